@@ -9,7 +9,7 @@ let received = 0;
 let target = Infinity;
 let start = 0n;
 
-function answer(response) {
+function respond(response) {
   if (received === 0) start = process.hrtime.bigint();
   response.writeHead(204).end();
   received += 1;
@@ -21,7 +21,7 @@ const server = createServer((request, response) => {
   request.resume();
   request.on("end", () => {
     if (holding) held.push(response);
-    else answer(response);
+    else respond(response);
   });
 });
 server.keepAliveTimeout = 60_000;
@@ -35,5 +35,5 @@ createInterface(process.stdin).on("line", (line) => {
   if (holding) return;
   received = 0;
   target = order.target;
-  for (const response of held.splice(0)) answer(response);
+  for (const response of held.splice(0)) respond(response);
 });

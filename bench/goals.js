@@ -11,8 +11,8 @@ export function atMost(bound, unit) {
 }
 
 /** Between two bounds. */
-export function within(least, most) {
-  return { text: `${written(least)} to ${written(most)}`, fits: (number) => number >= least && number <= most };
+export function within(min, max) {
+  return { text: `${written(min)} to ${written(max)}`, fits: (number) => number >= min && number <= max };
 }
 
 /** Zero. */

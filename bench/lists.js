@@ -42,10 +42,10 @@ async function pageTime({ service, places, key }, page, dispatcher) {
   const times = [];
   for (let count = 0; count < REQUESTS; count++) {
     const start = performance.now();
-    const reply = await request(url, { headers: { authorization: `Bearer ${key}` }, dispatcher });
-    const body = await reply.body.text();
+    const response = await request(url, { headers: { authorization: `Bearer ${key}` }, dispatcher });
+    const body = await response.body.text();
     times.push(performance.now() - start);
-    if (reply.statusCode !== 200 || JSON.parse(body).data.length === 0) throw new Error(`${url}: ${body}`);
+    if (response.statusCode !== 200 || JSON.parse(body).data.length === 0) throw new Error(`${url}: ${body}`);
   }
   return median(times);
 }

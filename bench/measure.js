@@ -66,13 +66,13 @@ export async function startService(database = ["--database", join(temporaryFolde
 /** Calls a running platform's API with its sandbox key. Throws on an error response. */
 export function api({ ready }) {
   return async (method, path, body) => {
-    const reply = await fetch(ready.base_url + path, {
+    const response = await fetch(ready.base_url + path, {
       method,
       headers: { authorization: `Bearer ${ready.sandbox_key}`, "content-type": "application/json" },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
-    if (!reply.ok) throw new Error(await reply.text());
-    return reply.json();
+    if (!response.ok) throw new Error(await response.text());
+    return response.json();
   };
 }
 

@@ -20,7 +20,7 @@ let isDown = false;
 const log = [];
 const connections = new Set();
 
-const tell = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
+const report = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
 function makeEvent() {
   made += 1;
@@ -88,7 +88,7 @@ const page = (model) => ({ models: [model], count: 1, pagination: {} });
 const team = { team_id: "t", team_name_no_org: "t", team_mode: "console", client_id: "c" };
 
 /** HTTP requests that the clients send before they open a connection. */
-const REPLIES = [
+const RESPONSES = [
   ["/v1/stripecli/sessions", (base) => stripeSession(base)],
   [
     "/cli-auth/validate",
@@ -118,7 +118,7 @@ const server = createServer((request, response) => {
   request.resume();
   if (isDown) return request.socket.destroy();
   if (kind === "smee") return serveEventStream(response);
-  const reply = REPLIES.find(([path]) => request.url.includes(path))?.[1];
+  const reply = RESPONSES.find(([path]) => request.url.includes(path))?.[1];
   response.writeHead(reply === undefined ? 404 : 200, JSON_TYPE);
   response.end(JSON.stringify(reply?.(`http://127.0.0.1:${server.address().port}`) ?? {}));
 });
@@ -148,10 +148,10 @@ server.on("upgrade", (request, stream, head) => {
 function add(connection, emitter) {
   connections.add(connection);
   emitter.once("close", () => connections.delete(connection));
-  tell({ connected: true });
+  report({ connected: true });
 }
 
-server.listen(0, "127.0.0.1", () => tell({ url: `http://127.0.0.1:${server.address().port}` }));
+server.listen(0, "127.0.0.1", () => report({ url: `http://127.0.0.1:${server.address().port}` }));
 
 createInterface(process.stdin).on("line", (line) => {
   const order = JSON.parse(line);
@@ -166,5 +166,5 @@ createInterface(process.stdin).on("line", (line) => {
     if (kind === "service") log.push(event);
     for (const { send } of connections) send(event);
   }
-  tell({ emitted: made, at });
+  report({ emitted: made, at });
 });

@@ -112,9 +112,9 @@ async function lostInDisconnect({ standIn, receiver }) {
   const isBack = await Promise.race([back.then(() => true), delay(PATIENCE_MS).then(() => false)]);
   if (!isBack) return EVENTS_WHILE_DOWN;
   await delay(2_000);
-  const told = nextLine(receiver, (line) => line.notes !== undefined);
+  const notesLine = nextLine(receiver, (line) => line.notes !== undefined);
   order(receiver, { report: true });
-  const { notes } = await told;
+  const { notes } = await notesLine;
   const came = new Set(notes.map(([, n]) => n).filter((n) => n >= begin));
   return EVENTS_WHILE_DOWN - came.size;
 }

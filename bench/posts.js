@@ -27,8 +27,8 @@ async function postAll() {
   while (sent < count) {
     sent += 1;
     const headers = kind === "signed" ? signed() : plain;
-    const reply = await request(url, { method: "POST", body, headers, dispatcher });
-    await reply.body.dump();
+    const response = await request(url, { method: "POST", body, headers, dispatcher });
+    await response.body.dump();
   }
 }
 

@@ -89,6 +89,6 @@ function limitOf({ kinds, other, idle }) {
   const full = kinds.find(({ busiest }) => busiest >= BUSY);
   if (full !== undefined) return `the one thread of ${full.kind}`;
   if (idle >= IDLE) return "turns and commits that are waited for";
-  const most = kinds.reduce((a, b) => (a.share > b.share ? a : b));
-  return other > most.share ? "other work on this machine" : `the cores, most of all ${most.kind}`;
+  const largest = kinds.reduce((a, b) => (a.share > b.share ? a : b));
+  return other > largest.share ? "other work on this machine" : `the cores, most of all ${largest.kind}`;
 }

@@ -55,7 +55,7 @@ function flagTable(options: readonly Option[]): string {
   const rows = options.map(({ flags, description, argChoices, defaultValue, defaultValueDescription, envVar }) => {
     const notes = [
       argChoices === undefined ? "" : `one of ${argChoices.join(", ")}`,
-      isTelling(defaultValue) ? `default ${defaultValueDescription ?? JSON.stringify(defaultValue)}` : "",
+      isWorthShowing(defaultValue) ? `default ${defaultValueDescription ?? JSON.stringify(defaultValue)}` : "",
       envVar === undefined ? "" : `environment ${envVar}`,
     ].filter((note) => note !== "");
     const text = notes.length === 0 ? description : `${description} (${notes.join("; ")})`;
@@ -64,7 +64,7 @@ function flagTable(options: readonly Option[]): string {
   return ["| Flag | Description |", "| --- | --- |", ...rows].join("\n");
 }
 
-function isTelling(value: unknown): boolean {
+function isWorthShowing(value: unknown): boolean {
   return value !== undefined && value !== true && value !== false && !(Array.isArray(value) && value.length === 0);
 }
 

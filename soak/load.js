@@ -18,7 +18,7 @@ export function startLoad({ baseUrl, key, perSecond, workers = 4 }) {
     const began = performance.now();
     for (;;) {
       if (performance.now() - began > PATIENCE_MILLISECONDS) throw new Error(`${path}: no answer in two minutes`);
-      const reply = await fetch(baseUrl + path, {
+      const response = await fetch(baseUrl + path, {
         method: "POST",
         headers: {
           authorization: `Bearer ${key}`,
@@ -28,10 +28,10 @@ export function startLoad({ baseUrl, key, perSecond, workers = 4 }) {
         body: JSON.stringify(body),
         signal: AbortSignal.timeout(20_000),
       }).catch(() => undefined);
-      const answer = await reply?.json().catch(() => undefined);
-      if (reply?.ok && answer !== undefined) return answer;
-      if (answer !== undefined && reply.status !== 503 && answer.code !== "idempotency_in_flight") {
-        throw new Error(`${path}: ${reply.status} ${JSON.stringify(answer)}`);
+      const json = await response?.json().catch(() => undefined);
+      if (response?.ok && json !== undefined) return json;
+      if (json !== undefined && response.status !== 503 && json.code !== "idempotency_in_flight") {
+        throw new Error(`${path}: ${response.status} ${JSON.stringify(json)}`);
       }
       await pause(50);
     }

@@ -33,8 +33,8 @@ export function drawPlot({ title, seconds, panels, kills }) {
 function drawPanel({ title, unit, lines }, top, x) {
   const bottom = top + PANEL - 30;
   const values = Object.values(lines).flatMap((points) => points.map(([, value]) => value));
-  const most = Math.max(1, ...values) * 1.1;
-  const y = (value) => bottom - (value / most) * (bottom - top - 18);
+  const highest = Math.max(1, ...values) * 1.1;
+  const y = (value) => bottom - (value / highest) * (bottom - top - 18);
   const drawn = Object.entries(lines).map(([name, points], index) => {
     const path = points.map(([at, value]) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`).join(" ");
     const color = COLORS[index % COLORS.length];
@@ -47,7 +47,7 @@ function drawPanel({ title, unit, lines }, top, x) {
     `<line x1="${LEFT}" y1="${bottom}" x2="${WIDTH - RIGHT}" y2="${bottom}" stroke="#9ca3af"/>`,
     `<text x="${LEFT}" y="${top + 10}" font-weight="600" fill="#374151">${escape(title)}</text>`,
     label(LEFT - 8, bottom + 4, "0", "end"),
-    label(LEFT - 8, y(most / 1.1) + 4, `${Math.round(most / 1.1)} ${unit}`.trim(), "end"),
+    label(LEFT - 8, y(highest / 1.1) + 4, `${Math.round(highest / 1.1)} ${unit}`.trim(), "end"),
     ...drawn,
   ].join("\n");
 }

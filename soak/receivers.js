@@ -10,7 +10,7 @@ import { verify } from "../dist/webhooks/index.js";
 export async function startReceiver({ secrets, mood = () => "accept", isOrdered = false }) {
   const accepted = new Map();
   const events = new Set();
-  const refused = [];
+  const rejected = [];
   let inversions = 0;
   const server = createServer((request, response) => {
     const chunks = [];
@@ -25,11 +25,11 @@ export async function startReceiver({ secrets, mood = () => "accept", isOrdered 
           secrets: secrets(),
         });
       } catch (error) {
-        refused.push(error.code);
+        rejected.push(error.code);
         response.writeHead(400).end();
         return;
       }
-      answer(event, request, response);
+      respond(event, request, response);
     });
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -37,7 +37,7 @@ export async function startReceiver({ secrets, mood = () => "accept", isOrdered 
     url: `http://127.0.0.1:${server.address().port}/`,
     accepted,
     events,
-    refused,
+    rejected,
     isOrdered,
     inversions: () => inversions,
     close() {
@@ -46,7 +46,7 @@ export async function startReceiver({ secrets, mood = () => "accept", isOrdered 
     },
   };
 
-  function answer(event, request, response) {
+  function respond(event, request, response) {
     switch (mood()) {
       case "fail":
         return void response.writeHead(500).end("out of order");

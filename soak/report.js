@@ -2,7 +2,7 @@
 
 /** Returns the report in Markdown, and whether no verdict failed. */
 export function reportOf({ title, verdicts, processes, samples, held }) {
-  const max = (list, measure) => Math.round(list.reduce((most, sample) => Math.max(most, sample[measure]), 0));
+  const max = (list, measure) => Math.round(list.reduce((highest, sample) => Math.max(highest, sample[measure]), 0));
   const word = { true: "yes", false: "**NO**", undefined: "not judged" };
   const text = [
     title,

@@ -48,9 +48,9 @@ const platform = await startPlatform(values.database, testing);
 const { baseUrl, key, folder } = platform;
 const api = testing.apiOf(baseUrl, key);
 const post = async (path, body) => {
-  const { status, body: answer } = await api("POST", path, body);
-  if (status >= 300) throw new Error(`${path}: ${status} ${JSON.stringify(answer)}`);
-  return answer;
+  const { status, body: json } = await api("POST", path, body);
+  if (status >= 300) throw new Error(`${path}: ${status} ${JSON.stringify(json)}`);
+  return json;
 };
 
 let isHealed = false;

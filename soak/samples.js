@@ -16,7 +16,7 @@ export function lookAt(process) {
 /** Returns the number of waiting deliveries, from the platform's metrics. */
 export async function queueDepth(baseUrl) {
   const text = await fetch(`${baseUrl}/metrics`, { signal: AbortSignal.timeout(5000) }).then(
-    (reply) => reply.text(),
+    (response) => response.text(),
     () => "",
   );
   const found = /^service_deliveries_pending(?:\{[^}]*\})? (\d+)/m.exec(text);

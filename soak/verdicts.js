@@ -51,7 +51,7 @@ export function judge({
     const struck = kills.filter(([, victim]) => platforms.includes(victim) || victim === name).length;
     return struck * REPEATED_PER_KILL[isListener ? "listener" : "endpoint"];
   };
-  const refused = (receiver) => receiver.refused.length;
+  const rejected = (receiver) => receiver.refused.length;
   const ordered = all.filter(([, { isOrdered }]) => isOrdered);
   const falls = processes.flatMap((process) => process.falls);
   const ends = processes.map(({ name, end }) => `${name} ${end}`).join(", ");
@@ -69,7 +69,7 @@ export function judge({
       isMet: none(missing),
     },
     { what: "Verified events of no acknowledged write", bound: "0", seen: each(unknown), isMet: none(unknown) },
-    { what: "Rejected signatures", bound: "0", seen: each(refused), isMet: none(refused) },
+    { what: "Rejected signatures", bound: "0", seen: each(rejected), isMet: none(rejected) },
     {
       what: "Events verified again",
       bound: `what kills may repeat: ${all.map(([name]) => `${name} ${mayRepeat(name)}`).join(", ")}`,

@@ -115,8 +115,8 @@ function commandGroups(command: Command, helper: Help): [title: string, commands
 /** Commander would also print the defaults false and an empty list. */
 function descriptionOf(option: Option, helper: Help): string {
   const { defaultValue } = option;
-  const isTelling = defaultValue !== false && !(Array.isArray(defaultValue) && defaultValue.length === 0);
-  return isTelling ? helper.optionDescription(option) : option.description;
+  const hasDefault = defaultValue !== false && !(Array.isArray(defaultValue) && defaultValue.length === 0);
+  return hasDefault ? helper.optionDescription(option) : option.description;
 }
 
 /** Aligns long flags with each other, whether or not they have a short one. */

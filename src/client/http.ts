@@ -3,7 +3,7 @@ import { LATEST_VERSION } from "../contract/versions.ts";
 import { type QueryValue, urlOf } from "./base-url.ts";
 import { ApiError, NetworkError } from "./errors.ts";
 import type { ProxySettings } from "./proxy-settings.ts";
-import { type RawReply, createTransport } from "./transport.ts";
+import { type RawResponse, createTransport } from "./transport.ts";
 import type { FieldError, Problem } from "../contract/schemas/problem.ts";
 
 export interface ClientOptions {
@@ -33,7 +33,7 @@ export interface CredentialSource {
   /** Returns the credential of the next request. */
   current(): Promise<string>;
   /** Returns another credential, after this one got a 401. */
-  renewed(refused: string): Promise<string>;
+  renewed(rejected: string): Promise<string>;
 }
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
@@ -53,7 +53,7 @@ export interface ApiRequest {
   timeLimit?: number;
 }
 
-export interface ApiReply<Body> {
+export interface ApiResponse<Body> {
   status: number;
   headers: Readonly<Record<string, string | string[] | undefined>>;
   requestId: string;
@@ -63,11 +63,11 @@ export interface ApiReply<Body> {
 /** Sends requests to one platform with one credential. */
 export interface Client {
   readonly baseUrl: URL;
-  request<Body>(request: ApiRequest): Promise<ApiReply<Body>>;
+  request<Body>(request: ApiRequest): Promise<ApiResponse<Body>>;
 }
 
 const TIME_LIMIT_SECONDS = 30;
-const MOST_ATTEMPTS = 4;
+const MAX_ATTEMPTS = 4;
 
 /**
  * Returns a client. A request rejects with ApiError for an error response and with NetworkError without a response, after
@@ -82,15 +82,15 @@ export function createClient(options: ClientOptions): Client {
     url: URL,
     headers: Record<string, string>,
     secondsLeft: number,
-  ): Promise<RawReply> {
+  ): Promise<RawResponse> {
     const { onAttempt } = options;
     // Loading the clock takes a millisecond, so only traces load it.
     const started = onAttempt === undefined ? 0 : performance.now();
-    const tell = (outcome: string): void =>
+    const report = (outcome: string): void =>
       onAttempt?.({ method: request.method, url: url.href, outcome, milliseconds: performance.now() - started });
     const body = bodyText(request.body);
     try {
-      const reply = await transport.send({
+      const response = await transport.send({
         method: request.method,
         url,
         headers,
@@ -98,15 +98,15 @@ export function createClient(options: ClientOptions): Client {
         timeLimit: secondsLeft,
         signal: options.signal,
       });
-      tell(`${reply.status} ${requestIdOf(reply)}`);
-      return reply;
+      report(`${response.status} ${requestIdOf(response)}`);
+      return response;
     } catch (error) {
-      tell((error as Error).message);
+      report((error as Error).message);
       throw error;
     }
   }
 
-  async function request<Body>(request: ApiRequest): Promise<ApiReply<Body>> {
+  async function request<Body>(request: ApiRequest): Promise<ApiResponse<Body>> {
     const url = urlOf(options.baseUrl, request.path, request.query);
     const headers = headersOf(request);
     const source = typeof options.credential === "object" ? options.credential : undefined;
@@ -118,25 +118,34 @@ export function createClient(options: ClientOptions): Client {
       let failure: ApiError | NetworkError;
       try {
         const secondsLeft = Math.max(1, deadline - Date.now()) / 1000;
-        const reply = await attempt(request, url, { ...headers, ...bearer(credential) }, secondsLeft);
-        const body = bodyOf(reply, url);
-        if (reply.status < 300) {
+        const response = await attempt(request, url, { ...headers, ...bearer(credential) }, secondsLeft);
+        const body = bodyOf(response, url);
+        if (response.status < 300) {
           assertShape(request, body, url);
-          return { status: reply.status, headers: reply.headers, requestId: requestIdOf(reply), body: body as Body };
+          return {
+            status: response.status,
+            headers: response.headers,
+            requestId: requestIdOf(response),
+            body: body as Body,
+          };
         }
-        failure = new ApiError(problemOf(reply.status, body, requestIdOf(reply)), attempts, retryAfterOf(reply));
+        failure = new ApiError(
+          problemOf(response.status, body, requestIdOf(response)),
+          attempts,
+          retryAfterOf(response),
+        );
       } catch (error) {
         if (!(error instanceof NetworkError)) throw error;
         failure = error;
       }
-      const isRefused = failure instanceof ApiError && failure.status === 401;
-      if (isRefused && source !== undefined && credential !== undefined && !renewed) {
+      const isRejected = failure instanceof ApiError && failure.status === 401;
+      if (isRejected && source !== undefined && credential !== undefined && !renewed) {
         // Only once: if the new credential fails too, another one does not help.
         renewed = true;
         credential = await source.renewed(credential);
         continue;
       }
-      const milliseconds = attempts < MOST_ATTEMPTS ? retryDelay(failure, attempts, options.random) : undefined;
+      const milliseconds = attempts < MAX_ATTEMPTS ? retryDelay(failure, attempts, options.random) : undefined;
       if (milliseconds === undefined || Date.now() + milliseconds >= deadline) throw failure;
       options.onRetry?.({ reason: failure.message, milliseconds });
       await waitFor(milliseconds);
@@ -173,20 +182,20 @@ function bodyText(body: unknown): string | undefined {
   return body === undefined || typeof body === "string" ? body : JSON.stringify(body);
 }
 
-function bodyOf(reply: RawReply, url: URL): unknown {
-  if (reply.text === "" && reply.status === 204) return null;
-  const type = reply.headers["content-type"] ?? "";
+function bodyOf(response: RawResponse, url: URL): unknown {
+  if (response.text === "" && response.status === 204) return null;
+  const type = response.headers["content-type"] ?? "";
   if (/\bjson\b/.test(type)) {
     try {
-      return JSON.parse(reply.text);
+      return JSON.parse(response.text);
     } catch (cause) {
-      throw notThePlatform(`${url.host} returned ${reply.status} with invalid or truncated JSON`, { cause });
+      throw notThePlatform(`${url.host} returned ${response.status} with invalid or truncated JSON`, { cause });
     }
   }
-  const found = /<html|<!doctype/i.test(reply.text) ? "a web page" : type === "" ? "no content type" : type;
+  const found = /<html|<!doctype/i.test(response.text) ? "a web page" : type === "" ? "no content type" : type;
   // Load balancers respond in their own format while the platform restarts.
-  const passing = reply.status >= 502 && reply.status <= 504;
-  throw notThePlatform(`${url.host} returned ${reply.status} with ${found} instead of JSON`, { passing });
+  const passing = response.status >= 502 && response.status <= 504;
+  throw notThePlatform(`${url.host} returned ${response.status} with ${found} instead of JSON`, { passing });
 }
 
 /** Every object of the API has a type; JSON without one is from another server. */
@@ -209,12 +218,12 @@ function notThePlatform(
   );
 }
 
-function requestIdOf(reply: RawReply): string {
-  return String(reply.headers[HEADERS.requestId.toLowerCase()] ?? "");
+function requestIdOf(response: RawResponse): string {
+  return String(response.headers[HEADERS.requestId.toLowerCase()] ?? "");
 }
 
-function retryAfterOf(reply: RawReply): number | undefined {
-  const text = reply.headers["retry-after"];
+function retryAfterOf(response: RawResponse): number | undefined {
+  const text = response.headers["retry-after"];
   return typeof text === "string" && /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
@@ -252,7 +261,7 @@ function textOf(value: unknown): string | undefined {
 }
 
 const FIRST_MILLISECONDS = 250;
-const MOST_MILLISECONDS = 4000;
+const MAX_MILLISECONDS = 4000;
 /** Longer waits are reported instead: nobody wants to wait an hour for a command. */
 const LONGEST_RETRY_AFTER_SECONDS = 60;
 const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
@@ -266,7 +275,7 @@ export function retryDelay(
   attempts: number,
   random: () => number,
 ): number | undefined {
-  const jitter = random() * Math.min(FIRST_MILLISECONDS * 2 ** (attempts - 1), MOST_MILLISECONDS);
+  const jitter = random() * Math.min(FIRST_MILLISECONDS * 2 ** (attempts - 1), MAX_MILLISECONDS);
   if (!(failure instanceof ApiError)) return failure.passing ? jitter : undefined;
   const passing = PASSING_STATUSES.has(failure.status) || failure.code === "idempotency_in_flight";
   if (!passing || (failure.retryAfter ?? 0) > LONGEST_RETRY_AFTER_SECONDS) return undefined;

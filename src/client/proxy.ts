@@ -18,7 +18,7 @@ const TUNNEL_MILLISECONDS = 15_000;
 
 /** The module that sends requests, and its connections. */
 export interface Sender {
-  send: (url: URL, options: RequestOptions, onReply: (reply: IncomingMessage) => void) => ClientRequest;
+  send: (url: URL, options: RequestOptions, onResponse: (response: IncomingMessage) => void) => ClientRequest;
   options: RequestOptions;
   /** Describes failures that are not the server's. */
   explain?: typeof networkErrorOf;
@@ -28,9 +28,9 @@ export interface Sender {
 export function senderThrough(proxy: URL, protocol: string): Sender {
   if (protocol === "https:") return { send: requestByHttps, options: { agent: new TunnelAgent(proxy, protocol) } };
   return {
-    send: (url, options, onReply) => {
+    send: (url, options, onResponse) => {
       const headers = { Host: new URL(url).host, ...signInOf(proxy), ...(options.headers as Record<string, string>) };
-      return requestTo(proxy)({ ...options, ...addressOf(proxy), path: String(url), headers }, onReply);
+      return requestTo(proxy)({ ...options, ...addressOf(proxy), path: String(url), headers }, onResponse);
     },
     options: {},
     explain: (error, url, timeLimit) =>
@@ -76,10 +76,10 @@ function openTunnel(proxy: URL, target: string): Promise<Socket> {
     });
     // An interrupted command does not wait for the proxy.
     request.on("socket", (socket) => socket.unref());
-    request.on("connect", (reply, socket: Socket) => {
-      if (reply.statusCode === 200) return resolve(socket.ref());
+    request.on("connect", (response, socket: Socket) => {
+      if (response.statusCode === 200) return resolve(socket.ref());
       socket.destroy();
-      reject(proxyRefusal(proxy, reply.statusCode ?? 0));
+      reject(proxyRejection(proxy, response.statusCode ?? 0));
     });
     request.on("timeout", () => request.destroy(new Error(`no response within ${TUNNEL_MILLISECONDS / 1000} s`)));
     request.on("error", (error) => reject(unreachable(proxy, error)));
@@ -117,7 +117,7 @@ function signInOf({ username, password }: URL): Record<string, string> {
 const HINT = "It is set by HTTPS_PROXY or HTTP_PROXY; NO_PROXY lists hosts to reach without it.";
 
 /** Returns the error for a response of the proxy itself. */
-export function proxyRefusal(proxy: URL, status: number): ProxyError {
+export function proxyRejection(proxy: URL, status: number): ProxyError {
   if (status === 407) {
     return new ProxyError(
       "proxy_sign_in",

@@ -18,14 +18,14 @@ export interface RawRequest {
   signal: AbortSignal;
 }
 
-export interface RawReply {
+export interface RawResponse {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
 }
 
 export interface Transport {
-  send(request: RawRequest): Promise<RawReply>;
+  send(request: RawRequest): Promise<RawResponse>;
 }
 
 const MAX_BYTES = 128 * 1024 * 1024;
@@ -53,10 +53,10 @@ export function createTransport(proxies: ProxySettings = {}): Transport {
       const proxy = proxyFor(url, proxies);
       const sender = await senderFor(url, proxy);
       signal.throwIfAborted();
-      const reply = await exchange(sender, request);
-      if (reply.status !== 407 || proxy === undefined) return reply;
-      const { proxyRefusal } = await import("./proxy.ts");
-      throw proxyRefusal(proxy, reply.status);
+      const response = await exchange(sender, request);
+      if (response.status !== 407 || proxy === undefined) return response;
+      const { proxyRejection } = await import("./proxy.ts");
+      throw proxyRejection(proxy, response.status);
     },
   };
 }
@@ -71,7 +71,7 @@ async function openSecure(): Promise<Sender> {
   return { send: https.request, options: { agent: new https.Agent({ keepAlive: true }) } };
 }
 
-function exchange({ send, options, explain = networkErrorOf }: Sender, request: RawRequest): Promise<RawReply> {
+function exchange({ send, options, explain = networkErrorOf }: Sender, request: RawRequest): Promise<RawResponse> {
   const { url, body, signal } = request;
   return new Promise((resolve, reject) => {
     // Without a socket, the request emits its end only once it gets one.

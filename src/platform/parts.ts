@@ -39,7 +39,7 @@ import fastifyCookie from "@fastify/cookie";
 import { type Assets, loadAssets } from "./dashboard/assets.ts";
 import { dashboardRoutes } from "./dashboard/routes.ts";
 import { Passwords } from "./domain/passwords.ts";
-import { logFailure } from "./http/answers.ts";
+import { logFailure } from "./http/send.ts";
 import { INTERNAL_ERROR, toApiError } from "./http/problem.ts";
 import { authorizeRoutes } from "./oauth/authorize-routes.ts";
 import { deviceRoutes } from "./oauth/device-routes.ts";

@@ -1,4 +1,4 @@
-import type { Answer } from "./answer.ts";
+import type { Response } from "./response.ts";
 import type { Subject } from "./subject.ts";
 
 export const GROUPS = ["Accepting", "Raw body", "Refusing", "Time", "Rotation", "Duplicates", "Load"] as const;
@@ -49,5 +49,5 @@ export interface Check {
 /** Returns a delivery of a check, by a name that distinguishes it from the others. */
 export interface Variant {
   name: string;
-  answer: Answer;
+  response: Response;
 }

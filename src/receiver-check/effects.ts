@@ -1,11 +1,11 @@
-import { durationInWords } from "./answer.ts";
+import { durationInWords } from "./response.ts";
 import type { Observer } from "./observer.ts";
 import type { Clock } from "./ports.ts";
 
 const LOOK_MILLISECONDS = 50;
 const PATIENCE_MILLISECONDS = 10_000;
-const LEAST_QUIET_MILLISECONDS = 500;
-const MOST_QUIET_MILLISECONDS = 5000;
+const MIN_QUIET_MILLISECONDS = 500;
+const MAX_QUIET_MILLISECONDS = 5000;
 
 /** Counts the receiver's effects of some events, from now on. */
 export class Effects {
@@ -27,7 +27,7 @@ export class Effects {
   static async countFor(ids: readonly string[], observer: Observer, clock: Clock): Promise<Effects> {
     const started = clock.now();
     let before = await observer.count(ids);
-    for (let quietSince = started; clock.now() - quietSince < LEAST_QUIET_MILLISECONDS;) {
+    for (let quietSince = started; clock.now() - quietSince < MIN_QUIET_MILLISECONDS;) {
       await clock.sleep(LOOK_MILLISECONDS);
       const count = await observer.count(ids);
       if (count === before) continue;
@@ -53,7 +53,7 @@ export class Effects {
   async settle(wanted: number): Promise<number> {
     let count = await this.reach(wanted);
     const started = this.#clock.now();
-    const quiet = Math.min(MOST_QUIET_MILLISECONDS, Math.max(LEAST_QUIET_MILLISECONDS, 3 * this.#delay));
+    const quiet = Math.min(MAX_QUIET_MILLISECONDS, Math.max(MIN_QUIET_MILLISECONDS, 3 * this.#delay));
     while (count === wanted && this.#clock.now() - started < quiet) {
       await this.#clock.sleep(LOOK_MILLISECONDS);
       count = await this.#count();

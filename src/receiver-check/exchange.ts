@@ -3,7 +3,7 @@ import { request as requestHttps } from "node:https";
 import type { IncomingMessage, RequestOptions } from "node:http";
 import { connectOptions } from "../network/connect-options.ts";
 import { callAfter } from "../network/deadline.ts";
-import type { Answer, FailureKind } from "./answer.ts";
+import type { Response, FailureKind } from "./response.ts";
 
 export interface Outgoing {
   url: URL;
@@ -20,11 +20,11 @@ export interface Outgoing {
 }
 
 /** This much of a response is stored; the rest is read and dropped. */
-const KEPT_BYTES = 4096;
+const EXCERPT_BYTES = 4096;
 const EXCERPT_LENGTH = 200;
 
 /** Sends one request on a connection of its own. Redirects are not followed. Rejects only if `signal` aborts. */
-export function exchange(outgoing: Outgoing): Promise<Answer> {
+export function exchange(outgoing: Outgoing): Promise<Response> {
   const { url, method, headers, body, limitMilliseconds, skipVerify, signal, now } = outgoing;
   const started = now();
   return new Promise((resolve, reject) => {
@@ -56,11 +56,11 @@ export function exchange(outgoing: Outgoing): Promise<Answer> {
     }
 
     request.on("error", (error: NodeJS.ErrnoException) => fail(...describe(error, url)));
-    request.on("response", (reply) => {
-      readStart(reply).then(
+    request.on("response", (response) => {
+      readStart(response).then(
         (text) => {
           end();
-          resolve(answerOf(reply, text, now() - started));
+          resolve(responseOf(response, text, now() - started));
         },
         () => fail("closed", "the connection was closed during the response"),
       );
@@ -71,23 +71,23 @@ export function exchange(outgoing: Outgoing): Promise<Answer> {
   });
 }
 
-async function readStart(reply: IncomingMessage): Promise<string> {
+async function readStart(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of reply as AsyncIterable<Buffer>) {
-    if (size < KEPT_BYTES) chunks.push(chunk);
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    if (size < EXCERPT_BYTES) chunks.push(chunk);
     size += chunk.length;
   }
-  if (!reply.complete) throw new Error("the response was incomplete");
-  return Buffer.concat(chunks).toString("utf8", 0, KEPT_BYTES);
+  if (!response.complete) throw new Error("the response was incomplete");
+  return Buffer.concat(chunks).toString("utf8", 0, EXCERPT_BYTES);
 }
 
-function answerOf(reply: IncomingMessage, text: string, milliseconds: number): Answer {
-  const { location, date } = reply.headers;
+function responseOf(response: IncomingMessage, text: string, milliseconds: number): Response {
+  const { location, date } = response.headers;
   const line = text.replaceAll(/\s+/g, " ").trim();
   const time = Date.parse(date ?? "");
   return {
-    status: reply.statusCode ?? 0,
+    status: response.statusCode ?? 0,
     milliseconds,
     excerpt: line.length > EXCERPT_LENGTH ? `${line.slice(0, EXCERPT_LENGTH)}…` : line,
     ...(location === undefined ? {} : { location }),

@@ -1,4 +1,4 @@
-import { type Answer, durationInWords, inWords, isAccepted, isDisconnection, isRefused } from "./answer.ts";
+import { type Response, durationInWords, inWords, isAccepted, isDisconnection, isRejected } from "./response.ts";
 import type { Finding, Variant } from "./check.ts";
 
 /** Passes if every delivery got 2xx. */
@@ -7,13 +7,13 @@ export function acceptedAll(sent: string, variants: readonly Variant[]): Finding
 }
 
 /** Passes if every delivery got 4xx. */
-export function refusedAll(sent: string, variants: readonly Variant[]): Finding {
-  const finding = judge(sent, variants, isRefused);
-  const broken = variants.find(({ answer }) => !isRefused(answer) && !isAccepted(answer));
-  if (finding.status === "passed" || broken === undefined || variants.some(({ answer }) => isAccepted(answer))) {
+export function rejectedAll(sent: string, variants: readonly Variant[]): Finding {
+  const finding = judge(sent, variants, isRejected);
+  const broken = variants.find(({ response }) => !isRejected(response) && !isAccepted(response));
+  if (finding.status === "passed" || broken === undefined || variants.some(({ response }) => isAccepted(response))) {
     return finding;
   }
-  return { ...finding, ...BREAKDOWNS[breakdownOf(broken.answer)] };
+  return { ...finding, ...BREAKDOWNS[breakdownOf(broken.response)] };
 }
 
 const BREAKDOWNS = {
@@ -32,23 +32,23 @@ const BREAKDOWNS = {
   },
 };
 
-function breakdownOf({ status, failure }: Answer): keyof typeof BREAKDOWNS {
+function breakdownOf({ status, failure }: Response): keyof typeof BREAKDOWNS {
   if (status !== undefined && status < 400) return "elsewhere";
   return failure?.kind === "timeout" ? "silent" : "failed";
 }
 
-function judge(sent: string, variants: readonly Variant[], isRight: (answer: Answer) => boolean): Finding {
-  const wrong = variants.filter(({ answer }) => !isRight(answer));
+function judge(sent: string, variants: readonly Variant[], isRight: (response: Response) => boolean): Finding {
+  const wrong = variants.filter(({ response }) => !isRight(response));
   if (wrong.length === 0) return { status: "passed", sent, seen: statusesOf(variants) };
   const seen = wrong
-    .map(({ name, answer }) => (variants.length === 1 ? inWords(answer) : `${name}: ${inWords(answer)}`))
+    .map(({ name, response }) => (variants.length === 1 ? inWords(response) : `${name}: ${inWords(response)}`))
     .join("; ");
-  return { status: "failed", sent, seen, disconnected: wrong.some(({ answer }) => isDisconnection(answer)) };
+  return { status: "failed", sent, seen, disconnected: wrong.some(({ response }) => isDisconnection(response)) };
 }
 
 function statusesOf(variants: readonly Variant[]): string {
-  const statuses = [...new Set(variants.map(({ answer }) => answer.status))].join(" and ");
-  return `${statuses} in ${durationInWords(Math.max(...variants.map(({ answer }) => answer.milliseconds)))}`;
+  const statuses = [...new Set(variants.map(({ response }) => response.status))].join(" and ");
+  return `${statuses} in ${durationInWords(Math.max(...variants.map(({ response }) => response.milliseconds)))}`;
 }
 
 /** A check that could not run. */

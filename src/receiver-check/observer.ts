@@ -1,4 +1,4 @@
-import { inWords, isAccepted } from "./answer.ts";
+import { inWords, isAccepted } from "./response.ts";
 import { exchange } from "./exchange.ts";
 import type { Clock } from "./ports.ts";
 
@@ -26,7 +26,7 @@ export function probeAt(url: URL, { clock, signal }: { clock: Clock; signal: Abo
   return {
     name,
     async count() {
-      const answer = await exchange({
+      const response = await exchange({
         url,
         method: "GET",
         headers: { Accept: "application/json, text/plain" },
@@ -36,10 +36,10 @@ export function probeAt(url: URL, { clock, signal }: { clock: Clock; signal: Abo
         signal,
         now: () => clock.now(),
       });
-      const count = isAccepted(answer) ? countIn(answer.excerpt) : undefined;
+      const count = isAccepted(response) ? countIn(response.excerpt) : undefined;
       if (count !== undefined) return count;
       throw new ObserverError(
-        `${name} gave no count (${inWords(answer)}): it must respond to a GET with a whole number or {"count": number}`,
+        `${name} gave no count (${inWords(response)}): it must respond to a GET with a whole number or {"count": number}`,
       );
     },
   };

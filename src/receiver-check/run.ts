@@ -1,4 +1,4 @@
-import { type Answer, isAccepted, isDisconnection } from "./answer.ts";
+import { type Response, isAccepted, isDisconnection } from "./response.ts";
 import type { Check, Finding } from "./check.ts";
 import { FIRST_LIMIT_MILLISECONDS, judgeFirst, VALID_DELIVERY, WITHIN_TEN_SECONDS } from "./checks/first-delivery.ts";
 import { skipped } from "./findings.ts";
@@ -8,12 +8,20 @@ import { ACCEPTING } from "./checks/accepting.ts";
 import { DUPLICATES } from "./checks/duplicates.ts";
 import { LOAD } from "./checks/load.ts";
 import { RAW_BODY } from "./checks/raw-body.ts";
-import { REFUSING } from "./checks/refusing.ts";
+import { REJECTING } from "./checks/rejecting.ts";
 import { ROTATION } from "./checks/rotation.ts";
 import { TIME } from "./checks/time.ts";
 
 /** Every check after the first delivery, in the order in which they run. */
-const CHECKS: readonly Check[] = [...ACCEPTING, ...RAW_BODY, ...REFUSING, ...TIME, ...ROTATION, ...DUPLICATES, ...LOAD];
+const CHECKS: readonly Check[] = [
+  ...ACCEPTING,
+  ...RAW_BODY,
+  ...REJECTING,
+  ...TIME,
+  ...ROTATION,
+  ...DUPLICATES,
+  ...LOAD,
+];
 
 export interface RunOptions extends SubjectOptions {
   /** Timeout for the receiver to accept its first delivery, for example while it starts or gets its secret. */
@@ -42,13 +50,13 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
     onResult(result);
   };
 
-  const answer = await firstAnswer(subject, options);
-  const [valid, inTime] = judgeFirst(answer);
+  const response = await firstResponse(subject, options);
+  const [valid, inTime] = judgeFirst(response);
   add(VALID_DELIVERY, valid, started);
   add(WITHIN_TEN_SECONDS, inTime, started);
-  const seconds = Math.ceil((LATER_LIMIT_MILLISECONDS + 3 * answer.milliseconds) / 1000);
+  const seconds = Math.ceil((LATER_LIMIT_MILLISECONDS + 3 * response.milliseconds) / 1000);
   subject.limitMilliseconds = Math.min(FIRST_LIMIT_MILLISECONDS, seconds * 1000);
-  let obstacle = isAccepted(answer) ? undefined : "Skipped: the receiver did not accept a valid delivery";
+  let obstacle = isAccepted(response) ? undefined : "Skipped: the receiver did not accept a valid delivery";
 
   for (const batch of batches(CHECKS)) {
     const since = clock.now();
@@ -95,13 +103,13 @@ async function runBatch(
 }
 
 /** Delivers one event until it is accepted, or the time is over. */
-async function firstAnswer(subject: Subject, { clock, waitMilliseconds }: RunOptions): Promise<Answer> {
+async function firstResponse(subject: Subject, { clock, waitMilliseconds }: RunOptions): Promise<Response> {
   const event = subject.event();
   const started = clock.now();
   for (let attempt = 1; ; attempt++) {
-    const answer = await subject.deliver(event, { attempt });
+    const response = await subject.deliver(event, { attempt });
     const left = started + waitMilliseconds - clock.now();
-    if (isAccepted(answer) || left <= 0) return answer;
+    if (isAccepted(response) || left <= 0) return response;
     await clock.sleep(Math.min(RETRY_MILLISECONDS, left));
   }
 }

@@ -1,7 +1,7 @@
 import { DELIVERY_USER_AGENT, HEADERS } from "../contract/headers.ts";
 import type { IdGenerator } from "../contract/ids.ts";
 import { sign } from "../webhooks/index.ts";
-import type { Answer } from "./answer.ts";
+import type { Response } from "./response.ts";
 import { exchange } from "./exchange.ts";
 import type { Observer } from "./observer.ts";
 import type { Clock } from "./ports.ts";
@@ -72,7 +72,7 @@ export class Subject {
     return Math.floor(this.clock.unixMilliseconds() / 1000);
   }
 
-  async deliver(event: SampleEvent, deviation: Deviation = {}): Promise<Answer> {
+  async deliver(event: SampleEvent, deviation: Deviation = {}): Promise<Response> {
     const body = deviation.body ?? JSON.stringify(event);
     const right = sign({
       payload: deviation.signedBody ?? body,

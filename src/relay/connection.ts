@@ -80,7 +80,7 @@ export class Connection {
   #downSince: number;
   #readySince = 0;
   #cursorAtReady: string | undefined;
-  #toldCursor: string | undefined;
+  #lastCursor: string | undefined;
   #cancelRetry: (() => void) | undefined;
   #cancelDowntime: (() => void) | undefined;
 
@@ -194,8 +194,8 @@ export class Connection {
 
   #tellCursor(): void {
     const { cursor } = this.#ledger;
-    if (cursor === undefined || cursor === this.#toldCursor) return;
-    this.#toldCursor = cursor;
+    if (cursor === undefined || cursor === this.#lastCursor) return;
+    this.#lastCursor = cursor;
     this.#observer.passed(cursor);
   }
 

@@ -255,7 +255,7 @@ function forwardedReport(
   { status, failure, durationMs, excerpt, location }: ForwardResult,
   retryInMs: number | undefined,
 ): ForwardedReport {
-  const report: ForwardedReport = { event: "forwarded", id, type, attempt, durationMs, url, headers, reply: excerpt };
+  const report: ForwardedReport = { event: "forwarded", id, type, attempt, durationMs, url, headers, excerpt };
   const hint = failure?.hint ?? (status === undefined ? undefined : hintForStatus(status, location));
   // A receiver that rejects a forged signature does what it should.
   const isForgery = copy === "badsig" || copy === "stale";

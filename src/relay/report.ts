@@ -66,7 +66,7 @@ export interface ForwardedReport {
   /** The request's headers, a flat list of names and values. */
   headers: readonly string[];
   /** The start of the response body, at most 16 KiB. */
-  reply: string;
+  excerpt: string;
   failure?: ForwardFailure;
   /** What to do about it, if known. */
   hint?: string;

@@ -99,11 +99,11 @@ export class PlatformSocket {
     this.#cancelOpening = clock.after(OPEN_MS, () =>
       this.#end({ reason: { code: "timeout", message: `the platform was not ready within ${OPEN_MS / 1000} s` } }),
     );
-    this.#socket.on("upgrade", (reply: IncomingMessage) => {
-      this.#tcp = reply.socket;
+    this.#socket.on("upgrade", (response: IncomingMessage) => {
+      this.#tcp = response.socket;
     });
-    this.#socket.on("unexpected-response", (_request, reply) => {
-      readUpgradeRejection(reply, (rejection) =>
+    this.#socket.on("unexpected-response", (_request, response) => {
+      readUpgradeRejection(response, (rejection) =>
         this.#end({ reason: { code: "http_status", message: rejection.message }, rejection }),
       );
     });

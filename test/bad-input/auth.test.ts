@@ -3,7 +3,7 @@ import { formatCredential } from "../../src/contract/credentials.ts";
 import type { EmbeddedPlatform } from "../oauth/support/embedded-platform.ts";
 import { type PreparedAccount, startWithTwoAccounts } from "../oauth/support/two-accounts.ts";
 import { apiOf } from "../support/api.ts";
-import { type RawReply, sendRaw } from "../support/raw-http.ts";
+import { type RawResponse, sendRaw } from "../support/raw-http.ts";
 
 let platform: EmbeddedPlatform;
 let accounts: [PreparedAccount, PreparedAccount];
@@ -14,11 +14,11 @@ beforeAll(async () => {
 });
 afterAll(() => platform.close());
 
-const get = (...headers: string[]): Promise<RawReply> => {
+const get = (...headers: string[]): Promise<RawResponse> => {
   const lines = ["GET /v1/me HTTP/1.1", "Host: localhost", ...headers, "", ""];
   return sendRaw(platform.baseUrl, Buffer.from(lines.join("\r\n"), "latin1"));
 };
-const codeOf = ({ status, body }: RawReply) => [status, (JSON.parse(body) as { code?: string }).code];
+const codeOf = ({ status, body }: RawResponse) => [status, (JSON.parse(body) as { code?: string }).code];
 
 describe("accepts a credential in the Authorization header after Bearer, and nowhere else", () => {
   it.each([
@@ -27,9 +27,9 @@ describe("accepts a credential in the Authorization header after Bearer, and now
     ["for a proxy", () => `Proxy-Authorization: Bearer ${key}`],
     ["in an empty header", () => "Authorization:"],
   ])("%s it is none", async (_where, header) => {
-    const reply = await get(header());
-    expect(codeOf(reply)).toEqual([401, "missing_credential"]);
-    expect(reply.headers["www-authenticate"]).toMatch(
+    const response = await get(header());
+    expect(codeOf(response)).toEqual([401, "missing_credential"]);
+    expect(response.headers["www-authenticate"]).toMatch(
       /^Bearer realm="service", resource_metadata="http:.*\/\.well-known\/oauth-protected-resource"$/,
     );
   });
@@ -47,10 +47,10 @@ describe("accepts a credential in the Authorization header after Bearer, and now
     ["as a refresh token", () => `Bearer ${formatCredential("rt_", Buffer.alloc(32, 1))}`],
     ["as a client secret", () => `Bearer ${formatCredential("cs_", Buffer.alloc(32, 1))}`],
   ])("%s it is not valid", async (_where, value) => {
-    const reply = await get(`Authorization: ${value()}`);
-    expect(codeOf(reply)).toEqual([401, "invalid_credential"]);
-    expect(reply.headers["www-authenticate"]).toContain('error="invalid_token"');
-    expect(reply.body).not.toContain(key);
+    const response = await get(`Authorization: ${value()}`);
+    expect(codeOf(response)).toEqual([401, "invalid_credential"]);
+    expect(response.headers["www-authenticate"]).toContain('error="invalid_token"');
+    expect(response.body).not.toContain(key);
   });
 
   it("returns the same response whatever other headers are sent", async () => {
@@ -70,9 +70,9 @@ describe("an Idempotency-Key", () => {
     const ids = new Set<string>();
     for (const credential of [first.sandboxKey, first.liveKey, other.sandboxKey, other.liveKey]) {
       const body = { email: `${ids.size}@example.com` };
-      const reply = await apiOf(platform.baseUrl, credential)("POST", "/v1/customers", body, headers);
-      expect([reply.status, reply.headers.get("idempotent-replayed")]).toEqual([201, null]);
-      ids.add(reply.body.id);
+      const response = await apiOf(platform.baseUrl, credential)("POST", "/v1/customers", body, headers);
+      expect([response.status, response.headers.get("idempotent-replayed")]).toEqual([201, null]);
+      ids.add(response.body.id);
     }
     expect(ids.size).toBe(4);
   });
@@ -94,7 +94,7 @@ describe("an Idempotency-Key", () => {
       "Content-Type: application/json",
       `Content-Length: ${body.length}`,
     ];
-    const reply = await sendRaw(platform.baseUrl, Buffer.from(`${head.join("\r\n")}\r\n\r\n${body}`, "latin1"));
-    expect(codeOf(reply)).toEqual([400, "invalid_idempotency_key"]);
+    const response = await sendRaw(platform.baseUrl, Buffer.from(`${head.join("\r\n")}\r\n\r\n${body}`, "latin1"));
+    expect(codeOf(response)).toEqual([400, "invalid_idempotency_key"]);
   });
 });

@@ -25,8 +25,8 @@ describe("an email", () => {
     `ada@${"a".repeat(64)}.com`,
     "mailto:ada@example.com?bcc=bob",
   ])("rejects %j instead of repairing it", async (email) => {
-    const reply = await api("POST", "/v1/customers", { email });
-    expect(reply.body.errors).toEqual([expect.objectContaining({ pointer: "/email", code: "invalid_format" })]);
+    const response = await api("POST", "/v1/customers", { email });
+    expect(response.body.errors).toEqual([expect.objectContaining({ pointer: "/email", code: "invalid_format" })]);
   });
 
   it("accepts an internationalized domain in its ASCII form", async () => {
@@ -43,8 +43,8 @@ describe("an email", () => {
   });
 
   it.each([null, 5, true, {}, []])("rejects %j as an email of the wrong type", async (email) => {
-    const reply = await api("POST", "/v1/customers", { email });
-    expect(reply.body.errors).toEqual([expect.objectContaining({ pointer: "/email", code: "wrong_type" })]);
+    const response = await api("POST", "/v1/customers", { email });
+    expect(response.body.errors).toEqual([expect.objectContaining({ pointer: "/email", code: "wrong_type" })]);
   });
 });
 
@@ -54,8 +54,8 @@ describe("a name", () => {
     ["x".repeat(257), "too_long"],
     [7, "wrong_type"],
   ])("rejects %j", async (name, code) => {
-    const reply = await api("POST", "/v1/customers", { email: "name@example.com", name });
-    expect(reply.body.errors).toEqual([expect.objectContaining({ pointer: "/name", code })]);
+    const response = await api("POST", "/v1/customers", { email: "name@example.com", name });
+    expect(response.body.errors).toEqual([expect.objectContaining({ pointer: "/name", code })]);
   });
 
   it.each([

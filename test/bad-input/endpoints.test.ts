@@ -24,9 +24,9 @@ describe("a URL", () => {
     "https://example.com:-1/",
     "https://example.com:443443/",
   ])("rejects %j instead of repairing it", async (url) => {
-    const reply = await create({ url });
-    expect(reply.status).toBe(400);
-    expect(reply.body.errors).toEqual([expect.objectContaining({ pointer: "/url" })]);
+    const response = await create({ url });
+    expect(response.status).toBe(400);
+    expect(response.body.errors).toEqual([expect.objectContaining({ pointer: "/url" })]);
   });
 
   it.each([null, 5, {}, ["https://example.com/"]])("rejects %j as a URL of the wrong type", async (url) => {
@@ -55,9 +55,9 @@ describe("subscriptions", () => {
     [null],
     [{}],
   ])("rejects %j", async (...events) => {
-    const reply = await create({ events });
-    expect(reply.status).toBe(400);
-    expect(reply.body.errors[0].pointer).toBe("/events/0");
+    const response = await create({ events });
+    expect(response.status).toBe(400);
+    expect(response.body.errors[0].pointer).toBe("/events/0");
   });
 });
 
@@ -77,8 +77,8 @@ describe("an endpoint's own data", () => {
       ["POST", "/rotate_secret"],
       ["POST", "/ping"],
     ]) {
-      const reply = await api(method!, `/v1/webhook_endpoints/${id}${rest}`, method === "PATCH" ? {} : undefined);
-      expect([reply.status, reply.body.code], `${method} ${rest}`).toEqual([404, "not_found"]);
+      const response = await api(method!, `/v1/webhook_endpoints/${id}${rest}`, method === "PATCH" ? {} : undefined);
+      expect([response.status, response.body.code], `${method} ${rest}`).toEqual([404, "not_found"]);
     }
   });
 });

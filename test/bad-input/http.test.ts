@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
-import { type RawReply, sendRaw } from "../support/raw-http.ts";
+import { type RawResponse, sendRaw } from "../support/raw-http.ts";
 
 let platform: RunningPlatform;
 beforeAll(async () => {
@@ -8,17 +8,17 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-const send = (first: string, headers: readonly string[] = [], body: string | Buffer = ""): Promise<RawReply> => {
+const send = (first: string, headers: readonly string[] = [], body: string | Buffer = ""): Promise<RawResponse> => {
   const lines = [first, "Host: localhost", `Authorization: Bearer ${platform.sandboxKey}`, ...headers, "", ""];
   return sendRaw(platform.baseUrl, Buffer.concat([Buffer.from(lines.join("\r\n"), "latin1"), Buffer.from(body)]));
 };
 const post = (headers: readonly string[], body: string | Buffer = "") =>
   send("POST /v1/customers HTTP/1.1", ["Content-Type: application/json", ...headers], body);
 
-function expectProblem(reply: RawReply, status: number, code: string): void {
-  expect(reply.status).toBe(status);
-  expect(reply.headers["content-type"]).toMatch(/^application\/problem\+json/);
-  expect(JSON.parse(reply.body)).toMatchObject({ status, code, request_id: reply.headers["request-id"] });
+function expectProblem(response: RawResponse, status: number, code: string): void {
+  expect(response.status).toBe(status);
+  expect(response.headers["content-type"]).toMatch(/^application\/problem\+json/);
+  expect(JSON.parse(response.body)).toMatchObject({ status, code, request_id: response.headers["request-id"] });
 }
 
 describe("rejects a request whose end two programs could read differently", () => {
@@ -70,9 +70,9 @@ describe("without reading a body that is announced and never sent", () => {
   });
 
   it("rejects a method that the path does not have with 405", async () => {
-    const reply = await send("PUT /v1/customers HTTP/1.1", announced);
-    expectProblem(reply, 405, "method_not_allowed");
-    expect(reply.headers.allow).toBe("GET, HEAD, OPTIONS, POST");
+    const response = await send("PUT /v1/customers HTTP/1.1", announced);
+    expectProblem(response, 405, "method_not_allowed");
+    expect(response.headers.allow).toBe("GET, HEAD, OPTIONS, POST");
   });
 
   it("rejects a wrong administrator token with 401", async () => {
@@ -104,8 +104,8 @@ describe("a request of another protocol", () => {
   });
 
   it("rejects an upgrade to a WebSocket on other paths", async () => {
-    const reply = await send("GET /v1/me HTTP/1.1", ["Connection: Upgrade", "Upgrade: websocket"]);
-    expectProblem(reply, 404, "not_found");
+    const response = await send("GET /v1/me HTTP/1.1", ["Connection: Upgrade", "Upgrade: websocket"]);
+    expectProblem(response, 404, "not_found");
   });
 
   it.each(["h2c", "TLS/1.3"])("ignores an offer of %s", async (protocol) => {
@@ -119,15 +119,15 @@ describe("a request of another protocol", () => {
   });
 
   it("ignores an unknown expectation", async () => {
-    const reply = await post(["Expect: magic", "Content-Length: 2"], "{}");
-    expectProblem(reply, 400, "invalid_request");
+    const response = await post(["Expect: magic", "Content-Length: 2"], "{}");
+    expectProblem(response, 400, "invalid_request");
   });
 
   it.each(["application/jsonp", "application/json, text/plain", "multipart/form-data; boundary=x", "json"])(
     "a body of the type %s is not JSON",
     async (type) => {
-      const reply = await send("POST /v1/customers HTTP/1.1", [`Content-Type: ${type}`, "Content-Length: 2"], "{}");
-      expectProblem(reply, 415, "unsupported_media_type");
+      const response = await send("POST /v1/customers HTTP/1.1", [`Content-Type: ${type}`, "Content-Length: 2"], "{}");
+      expectProblem(response, 415, "unsupported_media_type");
     },
   );
 });

@@ -24,9 +24,9 @@ describe("text that only looks like JSON", () => {
     ["a string of a million characters without an end", `{"email":"${"x".repeat(1_000_000)}`],
     ["half a million escapes without an end", `{"email":"${"\\\\".repeat(500_000)}`],
   ])("%s", async (_name, body) => {
-    const reply = await api("POST", "/v1/customers", body);
-    expect(reply).toMatchObject({ status: 400, body: { code: "invalid_json" } });
-    expect(JSON.stringify(reply.body).length).toBeLessThan(1000);
+    const response = await api("POST", "/v1/customers", body);
+    expect(response).toMatchObject({ status: 400, body: { code: "invalid_json" } });
+    expect(JSON.stringify(response.body).length).toBeLessThan(1000);
   });
 
   it.each([
@@ -61,10 +61,10 @@ describe("text that only looks like JSON", () => {
 describe("unknown fields", () => {
   it.each([1, 7, 8, 9, 100, 20_000])("rejects %d of them, and names at most 8", async (count) => {
     const email = `unknown-${count}@example.com`;
-    const reply = await api("POST", "/v1/customers", { email, ...many(count) });
-    expect(reply.status).toBe(400);
-    expect(reply.body.errors).toHaveLength(Math.min(count, 8));
-    expect(reply.body.errors[0]).toMatchObject({ pointer: "/field_0", code: "unknown_field" });
+    const response = await api("POST", "/v1/customers", { email, ...many(count) });
+    expect(response.status).toBe(400);
+    expect(response.body.errors).toHaveLength(Math.min(count, 8));
+    expect(response.body.errors[0]).toMatchObject({ pointer: "/field_0", code: "unknown_field" });
     expect((await api("GET", `/v1/customers?email=${email}`)).body.data).toEqual([]);
   });
 
@@ -99,9 +99,9 @@ describe("unknown fields", () => {
 describe("more than there is room for", () => {
   it.each([8, 20, 40])("%d metadata keys that are too long", async (count) => {
     const metadata = many(count, "v", "k".repeat(41));
-    const reply = await api("POST", "/v1/customers", { email: `long-${count}@example.com`, metadata });
-    expect(reply.status).toBe(400);
-    expect(reply.body.errors[0]).toMatchObject({ code: "invalid_key" });
+    const response = await api("POST", "/v1/customers", { email: `long-${count}@example.com`, metadata });
+    expect(response.status).toBe(400);
+    expect(response.body.errors[0]).toMatchObject({ code: "invalid_key" });
   });
 
   it.each([
@@ -113,8 +113,11 @@ describe("more than there is room for", () => {
   ])(
     "in POST %s, %s: says so without looking at each, and answers others meanwhile",
     async (path, field, value, rest) => {
-      const [reply, other] = await Promise.all([api("POST", path, { ...rest, [field]: value }), api("GET", "/v1/me")]);
-      expect(reply.body.errors).toEqual([expect.objectContaining({ pointer: `/${field}`, code: "too_many" })]);
+      const [response, other] = await Promise.all([
+        api("POST", path, { ...rest, [field]: value }),
+        api("GET", "/v1/me"),
+      ]);
+      expect(response.body.errors).toEqual([expect.objectContaining({ pointer: `/${field}`, code: "too_many" })]);
       expect(other.status).toBe(200);
     },
   );

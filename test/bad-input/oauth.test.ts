@@ -42,8 +42,8 @@ describe("rejects malformed OAuth requests with OAuth errors", () => {
     ["revoke", client, 400, "invalid_request", "token is missing"],
     ["revoke", `${client}&token=x&token=y`, 400, "invalid_request", "is repeated"],
   ])("/oauth/%s given %s", async (path, body, status, error, words) => {
-    const { answer, headers, ...reply } = await send(path, body);
-    expect([reply.status, answer.error]).toEqual([status, error]);
+    const { answer, headers, ...response } = await send(path, body);
+    expect([response.status, answer.error]).toEqual([status, error]);
     expect(answer.error_description).toContain(words);
     expect(headers.get("cache-control")).toContain("no-store");
     expect(answer.error_description.length).toBeLessThan(300);

@@ -80,8 +80,8 @@ describe("a query", () => {
 
   it("rejects a query of an operation without parameters", async () => {
     expect(await get("/v1/me?verbose=1")).toMatchObject({ status: 400 });
-    const reply = await api("POST", "/v1/customers?dry_run=1", { email: "four@example.com" });
-    expect(reply.status).toBe(400);
+    const response = await api("POST", "/v1/customers?dry_run=1", { email: "four@example.com" });
+    expect(response.status).toBe(400);
     expect((await get("/v1/customers?email=four@example.com")).body["data"]).toEqual([]);
   });
 });
@@ -107,11 +107,11 @@ describe("a cursor", () => {
 
 it("returns the text of a path or query as JSON data, never as markup", async () => {
   for (const path of ["/v1/<script>", "/v1/customers/<script>", "/v1/customers?<script>=1"]) {
-    const reply = await sendRaw(
+    const response = await sendRaw(
       platform.baseUrl,
       `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${platform.sandboxKey}\r\n\r\n`,
     );
-    expect(reply.headers["content-type"]).toMatch(/^application\/problem\+json/);
-    expect(reply.headers["x-content-type-options"]).toBe("nosniff");
+    expect(response.headers["content-type"]).toMatch(/^application\/problem\+json/);
+    expect(response.headers["x-content-type-options"]).toBe("nosniff");
   }
 });

@@ -26,14 +26,14 @@ it(
   async () => {
     const head = `POST /v1/customers HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${platform.sandboxKey}\r\n`;
     const json = `${head}Content-Type: application/json\r\n`;
-    const replies = await Promise.all([
+    const responses = await Promise.all([
       leave(head),
       leave(`${json}Content-Length: 100\r\n\r\n{"email":`),
       leave(`${json}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`),
     ]);
-    for (const reply of replies) {
-      expect(reply).toMatch(/^HTTP\/1\.1 408 /);
-      expect(reply).toContain('"code":"request_timeout"');
+    for (const response of responses) {
+      expect(response).toMatch(/^HTTP\/1\.1 408 /);
+      expect(response).toContain('"code":"request_timeout"');
     }
   },
 );

@@ -9,7 +9,7 @@ import { type Api, apiOf } from "../support/api.ts";
 import { type RunningListener, startListener } from "../support/listener.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { expectProcessWithin, TELLS_PROCESS_TIME } from "../support/process-time.ts";
-import { type RawReply, sendRaw } from "../support/raw-http.ts";
+import { type RawResponse, sendRaw } from "../support/raw-http.ts";
 import { makeConfigDir } from "../support/run-cli.ts";
 import { BUDGET, pumped } from "../support/time-budget.ts";
 import { HOSTILE_JSON, HOSTILE_RESPONSES, list, UNITS } from "./hostile-shapes.ts";
@@ -37,10 +37,10 @@ async function expectRejected(lines: readonly string[], body: string | Buffer = 
   const head = [...lines, "Host: localhost", ...length, "", ""].join("\r\n");
   const bytes = Buffer.concat([Buffer.from(head, "latin1"), Buffer.from(body)]);
   await expectProcessWithin(BUDGET, platform.pid, async () => {
-    const reply: RawReply = await sendRaw(platform.baseUrl, bytes);
-    expect(reply.status, lines[0]!.slice(0, 80)).toBeGreaterThanOrEqual(400);
-    expect(reply.status, lines[0]!.slice(0, 80)).toBeLessThan(500);
-    expect(reply.body.length).toBeLessThan(20_000);
+    const response: RawResponse = await sendRaw(platform.baseUrl, bytes);
+    expect(response.status, lines[0]!.slice(0, 80)).toBeGreaterThanOrEqual(400);
+    expect(response.status, lines[0]!.slice(0, 80)).toBeLessThan(500);
+    expect(response.body.length).toBeLessThan(20_000);
   });
 }
 

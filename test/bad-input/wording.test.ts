@@ -11,9 +11,9 @@ afterAll(() => platform.stop());
 /** The sentence that answers a request, which must name what is wrong and what would be right. */
 async function detailOf(first: string, headers: readonly string[] = [], body = ""): Promise<string> {
   const lines = [first, "Host: localhost", `Authorization: Bearer ${platform.sandboxKey}`, ...headers, "", body];
-  const reply = await sendRaw(platform.baseUrl, lines.join("\r\n"));
-  expect(reply.headers["content-type"]).toMatch(/^application\/problem\+json/);
-  return (JSON.parse(reply.body) as { detail: string }).detail;
+  const response = await sendRaw(platform.baseUrl, lines.join("\r\n"));
+  expect(response.headers["content-type"]).toMatch(/^application\/problem\+json/);
+  return (JSON.parse(response.body) as { detail: string }).detail;
 }
 const post = (body: string, path = "/v1/customers") =>
   detailOf(

@@ -24,8 +24,8 @@ const create = (...flags: string[]) =>
 /** What the token endpoint says of a client that proves itself so; a wrong secret is invalid_client. */
 async function errorFor({ client_id = "" }: Record<string, string>, secret: string | undefined): Promise<unknown> {
   const form = { grant_type: "authorization_code", code: "x", client_id, ...(secret && { client_secret: secret }) };
-  const reply = await fetch(`${platform.authUrl}/oauth/token`, { method: "POST", body: new URLSearchParams(form) });
-  return ((await reply.json()) as { error: unknown }).error;
+  const response = await fetch(`${platform.authUrl}/oauth/token`, { method: "POST", body: new URLSearchParams(form) });
+  return ((await response.json()) as { error: unknown }).error;
 }
 
 describe("service apps", () => {

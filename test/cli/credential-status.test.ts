@@ -45,8 +45,8 @@ async function usedUp(): Promise<string> {
 
 describe("platform specification 5.4, through HTTP and through the command", () => {
   it("401 without a credential; the command says how to sign in", async () => {
-    const reply = await apiOf(platform.baseUrl, undefined)("GET", "/v1/customers");
-    expect(reply).toMatchObject({ status: 401, body: { code: "missing_credential" } });
+    const response = await apiOf(platform.baseUrl, undefined)("GET", "/v1/customers");
+    expect(response).toMatchObject({ status: 401, body: { code: "missing_credential" } });
     const { exitCode, stderr } = await runCli(["customers", "list"], { env: { SERVICE_BASE_URL: platform.baseUrl } });
     expect({ exitCode, stderr }).toEqual({ exitCode: 4, stderr: expect.stringContaining("service login") });
   });
@@ -73,8 +73,8 @@ describe("platform specification 5.4, through HTTP and through the command", () 
     ["one that called too often", usedUp, 429, "rate_limited", 6],
   ])("%s", async (_what, credential, status, code, exitCode) => {
     const key = await credential();
-    const reply = await apiOf(platform.baseUrl, key)("GET", "/v1/customers");
-    expect(reply).toMatchObject({ status, body: { status, code } });
+    const response = await apiOf(platform.baseUrl, key)("GET", "/v1/customers");
+    expect(response).toMatchObject({ status, body: { status, code } });
     const env = { SERVICE_BASE_URL: platform.baseUrl, SERVICE_API_KEY: key };
     const ended = await runCli(["customers", "list", "--json"], { env });
     expect(ended).toMatchObject({ exitCode, stdout: "" });

@@ -106,7 +106,7 @@ describe("flags of service listen", () => {
 
   it("counts a response that arrived in time while the process was suspended", async () => {
     let respond = (): unknown => undefined;
-    const receiver = await startReceiver((reply) => (respond = () => reply.end("ok")));
+    const receiver = await startReceiver((response) => (respond = () => response.end("ok")));
     const args = ["--forward-to", receiver.url.href, "--events", "order.canceled", "--timeout", "1s", "--retries", "0"];
     const listener = await startListener(on.platform.env, args);
     const [id] = await trigger("order.canceled");

@@ -45,9 +45,9 @@ describe("the callback listener", () => {
     expect(await statusOf(answered, { headers: { Host: `localhost:${port}` } })).toBe(421);
     expect(await statusOf(answered, { headers: { Host: `attacker.example:${port}` } })).toBe(421);
     for (const method of ["POST", "OPTIONS", "PUT"]) {
-      const reply = await visit(answered, { method });
-      expect(reply.status).toBe(405);
-      expect(Object.keys(reply.headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
+      const response = await visit(answered, { method });
+      expect(response.status).toBe(405);
+      expect(Object.keys(response.headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
     }
     for (const mode of ["cors", "no-cors", "same-origin"]) {
       expect(await statusOf(answered, { headers: { "Sec-Fetch-Mode": mode } })).toBe(403);

@@ -11,8 +11,8 @@ const tailLogs = (...args: string[]) => startTail(["logs", "tail", ...args], cli
 
 /** Calls the API and returns the request's ID. */
 async function ask(method: string, path: string, body?: unknown): Promise<string> {
-  const reply = await apiOf(cli.platform.baseUrl, cli.platform.sandboxKey)(method, path, body);
-  return reply.headers.get("request-id")!;
+  const response = await apiOf(cli.platform.baseUrl, cli.platform.sandboxKey)(method, path, body);
+  return response.headers.get("request-id")!;
 }
 
 const provoke = (path = "/v1/orders") => ask("GET", path);

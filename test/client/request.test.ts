@@ -8,8 +8,8 @@ import { json, problem, startServer } from "./support/scripted-server.ts";
 describe("a request", () => {
   it("carries the credential, the version and an agent", async () => {
     const server = await startServer(json(200, { id: "cus_1" }));
-    const reply = await clientOf(server.url).request({ method: "GET", path: "/v1/customers/cus_1" });
-    expect(reply).toMatchObject({ status: 200, requestId: "req_1", body: { id: "cus_1" } });
+    const response = await clientOf(server.url).request({ method: "GET", path: "/v1/customers/cus_1" });
+    expect(response).toMatchObject({ status: 200, requestId: "req_1", body: { id: "cus_1" } });
     expect(server.seen[0]).toMatchObject({ method: "GET", url: "/v1/customers/cus_1", body: "" });
     expect(server.seen[0]!.headers).toMatchObject({
       authorization: "Bearer sk_sandbox_test",

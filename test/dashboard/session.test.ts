@@ -74,8 +74,8 @@ describe("the session as an API credential", () => {
     { Origin: "null" },
     { Origin: "http://127.0.0.1:1" },
   ])("is rejected if the browser reports another origin: %o", async (headers) => {
-    const reply = await call("POST", "/v1/customers", { email: EMAIL }, headers);
-    expect(reply.body).toMatchObject({ status: 403, code: "cross_site_request" });
+    const response = await call("POST", "/v1/customers", { email: EMAIL }, headers);
+    expect(response.body).toMatchObject({ status: 403, code: "cross_site_request" });
     expect((await call("GET", `/v1/customers?email=${EMAIL}`)).body.data).toEqual([]);
   });
 
@@ -94,8 +94,8 @@ describe("the session as an API credential", () => {
   });
 
   it("requires a valid environment name", async () => {
-    const reply = await call("GET", "/v1/me", undefined, { "Service-Environment": "Live" });
-    expect(reply.body).toMatchObject({ status: 400, code: "invalid_header" });
+    const response = await call("GET", "/v1/me", undefined, { "Service-Environment": "Live" });
+    expect(response.body).toMatchObject({ status: 400, code: "invalid_header" });
   });
 
   it("adds no request log entry for reads of pages, and one for their changes", async () => {
@@ -120,8 +120,8 @@ describe("the session as an API credential", () => {
 
 describe("an operation for signed-in users only", () => {
   it.each(["/v1/users", "/v1/sessions", "/v1/oauth_grants"])("rejects a key: %s", async (path) => {
-    const reply = await apiOf(platform.baseUrl, platform.liveKey)("GET", path);
-    expect(reply.body).toMatchObject({ status: 403, code: "session_required" });
+    const response = await apiOf(platform.baseUrl, platform.liveKey)("GET", path);
+    expect(response.body).toMatchObject({ status: 403, code: "session_required" });
   });
 
   it("invites a member, who may read but not invite, and is signed out once removed", async () => {
@@ -196,13 +196,13 @@ describe("the page of the dashboard", () => {
 
   it("runs only its own scripts, and no inline scripts", async () => {
     for (const path of ["/dashboard", "/dashboard/live/events/evt_x"]) {
-      const reply = await page(path);
-      const policy = reply.headers.get("content-security-policy")!;
+      const response = await page(path);
+      const policy = response.headers.get("content-security-policy")!;
       expect(policy).toContain("script-src 'self';");
       expect(policy).toContain("style-src 'self';");
       expect(policy).not.toContain("unsafe");
       expect(policy).toContain("frame-ancestors 'none'");
-      const text = await reply.text();
+      const text = await response.text();
       expect(text).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\son\w+=|\sstyle=/);
     }
   });
@@ -214,10 +214,10 @@ describe("the page of the dashboard", () => {
 
   it("has files that are cached for a year under hashed names, and are small together", async () => {
     const { script } = JSON.parse(readFileSync(`${BUILT}manifest.json`, "utf8")) as { script: string };
-    const reply = await page(`/dashboard/assets/${script}`, "");
+    const response = await page(`/dashboard/assets/${script}`, "");
     expect(script).toMatch(/^main-[A-Z0-9]{8}\.js$/);
-    expect(reply.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
-    expect(reply.headers.get("content-encoding")).toBe("gzip");
+    expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+    expect(response.headers.get("content-encoding")).toBe("gzip");
     for (const name of ["manifest.json", "..%2fserve.js", "none.js"]) {
       expect((await page(`/dashboard/assets/${name}`, "")).status).toBe(404);
     }
@@ -239,9 +239,9 @@ function statusUnder(name: string, path: string, more = IN_SANDBOX): Promise<num
   const { hostname, port } = new URL(platform.baseUrl);
   return new Promise((resolve, reject) => {
     const headers = { Host: `${name}:${port}`, Cookie: cookie, ...more };
-    request({ hostname, port, path, headers }, (reply) => {
-      reply.resume();
-      resolve(reply.statusCode);
+    request({ hostname, port, path, headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
     })
       .on("error", reject)
       .end();
@@ -250,7 +250,7 @@ function statusUnder(name: string, path: string, more = IN_SANDBOX): Promise<num
 
 async function streamOf(of: string): Promise<ReadableStream<Uint8Array>> {
   const headers = { Cookie: of, "Service-Environment": "sandbox", "Sec-Fetch-Site": "same-origin" };
-  const reply = await fetch(`${platform.baseUrl}/v1/events/stream`, { headers });
-  expect(reply.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
-  return reply.body!;
+  const response = await fetch(`${platform.baseUrl}/v1/events/stream`, { headers });
+  expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+  return response.body!;
 }

@@ -61,13 +61,13 @@ async function createEvents(api: () => Api, count: number): Promise<Set<string>>
       const name = `ord_${next++}`;
       const body = { type: "order.completed", data: { id: name } };
       for (;;) {
-        const reply = await api()("POST", "/v1/events", body, { "Idempotency-Key": name }).catch(() => undefined);
-        if (reply === undefined || reply.status === 409 || reply.status === 503) {
+        const response = await api()("POST", "/v1/events", body, { "Idempotency-Key": name }).catch(() => undefined);
+        if (response === undefined || response.status === 409 || response.status === 503) {
           await new Promise((resolve) => setTimeout(resolve, 20));
           continue;
         }
-        expect(reply.status, JSON.stringify(reply.body)).toBe(201);
-        acknowledged.add(reply.body.id);
+        expect(response.status, JSON.stringify(response.body)).toBe(201);
+        acknowledged.add(response.body.id);
         break;
       }
     }
@@ -205,13 +205,13 @@ it("returns 503 while the disk is full, keeps running, and recovers", async () =
   let refused = 0;
   for (let i = 0; i < 60; i++) {
     const data = { id: `full_${i}`, filler: "x".repeat(20_000) };
-    const reply = await platform.api("POST", "/v1/events", { type: "order.completed", data });
-    statuses.add(reply.status);
-    if (reply.status === 201) names.push(data.id);
-    if (reply.status !== 503) continue;
+    const response = await platform.api("POST", "/v1/events", { type: "order.completed", data });
+    statuses.add(response.status);
+    if (response.status === 201) names.push(data.id);
+    if (response.status !== 503) continue;
     refused += 1;
-    expect(reply.body).toMatchObject({ code: "unavailable" });
-    expect(reply.headers.get("retry-after")).toBe("1");
+    expect(response.body).toMatchObject({ code: "unavailable" });
+    expect(response.headers.get("retry-after")).toBe("1");
   }
   expect(refused).toBeGreaterThan(0);
   expect([...statuses].filter((status) => status !== 201 && status !== 503)).toEqual([]);

@@ -64,7 +64,7 @@ describe("a secret's rotation", () => {
 
   it.each([-1, 604_801, 1.5, "60", null])("rejects an overlap of %j", async (overlap) => {
     const { id } = (await create(good)).body;
-    const reply = await api("POST", `/v1/webhook_endpoints/${id}/rotate_secret`, { overlap_seconds: overlap });
-    expect(reply.status).toBe(400);
+    const response = await api("POST", `/v1/webhook_endpoints/${id}/rotate_secret`, { overlap_seconds: overlap });
+    expect(response.status).toBe(400);
   });
 });

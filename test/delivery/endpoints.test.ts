@@ -26,9 +26,9 @@ const good = { url: "https://hooks.example.com/in", events: ["order.completed"] 
 
 describe("creating an endpoint", () => {
   it("returns it with its secret, which no other response shows", async () => {
-    const reply = await create({ ...good, description: "orders" });
-    expect(reply.status).toBe(201);
-    expect(reply.body).toEqual({
+    const response = await create({ ...good, description: "orders" });
+    expect(response.status).toBe(201);
+    expect(response.body).toEqual({
       id: expect.stringMatching(/^we_[0-9A-Za-z]{22}$/),
       object: "webhook_endpoint",
       url: good.url,
@@ -40,11 +40,11 @@ describe("creating an endpoint", () => {
       health: { failing_since: null },
       livemode: false,
       created: expect.stringMatching(/Z$/),
-      secret_created: reply.body.created,
+      secret_created: response.body.created,
       previous_secret_until: null,
       secret: expect.stringMatching(SECRET),
     });
-    const { secret, ...shown } = reply.body;
+    const { secret, ...shown } = response.body;
     const path = `/v1/webhook_endpoints/${shown.id}`;
     expect((await platform.api("GET", path)).body).toEqual(shown);
     expect((await platform.api("PATCH", path, {})).body).toEqual(shown);
@@ -78,9 +78,9 @@ describe("creating an endpoint", () => {
     [Array.from({ length: 51 }, () => "*"), "too_many"],
     ["*", "wrong_type"],
   ])("rejects the subscriptions %j", async (events, code) => {
-    const reply = await create({ ...good, events });
-    expect(reply.status).toBe(400);
-    expect(reply.body.errors.map((error: { code: string }) => error.code)).toContain(code);
+    const response = await create({ ...good, events });
+    expect(response.status).toBe(400);
+    expect(response.body.errors.map((error: { code: string }) => error.code)).toContain(code);
   });
 
   it("suggests the intended event type", async () => {
@@ -110,9 +110,9 @@ describe("creating an endpoint", () => {
     ["", "invalid_format"],
     [42, "wrong_type"],
   ])("rejects the URL %s", async (url, code) => {
-    const reply = await create({ ...good, url });
-    expect(reply.status).toBe(400);
-    expect(reply.body).toMatchObject({ code: "invalid_request", errors: [{ pointer: "/url", code }] });
+    const response = await create({ ...good, url });
+    expect(response.status).toBe(400);
+    expect(response.body).toMatchObject({ code: "invalid_request", errors: [{ pointer: "/url", code }] });
   });
 
   it("accepts a URL of 2,048 characters, and keeps an internationalized host as given", async () => {
@@ -141,8 +141,8 @@ describe("creating an endpoint", () => {
   it.each([...LOOPBACK_SPELLINGS, ...OTHER_BLOCKED])(
     "refuses https://%s where targets must be public",
     async (host) => {
-      const reply = await create({ ...good, url: `https://${host}/` }, strict.api);
-      expect(reply.body.errors).toEqual([
+      const response = await create({ ...good, url: `https://${host}/` }, strict.api);
+      expect(response.body.errors).toEqual([
         { pointer: "/url", code: "blocked_target", detail: expect.stringContaining("--allow-private-targets") },
       ]);
     },
@@ -152,8 +152,8 @@ describe("creating an endpoint", () => {
     const { port } = new URL(platform.baseUrl);
     const hosts = ["127.0.0.1", "2130706433", "127.1", "localhost", "localhost.", "a.localhost", "0.0.0.0", "[::1]"];
     for (const host of [...hosts, "[::]", "[::ffff:127.0.0.1]", "127.0.0.2"]) {
-      const reply = await create({ ...good, url: `http://${host}:${port}/v1/customers` });
-      expect(reply.body.errors?.[0], host).toMatchObject({ pointer: "/url", code: "own_platform" });
+      const response = await create({ ...good, url: `http://${host}:${port}/v1/customers` });
+      expect(response.body.errors?.[0], host).toMatchObject({ pointer: "/url", code: "own_platform" });
     }
     expect((await create({ ...good, url: `http://127.0.0.1:${Number(port) - 1}/` })).status).toBe(201);
   });

@@ -45,7 +45,7 @@ describe("metrics", () => {
     await receiver.until(2);
     await expect.poll(() => platform.activities.filter(({ event }) => event === "delivery").length).toBe(2);
     // The queue is not counted at every scrape.
-    const reply = await vi.waitFor(
+    const response = await vi.waitFor(
       async () => {
         const scraped = await anonymous()("GET", "/metrics");
         expect(scraped.body).toContain("service_deliveries_pending 1");
@@ -53,9 +53,9 @@ describe("metrics", () => {
       },
       { timeout: 60_000, interval: 100 },
     );
-    expect(reply.status).toBe(200);
-    expect(reply.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
-    const text: string = reply.body;
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
+    const text: string = response.body;
     expect(text).toContain('service_http_requests_total{method="POST",route="/v1/customers",status="201"} 1');
     expect(text).toContain('service_http_requests_total{method="GET",route="/v1/customers/:id",status="200"} 1');
     expect(text).toContain('service_http_requests_total{method="GET",route="unknown",status="404"} 1');

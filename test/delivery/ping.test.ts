@@ -11,20 +11,20 @@ describe("a ping", () => {
   it("is sent to its endpoint only, whatever the endpoint subscribes to", async () => {
     const pinged = (await create({ url: `${on.receiver.url}/pinged`, events: ["order.completed"] })).body;
     const other = (await create({ url: `${on.receiver.url}/other`, events: ["*"] })).body;
-    const reply = await api("POST", `/v1/webhook_endpoints/${pinged.id}/ping`);
-    expect(reply.status).toBe(201);
-    expect(reply.body).toMatchObject({
+    const response = await api("POST", `/v1/webhook_endpoints/${pinged.id}/ping`);
+    expect(response.status).toBe(201);
+    expect(response.body).toMatchObject({
       object: "event",
       type: "webhook_endpoint.ping",
       livemode: false,
       data: { object: { id: pinged.id, object: "webhook_endpoint" } },
-      request: { id: reply.headers.get("request-id") },
+      request: { id: response.headers.get("request-id") },
     });
-    expect(JSON.stringify(reply.body)).not.toContain("whsec_");
+    expect(JSON.stringify(response.body)).not.toContain("whsec_");
     await on.receiver.until(1, "/pinged");
     const [received] = on.receiver.at("/pinged");
-    expect(JSON.parse(received!.body)).toEqual(reply.body);
-    const deliveries = (await api("GET", `/v1/deliveries?event=${reply.body.id}`)).body.data;
+    expect(JSON.parse(received!.body)).toEqual(response.body);
+    const deliveries = (await api("GET", `/v1/deliveries?event=${response.body.id}`)).body.data;
     expect(deliveries.map((delivery: { endpoint: string }) => delivery.endpoint)).toEqual([pinged.id]);
     await api("POST", `/v1/webhook_endpoints/${other.id}/ping`);
     await on.receiver.until(1, "/other");
@@ -33,13 +33,13 @@ describe("a ping", () => {
 
   it("carries a sample of another type if it names one", async () => {
     const { id } = (await create({ url: `${on.receiver.url}/sampled`, events: ["customer.*"] })).body;
-    const reply = await api("POST", `/v1/webhook_endpoints/${id}/ping`, { type: "order.completed" });
-    expect(reply).toMatchObject({
+    const response = await api("POST", `/v1/webhook_endpoints/${id}/ping`, { type: "order.completed" });
+    expect(response).toMatchObject({
       status: 201,
       body: { type: "order.completed", data: { object: { object: "order", status: "completed", livemode: false } } },
     });
     await on.receiver.until(1, "/sampled");
-    expect(JSON.parse(on.receiver.at("/sampled")[0]!.body)).toEqual(reply.body);
+    expect(JSON.parse(on.receiver.at("/sampled")[0]!.body)).toEqual(response.body);
     const unknown = await api("POST", `/v1/webhook_endpoints/${id}/ping`, { type: "order.complete" });
     expect(unknown.body.errors).toMatchObject([{ pointer: "/type" }]);
   });
@@ -47,8 +47,8 @@ describe("a ping", () => {
   it("is rejected while the endpoint is disabled", async () => {
     const { id } = (await create(good)).body;
     await api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
-    const reply = await api("POST", `/v1/webhook_endpoints/${id}/ping`);
-    expect(reply.status).toBe(409);
-    expect(reply.body.code).toBe("endpoint_disabled");
+    const response = await api("POST", `/v1/webhook_endpoints/${id}/ping`);
+    expect(response.status).toBe(409);
+    expect(response.body.code).toBe("endpoint_disabled");
   });
 });

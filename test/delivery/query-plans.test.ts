@@ -101,10 +101,13 @@ const statements: [string, () => Promise<unknown>][] = [
   ["claiming", () => queue.setLease(explained, [{ id: "dlv" }], lease, 1)],
   ["reading bodies", () => readEventBodies(explained, 1, ["evt"])],
   ["finding deliveries that are due too late", () => queue.endpointsDueAfter(explained, 1)],
-  ["hastening deliveries", () => queue.hastenDeliveries(explained, { endpointId: "we", after: 1, dueAt: 0, limit: 5 })],
+  [
+    "hastening deliveries",
+    () => queue.rescheduleDeliveries(explained, { endpointId: "we", after: 1, dueAt: 0, limit: 5 }),
+  ],
   [
     "hastening first attempts",
-    () => queue.hastenFirstAttempts(explained, { environment: 1, after: 1, madeAfter: "dlv_", dueAt: 0, limit: 5 }),
+    () => queue.rescheduleFirstAttempts(explained, { environment: 1, after: 1, lowestId: "dlv_", dueAt: 0, limit: 5 }),
   ],
   ["marking begun attempts", () => queue.markBegun(explained, { id: "dlv", token: "t", at: 1 })],
   ["recording", () => queue.recordOutcomes(explained, [outcome])],
@@ -174,7 +177,7 @@ it("lists of events read only the matching rows", async () => {
 
 it("rescheduling first attempts reads only pending deliveries created later than now", async () => {
   plan = [];
-  await queue.hastenFirstAttempts(explained, { environment: 1, after: 1, madeAfter: "dlv_", dueAt: 0, limit: 5 });
+  await queue.rescheduleFirstAttempts(explained, { environment: 1, after: 1, lowestId: "dlv_", dueAt: 0, limit: 5 });
   expect(plan).toContain("SEARCH d USING INDEX deliveries_by_status (environment=? AND status=? AND id>?)");
 });
 

@@ -35,16 +35,16 @@ describe("a replay", () => {
     const disabled = await createEndpoint("/four");
     await api("PATCH", `/v1/webhook_endpoints/${disabled}`, { status: "disabled" });
 
-    const reply = await replay(event);
-    expect(reply.status).toBe(201);
-    expect(reply.body).toEqual({ object: "replay", event, deliveries: [expect.any(String), expect.any(String)] });
+    const response = await replay(event);
+    expect(response.status).toBe(201);
+    expect(response.body).toEqual({ object: "replay", event, deliveries: [expect.any(String), expect.any(String)] });
     await on.receiver.until(2, "/one");
     await on.receiver.until(1, "/two");
     const bodies = [...on.receiver.at("/one"), ...on.receiver.at("/two")].map(({ body }) => body);
     expect(new Set(bodies).size).toBe(1);
     const { data } = (await api("GET", `/v1/deliveries?event=${event}`)).body;
     expect(data).toHaveLength(3);
-    expect(data.map(({ id }: { id: string }) => id)).toEqual(expect.arrayContaining(reply.body.deliveries));
+    expect(data.map(({ id }: { id: string }) => id)).toEqual(expect.arrayContaining(response.body.deliveries));
     expect(on.receiver.at("/three")).toEqual([]);
     expect(on.receiver.at("/four")).toEqual([]);
   });
@@ -163,8 +163,8 @@ describe("an event older than 30 days", () => {
     expect((await replay(event)).status).toBe(201);
     await api("POST", "/v1/test_clock/advance", { seconds: 120 });
     for (const body of [{}, { endpoint }]) {
-      const reply = await replay(event, body);
-      expect([reply.status, reply.body.code]).toEqual([410, "event_expired"]);
+      const response = await replay(event, body);
+      expect([response.status, response.body.code]).toEqual([410, "event_expired"]);
     }
     expect((await replay(await createEvent())).status).toBe(201);
   });

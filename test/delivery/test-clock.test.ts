@@ -119,8 +119,8 @@ describe("the test clock", () => {
   });
 
   it.each([0, -1, 1.5, "60", null, 32_000_000])("does not advance by %j", async (seconds) => {
-    const reply = await platform.api("POST", "/v1/test_clock/advance", { seconds });
-    expect(reply.status).toBe(400);
+    const response = await platform.api("POST", "/v1/test_clock/advance", { seconds });
+    expect(response.status).toBe(400);
   });
 
   it("advances once for an Idempotency-Key", async () => {

@@ -24,9 +24,9 @@ it.each([30, 1])(
     onTestFinished(() => node.kill());
     const api = apiOf(node.baseUrl, node.sandboxKey);
     const call = async (method: string, path: string, body?: unknown) => {
-      const reply = await api(method, path, body);
-      expect(reply.status, JSON.stringify(reply.body)).toBeLessThan(300);
-      return reply.body;
+      const response = await api(method, path, body);
+      expect(response.status, JSON.stringify(response.body)).toBeLessThan(300);
+      return response.body;
     };
     let inFlight = 0;
     let maxInFlight = 0;

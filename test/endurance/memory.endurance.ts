@@ -54,9 +54,9 @@ class Subject {
   }
 
   async call(method: string, path: string, body?: unknown) {
-    const reply = await apiOf(this.node.baseUrl, this.#key)(method, path, body);
-    expect(reply.status, JSON.stringify(reply.body)).toBeLessThan(300);
-    return reply.body;
+    const response = await apiOf(this.node.baseUrl, this.#key)(method, path, body);
+    expect(response.status, JSON.stringify(response.body)).toBeLessThan(300);
+    return response.body;
   }
 
   /** Makes the endpoints first, so that each event has a delivery to each. */

@@ -132,16 +132,16 @@ it("50 requests at once with one key have one effect", async () => {
   const platform = await startChildPlatform({ database: join(folder, "at-once.db") });
   const headers = { "Idempotency-Key": "one" };
   const post = () => platform.api("POST", "/v1/orders", { amount: 1, currency: "EUR" }, headers);
-  const replies = await Promise.all(Array.from({ length: 50 }, post));
-  const made = replies.filter(({ status }) => status === 201);
-  const refused = replies.filter(({ status }) => status !== 201);
+  const responses = await Promise.all(Array.from({ length: 50 }, post));
+  const made = responses.filter(({ status }) => status === 201);
+  const refused = responses.filter(({ status }) => status !== 201);
   expect(made.length).toBeGreaterThan(0);
-  expect(made.filter((reply) => reply.headers.get("idempotent-replayed") === null)).toHaveLength(1);
+  expect(made.filter((response) => response.headers.get("idempotent-replayed") === null)).toHaveLength(1);
   expect(new Set(made.map(({ body }) => body.id)).size).toBe(1);
   expect(new Set(refused.map(({ body }) => body.code)).size).toBeLessThanOrEqual(1);
-  for (const reply of refused) {
-    expect(reply).toMatchObject({ status: 409, body: { code: "idempotency_in_flight" } });
-    expect(reply.headers.get("retry-after")).toBe("1");
+  for (const response of refused) {
+    expect(response).toMatchObject({ status: 409, body: { code: "idempotency_in_flight" } });
+    expect(response.headers.get("retry-after")).toBe("1");
   }
   expect((await post()).body.id).toBe(made[0]!.body.id);
   expect(await list(platform, "/v1/orders?")).toHaveLength(1);

@@ -40,15 +40,15 @@ async function createAll(baseUrl: string, key: string, onCreated: (count: number
     while (next < EVENTS) {
       const email = `customer-${next++}@example.com`;
       for (;;) {
-        const reply = await api("POST", "/v1/customers", { email }, { "Idempotency-Key": email }).catch(
+        const response = await api("POST", "/v1/customers", { email }, { "Idempotency-Key": email }).catch(
           () => undefined,
         );
-        if (reply === undefined || reply.status === 503 || reply.body.code === "idempotency_in_flight") {
+        if (response === undefined || response.status === 503 || response.body.code === "idempotency_in_flight") {
           await new Promise((resolve) => setTimeout(resolve, 20));
           continue;
         }
-        expect(reply.status, JSON.stringify(reply.body)).toBe(201);
-        acknowledged.add(reply.body.id);
+        expect(response.status, JSON.stringify(response.body)).toBe(201);
+        acknowledged.add(response.body.id);
         onCreated(acknowledged.size);
         break;
       }
@@ -120,13 +120,13 @@ it("loses nothing when listen is killed five times and starts again", async () =
 it("finishes and exits 0 on SIGTERM while requests are in flight", async () => {
   const platform = await startPlatform();
   const api = apiOf(platform.baseUrl, platform.sandboxKey);
-  const replies = Array.from({ length: 50 }, (_, i) =>
+  const responses = Array.from({ length: 50 }, (_, i) =>
     api("POST", "/v1/customers", { email: `stop-${i}@example.com` }),
   );
-  const first = await Promise.any(replies);
+  const first = await Promise.any(responses);
   expect(first.status).toBe(201);
   const exit = platform.stop();
-  const settled = await Promise.allSettled(replies);
+  const settled = await Promise.allSettled(responses);
   expect(await exit).toBe(0);
-  for (const reply of settled) if (reply.status === "fulfilled") expect(reply.value.status).toBe(201);
+  for (const response of settled) if (response.status === "fulfilled") expect(response.value.status).toBe(201);
 });

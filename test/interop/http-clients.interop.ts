@@ -23,11 +23,11 @@ async function importPackage<Module>(name: string, version: string): Promise<Mod
 const authorization = () => ({ Authorization: `Bearer ${platform.sandboxKey}` });
 
 async function newOrder(): Promise<string> {
-  const reply = await apiOf(platform.baseUrl, platform.sandboxKey)("POST", "/v1/orders", {
+  const response = await apiOf(platform.baseUrl, platform.sandboxKey)("POST", "/v1/orders", {
     amount: 1,
     currency: "EUR",
   });
-  return reply.body.id as string;
+  return response.body.id as string;
 }
 
 interface Axios {
@@ -53,8 +53,8 @@ describe("HTTP clients of others, with their defaults", () => {
       ["", form],
     ] as const) {
       const url = `${platform.baseUrl}/v1/orders/${await newOrder()}/complete`;
-      const reply = await axios.post(url, body, { headers: sent });
-      expect([reply.status, reply.data.status]).toEqual([200, "completed"]);
+      const response = await axios.post(url, body, { headers: sent });
+      expect([response.status, response.data.status]).toEqual([200, "completed"]);
     }
   });
 

@@ -29,14 +29,14 @@ describe.each(Object.entries(CALLERS))("%s", (_name, call) => {
     ["app.localhost", "127.0.0.1"],
     ["app.localhost", "::1"],
   ])("reaches %s on %s without DNS", async (name, host) => {
-    const { port } = await startReceiver((reply) => reply.end("found"), host);
+    const { port } = await startReceiver((response) => response.end("found"), host);
     expect(await call(new URL(`http://${name}:${port}`))).toMatchObject({ status: 200, text: "found" });
   });
 });
 
 it("uses 127.0.0.1 for localhost unless it refuses the connection, however long connecting takes", async () => {
   const busy = await startBusyReceiver();
-  const other = await startReceiver((reply) => reply.end("another program"), "::1", false, busy.port);
+  const other = await startReceiver((response) => response.end("another program"), "::1", false, busy.port);
   const calls = Object.values(CALLERS).map((call) => call(new URL(`http://localhost:${busy.port}`)));
   // Node would try the next address after 250 ms.
   const begun = performance.now();

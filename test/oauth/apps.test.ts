@@ -20,18 +20,18 @@ const create = async (fields: Record<string, unknown> = {}) =>
 
 describe("an OAuth app", () => {
   it("is created with a secret that is shown once", async () => {
-    const reply = await api("POST", "/v1/oauth_apps", { name: "App", redirect_uris: [THIRD_PARTY_REDIRECT] });
-    expect(reply).toMatchObject({ status: 201, body: { object: "oauth_app", public: false, livemode: false } });
-    expect(reply.body.client_secret).toMatch(/^cs_[0-9A-Za-z]{49}$/);
-    const { client_secret: _, ...shown } = reply.body;
+    const response = await api("POST", "/v1/oauth_apps", { name: "App", redirect_uris: [THIRD_PARTY_REDIRECT] });
+    expect(response).toMatchObject({ status: 201, body: { object: "oauth_app", public: false, livemode: false } });
+    expect(response.body.client_secret).toMatch(/^cs_[0-9A-Za-z]{49}$/);
+    const { client_secret: _, ...shown } = response.body;
     expect((await api("GET", `/v1/oauth_apps/${shown.id}`)).body).toEqual(shown);
   });
 
   it("has no secret to rotate if it is public", async () => {
     const app = await create({ public: true });
     expect(app.client_secret).toBeNull();
-    const reply = await api("POST", `/v1/oauth_apps/${app.id}/rotate_secret`);
-    expect(reply).toMatchObject({ status: 409, body: { code: "app_is_public" } });
+    const response = await api("POST", `/v1/oauth_apps/${app.id}/rotate_secret`);
+    expect(response).toMatchObject({ status: 409, body: { code: "app_is_public" } });
   });
 
   it("is updated, listed and deleted", async () => {
@@ -107,9 +107,9 @@ describe("redirect URIs", () => {
     ["", "is not a URL"],
     [`https://app.example.com/${"a".repeat(2048)}`, "must have at most"],
   ])("may not be %s", async (uri, why) => {
-    const reply = await api("POST", "/v1/oauth_apps", { name: "A", redirect_uris: [uri] });
-    expect(reply).toMatchObject({ status: 400, body: { errors: [{ pointer: "/redirect_uris/0" }] } });
-    expect(reply.body.errors[0].detail).toContain(why);
+    const response = await api("POST", "/v1/oauth_apps", { name: "A", redirect_uris: [uri] });
+    expect(response).toMatchObject({ status: 400, body: { errors: [{ pointer: "/redirect_uris/0" }] } });
+    expect(response.body.errors[0].detail).toContain(why);
   });
 
   it.each([

@@ -126,12 +126,12 @@ it("uses the requested environment", async () => {
 });
 
 it("limits the number of new sign-ins", async () => {
-  const replies = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 70 }, () =>
       post(server.endpoints.device, { scope: "read_customers", ...proves(server, "public") }),
     ),
   );
-  const refused = replies.filter(({ status }) => status === 429);
+  const refused = responses.filter(({ status }) => status === 429);
   expect(refused.length).toBeGreaterThan(0);
   expect(refused[0]!.headers.get("retry-after")).toMatch(/^\d+$/);
 });

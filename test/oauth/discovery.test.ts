@@ -41,8 +41,8 @@ async function newTokens() {
   const { redirect } = await server.authorize(url);
   const form = { grant_type: "authorization_code", code: redirect!.searchParams.get("code")!, code_verifier: VERIFIER };
   const proof = { client_id: id, client_secret: secret, redirect_uri: redirectUri };
-  const reply = await postForm("/oauth/token", { ...form, ...proof });
-  return (await reply.json()) as { access_token: string; refresh_token: string };
+  const response = await postForm("/oauth/token", { ...form, ...proof });
+  return (await response.json()) as { access_token: string; refresh_token: string };
 }
 
 describe("discovery", () => {
@@ -69,8 +69,8 @@ describe("discovery", () => {
 describe("introspection", () => {
   const introspect = async (token: string, app = server.confidentialApp as { id: string; secret?: string }) => {
     const proof = { client_id: app.id, ...(app.secret === undefined ? {} : { client_secret: app.secret }) };
-    const reply = await postForm("/oauth/introspect", { token, ...proof });
-    return { status: reply.status, body: (await reply.json()) as Record<string, unknown> };
+    const response = await postForm("/oauth/introspect", { token, ...proof });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   };
 
   it("tells an app of its own tokens, until they are revoked", async () => {
@@ -163,9 +163,9 @@ describe("pages of other origins", () => {
       ["/v1/customers", 200],
       ["/v1/orders", 403],
     ] as const) {
-      const reply = await apiOf(platform.baseUrl, access_token)("GET", path, undefined, ORIGIN);
-      expect([reply.status, allowed(reply)]).toEqual([status, "*"]);
-      expect(reply.headers.get("access-control-expose-headers")).toContain("Request-Id");
+      const response = await apiOf(platform.baseUrl, access_token)("GET", path, undefined, ORIGIN);
+      expect([response.status, allowed(response)]).toEqual([status, "*"]);
+      expect(response.headers.get("access-control-expose-headers")).toContain("Request-Id");
     }
     const unknown = await apiOf(platform.baseUrl, `at_${"x".repeat(43)}`)("GET", "/v1/customers", undefined, ORIGIN);
     expect([unknown.status, allowed(unknown)]).toEqual([401, "*"]);

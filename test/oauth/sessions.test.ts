@@ -63,8 +63,8 @@ describe("the one-time link", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const { url } = JSON.parse(readFileSync(file, "utf8")) as { url: string };
     for (const Authorization of ["", "Bearer guessed", `Bearer ${platform.liveKey}`]) {
-      const reply = await fetch(`${url}/admin/sign_in_links`, { method: "POST", headers: { Authorization } });
-      expect(reply.status).toBe(401);
+      const response = await fetch(`${url}/admin/sign_in_links`, { method: "POST", headers: { Authorization } });
+      expect(response.status).toBe(401);
     }
   });
 });

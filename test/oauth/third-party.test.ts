@@ -43,8 +43,8 @@ it("a third-party web application signs a user in and can do exactly what was ap
     ["POST", "/v1/api_keys", "{}"],
     ["GET", "/v1/events", ""],
   ] as const) {
-    const reply = await call(method, path, body);
-    expect(reply).toMatchObject({ status: 403, body: { code: "insufficient_scope" } });
+    const response = await call(method, path, body);
+    expect(response).toMatchObject({ status: 403, body: { code: "insufficient_scope" } });
   }
 
   const account = await atPlatform.get("/account");

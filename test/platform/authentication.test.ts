@@ -21,16 +21,16 @@ const call = (authorization: string | undefined, path = "/v1/me") =>
 
 describe("a missing or malformed credential is 401", () => {
   it("names no error if there was no credential", async () => {
-    const reply = await call(undefined);
-    expect(reply).toMatchObject({ status: 401, body: { code: "missing_credential" } });
-    expect(reply.headers.get("www-authenticate")).toBe(
+    const response = await call(undefined);
+    expect(response).toMatchObject({ status: 401, body: { code: "missing_credential" } });
+    expect(response.headers.get("www-authenticate")).toBe(
       `Bearer realm="service", resource_metadata="${platform.baseUrl}/.well-known/oauth-protected-resource"`,
     );
   });
 
   it("does not read a credential from the query", async () => {
-    const reply = await call(undefined, `/v1/me?access_token=${platform.sandboxKey}`);
-    expect(reply.status).toBe(401);
+    const response = await call(undefined, `/v1/me?access_token=${platform.sandboxKey}`);
+    expect(response.status).toBe(401);
   });
 
   it.each([
@@ -42,9 +42,9 @@ describe("a missing or malformed credential is 401", () => {
     ["an unknown key", () => `Bearer ${formatCredential("sk_sandbox_", Buffer.alloc(32, 7))}`],
     ["a refresh token", () => `Bearer ${formatCredential("rt_", Buffer.alloc(32, 7))}`],
   ])("%s", async (_name, authorization) => {
-    const reply = await call(authorization());
-    expect(reply).toMatchObject({ status: 401, body: { code: "invalid_credential" } });
-    expect(reply.headers.get("www-authenticate")).toContain('error="invalid_token"');
+    const response = await call(authorization());
+    expect(response).toMatchObject({ status: 401, body: { code: "invalid_credential" } });
+    expect(response.headers.get("www-authenticate")).toContain('error="invalid_token"');
   });
 
   it("distinguishes a mistyped key from an unknown one", async () => {
@@ -58,10 +58,10 @@ describe("a missing or malformed credential is 401", () => {
   });
 
   it("precedes every other error of the request", async () => {
-    const reply = await apiOf(platform.baseUrl, undefined)("POST", "/v1/customers?x=1", "{", {
+    const response = await apiOf(platform.baseUrl, undefined)("POST", "/v1/customers?x=1", "{", {
       "Service-Version": "x",
     });
-    expect(reply.status).toBe(401);
+    expect(response.status).toBe(401);
   });
 });
 

@@ -193,7 +193,7 @@ describe("a clock that is set back by a day", () => {
   it("allows a rate-limited credential to call again after the usual time", async () => {
     const limited = await hostPlatform({ clock, rateLimits: { perSecond: 1, burst: 3 } });
     const calls = () => Promise.all(Array.from({ length: 12 }, () => limited.api("GET", "/v1/me")));
-    const statuses = async () => (await calls()).map((reply) => reply.status);
+    const statuses = async () => (await calls()).map((response) => response.status);
     expect(await statuses()).toContain(429);
     clock.set(-DAY);
     await expect.poll(statuses).toContain(200);

@@ -70,9 +70,9 @@ describe("emails", () => {
   it.each(["a@b", "a@@example.com", "a b@example.com", "@example.com", "a@", "a@exa mple.com", "ü@example.com", ""])(
     "refuses %j",
     async (email) => {
-      const reply = await api("POST", "/v1/customers", { email });
-      expect(reply.status).toBe(400);
-      expect(reply.body.errors[0]).toMatchObject({ pointer: "/email" });
+      const response = await api("POST", "/v1/customers", { email });
+      expect(response.status).toBe(400);
+      expect(response.body.errors[0]).toMatchObject({ pointer: "/email" });
     },
   );
 
@@ -96,9 +96,9 @@ describe("emails", () => {
 
   it("are unique among 50 concurrent creates", async () => {
     const email = newEmail();
-    const replies = await Promise.all(Array.from({ length: 50 }, () => api("POST", "/v1/customers", { email })));
-    expect(replies.filter(({ status }) => status === 201)).toHaveLength(1);
-    expect(replies.filter(({ status }) => status === 409)).toHaveLength(49);
+    const responses = await Promise.all(Array.from({ length: 50 }, () => api("POST", "/v1/customers", { email })));
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(1);
+    expect(responses.filter(({ status }) => status === 409)).toHaveLength(49);
   });
 });
 
@@ -106,8 +106,8 @@ describe("phones and metadata", () => {
   it.each(["0301234", "+1", "+4420718387501234", "+44 20 7183 8750", "+44abc", "+４４２０７１８３８７５０"])(
     "refuses the phone %j",
     async (phone) => {
-      const reply = await api("POST", "/v1/customers", { email: newEmail(), phone });
-      expect(reply.body.errors).toEqual([expect.objectContaining({ pointer: "/phone", code: "invalid_format" })]);
+      const response = await api("POST", "/v1/customers", { email: newEmail(), phone });
+      expect(response.body.errors).toEqual([expect.objectContaining({ pointer: "/phone", code: "invalid_format" })]);
     },
   );
 
@@ -119,15 +119,15 @@ describe("phones and metadata", () => {
     ["a number", { k: 1 }, "/metadata/k"],
     ["an empty key", { "": "v" }, "/metadata/"],
   ])("rejects metadata with %s", async (_name, metadata, pointer) => {
-    const reply = await api("POST", "/v1/customers", { email: newEmail(), metadata });
-    expect(reply.status).toBe(400);
-    expect(reply.body.errors).toEqual([expect.objectContaining({ pointer })]);
+    const response = await api("POST", "/v1/customers", { email: newEmail(), metadata });
+    expect(response.status).toBe(400);
+    expect(response.body.errors).toEqual([expect.objectContaining({ pointer })]);
   });
 
   it("counts merged keys", async () => {
     const { id } = (await api("POST", "/v1/customers", { email: newEmail(), metadata: keys(50) })).body;
-    const reply = await api("PATCH", `/v1/customers/${id}`, { metadata: { one_more: "v" } });
-    expect(reply.body.errors).toEqual([expect.objectContaining({ pointer: "/metadata", code: "too_many" })]);
+    const response = await api("PATCH", `/v1/customers/${id}`, { metadata: { one_more: "v" } });
+    expect(response.body.errors).toEqual([expect.objectContaining({ pointer: "/metadata", code: "too_many" })]);
   });
 });
 
@@ -169,7 +169,7 @@ describe("idempotency keys", () => {
   });
 
   it.each(["", "a b", "k".repeat(256), '""'])("reject %j", async (key) => {
-    const reply = await api("POST", "/v1/customers", { email: newEmail() }, { "Idempotency-Key": key });
-    expect(reply.body).toMatchObject({ status: 400, code: "invalid_idempotency_key" });
+    const response = await api("POST", "/v1/customers", { email: newEmail() }, { "Idempotency-Key": key });
+    expect(response.body).toMatchObject({ status: 400, code: "invalid_idempotency_key" });
   });
 });

@@ -7,7 +7,7 @@ import { Event } from "../../src/contract/schemas/event.ts";
 import { Problem } from "../../src/contract/schemas/problem.ts";
 import { Statistics } from "../../src/contract/schemas/statistics.ts";
 import { declaredFields } from "../../src/platform/http/declared-fields.ts";
-import { exampleReply } from "../../src/platform/http/openapi/examples.ts";
+import { exampleResponse } from "../../src/platform/http/openapi/examples.ts";
 
 const { object: Customer, list: CustomerList } = OBJECT_SCHEMAS.customer;
 
@@ -31,26 +31,26 @@ function withSecrets(value: unknown, name = ""): unknown {
 
 describe("a response", () => {
   it.each(Object.entries(SCHEMAS))("loses what the schema of %s does not declare, at any depth", (_name, schema) => {
-    const example = exampleReply(schema);
+    const example = exampleResponse(schema);
     const leaking = withSecrets(example);
     expect(JSON.stringify(leaking)).toContain("hidden");
     expect(JSON.stringify(declaredFields(schema)(leaking))).toBe(JSON.stringify(example));
   });
 
   it("is passed on as it is where all is declared", () => {
-    const example = exampleReply(CustomerList);
+    const example = exampleResponse(CustomerList);
     expect(declaredFields(CustomerList)(example)).toBe(example);
   });
 
   it("keeps every key of metadata and of an event's object", () => {
-    const customer = { ...(exampleReply(Customer) as object), metadata: { password: "theirs" } };
+    const customer = { ...(exampleResponse(Customer) as object), metadata: { password: "theirs" } };
     expect(declaredFields(Customer)(customer)).toEqual(customer);
-    const event = { ...(exampleReply(Event) as object), data: { object: { anything: { deep: 1 } } } };
+    const event = { ...(exampleResponse(Event) as object), data: { object: { anything: { deep: 1 } } } };
     expect(declaredFields(Event)(event)).toEqual(event);
   });
 
   it("keeps null where an object may be missing", () => {
-    const delivery = { ...(exampleReply(Delivery) as object), endpoint: null };
+    const delivery = { ...(exampleResponse(Delivery) as object), endpoint: null };
     expect(declaredFields(Delivery)(delivery)).toEqual(delivery);
   });
 });

@@ -81,23 +81,23 @@ it(`answers ${REQUESTS} generated requests as its document says, and none with a
 
   const exchange = async (connection: KeepAlive) => {
     const request = makeRequest(document.operations[sent++ % document.operations.length]!, tools);
-    const reply = await connection.send(toBytes(request));
-    statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1);
-    const found = judge.faultsOf(request, reply);
+    const response = await connection.send(toBytes(request));
+    statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
+    const found = judge.faultsOf(request, response);
     if (found.length > 0) {
       // One mistake of the platform shows in many responses: it is told once.
       if (told.has(found.join())) return;
       told.add(found.join());
       faults.push(
-        `${request.kind}: ${toBytes(request).toString().slice(0, 1500)}\n→ ${reply.status} ${reply.body.slice(0, 800)}\n${found.join("\n")}`,
+        `${request.kind}: ${toBytes(request).toString().slice(0, 1500)}\n→ ${response.status} ${response.body.slice(0, 800)}\n${found.join("\n")}`,
       );
       return;
     }
     const count = seen.get(request.operation.id)!;
-    if (reply.status >= 400) count.refused++;
+    if (response.status >= 400) count.refused++;
     else {
       count.succeeded++;
-      keep(request, JSON.parse(reply.body) as Json);
+      keep(request, JSON.parse(response.body) as Json);
     }
   };
   const areAllSeen = () => [...seen.values()].every(({ succeeded, refused }) => succeeded > 0 && refused > 0);

@@ -45,23 +45,23 @@ describe("an empty body", () => {
         const [name = "", value = ""] = framing.split(": ");
         const headers = { ...withKey(), "Content-Type": type, [name]: value };
         const path = `/v1/orders/${await newOrder()}/complete`;
-        const reply = await exchange("POST", path, headers);
-        expect([reply.status, JSON.parse(reply.body).status], framing).toEqual([200, "completed"]);
+        const response = await exchange("POST", path, headers);
+        expect([response.status, JSON.parse(response.body).status], framing).toEqual([200, "completed"]);
       }
     },
   );
 
   it("is rejected for what it lacks where fields are required", async () => {
     const headers = { ...withKey(), "Content-Type": "text/plain", "Content-Length": "0" };
-    const reply = await exchange("POST", "/v1/customers", headers);
-    expect(JSON.parse(reply.body)).toMatchObject({ status: 400, errors: [{ pointer: "/email", code: "required" }] });
+    const response = await exchange("POST", "/v1/customers", headers);
+    expect(JSON.parse(response.body)).toMatchObject({ status: 400, errors: [{ pointer: "/email", code: "required" }] });
   });
 
   it("of a wrong type is rejected as soon as its first byte arrives", async () => {
     const headers = { ...withKey(), "Content-Type": "text/plain", "Transfer-Encoding": "chunked" };
     // The body never ends.
-    const reply = await exchange("POST", "/v1/customers", headers, { unfinished: "a" });
-    expect([reply.status, JSON.parse(reply.body).code]).toEqual([415, "unsupported_media_type"]);
+    const response = await exchange("POST", "/v1/customers", headers, { unfinished: "a" });
+    expect([response.status, JSON.parse(response.body).code]).toEqual([415, "unsupported_media_type"]);
   });
 });
 
@@ -85,8 +85,8 @@ describe("methods", () => {
       [`/v1/customers/${id}`, "DELETE, GET, HEAD, OPTIONS, PATCH"],
       ["/oauth/token", "OPTIONS, POST"],
     ] as const) {
-      const reply = await api("OPTIONS", path);
-      expect([reply.status, reply.headers.get("allow"), reply.body]).toEqual([204, allow, ""]);
+      const response = await api("OPTIONS", path);
+      expect([response.status, response.headers.get("allow"), response.body]).toEqual([204, allow, ""]);
     }
     expect((await api("OPTIONS", "/v1/nothing")).status).toBe(404);
   });
@@ -104,10 +104,10 @@ describe("links between resources", () => {
       "/v1/oauth_apps": { name: "Shop", redirect_uris: ["https://shop.example/callback"] },
     };
     for (const [path, body] of Object.entries(created)) {
-      const reply = await api("POST", path, body);
-      const location = reply.headers.get("location")!;
-      expect([reply.status, location]).toEqual([201, `${path}/${reply.body.id}`]);
-      expect((await api("GET", location)).body.id).toBe(reply.body.id);
+      const response = await api("POST", path, body);
+      const location = response.headers.get("location")!;
+      expect([response.status, location]).toEqual([201, `${path}/${response.body.id}`]);
+      expect((await api("GET", location)).body.id).toBe(response.body.id);
     }
     const [endpoint] = (await api("GET", "/v1/webhook_endpoints")).body.data;
     const ping = await api("POST", `/v1/webhook_endpoints/${endpoint.id}/ping`);
@@ -135,11 +135,11 @@ describe("links between resources", () => {
     const seen: string[] = [];
     let path: string | undefined = `/v1/orders?limit=2&status=${status}`;
     while (path !== undefined) {
-      const reply = await api("GET", path);
-      seen.push(...reply.body.data.map(({ id }: { id: string }) => id));
-      const link = reply.headers.get("link");
+      const response = await api("GET", path);
+      seen.push(...response.body.data.map(({ id }: { id: string }) => id));
+      const link = response.headers.get("link");
       const [, next] = /^<([^>]+)>; rel="next"$/.exec(link ?? "") ?? [];
-      expect(link === null).toBe(reply.body.next_cursor === null);
+      expect(link === null).toBe(response.body.next_cursor === null);
       path = next;
     }
     expect(seen).toEqual(all.map(({ id }) => id));

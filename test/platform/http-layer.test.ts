@@ -52,11 +52,11 @@ describe("returns a problem for what the HTTP parser rejects", () => {
   ];
 
   it.each(cases)("%s", async (_name, bytes, status, code) => {
-    const reply = await sendRaw(on.platform.baseUrl, bytes());
-    expect(reply.status).toBe(status);
-    expect(reply.headers["content-type"]).toMatch(/^application\/problem\+json/);
-    expect(JSON.parse(reply.body)).toMatchObject({ status, code, request_id: reply.headers["request-id"] });
-    expect(reply.headers["service-version"]).toMatch(/^\d{4}-\d{2}-\d{2}$/);
+    const response = await sendRaw(on.platform.baseUrl, bytes());
+    expect(response.status).toBe(status);
+    expect(response.headers["content-type"]).toMatch(/^application\/problem\+json/);
+    expect(JSON.parse(response.body)).toMatchObject({ status, code, request_id: response.headers["request-id"] });
+    expect(response.headers["service-version"]).toMatch(/^\d{4}-\d{2}-\d{2}$/);
   });
 
   it("a request that never ends", async () => {
@@ -70,11 +70,11 @@ describe("returns a problem for what the HTTP parser rejects", () => {
     );
     await once(server.listen(0, "127.0.0.1"), "listening");
     const { port } = server.address() as AddressInfo;
-    const reply = await sendRaw(`http://127.0.0.1:${port}`, "POST /v1/customers HTTP/1.1\r\nHost: localhost\r\n");
+    const response = await sendRaw(`http://127.0.0.1:${port}`, "POST /v1/customers HTTP/1.1\r\nHost: localhost\r\n");
     server.close();
-    expect(reply.status).toBe(408);
-    expect(reply.headers["content-type"]).toBe("application/problem+json");
-    expect(JSON.parse(reply.body)).toMatchObject({
+    expect(response.status).toBe(408);
+    expect(response.headers["content-type"]).toBe("application/problem+json");
+    expect(JSON.parse(response.body)).toMatchObject({
       type: "http://api.test/problems/request_timeout",
       status: 408,
       code: "request_timeout",
@@ -83,51 +83,51 @@ describe("returns a problem for what the HTTP parser rejects", () => {
   });
 
   it("suggests http:// to a client that uses TLS", async () => {
-    const reply = await sendRaw(on.platform.baseUrl, Buffer.from("160301020001000001fc0303", "hex"));
-    expect(reply.body).toContain("use http://");
+    const response = await sendRaw(on.platform.baseUrl, Buffer.from("160301020001000001fc0303", "hex"));
+    expect(response.body).toContain("use http://");
   });
 });
 
 describe("paths and methods", () => {
   it("returns 405 with Allow on a known path", async () => {
-    const reply = await api("PUT", "/v1/customers", {});
-    expect(reply.status).toBe(405);
-    expect(reply.headers.get("allow")).toBe("GET, HEAD, OPTIONS, POST");
-    expect(reply.body.code).toBe("method_not_allowed");
+    const response = await api("PUT", "/v1/customers", {});
+    expect(response.status).toBe(405);
+    expect(response.headers.get("allow")).toBe("GET, HEAD, OPTIONS, POST");
+    expect(response.body.code).toBe("method_not_allowed");
   });
 
   it("suggests the nearest path for an unknown one", async () => {
-    const reply = await api("GET", "/v1/custmers");
-    expect(reply.status).toBe(404);
-    expect(reply.body.detail).toContain("/v1/customers");
+    const response = await api("GET", "/v1/custmers");
+    expect(response.status).toBe(404);
+    expect(response.body.detail).toContain("/v1/customers");
   });
 
   it.each(["/v1/customers/%zz"])("rejects a malformed escape in %s", async (path) => {
-    const reply = await api("GET", path);
-    expect(reply.status).toBe(400);
-    expect(reply.body.code).toBe("invalid_request");
-    expect(reply.headers.get("service-version")).toMatch(/^\d{4}-/);
-    expect(reply.headers.get("cache-control")).toBe("no-store");
+    const response = await api("GET", path);
+    expect(response.status).toBe(400);
+    expect(response.body.code).toBe("invalid_request");
+    expect(response.headers.get("service-version")).toMatch(/^\d{4}-/);
+    expect(response.headers.get("cache-control")).toBe("no-store");
   });
 
   it.each(["/v1/customers/cus%00_1", "/v1/customers/..%2fevents", `/v1/customers/cus_${"9".repeat(400)}`])(
     "answers 404 to the id in %s",
     async (path) => {
-      const reply = await api("GET", path);
-      expect(reply.status).toBe(404);
-      expect(reply.body.detail).toContain("cus_ and 22 letters or digits");
+      const response = await api("GET", path);
+      expect(response.status).toBe(404);
+      expect(response.body.detail).toContain("cus_ and 22 letters or digits");
     },
   );
 
   it("names the kind of an ID of another kind", async () => {
     const event = (await api("POST", "/v1/events", { type: "order.created", data: { id: "x" } })).body;
-    const reply = await api("GET", `/v1/customers/${event.id}`);
-    expect(reply.status).toBe(404);
-    expect(reply.body.detail).toContain("that is the id of an event");
+    const response = await api("GET", `/v1/customers/${event.id}`);
+    expect(response.status).toBe(404);
+    expect(response.body.detail).toContain("that is the id of an event");
   });
 
   it("ignores the body of a GET", async () => {
-    const reply = await sendRaw(
+    const response = await sendRaw(
       on.platform.baseUrl,
       `${lines(
         "GET /v1/me HTTP/1.1",
@@ -137,7 +137,7 @@ describe("paths and methods", () => {
         "Content-Length: 2",
       )}{}`,
     );
-    expect(reply.status).toBe(200);
+    expect(response.status).toBe(200);
   });
 });
 
@@ -155,15 +155,15 @@ describe("queries", () => {
     ["created_after=2026-02-30T00:00:00Z", "?created_after", "invalid_format"],
     ["created_after=2026-02-03T00:00:00Z&created_before=2026-02-01T00:00:00Z", "?created_after", "out_of_range"],
   ])("rejects %s", async (query, pointer, code) => {
-    const reply = await api("GET", `/v1/customers?${query}`);
-    expect(reply.status).toBe(400);
-    expect(reply.body.errors).toEqual([expect.objectContaining({ pointer, code })]);
+    const response = await api("GET", `/v1/customers?${query}`);
+    expect(response.status).toBe(400);
+    expect(response.body.errors).toEqual([expect.objectContaining({ pointer, code })]);
   });
 
   it("rejects a malformed escape and a control character", async () => {
     expect((await api("GET", "/v1/customers?email=%zz")).body.detail).toContain("malformed escape");
-    const reply = await api("GET", "/v1/customers?email=a%00b");
-    expect(reply).toMatchObject({ status: 400, body: { detail: expect.stringContaining("control character") } });
+    const response = await api("GET", "/v1/customers?email=a%00b");
+    expect(response).toMatchObject({ status: 400, body: { detail: expect.stringContaining("control character") } });
   });
 
   it("suggests the intended parameter", async () => {
@@ -178,13 +178,13 @@ describe("media types", () => {
     ["application/xml", "<a/>"],
     ["application/json; charset=utf-16", "{}"],
   ])("rejects %s with 415", async (type, body) => {
-    const reply = await api("POST", "/v1/customers", body, { "Content-Type": type });
-    expect(reply.status).toBe(415);
-    expect(reply.body.code).toBe("unsupported_media_type");
+    const response = await api("POST", "/v1/customers", body, { "Content-Type": type });
+    expect(response.status).toBe(415);
+    expect(response.body.code).toBe("unsupported_media_type");
   });
 
   it("rejects a body without a type", async () => {
-    const reply = await sendRaw(
+    const response = await sendRaw(
       on.platform.baseUrl,
       `${lines(
         "POST /v1/customers HTTP/1.1",
@@ -193,19 +193,19 @@ describe("media types", () => {
         "Content-Length: 2",
       )}{}`,
     );
-    expect(reply.status).toBe(415);
+    expect(response.status).toBe(415);
   });
 
   it("rejects a compressed body and says what it accepts", async () => {
-    const reply = await api("POST", "/v1/customers", "{}", { "Content-Encoding": "gzip" });
-    expect(reply.status).toBe(415);
-    expect(reply.headers.get("accept-encoding")).toBe("identity");
+    const response = await api("POST", "/v1/customers", "{}", { "Content-Encoding": "gzip" });
+    expect(response.status).toBe(415);
+    expect(response.headers.get("accept-encoding")).toBe("identity");
   });
 
   it("rejects 2 MB", async () => {
-    const reply = await api("POST", "/v1/customers", { email: "a@example.com", name: "a".repeat(2_000_000) });
-    expect(reply.status).toBe(413);
-    expect(reply.body.code).toBe("body_too_large");
+    const response = await api("POST", "/v1/customers", { email: "a@example.com", name: "a".repeat(2_000_000) });
+    expect(response.status).toBe(413);
+    expect(response.body.code).toBe("body_too_large");
   });
 });
 
@@ -237,8 +237,8 @@ it("keeps responding to others while a body never arrives", async () => {
 });
 
 it("adds an ID to every response, and prevents caching and sniffing", async () => {
-  const reply = await api("GET", "/v1/me");
-  expect(reply.headers.get("request-id")).toMatch(/^req_[0-9A-Za-z]{22}$/);
-  expect(reply.headers.get("cache-control")).toBe("no-store");
-  expect(reply.headers.get("x-content-type-options")).toBe("nosniff");
+  const response = await api("GET", "/v1/me");
+  expect(response.headers.get("request-id")).toMatch(/^req_[0-9A-Za-z]{22}$/);
+  expect(response.headers.get("cache-control")).toBe("no-store");
+  expect(response.headers.get("x-content-type-options")).toBe("nosniff");
 });

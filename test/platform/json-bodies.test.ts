@@ -24,49 +24,53 @@ describe("bodies that are not acceptable JSON", () => {
     ["a number of 65 characters", `{"amount":${"1".padEnd(65, "0")}}`, "more than 64 characters (at character 11)"],
     ["a leading zero", '{"amount":01}', "(at character 12)"],
   ])("%s", async (_name, body, words) => {
-    const reply = await api("POST", "/v1/customers", body);
-    expect(reply.status).toBe(400);
-    expect(reply.body.code).toBe("invalid_json");
-    expect(reply.body.detail).toContain(words);
+    const response = await api("POST", "/v1/customers", body);
+    expect(response.status).toBe(400);
+    expect(response.body.code).toBe("invalid_json");
+    expect(response.body.detail).toContain(words);
   });
 
   it("invalid UTF-8", async () => {
-    const reply = await api("POST", "/v1/customers", Buffer.from('{"email":"a@example.com","name":"\xff"}', "latin1"));
-    expect(reply.body).toMatchObject({ status: 400, code: "invalid_json" });
-    expect(reply.body.detail).toContain("UTF-8");
+    const response = await api(
+      "POST",
+      "/v1/customers",
+      Buffer.from('{"email":"a@example.com","name":"\xff"}', "latin1"),
+    );
+    expect(response.body).toMatchObject({ status: 400, code: "invalid_json" });
+    expect(response.body.detail).toContain("UTF-8");
   });
 
   it("an object is stored as it was sent", async () => {
     const name = 'Zoë "Ω" \u{1f600} \\ / tab\tend';
-    const reply = await api("POST", "/v1/customers", { email: "exact@example.com", name });
-    expect(reply.body.name).toBe(name);
-    expect((await api("GET", `/v1/customers/${reply.body.id}`)).body.name).toBe(name);
+    const response = await api("POST", "/v1/customers", { email: "exact@example.com", name });
+    expect(response.body.name).toBe(name);
+    expect((await api("GET", `/v1/customers/${response.body.id}`)).body.name).toBe(name);
   });
 });
 
 describe("bodies of the wrong shape", () => {
   it("empty", async () => {
-    const reply = await api("POST", "/v1/customers", "");
-    expect(reply.status).toBe(400);
-    expect(reply.body.errors).toEqual([{ pointer: "/email", code: "required", detail: "is required" }]);
+    const response = await api("POST", "/v1/customers", "");
+    expect(response.status).toBe(400);
+    expect(response.body.errors).toEqual([{ pointer: "/email", code: "required", detail: "is required" }]);
   });
 
   it.each(["null", "[]", '"text"', "5"])("%s instead of an object", async (body) => {
-    const reply = await api("POST", "/v1/customers", body);
-    expect(reply.status).toBe(400);
-    expect(reply.body.detail).toContain("must be an object");
+    const response = await api("POST", "/v1/customers", body);
+    expect(response.status).toBe(400);
+    expect(response.body.detail).toContain("must be an object");
   });
 
   it("names an unknown field and suggests the intended one", async () => {
-    const reply = await api("POST", "/v1/customers", { email: "a@example.com", fone: "+442071838750" });
-    expect(reply.body.errors).toEqual([
+    const response = await api("POST", "/v1/customers", { email: "a@example.com", fone: "+442071838750" });
+    expect(response.body.errors).toEqual([
       { pointer: "/fone", code: "unknown_field", detail: expect.stringContaining("did you mean phone?") },
     ]);
   });
 
   it("names every wrong field with its path", async () => {
-    const reply = await api("POST", "/v1/customers", { email: 5, name: [], metadata: { a: 1 } });
-    expect(reply.body.errors.map((error: { pointer: string }) => error.pointer).sort()).toEqual([
+    const response = await api("POST", "/v1/customers", { email: 5, name: [], metadata: { a: 1 } });
+    expect(response.body.errors.map((error: { pointer: string }) => error.pointer).sort()).toEqual([
       "/email",
       "/metadata/a",
       "/name",
@@ -75,8 +79,8 @@ describe("bodies of the wrong shape", () => {
 
   it("rejects fields if an operation has none", async () => {
     const order = (await api("POST", "/v1/orders", { amount: 1, currency: "EUR" })).body;
-    const reply = await api("POST", `/v1/orders/${order.id}/complete`, { amount: 2 });
-    expect(reply.body).toMatchObject({ status: 400, code: "invalid_request" });
+    const response = await api("POST", `/v1/orders/${order.id}/complete`, { amount: 2 });
+    expect(response.body).toMatchObject({ status: 400, code: "invalid_request" });
     expect((await api("GET", `/v1/orders/${order.id}`)).body.status).toBe("pending");
   });
 });

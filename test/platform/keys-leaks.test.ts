@@ -10,7 +10,7 @@ import { formatCredential } from "../../src/contract/credentials.ts";
 import { obtainTokens, refreshWith } from "../oauth/support/authorization-server.ts";
 import { type EmbeddedPlatform, startEmbedded } from "../oauth/support/embedded-platform.ts";
 import { type OurServer, ourServer } from "../oauth/support/our-server.ts";
-import { type Api, type ApiReply, apiOf } from "../support/api.ts";
+import { type Api, type ApiResponse, apiOf } from "../support/api.ts";
 
 const keyPair = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
 const pem = (key: KeyObject) => key.export({ type: "spki", format: "pem" }).toString();
@@ -50,7 +50,7 @@ function report(
     headers = {},
     to = platform.baseUrl,
   }: { key?: KeyObject; identifier?: string; headers?: Record<string, string>; to?: string } = {},
-): Promise<ApiReply> {
+): Promise<ApiResponse> {
   const body = typeof entries === "string" ? entries : JSON.stringify(entries);
   return apiOf(to, undefined)("POST", "/v1/leaked_keys/report", body, {
     "Github-Public-Key-Identifier": identifier,
@@ -70,9 +70,9 @@ const newKey = async () => (await api("POST", "/v1/api_keys", {})).body as { id:
 describe("a signed report", () => {
   it("revokes the key before the response, and its owner sees the reason", async () => {
     const { id, key } = await newKey();
-    const reply = await report([entry(key)]);
-    expect(reply).toMatchObject({ status: 200 });
-    expect(reply.body).toEqual([{ token_hash: hashOf(key), token_type: "service_api_key", label: "true_positive" }]);
+    const response = await report([entry(key)]);
+    expect(response).toMatchObject({ status: 200 });
+    expect(response.body).toEqual([{ token_hash: hashOf(key), token_type: "service_api_key", label: "true_positive" }]);
     const refused = await apiOf(platform.baseUrl, key)("GET", "/v1/me");
     expect(refused).toMatchObject({ status: 401, body: { code: "revoked_credential" } });
     expect((await api("GET", `/v1/api_keys/${id}`)).body.revoked_reason).toBe(
@@ -88,8 +88,8 @@ describe("a signed report", () => {
   it("reports unknown credentials, and responds in order, once per entry", async () => {
     const { key } = await newKey();
     const tokens = [invented(1), key, "sk_live_nonsense", key, ""];
-    const reply = await report(tokens.map((token) => entry(token, "")));
-    expect(reply.body.map(({ label }: { label: string }) => label)).toEqual([
+    const response = await report(tokens.map((token) => entry(token, "")));
+    expect(response.body.map(({ label }: { label: string }) => label)).toEqual([
       "false_positive",
       "true_positive",
       "false_positive",
@@ -132,9 +132,9 @@ describe("a signed report", () => {
       {"token": "${untyped}", "type": {"a": 1}, "url": 3, "url": null},
       {"token": "${odd}", "type": "\\u0007", "__proto__": {}},
       {"token": "${twice}", "type": "a"}, {"token": "${twice}", "type": "b"}, {"token": "", "type": "a"}]`;
-    const reply = await report(text);
-    expect(reply.status).toBe(200);
-    expect(reply.body.map((one: Record<string, string>) => [one["token_type"], one["label"]])).toEqual([
+    const response = await report(text);
+    expect(response.status).toBe(200);
+    expect(response.body.map((one: Record<string, string>) => [one["token_type"], one["label"]])).toEqual([
       ["", "true_positive"],
       ["a", "true_positive"],
       ["", "true_positive"],
@@ -167,9 +167,9 @@ describe("a signed report", () => {
       entry(index % 50 === 0 ? real[index / 50]!.key : invented(index)),
     );
     const began = performance.now();
-    const reply = await report(entries);
+    const response = await report(entries);
     expect(performance.now() - began).toBeLessThan(90_000);
-    const labels = reply.body.map(({ label }: { label: string }) => label) as string[];
+    const labels = response.body.map(({ label }: { label: string }) => label) as string[];
     expect(labels.filter((label) => label === "true_positive")).toHaveLength(200);
     const statuses = await Promise.all(
       real.map(async ({ key }) => (await apiOf(platform.baseUrl, key)("GET", "/v1/me")).status),
@@ -179,7 +179,7 @@ describe("a signed report", () => {
 });
 
 describe("401", () => {
-  const refusedFor = async (sent: Promise<ApiReply>) => {
+  const refusedFor = async (sent: Promise<ApiResponse>) => {
     expect(await sent).toMatchObject({ status: 401, body: { code: "invalid_signature" } });
   };
 
@@ -236,8 +236,8 @@ describe("401", () => {
     });
     request.on("error", () => {});
     request.flushHeaders();
-    const [reply] = (await once(request, "response")) as [IncomingMessage];
-    expect(reply.statusCode).toBe(401);
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    expect(response.statusCode).toBe(401);
     request.destroy();
   });
 

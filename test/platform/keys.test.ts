@@ -187,9 +187,9 @@ describe("rolling", () => {
 
   it("works once, even for 10 concurrent requests", async () => {
     const old = (await create()).body;
-    const replies = await Promise.all(Array.from({ length: 10 }, () => api("POST", `/v1/api_keys/${old.id}/roll`)));
-    expect(replies.filter(({ status }) => status === 201)).toHaveLength(1);
-    expect(replies.filter(({ body }) => body.code === "key_not_usable")).toHaveLength(9);
+    const responses = await Promise.all(Array.from({ length: 10 }, () => api("POST", `/v1/api_keys/${old.id}/roll`)));
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(1);
+    expect(responses.filter(({ body }) => body.code === "key_not_usable")).toHaveLength(9);
   });
 
   it("returns the same response for the same Idempotency-Key", async () => {

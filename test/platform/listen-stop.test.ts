@@ -37,10 +37,10 @@ async function askToListen(): Promise<[status: number, code?: string]> {
   socket.on("error", () => {});
   return new Promise((resolve) => {
     socket.once("open", () => resolve([101]));
-    socket.once("unexpected-response", (_request, reply) => {
+    socket.once("unexpected-response", (_request, response) => {
       let text = "";
-      reply.setEncoding("utf8").on("data", (part: string) => (text += part));
-      reply.once("end", () => resolve([reply.statusCode!, JSON.parse(text).code]));
+      response.setEncoding("utf8").on("data", (part: string) => (text += part));
+      response.once("end", () => resolve([response.statusCode!, JSON.parse(text).code]));
     });
   });
 }

@@ -67,10 +67,10 @@ function refusal(
     const url = `${on.platform.baseUrl.replace("http", "ws")}${query}`;
     const socket = protocol === undefined ? new WebSocket(url, { headers }) : new WebSocket(url, protocol, { headers });
     socket.on("error", () => {});
-    socket.on("unexpected-response", (_request, reply) => {
+    socket.on("unexpected-response", (_request, response) => {
       let text = "";
-      reply.on("data", (chunk: Buffer) => (text += chunk.toString()));
-      reply.on("end", () => resolve({ status: reply.statusCode!, body: JSON.parse(text) }));
+      response.on("data", (chunk: Buffer) => (text += chunk.toString()));
+      response.on("end", () => resolve({ status: response.statusCode!, body: JSON.parse(text) }));
     });
   });
 }
@@ -287,8 +287,8 @@ describe("an upgrade is rejected", () => {
     ["for an unknown parameter", "/v1/listen?since=now", key, 400, "invalid_request"],
     ["at another path", "/v1/lisen", key, 404, "not_found"],
   ])("%s", async (_name, path, headers, status, code) => {
-    const reply = await refusal(path, headers(), protocol);
-    expect(reply).toMatchObject({ status, body: { status, code, request_id: expect.stringMatching(/^req_/) } });
+    const response = await refusal(path, headers(), protocol);
+    expect(response).toMatchObject({ status, body: { status, code, request_id: expect.stringMatching(/^req_/) } });
   });
 
   it("without the subprotocol", async () => {

@@ -106,9 +106,9 @@ describe("events", () => {
   });
 
   it("suggest the intended type", async () => {
-    const reply = await api("GET", "/v1/events?type=order.complete");
-    expect(reply.status).toBe(400);
-    expect(reply.body.detail).toContain("order.completed");
+    const response = await api("GET", "/v1/events?type=order.complete");
+    expect(response.status).toBe(400);
+    expect(response.body.detail).toContain("order.completed");
     expect((await api("GET", "/v1/events?related=hello")).status).toBe(400);
   });
 

@@ -28,25 +28,25 @@ async function stream(key = platform.sandboxKey): Promise<IncomingMessage> {
   const request = get(`${platform.baseUrl}/v1/events/stream`, { ...authorized(key), agent: false });
   request.on("error", () => {});
   streams.push(request);
-  const [reply] = (await once(request, "response")) as [IncomingMessage];
-  return reply.on("error", () => {});
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  return response.on("error", () => {});
 }
 
 /** Asks to listen; resolves with the status of the response. */
-async function listen(key = platform.sandboxKey): Promise<{ status: number; reply?: IncomingMessage }> {
+async function listen(key = platform.sandboxKey): Promise<{ status: number; response?: IncomingMessage }> {
   const url = `${platform.baseUrl.replace("http", "ws")}/v1/listen`;
   const socket = new WebSocket(url, "service.listen.v1", authorized(key));
   sockets.push(socket);
   socket.on("error", () => {});
   return new Promise((resolve) => {
     socket.once("open", () => resolve({ status: 101 }));
-    socket.once("unexpected-response", (_request, reply) => resolve({ status: reply.statusCode!, reply }));
+    socket.once("unexpected-response", (_request, response) => resolve({ status: response.statusCode!, response }));
   });
 }
 
-async function bodyOf(reply: IncomingMessage): Promise<unknown> {
+async function bodyOf(response: IncomingMessage): Promise<unknown> {
   let text = "";
-  for await (const chunk of reply.setEncoding("utf8")) text += chunk;
+  for await (const chunk of response.setEncoding("utf8")) text += chunk;
   return JSON.parse(text);
 }
 
@@ -54,8 +54,8 @@ const REFUSAL = { status: 429, code: "connection_limit", detail: expect.stringCo
 
 describe("event streams of an environment", () => {
   it("are rejected beyond the limit, and accepted again when one ends", async () => {
-    const replies = await Promise.all(Array.from({ length: LIMITS.eventStreamsPerEnvironment }, () => stream()));
-    expect(new Set(replies.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
+    const responses = await Promise.all(Array.from({ length: LIMITS.eventStreamsPerEnvironment }, () => stream()));
+    expect(new Set(responses.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
     const refused = await stream();
     expect(refused.statusCode).toBe(429);
     expect(refused.headers["retry-after"]).toBe("5");
@@ -76,12 +76,12 @@ describe("event streams of an environment", () => {
 
 describe("listeners of an environment", () => {
   it("are rejected beyond the limit, and accepted again when one leaves", async () => {
-    const replies = await Promise.all(Array.from({ length: LIMITS.listenersPerEnvironment }, () => listen()));
-    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([101]));
-    const { status, reply } = await listen();
+    const responses = await Promise.all(Array.from({ length: LIMITS.listenersPerEnvironment }, () => listen()));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([101]));
+    const { status, response } = await listen();
     expect(status).toBe(429);
-    expect(reply!.headers["retry-after"]).toBe("5");
-    expect(await bodyOf(reply!)).toMatchObject(REFUSAL);
+    expect(response!.headers["retry-after"]).toBe("5");
+    expect(await bodyOf(response!)).toMatchObject(REFUSAL);
     sockets[0]!.close();
     await expect.poll(async () => (await listen()).status).toBe(101);
   });

@@ -131,13 +131,13 @@ describe("the served document", () => {
     const names = described.parameters.map(({ name }: { name: string }) => name);
     expect(names).toEqual(["after", "type", "Last-Event-ID"]);
     const controller = new AbortController();
-    const reply = await fetch(`${platform.baseUrl}/v1/events/stream?after=-60&type=order.*`, {
+    const response = await fetch(`${platform.baseUrl}/v1/events/stream?after=-60&type=order.*`, {
       headers: { Authorization: `Bearer ${platform.sandboxKey}` },
       signal: controller.signal,
     });
-    const mediaType = reply.headers.get("content-type")!.split(";")[0]!;
-    expect([reply.status, Object.keys(described.responses["200"].content)]).toEqual([200, [mediaType]]);
-    const first = await reply.body!.getReader().read();
+    const mediaType = response.headers.get("content-type")!.split(";")[0]!;
+    expect([response.status, Object.keys(described.responses["200"].content)]).toEqual([200, [mediaType]]);
+    const first = await response.body!.getReader().read();
     const [, cursor] = /^retry: 1000\nid: evt_\w+\nevent: ready\ndata: \{"cursor":"(evt_\w+)"\}/.exec(
       new TextDecoder().decode(first.value),
     )!;
@@ -167,17 +167,17 @@ describe("its security requirements are enforced", () => {
     for (const { method, path, security } of operations()) {
       const [scope] = security[0].apiKey ?? [];
       if (scope === undefined) continue;
-      const reply = await apiOf(platform.baseUrl, keys.get(scope))(method, path);
-      expect(reply.body).toMatchObject({ status: 403, code: "insufficient_scope", required_scope: scope });
-      expect(reply.headers.get("www-authenticate")).toContain(scope);
+      const response = await apiOf(platform.baseUrl, keys.get(scope))(method, path);
+      expect(response.body).toMatchObject({ status: 403, code: "insufficient_scope", required_scope: scope });
+      expect(response.headers.get("www-authenticate")).toContain(scope);
     }
   });
 
   it("for a request without a credential, at every operation", async () => {
     for (const { method, path, security } of operations()) {
-      const reply = await apiOf(platform.baseUrl, undefined)(method, path);
+      const response = await apiOf(platform.baseUrl, undefined)(method, path);
       const code = security.some((way) => "leakReport" in way) ? "invalid_signature" : "missing_credential";
-      expect(reply.body).toMatchObject({ status: 401, code });
+      expect(response.body).toMatchObject({ status: 401, code });
     }
   });
 });

@@ -26,16 +26,16 @@ describe("orders", () => {
     const { id } = (await api("POST", "/v1/orders", { amount: 1, currency: "EUR" })).body;
     await api("POST", `/v1/orders/${id}/complete`);
     for (const move of ["complete", "cancel"]) {
-      const reply = await api("POST", `/v1/orders/${id}/${move}`);
-      expect(reply.body).toMatchObject({ status: 409, code: "invalid_transition", current: "completed" });
+      const response = await api("POST", `/v1/orders/${id}/${move}`);
+      expect(response.body).toMatchObject({ status: 409, code: "invalid_transition", current: "completed" });
     }
     expect(await typesAbout(id)).toHaveLength(2);
   });
 
   it("complete once among 20 concurrent attempts", async () => {
     const { id } = (await api("POST", "/v1/orders", { amount: 1, currency: "EUR" })).body;
-    const replies = await Promise.all(Array.from({ length: 20 }, () => api("POST", `/v1/orders/${id}/complete`)));
-    expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
+    const responses = await Promise.all(Array.from({ length: 20 }, () => api("POST", `/v1/orders/${id}/complete`)));
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(await typesAbout(id)).toHaveLength(2);
   });
 
@@ -50,9 +50,9 @@ describe("orders", () => {
     [{ amount: 1, currency: "EUR", customer: "cus_0000000000000000000000" }, "/customer"],
     [{ amount: 1, currency: "EUR", status: "completed" }, "/status"],
   ])("reject %j", async (body, pointer) => {
-    const reply = await api("POST", "/v1/orders", body);
-    expect(reply.status).toBe(400);
-    expect(reply.body.errors).toEqual([expect.objectContaining({ pointer })]);
+    const response = await api("POST", "/v1/orders", body);
+    expect(response.status).toBe(400);
+    expect(response.body.errors).toEqual([expect.objectContaining({ pointer })]);
   });
 });
 

@@ -15,10 +15,10 @@ afterAll(() => platform.stop());
 const open = (path: string) => fetch(new URL(path, platform.baseUrl));
 
 it.each(CODES)("%s has a page with its meaning, cause, fix and an example", async (code) => {
-  const reply = await open(`/problems/${code}`);
-  const text = await reply.text();
-  expect(reply.status).toBe(200);
-  expect(reply.headers.get("content-type")).toBe("text/html; charset=utf-8");
+  const response = await open(`/problems/${code}`);
+  const text = await response.text();
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
   for (const part of [ERRORS[code].title, "Why it happens", "What to do", "application/problem+json"]) {
     expect(text).toContain(part);
   }
@@ -45,9 +45,9 @@ it("lists every code", async () => {
 
 it("returns 404 for an unknown code without repeating it", async () => {
   for (const name of ["nonsense", "toString", "__proto__", "%3Cscript%3E"]) {
-    const reply = await open(`/problems/${name}`);
-    expect(reply.status).toBe(404);
-    expect(await reply.text()).not.toContain(decodeURIComponent(name));
+    const response = await open(`/problems/${name}`);
+    expect(response.status).toBe(404);
+    expect(await response.text()).not.toContain(decodeURIComponent(name));
   }
 });
 

@@ -18,10 +18,10 @@ const call = (key: string | undefined, path = "/v1/me") => apiOf(platform.baseUr
 describe("a credential that exceeds its rate limit", () => {
   it("gets 429 with the wait, without affecting another credential", async () => {
     for (let left = BURST - 1; left >= 0; left--) {
-      const reply = await call(platform.sandboxKey);
-      expect(reply.status).toBe(200);
-      expect(reply.headers.get("ratelimit-policy")).toBe(`"default";q=${BURST};w=5000`);
-      expect(reply.headers.get("ratelimit")).toMatch(new RegExp(`^"default";r=${left};t=\\d+$`));
+      const response = await call(platform.sandboxKey);
+      expect(response.status).toBe(200);
+      expect(response.headers.get("ratelimit-policy")).toBe(`"default";q=${BURST};w=5000`);
+      expect(response.headers.get("ratelimit")).toMatch(new RegExp(`^"default";r=${left};t=\\d+$`));
     }
     const refused = await call(platform.sandboxKey);
     expect(refused).toMatchObject({ status: 429, body: { code: "rate_limited" } });

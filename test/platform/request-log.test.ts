@@ -36,10 +36,10 @@ describe("an API request", () => {
     const { id, key } = await newKey();
     const api = apiOf(platform.baseUrl, key);
     const headers = { "Idempotency-Key": '"first-order"' };
-    const reply = await api("POST", "/v1/customers?", { email: "ada@example.com" }, headers);
+    const response = await api("POST", "/v1/customers?", { email: "ada@example.com" }, headers);
     const [log] = await logs(`&key=${id}`);
     expect(log).toEqual({
-      id: reply.headers.get("request-id"),
+      id: response.headers.get("request-id"),
       object: "request_log",
       method: "POST",
       path: "/v1/customers",
@@ -287,8 +287,8 @@ describe("filters and pages", () => {
 
   it("have cursors for the same filters only", async () => {
     const { next_cursor: cursor } = (await platform.api("GET", "/v1/request_logs?limit=1&method=POST")).body;
-    const reply = await platform.api("GET", `/v1/request_logs?limit=1&method=GET&cursor=${cursor}`);
-    expect(reply).toMatchObject({ status: 400, body: { code: "invalid_cursor" } });
+    const response = await platform.api("GET", `/v1/request_logs?limit=1&method=GET&cursor=${cursor}`);
+    expect(response).toMatchObject({ status: 400, body: { code: "invalid_cursor" } });
   });
 });
 

@@ -9,7 +9,7 @@ import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-pl
 const EVENTS = 40;
 const EVENT_BYTES = 900_000;
 /** A few events; all of them together are ten times as much. */
-const KEPT_BYTES_MOST = 4_000_000;
+const MAX_RETAINED_BYTES = 4_000_000;
 
 let platform: HostedPlatform;
 let ids: string[];
@@ -27,7 +27,7 @@ beforeEach(async () => {
 afterEach(() => platform.close());
 
 /** What this process, whose server is in it, keeps for clients that do not take it. */
-function keptBytes(): number {
+function retainedBytes(): number {
   const handles = (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles();
   const sockets = handles.filter((handle) => handle instanceof Socket);
   return Math.max(0, ...sockets.map((socket) => socket.writableLength));
@@ -49,8 +49,8 @@ it("a listener that stops reading gets only a few buffered events, and all of th
     if (isFirst) socket.pause();
   });
   await expect.poll(() => socket.isPaused).toBe(true);
-  await expect.poll(keptBytes).toBeGreaterThan(EVENT_BYTES);
-  expect(keptBytes()).toBeLessThan(KEPT_BYTES_MOST);
+  await expect.poll(retainedBytes).toBeGreaterThan(EVENT_BYTES);
+  expect(retainedBytes()).toBeLessThan(MAX_RETAINED_BYTES);
   socket.resume();
   await expect.poll(() => ({ count: seen.length, closed })).toEqual({ count: EVENTS, closed: undefined });
   expect(seen).toEqual(ids);
@@ -59,13 +59,13 @@ it("a listener that stops reading gets only a few buffered events, and all of th
 
 it("a stream that stops reading gets only a few buffered events, and all of them once it reads", async () => {
   const request = get(`${platform.baseUrl}${EVENT_STREAM_PATH}?after=-3600`, { ...authorized, agent: false });
-  const [reply] = (await once(request, "response")) as [IncomingMessage];
-  await expect.poll(keptBytes).toBeGreaterThan(EVENT_BYTES);
-  expect(keptBytes()).toBeLessThan(KEPT_BYTES_MOST);
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  await expect.poll(retainedBytes).toBeGreaterThan(EVENT_BYTES);
+  expect(retainedBytes()).toBeLessThan(MAX_RETAINED_BYTES);
   let text = "";
   const seen = () => [...text.matchAll(/^id: (\S+)\ndata/gm)].map(([, id]) => id);
   // Without the events' own text.
-  reply.setEncoding("utf8").on("data", (part: string) => (text += part.replaceAll(/a{100,}/g, "")));
+  response.setEncoding("utf8").on("data", (part: string) => (text += part.replaceAll(/a{100,}/g, "")));
   await expect.poll(() => seen().length).toBe(EVENTS);
   expect(seen()).toEqual(ids);
   request.on("error", () => {});

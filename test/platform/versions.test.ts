@@ -55,9 +55,9 @@ async function refusedUpgrade(baseUrl: string, key: string): Promise<unknown[]> 
   const headers = { Authorization: `Bearer ${key}` };
   const socket = new WebSocket(`${baseUrl.replace("http", "ws")}/v1/listen`, "service.listen.v1", { headers });
   socket.on("error", () => {});
-  const [, reply] = (await once(socket, "unexpected-response")) as [unknown, IncomingMessage];
-  reply.resume();
-  return [reply.statusCode, reply.headers["service-version"]];
+  const [, response] = (await once(socket, "unexpected-response")) as [unknown, IncomingMessage];
+  response.resume();
+  return [response.statusCode, response.headers["service-version"]];
 }
 
 const under = (version: string) => ({ "Service-Version": version });
@@ -157,8 +157,8 @@ describe("an account pinned to an older version", () => {
     });
     const { body: elsewhere } = await platform.api("POST", "/v1/api_keys", { ip_allowlist: ["203.0.113.7/32"] });
     const versionOf = async (key: string, path: string, headers = {}) => {
-      const { status, headers: replied } = await apiOf(platform.baseUrl, key)("GET", path, undefined, headers);
-      return [status, replied.get("service-version")];
+      const { status, headers: responseHeaders } = await apiOf(platform.baseUrl, key)("GET", path, undefined, headers);
+      return [status, responseHeaders.get("service-version")];
     };
     for (const path of ["/v1/orders", "/v1/events/stream"]) {
       expect(await versionOf(made.key, path)).toEqual([403, "2024-01-01"]);

@@ -11,8 +11,8 @@ export async function startBalancer(targets: () => readonly string[]) {
   const look = async () => {
     const asked = await Promise.all(
       targets().map(async (target) => {
-        const reply = await fetch(`${target}/readyz`).catch(() => undefined);
-        return reply?.status === 200 ? [target] : [];
+        const response = await fetch(`${target}/readyz`).catch(() => undefined);
+        return response?.status === 200 ? [target] : [];
       }),
     );
     ready = asked.flat();
@@ -35,10 +35,10 @@ export async function startBalancer(targets: () => readonly string[]) {
     const target = next("requests");
     if (target === undefined) return void to.writeHead(502).end("no node is ready");
     const { method, url, headers } = from;
-    const onward = request(target + url, { method, headers, agent }, (reply) => {
-      to.writeHead(reply.statusCode!, reply.headers);
-      reply.once("error", () => to.destroy());
-      reply.pipe(to);
+    const onward = request(target + url, { method, headers, agent }, (response) => {
+      to.writeHead(response.statusCode!, response.headers);
+      response.once("error", () => to.destroy());
+      response.pipe(to);
     });
     onward.once("error", (error) => (to.headersSent ? to.destroy() : to.writeHead(502).end(String(error))));
     to.once("close", () => onward.destroy());

@@ -29,11 +29,11 @@ afterAll(async () => {
 
 /** The same form to both processes at once, several times over; gives the bodies of those that succeeded. */
 async function sendToBoth(fields: Record<string, string>): Promise<Record<string, string>[]> {
-  const replies = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: AT_ONCE }, (_, index) => post(`${nodes[index % 2]!.baseUrl}/oauth/token`, fields)),
   );
-  for (const { status, body } of replies) if (status !== 200) expect(body.error).toBe("invalid_grant");
-  return replies.filter(({ status }) => status === 200).map(({ body }) => body as Record<string, string>);
+  for (const { status, body } of responses) if (status !== 200) expect(body.error).toBe("invalid_grant");
+  return responses.filter(({ status }) => status === 200).map(({ body }) => body as Record<string, string>);
 }
 
 describe("two processes at once", () => {

@@ -9,7 +9,7 @@ import { startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 
 const DAY = 86_400_000;
-const MOST = 10;
+const MAX_RESULTS = 10;
 
 let server: PostgresServer & { remove(): Promise<void> };
 let url: string;
@@ -50,7 +50,7 @@ it("a delivery that waited too long for a disabled endpoint fails once, even wit
     processes[place].write(
       async (tx) => {
         const lease = { token: `process ${place}`, until: Date.now() + 15_000 };
-        const finished = await claimEnded(tx, lease, environment, Date.now(), MOST);
+        const finished = await claimEnded(tx, lease, environment, Date.now(), MAX_RESULTS);
         await meanwhile?.();
         await recordFinished(tx, finished);
         return finished.length;

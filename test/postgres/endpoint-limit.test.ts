@@ -65,10 +65,10 @@ it("one of many concurrent requests for an environment's last endpoint succeeds,
     database,
   );
   for (let round = 0; round < ROUNDS; round++) {
-    const replies = await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => create(index)));
-    const made = replies.filter(({ status }) => status === 201);
+    const responses = await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => create(index)));
+    const made = responses.filter(({ status }) => status === 201);
     expect(made, `round ${round}`).toHaveLength(1);
-    for (const { status, body } of replies) if (status !== 201) expect(body.code).toBe("endpoint_limit");
+    for (const { status, body } of responses) if (status !== 201) expect(body.code).toBe("endpoint_limit");
     const removed = await apis[round % 2]!("DELETE", `/v1/webhook_endpoints/${made[0]!.body.id}`);
     expect(removed.status).toBe(200);
   }

@@ -112,15 +112,15 @@ it(`every connection cut ${CUTS} times under load: nothing acknowledged is lost,
       const name = `w${writer}-${i}`;
       for (;;) {
         const body = { email: `${name}@example.com` };
-        const reply = await api("POST", "/v1/customers", body, { "Idempotency-Key": name });
-        if (reply.status === 201) {
-          acknowledged.add(reply.body.id as string);
+        const response = await api("POST", "/v1/customers", body, { "Idempotency-Key": name });
+        if (response.status === 201) {
+          acknowledged.add(response.body.id as string);
           lastSuccess = performance.now();
           break;
         }
-        expect([409, 503]).toContain(reply.status);
-        expect(reply.headers.get("retry-after")).not.toBeNull();
-        unavailable.push(reply.status);
+        expect([409, 503]).toContain(response.status);
+        expect(response.headers.get("retry-after")).not.toBeNull();
+        unavailable.push(response.status);
       }
     }
   };
@@ -177,9 +177,9 @@ it("a database outage causes 503 with Retry-After, and the processes survive and
   const apis = nodes.map((node) => apiOf(node.baseUrl, key));
   const acknowledged = new Set<string>();
   const order = async (api: Api) => {
-    const reply = await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
-    if (reply.status === 201) acknowledged.add(`order.created ${reply.body.id}`);
-    return reply;
+    const response = await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+    if (response.status === 201) acknowledged.add(`order.created ${response.body.id}`);
+    return response;
   };
   expect((await order(apis[0]!)).status).toBe(201);
   await server.halt();

@@ -12,7 +12,7 @@ let server: PostgresServer & { remove(): Promise<void> };
 let database: string;
 let receiver: ScriptedReceiver;
 /** Replies to the attempts, in the order in which these came. */
-let replies: ServerResponse[];
+let responses: ServerResponse[];
 let late: RunningPlatform;
 let other: RunningPlatform;
 let api: Api;
@@ -24,8 +24,8 @@ afterAll(() => server.remove());
 
 beforeEach(async () => {
   database = await server.createDatabase();
-  replies = [];
-  receiver = await startScriptedReceiver((_request, response) => void replies.push(response));
+  responses = [];
+  receiver = await startScriptedReceiver((_request, response) => void responses.push(response));
   late = await startNode(database);
   await apiOf(late.baseUrl, late.sandboxKey)("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
   await apiOf(late.baseUrl, late.sandboxKey)("POST", "/v1/orders", { amount: 1, currency: "EUR" });
@@ -57,13 +57,13 @@ const ended = (node: RunningPlatform) => node.lines.filter((line) => line.includ
 
 /** Lets the process go on whose lease has run out, with an answer that would change everything. */
 async function finishLate(): Promise<void> {
-  replies[0]!.writeHead(500).end();
+  responses[0]!.writeHead(500).end();
   process.kill(late.pid, "SIGCONT");
   await expect.poll(() => ended(late)).toHaveLength(1);
 }
 
 async function answer(): Promise<void> {
-  replies[1]!.writeHead(200).end();
+  responses[1]!.writeHead(200).end();
   await expect.poll(async () => (await delivery())[0]!["status"]).toBe("succeeded");
 }
 

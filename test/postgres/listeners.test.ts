@@ -60,15 +60,15 @@ async function createAll(created: (count: number) => void): Promise<Set<string>>
       const email = `customer-${next++}@example.com`;
       for (;;) {
         // The response is lost where a process is killed amid it.
-        const reply = await api("POST", "/v1/customers", { email }, { "Idempotency-Key": email }).catch(
+        const response = await api("POST", "/v1/customers", { email }, { "Idempotency-Key": email }).catch(
           () => undefined,
         );
-        if (reply?.status === 201) {
-          acknowledged.add(reply.body.id as string);
+        if (response?.status === 201) {
+          acknowledged.add(response.body.id as string);
           created(acknowledged.size);
           break;
         }
-        if (reply !== undefined) expect([409, 502, 503], JSON.stringify(reply.body)).toContain(reply.status);
+        if (response !== undefined) expect([409, 502, 503], JSON.stringify(response.body)).toContain(response.status);
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     }

@@ -44,8 +44,8 @@ const rewind = (column: string, table: string, milliseconds: number) =>
 
 /** The same form, five times to each process at the same moment. */
 async function sendToBothAtOnce(fields: Record<string, string>) {
-  const replies = await Promise.all([0, 1].map((node) => postAtOnce(at(node, "/oauth/token"), fields, 5)));
-  return replies.flat();
+  const responses = await Promise.all([0, 1].map((node) => postAtOnce(at(node, "/oauth/token"), fields, 5)));
+  return responses.flat();
 }
 
 describe("a sign-in", () => {
@@ -71,15 +71,15 @@ describe("a sign-in", () => {
 
   it("issues tokens to one of 10 concurrent exchanges", async () => {
     const proof = newProof();
-    const replies = await sendToBothAtOnce({
+    const responses = await sendToBothAtOnce({
       grant_type: "authorization_code",
       code: await obtainCode(oauth, "public", proof),
       code_verifier: proof.verifier,
       redirect_uri: appOf(oauth, "public").redirectUri,
       ...proves(oauth, "public"),
     });
-    expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
-    expect(replies.filter(({ body }) => body.error === "invalid_grant")).toHaveLength(9);
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(responses.filter(({ body }) => body.error === "invalid_grant")).toHaveLength(9);
   });
 });
 
@@ -96,8 +96,8 @@ describe("a refresh token", () => {
   it("leaves one valid successor after 10 concurrent uses", async () => {
     const { refresh_token } = await obtainTokens(oauth, "public");
     const fields = { grant_type: "refresh_token", refresh_token, ...proves(oauth, "public") };
-    const replies = await sendToBothAtOnce(fields);
-    const given = replies.filter(({ status }) => status === 200).map(({ body }) => body.refresh_token as string);
+    const responses = await sendToBothAtOnce(fields);
+    const given = responses.filter(({ status }) => status === 200).map(({ body }) => body.refresh_token as string);
     expect(given.length).toBeGreaterThan(0);
     const live = await platform.server.query(
       `SELECT 1 FROM refresh_tokens WHERE used_at IS NULL AND replaced_at IS NULL AND grant_id =
@@ -181,9 +181,9 @@ describe("a device", () => {
   it("gets tokens for one of 10 concurrent polls", async () => {
     const device = await begin(1);
     await answer(0, device.user_code);
-    const replies = await sendToBothAtOnce({ ...fieldsOf(device.device_code), ...proves(oauth, "public") });
-    expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
-    expect(replies.filter(({ body }) => body.error === "invalid_grant")).toHaveLength(9);
+    const responses = await sendToBothAtOnce({ ...fieldsOf(device.device_code), ...proves(oauth, "public") });
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(responses.filter(({ body }) => body.error === "invalid_grant")).toHaveLength(9);
   });
 });
 

@@ -68,10 +68,10 @@ describe("two processes on one PostgreSQL", () => {
   });
 
   it("give an email address to one of many concurrent requests", async () => {
-    const replies = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 40 }, (_, i) => apis[i % 2]!("POST", "/v1/customers", { email: "one@example.com" })),
     );
-    const statuses = replies.map((reply) => reply.status);
+    const statuses = responses.map((response) => response.status);
     expect(statuses.filter((status) => status === 201)).toHaveLength(1);
     expect(statuses.filter((status) => status === 409)).toHaveLength(39);
   });
@@ -127,11 +127,11 @@ describe("two processes on one PostgreSQL", () => {
   it("run a keyed request once, at any process", async () => {
     const ask = (i: number) =>
       apis[i % 2]!("POST", "/v1/orders", { amount: 5005, currency: "EUR" }, { "Idempotency-Key": "the-same" });
-    const replies = await Promise.all(Array.from({ length: 20 }, (_, i) => ask(i)));
-    const made = replies.filter((reply) => reply.status === 201);
+    const responses = await Promise.all(Array.from({ length: 20 }, (_, i) => ask(i)));
+    const made = responses.filter((response) => response.status === 201);
     expect(made.length).toBeGreaterThan(0);
-    expect(new Set(made.map((reply) => reply.body.id)).size).toBe(1);
-    expect(replies.every(({ status }) => status === 201 || status === 409)).toBe(true);
+    expect(new Set(made.map((response) => response.body.id)).size).toBe(1);
+    expect(responses.every(({ status }) => status === 201 || status === 409)).toBe(true);
     const late = await Promise.all([ask(0), ask(1)]);
     expect(late.map(({ headers }) => headers.get("idempotent-replayed"))).toEqual(["true", "true"]);
     expect(late.map(({ body }) => body.id)).toEqual([made[0]!.body.id, made[0]!.body.id]);
@@ -155,10 +155,10 @@ describe("two processes on one PostgreSQL", () => {
     expect(link.stderr).toBe("");
     const { pathname, search, origin } = new URL((JSON.parse(link.stdout) as { sign_in_url: string }).sign_in_url);
     expect(nodes.map((node) => node.baseUrl)).toContain(origin);
-    const replies = await Promise.all(
+    const responses = await Promise.all(
       nodes.map((node) => fetch(node.baseUrl + pathname + search, { redirect: "manual" })),
     );
-    const admitted = replies.filter((reply) => reply.status === 303);
+    const admitted = responses.filter((response) => response.status === 303);
     expect(admitted).toHaveLength(1);
     const cookies = admitted[0]!.headers.getSetCookie();
     const session = cookies.at(-1)!.split(";", 1)[0]!;
@@ -254,14 +254,14 @@ describe("an additional process", () => {
     const pair = [await startNode(other, limits)];
     pair.push(await startNode(other, limits));
     const began = performance.now();
-    const replies = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 60 }, (_, i) => apiOf(pair[i % 2]!.baseUrl, pair[0]!.sandboxKey)("GET", "/v1/orders")),
     );
     const seconds = (performance.now() - began) / 1000;
-    const passed = sum(replies.map(({ status }) => (status === 200 ? 1 : 0)));
+    const passed = sum(responses.map(({ status }) => (status === 200 ? 1 : 0)));
     expect(passed).toBeGreaterThanOrEqual(20);
     expect(passed).toBeLessThanOrEqual(20 + Math.ceil(seconds * 0.5));
-    const refused = replies.find(({ status }) => status === 429)!;
+    const refused = responses.find(({ status }) => status === 429)!;
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
     await Promise.all(pair.map((node) => node.stop()));
   });

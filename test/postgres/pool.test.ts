@@ -3,7 +3,7 @@ import { Client } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { figure } from "../delivery/support/figures.ts";
 import { startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
-import { type Api, apiOf, type ApiReply } from "../support/api.ts";
+import { type Api, apiOf, type ApiResponse } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 
@@ -41,7 +41,7 @@ async function whileLocked<Result>(lock: string, run: () => Promise<Result>): Pr
   }
 }
 
-async function assertRefused(requests: readonly Promise<ApiReply>[]): Promise<void> {
+async function assertRefused(requests: readonly Promise<ApiResponse>[]): Promise<void> {
   const began = performance.now();
   const times = requests.map(async (request) => {
     await request;
@@ -80,8 +80,8 @@ it("readers behind blocked statements get 503 after a timeout", async () => {
 });
 
 it("a stop records the attempts in flight although the database failed meanwhile", async () => {
-  const replies: ServerResponse[] = [];
-  const receiver = await startScriptedReceiver((_request, response) => void replies.push(response));
+  const responses: ServerResponse[] = [];
+  const receiver = await startScriptedReceiver((_request, response) => void responses.push(response));
   expect((await api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] })).status).toBe(201);
   expect((await order()).status).toBe(201);
   expect((await order()).status).toBe(201);
@@ -93,13 +93,13 @@ it("a stop records the attempts in flight although the database failed meanwhile
   };
   const stopped = await whileLocked("LOCK TABLE attempts IN EXCLUSIVE MODE", async () => {
     const stopping = node.stop();
-    replies[0]!.end();
+    responses[0]!.end();
     await expect.poll(waiting).toBe(1);
     // The statement's time limit is over.
     await expect.poll(waiting).toBe(0);
     return { stopping };
   });
-  replies[1]!.end();
+  responses[1]!.end();
   expect(await stopped.stopping).toBe(0);
   const sql = "SELECT status, attempt_count FROM deliveries";
   const succeeded = { status: "succeeded", attempt_count: 1 };

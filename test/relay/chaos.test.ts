@@ -13,7 +13,7 @@ const idOf = ({ headers }: ReceivedRequest): string => String(headers["service-e
 const attemptOf = ({ headers }: ReceivedRequest): string => String(headers["service-delivery-attempt"]);
 
 /** Takes what the specification lets it take. */
-const verifying: Answer = (reply, request) => reply.writeHead(refusalOf(request) === undefined ? 200 : 400).end();
+const verifying: Answer = (response, request) => response.writeHead(refusalOf(request) === undefined ? 200 : 400).end();
 
 function refusalOf({ headers, body }: ReceivedRequest): string | undefined {
   try {
@@ -135,7 +135,7 @@ describe("chaos", () => {
       "badsig=1,stale=1,seed=1",
       5,
       ({ length }) => length === 15,
-      (reply) => reply.end(),
+      (response) => response.end(),
     );
     expect(summary.chaos?.faults).toMatchObject({
       badsig: { sent: 5, accepted: 5, refused: 0, right: 0 },
@@ -146,8 +146,8 @@ describe("chaos", () => {
   it("holds events back until a burst is full, or 2 s have passed", async () => {
     const platform = await FakePlatform.start();
     const clock = new FakeClock();
-    const replies: ServerResponse[] = [];
-    const receiver = await startReceiver((reply) => void replies.push(reply));
+    const responses: ServerResponse[] = [];
+    const receiver = await startReceiver((response) => void responses.push(response));
     const chaos = parseChaosSettings("burst=20,seed=1", () => 1);
     const { reports } = openSession(platform, { target: receiver.url, chaos, clock });
     await reports.wait("ready");
@@ -158,7 +158,7 @@ describe("chaos", () => {
     platform.append();
     // At once: none of them has its answer yet.
     await receiver.received(20);
-    for (const reply of replies) reply.end();
+    for (const response of responses) response.end();
     await reports.wait("forwarded", 20);
     platform.append();
     await reports.wait("received", 21);

@@ -12,7 +12,7 @@ it(`loses nothing, forwards nothing twice and keeps the order of each object ove
   const platform = await FakePlatform.start();
   const handled = new Map<string, number>();
   const orders = new Map<string, number[]>();
-  const receiver = await startReceiver((reply, { headers, body }) => {
+  const receiver = await startReceiver((response, { headers, body }) => {
     const id = String(headers["service-event-id"]);
     handled.set(id, (handled.get(id) ?? 0) + 1);
     const { data, n } = JSON.parse(body.toString("utf8")) as { data: { object: { id: string } }; n: number };
@@ -23,7 +23,7 @@ it(`loses nothing, forwards nothing twice and keeps the order of each object ove
     const end = (hops: number): unknown => {
       if (hops > 0) return setImmediate(end, hops - 1);
       order.push(n);
-      return reply.end();
+      return response.end();
     };
     end(n % 4);
   });
@@ -39,8 +39,8 @@ it(`loses nothing, forwards nothing twice and keeps the order of each object ove
     }
     // Somewhere in the ten, or before the first or after the last.
     const progress = platform.acknowledgements.length + (random % 12);
-    const most = () => platform.session.unacknowledged.size === 0 || platform.acknowledgements.length >= progress;
-    await platform.until(most);
+    const isEnough = () => platform.session.unacknowledged.size === 0 || platform.acknowledgements.length >= progress;
+    await platform.until(isEnough);
     platform.session.socket.terminate();
     await platform.until(() => platform.sessions.length === cut + 1);
   }

@@ -52,7 +52,7 @@ describe("ordered forwarding", () => {
   it("forwards one event of an object at a time, in order, and different objects concurrently", async () => {
     const platform = await FakePlatform.start();
     const held = new Map<string, ServerResponse>();
-    const receiver = await startReceiver((reply, request) => held.set(idOf(request), reply));
+    const receiver = await startReceiver((response, request) => held.set(idOf(request), response));
     const { reports } = openSession(platform, { target: receiver.url, ordered: true });
     await reports.wait("ready");
     const [a1, a2, b1, a3, b2] = ["a", "a", "b", "a", "b"].map((object) => about(platform, object));
@@ -75,9 +75,9 @@ describe("ordered forwarding", () => {
   it("lets no event overtake one of its object that waits for a retry", async () => {
     const platform = await FakePlatform.start();
     const clock = new FakeClock();
-    const receiver = await startReceiver((reply, request) => {
+    const receiver = await startReceiver((response, request) => {
       const isFirst = receiver.requests.filter((other) => idOf(other) === idOf(request)).length === 1;
-      reply.writeHead(isFirst && idOf(request) === platform.log[0]!.id ? 500 : 200).end();
+      response.writeHead(isFirst && idOf(request) === platform.log[0]!.id ? 500 : 200).end();
     });
     const { reports } = openSession(platform, { target: receiver.url, ordered: true, retries: 1, clock });
     await reports.wait("ready");
@@ -106,7 +106,7 @@ describe("retries", () => {
     const platform = await FakePlatform.start();
     const clock = new FakeClock();
     const statuses = [500, 503, 201];
-    const receiver = await startReceiver((reply) => reply.writeHead(statuses.shift()!).end());
+    const receiver = await startReceiver((response) => response.writeHead(statuses.shift()!).end());
     const { reports, session } = openSession(platform, { target: receiver.url, retries: 3, clock, random: () => 0.5 });
     await reports.wait("ready");
     const { id } = platform.append();
@@ -144,7 +144,7 @@ describe("retries", () => {
     [503, "Wed, 21 Oct 2026 07:28:00 GMT", 1_000],
   ])("follow the receiver's %i with Retry-After %s", async (status, value, wait) => {
     const platform = await FakePlatform.start();
-    const receiver = await startReceiver((reply) => reply.writeHead(status, { "retry-after": value }).end());
+    const receiver = await startReceiver((response) => response.writeHead(status, { "retry-after": value }).end());
     const options = { target: receiver.url, retries: 1, clock: new FakeClock(), random: () => 0.5 };
     const { reports } = openSession(platform, options);
     await reports.wait("ready");
@@ -155,7 +155,7 @@ describe("retries", () => {
   it("stop after the given number", async () => {
     const platform = await FakePlatform.start();
     const clock = new FakeClock();
-    const receiver = await startReceiver((reply) => reply.writeHead(500).end());
+    const receiver = await startReceiver((response) => response.writeHead(500).end());
     const { reports, session } = openSession(platform, { target: receiver.url, retries: 1, clock });
     await reports.wait("ready");
     const { id } = platform.append();
@@ -170,8 +170,8 @@ describe("retries", () => {
 
   it("release their slot while they wait", async () => {
     const platform = await FakePlatform.start();
-    const receiver = await startReceiver((reply, request) =>
-      reply.writeHead(idOf(request) === platform.log[0]!.id ? 500 : 200).end(),
+    const receiver = await startReceiver((response, request) =>
+      response.writeHead(idOf(request) === platform.log[0]!.id ? 500 : 200).end(),
     );
     const options = { target: receiver.url, retries: 1, concurrency: 1, clock: new FakeClock() };
     const { reports } = openSession(platform, options);
@@ -185,7 +185,7 @@ describe("retries", () => {
   it("count as failed if a stop interrupts them, and are sent again in the next session", async () => {
     const platform = await FakePlatform.start();
     const clock = new FakeClock();
-    const receiver = await startReceiver((reply) => reply.writeHead(500).end());
+    const receiver = await startReceiver((response) => response.writeHead(500).end());
     const passed: string[] = [];
     const { reports, session } = openSession(platform, {
       target: receiver.url,

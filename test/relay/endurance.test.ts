@@ -46,7 +46,7 @@ describe("a receiver that accepts nothing", () => {
   const EVENTS = volume(1_000, 400);
   const BATCH = EVENTS / 4;
   /** A third of all that passes, measured while nothing is in flight. */
-  const MOST_GROWTH = (EVENTS * EVENT_BYTES) / 3;
+  const MAX_GROWTH = (EVENTS * EVENT_BYTES) / 3;
 
   /** Relays to it until every event is acknowledged; gives the most that the heap grew by. */
   async function exhaust(
@@ -68,7 +68,7 @@ describe("a receiver that accepts nothing", () => {
     const { session } = openSession(platform, { target, clock, report, ...options });
     await platform.until(() => platform.sessions.length === 1);
     let base: number | undefined;
-    let most = 0;
+    let highest = 0;
     for (let sent = BATCH; sent <= EVENTS; sent += BATCH) {
       appendLarge(platform, BATCH);
       while (platform.acknowledgedIds.size < sent) {
@@ -77,37 +77,37 @@ describe("a receiver that accepts nothing", () => {
       }
       const used = await heapUsed();
       base ??= used;
-      most = Math.max(most, used - base);
+      highest = Math.max(highest, used - base);
     }
     expect(platform.session.peak).toBeLessThanOrEqual(256);
     expect(platform.acknowledgedIds.size).toBe(EVENTS);
     const { summary } = await session.stop();
     expect(summary).toMatchObject({ received: EVENTS, forwarded: 0, failed: EVENTS });
-    return { ...counts, most };
+    return { ...counts, highest };
   }
 
   it("because it returns 500: each event is retried as configured and then reported as failed, in steady memory", async () => {
-    const receiver = await startReceiver((reply) => {
+    const receiver = await startReceiver((response) => {
       receiver.requests.length = 0;
-      reply.writeHead(500).end("x".repeat(8_000));
+      response.writeHead(500).end("x".repeat(8_000));
     });
-    const { attempts, failures, other, most } = await exhaust(receiver.url, [500], { retries: 1 });
+    const { attempts, failures, other, highest } = await exhaust(receiver.url, [500], { retries: 1 });
     expect({ attempts, failures, other }).toEqual({ attempts: 2 * EVENTS, failures: EVENTS, other: 0 });
-    expect(most).toBeLessThan(MOST_GROWTH);
+    expect(highest).toBeLessThan(MAX_GROWTH);
   });
 
   it("because it is down", async () => {
     const url = new URL(`http://127.0.0.1:${await closedPort()}`);
-    const { failures, other, most } = await exhaust(url, [undefined]);
+    const { failures, other, highest } = await exhaust(url, [undefined]);
     expect({ failures, other }).toEqual({ failures: EVENTS, other: 0 });
-    expect(most).toBeLessThan(MOST_GROWTH);
+    expect(highest).toBeLessThan(MAX_GROWTH);
   });
 
   it("because it hangs", async () => {
     const receiver = await startReceiver(() => void (receiver.requests.length = 0));
-    const { failures, other, most } = await exhaust(receiver.url, [undefined], { concurrency: 64 });
+    const { failures, other, highest } = await exhaust(receiver.url, [undefined], { concurrency: 64 });
     expect({ failures, other }).toEqual({ failures: EVENTS, other: 0 });
-    expect(most).toBeLessThan(MOST_GROWTH);
+    expect(highest).toBeLessThan(MAX_GROWTH);
   });
 });
 
@@ -116,9 +116,9 @@ const HOURS = volume(24, 6);
 it(`leaves nothing behind in ${HOURS} hours of heartbeats, events and a new connection every ten minutes`, async () => {
   const platform = await FakePlatform.start();
   const clock = new FakeClock();
-  const receiver = await startReceiver((reply) => {
+  const receiver = await startReceiver((response) => {
     receiver.requests.length = 0;
-    reply.end();
+    response.end();
   });
   let lost = 0;
   let forwarded = 0;

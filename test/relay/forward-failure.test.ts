@@ -70,8 +70,8 @@ describe("a forward fails with a message", () => {
 
   it("with a separate time limit for each forward", async () => {
     const clock = new FakeClock();
-    const receiver = await startReceiver((reply, { headers }) => {
-      if (headers["service-event-id"] === "quick") reply.end();
+    const receiver = await startReceiver((response, { headers }) => {
+      if (headers["service-event-id"] === "quick") response.end();
     });
     const forwarder = openForwarder({ url: receiver.url, clock });
     const first = send(forwarder, { id: "first" });
@@ -112,9 +112,9 @@ describe("a forward fails with a message", () => {
   it("when the response is too late although no timer has fired yet", async () => {
     const clock = { ...systemClock, now: () => now, after: () => () => {} };
     let now = 0;
-    const receiver = await startReceiver((reply) => {
+    const receiver = await startReceiver((response) => {
       now = 10_001;
-      reply.end();
+      response.end();
     });
     expect((await send(openForwarder({ url: receiver.url, clock }))).failure).toMatchObject({ code: "timeout" });
   });
@@ -126,8 +126,8 @@ describe("a forward fails with a message", () => {
   });
 
   it("when the connection is closed without or during a response", async () => {
-    for (const reply of ["", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"]) {
-      const receiver = await startRawReceiver((socket) => socket.end(reply));
+    for (const response of ["", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"]) {
+      const receiver = await startRawReceiver((socket) => socket.end(response));
       const { failure, status } = await send(openForwarder({ url: receiver.url }));
       expect(status).toBeUndefined();
       expect(failure?.code).toMatch(/^(reset|invalid_reply)$/);

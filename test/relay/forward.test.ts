@@ -39,7 +39,7 @@ describe("a forward", () => {
   });
 
   it("reuses one connection per concurrent forward", async () => {
-    const receiver = await startReceiver((reply) => void receiver.received(8).then(() => reply.end()));
+    const receiver = await startReceiver((response) => void receiver.received(8).then(() => response.end()));
     const forwarder = openForwarder({ url: receiver.url });
     await Promise.all(Array.from({ length: 8 }, () => send(forwarder)));
     for (let i = 0; i < 8; i += 1) await send(forwarder);
@@ -48,13 +48,13 @@ describe("a forward", () => {
   });
 
   it.each([204, 200, 299])("accepts a response of %i without a body", async (status) => {
-    const receiver = await startReceiver((reply) => reply.writeHead(status).end());
+    const receiver = await startReceiver((response) => response.writeHead(status).end());
     const result = await send(openForwarder({ url: receiver.url }));
     expect(result).toEqual({ status, durationMs: expect.any(Number), excerpt: "" });
   });
 
   it("reports the receiver's response", async () => {
-    const receiver = await startReceiver((reply) => reply.writeHead(500).end("no such table: orders"));
+    const receiver = await startReceiver((response) => response.writeHead(500).end("no such table: orders"));
     expect(await send(openForwarder({ url: receiver.url }))).toMatchObject({
       status: 500,
       excerpt: "no such table: orders",
@@ -63,14 +63,14 @@ describe("a forward", () => {
 
   it.each([301, 302, 303, 307, 308])("does not follow a %i", async (status) => {
     const trap = await startReceiver();
-    const receiver = await startReceiver((reply) => reply.writeHead(status, { location: trap.url.href }).end());
+    const receiver = await startReceiver((response) => response.writeHead(status, { location: trap.url.href }).end());
     const result = await send(openForwarder({ url: receiver.url }));
     expect(result).toMatchObject({ status, location: trap.url.href });
     expect(trap.requests).toHaveLength(0);
   });
 
   it("reads a response of exactly 16 KiB and reuses the connection", async () => {
-    const receiver = await startReceiver((reply) => reply.end("x".repeat(16_384)));
+    const receiver = await startReceiver((response) => response.end("x".repeat(16_384)));
     const forwarder = openForwarder({ url: receiver.url });
     for (let i = 0; i < 2; i += 1) expect((await send(forwarder)).excerpt).toHaveLength(16_384);
     expect(receiver.requests[1]!.peerPort).toBe(receiver.requests[0]!.peerPort);
@@ -79,14 +79,14 @@ describe("a forward", () => {
   it("cuts a response of 100 MB off after 16 KiB, between characters, and continues", async () => {
     let written = 0;
     const chunk = Buffer.from("é".repeat(32_768));
-    const receiver = await startReceiver((reply) => {
+    const receiver = await startReceiver((response) => {
       const write = () => {
-        while (!reply.destroyed && written < 100_000_000) {
+        while (!response.destroyed && written < 100_000_000) {
           written += chunk.length;
-          if (!reply.write(written === chunk.length ? Buffer.concat([Buffer.from("a"), chunk]) : chunk)) break;
+          if (!response.write(written === chunk.length ? Buffer.concat([Buffer.from("a"), chunk]) : chunk)) break;
         }
       };
-      reply.on("drain", write);
+      response.on("drain", write);
       write();
     });
     const forwarder = openForwarder({ url: receiver.url });

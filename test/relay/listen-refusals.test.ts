@@ -45,7 +45,7 @@ describe("an upgrade that is permanently rejected", () => {
       intercept: (_request, stream) => revoked && answer(stream, 401, "text/plain", "no"),
     });
     const held: (() => void)[] = [];
-    const receiver = await startReceiver((reply) => held.push(() => reply.end()));
+    const receiver = await startReceiver((response) => held.push(() => response.end()));
     const { session, reports } = openSession(platform, { target: receiver.url });
     await reports.wait("ready");
     platform.append();

@@ -8,9 +8,9 @@ describe("a session whose connection is cut", () => {
   it("resumes from the first unacknowledged event, and acknowledges later ones again", async () => {
     const platform = await FakePlatform.start();
     const held: (() => void)[] = [];
-    const receiver = await startReceiver((reply, { headers }) => {
-      if (headers["service-event-id"] === platform.log[1]!.id) held.push(() => reply.end());
-      else reply.writeHead(202).end("fine");
+    const receiver = await startReceiver((response, { headers }) => {
+      if (headers["service-event-id"] === platform.log[1]!.id) held.push(() => response.end());
+      else response.writeHead(202).end("fine");
     });
     const { reports } = openSession(platform, { target: receiver.url });
     await reports.wait("ready");
@@ -146,7 +146,7 @@ describe("a session whose connection is cut", () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
     let held: (() => void)[] = [];
-    const receiver = await startReceiver((reply) => held.push(() => reply.end()));
+    const receiver = await startReceiver((response) => held.push(() => response.end()));
     const { reports } = openSession(platform, { target: receiver.url, clock, random: () => 0.5 });
     await reports.wait("ready");
     platform.cut();
@@ -217,7 +217,7 @@ describe("an event that arrives twice", () => {
   it("is forwarded once while it is in flight, and acknowledged twice", async () => {
     const platform = await FakePlatform.start();
     const held: (() => void)[] = [];
-    const receiver = await startReceiver((reply) => held.push(() => reply.end()));
+    const receiver = await startReceiver((response) => held.push(() => response.end()));
     const { reports } = openSession(platform, { target: receiver.url });
     await reports.wait("ready");
     const event = platform.append();
@@ -232,7 +232,7 @@ describe("an event that arrives twice", () => {
 
   it("is dropped after its acknowledgement, and acknowledged again", async () => {
     const platform = await FakePlatform.start();
-    const receiver = await startReceiver((reply) => reply.writeHead(202).end());
+    const receiver = await startReceiver((response) => response.writeHead(202).end());
     const { reports } = openSession(platform, { target: receiver.url });
     await reports.wait("ready");
     const event = platform.append();

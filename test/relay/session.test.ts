@@ -40,7 +40,7 @@ describe("a relay session", () => {
 
   it("forwards the exact bytes with a new signature and acknowledges the response", async () => {
     const platform = await FakePlatform.start();
-    const receiver = await startReceiver((reply) => reply.end("thanks"));
+    const receiver = await startReceiver((response) => response.end("thanks"));
     const { reports } = openSession(platform, { target: receiver.url });
     await reports.wait("ready");
     const body = '{ "id": "evt_1",\n\t"object":"event", "n": 1.0, "text": "\\/ é \\u00e9 😀 \\ud83d\\ude00" }\n';
@@ -63,7 +63,7 @@ describe("a relay session", () => {
       attempt: 1,
       url: receiver.url,
       headers: expect.arrayContaining([HEADERS.signature, header]),
-      reply: "thanks",
+      excerpt: "thanks",
       status: 200,
       durationMs: expect.any(Number),
     });
@@ -105,16 +105,16 @@ describe("a relay session", () => {
 
   it("reports an error response with a hint", async () => {
     const platform = await FakePlatform.start();
-    const receiver = await startReceiver((reply, { headers }) => {
+    const receiver = await startReceiver((response, { headers }) => {
       const isFirst = headers["service-event-id"] === platform.log[0]!.id;
-      if (isFirst) reply.writeHead(401).end("bad signature");
-      else reply.writeHead(302, { location: "/login" }).end("moved");
+      if (isFirst) response.writeHead(401).end("bad signature");
+      else response.writeHead(302, { location: "/login" }).end("moved");
     });
     const { reports } = openSession(platform, { target: receiver.url });
     await reports.wait("ready");
     platform.append();
     const refused = await reports.wait("forwarded");
-    expect(refused).toMatchObject({ status: 401, reply: "bad signature", hint: expect.stringContaining("secret") });
+    expect(refused).toMatchObject({ status: 401, excerpt: "bad signature", hint: expect.stringContaining("secret") });
     platform.append();
     const redirected = await reports.wait("forwarded", 2);
     expect(redirected).toMatchObject({ status: 302, location: "/login", hint: expect.stringContaining("/login") });
@@ -143,10 +143,10 @@ describe("a relay session", () => {
   it("respects the maximum number of concurrent forwards", async () => {
     const platform = await FakePlatform.start();
     let held: (() => void)[] = [];
-    let most = 0;
-    const receiver = await startReceiver((reply) => {
-      held.push(() => reply.end());
-      most = Math.max(most, held.length);
+    let highest = 0;
+    const receiver = await startReceiver((response) => {
+      held.push(() => response.end());
+      highest = Math.max(highest, held.length);
       if (held.length < 3) return;
       for (const release of held) release();
       held = [];
@@ -155,14 +155,14 @@ describe("a relay session", () => {
     await reports.wait("ready");
     for (let i = 0; i < 51; i += 1) platform.append();
     await platform.until(() => platform.acknowledgements.length === 51);
-    expect(most).toBe(3);
+    expect(highest).toBe(3);
   });
 
   it("leaves a paused receiver's events at the platform", async () => {
     const platform = await FakePlatform.start();
     const held: (() => void)[] = [];
     const clock = new FakeClock();
-    const receiver = await startReceiver((reply) => held.push(() => reply.end()));
+    const receiver = await startReceiver((response) => held.push(() => response.end()));
     const { reports } = openSession(platform, { target: receiver.url, clock });
     await reports.wait("ready");
     for (let i = 0; i < 1_000; i += 1) platform.append();
@@ -182,7 +182,7 @@ describe("stopping a session", () => {
   it("finishes and acknowledges forwards in flight, and starts no others", async () => {
     const platform = await FakePlatform.start();
     const held: (() => void)[] = [];
-    const receiver = await startReceiver((reply) => held.push(() => reply.end()));
+    const receiver = await startReceiver((response) => held.push(() => response.end()));
     const clock = new FakeClock();
     const { reports, session } = openSession(platform, { target: receiver.url, concurrency: 2, clock });
     await reports.wait("ready");

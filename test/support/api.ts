@@ -1,12 +1,17 @@
 /** One call to a platform's API, as any HTTP client would make it. */
-export interface ApiReply {
+export interface ApiResponse {
   status: number;
   headers: Headers;
   // oxlint-disable-next-line typescript/no-explicit-any -- the tests look into responses of every shape
   body: any;
 }
 
-export type Api = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<ApiReply>;
+export type Api = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+) => Promise<ApiResponse>;
 
 /** Calls with a key; strings and buffers are sent as they are, anything else as JSON. */
 export function apiOf(baseUrl: string, key: string | undefined): Api {

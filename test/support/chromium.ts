@@ -1,8 +1,8 @@
 import { type Browser, chromium } from "playwright-core";
 import { inject, it as anyIt } from "vitest";
 
-const reply = await fetch(`${inject("sharedServersUrl")}/browser`);
-const endpoint = reply.ok ? await reply.text() : undefined;
+const response = await fetch(`${inject("sharedServersUrl")}/browser`);
+const endpoint = response.ok ? await response.text() : undefined;
 
 /** `it` for tests in a browser: they are skipped where there is none, which the run has said. */
 export const it = anyIt.skipIf(endpoint === undefined);

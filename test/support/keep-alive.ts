@@ -1,5 +1,5 @@
 import { connect, type Socket } from "node:net";
-import { type RawReply, readReply } from "./raw-http.ts";
+import { type RawResponse, readResponse } from "./raw-http.ts";
 
 /**
  * One connection that carries a request after the other, byte for byte as given; it is opened again where the peer ends
@@ -17,19 +17,19 @@ export class KeepAlive {
   }
 
   /** Sends a request and resolves with its response. */
-  send(bytes: Buffer): Promise<RawReply> {
+  send(bytes: Buffer): Promise<RawResponse> {
     const socket = (this.socket ??= connect(this.port, this.host).setNoDelay());
     return new Promise((resolve, reject) => {
       let received = Buffer.alloc(0);
       const settle = (ended: boolean, error?: Error) => {
-        const reply = readReply(received);
-        if (reply === undefined && !ended) return;
+        const response = readResponse(received);
+        if (response === undefined && !ended) return;
         socket.removeAllListeners();
         socket.on("error", () => {});
-        if (ended || reply?.headers["connection"] === "close") this.close();
-        if (reply === undefined)
+        if (ended || response?.headers["connection"] === "close") this.close();
+        if (response === undefined)
           reject(error ?? new Error(`no complete reply: ${JSON.stringify(received.toString())}`));
-        else resolve(reply);
+        else resolve(response);
       };
       socket.on("data", (chunk) => {
         received = Buffer.concat([received, chunk]);

@@ -70,9 +70,9 @@ export async function usePostgres(): Promise<PostgresServer & { remove(): Promis
 const askForUrl = () => ask(`/postgres/${process.env["VITEST_POOL_ID"]}`);
 
 async function ask(path: string): Promise<string> {
-  const reply = await fetch(inject("sharedServersUrl") + path);
-  const answer = await reply.text();
-  if (!reply.ok) throw new Error(answer);
+  const response = await fetch(inject("sharedServersUrl") + path);
+  const answer = await response.text();
+  if (!response.ok) throw new Error(answer);
   return answer;
 }
 

@@ -21,11 +21,11 @@ const RUNS = 10;
 
 /** Fails if a process needs more than the budget for each of several calls. */
 export async function expectProcessWithin(budget: number, pid: number, call: () => Promise<unknown>): Promise<void> {
-  let least = Number.POSITIVE_INFINITY;
-  for (let run = 0; run < RUNS && least > budget; run++) {
+  let shortest = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < RUNS && shortest > budget; run++) {
     const before = processorTimeOf(pid);
     await call();
-    least = Math.min(least, processorTimeOf(pid) - before);
+    shortest = Math.min(shortest, processorTimeOf(pid) - before);
   }
-  expect(least).toBeLessThanOrEqual(budget);
+  expect(shortest).toBeLessThanOrEqual(budget);
 }

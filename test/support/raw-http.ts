@@ -1,23 +1,23 @@
 import { connect } from "node:net";
 
 /** What came back on the wire, unparsed by any client library. */
-export interface RawReply {
+export interface RawResponse {
   status: number;
   headers: Record<string, string>;
   body: string;
 }
 
 /** Sends bytes as they are and reads the one reply to the end of its body: for requests that no client would make. */
-export function sendRaw(baseUrl: string, bytes: string | Buffer): Promise<RawReply> {
+export function sendRaw(baseUrl: string, bytes: string | Buffer): Promise<RawResponse> {
   const { hostname, port } = new URL(baseUrl);
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname, () => socket.write(bytes));
     let received = Buffer.alloc(0);
     const settle = () => {
-      const reply = readReply(received);
-      if (reply === undefined) return false;
+      const response = readResponse(received);
+      if (response === undefined) return false;
       socket.destroy();
-      resolve(reply);
+      resolve(response);
       return true;
     };
     socket.on("data", (chunk) => {
@@ -34,7 +34,7 @@ export function sendRaw(baseUrl: string, bytes: string | Buffer): Promise<RawRep
 }
 
 /** The first reply in what was received; undefined while it is not complete. */
-export function readReply(bytes: Buffer): RawReply | undefined {
+export function readResponse(bytes: Buffer): RawResponse | undefined {
   const end = bytes.indexOf("\r\n\r\n");
   if (end === -1) return undefined;
   const [statusLine = "", ...lines] = bytes.subarray(0, end).toString("latin1").split("\r\n");

@@ -11,13 +11,13 @@ export function pumped(text: string, length = MEBIBYTE): string {
  * Returns the processor time of a call in milliseconds, of the shortest of some runs: other threads take part of it.
  */
 function processorTime(call: () => unknown, runs: number, enough: number): number {
-  let least = Number.POSITIVE_INFINITY;
-  for (let run = 0; run < runs && least > enough; run++) {
+  let shortest = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < runs && shortest > enough; run++) {
     const before = process.cpuUsage();
     call();
-    least = Math.min(least, elapsed(before));
+    shortest = Math.min(shortest, elapsed(before));
   }
-  return least;
+  return shortest;
 }
 
 function elapsed(before: NodeJS.CpuUsage): number {

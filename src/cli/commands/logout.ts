@@ -29,12 +29,12 @@ async function runLogout({ all }: { all?: true }, context: Context): Promise<voi
       code: "not_signed_in",
     });
   }
-  const notTold: string[] = [];
-  for (const [name, profile] of signedIn) if (!(await signOutProfile(context, name, profile))) notTold.push(name);
+  const notRevoked: string[] = [];
+  for (const [name, profile] of signedIn) if (!(await signOutProfile(context, name, profile))) notRevoked.push(name);
   const names = signedIn.map(([name]) => name);
   await context.updateSettings((settings) => names.reduce(withoutCredentials, settings));
   for (const [name, profile] of signedIn) output.success(`Signed out of profile ${name}${keysLeft(profile)}`);
-  if (output.json) await output.document({ signed_out: names, platform_not_told: notTold });
+  if (output.json) await output.document({ signed_out: names, platform_not_told: notRevoked });
   if (env["SERVICE_API_KEY"]) output.warn("SERVICE_API_KEY is still set and is still used.");
 }
 

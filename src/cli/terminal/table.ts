@@ -39,22 +39,22 @@ export function renderTable<Item>(
 
 /** Drops empty optional columns, shrinks columns, then drops optional ones from the right. */
 function fit<Item>(all: readonly Cells<Item>[], terminalWidth: number): Cells<Item>[] {
-  let kept = all.filter(({ column, texts }) => !column.optional || texts.some((text) => text !== ""));
+  let columns = all.filter(({ column, texts }) => !column.optional || texts.some((text) => text !== ""));
   for (;;) {
-    const shrunk = shrink(shrink(kept, terminalWidth, unbroken), terminalWidth, () => MIN_COLUMN_WIDTH);
-    const dropped = kept.findLast(({ column }) => column.optional === true);
+    const shrunk = shrink(shrink(columns, terminalWidth, unbroken), terminalWidth, () => MIN_COLUMN_WIDTH);
+    const dropped = columns.findLast(({ column }) => column.optional === true);
     if (totalWidth(shrunk) <= terminalWidth || dropped === undefined) return refill(all, shrunk, terminalWidth);
-    kept = kept.filter((cell) => cell !== dropped);
+    columns = columns.filter((cell) => cell !== dropped);
   }
 }
 
 /** Takes width from the widest columns that may shrink, until all fit or none can shrink further. */
 function shrink<Item>(
-  kept: readonly Cells<Item>[],
+  columns: readonly Cells<Item>[],
   terminalWidth: number,
   minWidth: (cells: Cells<Item>) => number,
 ): Cells<Item>[] {
-  const cells = kept.map((cell) => ({ ...cell }));
+  const cells = columns.map((cell) => ({ ...cell }));
   for (let excess = totalWidth(cells) - terminalWidth; excess > 0; excess--) {
     const widest = cells
       .filter((cell) => cell.column.shrinks === true && cell.width > minWidth(cell))
@@ -76,10 +76,14 @@ function linesOf<Item>(text: string, { column, width }: Cells<Item>): string[] {
 }
 
 /** A narrow column that was dropped before a wide one may fit after all. */
-function refill<Item>(all: readonly Cells<Item>[], kept: readonly Cells<Item>[], terminalWidth: number): Cells<Item>[] {
+function refill<Item>(
+  all: readonly Cells<Item>[],
+  columns: readonly Cells<Item>[],
+  terminalWidth: number,
+): Cells<Item>[] {
   return all.reduce<Cells<Item>[]>(
     (cells, candidate) => {
-      const own = kept.find(({ column }) => column === candidate.column);
+      const own = columns.find(({ column }) => column === candidate.column);
       if (own !== undefined || candidate.texts.every((text) => text === "")) return cells;
       const more = all.flatMap(({ column }) => {
         if (column === candidate.column) return [candidate];
@@ -87,7 +91,7 @@ function refill<Item>(all: readonly Cells<Item>[], kept: readonly Cells<Item>[],
       });
       return totalWidth(more) <= terminalWidth ? more : cells;
     },
-    [...kept],
+    [...columns],
   );
 }
 
@@ -104,10 +108,10 @@ function pad<Item>(text: string, { column, width }: Cells<Item>, style: (text: s
 /** Cuts between graphemes, so that no emoji or accent is split. */
 function cut(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
-  let kept = "";
+  let fitting = "";
   for (const { segment } of new Intl.Segmenter().segment(text)) {
-    if (stringWidth(kept + segment) > width - 1) break;
-    kept += segment;
+    if (stringWidth(fitting + segment) > width - 1) break;
+    fitting += segment;
   }
-  return `${kept}…`;
+  return `${fitting}…`;
 }

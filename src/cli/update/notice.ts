@@ -15,12 +15,12 @@ export function showUpdateNotice(context: Context): void {
     const now = context.now();
     const state = readUpdateState(folder);
     const { latest } = state;
-    const isNews = latest !== undefined && isNewer(latest, context.version) && !isToday(state.told, now);
+    const isNews = latest !== undefined && isNewer(latest, context.version) && !isToday(state.notified, now);
     if (isNews) say(context, latest);
     const isDue = !isToday(state.checked, now);
     if (!isNews && !isDue) return;
     // Written before the registry is queried, so that an unreachable one is not queried by every command.
-    writeUpdateState(folder, { ...state, ...(isNews ? { told: now } : {}), ...(isDue ? { checked: now } : {}) });
+    writeUpdateState(folder, { ...state, ...(isNews ? { notified: now } : {}), ...(isDue ? { checked: now } : {}) });
     if (isDue) check(context);
   } catch (error) {
     // No command fails because of this.

@@ -8,7 +8,7 @@ interface UpdateState {
   /** When the registry was last queried. */
   checked: number;
   /** When the user was last notified. */
-  told: number;
+  notified: number;
   /** The newest published version: three numbers. */
   latest: string | undefined;
 }
@@ -18,10 +18,14 @@ const FILE = "update.json";
 /** Returns the stored state, or an empty one if it cannot be read. */
 export function readUpdateState(folder: string): UpdateState {
   try {
-    const { checked, told, latest } = JSON.parse(readFileSync(join(folder, FILE), "utf8")) as Partial<UpdateState>;
-    return { checked: Number(checked) || 0, told: Number(told) || 0, latest: isVersion(latest) ? latest : undefined };
+    const { checked, notified, latest } = JSON.parse(readFileSync(join(folder, FILE), "utf8")) as Partial<UpdateState>;
+    return {
+      checked: Number(checked) || 0,
+      notified: Number(notified) || 0,
+      latest: isVersion(latest) ? latest : undefined,
+    };
   } catch {
-    return { checked: 0, told: 0, latest: undefined };
+    return { checked: 0, notified: 0, latest: undefined };
   }
 }
 

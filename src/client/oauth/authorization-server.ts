@@ -77,10 +77,10 @@ export function fetchThrough(options: AuthorizationServerOptions, timeLimit: num
   return async (address, { method, headers, body }) => {
     const url = new URL(address);
     const started = performance.now();
-    const tell = (outcome: string): void =>
+    const report = (outcome: string): void =>
       onAttempt?.({ method, url: url.origin + url.pathname, outcome, milliseconds: performance.now() - started });
     try {
-      const reply = await transport.send({
+      const response = await transport.send({
         method,
         url,
         headers: { ...headers, "User-Agent": userAgent },
@@ -89,12 +89,15 @@ export function fetchThrough(options: AuthorizationServerOptions, timeLimit: num
         maxBytes: MAX_BYTES,
         signal,
       });
-      tell(String(reply.status));
-      if (reply.status >= 500) throw outOfOrder(url, reply.status);
-      const entries = Object.entries(reply.headers).map(([name, value]): [string, string] => [name, String(value)]);
-      return new Response(BODILESS.has(reply.status) ? null : reply.text, { status: reply.status, headers: entries });
+      report(String(response.status));
+      if (response.status >= 500) throw outOfOrder(url, response.status);
+      const entries = Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]);
+      return new Response(BODILESS.has(response.status) ? null : response.text, {
+        status: response.status,
+        headers: entries,
+      });
     } catch (error) {
-      tell((error as Error).message);
+      report((error as Error).message);
       throw error;
     }
   };
@@ -107,7 +110,7 @@ function outOfOrder(url: URL, status: number): AuthorizationError {
   });
 }
 
-const MOST_WORDS = 300;
+const MAX_TEXT_LENGTH = 300;
 
 /** Returns an error that says what to do; the messages of the protocol library are too general. */
 export function authorizationErrorOf(error: unknown, issuer: URL, signal: AbortSignal): Error {
@@ -121,7 +124,7 @@ export function authorizationErrorOf(error: unknown, issuer: URL, signal: AbortS
     });
   }
   if (error instanceof ResponseBodyError || error instanceof AuthorizationResponseError) {
-    const description = error.error_description?.slice(0, MOST_WORDS);
+    const description = error.error_description?.slice(0, MAX_TEXT_LENGTH);
     return new AuthorizationError(error.error, description ?? `The authorization server returned ${error.error}`);
   }
   const detail = causesOf(error).at(-1)?.message ?? String(error);

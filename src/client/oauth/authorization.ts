@@ -63,7 +63,7 @@ export interface TokenSet {
 }
 
 /** Response of the token endpoint, validated by the protocol library. */
-export type TokenAnswer = Pick<
+export type TokenResponse = Pick<
   openid.TokenEndpointResponse,
   "access_token" | "refresh_token" | "token_type" | "expires_in" | "scope"
 >;
@@ -92,8 +92,8 @@ export async function revokeToken(server: AuthorizationServer, token: string): P
 }
 
 /** Returns the tokens of a response. Throws AuthorizationError if a member is missing, which a later command would need. */
-export function readTokens(answer: TokenAnswer): TokenSet {
-  const { access_token, refresh_token, token_type, expires_in, scope } = answer;
+export function readTokens(response: TokenResponse): TokenSet {
+  const { access_token, refresh_token, token_type, expires_in, scope } = response;
   if (token_type.toLowerCase() !== "bearer") throw incomplete("has a token type other than Bearer");
   if (!TOKEN.test(access_token)) throw incomplete("has no valid access token");
   if (refresh_token === undefined || !TOKEN.test(refresh_token)) throw incomplete("has no valid refresh token");

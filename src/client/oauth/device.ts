@@ -14,7 +14,7 @@ export interface DeviceAuthorization {
   verificationUriComplete: string | undefined;
   /** Seconds. */
   expiresIn: number;
-  answer: openid.DeviceAuthorizationResponse;
+  response: openid.DeviceAuthorizationResponse;
 }
 
 const MAX_SECONDS = 3600;
@@ -26,16 +26,16 @@ export async function beginDeviceAuthorization(
   { config, issuer, signal }: AuthorizationServer,
   { scopes, environment }: Wish,
 ): Promise<DeviceAuthorization> {
-  let answer: openid.DeviceAuthorizationResponse;
+  let response: openid.DeviceAuthorizationResponse;
   try {
-    answer = await openid.initiateDeviceAuthorization(config, {
+    response = await openid.initiateDeviceAuthorization(config, {
       scope: scopes.map(oauthScopeName).join(" "),
       [ENVIRONMENT_PARAMETER]: environment,
     });
   } catch (error) {
     throw authorizationErrorOf(error, issuer, signal);
   }
-  const { verification_uri, verification_uri_complete, user_code, expires_in } = answer;
+  const { verification_uri, verification_uri_complete, user_code, expires_in } = response;
   assertSameOrigin(verification_uri, "verification_uri", issuer);
   if (verification_uri_complete !== undefined) {
     assertSameOrigin(verification_uri_complete, "verification_uri_complete", issuer);
@@ -46,7 +46,7 @@ export async function beginDeviceAuthorization(
     verificationUri: verification_uri,
     verificationUriComplete: verification_uri_complete,
     expiresIn: Math.min(expires_in, MAX_SECONDS),
-    answer,
+    response,
   };
 }
 
@@ -57,13 +57,13 @@ export async function beginDeviceAuthorization(
  */
 export async function pollDeviceAuthorization(
   { config, issuer, signal }: AuthorizationServer,
-  { answer, expiresIn }: DeviceAuthorization,
+  { response, expiresIn }: DeviceAuthorization,
   until: AbortSignal,
 ): Promise<TokenSet> {
   const end = AbortSignal.any([signal, until, AbortSignal.timeout(expiresIn * 1000)]);
-  const parameters = { device_code: answer.device_code };
+  const parameters = { device_code: response.device_code };
   // Timers of more than 2^31 ms fire immediately.
-  let interval = Math.min(Math.max(1, answer.interval ?? 5), MAX_SECONDS);
+  let interval = Math.min(Math.max(1, response.interval ?? 5), MAX_SECONDS);
   for (;;) {
     await delay(interval * 1000, undefined, { signal: end }).catch(() => {
       if (signal.aborted) throw signal.reason;

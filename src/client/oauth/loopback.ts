@@ -7,7 +7,7 @@ import { once } from "node:events";
 export interface Callback {
   url: URL;
   /** Shows the result in the browser; resolves once the page was read, or the connection is closed. */
-  answer(status: number, page: string): Promise<void>;
+  respond(status: number, page: string): Promise<void>;
 }
 
 /** A server on the loopback interface that accepts exactly one callback (RFC 8252 7.3). */
@@ -24,16 +24,16 @@ export interface LoopbackOptions {
   /** 0 for a free port. */
   port: number;
   /** Called for each request that was rejected because of its contents: it may be an attack. */
-  onRefusal: (reason: string) => void;
+  onRejection: (reason: string) => void;
 }
 
 const HEADER_BYTES = 8 * 1024;
 const REQUEST_MILLISECONDS = 4000;
 const CHECK_MILLISECONDS = 500;
-const ANSWERS = ["code", "error", "state", "iss"];
+const PARAMETERS = ["code", "error", "state", "iss"];
 
 /** Listens on 127.0.0.1, or on [::1] without IPv4. Rejects with the system's error, such as EADDRINUSE. */
-export async function openLoopback({ path, port, onRefusal }: LoopbackOptions): Promise<Loopback> {
+export async function openLoopback({ path, port, onRejection }: LoopbackOptions): Promise<Loopback> {
   let expected: string | undefined;
   let take: ((callback: Callback) => void) | undefined;
   let taken = false;
@@ -50,10 +50,10 @@ export async function openLoopback({ path, port, onRefusal }: LoopbackOptions): 
     const rejection = taken ? { status: 410, reason: "This sign-in has ended" } : rejectionOf(request, url);
     if (rejection === undefined && take !== undefined) {
       taken = true;
-      return take({ url, answer: (status, page) => answer(response, status, page) });
+      return take({ url, respond: (status, page) => respond(response, status, page) });
     }
     const { status, reason } = rejection ?? { status: 400, reason: "No sign-in is in progress" };
-    if (status === 400) onRefusal(reason);
+    if (status === 400) onRejection(reason);
     response.writeHead(status, {
       "Content-Type": "text/plain; charset=utf-8",
       Connection: "close",
@@ -70,7 +70,7 @@ export async function openLoopback({ path, port, onRefusal }: LoopbackOptions): 
     const mode = request.headers["sec-fetch-mode"];
     if (mode !== undefined && mode !== "navigate") return { status: 403, reason: "Open this URL in a browser tab" };
     const parameters = url.searchParams;
-    if (ANSWERS.some((name) => parameters.getAll(name).length > 1)) {
+    if (PARAMETERS.some((name) => parameters.getAll(name).length > 1)) {
       return { status: 400, reason: "A parameter is repeated" };
     }
     if (!sameSecret(parameters.get("state") ?? "", expected ?? "")) {
@@ -114,7 +114,7 @@ async function bind(server: Server, port: number, host: string): Promise<void> {
   await once(server, "listening");
 }
 
-async function answer(response: ServerResponse, status: number, page: string): Promise<void> {
+async function respond(response: ServerResponse, status: number, page: string): Promise<void> {
   const closed = once(response, "close");
   response.writeHead(status, { ...CALLBACK_PAGE_HEADERS, Connection: "close" });
   response.end(page);

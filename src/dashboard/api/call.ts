@@ -75,8 +75,8 @@ export async function send(
 }
 
 /** Returns the JSON of a response. Throws CallError. */
-export async function call<Reply>(method: Method, path: string, body?: unknown): Promise<Reply> {
-  return (await (await send(method, path, body)).json()) as Reply;
+export async function call<Response>(method: Method, path: string, body?: unknown): Promise<Response> {
+  return (await (await send(method, path, body)).json()) as Response;
 }
 
 /** Returns a path with its query; empty values are left out. */

@@ -3,7 +3,7 @@ import { environment, hasGoneBack } from "../router.tsx";
 import { asCallError, call, type CallError, withQuery } from "./call.ts";
 import { useQuery } from "./store.ts";
 
-interface ListReply<Item> {
+interface ListResponse<Item> {
   data: Item[];
   has_more: boolean;
   next_cursor: string | null;
@@ -34,8 +34,8 @@ const MAX_LISTINGS = 20;
 interface Listing<Item> {
   items: Item[];
   /** The newest page that was merged, and the one that is held back. */
-  merged: ListReply<Item> | undefined;
-  waiting: ListReply<Item> | undefined;
+  merged: ListResponse<Item> | undefined;
+  waiting: ListResponse<Item> | undefined;
   /** The pages after the first; the last one leads on. */
   cursors: string[];
   /** After the last page; undefined before the first. */
@@ -76,7 +76,7 @@ export function usePages<Item extends { id: string }>(
   const [, draw] = useReducer((count: number) => count + 1, 0);
   const redraw = () => draw(undefined);
   const first = withQuery(path, { ...query, limit: limit === WHOLE ? undefined : limit });
-  const newest = useQuery<ListReply<Item>>(first);
+  const newest = useQuery<ListResponse<Item>>(first);
   const key = `${environment.value} ${first}`;
   useMemo(() => {
     // A link shows the newest items, Back those that were there.
@@ -92,7 +92,7 @@ export function usePages<Item extends { id: string }>(
     listing.error = undefined;
     redraw();
     try {
-      const page = await call<ListReply<Item>>("GET", withQuery(path, { ...query, limit, cursor: next }));
+      const page = await call<ListResponse<Item>>("GET", withQuery(path, { ...query, limit, cursor: next }));
       // The list may have been restarted meanwhile.
       if (listing.next === next) {
         const known = new Set(listing.items.map(({ id }) => id));
@@ -130,7 +130,7 @@ export function usePages<Item extends { id: string }>(
 }
 
 /** Shows the newest page: at once, or when the list is no longer being read. */
-function take<Item extends { id: string }>(listing: Listing<Item>, page: ListReply<Item>): void {
+function take<Item extends { id: string }>(listing: Listing<Item>, page: ListResponse<Item>): void {
   const fresh = freshIn(listing, page);
   if (listing.merged === undefined) beginWith(listing, page);
   else if (fresh.length === 0 || (!listing.isHeld && meets(listing, page))) merge(listing, page);
@@ -142,30 +142,30 @@ function take<Item extends { id: string }>(listing: Listing<Item>, page: ListRep
   } else beginWith(listing, page);
 }
 
-function beginWith<Item>(listing: Listing<Item>, page: ListReply<Item>): void {
+function beginWith<Item>(listing: Listing<Item>, page: ListResponse<Item>): void {
   const begun = { items: page.data, merged: page, waiting: undefined, cursors: [], next: page.next_cursor };
   Object.assign(listing, begun);
 }
 
 /** Returns the items of the newest page that the list does not show. */
-function freshIn<Item extends { id: string }>({ items }: Listing<Item>, { data }: ListReply<Item>): Item[] {
+function freshIn<Item extends { id: string }>({ items }: Listing<Item>, { data }: ListResponse<Item>): Item[] {
   const known = new Set(items.map(({ id }) => id));
   return data.filter(({ id }) => !known.has(id));
 }
 
 /** Returns true if nothing can be missing between the newest page and the loaded ones. */
-function meets<Item extends { id: string }>(listing: Listing<Item>, { data, has_more: hasMore }: ListReply<Item>) {
+function meets<Item extends { id: string }>(listing: Listing<Item>, { data, has_more: hasMore }: ListResponse<Item>) {
   const known = new Set(listing.items.map(({ id }) => id));
   return !hasMore || listing.items.length === 0 || data.some(({ id }) => known.has(id));
 }
 
-function update<Item extends { id: string }>(listing: Listing<Item>, { data }: ListReply<Item>): void {
+function update<Item extends { id: string }>(listing: Listing<Item>, { data }: ListResponse<Item>): void {
   const current = new Map(data.map((item) => [item.id, item]));
   listing.items = listing.items.map((item) => current.get(item.id) ?? item);
 }
 
 /** Puts the newest page before the loaded ones. Items that the page lacks within its range were removed. */
-function merge<Item extends { id: string }>(listing: Listing<Item>, page: ListReply<Item>): void {
+function merge<Item extends { id: string }>(listing: Listing<Item>, page: ListResponse<Item>): void {
   listing.merged = page;
   listing.waiting = undefined;
   if (!page.has_more || listing.cursors.length === 0) {

@@ -36,10 +36,10 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
     setView((before) => (before.first === first && before.rows === rows ? before : { first, rows }));
     if (element.scrollTop + 3 * element.clientHeight > element.scrollHeight) onNearEnd();
   };
-  const tell = () => onRead(box.current?.scrollTop ?? 0, isPointed.current);
+  const report = () => onRead(box.current?.scrollTop ?? 0, isPointed.current);
   const point = (isNow: boolean) => {
     isPointed.current = isNow;
-    tell();
+    report();
   };
   useLayoutEffect(() => box.current?.scrollTo(0, props.scrollTop), []);
   useLayoutEffect(measure, [items.length]);
@@ -66,7 +66,7 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
         ref={box}
         onScroll={() => {
           measure();
-          tell();
+          report();
         }}
         onPointerEnter={() => point(true)}
         onPointerLeave={() => point(false)}

@@ -60,7 +60,7 @@ function describeTimeout(seconds: number): string {
 }
 
 /** The result of one POST. Without a complete response in time, `error` says why and there is no status. */
-export interface Reply {
+export interface AttemptResponse {
   statusCode: number | null;
   error: string | null;
   durationMs: number;
@@ -83,7 +83,7 @@ const LENGTH_MISMATCH = "UND_ERR_RES_CONTENT_LENGTH_MISMATCH";
  */
 export class Attempt implements Dispatcher.DispatchHandler {
   readonly #clock: Clock;
-  readonly #ended: (reply: Reply) => void;
+  readonly #ended: (response: AttemptResponse) => void;
   readonly #startedAt: number;
   readonly #cancelDeadline: () => void;
   #controller: Dispatcher.DispatchController | undefined;
@@ -95,7 +95,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   #over = false;
   #isUnsent = false;
 
-  constructor(clock: Clock, ended: (reply: Reply) => void) {
+  constructor(clock: Clock, ended: (response: AttemptResponse) => void) {
     this.#clock = clock;
     this.#ended = ended;
     this.#startedAt = clock.elapsed();

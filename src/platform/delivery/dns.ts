@@ -105,14 +105,14 @@ async function query(
   let unclear: string | undefined;
   try {
     for (const name of names) {
-      const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
-      const addresses = answers.flatMap((answer, i) =>
-        answer.status === "fulfilled" ? answer.value.map((address) => ({ address, family: i === 0 ? 4 : 6 })) : [],
+      const results = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+      const addresses = results.flatMap((result, i) =>
+        result.status === "fulfilled" ? result.value.map((address) => ({ address, family: i === 0 ? 4 : 6 })) : [],
       );
       if (addresses.length > 0) return addresses;
       if (isOver) throw new DnsError("ETIMEOUT", `the name servers did not respond within ${limitMs / 1000} s`);
-      for (const answer of answers) {
-        const code = answer.status === "rejected" ? String((answer.reason as NodeJS.ErrnoException).code) : "ENODATA";
+      for (const result of results) {
+        const code = result.status === "rejected" ? String((result.reason as NodeJS.ErrnoException).code) : "ENODATA";
         if (!NO_ADDRESS.has(code)) unclear ??= code;
       }
     }

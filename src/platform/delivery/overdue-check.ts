@@ -2,7 +2,12 @@ import { lowestIdAt } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { Periodic } from "../time/periodic.ts";
 import type { Transaction, WriteOptions } from "../storage/database.ts";
-import { endpointsDueAfter, hastenDeliveries, hastenFirstAttempts, leaseTime } from "../storage/delivery-queue.ts";
+import {
+  endpointsDueAfter,
+  rescheduleDeliveries,
+  rescheduleFirstAttempts,
+  leaseTime,
+} from "../storage/delivery-queue.ts";
 import { allEnvironments } from "../storage/environments.ts";
 import { claimEnded, LEASE_MILLISECONDS } from "./claim.ts";
 import { recordFinished, reportFinished } from "./record.ts";
@@ -22,8 +27,8 @@ const SOON_MILLISECONDS = 60_000;
 /** Fails deliveries that the worker never claims because they never become due. Runs periodically. */
 export function createOverdueCheck(tools: RecordTools): Periodic {
   return new Periodic(tools, EVERY_MILLISECONDS, async (signal) => {
-    await hastenUnreachable(tools, signal);
-    await hastenFirst(tools, signal);
+    await rescheduleUnreachable(tools, signal);
+    await rescheduleFirst(tools, signal);
     await endWaiting(tools, signal);
   });
 }
@@ -48,42 +53,42 @@ async function endWaiting(tools: RecordTools, signal: AbortSignal): Promise<void
 }
 
 /** Makes deliveries due that were scheduled while the clock was far ahead. */
-async function hastenUnreachable(tools: RecordTools, signal: AbortSignal): Promise<void> {
+async function rescheduleUnreachable(tools: RecordTools, signal: AbortSignal): Promise<void> {
   const { database, clock } = tools;
   const now = await leaseTime(database, clock.now);
   const latest = now + LONGEST_WAIT_MILLISECONDS;
   for (const { endpoint_id: endpointId, clock_offset: offset } of await endpointsDueAfter(database, latest)) {
-    const haste = { endpointId, after: latest + offset, dueAt: now + offset, limit: MAX_ROWS };
-    await hasten(tools, signal, { endpoint: endpointId }, (tx) => hastenDeliveries(tx, haste));
+    const request = { endpointId, after: latest + offset, dueAt: now + offset, limit: MAX_ROWS };
+    await reschedule(tools, signal, { endpoint: endpointId }, (tx) => rescheduleDeliveries(tx, request));
   }
 }
 
 /** Makes first attempts due that were created while a clock was ahead, however slightly. */
-async function hastenFirst(tools: RecordTools, signal: AbortSignal): Promise<void> {
+async function rescheduleFirst(tools: RecordTools, signal: AbortSignal): Promise<void> {
   const { database, clock } = tools;
   const now = await leaseTime(database, clock.now);
   for (const { id: environment, clock_offset: offset } of await allEnvironments(database)) {
     const dueAt = now + offset;
     const after = dueAt + SOON_MILLISECONDS;
-    const haste = { environment, after, madeAfter: lowestIdAt("delivery", after), dueAt, limit: MAX_ROWS };
-    await hasten(tools, signal, { environment }, (tx) => hastenFirstAttempts(tx, haste));
+    const request = { environment, after, lowestId: lowestIdAt("delivery", after), dueAt, limit: MAX_ROWS };
+    await reschedule(tools, signal, { environment }, (tx) => rescheduleFirstAttempts(tx, request));
   }
 }
 
-async function hasten(
+async function reschedule(
   { database, log }: RecordTools,
   signal: AbortSignal,
   of: Record<string, unknown>,
   some: (tx: Transaction) => Promise<number>,
 ): Promise<void> {
-  let hastened = 0;
-  for (let count = MAX_ROWS; count === MAX_ROWS && !signal.aborted; hastened += count) {
+  let rescheduled = 0;
+  for (let count = MAX_ROWS; count === MAX_ROWS && !signal.aborted; rescheduled += count) {
     count = await database.write(async (tx) => {
       const changed = await some(tx);
       if (changed > 0) tx.notify("deliveries");
       return changed;
     }, READ_COMMITTED);
   }
-  if (hastened === 0) return;
-  log.warn({ ...of, deliveries: hastened }, "deliveries were due too late after the clock was set back");
+  if (rescheduled === 0) return;
+  log.warn({ ...of, deliveries: rescheduled }, "deliveries were due too late after the clock was set back");
 }

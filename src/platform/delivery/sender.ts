@@ -5,7 +5,7 @@ import { sign } from "../../webhooks/index.ts";
 import type { Clock, Random } from "../ports.ts";
 import type { AttemptOutcome, QueuedDelivery } from "../storage/delivery-queue.ts";
 import { storableText } from "../storage/attempts.ts";
-import { Attempt, type Reply } from "./attempt.ts";
+import { Attempt, type AttemptResponse } from "./attempt.ts";
 import { nextAttemptAt } from "./schedule.ts";
 import type { TargetGuard } from "./target-guard.ts";
 
@@ -100,9 +100,11 @@ export class DeliverySender {
     const body = payload.length > PIECE_BYTES ? Readable.from(piecesOf(payload)) : payload;
     this.#agent.dispatch(
       { origin, path: pathname + search, method: "POST", headers, body },
-      new Attempt(this.#clock, (reply) =>
+      new Attempt(this.#clock, (response) =>
         ended(
-          reply.isUnsent ? undefined : judge(job, at, { reply, requestHeaders, fraction: this.#random.fraction() }),
+          response.isUnsent
+            ? undefined
+            : judge(job, at, { response, requestHeaders, fraction: this.#random.fraction() }),
         ),
       ),
     );
@@ -124,9 +126,9 @@ function* piecesOf(payload: Buffer): Iterable<Buffer> {
 function judge(
   { delivery, token, destination, mayExpire }: Job,
   at: number,
-  { reply, requestHeaders, fraction }: { reply: Reply; requestHeaders: string; fraction: number },
+  { response, requestHeaders, fraction }: { response: AttemptResponse; requestHeaders: string; fraction: number },
 ): Finished {
-  const { statusCode, error, durationMs, excerpt, retryAfter } = reply;
+  const { statusCode, error, durationMs, excerpt, retryAfter } = response;
   const succeeded = statusCode !== null && statusCode >= 200 && statusCode < 300;
   const gone = statusCode === GONE;
   const failed = {
@@ -150,7 +152,7 @@ function judge(
       error: error === null ? null : storableText(error),
       duration_ms: durationMs,
       request_headers: requestHeaders,
-      response_headers: reply.headers === null ? null : storableText(reply.headers),
+      response_headers: response.headers === null ? null : storableText(response.headers),
       response_excerpt: excerpt === null ? null : storableText(excerpt),
     },
     goneUrl: gone ? destination.urlText : undefined,

@@ -122,16 +122,16 @@ function judgedLookup(lookup: LookupFunction): LookupFunction {
         const what = blockReasonOfAddress(address);
         if (what !== undefined) return callback(blocked(`${hostname} (${address})`, what), []);
       }
-      answer(found, options.all === true, callback);
+      passAddresses(found, options.all === true, callback);
     });
   };
 }
 
-type Answer = Parameters<LookupFunction>[2];
+type Callback = Parameters<LookupFunction>[2];
 
 /** One lookup at a time per name: many deliveries of an endpoint connect at once. */
 function sharedLookup(lookup: LookupFunction): LookupFunction {
-  const waiting = new Map<string, { callback: Answer; all: boolean }[]>();
+  const waiting = new Map<string, { callback: Callback; all: boolean }[]>();
   return (hostname, options, callback) => {
     const mine = { callback, all: options.all === true };
     const others = waiting.get(hostname);
@@ -145,13 +145,13 @@ function sharedLookup(lookup: LookupFunction): LookupFunction {
       waiting.delete(hostname);
       for (const { callback, all } of asked) {
         if (error !== null) callback(error, []);
-        else answer(addresses as Address[], all, callback);
+        else passAddresses(addresses as Address[], all, callback);
       }
     });
   };
 }
 
-function answer(addresses: Address[], all: boolean, callback: Answer): void {
+function passAddresses(addresses: Address[], all: boolean, callback: Callback): void {
   const [first] = addresses;
   if (first === undefined) callback(Object.assign(new Error("The name has no address"), { code: "ENOTFOUND" }), []);
   else if (all) callback(null, addresses);

@@ -43,11 +43,11 @@ export function checkEndpointUrl(text: string, rules: EndpointUrlRules): FieldEr
   if (isOwn(url, new URL(rules.baseUrl()))) {
     return wrong("own_platform", "is the platform itself: its events would be delivered in a loop");
   }
-  const refusal = rules.blockReason(url);
-  if (refusal !== undefined) {
+  const blockReason = rules.blockReason(url);
+  if (blockReason !== undefined) {
     return wrong(
       "blocked_target",
-      `must not be ${shorten(url.hostname)} (${refusal}); a platform started with --allow-private-targets can deliver there`,
+      `must not be ${shorten(url.hostname)} (${blockReason}); a platform started with --allow-private-targets can deliver there`,
     );
   }
   return undefined;

@@ -19,7 +19,7 @@ const HASH_BYTES = 32;
 const AT_ONCE = 2;
 
 /** Minimum and maximum length of a password, in characters. */
-const PASSWORD_LENGTH = { least: 10, most: 200 } as const;
+const PASSWORD_LENGTH = { min: 10, max: 200 } as const;
 
 interface Hash {
   cost: PasswordCost;
@@ -30,8 +30,8 @@ interface Hash {
 /** Returns what is wrong with a new password, or undefined. */
 export function problemOfPassword(password: string, email: string): string | undefined {
   const { length } = password;
-  if (length < PASSWORD_LENGTH.least) return `A password must have at least ${PASSWORD_LENGTH.least} characters.`;
-  if (length > PASSWORD_LENGTH.most) return `A password must have at most ${PASSWORD_LENGTH.most} characters.`;
+  if (length < PASSWORD_LENGTH.min) return `A password must have at least ${PASSWORD_LENGTH.min} characters.`;
+  if (length > PASSWORD_LENGTH.max) return `A password must have at most ${PASSWORD_LENGTH.max} characters.`;
   if (password.toLowerCase() === email.toLowerCase()) return "The password must differ from the email address.";
   return undefined;
 }

@@ -24,7 +24,7 @@ export async function pageOfRequestLogs(
   return rows.map((row) => toRequestLog(row, tenant));
 }
 
-const NOTHING_KEPT: RequestExchange = {
+const NOTHING_STORED: RequestExchange = {
   client_address: null,
   query: null,
   request_headers: null,
@@ -36,7 +36,7 @@ const NOTHING_KEPT: RequestExchange = {
 /** Returns a request with what was sent and received, and the events that it caused. Throws ApiError. */
 export async function getRequestLog(queries: Queries, tenant: Tenant, id: string): Promise<RequestLogDetail> {
   const row = await existing("request", id, () => findRequestLog(queries, tenant.environment, id));
-  const exchange = row.detail === null ? NOTHING_KEPT : (JSON.parse(row.detail) as RequestExchange);
+  const exchange = row.detail === null ? NOTHING_STORED : (JSON.parse(row.detail) as RequestExchange);
   const events = await eventsCausedBy(queries, row, exchange);
   return { ...toRequestLog(row, tenant), ...exchange, events };
 }

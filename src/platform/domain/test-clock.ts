@@ -16,7 +16,7 @@ import { ApiError, invalidFields } from "./api-error.ts";
 /** Timestamps end with the year 9999. What is scheduled or expires after the clock's time must still have one. */
 const LATEST_TIME = Date.UTC(9000, 0, 1);
 /** As long as an Idempotency-Key is retained, so that a repeated request finds its advance. */
-const KEPT_MILLISECONDS = 86_400_000;
+const RETENTION_MILLISECONDS = 86_400_000;
 
 const STATUSES = { running: "advancing", succeeded: "idle", canceled: "canceled" } as const;
 
@@ -76,7 +76,7 @@ export async function beginAdvance(
   const { clock_offset: offset } = await findEnvironment(tx, environment);
   const target = offset + seconds * 1000;
   if (now + target > LATEST_TIME) throw tooFar();
-  await deleteAdvances(tx, environment, now - KEPT_MILLISECONDS);
+  await deleteAdvances(tx, environment, now - RETENTION_MILLISECONDS);
   const advance = { environment, target_offset: target, ends_at: now + target, created: now };
   return { number: await insertAdvance(tx, advance), endsAt: advance.ends_at };
 }

@@ -33,12 +33,12 @@ export class Versions {
    * Returns a response's body in a version's shape, or the same value if nothing differs. Events keep the shape they
    * were created in.
    */
-  reply(date: string, body: object): object {
+  response(date: string, body: object): object {
     if (date === this.latest) return body;
     const { object, data } = body as { object?: unknown; data?: unknown };
     if (object === "event") return body;
     if (object !== "list" || !Array.isArray(data)) return this.#shape(date, object, body as Json);
-    const items = data.map((item: object) => this.reply(date, item));
+    const items = data.map((item: object) => this.response(date, item));
     return items.every((item, index) => item === data[index]) ? body : { ...body, data: items };
   }
 

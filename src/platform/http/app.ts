@@ -5,7 +5,7 @@ import { HEADERS } from "../../contract/headers.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Activity } from "../observability/activity.ts";
-import { addCommonHeaders, type ReplyTools, sendError } from "./answers.ts";
+import { addCommonHeaders, type ResponseTools, sendError } from "./send.ts";
 import type { Authenticate } from "./authenticate.ts";
 import type { ClientAddress } from "./client-address.ts";
 import { compressJson } from "./compression.ts";
@@ -24,7 +24,7 @@ import { nearest } from "../../contract/nearest.ts";
 const REQUEST_SECONDS = 30;
 
 /** What the server and its operations work with. */
-export interface AppTools extends ReplyTools, RunTools, OperationTools {
+export interface AppTools extends ResponseTools, RunTools, OperationTools {
   /** The public URL of the platform, if configured. */
   publicUrl: URL | undefined;
   /** Whom to write to about this platform, if configured: a mailto or https URI. */

@@ -13,7 +13,7 @@ import { createProveSession } from "./session-credential.ts";
 import type { Caller } from "../domain/request-context.ts";
 import type { ClientAddress } from "./client-address.ts";
 import type { RateLimit } from "../limits/rate-limit.ts";
-import { assertKeyUsable, assertTokenUsable, callerOfKey, callerOfToken, refused } from "./credentials.ts";
+import { assertKeyUsable, assertTokenUsable, callerOfKey, callerOfToken, unauthorized } from "./credentials.ts";
 
 /**
  * Authenticates the caller by API key, access token, or the session of one of the platform's own pages. Throws
@@ -42,7 +42,7 @@ export function createAuthenticate(tools: AuthenticateTools): Authenticate {
   const proveKey = async (secret: string, address: string | undefined, identified: Identified) => {
     const key = await findKeyByDigest(database, vault.digest(secret));
     if (key === undefined) {
-      throw refused("invalid_credential", "This platform has no such key.");
+      throw unauthorized("invalid_credential", "This platform has no such key.");
     }
     const caller = callerOfKey(key);
     identified(caller);
@@ -54,7 +54,7 @@ export function createAuthenticate(tools: AuthenticateTools): Authenticate {
   const proveToken = async (secret: string, identified: Identified) => {
     const token = await findTokenByDigest(database, vault.digest(secret));
     if (token === undefined) {
-      throw refused(
+      throw unauthorized(
         "invalid_credential",
         "This platform has no such access token. It may have expired, or belong to another platform.",
       );
@@ -129,7 +129,7 @@ function bearerOf(request: IncomingMessage): string {
   }
   const [scheme, token, ...rest] = value.split(/ +/);
   if (scheme!.toLowerCase() !== "bearer" || token === undefined || rest.length > 0) {
-    throw refused("invalid_credential", "The Authorization header must have the form: Bearer <key>.");
+    throw unauthorized("invalid_credential", "The Authorization header must have the form: Bearer <key>.");
   }
   return token;
 }
@@ -138,5 +138,5 @@ function notACredential(text: string): ApiError {
   const detail = /^(sk|rk)_(live|sandbox)_|^at_/.test(text)
     ? "The key is incomplete or mistyped."
     : "This is neither an API key (sk_…, rk_…) nor an access token (at_…).";
-  return refused("invalid_credential", detail);
+  return unauthorized("invalid_credential", detail);
 }

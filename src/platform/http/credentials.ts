@@ -12,7 +12,7 @@ const INVALID_TOKEN = { "WWW-Authenticate": `${CHALLENGE}, error="invalid_token"
 type CredentialErrorCode = "invalid_credential" | "revoked_credential" | "expired_credential";
 
 /** Returns a 401 for a credential that was sent. */
-export function refused(code: CredentialErrorCode, detail: string): ApiError {
+export function unauthorized(code: CredentialErrorCode, detail: string): ApiError {
   return new ApiError(code, detail, { headers: INVALID_TOKEN });
 }
 
@@ -20,10 +20,13 @@ export function refused(code: CredentialErrorCode, detail: string): ApiError {
 export function assertKeyUsable(key: KeyOwner, now: number): void {
   if (key.revoked_at !== null) {
     const why = key.revoked_reason === "revoked" ? "" : ` (${key.revoked_reason})`;
-    throw refused("revoked_credential", `The key ${key.id} was revoked at ${formatTimestamp(key.revoked_at)}${why}.`);
+    throw unauthorized(
+      "revoked_credential",
+      `The key ${key.id} was revoked at ${formatTimestamp(key.revoked_at)}${why}.`,
+    );
   }
   if (key.expires_at !== null && key.expires_at <= now + key.clock_offset) {
-    throw refused("expired_credential", `The key ${key.id} expired at ${formatTimestamp(key.expires_at)}.`);
+    throw unauthorized("expired_credential", `The key ${key.id} expired at ${formatTimestamp(key.expires_at)}.`);
   }
 }
 
@@ -31,13 +34,13 @@ export function assertKeyUsable(key: KeyOwner, now: number): void {
 export function assertTokenUsable(token: TokenOwner, now: number): void {
   const revokedAt = token.revoked_at ?? token.grant_revoked_at;
   if (revokedAt !== null) {
-    throw refused(
+    throw unauthorized(
       "revoked_credential",
       `The access token was revoked at ${formatTimestamp(revokedAt)}: sign in again.`,
     );
   }
   if (token.expires_at <= now) {
-    throw refused(
+    throw unauthorized(
       "expired_credential",
       `The access token expired at ${formatTimestamp(token.expires_at)}: refresh it.`,
     );
@@ -87,11 +90,11 @@ export async function credentialError(
 
 /** Returns the 401 for a session that has ended. */
 export function sessionEnded(): ApiError {
-  return refused("revoked_credential", "The session has expired: sign in again.");
+  return unauthorized("revoked_credential", "The session has expired: sign in again.");
 }
 
 function gone(): never {
-  throw refused("revoked_credential", "The credential no longer exists.");
+  throw unauthorized("revoked_credential", "The credential no longer exists.");
 }
 
 /** A signed-in user has all permissions of the account's keys. */

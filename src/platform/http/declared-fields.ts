@@ -50,10 +50,10 @@ function ofObject(properties: Readonly<Record<string, TSchema>>): Selection {
     }
     for (const [name, selection] of nested) {
       const part = selected[name];
-      const kept = selection(part);
-      if (kept === part) continue;
+      const declared = selection(part);
+      if (declared === part) continue;
       if (selected === given) selected = { ...given };
-      selected[name] = kept;
+      selected[name] = declared;
     }
     return selected as typeof value;
   };

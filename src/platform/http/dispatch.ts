@@ -12,7 +12,7 @@ import { compileQuery } from "./query.ts";
 import { runLong, type RunTools, runWrite, toJson } from "./run.ts";
 import type { RateLimit } from "../limits/rate-limit.ts";
 import { type Check, compileCheck } from "./validate.ts";
-import { versionOf, versionOfReply } from "./version.ts";
+import { versionOf, versionOfResponse } from "./version.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -36,9 +36,9 @@ export function registerOperations(
   const { versions } = tools;
   /** Error responses name the caller's version, too, as soon as it is known. */
   const nameVersion = (reply: FastifyReply, { tenant: { account } }: Caller) =>
-    void reply.header(HEADERS.version, versionOfReply(versions, reply.request.headers, account.version));
+    void reply.header(HEADERS.version, versionOfResponse(versions, reply.request.headers, account.version));
   for (const operation of operations) {
-    const secretFields = secretFieldsOf(operation.reply.schema);
+    const secretFields = secretFieldsOf(operation.response.schema);
     const readQuery = compileQuery(operation.query);
     const checkBody = operation.body === undefined ? undefined : compileCheck(operation.body);
     app.route({
@@ -73,7 +73,7 @@ export function registerOperations(
           if (body instanceof RawJson && body.nextCursor !== undefined) {
             void reply.header("Link", `<${nextPage(request.url, body.nextCursor)}>; rel="next"`);
           }
-          return send(reply, operation.reply.status, toJson(versions, version, operation, body));
+          return send(reply, operation.response.status, toJson(versions, version, operation, body));
         }
         const run = operation.long === undefined ? runWrite : runLong;
         const outcome = await run({ tools, inFlight, operation, call, request, version });

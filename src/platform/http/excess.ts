@@ -61,11 +61,11 @@ function* unknownFields(
   pointer: string,
 ): Generator<FieldError> {
   const patterns = Object.keys(patternProperties).map((pattern) => new RegExp(pattern, "u"));
-  let told = 0;
+  let count = 0;
   for (const name of names) {
     if (Object.hasOwn(properties, name) || patterns.some((pattern) => pattern.test(name))) continue;
     yield unknownField(pointer, name, Object.keys(properties));
-    if (++told === MAX_ERRORS) return;
+    if (++count === MAX_ERRORS) return;
   }
 }
 

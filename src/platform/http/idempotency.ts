@@ -6,7 +6,7 @@ import { findIdempotencyKey, type IdempotencyPlace, keepIdempotencyKey } from ".
 import type { Vault } from "../secrets/vault.ts";
 
 /** A response as it is sent and stored. */
-export interface KeptReply {
+export interface StoredResponse {
   status: number;
   json: string;
   /** True for the stored response of an earlier request. */
@@ -59,39 +59,39 @@ export async function onceForKey(
   vault: Vault,
   request: KeyedRequest,
   effect: () => Promise<{ status: number; json: string; createdAt?: number }>,
-): Promise<KeptReply> {
+): Promise<StoredResponse> {
   const { place, fingerprint, now, isolation } = request;
-  const kept = await findReply(tx, vault, request);
-  if (kept !== undefined) return kept;
+  const stored = await findResponse(tx, vault, request);
+  if (stored !== undefined) return stored;
   // It may be in flight in another process.
   if (!(await tx.claim(nameOf(place)))) throw stillInFlight();
   // It may have finished just now. Under the other isolation levels such a unit of work conflicts and is run again.
-  const justKept = isolation === "read committed" ? await findReply(tx, vault, request) : undefined;
-  if (justKept !== undefined) return justKept;
+  const justStored = isolation === "read committed" ? await findResponse(tx, vault, request) : undefined;
+  if (justStored !== undefined) return justStored;
   const { status, json, createdAt = now } = await effect();
-  await keepReply(tx, vault, place, fingerprint, createdAt, { status, json });
+  await storeResponse(tx, vault, place, fingerprint, createdAt, { status, json });
   return { status, json, replayed: false };
 }
 
 /** Returns the response to an earlier request with the key. Throws ApiError `idempotency_key_reused`. */
-async function findReply(
+async function findResponse(
   queries: Queries,
   vault: Vault,
   { place, fingerprint, now, mayExpire }: KeyedRequest,
-): Promise<KeptReply | undefined> {
-  const kept = await findIdempotencyKey(queries, place);
-  if (kept === undefined) return undefined;
-  if (kept.created <= now - LIMITS.idempotencySeconds * 1000 && mayExpire()) return undefined;
-  if (!timingSafeEqual(kept.fingerprint, fingerprint)) {
+): Promise<StoredResponse | undefined> {
+  const stored = await findIdempotencyKey(queries, place);
+  if (stored === undefined) return undefined;
+  if (stored.created <= now - LIMITS.idempotencySeconds * 1000 && mayExpire()) return undefined;
+  if (!timingSafeEqual(stored.fingerprint, fingerprint)) {
     throw new ApiError(
       "idempotency_key_reused",
       "This Idempotency-Key was used with another body, or by another credential for a response with a secret. Use a new key.",
     );
   }
-  return { status: kept.status, json: vault.open(kept.reply, nameOf(place)), replayed: true };
+  return { status: stored.status, json: vault.open(stored.response, nameOf(place)), replayed: true };
 }
 
-async function keepReply(
+async function storeResponse(
   tx: Transaction,
   vault: Vault,
   place: IdempotencyPlace,
@@ -99,8 +99,8 @@ async function keepReply(
   now: number,
   { status, json }: { status: number; json: string },
 ): Promise<void> {
-  const reply = vault.seal(json, nameOf(place));
-  await keepIdempotencyKey(tx, { ...place, fingerprint, status, reply, created: now });
+  const response = vault.seal(json, nameOf(place));
+  await keepIdempotencyKey(tx, { ...place, fingerprint, status, response, created: now });
 }
 
 /** Unique per environment, operation and key. */

@@ -14,7 +14,7 @@ export interface Call<Body, Query> {
 }
 
 /** A response body: an object, or JSON text that is sent unchanged. */
-export type ReplyBody = object | RawJson;
+export type ResponseBody = object | RawJson;
 
 export class RawJson {
   readonly text: string;
@@ -50,7 +50,7 @@ interface Description<Body extends TSchema, Query extends TSchema> {
   /** Error codes of this operation, in addition to those that all operations share. */
   errors?: readonly ErrorCode[];
   /** Status and schema of the successful response. */
-  reply: { status: 200 | 201; schema: TSchema };
+  response: { status: 200 | 201; schema: TSchema };
   /** The meaning of a 202, if the response may come before the work is done. */
   accepted?: string;
 }
@@ -63,20 +63,20 @@ interface LongWork<Body, Query> {
    */
   begin: (call: Call<Body, Query>, tx: Transaction) => Promise<{ reference: number; createdAt: number }>;
   /** Returns the state of the work. Called again for each repeated request. */
-  follow: (call: Call<Body, Query>, reference: number) => Promise<{ isDone: boolean; body: ReplyBody }>;
+  follow: (call: Call<Body, Query>, reference: number) => Promise<{ isDone: boolean; body: ResponseBody }>;
 }
 
 /** One operation of the API as data: routes, validation and documentation are derived from it. */
 export interface Operation extends Description<TSchema, TSchema> {
-  read?: (call: Call<unknown, unknown>, queries: Queries) => Promise<ReplyBody>;
-  write?: (call: Call<unknown, unknown>, tx: Transaction, context: RequestContext) => Promise<ReplyBody>;
+  read?: (call: Call<unknown, unknown>, queries: Queries) => Promise<ResponseBody>;
+  write?: (call: Call<unknown, unknown>, tx: Transaction, context: RequestContext) => Promise<ResponseBody>;
   long?: LongWork<unknown, unknown>;
 }
 
 /** Defines an operation that only reads. */
 export function readOperation<Body extends TSchema, Query extends TSchema>(
   operation: Description<Body, Query> & {
-    read: (call: Call<Static<Body>, Static<Query>>, queries: Queries) => Promise<ReplyBody>;
+    read: (call: Call<Static<Body>, Static<Query>>, queries: Queries) => Promise<ResponseBody>;
   },
 ): Operation {
   return operation as unknown as Operation;
@@ -85,7 +85,7 @@ export function readOperation<Body extends TSchema, Query extends TSchema>(
 /** Defines an operation that makes a change. Its handler runs in one transaction. */
 export function writeOperation<Body extends TSchema, Query extends TSchema>(
   operation: Description<Body, Query> & {
-    write: (call: Call<Static<Body>, Static<Query>>, tx: Transaction, context: RequestContext) => Promise<ReplyBody>;
+    write: (call: Call<Static<Body>, Static<Query>>, tx: Transaction, context: RequestContext) => Promise<ResponseBody>;
   },
 ): Operation {
   return operation as unknown as Operation;

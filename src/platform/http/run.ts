@@ -8,8 +8,8 @@ import type { EnvironmentNow, EnvironmentTime } from "../time/environment-time.t
 import { ApiError } from "../domain/api-error.ts";
 import { secretFieldsOf } from "./exchange.ts";
 import { declaredFields } from "./declared-fields.ts";
-import { fingerprintOf, type InFlight, type KeptReply, onceForKey, readIdempotencyKey } from "./idempotency.ts";
-import { type Call, type Operation, RawJson, type ReplyBody } from "./operation.ts";
+import { fingerprintOf, type InFlight, type StoredResponse, onceForKey, readIdempotencyKey } from "./idempotency.ts";
+import { type Call, type Operation, RawJson, type ResponseBody } from "./operation.ts";
 
 /** What changes are made with. */
 export interface RunTools {
@@ -32,14 +32,14 @@ interface Run {
 }
 
 /** Runs an operation in one transaction, and stores its response under the Idempotency-Key. */
-export function runWrite(run: Run): Promise<KeptReply> {
+export function runWrite(run: Run): Promise<StoredResponse> {
   const { tools, operation, call, request, version } = run;
   const { versions } = tools;
   const { tenant } = call.caller;
   return writeOnce(run, async (tx, at) => {
     const context: RequestContext = { tenant, requestId: request.id, versions, ...at };
     const json = toJson(versions, version, operation, await operation.write!(call, tx, context));
-    return { status: operation.reply.status, json };
+    return { status: operation.response.status, json };
   });
 }
 
@@ -49,7 +49,7 @@ const ACCEPTED = 202;
  * Starts work that continues after its transaction, and returns its state. The record of the Idempotency-Key
  * refers to the work from the start, so a repeated request gets the state of the same work.
  */
-export async function runLong(run: Run): Promise<KeptReply> {
+export async function runLong(run: Run): Promise<StoredResponse> {
   const { tools, operation, call, version } = run;
   const { begin, follow } = operation.long!;
   const { json: reference, replayed } = await writeOnce(run, async (tx) => {
@@ -60,7 +60,7 @@ export async function runLong(run: Run): Promise<KeptReply> {
     throw error instanceof StorageUnavailableError ? begunAndUnknown(error) : error;
   });
   return {
-    status: isDone ? operation.reply.status : ACCEPTED,
+    status: isDone ? operation.response.status : ACCEPTED,
     json: toJson(tools.versions, version, operation, body),
     replayed,
   };
@@ -78,7 +78,7 @@ function begunAndUnknown(cause: Error): ApiError {
 function writeOnce(
   { tools, inFlight, operation, call, request, version }: Run,
   unit: (tx: Transaction, at: EnvironmentNow) => Promise<{ status: number; json: string; createdAt?: number }>,
-): Promise<KeptReply> {
+): Promise<StoredResponse> {
   const { database, vault, time, clockTrust } = tools;
   const { tenant } = call.caller;
   const isolation = operation.isolation ?? (operation.additive === true ? "batched" : "serialized");
@@ -117,16 +117,17 @@ function placeOf(vault: Vault, operation: Operation, call: Call<unknown, unknown
 }
 
 /** Returns the only principal that may get the response again, if it can show a secret. */
-function secretHolder({ reply }: Operation, { caller }: Call<unknown, unknown>): string | undefined {
-  return secretFieldsOf(reply.schema).length > 0 ? caller.principal : undefined;
+function secretHolder({ response }: Operation, { caller }: Call<unknown, unknown>): string | undefined {
+  return secretFieldsOf(response.schema).length > 0 ? caller.principal : undefined;
 }
 
 /** Returns the response with the fields that the operation declares, in a version's shape. */
-export function toJson(versions: Versions, version: string, { reply }: Operation, body: ReplyBody): string {
-  if (!(body instanceof RawJson)) return JSON.stringify(versions.reply(version, declaredFields(reply.schema)(body)));
+export function toJson(versions: Versions, version: string, { response }: Operation, body: ResponseBody): string {
+  if (!(body instanceof RawJson))
+    return JSON.stringify(versions.response(version, declaredFields(response.schema)(body)));
   if (version === versions.latest) return body.text;
   const parsed = JSON.parse(body.text) as object;
-  const shaped = versions.reply(version, parsed);
+  const shaped = versions.response(version, parsed);
   // An unchanged body keeps its bytes.
   return shaped === parsed ? body.text : JSON.stringify(shaped);
 }

@@ -60,8 +60,8 @@ function assertSameOrigin({ method, headers }: IncomingMessage, publicUrl: URL |
   const { origin, host } = headers;
   const isOwn =
     (site === undefined || site === "same-origin") && (origin === undefined || isOrigin(origin, host, publicUrl));
-  const isTold = site !== undefined || origin !== undefined;
-  if (isOwn && (isTold || method === "GET")) return;
+  const isKnown = site !== undefined || origin !== undefined;
+  if (isOwn && (isKnown || method === "GET")) return;
   throw new ApiError("cross_site_request", "Only the dashboard's own pages may use a session.");
 }
 

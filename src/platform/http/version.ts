@@ -17,7 +17,7 @@ export function versionOf(versions: Versions, header: string | undefined, pinned
 }
 
 /** Returns the version of a response, error responses included: the request's if it is supported, or the pinned one. */
-export function versionOfReply(versions: Versions, headers: IncomingHttpHeaders, pinned: string): string {
+export function versionOfResponse(versions: Versions, headers: IncomingHttpHeaders, pinned: string): string {
   const asked = headers[HEADERS.version.toLowerCase()];
   return typeof asked === "string" && versions.dates.includes(asked) ? asked : pinned;
 }

@@ -1,7 +1,7 @@
 import type { CreateLimiter, Limits } from "./limiter.ts";
 
 /** Maximum number of names. Beyond it full buckets are forgotten, or the oldest if none is full. */
-const NAMES_KEPT = 10_000;
+const MAX_NAMES = 10_000;
 
 interface Bucket {
   attempts: number;
@@ -50,13 +50,13 @@ export class LocalLimiter {
   }
 
   #keep(name: string, attempts: number): void {
-    if (this.#buckets.size >= NAMES_KEPT && !this.#buckets.has(name)) this.#forget();
+    if (this.#buckets.size >= MAX_NAMES && !this.#buckets.has(name)) this.#forget();
     this.#buckets.set(name, { attempts, at: this.#elapsed() });
   }
 
   #forget(): void {
     for (const name of this.#buckets.keys()) if (this.#attemptsOf(name) >= this.#burst) this.#buckets.delete(name);
-    if (this.#buckets.size < NAMES_KEPT) return;
+    if (this.#buckets.size < MAX_NAMES) return;
     const [oldest] = this.#buckets.keys();
     this.#buckets.delete(oldest!);
   }

@@ -14,7 +14,7 @@ export interface RateLimits {
 }
 
 /** Rejected credentials from one address: enough for every mistake, too few for guessing. */
-const REFUSALS = { burst: 100, refillSeconds: 1 };
+const FAILED_AUTHENTICATIONS = { burst: 100, refillSeconds: 1 };
 
 /** A token bucket for each credential, and one for the rejected credentials of each address. */
 export class RateLimit {
@@ -22,13 +22,13 @@ export class RateLimit {
   readonly policy: string;
   readonly #limits: RateLimits;
   readonly #requests: Limiter;
-  readonly #refusals: Limiter;
+  readonly #failedAuthentications: Limiter;
 
   constructor(createLimiter: CreateLimiter, limits: RateLimits) {
     this.#limits = limits;
     this.policy = `"default";q=${limits.burst};w=${Math.ceil(limits.burst / limits.perSecond)}`;
     this.#requests = createLimiter("requests", { burst: limits.burst, refillSeconds: 1 / limits.perSecond });
-    this.#refusals = createLimiter("refusals", REFUSALS);
+    this.#failedAuthentications = createLimiter("failed_authentications", FAILED_AUTHENTICATIONS);
   }
 
   /**
@@ -49,7 +49,7 @@ export class RateLimit {
   async countRejection(request: IncomingMessage, address: string | undefined): Promise<void> {
     const credential = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1] ?? "";
     if (parseCredential(credential) === undefined) return;
-    const { wait } = await this.#refusals.take(addressName(address));
+    const { wait } = await this.#failedAuthentications.take(addressName(address));
     if (wait > 0) throw tooMany("Too many failed authentications from this address", wait);
   }
 }

@@ -6,7 +6,7 @@ import { hasListenerAttempt, insertAttempt, storableText } from "../storage/atte
 import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
 import { findListenerDelivery, insertDelivery, recordListenerOutcome } from "../storage/deliveries.ts";
 import { findEnvironment } from "../storage/environments.ts";
-import { holdListener } from "../storage/listeners.ts";
+import { lockListener } from "../storage/listeners.ts";
 
 /** The outcome of one event at a listener. */
 export interface Outcome {
@@ -78,7 +78,7 @@ export class AckRecorder {
           async (tx) => {
             const { id, environment } = this.#listener;
             // Other sessions of the same device may record outcomes of the same events.
-            await holdListener(tx, id);
+            await lockListener(tx, id);
             const { clock_offset: offset } = await findEnvironment(tx, environment);
             const { newId } = await time.read(tx, { environment, livemode: false });
             await inTurn(batch, async (outcome) => {

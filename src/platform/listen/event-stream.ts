@@ -10,7 +10,7 @@ import { ApiError } from "../domain/api-error.ts";
 import { assertScope, type Authenticate } from "../http/authenticate.ts";
 import type { Caller, Tenant } from "../domain/request-context.ts";
 import { compileQuery } from "../http/query.ts";
-import { versionOfReply } from "../http/version.ts";
+import { versionOfResponse } from "../http/version.ts";
 import type { Versions } from "../domain/versions.ts";
 import type { RateLimit } from "../limits/rate-limit.ts";
 import { CredentialWatch, OpenConnections, type Watched } from "./listeners.ts";
@@ -44,7 +44,7 @@ export function registerEventStream(app: FastifyInstance, tools: StreamTools, au
     const { database, clock, time, versions } = tools;
     // A stream is not logged as a request, because its response does not end.
     const caller = await authenticate(request.raw, ({ tenant }) => {
-      void reply.header(HEADERS.version, versionOfReply(versions, request.headers, tenant.account.version));
+      void reply.header(HEADERS.version, versionOfResponse(versions, request.headers, tenant.account.version));
     });
     assertScope(caller, "events:read");
     await tools.rateLimit?.take(caller.credential.id, (name, value) => reply.header(name, value));

@@ -8,11 +8,11 @@ import { assertScope, type Authenticate } from "../http/authenticate.ts";
 import type { Caller } from "../domain/request-context.ts";
 import { problemOfHost } from "../http/host.ts";
 import { INTERNAL_ERROR, toApiError, toProblem } from "../http/problem.ts";
-import { versionOfReply } from "../http/version.ts";
+import { versionOfResponse } from "../http/version.ts";
 import type { Clock } from "../ports.ts";
 import type { RequestRecorder } from "../observability/request-recorder.ts";
 import type { Versions } from "../domain/versions.ts";
-import type { ReplyTools } from "../http/answers.ts";
+import type { ResponseTools } from "../http/send.ts";
 
 /** A request to listen, before it becomes a session. */
 export interface Handshake {
@@ -27,7 +27,7 @@ export interface Handshake {
 }
 
 /** What responses to handshakes need. */
-export interface HandshakeTools extends ReplyTools {
+export interface HandshakeTools extends ResponseTools {
   clock: Clock;
   requests: RequestRecorder;
   /** The public URL of the platform, if configured. */
@@ -104,5 +104,5 @@ export function reject(tools: HandshakeTools, stream: Duplex, handshake: Handsha
 /** Do not reveal account details in a 401. */
 function versionOfError(versions: Versions, { request, identified }: Handshake, status: number): string {
   if (identified === undefined || status === 401) return versions.latest;
-  return versionOfReply(versions, request.headers, identified.tenant.account.version);
+  return versionOfResponse(versions, request.headers, identified.tenant.account.version);
 }

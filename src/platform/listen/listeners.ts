@@ -7,10 +7,10 @@ import { StorageUnavailableError, type Database } from "../storage/database.ts";
 import {
   countSessionsElsewhere,
   deleteOldListenerCounts,
-  keepListenerCount,
+  saveListenerCount,
   touchListeners,
   findListener,
-  keepListener,
+  insertListener,
   type ListenerRow,
 } from "../storage/listeners.ts";
 import { formatSigningSecret } from "../../contract/credentials.ts";
@@ -52,26 +52,26 @@ export async function openListener(
     seen_at: now,
   };
   // Read again, because another process may have created it at the same time.
-  const kept = await database.write(async (tx) => {
-    await keepListener(tx, row);
+  const stored = await database.write(async (tx) => {
+    await insertListener(tx, row);
     return findListener(tx, environment, owner, device);
   });
-  return opened(kept!);
+  return opened(stored!);
 }
 
 function newListener(
   { vault, random, newId }: { vault: Vault; random: Random; newId: IdGenerator },
-  place: Pick<ListenerRow, "environment" | "owner" | "device">,
+  owned: Pick<ListenerRow, "environment" | "owner" | "device">,
   created: number,
 ): Omit<ListenerRow, "seen_at"> {
   const id = newId("listener", created);
-  return { ...place, id, secret: vault.seal(formatSigningSecret(random.bytes(32)), id), created };
+  return { ...owned, id, secret: vault.seal(formatSigningSecret(random.bytes(32)), id), created };
 }
 
 /** How often a process reports that its sessions are alive. */
-const TELL_MILLISECONDS = 15_000;
+const COUNT_INTERVAL_MILLISECONDS = 15_000;
 /** A process that has not reported for this long has died, and its sessions with it. */
-const SILENT_MILLISECONDS = 3 * TELL_MILLISECONDS;
+const SILENT_MILLISECONDS = 3 * COUNT_INTERVAL_MILLISECONDS;
 const DAY_MILLISECONDS = 86_400_000;
 
 interface Listener {
@@ -87,21 +87,21 @@ export class ListenerRegistry {
   readonly #tools: ListenerTools;
   readonly #process: string;
   readonly #listeners = new Set<Listener>();
-  readonly #isAlone: boolean;
-  readonly #telling: Periodic;
-  readonly #seeing: Periodic;
+  readonly #isOnlyProcess: boolean;
+  readonly #countReports: Periodic;
+  readonly #seenUpdates: Periodic;
   /** Environments whose count has changed since the last report. */
-  readonly #untold = new Set<number>();
-  #saying: Promise<void> | undefined;
+  readonly #unreported = new Set<number>();
+  #sending: Promise<void> | undefined;
 
   constructor(tools: ListenerTools) {
     this.#tools = tools;
     this.#process = Buffer.from(tools.random.bytes(12)).toString("base64url");
-    this.#isAlone = tools.database.dialect === "sqlite";
-    this.#telling = new Periodic(tools, TELL_MILLISECONDS, () => this.#tellAgain());
-    this.#seeing = new Periodic(tools, DAY_MILLISECONDS, () => this.#see());
-    this.#seeing.start();
-    if (!this.#isAlone) this.#telling.start();
+    this.#isOnlyProcess = tools.database.dialect === "sqlite";
+    this.#countReports = new Periodic(tools, COUNT_INTERVAL_MILLISECONDS, () => this.#reportAll());
+    this.#seenUpdates = new Periodic(tools, DAY_MILLISECONDS, () => this.#recordSeen());
+    this.#seenUpdates.start();
+    if (!this.#isOnlyProcess) this.#countReports.start();
   }
 
   /**
@@ -115,10 +115,10 @@ export class ListenerRegistry {
     this.#listeners.add(listener);
     connection.once("close", () => {
       this.#listeners.delete(listener);
-      if (!this.#isAlone) void this.#tell(environment);
+      if (!this.#isOnlyProcess) void this.#report(environment);
     });
-    if (this.#isAlone) return others;
-    await this.#tell(environment);
+    if (this.#isOnlyProcess) return others;
+    await this.#report(environment);
     const { database, clock } = this.#tools;
     const since = clock.now() - SILENT_MILLISECONDS;
     return others + (await countSessionsElsewhere(database, environment, this.#process, since));
@@ -126,8 +126,8 @@ export class ListenerRegistry {
 
   /** Resolves once all changes are reported. */
   async close(): Promise<void> {
-    await Promise.all([this.#telling.stop(), this.#seeing.stop()]);
-    await this.#saying;
+    await Promise.all([this.#countReports.stop(), this.#seenUpdates.stop()]);
+    await this.#sending;
   }
 
   #sessionsIn(environment: number): number {
@@ -137,24 +137,24 @@ export class ListenerRegistry {
   /**
    * Reports how many listen to an environment. Changes made meanwhile are reported afterwards, together. Never rejects.
    */
-  #tell(environment: number): Promise<void> {
-    this.#untold.add(environment);
-    this.#saying ??= this.#say().finally(() => (this.#saying = undefined));
-    return this.#saying;
+  #report(environment: number): Promise<void> {
+    this.#unreported.add(environment);
+    this.#sending ??= this.#sendReports().finally(() => (this.#sending = undefined));
+    return this.#sending;
   }
 
-  async #say(): Promise<void> {
+  async #sendReports(): Promise<void> {
     const { database, clock, log } = this.#tools;
-    while (this.#untold.size > 0) {
-      const environments = [...this.#untold];
-      this.#untold.clear();
+    while (this.#unreported.size > 0) {
+      const environments = [...this.#unreported];
+      this.#unreported.clear();
       try {
         await database.write(
           async (tx) => {
             for (const environment of environments) {
               const process = this.#process;
               const sessions = this.#sessionsIn(environment);
-              await keepListenerCount(tx, { environment, process, sessions, told_at: clock.now() });
+              await saveListenerCount(tx, { environment, process, sessions, reported_at: clock.now() });
             }
           },
           { isolation: "read committed" },
@@ -166,17 +166,17 @@ export class ListenerRegistry {
     }
   }
 
-  async #tellAgain(): Promise<void> {
+  async #reportAll(): Promise<void> {
     const { database, clock } = this.#tools;
     await Promise.all(
-      [...new Set([...this.#listeners].map(({ environment }) => environment))].map((one) => this.#tell(one)),
+      [...new Set([...this.#listeners].map(({ environment }) => environment))].map((one) => this.#report(one)),
     );
     await database.write((tx) => deleteOldListenerCounts(tx, clock.now() - SILENT_MILLISECONDS), {
       isolation: "read committed",
     });
   }
 
-  async #see(): Promise<void> {
+  async #recordSeen(): Promise<void> {
     const { database, clock } = this.#tools;
     const ids = [...new Set([...this.#listeners].map(({ id }) => id))];
     await database.write((tx) => touchListeners(tx, ids, clock.now()));

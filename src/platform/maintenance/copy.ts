@@ -79,10 +79,11 @@ async function copyTable(
   table: TableShape,
   progress: (table: string, rows: number) => void,
 ): Promise<void> {
-  const kept = await target.get<{ last_key: string }>("SELECT last_key FROM copy_progress WHERE name = $1", [
+  const saved = await target.get<{ last_key: string }>("SELECT last_key FROM copy_progress WHERE name = $1", [
     table.name,
   ]);
-  let last = kept === undefined ? undefined : (JSON.parse(kept.last_key) as ReturnType<typeof plain>[]).map(fromPlain);
+  let last =
+    saved === undefined ? undefined : (JSON.parse(saved.last_key) as ReturnType<typeof plain>[]).map(fromPlain);
   for (;;) {
     const rows = await pageOf(source, table, last);
     const end = rows.at(-1);

@@ -26,7 +26,7 @@ const MAX_ROWS = 500;
 /** Precision of the stored trusted time. */
 const TRUSTED_TIME_MILLISECONDS = 3_600_000;
 /** The statistics cover 6 hours; the rest is for clocks that are set back. */
-const COUNTS_KEPT_MINUTES = 1440;
+const COUNT_RETENTION_MINUTES = 1440;
 /** Each may hold a refresh token for every hour of 30 days. */
 const MAX_GRANTS = 20;
 
@@ -77,8 +77,9 @@ async function removeOldRows({ database, clock, clockTrust }: RetentionTools, si
 
 /** Stores a time at which the clock was trusted. The next start compares its clock with it. */
 async function keepTrustedTime(database: Database, now: number): Promise<void> {
-  const kept = await findSetting(database, TRUSTED_TIME_SETTING);
-  if (kept !== undefined && Math.abs(now - Number(Buffer.from(kept).toString())) < TRUSTED_TIME_MILLISECONDS) return;
+  const stored = await findSetting(database, TRUSTED_TIME_SETTING);
+  if (stored !== undefined && Math.abs(now - Number(Buffer.from(stored).toString())) < TRUSTED_TIME_MILLISECONDS)
+    return;
   await database.write((tx) => putSetting(tx, TRUSTED_TIME_SETTING, Buffer.from(String(now))));
 }
 
@@ -90,17 +91,17 @@ function inChunks(remove: (tx: Transaction) => Promise<number>): Step {
 /** Requests and listeners use real time, which no test clock moves; everything else its environment's. */
 function stepsOf(environment: number, realTime: number, offset: number): Step[] {
   const now = realTime + offset;
-  const kept = now - LIMITS.replaySeconds * 1000;
-  const deliveryBound = lowestIdAt("delivery", kept);
-  const eventBound = lowestIdAt("event", kept);
+  const horizon = now - LIMITS.replaySeconds * 1000;
+  const deliveryBound = lowestIdAt("delivery", horizon);
+  const eventBound = lowestIdAt("event", horizon);
   const requestBound = lowestIdAt("request", realTime - LIMITS.requestLogSeconds * 1000);
-  const bulkBound = lowestIdAt("bulk_operation", kept);
+  const bulkBound = lowestIdAt("bulk_operation", horizon);
   const keysBound = now - LIMITS.idempotencySeconds * 1000;
   const listenersBound = realTime - LIMITS.listenerSeconds * 1000;
   return [
     {
       async run(tx) {
-        const found = await removableDeliveries(tx, environment, deliveryBound, kept, MAX_ROWS);
+        const found = await removableDeliveries(tx, environment, deliveryBound, horizon, MAX_ROWS);
         await deleteDeliveries(tx, firstRows(found));
         return found.length > 0;
       },
@@ -119,7 +120,7 @@ function stepsOf(environment: number, realTime: number, offset: number): Step[] 
     inChunks((tx) => deleteIdempotencyKeys(tx, environment, keysBound, MAX_ROWS)),
     inChunks((tx) => deleteRequestDetails(tx, environment, requestBound, MAX_ROWS)),
     inChunks((tx) => deleteRequestLogs(tx, environment, requestBound, MAX_ROWS)),
-    { run: (tx) => deleteOldestMinute(tx, environment, Math.floor(now / 60_000) - COUNTS_KEPT_MINUTES) },
+    { run: (tx) => deleteOldestMinute(tx, environment, Math.floor(now / 60_000) - COUNT_RETENTION_MINUTES) },
     inChunks((tx) => deleteEmptyQueues(tx, environment)),
     inChunks((tx) => deleteListeners(tx, environment, listenersBound, MAX_ROWS)),
   ];

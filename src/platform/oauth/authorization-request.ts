@@ -69,8 +69,12 @@ export async function readAuthorizationRequest(database: Database, url: string):
  * Returns the redirect that carries a response, with `iss` so that a client of several servers knows the issuer (RFC
  * 9207).
  */
-export function redirectWith(redirectUri: string, issuer: string, answer: Record<string, string | undefined>): string {
-  const pairs = Object.entries({ ...answer, iss: issuer }).flatMap(([name, value]) =>
+export function redirectWith(
+  redirectUri: string,
+  issuer: string,
+  parameters: Record<string, string | undefined>,
+): string {
+  const pairs = Object.entries({ ...parameters, iss: issuer }).flatMap(([name, value]) =>
     value === undefined ? [] : `${name}=${encodeURIComponent(value)}`,
   );
   const query = pairs.join("&");

@@ -30,8 +30,8 @@ export function authorizeRoutes(
 
   scope.post(OAUTH_PATHS.authorize, (request, reply) =>
     handle(request, reply, async (asked, browser) => {
-      const answer = await decide(asked, browser, formOf(request.body).get("decision"));
-      const uri = redirectWith(asked.redirectUri, baseUrl(), { ...answer, state: asked.state });
+      const result = await decide(asked, browser, formOf(request.body).get("decision"));
+      const uri = redirectWith(asked.redirectUri, baseUrl(), { ...result, state: asked.state });
       return seeOther(reply, uri);
     }),
   );
@@ -58,8 +58,8 @@ export function authorizeRoutes(
         const problem = `The app's request is invalid: ${message.replace(/\.$/, "")}. Sign in to return to the app.`;
         return sendPage(reply, 400, signInPage(browser, { next, problem }));
       }
-      const answer = { error: code, error_description: message, state };
-      return seeOther(reply, redirectWith(redirectUri, baseUrl(), answer));
+      const parameters = { error: code, error_description: message, state };
+      return seeOther(reply, redirectWith(redirectUri, baseUrl(), parameters));
     }
   };
 

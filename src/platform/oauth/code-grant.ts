@@ -5,7 +5,7 @@ import type { ClientRow } from "../storage/oauth-apps.ts";
 import { findCode, type OAuthCodeRow, useCode } from "../storage/oauth-codes.ts";
 import { revokeGrant } from "../storage/oauth-grants.ts";
 import { OAuthError } from "./oauth-error.ts";
-import { beginGrant, type GrantTools, issueTokens, type TokenReply } from "./tokens.ts";
+import { beginGrant, type GrantTools, issueTokens, type TokenResponse } from "./tokens.ts";
 
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
 
@@ -14,7 +14,7 @@ const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
  * the tokens of the first. An invalid one changes nothing; otherwise anyone who saw a code could revoke another user's
  * session.
  */
-export async function exchangeCode(tools: GrantTools, client: ClientRow, form: Parameters): Promise<TokenReply> {
+export async function exchangeCode(tools: GrantTools, client: ClientRow, form: Parameters): Promise<TokenResponse> {
   const { database, vault, clock, newId } = tools;
   const code = form.get("code");
   const verifier = form.get("code_verifier");
@@ -24,7 +24,7 @@ export async function exchangeCode(tools: GrantTools, client: ClientRow, form: P
   }
   const now = clock.now();
   const digest = vault.digest(code);
-  const reply = await database.write(async (tx) => {
+  const response = await database.write(async (tx) => {
     const row = await findCode(tx, digest);
     if (row === undefined || !isAskedRight(row, client, form, verifier)) return undefined;
     const grantId = newId("oauth_grant", now);
@@ -37,7 +37,7 @@ export async function exchangeCode(tools: GrantTools, client: ClientRow, form: P
     await beginGrant(tx, grantId, allowed, now);
     return issueTokens(tx, tools, { grantId, scopes, parent: null, now });
   });
-  if (reply !== undefined) return reply;
+  if (response !== undefined) return response;
   throw new OAuthError("invalid_grant", "The code is unknown, used, expired, or was issued for another request.");
 }
 

@@ -15,7 +15,7 @@ import { findUser } from "../storage/users.ts";
 import { environmentFor } from "./clients.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { parseScopeNames } from "./scope-names.ts";
-import { beginGrant, type GrantTools, issueTokens, type TokenReply } from "./tokens.ts";
+import { beginGrant, type GrantTools, issueTokens, type TokenResponse } from "./tokens.ts";
 import { newUserCode, showUserCode } from "./user-code.ts";
 
 const LIFE_SECONDS = 600;
@@ -81,7 +81,7 @@ export async function authorizeDevice(
  * Handles a device's poll: returns tokens to a single poll once the user has allowed it, and throws the reason until
  * then.
  */
-export async function pollDevice(tools: GrantTools, client: ClientRow, form: Parameters): Promise<TokenReply> {
+export async function pollDevice(tools: GrantTools, client: ClientRow, form: Parameters): Promise<TokenResponse> {
   const { database, vault, clock } = tools;
   const code = form.get("device_code");
   if (code === undefined) throw new OAuthError("invalid_request", "device_code is missing");
@@ -108,9 +108,9 @@ async function notePending(database: Database, row: DeviceCodeRow, now: number):
   return new OAuthError("slow_down", `Wait ${(row.interval_ms + PENALTY_MS) / 1000} seconds between polls.`);
 }
 
-async function redeem(tools: GrantTools, client: ClientRow, row: DeviceCodeRow, now: number): Promise<TokenReply> {
+async function redeem(tools: GrantTools, client: ClientRow, row: DeviceCodeRow, now: number): Promise<TokenResponse> {
   const { database, newId } = tools;
-  const reply = await database.write(async (tx) => {
+  const response = await database.write(async (tx) => {
     const user = await findUser(tx, row.user_id!);
     if (user === undefined || !(await useDeviceCode(tx, row.digest, now))) return undefined;
     const grantId = newId("oauth_grant", now);
@@ -119,8 +119,8 @@ async function redeem(tools: GrantTools, client: ClientRow, row: DeviceCodeRow, 
     await beginGrant(tx, grantId, { appId: client.id, userId: user.id, environment, scopes }, now);
     return issueTokens(tx, tools, { grantId, scopes, parent: null, now });
   });
-  if (reply === undefined) throw invalidCode();
-  return reply;
+  if (response === undefined) throw invalidCode();
+  return response;
 }
 
 function invalidCode(): OAuthError {

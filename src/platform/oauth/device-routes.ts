@@ -86,8 +86,8 @@ export function deviceRoutes(
     }
     const status = decision === "approve" ? "approved" : "denied";
     const { user_id } = browser.user;
-    const answered = await database.write((tx) => decideDeviceCode(tx, digest, status, user_id, clock.now()));
-    if (!answered) {
+    const isDecided = await database.write((tx) => decideDeviceCode(tx, digest, status, user_id, clock.now()));
+    if (!isDecided) {
       return sendPage(
         reply,
         400,

@@ -12,7 +12,7 @@ import {
 } from "../storage/refresh-tokens.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { parseScopeNames } from "./scope-names.ts";
-import { type GrantTools, issueTokens, type TokenReply } from "./tokens.ts";
+import { type GrantTools, issueTokens, type TokenResponse } from "./tokens.ts";
 
 /** Grace period in which a client that was killed before it could store the new token may use the old one again. */
 const GRACE_MS = 30_000;
@@ -25,7 +25,7 @@ const GRACE_MS = 30_000;
  * A request that finds the token unused and then loses to a concurrent one is rejected, and nothing is revoked: that is
  * a client with two processes.
  */
-export async function refresh(tools: GrantTools, client: ClientRow, form: Parameters): Promise<TokenReply> {
+export async function refresh(tools: GrantTools, client: ClientRow, form: Parameters): Promise<TokenResponse> {
   const { database, vault, clock } = tools;
   const sent = form.get("refresh_token");
   if (sent === undefined) throw new OAuthError("invalid_request", "refresh_token is missing");
@@ -33,12 +33,12 @@ export async function refresh(tools: GrantTools, client: ClientRow, form: Parame
   const token = await findRefreshToken(database, vault.digest(sent));
   if (token === undefined || token.app_id !== client.id || token.expires_at <= now) throw invalidToken();
   const scopes = narrowed(JSON.parse(token.scopes) as Scope[], form.get("scope"));
-  const reply = await database.write(async (tx) => {
+  const response = await database.write(async (tx) => {
     if (!(await take(tx, token, now))) return undefined;
     return issueTokens(tx, tools, { grantId: token.grant_id, scopes, parent: token.digest, now });
   });
-  if (reply === undefined) throw invalidToken();
-  return reply;
+  if (response === undefined) throw invalidToken();
+  return response;
 }
 
 /** Returns true if this request may issue the token's successor. */

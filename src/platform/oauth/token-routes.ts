@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { DEVICE_CODE_GRANT, OAUTH_PATHS } from "../../contract/scopes.ts";
 import { addressName } from "../domain/addresses.ts";
-import { logFailure } from "../http/answers.ts";
+import { logFailure } from "../http/send.ts";
 import { toApiError } from "../http/problem.ts";
 import { formOf, ParameterError, type Parameters } from "../pages/parameters.ts";
 import { takeForms } from "../pages/take-forms.ts";
@@ -15,14 +15,14 @@ import { authorizeDevice, pollDevice } from "./device-grant.ts";
 import { introspect } from "./introspection.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { refresh } from "./refresh-grant.ts";
-import type { GrantTools, TokenReply } from "./tokens.ts";
+import type { GrantTools, TokenResponse } from "./tokens.ts";
 import { parseCredential } from "../../contract/credentials.ts";
 import { findTokenByDigest, revokeAccessToken } from "../storage/access-tokens.ts";
 import { revokeGrant } from "../storage/oauth-grants.ts";
 import { findRefreshToken } from "../storage/refresh-tokens.ts";
 import { allScopeNames } from "./scope-names.ts";
 
-type Grant = (tools: GrantTools, client: ClientRow, form: Parameters) => Promise<TokenReply>;
+type Grant = (tools: GrantTools, client: ClientRow, form: Parameters) => Promise<TokenResponse>;
 
 const GRANTS: ReadonlyMap<string, Grant> = new Map([
   ["authorization_code", exchangeCode],

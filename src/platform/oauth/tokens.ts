@@ -14,7 +14,7 @@ const ACCESS_SECONDS = 3600;
 export const REFRESH_SECONDS = 30 * 86_400;
 
 /** A successful response of the token endpoint (RFC 6749 5.1). */
-export interface TokenReply {
+export interface TokenResponse {
   access_token: string;
   token_type: "Bearer";
   expires_in: number;
@@ -61,7 +61,7 @@ export async function issueTokens(
     parent,
     now,
   }: { grantId: string; scopes: readonly Scope[]; parent: Uint8Array | null; now: number },
-): Promise<TokenReply> {
+): Promise<TokenResponse> {
   const access = formatCredential("at_", random.bytes(32));
   const refresh = formatCredential("rt_", random.bytes(32));
   await insertAccessToken(tx, {

@@ -22,7 +22,7 @@ const MAX_DETAILS_OF_ERRORS = 4 * MAX_DETAILS;
 const SHOWN_DIGEST = 16;
 
 /** A handled request. Its path holds only the route and IDs. */
-export interface AnsweredRequest {
+export interface CompletedRequest {
   id: string;
   method: RequestMethod;
   path: string;
@@ -66,7 +66,7 @@ export class RequestRecorder {
   }
 
   /** Records a request under the owner of its credential, proven or rejected. */
-  record({ tenant, credential, user }: Caller, request: AnsweredRequest): void {
+  record({ tenant, credential, user }: Caller, request: CompletedRequest): void {
     if (this.#waiting.length >= MAX_WAITING) {
       this.#dropped += 1;
       return;
@@ -87,7 +87,7 @@ export class RequestRecorder {
     this.#cancelTimer ??= this.#clock.after(COLLECT_MILLISECONDS, () => void this.flush());
   }
 
-  #keepDetail(environment: number, { id, status, exchange }: AnsweredRequest): void {
+  #keepDetail(environment: number, { id, status, exchange }: CompletedRequest): void {
     const max = status < 400 ? MAX_DETAILS : MAX_DETAILS_OF_ERRORS;
     if (exchange === undefined || this.#detailCharacters >= max) return;
     const detail = JSON.stringify(exchange());

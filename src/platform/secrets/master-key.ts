@@ -54,8 +54,8 @@ export async function hasMasterKey(queries: Queries): Promise<boolean> {
 export async function assertMasterKey(database: Database, vault: Vault): Promise<void> {
   const check = vault.digest(CHECK_SETTING);
   await database.write((tx) => insertSetting(tx, CHECK_SETTING, check));
-  const kept = await findSetting(database, CHECK_SETTING);
-  if (kept !== undefined && check.equals(kept)) return;
+  const stored = await findSetting(database, CHECK_SETTING);
+  if (stored !== undefined && check.equals(stored)) return;
   throw new MasterKeyError(
     "The database was created with another master key. Pass that key (SERVICE_MASTER_KEY or its file).",
   );

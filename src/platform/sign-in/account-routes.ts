@@ -69,23 +69,23 @@ export function accountRoutes(
       const { user } = browser;
       const email = form.text("email").trim();
       const password = form.get("new_password");
-      const refuse = (status: number, text: string) =>
+      const showError = (status: number, text: string) =>
         show(reply, status, browser, { notice: { good: false, text }, email });
       if (asksPassword(browser)) {
         const { wait } = await limiter.take(user.user_id);
         if (wait > 0) {
           void reply.header("Retry-After", String(wait));
-          return refuse(429, `Too many wrong passwords: wait ${wait} seconds.`);
+          return showError(429, `Too many wrong passwords: wait ${wait} seconds.`);
         }
         const stored = (await findUser(database, user.user_id))?.password ?? null;
         if (!(await passwords.verify(form.text("current_password"), stored))) {
-          return refuse(403, "The current password is wrong.");
+          return showError(403, "The current password is wrong.");
         }
         await limiter.release(user.user_id);
       }
-      if (email !== user.email && !isEmail(email)) return refuse(400, "Enter a valid email address.");
+      if (email !== user.email && !isEmail(email)) return showError(400, "Enter a valid email address.");
       const problem = password === undefined ? undefined : problemOfPassword(password, email);
-      if (problem !== undefined) return refuse(400, problem);
+      if (problem !== undefined) return showError(400, problem);
       const hash = password === undefined ? undefined : await passwords.hash(password);
       const token = await database.write(async (tx) => {
         if (!(await changeEmail(tx, user.user_id, email, email.toLowerCase()))) return undefined;
@@ -95,7 +95,7 @@ export function accountRoutes(
         await deleteLinksOfUser(tx, user.user_id);
         return browserSessions.begin(tx, browser, user.user_id, false);
       });
-      if (token === undefined) return refuse(409, "Another user has that email address.");
+      if (token === undefined) return showError(409, "Another user has that email address.");
       if (token !== browser.token) browserSessions.admit(reply, token);
       return seeOther(reply, `${ACCOUNT}?saved=1`);
     }),
@@ -106,13 +106,14 @@ export function accountRoutes(
     onForm(async (browser, form, reply) => {
       assertOwner(browser);
       const email = form.text("email").trim();
-      const refuse = (status: number, text: string) => show(reply, status, browser, { notice: { good: false, text } });
-      if (!isEmail(email)) return refuse(400, "Enter a valid email address.");
+      const showError = (status: number, text: string) =>
+        show(reply, status, browser, { notice: { good: false, text } });
+      if (!isEmail(email)) return showError(400, "Enter a valid email address.");
       try {
         const invited = await database.write((tx) => inviteUser(tx, tools, browser.user.account_id, email));
         return await show(reply, 200, browser, { invitation: { email, url: invited.invitation_url! } });
       } catch (error) {
-        if (error instanceof ApiError && error.code === "email_taken") return refuse(error.status, error.message);
+        if (error instanceof ApiError && error.code === "email_taken") return showError(error.status, error.message);
         throw error;
       }
     }),

@@ -129,7 +129,7 @@ export function endpointsDueAfter(queries: Queries, time: number) {
 }
 
 /** Reschedules an endpoint's waiting deliveries that are due after a time of its environment. Returns how many. */
-export function hastenDeliveries(
+export function rescheduleDeliveries(
   tx: Transaction,
   { endpointId, after, dueAt, limit }: { endpointId: string; after: number; dueAt: number; limit: number },
 ): Promise<number> {
@@ -151,15 +151,15 @@ export interface LateFirstAttempts {
    * The lowest ID of a delivery created then. A first attempt is due when its delivery is created, so no others are
    * read.
    */
-  madeAfter: string;
+  lowestId: string;
   dueAt: number;
   limit: number;
 }
 
 /** Makes first attempts due that wait for a time of a wrong clock. Returns how many. */
-export function hastenFirstAttempts(
+export function rescheduleFirstAttempts(
   tx: Transaction,
-  { environment, after, madeAfter, dueAt, limit }: LateFirstAttempts,
+  { environment, after, lowestId, dueAt, limit }: LateFirstAttempts,
 ): Promise<number> {
   return tx.run(
     `UPDATE deliveries SET next_attempt = $4
@@ -168,7 +168,7 @@ export function hastenFirstAttempts(
        WHERE d.environment = $1 AND d.status = 'pending' AND d.id >= $2 AND d.next_attempt > $3
          AND d.attempt_count = 0 AND d.lease_until IS NULL
        ORDER BY d.id LIMIT $5 ${locking(tx, "d")})`,
-    [environment, madeAfter, after, dueAt, limit],
+    [environment, lowestId, after, dueAt, limit],
   );
 }
 

@@ -22,14 +22,14 @@ export interface DeviceCodeRow {
 const COLUMNS =
   "digest, user_code, app_id, environment, scopes, status, user_id, interval_ms, polled_at, created, expires_at";
 /** How long an expired code is retained, in milliseconds, to tell the device why it got no token. */
-const KEPT_MS = 3_600_000;
+const RETENTION_MS = 3_600_000;
 
 /** Adds a code, and removes old ones. Returns false if the user code is taken. */
 export async function insertDeviceCode(
   tx: Transaction,
   row: Omit<DeviceCodeRow, "status" | "user_id" | "polled_at">,
 ): Promise<boolean> {
-  await tx.run("DELETE FROM device_codes WHERE expires_at <= $1", [row.created - KEPT_MS]);
+  await tx.run("DELETE FROM device_codes WHERE expires_at <= $1", [row.created - RETENTION_MS]);
   const inserted = await tx.run(
     `INSERT INTO device_codes (digest, user_code, app_id, environment, scopes, status, interval_ms, created, expires_at)
      VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8) ON CONFLICT DO NOTHING`,
@@ -58,12 +58,12 @@ export async function decideDeviceCode(
   userId: string,
   now: number,
 ): Promise<boolean> {
-  const answered = await tx.run(
+  const changed = await tx.run(
     `UPDATE device_codes SET status = $2, user_id = $3
      WHERE user_code = $1 AND status = 'pending' AND expires_at > $4`,
     [userCode, status, userId, now],
   );
-  return answered === 1;
+  return changed === 1;
 }
 
 /** Records a poll. If it was too early, the interval grows by `penalty` milliseconds. */

@@ -11,7 +11,7 @@ export interface IdempotencyRow {
   fingerprint: Uint8Array;
   status: number;
   /** The sealed response: it may contain a secret that is shown only once. */
-  reply: Uint8Array;
+  response: Uint8Array;
   created: number;
 }
 
@@ -19,7 +19,7 @@ export type IdempotencyPlace = Pick<IdempotencyRow, "environment" | "method" | "
 
 export function findIdempotencyKey(queries: Queries, { environment, method, path, key }: IdempotencyPlace) {
   return queries.get<IdempotencyRow>(
-    `SELECT environment, method, path, key, fingerprint, status, reply, created FROM idempotency_keys
+    `SELECT environment, method, path, key, fingerprint, status, response, created FROM idempotency_keys
      WHERE environment = $1 AND path = $2 AND key = $3 AND method = $4`,
     [environment, path, key, method],
   );
@@ -28,12 +28,12 @@ export function findIdempotencyKey(queries: Queries, { environment, method, path
 /** Stores the response of a request, in place of an expired one of the same key. */
 export async function keepIdempotencyKey(tx: Transaction, row: IdempotencyRow): Promise<void> {
   await tx.run(
-    `INSERT INTO idempotency_keys (environment, method, path, key, fingerprint, status, reply, created)
+    `INSERT INTO idempotency_keys (environment, method, path, key, fingerprint, status, response, created)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
      ON CONFLICT (environment, path, key, method)
-     DO UPDATE SET fingerprint = excluded.fingerprint, status = excluded.status, reply = excluded.reply,
+     DO UPDATE SET fingerprint = excluded.fingerprint, status = excluded.status, response = excluded.response,
                    created = excluded.created`,
-    [row.environment, row.method, row.path, row.key, row.fingerprint, row.status, row.reply, row.created],
+    [row.environment, row.method, row.path, row.key, row.fingerprint, row.status, row.response, row.created],
   );
 }
 

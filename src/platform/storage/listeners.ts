@@ -24,7 +24,7 @@ export function findListener(queries: Queries, environment: number, owner: strin
 }
 
 /** Records a listener as seen. If its owner has one of that name, that one stays with its ID and secret. */
-export async function keepListener(tx: Transaction, row: ListenerRow): Promise<void> {
+export async function insertListener(tx: Transaction, row: ListenerRow): Promise<void> {
   await tx.run(
     `INSERT INTO listeners (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)
      ON CONFLICT (environment, owner, device) DO UPDATE SET seen_at = excluded.seen_at`,
@@ -33,7 +33,7 @@ export async function keepListener(tx: Transaction, row: ListenerRow): Promise<v
 }
 
 /** Serializes `read committed` units of work about one listener, in whatever processes its sessions are. */
-export async function holdListener(tx: Transaction, id: string): Promise<void> {
+export async function lockListener(tx: Transaction, id: string): Promise<void> {
   await tx.get(`SELECT id FROM listeners WHERE id = $1 ${tx.dialect === "postgres" ? "FOR UPDATE" : ""}`, [id]);
 }
 
@@ -58,15 +58,15 @@ interface ListenerCountRow {
   process: string;
   sessions: number;
   /** When the process reported this. A dead process no longer reports. */
-  told_at: number;
+  reported_at: number;
 }
 
 /** Stores a process's report, in place of its previous one. */
-export async function keepListenerCount(tx: Transaction, row: ListenerCountRow): Promise<void> {
+export async function saveListenerCount(tx: Transaction, row: ListenerCountRow): Promise<void> {
   await tx.run(
-    `INSERT INTO listener_counts (environment, process, sessions, told_at) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (environment, process) DO UPDATE SET sessions = excluded.sessions, told_at = excluded.told_at`,
-    [row.environment, row.process, row.sessions, row.told_at],
+    `INSERT INTO listener_counts (environment, process, sessions, reported_at) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (environment, process) DO UPDATE SET sessions = excluded.sessions, reported_at = excluded.reported_at`,
+    [row.environment, row.process, row.sessions, row.reported_at],
   );
 }
 
@@ -78,7 +78,7 @@ export async function countSessionsElsewhere(
   since: number,
 ): Promise<number> {
   const row = await queries.get<{ sessions: number | null }>(
-    "SELECT SUM(sessions) AS sessions FROM listener_counts WHERE environment = $1 AND process <> $2 AND told_at >= $3",
+    "SELECT SUM(sessions) AS sessions FROM listener_counts WHERE environment = $1 AND process <> $2 AND reported_at >= $3",
     [environment, process, since],
   );
   return row?.sessions ?? 0;
@@ -86,5 +86,5 @@ export async function countSessionsElsewhere(
 
 /** Removes reports that were not repeated since a time. */
 export async function deleteOldListenerCounts(tx: Transaction, before: number): Promise<void> {
-  await tx.run("DELETE FROM listener_counts WHERE told_at < $1", [before]);
+  await tx.run("DELETE FROM listener_counts WHERE reported_at < $1", [before]);
 }

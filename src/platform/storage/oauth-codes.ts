@@ -22,11 +22,11 @@ export interface OAuthCodeRow {
 const COLUMNS =
   "digest, app_id, user_id, environment, scopes, redirect_uri, challenge, used_at, grant_id, created, expires_at";
 /** How long a used code is retained, in milliseconds: presenting it again reveals that it was stolen. */
-const KEPT_MS = 3_600_000;
+const RETENTION_MS = 3_600_000;
 
 /** Adds a code, and removes old ones. */
 export async function insertCode(tx: Transaction, row: Omit<OAuthCodeRow, "used_at" | "grant_id">): Promise<void> {
-  await tx.run("DELETE FROM oauth_codes WHERE expires_at <= $1", [row.created - KEPT_MS]);
+  await tx.run("DELETE FROM oauth_codes WHERE expires_at <= $1", [row.created - RETENTION_MS]);
   await tx.run(
     `INSERT INTO oauth_codes (digest, app_id, user_id, environment, scopes, redirect_uri, challenge, created, expires_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,

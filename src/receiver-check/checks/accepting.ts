@@ -16,8 +16,8 @@ export const ACCEPTING: readonly Check[] = [
       "Event types are added over time. A delivery without a 2xx response is retried for three days, and the endpoint looks broken.",
     fix: "Verify, then respond with 2xx to every type. Ignore unknown types.",
     async run(subject) {
-      const answer = await subject.deliver(subject.event(UNKNOWN_TYPE));
-      return acceptedAll(`A valid delivery of type ${UNKNOWN_TYPE}`, [{ name: UNKNOWN_TYPE, answer }]);
+      const response = await subject.deliver(subject.event(UNKNOWN_TYPE));
+      return acceptedAll(`A valid delivery of type ${UNKNOWN_TYPE}`, [{ name: UNKNOWN_TYPE, response }]);
     },
   },
   {
@@ -37,7 +37,7 @@ export const ACCEPTING: readonly Check[] = [
       );
       earlier.data.object["id"] = id;
       const variants = [];
-      for (const event of [later, earlier]) variants.push({ name: event.type, answer: await subject.deliver(event) });
+      for (const event of [later, earlier]) variants.push({ name: event.type, response: await subject.deliver(event) });
       return acceptedAll(`${later.type}, then ${earlier.type} of the same object, created a minute before`, variants);
     },
   },
@@ -54,8 +54,8 @@ export const ACCEPTING: readonly Check[] = [
       const first = await subject.deliver(event);
       const second = await subject.deliver(event, { attempt: 2 });
       return acceptedAll("The same event twice, one after the other", [
-        { name: "first", answer: first },
-        { name: "second", answer: second },
+        { name: "first", response: first },
+        { name: "second", response: second },
       ]);
     },
   },

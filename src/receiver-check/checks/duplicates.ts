@@ -1,4 +1,4 @@
-import { isAccepted } from "../answer.ts";
+import { isAccepted } from "../response.ts";
 import type { Check, Finding } from "../check.ts";
 import { Effects, PATIENCE_IN_WORDS } from "../effects.ts";
 import { skipped } from "../findings.ts";
@@ -81,9 +81,9 @@ async function atOnce(subject: Subject, observer: Observer): Promise<Omit<Findin
   const effects = await Effects.countFor(ids, observer, subject.clock);
   for (const event of events) {
     const copies = Array.from({ length: COPIES }, (_, i) => subject.deliver(event, { attempt: i + 1 }));
-    const answers = await Promise.all(copies);
+    const responses = await Promise.all(copies);
     // Copies that arrive while the first one is processed may be rejected: the platform would send them again.
-    if (!answers.some(isAccepted)) await subject.deliver(event, { attempt: COPIES + 1 });
+    if (!responses.some(isAccepted)) await subject.deliver(event, { attempt: COPIES + 1 });
   }
   await subject.deliver(last);
   const wanted = ids.length;

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../contract/limits.ts";
-import { type Answer, durationInWords, inWords, isAccepted } from "../answer.ts";
+import { type Response, durationInWords, inWords, isAccepted } from "../response.ts";
 import type { Check, Finding } from "../check.ts";
 import { skipped } from "../findings.ts";
 
@@ -31,20 +31,20 @@ export const WITHIN_TEN_SECONDS: FirstCheck = {
 export const FIRST_LIMIT_MILLISECONDS = LIMITS.deliverySeconds * 1000;
 
 /** Returns both results from the response to the first delivery. */
-export function judgeFirst(answer: Answer): [valid: Finding, inTime: Finding] {
-  const seen = inWords(answer);
-  if (answer.failure?.kind === "timeout") {
+export function judgeFirst(response: Response): [valid: Finding, inTime: Finding] {
+  const seen = inWords(response);
+  if (response.failure?.kind === "timeout") {
     return [skipped(SENT, "No response in time"), { status: "failed", sent: SENT, seen }];
   }
   const inTime: Finding =
-    answer.status === undefined
+    response.status === undefined
       ? skipped(SENT, "No response")
-      : { status: "passed", sent: SENT, seen: `response in ${durationInWords(answer.milliseconds)}` };
-  if (isAccepted(answer)) return [{ status: "passed", sent: SENT, seen }, inTime];
-  return [{ status: "failed", sent: SENT, seen, ...adviceFor(answer) }, inTime];
+      : { status: "passed", sent: SENT, seen: `response in ${durationInWords(response.milliseconds)}` };
+  if (isAccepted(response)) return [{ status: "passed", sent: SENT, seen }, inTime];
+  return [{ status: "failed", sent: SENT, seen, ...adviceFor(response) }, inTime];
 }
 
-function adviceFor({ status, failure }: Answer): Pick<Finding, "fix"> {
+function adviceFor({ status, failure }: Response): Pick<Finding, "fix"> {
   if (failure?.kind === "refused") return { fix: "Start the receiver, and check the port." };
   if (status === undefined)
     return { fix: "Check the receiver's log: it may have crashed, or not support this protocol." };

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../contract/limits.ts";
-import { inWords } from "../answer.ts";
+import { inWords } from "../response.ts";
 import type { Check } from "../check.ts";
 
 const DELIVERIES = 100;
@@ -16,12 +16,12 @@ export const LOAD: readonly Check[] = [
     fix: "Store the event, respond, and do the work later, so that a response is cheap.",
     async run(subject) {
       const limitMilliseconds = LIMITS.deliverySeconds * 1000;
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: DELIVERIES }, () => subject.deliver(subject.event(), { limitMilliseconds })),
       );
       const sent = `${DELIVERIES} valid deliveries at once`;
-      const failed = answers.filter(({ status }) => status === undefined || status >= 500);
-      const slowest = Math.max(...answers.map(({ milliseconds }) => milliseconds));
+      const failed = responses.filter(({ status }) => status === undefined || status >= 500);
+      const slowest = Math.max(...responses.map(({ milliseconds }) => milliseconds));
       if (failed.length === 0) return { status: "passed", sent, seen: `all responses within ${Math.ceil(slowest)} ms` };
       return {
         status: "failed",

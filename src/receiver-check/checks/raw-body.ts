@@ -20,8 +20,8 @@ function spelled(id: string, title: string, what: string, spell: (event: SampleE
     title,
     async run(subject) {
       const event = subject.event();
-      const answer = await subject.deliver(event, { body: spell(event) });
-      return acceptedAll(`A valid delivery ${what}`, [{ name: what, answer }]);
+      const response = await subject.deliver(event, { body: spell(event) });
+      return acceptedAll(`A valid delivery ${what}`, [{ name: what, response }]);
     },
   };
 }
@@ -64,8 +64,8 @@ export const RAW_BODY: readonly Check[] = [
       event.data.object["note"] = "";
       const room = LIMITS.bodyBytes - JSON.stringify(event).length;
       event.data.object["note"] = "0123456789abcdef".repeat(room / 16 + 1).slice(0, room);
-      const answer = await subject.deliver(event);
-      return acceptedAll("A valid delivery of 1,048,576 bytes", [{ name: "1 MiB", answer }]);
+      const response = await subject.deliver(event);
+      return acceptedAll("A valid delivery of 1,048,576 bytes", [{ name: "1 MiB", response }]);
     },
   },
 ];

@@ -23,9 +23,9 @@ export const ROTATION: readonly Check[] = [
     title: "Accepts two v1, its own first",
     async run(subject) {
       const secrets = [subject.secrets.current, other(subject)];
-      const answer = await subject.deliver(subject.event(), { secrets });
+      const response = await subject.deliver(subject.event(), { secrets });
       return acceptedAll("A delivery signed with the receiver's secret, then with the other one", [
-        { name: "own first", answer },
+        { name: "own first", response },
       ]);
     },
   },
@@ -35,9 +35,9 @@ export const ROTATION: readonly Check[] = [
     title: "Accepts two v1, its own second",
     async run(subject) {
       const secrets = [subject.secrets.foreign, subject.secrets.current];
-      const answer = await subject.deliver(subject.event(), { secrets });
+      const response = await subject.deliver(subject.event(), { secrets });
       return acceptedAll("A delivery signed with another secret, then with the receiver's", [
-        { name: "own second", answer },
+        { name: "own second", response },
       ]);
     },
   },
@@ -53,8 +53,8 @@ export const ROTATION: readonly Check[] = [
       const sent = "A delivery signed with the second secret alone";
       if (previous === undefined)
         return skipped(sent, "Configure two secrets in the receiver, and pass both to this check");
-      const answer = await subject.deliver(subject.event(), { secrets: [previous] });
-      return acceptedAll(sent, [{ name: "previous", answer }]);
+      const response = await subject.deliver(subject.event(), { secrets: [previous] });
+      return acceptedAll(sent, [{ name: "previous", response }]);
     },
   },
   {
@@ -65,11 +65,11 @@ export const ROTATION: readonly Check[] = [
     explanation: "The header is a list of name=value pairs; a future scheme would be added to v1.",
     fix: "Read the names t and v1, and ignore all others.",
     async run(subject) {
-      const answer = await subject.deliver(subject.event(), {
+      const response = await subject.deliver(subject.event(), {
         header: (right) => right.replace(",", `,v0=${"0".repeat(64)},`).concat(",v2=c29tZXRoaW5nIG5ldw"),
       });
       return acceptedAll("A valid delivery whose header also contains v0 and v2", [
-        { name: "unknown schemes", answer },
+        { name: "unknown schemes", response },
       ]);
     },
   },

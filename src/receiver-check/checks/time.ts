@@ -1,7 +1,7 @@
 import { LIMITS } from "../../contract/limits.ts";
-import { type Answer, inWords, isAccepted } from "../answer.ts";
+import { type Response, inWords, isAccepted } from "../response.ts";
 import type { Check, Finding } from "../check.ts";
-import { acceptedAll, refusedAll, skipped } from "../findings.ts";
+import { acceptedAll, rejectedAll, skipped } from "../findings.ts";
 import type { Subject } from "../subject.ts";
 
 const TOLERANCE = LIMITS.signatureToleranceSeconds;
@@ -24,7 +24,7 @@ export const TIME: readonly Check[] = [
     explanation: "Without an age limit, a captured delivery can be replayed at any later time.",
     fix: "Reject the delivery if the clock's seconds minus t exceed 300, after verifying the signature.",
     forgery: true,
-    run: (subject) => refusedAtEdge(subject, -(TOLERANCE + 1)),
+    run: (subject) => rejectedAtEdge(subject, -(TOLERANCE + 1)),
   },
   {
     ...COMMON,
@@ -32,7 +32,7 @@ export const TIME: readonly Check[] = [
     title: "Rejects a t that is 301 s ahead",
     explanation: "The limit applies in both directions: a signature from the future would stay valid for too long.",
     fix: "Compare the absolute difference between the clock and t with 300 seconds. Verifiers for other platforms often check the past only.",
-    run: (subject) => refusedAtEdge(subject, TOLERANCE + 1),
+    run: (subject) => rejectedAtEdge(subject, TOLERANCE + 1),
   },
   {
     ...COMMON,
@@ -44,16 +44,20 @@ export const TIME: readonly Check[] = [
   },
 ];
 
-async function refusedAtEdge(subject: Subject, offset: number): Promise<Finding> {
+async function rejectedAtEdge(subject: Subject, offset: number): Promise<Finding> {
   const sent = `A valid delivery whose t is ${inSeconds(offset)}`;
-  const answer = await atEdge(subject, offset, (answer, off) => !isAccepted(answer) || Math.abs(off) > TOLERANCE);
-  return answer === undefined ? tooSlow(sent) : withSkew(refusedAll(sent, [{ name: "", answer }]), answer, subject);
+  const response = await atEdge(subject, offset, (response, off) => !isAccepted(response) || Math.abs(off) > TOLERANCE);
+  return response === undefined
+    ? tooSlow(sent)
+    : withSkew(rejectedAll(sent, [{ name: "", response }]), response, subject);
 }
 
 async function acceptedAtEdge(subject: Subject, offset: number): Promise<Finding> {
   const sent = `A valid delivery whose t is ${inSeconds(offset)}`;
-  const answer = await atEdge(subject, offset, (answer, off) => isAccepted(answer) || Math.abs(off) <= TOLERANCE);
-  return answer === undefined ? tooSlow(sent) : withSkew(acceptedAll(sent, [{ name: "", answer }]), answer, subject);
+  const response = await atEdge(subject, offset, (response, off) => isAccepted(response) || Math.abs(off) <= TOLERANCE);
+  return response === undefined
+    ? tooSlow(sent)
+    : withSkew(acceptedAll(sent, [{ name: "", response }]), response, subject);
 }
 
 /**
@@ -63,14 +67,14 @@ async function acceptedAtEdge(subject: Subject, offset: number): Promise<Finding
 async function atEdge(
   subject: Subject,
   offset: number,
-  counts: (answer: Answer, offsetAtEnd: number) => boolean,
-): Promise<Answer | undefined> {
+  counts: (response: Response, offsetAtEnd: number) => boolean,
+): Promise<Response | undefined> {
   const { clock } = subject;
   for (let tries = 0; tries < TRIES; tries++) {
     await clock.sleep(1000 - (clock.unixMilliseconds() % 1000));
     const timestamp = subject.now() + offset;
-    const answer = await subject.deliver(subject.event(), { timestamp });
-    if (counts(answer, clock.unixMilliseconds() / 1000 - timestamp)) return answer;
+    const response = await subject.deliver(subject.event(), { timestamp });
+    if (counts(response, clock.unixMilliseconds() / 1000 - timestamp)) return response;
   }
   return undefined;
 }
@@ -80,11 +84,11 @@ function tooSlow(sent: string): Finding {
 }
 
 /** A wrong clock is the most likely cause, and the response's Date header reveals it. */
-function withSkew(finding: Finding, answer: Answer, { clock }: Subject): Finding {
-  if (finding.status !== "failed" || answer.date === undefined) return finding;
-  const skew = Math.round((answer.date - clock.unixMilliseconds()) / 1000);
+function withSkew(finding: Finding, response: Response, { clock }: Subject): Finding {
+  if (finding.status !== "failed" || response.date === undefined) return finding;
+  const skew = Math.round((response.date - clock.unixMilliseconds()) / 1000);
   if (Math.abs(skew) <= NOTABLE_SKEW_SECONDS) return finding;
-  return { ...finding, seen: `${inWords(answer)}; the receiver's clock is ${inSeconds(skew, "behind", "ahead")}` };
+  return { ...finding, seen: `${inWords(response)}; the receiver's clock is ${inSeconds(skew, "behind", "ahead")}` };
 }
 
 function inSeconds(offset: number, before = "old", after = "ahead"): string {

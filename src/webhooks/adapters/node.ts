@@ -178,7 +178,7 @@ const DISCARDED_BYTES = 16_777_216;
  */
 export async function readNodeBody(stream: NodeBodyStream, parsed: ParsedBody, limit: number): Promise<Payload> {
   const decoded = typeof stream.readableEncoding === "string";
-  if (stream.readableDidRead || stream.readableEnded || decoded) return keptBody(parsed);
+  if (stream.readableDidRead || stream.readableEnded || decoded) return parsedBody(parsed);
   if (stream.destroyed) throw incomplete();
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
@@ -199,9 +199,9 @@ export async function readNodeBody(stream: NodeBodyStream, parsed: ParsedBody, l
   });
 }
 
-function keptBody({ rawBody, body }: ParsedBody): Payload {
-  for (const kept of [rawBody, body]) {
-    if (typeof kept === "string" || ArrayBuffer.isView(kept)) return kept as Payload;
+function parsedBody({ rawBody, body }: ParsedBody): Payload {
+  for (const candidate of [rawBody, body]) {
+    if (typeof candidate === "string" || ArrayBuffer.isView(candidate)) return candidate as Payload;
   }
   throw new SignatureError(
     "body_already_parsed",

@@ -88,13 +88,13 @@ describe("a newer version", () => {
 
   it("is not reported if it is older or a pre-release", async () => {
     for (const latest of ["0.0.1", "99.0.0-beta.1", "\u001b[31m99.0.0"]) {
-      remember({ checked: Date.now(), told: 0, latest });
+      remember({ checked: Date.now(), notified: 0, latest });
       expect(await terminal("version")).not.toContain("newer version");
     }
   });
 
   it("is reported again the next day", async () => {
-    remember({ checked: Date.now(), told: Date.now() - 1.1 * DAY, latest: "99.0.0" });
+    remember({ checked: Date.now(), notified: Date.now() - 1.1 * DAY, latest: "99.0.0" });
     expect(await terminal("version")).toContain("→ 99.0.0");
   });
 
@@ -105,7 +105,7 @@ describe("a newer version", () => {
     ["SERVICE_NO_UPDATE_NOTIFIER", ["version"], { SERVICE_NO_UPDATE_NOTIFIER: "1" }],
   ])("is not reported with %s", async (_name, args, more) => {
     await startRegistry(release("99.0.0"));
-    const state = { checked: 0, told: 0, latest: "99.0.0" };
+    const state = { checked: 0, notified: 0, latest: "99.0.0" };
     remember(state);
     env = { ...env, ...more };
     expect(await terminal(...args)).not.toContain("99.0.0");
@@ -114,7 +114,7 @@ describe("a newer version", () => {
   });
 
   it("is not reported in a pipe, or if the settings disable it", async () => {
-    remember({ checked: Date.now(), told: 0, latest: "99.0.0" });
+    remember({ checked: Date.now(), notified: 0, latest: "99.0.0" });
     const { stdout, stderr } = await runCli(["version"], { env });
     expect(stdout + stderr).not.toContain("99.0.0");
     await runCli(["config", "set", "update_notices", "false"], { env });

@@ -19,9 +19,9 @@ export async function fillHostileAccount({
     response.end(`<h1>${MARKUP}</h1>`);
   });
   const make = async (path: string, body: object) => {
-    const reply = await api("POST", path, body);
-    if (reply.status >= 300) throw new Error(`${path}: ${JSON.stringify(reply.body)}`);
-    return reply.body as { id: string };
+    const response = await api("POST", path, body);
+    if (response.status >= 300) throw new Error(`${path}: ${JSON.stringify(response.body)}`);
+    return response.body as { id: string };
   };
   const good = { url: `${receiver.url}/takes?x=%3Cb%3E`, events: ["*"], description: MARKUP };
   const endpoint = await make("/v1/webhook_endpoints", good);

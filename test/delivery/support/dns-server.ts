@@ -26,7 +26,7 @@ export async function startDnsServer(
     const { name, type, end } = questionIn(query);
     asked.push(`${TYPES[type]} ${name}`);
     const says = await answer(name, TYPES[type] ?? "");
-    if (says !== "silence") socket.send(replyTo(query.subarray(0, end), type, says), port, address);
+    if (says !== "silence") socket.send(responseTo(query.subarray(0, end), type, says), port, address);
   };
   socket.on("message", (query, sender) => void respond(query, sender));
   socket.bind(0, "127.0.0.1");
@@ -45,7 +45,7 @@ function questionIn(query: Buffer): { name: string; type: number; end: number } 
   return { name: labels.join(".").toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
 }
 
-function replyTo(question: Buffer, type: number, says: Exclude<DnsAnswer, "silence">): Buffer {
+function responseTo(question: Buffer, type: number, says: Exclude<DnsAnswer, "silence">): Buffer {
   const rcode = typeof says === "string" ? RCODES[says] : 0;
   const fitting = typeof says === "string" ? [] : says.filter((address) => isIPv4(address) === (type === 1));
   const head = Buffer.from(question);

@@ -186,8 +186,8 @@ export const AUTHORIZATION_CHECKS: readonly Check[] = [
     async run(server) {
       const proof = newProof();
       const scope = Array.from({ length: 200 }, () => server.scopes[0]).join(" ");
-      const reply = await exchange(server, "public", await obtainCode(server, "public", proof, { scope }), proof);
-      expect(reply.body.scope).toBe(server.scopes[0]);
+      const response = await exchange(server, "public", await obtainCode(server, "public", proof, { scope }), proof);
+      expect(response.body.scope).toBe(server.scopes[0]);
     },
   },
   {

@@ -41,16 +41,16 @@ export const CLIENT_CHECKS: readonly Check[] = [
     name: "both at once is refused",
     async run(server) {
       const fields = { ...(await refreshFields(server)), ...proves(server, "confidential") };
-      const reply = await post(server.endpoints.token, fields, basic(server));
-      expect(reply).toMatchObject({ status: 400, body: { error: "invalid_request" } });
+      const response = await post(server.endpoints.token, fields, basic(server));
+      expect(response).toMatchObject({ status: 400, body: { error: "invalid_request" } });
     },
   },
   {
     name: "a wrong secret in the header is 401 and says how",
     async run(server) {
-      const reply = await post(server.endpoints.token, await refreshFields(server), basic(server, "x"));
-      expect(reply).toMatchObject({ status: 401, body: { error: "invalid_client" } });
-      expect(reply.headers.get("www-authenticate")).toMatch(/^Basic /);
+      const response = await post(server.endpoints.token, await refreshFields(server), basic(server, "x"));
+      expect(response).toMatchObject({ status: 401, body: { error: "invalid_client" } });
+      expect(response.headers.get("www-authenticate")).toMatch(/^Basic /);
     },
   },
   {
@@ -103,9 +103,9 @@ export const CLIENT_CHECKS: readonly Check[] = [
         ...proves(server, "public"),
       };
       const url = `${server.endpoints.token}?${new URLSearchParams(fields).toString()}`;
-      const reply = await post(url, "");
-      expect(reply.status).toBeGreaterThanOrEqual(400);
-      expect(JSON.stringify(reply.body)).not.toContain("access_token");
+      const response = await post(url, "");
+      expect(response.status).toBeGreaterThanOrEqual(400);
+      expect(JSON.stringify(response.body)).not.toContain("access_token");
       expect((await post(server.endpoints.token, fields)).status).toBe(200);
     },
   },
@@ -114,8 +114,8 @@ export const CLIENT_CHECKS: readonly Check[] = [
     async run(server) {
       const fields = { ...(await refreshFields(server)), ...proves(server, "confidential") };
       const headers = { "Content-Type": "application/json" };
-      const reply = await post(server.endpoints.token, JSON.stringify(fields), headers);
-      expect(reply).toMatchObject({ status: 400, body: { error: "invalid_request" } });
+      const response = await post(server.endpoints.token, JSON.stringify(fields), headers);
+      expect(response).toMatchObject({ status: 400, body: { error: "invalid_request" } });
     },
   },
   {

@@ -1,11 +1,11 @@
 import { expect } from "vitest";
 import { postAtOnce } from "../support/at-once.ts";
-import { type AuthorizationServer, type JsonReply, post, proves } from "../support/authorization-server.ts";
+import { type AuthorizationServer, type JsonResponse, post, proves } from "../support/authorization-server.ts";
 import type { Check } from "../support/check.ts";
 
 const DEVICE_CODE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 
-function begin(server: AuthorizationServer): Promise<JsonReply> {
+function begin(server: AuthorizationServer): Promise<JsonResponse> {
   return post(server.endpoints.device, { scope: server.scopes.join(" "), ...proves(server, "public") });
 }
 
@@ -13,7 +13,7 @@ function pollFields(server: AuthorizationServer, device_code: string, app: "publ
   return { grant_type: DEVICE_CODE_GRANT, device_code, ...proves(server, app) };
 }
 
-function poll(server: AuthorizationServer, code: string, app?: "public" | "confidential"): Promise<JsonReply> {
+function poll(server: AuthorizationServer, code: string, app?: "public" | "confidential"): Promise<JsonResponse> {
   return post(server.endpoints.token, pollFields(server, code, app));
 }
 
@@ -53,9 +53,9 @@ export const DEVICE_CHECKS: readonly Check[] = [
     async run(server) {
       const { body } = await begin(server);
       await server.answerDevice(body.user_code, "approve");
-      const replies = await postAtOnce(server.endpoints.token, pollFields(server, body.device_code), 10);
-      expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
-      expect(replies.filter(({ body }) => body.error === "invalid_grant")).toHaveLength(9);
+      const responses = await postAtOnce(server.endpoints.token, pollFields(server, body.device_code), 10);
+      expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
+      expect(responses.filter(({ body }) => body.error === "invalid_grant")).toHaveLength(9);
     },
   },
   {
@@ -101,8 +101,8 @@ export const DEVICE_CHECKS: readonly Check[] = [
   {
     name: "an unknown scope is refused",
     async run(server) {
-      const reply = await post(server.endpoints.device, { scope: "read_minds", ...proves(server, "public") });
-      expect(reply).toMatchObject({ status: 400, body: { error: "invalid_scope" } });
+      const response = await post(server.endpoints.device, { scope: "read_minds", ...proves(server, "public") });
+      expect(response).toMatchObject({ status: 400, body: { error: "invalid_scope" } });
     },
   },
 ];

@@ -5,7 +5,7 @@ import {
   type AuthorizationServer,
   authorizationUrl,
   exchange,
-  type JsonReply,
+  type JsonResponse,
   newProof,
   obtainCode,
   obtainTokens,
@@ -25,7 +25,7 @@ const codeFields = (server: AuthorizationServer, code: string, verifier: string)
   ...proves(server, "public"),
 });
 
-async function refreshAtOnce(server: AuthorizationServer): Promise<JsonReply[]> {
+async function refreshAtOnce(server: AuthorizationServer): Promise<JsonResponse[]> {
   const { refresh_token } = await obtainTokens(server, "public");
   const fields = { grant_type: "refresh_token", refresh_token, ...proves(server, "public") };
   return postAtOnce(server.endpoints.token, fields, 10);
@@ -36,13 +36,13 @@ export const TOKEN_CHECKS: readonly Check[] = [
     name: "a code gives a Bearer token for an hour at most, and the reply is kept nowhere",
     async run(server) {
       const proof = newProof();
-      const reply = await exchange(server, "public", await obtainCode(server, "public", proof), proof);
-      expect(reply).toMatchObject({ status: 200, body: { token_type: "Bearer" } });
-      expect(reply.body.expires_in).toBeGreaterThan(0);
-      expect(reply.body.expires_in).toBeLessThanOrEqual(3600);
-      expect(reply.body.scope.split(" ").sort()).toEqual([...server.scopes].sort());
-      expect(reply.headers.get("cache-control")).toContain("no-store");
-      expect(await server.works(reply.body.access_token)).toBe(true);
+      const response = await exchange(server, "public", await obtainCode(server, "public", proof), proof);
+      expect(response).toMatchObject({ status: 200, body: { token_type: "Bearer" } });
+      expect(response.body.expires_in).toBeGreaterThan(0);
+      expect(response.body.expires_in).toBeLessThanOrEqual(3600);
+      expect(response.body.scope.split(" ").sort()).toEqual([...server.scopes].sort());
+      expect(response.headers.get("cache-control")).toContain("no-store");
+      expect(await server.works(response.body.access_token)).toBe(true);
     },
   },
   {
@@ -50,9 +50,9 @@ export const TOKEN_CHECKS: readonly Check[] = [
     async run(server) {
       const proof = newProof();
       const code = await obtainCode(server, "public", proof);
-      const replies = await postAtOnce(server.endpoints.token, codeFields(server, code, proof.verifier), 10);
-      expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
-      expect(new Set(replies.filter(({ status }) => status !== 200).map(({ body }) => body.error))).toEqual(
+      const responses = await postAtOnce(server.endpoints.token, codeFields(server, code, proof.verifier), 10);
+      expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
+      expect(new Set(responses.filter(({ status }) => status !== 200).map(({ body }) => body.error))).toEqual(
         new Set(["invalid_grant"]),
       );
     },
@@ -93,8 +93,8 @@ export const TOKEN_CHECKS: readonly Check[] = [
       const proof = newProof();
       const code = await obtainCode(server, "public", proof);
       const { redirectUri: redirect_uri } = appOf(server, "public");
-      const reply = await exchange(server, "confidential", code, proof, { redirect_uri });
-      expect(reply.body.error).toBe("invalid_grant");
+      const response = await exchange(server, "confidential", code, proof, { redirect_uri });
+      expect(response.body.error).toBe("invalid_grant");
       expect((await exchange(server, "public", code, proof)).status).toBe(200);
     },
   },
@@ -142,9 +142,9 @@ export const TOKEN_CHECKS: readonly Check[] = [
   {
     name: "of 10 refreshes at once, one succeeds",
     async run(server) {
-      const replies = await refreshAtOnce(server);
-      expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
-      expect(replies.filter(({ body }) => body.error === "invalid_grant")).toHaveLength(9);
+      const responses = await refreshAtOnce(server);
+      expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
+      expect(responses.filter(({ body }) => body.error === "invalid_grant")).toHaveLength(9);
     },
   },
   {

@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import type { JsonReply } from "./authorization-server.ts";
+import type { JsonResponse } from "./authorization-server.ts";
 
 /**
  * Posts the same form this many times concurrently, over connections that the server has already used: all requests
  * have arrived when it reads the first one.
  */
-export function postAtOnce(url: string, fields: Record<string, string>, times: number): Promise<JsonReply[]> {
+export function postAtOnce(url: string, fields: Record<string, string>, times: number): Promise<JsonResponse[]> {
   const { host, pathname } = new URL(url);
   const body = new URLSearchParams(fields).toString();
   const post =
@@ -16,16 +16,16 @@ export function postAtOnce(url: string, fields: Record<string, string>, times: n
 }
 
 /** The same for GET. */
-export function getAtOnce(url: string, times: number): Promise<JsonReply[]> {
+export function getAtOnce(url: string, times: number): Promise<JsonResponse[]> {
   const { host, pathname, search } = new URL(url);
   return sendAtOnce(url, `GET ${pathname}${search} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`, times);
 }
 
-async function sendAtOnce(url: string, request: string, times: number): Promise<JsonReply[]> {
+async function sendAtOnce(url: string, request: string, times: number): Promise<JsonResponse[]> {
   const sockets = await Promise.all(Array.from({ length: times }, () => openUsed(url)));
-  const replies = sockets.map(readReply);
+  const responses = sockets.map(readResponse);
   for (const socket of sockets) socket.write(request);
-  return Promise.all(replies);
+  return Promise.all(responses);
 }
 
 async function openUsed(url: string): Promise<Socket> {
@@ -37,7 +37,7 @@ async function openUsed(url: string): Promise<Socket> {
   return socket;
 }
 
-async function readReply(socket: Socket): Promise<JsonReply> {
+async function readResponse(socket: Socket): Promise<JsonResponse> {
   const chunks: Buffer[] = [];
   for await (const chunk of socket) chunks.push(chunk as Buffer);
   const text = Buffer.concat(chunks).toString("utf8");

@@ -80,7 +80,7 @@ export function authorizationUrl(
 }
 
 /** A response of an endpoint that speaks JSON. */
-export interface JsonReply {
+export interface JsonResponse {
   status: number;
   headers: Headers;
   // oxlint-disable-next-line typescript/no-explicit-any -- responses of every shape
@@ -92,7 +92,7 @@ export async function post(
   url: string,
   fields: Record<string, string> | string,
   headers: Record<string, string> = {},
-): Promise<JsonReply> {
+): Promise<JsonResponse> {
   const response = await fetch(url, {
     method: "POST",
     headers: { "Content-Type": "application/x-www-form-urlencoded", ...headers },
@@ -134,7 +134,7 @@ export function exchange(
   code: string,
   proof: Proof,
   overrides: Record<string, string> = {},
-): Promise<JsonReply> {
+): Promise<JsonResponse> {
   const fields = { code, code_verifier: proof.verifier, redirect_uri: appOf(server, app).redirectUri };
   return post(server.endpoints.token, {
     grant_type: "authorization_code",
@@ -149,7 +149,7 @@ export function refreshWith(
   app: AppName,
   token: string,
   overrides: Record<string, string> = {},
-): Promise<JsonReply> {
+): Promise<JsonResponse> {
   const fields = { grant_type: "refresh_token", refresh_token: token };
   return post(server.endpoints.token, { ...fields, ...proves(server, app), ...overrides });
 }
@@ -160,7 +160,7 @@ export async function obtainTokens(
   app: AppName,
 ): Promise<{ access_token: string; refresh_token: string; scope: string; expires_in: number }> {
   const proof = newProof();
-  const reply = await exchange(server, app, await obtainCode(server, app, proof), proof);
-  if (reply.status !== 200) throw new Error(`no tokens: ${reply.status} ${JSON.stringify(reply.body)}`);
-  return reply.body;
+  const response = await exchange(server, app, await obtainCode(server, app, proof), proof);
+  if (response.status !== 200) throw new Error(`no tokens: ${response.status} ${JSON.stringify(response.body)}`);
+  return response.body;
 }

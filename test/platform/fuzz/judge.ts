@@ -1,6 +1,6 @@
 import { type AnySchema, Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
-import type { RawReply } from "../../support/raw-http.ts";
+import type { RawResponse } from "../../support/raw-http.ts";
 import type { Document, Json, Operation, Schema } from "./document.ts";
 import type { Request } from "./requests.ts";
 
@@ -49,7 +49,7 @@ export class Judge {
   }
 
   /** What is wrong with the response: empty if nothing is. */
-  faultsOf(request: Request, reply: RawReply): string[] {
+  faultsOf(request: Request, reply: RawResponse): string[] {
     const { status, headers, body } = reply;
     const { responses } = request.operation;
     const pointer = responses.get(status);

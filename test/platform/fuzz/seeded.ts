@@ -19,8 +19,8 @@ export class Seeded {
   }
 
   /** A whole number from `least` to `most`, both included. */
-  integer(least: number, most: number): number {
-    return least + Math.floor(this.next() * (most - least + 1));
+  integer(min: number, max: number): number {
+    return min + Math.floor(this.next() * (max - min + 1));
   }
 
   pick<Item>(items: readonly Item[]): Item {

@@ -87,9 +87,9 @@ export class ValidValues {
     }
     if (typeof additionalProperties === "object") {
       const count = maxProperties !== undefined && seeded.chance(0.05) ? maxProperties : seeded.integer(0, 3);
-      const most = Number(/\{1,(\d+)\}/.exec(propertyNames?.pattern ?? "")?.[1] ?? 20);
+      const max = Number(/\{1,(\d+)\}/.exec(propertyNames?.pattern ?? "")?.[1] ?? 20);
       for (let made = 0; made < count; made++) {
-        const length = seeded.chance(0.1) ? most - 2 : seeded.integer(1, Math.min(12, most - 2));
+        const length = seeded.chance(0.1) ? max - 2 : seeded.integer(1, Math.min(12, max - 2));
         object[seeded.text(length, KEY_LETTERS) + made] = this.of(additionalProperties);
       }
     }

@@ -49,7 +49,7 @@ export class FakePlatform {
 
   private constructor(options: FakePlatformOptions) {
     this.#options = options;
-    this.#server = createServer((_request, reply) => reply.writeHead(426).end());
+    this.#server = createServer((_request, response) => response.writeHead(426).end());
     this.#sockets = new WebSocketServer({
       noServer: true,
       perMessageDeflate: false,

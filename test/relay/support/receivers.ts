@@ -29,9 +29,9 @@ export interface Receiver {
   received(count: number): Promise<void>;
 }
 
-export type Answer = (reply: ServerResponse, request: ReceivedRequest, message: IncomingMessage) => void;
+export type Answer = (response: ServerResponse, request: ReceivedRequest, message: IncomingMessage) => void;
 
-const ok: Answer = (reply) => reply.end("ok");
+const ok: Answer = (response) => response.end("ok");
 
 /** An HTTP receiver that reads each request and then responds as configured. Closed at the end of the test. */
 export async function startReceiver(
@@ -42,7 +42,7 @@ export async function startReceiver(
 ): Promise<Receiver> {
   const requests: ReceivedRequest[] = [];
   let waiters: { count: number; resolve: () => void }[] = [];
-  const listener: RequestListener = (message, reply) => {
+  const listener: RequestListener = (message, response) => {
     const chunks: Buffer[] = [];
     message.on("data", (chunk: Buffer) => chunks.push(chunk));
     message.on("end", () => {
@@ -56,7 +56,7 @@ export async function startReceiver(
       requests.push(request);
       for (const { count, resolve } of waiters) if (requests.length >= count) resolve();
       waiters = waiters.filter(({ count }) => requests.length < count);
-      answer(reply, request, message);
+      answer(response, request, message);
     });
   };
   const server = secure
@@ -96,9 +96,9 @@ export async function startHesitantReceiver(): Promise<{
   greet(): void;
 }> {
   const requests: string[] = [];
-  const secure = createSecureServer({ key: TEST_KEY, cert: TEST_CERTIFICATE }, (message, reply) => {
+  const secure = createSecureServer({ key: TEST_KEY, cert: TEST_CERTIFICATE }, (message, response) => {
     requests.push(String(message.headers["service-event-id"]));
-    reply.end();
+    response.end();
   });
   let greeting = false;
   const held: Socket[] = [];

@@ -12,7 +12,7 @@ const NO_FILES = 4;
 /** Shells insert a suggestion as it is, so one that a shell would parse as more than a word is omitted. */
 const SAFE = /^[\w.:@,=/+-]+$/;
 
-interface Answer {
+interface Completion {
   /** `--status=`, if the word at the cursor contains the flag and its value. */
   flag: string;
   values: Values;
@@ -38,9 +38,9 @@ async function runComplete(
 ): Promise<void> {
   const { output } = context;
   const partial = words.at(-1) ?? "";
-  let answer: Answer = { flag: "", values: { suggestions: [] } };
+  let completion: Completion = { flag: "", values: { suggestions: [] } };
   try {
-    answer = await suggest(
+    completion = await suggest(
       words.slice(0, -1),
       partial,
       commands.filter(({ hidden }) => !hidden),
@@ -50,8 +50,8 @@ async function runComplete(
     // In the middle of a command line, an error message is of no use.
     if (context.debug) output.trace(String(error));
   }
-  const { suggestions, list, files } = answer.values;
-  const typed = partial.slice(answer.flag.length);
+  const { suggestions, list, files } = completion.values;
+  const typed = partial.slice(completion.flag.length);
   const head = list ? typed.slice(0, typed.lastIndexOf(",") + 1) : "";
   const start = typed.slice(head.length);
   for (const { value, description } of suggestions) {
@@ -65,7 +65,7 @@ async function suggest(
   partial: string,
   commands: readonly CommandEntry[],
   context: Context,
-): Promise<Answer> {
+): Promise<Completion> {
   const { command: named } = scanWords(await declare(commands, undefined, context), before);
   const there = context.withGlobals(globalsIn(before, context));
   const root = await declare(commands, named.name(), there);

@@ -69,10 +69,10 @@ function pointOf(attempt: Attempt, outcomeWidth: number, styles: Styles): Omit<P
 /** Returns what failed, and the beginning of the response. */
 function textOf(attempt: Attempt, width: number, styles: Styles): string[] {
   const explanation = explanationOf(attempt);
-  const { response_excerpt: reply } = attempt;
+  const { response_excerpt: response } = attempt;
   return [
     ...(explanation === "" ? [] : foldText(explanation, width, MAX_RESPONSE_LINES)),
-    ...(reply ? foldText(reply, width, MAX_RESPONSE_LINES).map((line) => styles.dim(line)) : []),
+    ...(response ? foldText(response, width, MAX_RESPONSE_LINES).map((line) => styles.dim(line)) : []),
   ];
 }
 

@@ -227,7 +227,7 @@ export interface DemoReceiver {
   /** Resolves with the first verified event of the type. */
   received(type: string): Promise<WebhookEvent>;
   /** Calls back with every verified event from now on. */
-  follow(tell: (event: WebhookEvent) => void): void;
+  follow(notify: (event: WebhookEvent) => void): void;
   close(): Promise<void>;
 }
 
@@ -256,8 +256,8 @@ export async function startReceiver(secret: () => string): Promise<DemoReceiver>
         };
         onEvent();
       }),
-    follow(tell) {
-      onEvent = (event) => event && tell(event);
+    follow(notify) {
+      onEvent = (event) => event && notify(event);
     },
     close: () =>
       new Promise((resolve) => {

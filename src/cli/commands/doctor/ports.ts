@@ -5,9 +5,9 @@ export function canConnect(url: URL, timeoutMs: number): Promise<boolean> {
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   return new Promise((resolve) => {
     const socket = connect({ host: url.hostname.replace(/^\[|\]$/g, ""), port });
-    const settle = (answer: boolean): void => {
+    const settle = (isOpen: boolean): void => {
       socket.destroy();
-      resolve(answer);
+      resolve(isOpen);
     };
     socket.setTimeout(timeoutMs, () => settle(false));
     socket.once("connect", () => settle(true));

@@ -10,7 +10,7 @@ import { formatDuration } from "../../terminal/time.ts";
 import type { TextStream } from "../../terminal/text-stream.ts";
 import { colorStatus } from "../../terminal/traffic.ts";
 import { wrapAfter } from "../../terminal/wrap.ts";
-import { layoutFor, replyLines } from "./lines.ts";
+import { layoutFor, responseLines } from "./lines.ts";
 import type { LineSink } from "./printer.ts";
 
 const CLEAR_LINE = "\r\u001b[2K";
@@ -257,11 +257,11 @@ export function detailsOf({ id, type, body, outcome }: PastEvent, styles: Styles
   }
   lines.push(payloadOf(body, styles), "");
   if (outcome === undefined) return [...lines, styles.dim("no response yet"), rule];
-  const { status, failure, durationMs, reply } = outcome;
+  const { status, failure, durationMs, excerpt } = outcome;
   const answer =
     status === undefined ? styles.bad(printable(failure?.message ?? "failed")) : colorStatus(status, styles);
   lines.push(`${styles.strong("Response")} ${answer} ${styles.dim(`in ${formatDuration(durationMs)}`)}`);
-  const folded = replyLines(reply, { ...layoutFor(width, foldText), indent: "" });
+  const folded = responseLines(excerpt, { ...layoutFor(width, foldText), indent: "" });
   return [...lines, ...(folded.length === 0 ? [styles.dim("(empty)")] : folded), rule];
 }
 

@@ -80,12 +80,12 @@ function readyLines(ready: Extract<Report, { event: "ready" }>, context: LineCon
 
 function forwardedLines(report: ForwardedReport, context: LineContext): string[] {
   const { styles, layout } = context;
-  const { status, failure, hint, reply, retryInMs } = report;
+  const { status, failure, hint, excerpt, retryInMs } = report;
   const isForgery = report.copy === "badsig" || report.copy === "stale";
   const lines = [eventLine("←", statusOf(report, layout.narrow), report, formatDuration(report.durationMs), context)];
   if (failure !== undefined) lines.push(...indented(failure.message, layout));
   if (status !== undefined && status >= 400 && !isForgery) {
-    lines.push(...excerptLines(reply, layout).map((line) => styles.dim(line)));
+    lines.push(...excerptLines(excerpt, layout).map((line) => styles.dim(line)));
   }
   if (isForgery && status !== undefined && status < 300) {
     const what = report.copy === "badsig" ? "a wrong signature" : "an old timestamp";
@@ -236,19 +236,20 @@ function indented(text: string, { indent, width }: Layout): string[] {
 const MAX_RESPONSE_LINES = 3;
 
 /** Returns the title of an HTML page or the first lines of a response, and how much more there is. */
-function excerptLines(reply: string, layout: Layout): string[] {
-  if (layout.fold === undefined) return replyLines(reply, layout);
-  const title = /^\s*<(?:!doctype|html)/i.test(reply) ? /<title[^>]*>([^<]*)/i.exec(reply)?.[1]?.trim() : undefined;
-  if (title === undefined && replyLines(reply, layout).length <= MAX_RESPONSE_LINES) return replyLines(reply, layout);
-  const shown = replyLines(title ?? reply, layout).slice(0, MAX_RESPONSE_LINES);
-  const size = reply.length < 1024 ? `${reply.length} characters` : `${Math.round(reply.length / 1024)} KB`;
+function excerptLines(excerpt: string, layout: Layout): string[] {
+  if (layout.fold === undefined) return responseLines(excerpt, layout);
+  const title = /^\s*<(?:!doctype|html)/i.test(excerpt) ? /<title[^>]*>([^<]*)/i.exec(excerpt)?.[1]?.trim() : undefined;
+  if (title === undefined && responseLines(excerpt, layout).length <= MAX_RESPONSE_LINES)
+    return responseLines(excerpt, layout);
+  const shown = responseLines(title ?? excerpt, layout).slice(0, MAX_RESPONSE_LINES);
+  const size = excerpt.length < 1024 ? `${excerpt.length} characters` : `${Math.round(excerpt.length / 1024)} KB`;
   const rest = title === undefined ? `… of ${size}` : `… HTML page of ${size}`;
   return [...shown, `${layout.indent}${rest}; for all of it, pass --json`];
 }
 
 /** Returns the beginning of a response as indented lines, with its own line breaks on a terminal. */
-export function replyLines(reply: string, { indent, width, fold }: Layout): string[] {
-  const shown = reply.slice(0, MAX_RESPONSE_LENGTH);
+export function responseLines(excerpt: string, { indent, width, fold }: Layout): string[] {
+  const shown = excerpt.slice(0, MAX_RESPONSE_LENGTH);
   if (shown.trim() === "") return [];
   if (width === undefined || fold === undefined) return [indent + printable(shown)];
   const room = Math.max(width - indent.length, 20);

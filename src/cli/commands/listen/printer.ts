@@ -120,7 +120,7 @@ function toRecord(
     case "forwarded": {
       const { id, type, attempt, status, location, failure, hint, url, faults, copy } = report;
       const retry_in_ms = report.retryInMs === undefined ? undefined : round(report.retryInMs);
-      const body = status !== undefined && status >= 400 ? report.reply : undefined;
+      const body = status !== undefined && status >= 400 ? report.excerpt : undefined;
       const duration_ms = round(report.durationMs);
       const error = failure === undefined ? undefined : { code: failure.code, message: failure.message };
       return {

@@ -56,7 +56,7 @@ async function listen(context: Context, port = 0): Promise<Loopback> {
     return await openLoopback({
       path: CLI_REDIRECT_PATH,
       port,
-      onRefusal: (reason) => context.output.note(`Rejected a request to the callback URL: ${reason}. Still waiting.`),
+      onRejection: (reason) => context.output.note(`Rejected a request to the callback URL: ${reason}. Still waiting.`),
     });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -93,13 +93,13 @@ async function finish(
 ): Promise<void> {
   try {
     const page = await keep(await finishAuthorization(server, authorization, callback.url));
-    await callback.answer(200, successPage(page));
+    await callback.respond(200, successPage(page));
   } catch (error) {
     const denied = callback.url.searchParams.get("error") === "access_denied";
     const [title, reason] = denied
       ? ["Access denied", "You did not sign in. You can close this page."]
       : ["Sign-in failed", `${(error as Error).message}. See the terminal for details.`];
-    await callback.answer(denied ? 200 : 400, failurePage(title, reason));
+    await callback.respond(denied ? 200 : 400, failurePage(title, reason));
     throw error;
   }
 }

@@ -61,9 +61,9 @@ export async function runMcp(context: Context): Promise<void> {
     const progress: ToolSession["progress"] = (done, total, message) => {
       // The result itself says that the work is done.
       if (progressToken === undefined || done === total) return;
-      const told = { progressToken, progress: done, total, message };
+      const params = { progressToken, progress: done, total, message };
       // A disconnected client ends the whole server.
-      sendNotification({ method: "notifications/progress", params: told }).catch(() => {});
+      sendNotification({ method: "notifications/progress", params }).catch(() => {});
     };
     const running = call(tool, params.arguments ?? {}, { client, context, progress });
     calls.add(running);

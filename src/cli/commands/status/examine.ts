@@ -105,9 +105,9 @@ async function tryCredential(
     const { scopes, credential: own } = identity;
     return { identity, credential: { ...stateOf("works", credential), id: own.id, scopes } };
   } catch (error) {
-    const isRefused = error instanceof NotSignedInError || (error instanceof ApiError && error.status === 401);
-    if (!isRefused && !(error instanceof ApiError) && !(error instanceof NetworkError)) throw error;
-    return { identity: undefined, credential: stateOf(isRefused ? "refused" : "unknown", credential, error) };
+    const isRejected = error instanceof NotSignedInError || (error instanceof ApiError && error.status === 401);
+    if (!isRejected && !(error instanceof ApiError) && !(error instanceof NetworkError)) throw error;
+    return { identity: undefined, credential: stateOf(isRejected ? "refused" : "unknown", credential, error) };
   }
 }
 

@@ -19,16 +19,16 @@ interface Keywords {
 }
 
 /** Returns a response that fits the schema, with all required fields. */
-export function exampleReply(schema: TSchema): unknown {
+export function exampleResponse(schema: TSchema): unknown {
   const { type, properties = {}, required = [], items, anyOf, minimum = 0 } = schema as Keywords;
   const stated = statedExample(schema);
   if (stated !== undefined) return stated;
   if (anyOf !== undefined) return null;
   switch (type) {
     case "object":
-      return Object.fromEntries(required.map((name) => [name, exampleReply(properties[name]!)]));
+      return Object.fromEntries(required.map((name) => [name, exampleResponse(properties[name]!)]));
     case "array":
-      return items === undefined ? [] : [exampleReply(items)];
+      return items === undefined ? [] : [exampleResponse(items)];
     case "string":
       return "text";
     case "boolean":
@@ -41,7 +41,7 @@ export function exampleReply(schema: TSchema): unknown {
 /** Returns an object as an event of a type shows it, with the values that the schemas name as examples. */
 export function sampleObject(type: EventType): Record<string, unknown> {
   const [kind = "", change = ""] = type.split(".");
-  const sample = exampleReply(EVENT_OBJECT_SCHEMAS[kind as KindWith<"events">]) as Record<string, unknown>;
+  const sample = exampleResponse(EVENT_OBJECT_SCHEMAS[kind as KindWith<"events">]) as Record<string, unknown>;
   const { statuses = {} } = resourceOf(kind as KindWith<"events">);
   return Object.hasOwn(statuses, change) ? { ...sample, status: change } : sample;
 }
@@ -51,7 +51,7 @@ export function exampleRequest(schema: TSchema): unknown {
   const { properties = {}, required = [] } = schema as Keywords;
   const shown = Object.entries(properties).flatMap(([name, property]) => {
     const isShown = required.includes(name) || statedExample(property) !== undefined;
-    return isShown ? [[name, exampleReply(property)] as const] : [];
+    return isShown ? [[name, exampleResponse(property)] as const] : [];
   });
   return Object.fromEntries(shown);
 }

@@ -3,7 +3,7 @@ import { EVENT_STREAM_PATH } from "../../../contract/listen.ts";
 import { IDENTIFIER_HEADER, LEAK_REPORT_PATH, LeakFeedback, LeakReport } from "../../leaks/report-route.ts";
 import { Event, EventStreamQuery, LAST_EVENT_ID } from "../../../contract/schemas/event.ts";
 import { keywordsOfFormat } from "../formats.ts";
-import { exampleReply, exampleRequest } from "./examples.ts";
+import { exampleResponse, exampleRequest } from "./examples.ts";
 import { headersOf } from "./headers.ts";
 import { JSON_MEDIA_TYPE, queryParameters } from "./paths.ts";
 import { problemsOf, errorsOf } from "./responses.ts";
@@ -29,7 +29,7 @@ data: {"id":"evt_06Fv3Tt0q1Yd8mWd2PnQsA","object":"event","type":"order.complete
 `;
 
 function eventStream(schemas: Schemas, baseUrl: string): Json {
-  const refusing = {
+  const rejecting = {
     method: "GET",
     path: EVENT_STREAM_PATH,
     scope: STREAM_SCOPE,
@@ -53,7 +53,7 @@ function eventStream(schemas: Schemas, baseUrl: string): Json {
         required: false,
         description: "ID of the last message received; takes precedence over `after`",
         schema: { type: "string", ...keywordsOfFormat("event-id") },
-        example: exampleReply(Event.properties.id),
+        example: exampleResponse(Event.properties.id),
       },
     ],
     responses: {
@@ -62,7 +62,7 @@ function eventStream(schemas: Schemas, baseUrl: string): Json {
         headers: headersOf(),
         content: { "text/event-stream": { schema: { type: "string" }, example: STREAM_EXAMPLE } },
       },
-      ...errorsOf(refusing, schemas, baseUrl),
+      ...errorsOf(rejecting, schemas, baseUrl),
     },
   };
 }
@@ -95,7 +95,7 @@ function leakReport(schemas: Schemas, baseUrl: string): Json {
         description: "The result for each token, in the report's order",
         headers: headersOf(),
         content: {
-          [JSON_MEDIA_TYPE]: { schema: schemas.place(LeakFeedback), example: exampleReply(LeakFeedback) },
+          [JSON_MEDIA_TYPE]: { schema: schemas.place(LeakFeedback), example: exampleResponse(LeakFeedback) },
         },
       },
       ...problemsOf(

@@ -8,7 +8,7 @@ const WHOLE_SECONDS = { type: "integer", minimum: 0 };
 const DATE = { type: "string", pattern: "^\\d{4}-\\d{2}-\\d{2}$" };
 
 /** Every response header, by its name in the document. */
-const REPLY_HEADERS = {
+const RESPONSE_HEADERS = {
   RequestId: {
     name: HEADERS.requestId,
     description: "ID of the request in logs, events and problem documents",
@@ -55,21 +55,21 @@ const REPLY_HEADERS = {
   },
 } as const;
 
-type ReplyHeader = keyof typeof REPLY_HEADERS;
+type ResponseHeader = keyof typeof RESPONSE_HEADERS;
 
 /** Headers of every response. */
-const ALWAYS: readonly ReplyHeader[] = ["RequestId", "ServiceVersion", "RateLimitPolicy", "RateLimit"];
+const ALWAYS: readonly ResponseHeader[] = ["RequestId", "ServiceVersion", "RateLimitPolicy", "RateLimit"];
 
 /** Returns references to the headers of a response. */
-export function headersOf(...further: ReplyHeader[]): Json {
+export function headersOf(...further: ResponseHeader[]): Json {
   return Object.fromEntries(
-    [...ALWAYS, ...further].map((name) => [REPLY_HEADERS[name].name, { $ref: `#/components/headers/${name}` }]),
+    [...ALWAYS, ...further].map((name) => [RESPONSE_HEADERS[name].name, { $ref: `#/components/headers/${name}` }]),
   );
 }
 
 export function headerComponents(): Json {
   return Object.fromEntries(
-    Object.entries(REPLY_HEADERS).map(([key, header]) => [key, { ...header, name: undefined }]),
+    Object.entries(RESPONSE_HEADERS).map(([key, header]) => [key, { ...header, name: undefined }]),
   );
 }
 

@@ -1,7 +1,7 @@
 import type { TSchema } from "typebox";
 import { oauthScopeName } from "../../../contract/scopes.ts";
 import type { Operation } from "../operation.ts";
-import { exampleReply, exampleRequest, statedExample } from "./examples.ts";
+import { exampleResponse, exampleRequest, statedExample } from "./examples.ts";
 import { headersOf } from "./headers.ts";
 import { errorsOf } from "./responses.ts";
 import type { Json, Schemas } from "./schemas.ts";
@@ -37,8 +37,8 @@ function describe(operation: Operation, tools: PathTools): Json {
     parameters: parametersOf(operation, tools),
     ...(body === undefined ? {} : { requestBody: requestBody(body, tools.schemas) }),
     responses: {
-      [operation.reply.status]: reply(operation, tools.schemas),
-      ...(accepted === undefined ? {} : { 202: { ...reply(operation, tools.schemas), description: accepted } }),
+      [operation.response.status]: response(operation, tools.schemas),
+      ...(accepted === undefined ? {} : { 202: { ...response(operation, tools.schemas), description: accepted } }),
       ...errorsOf(operation, tools.schemas, tools.baseUrl),
     },
   };
@@ -76,7 +76,7 @@ interface ListSchema {
 function idParameter(path: string, { operations, schemas }: PathTools): Json {
   const collection = path.slice(0, path.indexOf("/{id}"));
   const list = operations.find((operation) => operation.method === "GET" && operation.path === collection);
-  const listed: ListSchema | undefined = list?.reply.schema;
+  const listed: ListSchema | undefined = list?.response.schema;
   const id = listed?.properties?.data?.items?.properties?.id;
   const schema = id === undefined ? { type: "string" } : schemas.place(id);
   return {
@@ -85,7 +85,7 @@ function idParameter(path: string, { operations, schemas }: PathTools): Json {
     required: true,
     description: "The id of the resource",
     schema,
-    ...(id === undefined ? {} : { example: exampleReply(id) }),
+    ...(id === undefined ? {} : { example: exampleResponse(id) }),
   };
 }
 
@@ -116,7 +116,7 @@ function requestBody(body: TSchema, schemas: Schemas): Json {
   };
 }
 
-function reply({ method, query, reply: { schema, status } }: Operation, schemas: Schemas): Json {
+function response({ method, query, response: { schema, status } }: Operation, schemas: Schemas): Json {
   const { description = "Done" } = schema as { description?: string };
   const hasPages = query !== undefined && "cursor" in (query as { properties?: object }).properties!;
   return {
@@ -126,6 +126,6 @@ function reply({ method, query, reply: { schema, status } }: Operation, schemas:
       ...(hasPages ? (["Link"] as const) : []),
       ...(method === "POST" ? (["IdempotentReplayed"] as const) : []),
     ),
-    content: { [JSON_MEDIA_TYPE]: { schema: schemas.place(schema), example: exampleReply(schema) } },
+    content: { [JSON_MEDIA_TYPE]: { schema: schemas.place(schema), example: exampleResponse(schema) } },
   };
 }

@@ -31,7 +31,7 @@ const SHARED: Record<string, readonly ErrorCode[]> = {
   Unavailable: ["unavailable"],
 };
 
-const SESSION_REFUSALS: readonly ErrorCode[] = ["session_required", "cross_site_request"];
+const SESSION_ERRORS: readonly ErrorCode[] = ["session_required", "cross_site_request"];
 
 /** The properties that determine an operation's errors. */
 type FailingOperation = Pick<Operation, "method" | "path" | "scope" | "session" | "sandboxOnly" | "errors">;
@@ -65,7 +65,7 @@ function codesOf({ method, path, scope, session, sandboxOnly, errors = [] }: Fai
     ...SHARED["Unauthorized"]!,
     "ip_not_allowed",
     ...(scope === null ? [] : (["insufficient_scope"] as const)),
-    ...(session === undefined ? [] : SESSION_REFUSALS),
+    ...(session === undefined ? [] : SESSION_ERRORS),
     ...(session === "owner" ? (["owner_required"] as const) : []),
     ...(sandboxOnly === true ? (["sandbox_only"] as const) : []),
     ...(path.includes("{id}") ? (["not_found"] as const) : []),

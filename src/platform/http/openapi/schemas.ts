@@ -1,6 +1,6 @@
 import type { TSchema } from "typebox";
 import { keywordsOfFormat } from "../formats.ts";
-import { exampleReply } from "./examples.ts";
+import { exampleResponse } from "./examples.ts";
 
 /** A part of the document. */
 export type Json = Record<string, unknown>;
@@ -15,7 +15,7 @@ export class Schemas {
     if (name === undefined) return this.#inline(schema as Json);
     if (!this.#named.has(name)) {
       const { description, ...rest } = this.#inline(schema as Json);
-      this.#named.set(name, { description, ...rest, examples: [exampleReply(schema)] });
+      this.#named.set(name, { description, ...rest, examples: [exampleResponse(schema)] });
     }
     return { $ref: `#/components/schemas/${name}` };
   }

@@ -4,7 +4,7 @@ import { DELIVERY_USER_AGENT, HEADERS } from "../../../contract/headers.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import { Event } from "../../../contract/schemas/event.ts";
 import type { Operation } from "../operation.ts";
-import { exampleReply } from "./examples.ts";
+import { exampleResponse } from "./examples.ts";
 import { JSON_MEDIA_TYPE } from "./paths.ts";
 import type { Json, Schemas } from "./schemas.ts";
 import { WEBHOOK_TAG } from "./tags.ts";
@@ -86,7 +86,7 @@ function delivery(type: EventType, operations: readonly Operation[], schemas: Sc
 /** Returns the schema of the resource with that `object`, if an operation returns it. */
 function schemaOf(resource: string, operations: readonly Operation[]): TSchema | undefined {
   return operations
-    .map(({ reply: { schema } }) => schema)
+    .map(({ response: { schema } }) => schema)
     .find((schema) => {
       const { properties = {}, $id } = schema as { $id?: string; properties?: Record<string, { const?: unknown }> };
       return $id !== undefined && properties["object"]?.const === resource && properties["deleted"] === undefined;
@@ -94,12 +94,12 @@ function schemaOf(resource: string, operations: readonly Operation[]): TSchema |
 }
 
 function exampleOf(type: EventType, subject: TSchema | undefined): unknown {
-  const event = exampleReply(Event) as { data: Json };
+  const event = exampleResponse(Event) as { data: Json };
   if (subject === undefined) return { ...event, type };
   const { status } = (subject as { properties?: { status?: { enum?: string[] } } }).properties ?? {};
   // Returns the resource as it was when the event was created: completed in order.completed.
   const reached = status?.enum?.find((name) => type.endsWith(`.${name}`));
-  const object = { ...(exampleReply(subject) as object), ...(reached === undefined ? {} : { status: reached }) };
+  const object = { ...(exampleResponse(subject) as object), ...(reached === undefined ? {} : { status: reached }) };
   return { ...event, type, data: { object } };
 }
 

@@ -27,7 +27,7 @@ export function userOperations(tools: InviteTools): Operation[] {
       path: "/v1/users",
       scope: null,
       session: "member",
-      reply: { status: 200, schema: UserList },
+      response: { status: 200, schema: UserList },
       read: async ({ caller }, queries) => ({
         object: "list",
         data: await listUsers(queries, caller.tenant, caller.user!.id),
@@ -44,7 +44,7 @@ export function userOperations(tools: InviteTools): Operation[] {
       session: "owner",
       body: UserInvite,
       errors: ["email_taken"],
-      reply: { status: 201, schema: User },
+      response: { status: 201, schema: User },
       write: ({ caller, body }, tx) => inviteUser(tx, tools, caller.tenant.account.id, body.email),
     }),
     writeOperation({
@@ -54,7 +54,7 @@ export function userOperations(tools: InviteTools): Operation[] {
       path: "/v1/users/{id}",
       scope: null,
       session: "owner",
-      reply: { status: 200, schema: DeletedUser },
+      response: { status: 200, schema: DeletedUser },
       write: ({ caller, id }, tx) => removeUser(tx, caller.tenant.account.id, id, tools.clock.now()),
     }),
   ];
@@ -69,7 +69,7 @@ export function sessionOperations(clock: Clock): Operation[] {
       path: "/v1/sessions",
       scope: null,
       session: "member",
-      reply: { status: 200, schema: SessionList },
+      response: { status: 200, schema: SessionList },
       read: async ({ caller }, queries) => {
         const rows = await sessionsOfUser(queries, caller.user!.id, clock.now());
         const data = rows.map((row): Session => ({
@@ -91,7 +91,7 @@ export function sessionOperations(clock: Clock): Operation[] {
       path: "/v1/sessions/{id}",
       scope: null,
       session: "member",
-      reply: { status: 200, schema: DeletedSession },
+      response: { status: 200, schema: DeletedSession },
       write: async ({ caller, id }, tx) => {
         assertId("session", id);
         if (!(await deleteSessionOfUser(tx, caller.user!.id, id))) missing("session", id);
@@ -110,7 +110,7 @@ export function oauthGrantOperations(clock: Clock): Operation[] {
       path: "/v1/oauth_grants",
       scope: null,
       session: "member",
-      reply: { status: 200, schema: OAuthGrantList },
+      response: { status: 200, schema: OAuthGrantList },
       read: async ({ caller }, queries) => {
         const rows = await liveGrantsOfUser(queries, caller.user!.id, clock.now());
         const data = rows.map((row): OAuthGrant => ({
@@ -131,7 +131,7 @@ export function oauthGrantOperations(clock: Clock): Operation[] {
       path: "/v1/oauth_grants/{id}/revoke",
       scope: null,
       session: "member",
-      reply: { status: 200, schema: RevokedOAuthGrant },
+      response: { status: 200, schema: RevokedOAuthGrant },
       write: async ({ caller, id }, tx) => {
         assertId("oauth_grant", id);
         if (!(await revokeGrantOfUser(tx, caller.user!.id, id, clock.now()))) missing("oauth_grant", id);

@@ -21,7 +21,7 @@ export function apiKeyOperations(tools: SecretTools): Operation[] {
       scope: "api_keys:write",
       body: ApiKeyCreate,
       errors: ["insufficient_scope", "exceeds_maker"],
-      reply: { status: 201, schema: ApiKey },
+      response: { status: 201, schema: ApiKey },
       write: ({ caller, body }, tx, context) => createApiKey(tx, tools, context, caller, body),
     }),
     readOperation({
@@ -31,7 +31,7 @@ export function apiKeyOperations(tools: SecretTools): Operation[] {
       path: "/v1/api_keys",
       scope: "api_keys:read",
       query: ApiKeyListQuery,
-      reply: { status: 200, schema: ApiKeyList },
+      response: { status: 200, schema: ApiKeyList },
       read: (call, queries) =>
         sendList(
           tools.vault,
@@ -47,7 +47,7 @@ export function apiKeyOperations(tools: SecretTools): Operation[] {
       method: "GET",
       path: "/v1/api_keys/{id}",
       scope: "api_keys:read",
-      reply: { status: 200, schema: ApiKey },
+      response: { status: 200, schema: ApiKey },
       read: ({ caller, id }, queries) => getApiKey(queries, caller.tenant, id),
     }),
     writeOperation({
@@ -58,7 +58,7 @@ export function apiKeyOperations(tools: SecretTools): Operation[] {
       scope: "api_keys:write",
       body: ApiKeyUpdate,
       errors: ["insufficient_scope", "exceeds_maker", "key_not_usable"],
-      reply: { status: 200, schema: ApiKey },
+      response: { status: 200, schema: ApiKey },
       write: ({ caller, id, body }, tx, context) => changeApiKey(tx, context, caller, id, body),
     }),
     writeOperation({
@@ -67,7 +67,7 @@ export function apiKeyOperations(tools: SecretTools): Operation[] {
       method: "POST",
       path: "/v1/api_keys/{id}/revoke",
       scope: "api_keys:write",
-      reply: { status: 200, schema: ApiKey },
+      response: { status: 200, schema: ApiKey },
       write: ({ id }, tx, context) => endApiKey(tx, context, id),
     }),
     writeOperation({
@@ -77,7 +77,7 @@ export function apiKeyOperations(tools: SecretTools): Operation[] {
       path: "/v1/api_keys/{id}/roll",
       scope: "api_keys:write",
       errors: ["insufficient_scope", "exceeds_maker", "key_not_usable"],
-      reply: { status: 201, schema: ApiKey },
+      response: { status: 201, schema: ApiKey },
       write: ({ caller, id }, tx, context) => rollApiKey(tx, tools, context, caller, id),
     }),
   ];

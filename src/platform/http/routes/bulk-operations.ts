@@ -25,7 +25,7 @@ export function bulkOperations(vault: Vault): Operation[] {
       path: "/v1/deliveries/retry",
       scope: "deliveries:write",
       body: DeliveryBulkRetry,
-      reply: { status: 201, schema: BulkOperation },
+      response: { status: 201, schema: BulkOperation },
       write: ({ body }, tx, context) => createBulkOperation(tx, context, "deliveries.retry", body),
     }),
     writeOperation({
@@ -35,7 +35,7 @@ export function bulkOperations(vault: Vault): Operation[] {
       path: "/v1/events/replay",
       scope: "events:write",
       body: EventBulkReplay,
-      reply: { status: 201, schema: BulkOperation },
+      response: { status: 201, schema: BulkOperation },
       write: ({ body }, tx, context) => createBulkOperation(tx, context, "events.replay", body),
     }),
     readOperation({
@@ -45,7 +45,7 @@ export function bulkOperations(vault: Vault): Operation[] {
       path: "/v1/bulk_operations",
       scope: "deliveries:read",
       query: BulkOperationListQuery,
-      reply: { status: 200, schema: BulkOperationList },
+      response: { status: 200, schema: BulkOperationList },
       read: (call, queries) =>
         sendList(
           vault,
@@ -61,7 +61,7 @@ export function bulkOperations(vault: Vault): Operation[] {
       method: "GET",
       path: "/v1/bulk_operations/{id}",
       scope: "deliveries:read",
-      reply: { status: 200, schema: BulkOperation },
+      response: { status: 200, schema: BulkOperation },
       read: ({ caller, id }, queries) => getBulkOperation(queries, caller.tenant, id),
     }),
     writeOperation({
@@ -70,7 +70,7 @@ export function bulkOperations(vault: Vault): Operation[] {
       method: "POST",
       path: "/v1/bulk_operations/{id}/cancel",
       scope: "deliveries:write",
-      reply: { status: 200, schema: BulkOperation },
+      response: { status: 200, schema: BulkOperation },
       write: ({ id }, tx, context) => cancelBulkOperation(tx, context, id),
     }),
   ];

@@ -13,7 +13,7 @@ export function deliveryOperations(vault: Vault): Operation[] {
       path: "/v1/deliveries",
       scope: "deliveries:read",
       query: DeliveryListQuery,
-      reply: { status: 200, schema: DeliveryList },
+      response: { status: 200, schema: DeliveryList },
       read: (call, queries) =>
         sendList(
           vault,
@@ -29,7 +29,7 @@ export function deliveryOperations(vault: Vault): Operation[] {
       method: "GET",
       path: "/v1/deliveries/{id}",
       scope: "deliveries:read",
-      reply: { status: 200, schema: Delivery },
+      response: { status: 200, schema: Delivery },
       read: ({ caller, id }, queries) => getDelivery(queries, caller.tenant, id),
     }),
     writeOperation({
@@ -39,7 +39,7 @@ export function deliveryOperations(vault: Vault): Operation[] {
       path: "/v1/deliveries/{id}/retry",
       scope: "deliveries:write",
       errors: ["delivery_not_retryable", "endpoint_disabled", "endpoint_deleted", "event_expired"],
-      reply: { status: 200, schema: Delivery },
+      response: { status: 200, schema: Delivery },
       write: ({ id }, tx, context) => retryDelivery(tx, context, id),
     }),
     writeOperation({
@@ -50,7 +50,7 @@ export function deliveryOperations(vault: Vault): Operation[] {
       scope: "deliveries:write",
       isolation: "read committed",
       errors: ["delivery_not_cancelable"],
-      reply: { status: 200, schema: Delivery },
+      response: { status: 200, schema: Delivery },
       write: ({ id }, tx, context) => cancelPending(tx, context, id),
     }),
   ];

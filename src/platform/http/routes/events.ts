@@ -17,7 +17,7 @@ export function eventOperations(vault: Vault, clock: Clock): Operation[] {
       path: "/v1/events",
       scope: "events:read",
       query: EventListQuery,
-      reply: { status: 200, schema: EventList },
+      response: { status: 200, schema: EventList },
       read: (call, queries) =>
         sendList(
           vault,
@@ -33,7 +33,7 @@ export function eventOperations(vault: Vault, clock: Clock): Operation[] {
       method: "GET",
       path: "/v1/events/{id}",
       scope: "events:read",
-      reply: { status: 200, schema: Event },
+      response: { status: 200, schema: Event },
       read: async ({ caller, id }, queries) => new RawJson((await getEvent(queries, caller.tenant, id)).body),
     }),
     writeOperation({
@@ -45,7 +45,7 @@ export function eventOperations(vault: Vault, clock: Clock): Operation[] {
       scope: "events:write",
       sandboxOnly: true,
       body: EventCreate,
-      reply: { status: 201, schema: Event },
+      response: { status: 201, schema: Event },
       write: async ({ body }, tx, context) =>
         new RawJson((await emitByHand(tx, context, body.type as EventType, body.data)).body),
     }),
@@ -57,7 +57,7 @@ export function eventOperations(vault: Vault, clock: Clock): Operation[] {
       scope: "events:write",
       body: EventReplay,
       errors: ["endpoint_disabled", "event_expired"],
-      reply: { status: 201, schema: Replay },
+      response: { status: 201, schema: Replay },
       write: ({ id, body }, tx, context) => replayEvent(tx, context, id, body),
     }),
   ];

@@ -11,7 +11,7 @@ export function identityOperations(versions: Versions): Operation[] {
       method: "GET",
       path: "/v1/me",
       scope: null,
-      reply: { status: 200, schema: Identity },
+      response: { status: 200, schema: Identity },
       read: async ({ caller: { tenant, user, credential, scopes } }): Promise<Identity> => ({
         object: "identity",
         account: { id: tenant.account.id, name: tenant.account.name },
@@ -28,7 +28,7 @@ export function identityOperations(versions: Versions): Operation[] {
       method: "GET",
       path: "/v1/versions",
       scope: null,
-      reply: {
+      response: {
         status: 200,
         schema: VersionList,
       },

@@ -28,7 +28,7 @@ export function oauthAppOperations(tools: SecretTools): Operation[] {
       path: "/v1/oauth_apps",
       scope: "oauth_apps:write",
       body: OAuthAppCreate,
-      reply: { status: 201, schema: OAuthApp },
+      response: { status: 201, schema: OAuthApp },
       write: ({ body }, tx, context) => createOAuthApp(tx, tools, context, body),
     }),
     readOperation({
@@ -38,7 +38,7 @@ export function oauthAppOperations(tools: SecretTools): Operation[] {
       path: "/v1/oauth_apps",
       scope: "oauth_apps:read",
       query: OAuthAppListQuery,
-      reply: { status: 200, schema: OAuthAppList },
+      response: { status: 200, schema: OAuthAppList },
       read: (call, queries) =>
         sendList(
           tools.vault,
@@ -54,7 +54,7 @@ export function oauthAppOperations(tools: SecretTools): Operation[] {
       method: "GET",
       path: "/v1/oauth_apps/{id}",
       scope: "oauth_apps:read",
-      reply: { status: 200, schema: OAuthApp },
+      response: { status: 200, schema: OAuthApp },
       read: ({ caller, id }, queries) => getOAuthApp(queries, caller.tenant, id),
     }),
     writeOperation({
@@ -64,7 +64,7 @@ export function oauthAppOperations(tools: SecretTools): Operation[] {
       path: "/v1/oauth_apps/{id}",
       scope: "oauth_apps:write",
       body: OAuthAppUpdate,
-      reply: { status: 200, schema: OAuthApp },
+      response: { status: 200, schema: OAuthApp },
       write: ({ id, body }, tx, context) => changeOAuthApp(tx, context, id, body),
     }),
     writeOperation({
@@ -73,7 +73,7 @@ export function oauthAppOperations(tools: SecretTools): Operation[] {
       method: "DELETE",
       path: "/v1/oauth_apps/{id}",
       scope: "oauth_apps:write",
-      reply: { status: 200, schema: DeletedOAuthApp },
+      response: { status: 200, schema: DeletedOAuthApp },
       write: ({ id }, tx, context) => removeOAuthApp(tx, context, id),
     }),
     writeOperation({
@@ -83,7 +83,7 @@ export function oauthAppOperations(tools: SecretTools): Operation[] {
       path: "/v1/oauth_apps/{id}/rotate_secret",
       scope: "oauth_apps:write",
       errors: ["app_is_public"],
-      reply: { status: 200, schema: OAuthApp },
+      response: { status: 200, schema: OAuthApp },
       write: ({ id }, tx, context) => rotateClientSecret(tx, tools, context, id),
     }),
   ];

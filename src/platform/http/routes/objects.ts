@@ -31,7 +31,7 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
   const { plural } = RESOURCES[kind];
   const [reads, writes] = [`${plural}:read`, `${plural}:write`] satisfies [Scope, Scope];
   const conflicts = Object.values(fields).some(({ unique }) => unique) ? { errors: ["email_taken"] as const } : {};
-  const reply = { status: 200, schema: schemas.object } as const;
+  const response = { status: 200, schema: schemas.object } as const;
   return [
     writeOperation({
       name: `create${name}`,
@@ -42,7 +42,7 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
       scope: writes,
       body: schemas.create,
       ...conflicts,
-      reply: { status: 201, schema: schemas.object },
+      response: { status: 201, schema: schemas.object },
       write: ({ body }, tx, context) => createObject(tx, context, kind, body as Record<string, unknown>),
     }),
     readOperation({
@@ -52,7 +52,7 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
       path,
       scope: reads,
       query: schemas.query,
-      reply: { status: 200, schema: schemas.list },
+      response: { status: 200, schema: schemas.list },
       read: (call, queries) => {
         const query = call.query as Record<string, unknown>;
         const { tenant } = call.caller;
@@ -71,7 +71,7 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
       method: "GET",
       path: `${path}/{id}`,
       scope: reads,
-      reply,
+      response,
       read: ({ caller, id }, queries) => getObject(queries, caller.tenant, kind, id),
     }),
     ...(schemas.update === undefined
@@ -85,7 +85,7 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
             scope: writes,
             body: schemas.update,
             ...conflicts,
-            reply,
+            response,
             write: ({ id, body }, tx, context) =>
               updateObjectFields(tx, context, kind, id, body as Record<string, unknown>),
           }),
@@ -99,7 +99,7 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
             method: "DELETE",
             path: `${path}/{id}`,
             scope: writes,
-            reply: { status: 200, schema: schemas.deleted },
+            response: { status: 200, schema: schemas.deleted },
             write: ({ id }, tx, context) => removeObject(tx, context, kind, id),
           }),
         ]),
@@ -113,7 +113,7 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
         scope: writes,
         ...(body === undefined ? {} : { body }),
         errors: ["invalid_transition"],
-        reply,
+        response,
         write: ({ id, body: input }, tx, context) => actOnObject(tx, context, kind, { id, verb, input }),
       });
     }),

@@ -22,7 +22,7 @@ export function requestLogOperations(vault: Vault, requests: RequestRecorder): O
       path: REQUEST_LOGS_PATH,
       scope: "request_logs:read",
       query: RequestLogListQuery,
-      reply: { status: 200, schema: RequestLogList },
+      response: { status: 200, schema: RequestLogList },
       read: async (call, queries) => {
         // Anyone who has received a response finds its request here.
         await requests.flush();
@@ -41,7 +41,7 @@ export function requestLogOperations(vault: Vault, requests: RequestRecorder): O
       method: "GET",
       path: REQUEST_LOG_PATH,
       scope: "request_logs:read",
-      reply: { status: 200, schema: RequestLogDetail },
+      response: { status: 200, schema: RequestLogDetail },
       read: async ({ caller, id }, queries) => {
         await requests.flush();
         return getRequestLog(queries, caller.tenant, id);

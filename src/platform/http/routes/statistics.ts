@@ -12,7 +12,7 @@ export function statisticsOperations(time: EnvironmentTime): Operation[] {
       path: "/v1/statistics",
       scope: "deliveries:read",
       query: StatisticsQuery,
-      reply: { status: 200, schema: Statistics },
+      response: { status: 200, schema: Statistics },
       read: async ({ caller, query }, queries) => {
         const { now } = await time.read(queries, caller.tenant);
         return readStatistics(queries, caller.tenant.environment, now, query);

@@ -21,7 +21,7 @@ export function testClockOperations(clock: Clock, advancer: ClockAdvancer): Oper
       path: "/v1/test_clock",
       scope: "deliveries:read",
       sandboxOnly: true,
-      reply: { status: 200, schema: TestClock },
+      response: { status: 200, schema: TestClock },
       read: ({ caller }, queries) => showClock(queries, caller.tenant.environment, clock.now()),
     }),
     longOperation({
@@ -33,7 +33,7 @@ export function testClockOperations(clock: Clock, advancer: ClockAdvancer): Oper
       sandboxOnly: true,
       body: TestClockAdvance,
       errors: ["test_clock_advancing"],
-      reply: { status: 200, schema: TestClock },
+      response: { status: 200, schema: TestClock },
       accepted: "The advance is in progress: retrieve the clock until its `status` is no longer `advancing`.",
       begin: async ({ caller, body }, tx) => {
         const { number, endsAt } = await advancer.begin(tx, caller.tenant.environment, body.seconds);
@@ -52,7 +52,7 @@ export function testClockOperations(clock: Clock, advancer: ClockAdvancer): Oper
       scope: "deliveries:write",
       sandboxOnly: true,
       isolation: "read committed",
-      reply: { status: 200, schema: TestClock },
+      response: { status: 200, schema: TestClock },
       write: ({ caller }, tx) => cancelAdvance(tx, caller.tenant.environment, clock.now),
     }),
     writeOperation({
@@ -63,7 +63,7 @@ export function testClockOperations(clock: Clock, advancer: ClockAdvancer): Oper
       scope: "deliveries:write",
       sandboxOnly: true,
       isolation: "read committed",
-      reply: { status: 200, schema: TestClock },
+      response: { status: 200, schema: TestClock },
       write: ({ caller }, tx) => resetClock(tx, caller.tenant.environment, clock.now),
     }),
   ];

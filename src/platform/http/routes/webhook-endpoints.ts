@@ -36,7 +36,7 @@ export function webhookEndpointOperations(tools: EndpointTools): Operation[] {
       scope: "webhook_endpoints:write",
       body: WebhookEndpointCreate,
       errors: ["endpoint_limit"],
-      reply: { status: 201, schema: WebhookEndpoint },
+      response: { status: 201, schema: WebhookEndpoint },
       write: ({ body }, tx, context) => createEndpoint(tx, context, body, tools),
     }),
     readOperation({
@@ -46,7 +46,7 @@ export function webhookEndpointOperations(tools: EndpointTools): Operation[] {
       path: "/v1/webhook_endpoints",
       scope: "webhook_endpoints:read",
       query: WebhookEndpointListQuery,
-      reply: { status: 200, schema: WebhookEndpointList },
+      response: { status: 200, schema: WebhookEndpointList },
       read: (call, queries) =>
         sendList(
           tools.vault,
@@ -62,7 +62,7 @@ export function webhookEndpointOperations(tools: EndpointTools): Operation[] {
       method: "GET",
       path: "/v1/webhook_endpoints/{id}",
       scope: "webhook_endpoints:read",
-      reply: { status: 200, schema: WebhookEndpoint },
+      response: { status: 200, schema: WebhookEndpoint },
       read: ({ caller, id }, queries) => getEndpoint(queries, caller.tenant, id),
     }),
     writeOperation({
@@ -72,7 +72,7 @@ export function webhookEndpointOperations(tools: EndpointTools): Operation[] {
       path: "/v1/webhook_endpoints/{id}",
       scope: "webhook_endpoints:write",
       body: WebhookEndpointUpdate,
-      reply: { status: 200, schema: WebhookEndpoint },
+      response: { status: 200, schema: WebhookEndpoint },
       write: ({ id, body }, tx, context) => changeEndpoint(tx, context, id, body, tools),
     }),
     writeOperation({
@@ -81,7 +81,7 @@ export function webhookEndpointOperations(tools: EndpointTools): Operation[] {
       method: "DELETE",
       path: "/v1/webhook_endpoints/{id}",
       scope: "webhook_endpoints:write",
-      reply: { status: 200, schema: DeletedWebhookEndpoint },
+      response: { status: 200, schema: DeletedWebhookEndpoint },
       write: ({ id }, tx, context) => removeEndpoint(tx, context, id),
     }),
     writeOperation({
@@ -91,7 +91,7 @@ export function webhookEndpointOperations(tools: EndpointTools): Operation[] {
       path: "/v1/webhook_endpoints/{id}/rotate_secret",
       scope: "webhook_endpoints:write",
       body: SecretRotate,
-      reply: { status: 200, schema: WebhookEndpoint },
+      response: { status: 200, schema: WebhookEndpoint },
       write: ({ id, body }, tx, context) => rotateSecret(tx, context, id, body, tools),
     }),
     writeOperation({
@@ -102,7 +102,7 @@ export function webhookEndpointOperations(tools: EndpointTools): Operation[] {
       scope: "webhook_endpoints:write",
       body: EndpointPing,
       errors: ["endpoint_disabled", "sandbox_only"],
-      reply: { status: 201, schema: Event },
+      response: { status: 201, schema: Event },
       write: async ({ id, body }, tx, context) => {
         const type = (body.type ?? PING) as EventType;
         const sample = type === PING ? undefined : { type, object: sampleObject(type) };

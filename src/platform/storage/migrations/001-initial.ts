@@ -186,7 +186,7 @@ function deliveries(types: ColumnTypes): string[] {
       ? []
       : [
           `CREATE UNLOGGED TABLE listener_counts (
-             environment INTEGER NOT NULL, process TEXT NOT NULL, sessions INTEGER NOT NULL, told_at ${integer} NOT NULL,
+             environment INTEGER NOT NULL, process TEXT NOT NULL, sessions INTEGER NOT NULL, reported_at ${integer} NOT NULL,
              PRIMARY KEY (environment, process))`,
         ]),
   ];
@@ -269,7 +269,7 @@ function requests(types: ColumnTypes): string[] {
   return [
     `CREATE TABLE idempotency_keys (
        ${environment}, method TEXT NOT NULL, path TEXT NOT NULL, key TEXT NOT NULL, fingerprint ${bytes} NOT NULL,
-       status INTEGER NOT NULL, reply ${bytes} NOT NULL, created ${integer} NOT NULL,
+       status INTEGER NOT NULL, response ${bytes} NOT NULL, created ${integer} NOT NULL,
        PRIMARY KEY (environment, path, key, method)) ${clustered}`,
     `CREATE INDEX idempotency_keys_by_age ON idempotency_keys (environment, created)`,
     // A row's time is that of its ID: real time, whatever the sandbox's clock.

@@ -14,7 +14,7 @@ const NUMERIC = 1700;
 
 type Row = Record<string, unknown>;
 
-export interface Answer {
+export interface QueryResult {
   readonly rows: Row[];
   /** Returns how many rows a statement changed. */
   readonly changed: number;
@@ -65,7 +65,7 @@ export class PostgresConnection {
   /** True after `end` until the socket is closed, too. */
   #destroyed = false;
   /** When each unanswered statement was sent, oldest first. */
-  readonly #unanswered: number[] = [];
+  readonly #pending: number[] = [];
   #gathering = false;
   readonly #now: () => number;
 
@@ -103,20 +103,20 @@ export class PostgresConnection {
 
   /** How many statements are unanswered. */
   get inFlight(): number {
-    return this.#unanswered.length;
+    return this.#pending.length;
   }
 
   /** Returns how long the oldest unanswered statement has waited, in milliseconds. */
   get waited(): number {
-    const [oldest] = this.#unanswered;
+    const [oldest] = this.#pending;
     return oldest === undefined ? 0 : this.#now() - oldest;
   }
 
-  async execute(sql: string, parameters = NO_PARAMETERS): Promise<Answer> {
+  async execute(sql: string, parameters = NO_PARAMETERS): Promise<QueryResult> {
     const { name, count } = prepare(sql);
     assertParameters(sql, count, parameters);
     if (!this.isOpen) throw new StorageUnavailableError("Storage is unavailable: the connection was lost.");
-    this.#unanswered.push(this.#now());
+    this.#pending.push(this.#now());
     this.#gather();
     try {
       const query = { text: sql, values: parameters as SqlValue[] };
@@ -127,12 +127,12 @@ export class PostgresConnection {
       if (endsConnection(error)) this.destroy();
       throw this.isOpen ? asUnavailable(error) : asLost(error);
     } finally {
-      this.#unanswered.shift();
+      this.#pending.shift();
     }
   }
 
   /** Runs a statement that will not be repeated, without preparing it. */
-  async executeOnce(sql: string): Promise<Answer> {
+  async executeOnce(sql: string): Promise<QueryResult> {
     const { rows, rowCount, command } = await this.#client.query<Row>({ text: sql, values: [] });
     return { rows, changed: rowCount ?? 0, command };
   }

@@ -54,13 +54,13 @@ export class Notifications {
     if (this.#closed) await connection.close();
   }
 
-  tell(topics: Iterable<Topic>): void {
+  notify(topics: Iterable<Topic>): void {
     for (const topic of topics) this.#pending.add(topic);
     if (this.#sendTimer !== undefined || this.#closed) return;
     this.#send();
     this.#sendTimer = setTimeout(() => {
       this.#sendTimer = undefined;
-      if (this.#pending.size > 0) this.tell([]);
+      if (this.#pending.size > 0) this.notify([]);
     }, GATHER_MILLISECONDS).unref();
   }
 

@@ -52,11 +52,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     const readers = Math.max(1, Math.round(connections * READERS_SHARE));
     const open = (onEnd?: () => void) => PostgresConnection.open(config, now, onEnd);
     // A statement may wait for as long as it may take.
-    const patience = statementMilliseconds * 2;
-    const pool = new ConnectionPool(open, { readers, writers: connections - readers, patience }, options.log);
+    const timeoutMs = statementMilliseconds * 2;
+    const pool = new ConnectionPool(open, { readers, writers: connections - readers, timeoutMs }, options.log);
     const notifying = { ...config, application_name: `${String(config.application_name)} notifications` };
     const openNotifying = (onEnd: () => void) => PostgresConnection.open(notifying, now, onEnd);
-    const storage = new PostgresStorage(pool, openNotifying, { ...options, patience });
+    const storage = new PostgresStorage(pool, openNotifying, { ...options, timeoutMs });
     await storage.start();
     return storage;
   } catch (error) {
@@ -80,16 +80,16 @@ class PostgresStorage implements Database {
   readonly #notifications: Notifications;
   readonly #subscriptions: Subscriptions;
   readonly #poll: Poll | undefined;
-  readonly #patience: number;
+  readonly #timeoutMs: number;
   #closing: Promise<void> | undefined;
 
   constructor(
     pool: ConnectionPool,
     openNotifying: (onEnd: () => void) => Promise<PostgresConnection>,
-    { log, stateOfEvents, patience }: Pick<PostgresOptions, "log" | "stateOfEvents"> & { patience: number },
+    { log, stateOfEvents, timeoutMs }: Pick<PostgresOptions, "log" | "stateOfEvents"> & { timeoutMs: number },
   ) {
     this.#pool = pool;
-    this.#patience = patience;
+    this.#timeoutMs = timeoutMs;
     this.#subscriptions = new Subscriptions(log);
     if (stateOfEvents !== undefined) {
       this.#poll = new Poll(this, stateOfEvents, {
@@ -100,9 +100,9 @@ class PostgresStorage implements Database {
     this.#notifications = new Notifications(openNotifying, (topics) => this.#subscriptions.notify(topics), log);
     const committed = (topics: ReadonlySet<Topic>) => {
       this.#subscriptions.notify(topics);
-      this.#notifications.tell(topics);
+      this.#notifications.notify(topics);
     };
-    this.#units = new Units(pool, committed, { patience, log });
+    this.#units = new Units(pool, committed, { timeoutMs, log });
   }
 
   start(): Promise<void> {
@@ -152,16 +152,16 @@ class PostgresStorage implements Database {
     let timer: NodeJS.Timeout | undefined;
     const tooLate = new Promise<never>((_, reject) => {
       const message = "Storage is unavailable: too many statements are waiting for the database.";
-      timer = setTimeout(() => reject(new StorageUnavailableError(message)), this.#patience);
+      timer = setTimeout(() => reject(new StorageUnavailableError(message)), this.#timeoutMs);
     });
     try {
-      return await Promise.race([this.#answer(sql, parameters), tooLate]);
+      return await Promise.race([this.#execute(sql, parameters), tooLate]);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  async #answer(sql: string, parameters?: readonly SqlValue[]): Promise<Record<string, unknown>[]> {
+  async #execute(sql: string, parameters?: readonly SqlValue[]): Promise<Record<string, unknown>[]> {
     const connection = await this.#pool.reader();
     try {
       return (await connection.execute(sql, parameters)).rows;
@@ -189,12 +189,12 @@ class Poll {
   constructor(
     queries: Queries,
     stateOf: (queries: Queries) => Promise<string>,
-    tell: { isNeeded: () => boolean; changed: () => void },
+    notify: { isNeeded: () => boolean; changed: () => void },
   ) {
     this.#queries = queries;
     this.#stateOf = stateOf;
     this.#timer = setInterval(() => {
-      if (!this.#looking && tell.isNeeded()) void this.#look(tell.changed);
+      if (!this.#looking && notify.isNeeded()) void this.#look(notify.changed);
     }, LOOK_MILLISECONDS).unref();
   }
 

@@ -3,7 +3,7 @@ import { StorageUnavailableError } from "../database.ts";
 import type { PostgresConnection } from "./connection.ts";
 
 /** After a failed attempt to connect, others are rejected for this long instead of each opening a connection. */
-const REFUSE_MILLISECONDS = 200;
+const FAIL_FAST_MILLISECONDS = 200;
 /** A writer that waits longer for a connection is rejected. */
 const WAIT_MILLISECONDS = 5_000;
 const LOOK_MILLISECONDS = 1_000;
@@ -14,7 +14,7 @@ export interface PoolSettings {
   /** Number of connections that each belong to one transaction at a time. */
   writers: number;
   /** A connection with a statement unanswered for longer is abandoned. */
-  patience: number;
+  timeoutMs: number;
 }
 
 interface Waiting {
@@ -35,7 +35,7 @@ export class ConnectionPool {
   readonly #watch: NodeJS.Timeout;
   #openingReader: Promise<PostgresConnection> | undefined;
   #openingWriters = 0;
-  #refusal: { error: unknown; until: number } | undefined;
+  #lastFailure: { error: unknown; until: number } | undefined;
   #failing = false;
   #closed = false;
 
@@ -43,7 +43,7 @@ export class ConnectionPool {
     this.#open = open;
     this.#settings = settings;
     this.#log = log;
-    this.#watch = setInterval(() => this.#giveUpHung(), LOOK_MILLISECONDS).unref();
+    this.#watch = setInterval(() => this.#destroyUnresponsive(), LOOK_MILLISECONDS).unref();
   }
 
   /** Returns the readers' connection with the fewest statements in flight. */
@@ -79,7 +79,7 @@ export class ConnectionPool {
     });
   }
 
-  give(connection: PostgresConnection): void {
+  release(connection: PostgresConnection): void {
     if (!connection.isOpen || this.#closed) return;
     const next = this.#waiting.shift();
     if (next === undefined) {
@@ -103,14 +103,14 @@ export class ConnectionPool {
   }
 
   #openWriters(): void {
-    const room = this.#settings.writers - this.#writers.size - this.#openingWriters;
-    const wanted = Math.min(room, this.#waiting.length - this.#openingWriters);
+    const available = this.#settings.writers - this.#writers.size - this.#openingWriters;
+    const wanted = Math.min(available, this.#waiting.length - this.#openingWriters);
     for (let count = 0; count < wanted; count++) {
       this.#openingWriters += 1;
       this.#connect(this.#writers).then(
         (connection) => {
           this.#openingWriters -= 1;
-          this.give(connection);
+          this.release(connection);
         },
         (error: unknown) => {
           this.#openingWriters -= 1;
@@ -131,38 +131,38 @@ export class ConnectionPool {
     });
   }
 
-  async #connect(among: Set<PostgresConnection>): Promise<PostgresConnection> {
+  async #connect(pool: Set<PostgresConnection>): Promise<PostgresConnection> {
     if (this.#closed) throw new StorageUnavailableError("Storage is unavailable: the database is closed.");
-    if (this.#refusal !== undefined && performance.now() < this.#refusal.until) throw this.#refusal.error;
+    if (this.#lastFailure !== undefined && performance.now() < this.#lastFailure.until) throw this.#lastFailure.error;
     try {
       let opened: PostgresConnection | undefined;
-      const connection = await this.#open(() => this.#forget(opened, among));
+      const connection = await this.#open(() => this.#forget(opened, pool));
       opened = connection;
       if (this.#closed) await connection.close();
       if (!connection.isOpen) throw new StorageUnavailableError("Storage is unavailable: the connection was lost.");
-      among.add(connection);
+      pool.add(connection);
       if (this.#failing) this.#log?.info({}, "the database is available again");
       this.#failing = false;
-      this.#refusal = undefined;
+      this.#lastFailure = undefined;
       return connection;
     } catch (cause) {
       if (!this.#failing && !this.#closed) this.#log?.error({ err: cause }, "the database cannot be reached");
       this.#failing = true;
       const error = new StorageUnavailableError("Storage is unavailable: the database cannot be reached.", { cause });
-      this.#refusal = { error, until: performance.now() + REFUSE_MILLISECONDS };
+      this.#lastFailure = { error, until: performance.now() + FAIL_FAST_MILLISECONDS };
       throw error;
     }
   }
 
-  #forget(connection: PostgresConnection | undefined, among: Set<PostgresConnection>): void {
-    if (connection !== undefined) among.delete(connection);
-    if (among === this.#writers && this.#waiting.length > 0 && !this.#closed) this.#openWriters();
+  #forget(connection: PostgresConnection | undefined, pool: Set<PostgresConnection>): void {
+    if (connection !== undefined) pool.delete(connection);
+    if (pool === this.#writers && this.#waiting.length > 0 && !this.#closed) this.#openWriters();
   }
 
   /** A server that has vanished does not respond, and TCP would wait for a quarter of an hour. */
-  #giveUpHung(): void {
+  #destroyUnresponsive(): void {
     for (const connection of [...this.#readers, ...this.#writers]) {
-      if (connection.waited > this.#settings.patience) connection.destroy();
+      if (connection.waited > this.#settings.timeoutMs) connection.destroy();
     }
   }
 }

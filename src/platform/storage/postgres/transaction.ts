@@ -1,5 +1,5 @@
 import type { SqlValue, Topic, Transaction } from "../database.ts";
-import type { Answer, PostgresConnection } from "./connection.ts";
+import type { QueryResult, PostgresConnection } from "./connection.ts";
 
 /** Begins a transaction: sent with the first statement of its units of work, and only if there is one. */
 export class Beginning {
@@ -7,7 +7,7 @@ export class Beginning {
   readonly #sql: string;
   #begun: Promise<void> | undefined;
   #failure: unknown;
-  #isAnswered = false;
+  #isSettled = false;
   /** Number of unanswered statements. */
   #waiting = 0;
 
@@ -31,9 +31,9 @@ export class Beginning {
    * a transaction. Any other, and all that follow, wait until the server has begun one, since it would be committed by
    * itself if BEGIN fails. Rejects with the error of BEGIN.
    */
-  async send(isRead: boolean, statement: () => Promise<Answer>): Promise<Answer> {
+  async send(isRead: boolean, statement: () => Promise<QueryResult>): Promise<QueryResult> {
     this.#begun ??= this.#begin();
-    const isSafe = this.#isAnswered ? this.#failure === undefined : isRead;
+    const isSafe = this.#isSettled ? this.#failure === undefined : isRead;
     if (!isSafe || this.#waiting > 0) {
       this.#waiting += 1;
       await this.#begun;
@@ -45,7 +45,7 @@ export class Beginning {
 
   async #begin(): Promise<void> {
     await this.#connection.execute(this.#sql).catch((error: unknown) => (this.#failure = error));
-    this.#isAnswered = true;
+    this.#isSettled = true;
   }
 }
 
@@ -57,17 +57,17 @@ export class PostgresTransaction implements Transaction {
   readonly dialect = "postgres";
   readonly #connection: PostgresConnection;
   readonly #beginning: Beginning;
-  readonly #answers: SharedRows | undefined;
+  readonly #sharedRows: SharedRows | undefined;
   readonly #topics = new Set<Topic>();
   #ended = false;
   #changed = false;
   #trouble: unknown;
 
-  /** Units that share a transaction share the same `answers`. */
-  constructor(connection: PostgresConnection, beginning: Beginning, answers?: SharedRows) {
+  /** Units that share a transaction share the same `sharedRows`. */
+  constructor(connection: PostgresConnection, beginning: Beginning, sharedRows?: SharedRows) {
     this.#connection = connection;
     this.#beginning = beginning;
-    this.#answers = answers;
+    this.#sharedRows = sharedRows;
   }
 
   async get<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row | undefined> {
@@ -79,12 +79,12 @@ export class PostgresTransaction implements Transaction {
   }
 
   allShared<Row>(sql: string, parameters: readonly SqlValue[] = []): Promise<readonly Row[]> {
-    if (this.#answers === undefined) return this.all(sql, parameters);
+    if (this.#sharedRows === undefined) return this.all(sql, parameters);
     const name = JSON.stringify([sql, ...parameters]);
-    const known = this.#answers.get(name);
+    const known = this.#sharedRows.get(name);
     if (known !== undefined) return known as Promise<readonly Row[]>;
     const rows = this.all<Row>(sql, parameters);
-    this.#answers.set(name, rows);
+    this.#sharedRows.set(name, rows);
     return rows;
   }
 
@@ -126,15 +126,15 @@ export class PostgresTransaction implements Transaction {
     return this.#trouble;
   }
 
-  async #execute(sql: string, parameters?: readonly SqlValue[]): Promise<Answer> {
+  async #execute(sql: string, parameters?: readonly SqlValue[]): Promise<QueryResult> {
     if (this.#ended) throw endedError();
     try {
-      const answer = await this.#beginning.send(READ.test(sql), () => {
+      const result = await this.#beginning.send(READ.test(sql), () => {
         if (this.#ended) throw endedError();
         return this.#connection.execute(sql, parameters);
       });
-      if (answer.command !== "SELECT" && answer.changed > 0) this.#changed = true;
-      return answer;
+      if (result.command !== "SELECT" && result.changed > 0) this.#changed = true;
+      return result;
     } catch (error) {
       this.#trouble ??= error;
       throw error;

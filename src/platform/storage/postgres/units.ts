@@ -46,11 +46,11 @@ export class Units {
   constructor(
     pool: ConnectionPool,
     committed: (topics: ReadonlySet<Topic>) => void,
-    { patience, log }: { patience: number; log: Log | undefined },
+    { timeoutMs, log }: { timeoutMs: number; log: Log | undefined },
   ) {
     this.#pool = pool;
     this.#committed = committed;
-    this.#retries = new RetryQueue(patience);
+    this.#retries = new RetryQueue(timeoutMs);
     this.#log = log;
   }
 
@@ -118,7 +118,7 @@ export class Units {
         }
         await rollBack(connection, beginning);
       } finally {
-        this.#pool.give(connection);
+        this.#pool.release(connection);
       }
       if (!connection.isOpen && cause instanceof StorageUnavailableError && lost < MAX_CONNECTIONS_LOST) continue;
       // A unit's own error says more than the statement's that caused it, but only the latter tells whether to run
@@ -173,10 +173,10 @@ export class Units {
       return true;
     }
     const beginning = new Beginning(connection, BEGIN.batched);
-    const answers: SharedRows = new Map();
+    const sharedRows: SharedRows = new Map();
     try {
       const all = await Promise.all(
-        batch.map(({ unit }) => endOf(unit, new PostgresTransaction(connection, beginning, answers))),
+        batch.map(({ unit }) => endOf(unit, new PostgresTransaction(connection, beginning, sharedRows))),
       );
       const held = all.find(({ transaction }) => transaction.trouble instanceof StorageUnavailableError);
       const failed = (ended: Ended) => "error" in ended && ended.transaction.changed;
@@ -201,7 +201,7 @@ export class Units {
       if (isConflict(error)) return false;
       for (const { reject } of batch) reject(error);
     } finally {
-      this.#pool.give(connection);
+      this.#pool.release(connection);
     }
     return true;
   }
@@ -220,12 +220,12 @@ async function endOf(unit: Unit<unknown>, transaction: PostgresTransaction): Pro
 /** Rejects with a StorageUnavailableError that is `uncertain` if the connection was lost meanwhile. */
 async function commit(connection: PostgresConnection, beginning: Beginning): Promise<void> {
   if (!beginning.sent) return;
-  const answered = connection.execute("COMMIT").catch((error: unknown) => {
+  const committed = connection.execute("COMMIT").catch((error: unknown) => {
     if (!(error instanceof StorageUnavailableError) || connection.isOpen) throw error;
     const message = "Storage is unavailable: the connection was lost during the commit.";
     throw new StorageUnavailableError(message, { cause: error, uncertain: true });
   });
-  const [failure, { command }] = await Promise.all([beginning.failure(), answered]);
+  const [failure, { command }] = await Promise.all([beginning.failure(), committed]);
   if (command === "COMMIT" && failure === undefined) return;
   throw failure ?? new Error("The transaction was rolled back: one of its statements had failed.");
 }
@@ -238,12 +238,12 @@ async function rollBack(connection: PostgresConnection, beginning: Beginning): P
 
 /** Runs units that have conflicted one at a time, in order, so that they do not conflict with each other again. */
 class RetryQueue {
-  readonly #patience: number;
+  readonly #timeoutMs: number;
   readonly #waiting: (() => void)[] = [];
   #isBusy = false;
 
-  constructor(patience: number) {
-    this.#patience = patience;
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs;
   }
 
   /** Rejects with StorageUnavailableError if its turn does not come in time. */
@@ -263,7 +263,7 @@ class RetryQueue {
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(start), 1);
         reject(new StorageUnavailableError("Storage is unavailable: too many writes conflict."));
-      }, this.#patience).unref();
+      }, this.#timeoutMs).unref();
       const start = () => {
         clearTimeout(timer);
         // A new one would otherwise take its turn before it runs.

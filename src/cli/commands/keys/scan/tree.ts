@@ -71,11 +71,11 @@ async function* scanReadable(path: string, report: TreeReport): AsyncGenerator<F
 
 /** Reads in pieces, each with the end of the previous one, so that a credential across a cut is found too. */
 async function* scanFile(path: string): AsyncGenerator<Finding> {
-  let kept = "";
+  let rest = "";
   let line = 1;
   let done = 0;
   for await (const piece of createReadStream(bytesOf(path), { encoding: "latin1" })) {
-    const text = kept + withoutNuls(String(piece));
+    const text = rest + withoutNuls(String(piece));
     let counted = 0;
     for (const { index, ...match } of matchesWithIndex(text)) {
       if (index < done) continue;
@@ -86,7 +86,7 @@ async function* scanFile(path: string): AsyncGenerator<Finding> {
     }
     const cut = Math.max(0, text.length - MAX_CREDENTIAL_LENGTH, counted);
     line += linesIn(text, counted, cut);
-    kept = text.slice(cut);
+    rest = text.slice(cut);
     done = Math.max(0, done - cut);
   }
 }

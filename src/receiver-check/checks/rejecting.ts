@@ -1,17 +1,17 @@
 import type { Check, Variant } from "../check.ts";
-import { refusedAll } from "../findings.ts";
+import { rejectedAll } from "../findings.ts";
 import type { Deviation, Subject } from "../subject.ts";
 
 type Deviations = readonly (readonly [name: string, deviation: Deviation])[];
 
-interface Refusal extends Pick<Check, "id" | "title" | "rule" | "explanation" | "fix"> {
+interface RejectionCheck extends Pick<Check, "id" | "title" | "rule" | "explanation" | "fix"> {
   sent: string;
   forgery?: true;
   deviations: (subject: Subject) => Deviations;
 }
 
 /** Deliveries that only a receiver without verification accepts. */
-function refusal({ sent, deviations, ...check }: Refusal): Check {
+function rejectionCheck({ sent, deviations, ...check }: RejectionCheck): Check {
   return {
     ...check,
     group: "Refusing",
@@ -21,10 +21,10 @@ function refusal({ sent, deviations, ...check }: Refusal): Check {
       const variants = await Promise.all(
         deviations(subject).map(async ([name, deviation]): Promise<Variant> => ({
           name,
-          answer: await subject.deliver(subject.event(), deviation),
+          response: await subject.deliver(subject.event(), deviation),
         })),
       );
-      return refusedAll(sent, variants);
+      return rejectedAll(sent, variants);
     },
   };
 }
@@ -36,8 +36,8 @@ function withV1(change: (v1: string) => string): Deviation {
 
 const UNVERIFIED = "Anyone who knows the URL can send forged events to the application.";
 
-export const REFUSING: readonly Check[] = [
-  refusal({
+export const REJECTING: readonly Check[] = [
+  rejectionCheck({
     id: "no-signature",
     title: "Rejects a delivery without a signature",
     rule: "docs/receiving-webhooks.md#signatures",
@@ -47,7 +47,7 @@ export const REFUSING: readonly Check[] = [
     sent: "A delivery without the Service-Signature header",
     deviations: () => [["no header", { header: () => undefined }]],
   }),
-  refusal({
+  rejectionCheck({
     id: "malformed-header",
     title: "Rejects a malformed header",
     rule: "docs/receiving-webhooks.md#signatures",
@@ -62,7 +62,7 @@ export const REFUSING: readonly Check[] = [
       ["colons", { header: (right) => right.replaceAll("=", ":").replaceAll(",", ";") }],
     ],
   }),
-  refusal({
+  rejectionCheck({
     id: "wrong-secret",
     title: "Rejects a signature made with another secret",
     rule: "docs/receiving-webhooks.md#signatures",
@@ -72,7 +72,7 @@ export const REFUSING: readonly Check[] = [
     sent: "A delivery signed with a secret that the receiver does not have",
     deviations: ({ secrets }) => [["another secret", { secrets: [secrets.foreign] }]],
   }),
-  refusal({
+  rejectionCheck({
     id: "changed-body",
     title: "Rejects a body that was changed after signing",
     rule: "docs/receiving-webhooks.md#signatures",
@@ -85,7 +85,7 @@ export const REFUSING: readonly Check[] = [
       return [["changed", { signedBody, body: signedBody.replace('"livemode":false', '"livemode":true ') }]];
     },
   }),
-  refusal({
+  rejectionCheck({
     id: "v1-other-length",
     title: "Rejects a v1 of another length",
     rule: "docs/receiving-webhooks.md#signatures",
@@ -99,7 +99,7 @@ export const REFUSING: readonly Check[] = [
       ["66 digits", withV1((v1) => `${v1}00`)],
     ],
   }),
-  refusal({
+  rejectionCheck({
     id: "v1-not-hex",
     title: "Rejects a v1 that is not hex",
     rule: "docs/receiving-webhooks.md#signatures",
@@ -112,7 +112,7 @@ export const REFUSING: readonly Check[] = [
       ["zz at its end", withV1((v1) => `${v1.slice(0, 62)}zz`)],
     ],
   }),
-  refusal({
+  rejectionCheck({
     id: "v1-empty",
     title: "Rejects an empty v1",
     rule: "docs/receiving-webhooks.md#signatures",

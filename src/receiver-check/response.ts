@@ -2,7 +2,7 @@
 export type FailureKind = "timeout" | "refused" | "closed" | "other";
 
 /** A receiver's response to one delivery. */
-export interface Answer {
+export interface Response {
   /** Absent without a complete response. */
   status?: number;
   failure?: { kind: FailureKind; message: string };
@@ -16,23 +16,23 @@ export interface Answer {
 }
 
 /** Returns true for 2xx: the delivery counts as received. */
-export function isAccepted({ status }: Answer): boolean {
+export function isAccepted({ status }: Response): boolean {
   return status !== undefined && status >= 200 && status < 300;
 }
 
 /** Returns true for 4xx: verified and rejected. A 5xx or a closed connection is a failure, not a rejection. */
-export function isRefused({ status }: Answer): boolean {
+export function isRejected({ status }: Response): boolean {
   return status !== undefined && status >= 400 && status < 500;
 }
 
 /** Returns true if the receiver may be down: the connection was refused or broken. */
-export function isDisconnection({ failure }: Answer): boolean {
+export function isDisconnection({ failure }: Response): boolean {
   return failure !== undefined && failure.kind !== "timeout";
 }
 
 /** Summarizes the response: `204 in 3 ms`. */
-export function inWords(answer: Answer): string {
-  const { status, failure, milliseconds, excerpt, location } = answer;
+export function inWords(response: Response): string {
+  const { status, failure, milliseconds, excerpt, location } = response;
   if (status === undefined) return failure?.message ?? "no answer";
   const words = `${status} in ${durationInWords(milliseconds)}`;
   if (location !== undefined && status >= 300 && status < 400) return `${words}, a redirect to ${location}`;

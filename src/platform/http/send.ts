@@ -11,7 +11,7 @@ import { declaredFields } from "./declared-fields.ts";
 import { INTERNAL_ERROR, toApiError, toProblem } from "./problem.ts";
 
 /** What every response needs. */
-export interface ReplyTools {
+export interface ResponseTools {
   versions: Versions;
   /** Undefined if requests are not limited. */
   rateLimit: RateLimit | undefined;
@@ -21,7 +21,7 @@ export interface ReplyTools {
 }
 
 /** Adds the headers of every response. A page or a file may replace them later. */
-export function addCommonHeaders(tools: ReplyTools, reply: FastifyReply, requestId: string): void {
+export function addCommonHeaders(tools: ResponseTools, reply: FastifyReply, requestId: string): void {
   void reply.header(HEADERS.requestId, requestId).header(HEADERS.version, tools.versions.latest);
   if (tools.rateLimit !== undefined) void reply.header(HEADERS.rateLimitPolicy, tools.rateLimit.policy);
   void reply.header("Cache-Control", "no-store").header("X-Content-Type-Options", "nosniff");
@@ -35,7 +35,7 @@ export function logFailure(log: Log, error: unknown, { id, raw }: FastifyRequest
 }
 
 /** Responds to anything thrown with a problem document, and logs what is the platform's fault. */
-export function sendError(tools: ReplyTools, error: unknown, requestId: string, reply: FastifyReply): FastifyReply {
+export function sendError(tools: ResponseTools, error: unknown, requestId: string, reply: FastifyReply): FastifyReply {
   const shown = toApiError(error) ?? INTERNAL_ERROR;
   if (shown.status === 500) logFailure(tools.log, error, reply.request);
   reply.request.errorCode = shown.code;

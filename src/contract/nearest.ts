@@ -3,7 +3,7 @@ const MAX_GUESSES = 3;
 /** Returns the candidates closest to a misspelled name, best first: within a third of its length in edits, or starting with it. */
 export function nearest(name: string, candidates: readonly string[]): string[] {
   const wanted = name.slice(0, 64).toLowerCase();
-  const limit = Math.max(2, Math.ceil(wanted.length / 3));
+  const limit = Math.max(1, Math.round(wanted.length / 3));
   return candidates
     .map((candidate) => ({ candidate, distance: distanceTo(wanted, candidate.toLowerCase()) }))
     .filter(({ distance }) => distance <= limit)
@@ -17,14 +17,19 @@ function distanceTo(wanted: string, candidate: string): number {
   return editDistance(wanted, candidate);
 }
 
+/** Counts insertions, deletions, substitutions and swaps of neighbors. */
 function editDistance(a: string, b: string): number {
+  let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
     const current = [i];
     for (let j = 1; j <= b.length; j++) {
       const substitution = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      current.push(Math.min(previous[j]! + 1, current[j - 1]! + 1, substitution));
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swap = isSwap ? beforePrevious[j - 2]! + 1 : Infinity;
+      current.push(Math.min(previous[j]! + 1, current[j - 1]! + 1, substitution, swap));
     }
+    beforePrevious = previous;
     previous = current;
   }
   return previous[b.length]!;

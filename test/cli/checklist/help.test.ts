@@ -80,6 +80,15 @@ describe("help", () => {
       exitCode: 2,
       stderr: expect.stringContaining("Did you mean create?"),
     });
+    expect(await runCli(["help", "opne"])).toMatchObject({ stderr: expect.stringContaining("Did you mean open?") });
+    expect(await runCli(["help", "nope"])).toMatchObject({
+      stderr: expect.stringContaining("To list them: service --help"),
+    });
+  });
+
+  it("shows the help of a command whose first word is also a topic", async () => {
+    const { exitCode, stdout } = await runCli(["help", "webhooks", "verify"]);
+    expect([exitCode, stdout]).toEqual([0, (await runCli(["webhooks", "verify", "--help"])).stdout]);
   });
 
   it("keeps lines within 100 columns without a terminal", async () => {

@@ -18,7 +18,8 @@ export function register(program: Command, context: Context): void {
 
 function runHelp(names: readonly string[], program: Command, context: Context): void {
   const [name] = names;
-  const topic = name !== undefined && Object.hasOwn(TOPICS, name) ? TOPICS[name] : undefined;
+  // `help webhooks` is a topic, `help webhooks verify` a command.
+  const topic = names.length === 1 && Object.hasOwn(TOPICS, name!) ? TOPICS[name!] : undefined;
   if (topic !== undefined) return context.output.line(`${topic.text.trim()}\n\nGuide: ${guidePath(topic.guide)}`);
   const command = commandNamed(program, names);
   const unknown = names.find(

@@ -3,7 +3,7 @@
 // The CLI is three CommonJS files (the version, what all commands share, the named command), which Node loads in a
 // third of the time that a dozen ES modules take. What only some commands need (the platform, the relay, prompts, color
 // …) is beside them as ES modules that load on demand.
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -19,6 +19,7 @@ const { version, bugs } = JSON.parse(readFileSync(join(root, "package.json"), "u
 const LAZY = {
   serve: "src/cli/commands/serve/run.ts",
   db: "src/cli/commands/db/run.ts",
+  "db-install-driver": "src/cli/commands/db/install-driver.ts",
   "serve-link": "src/cli/commands/serve/link.ts",
   listen: "src/cli/commands/listen/run.ts",
   "listen-replay": "src/cli/commands/listen/replay.ts",
@@ -80,7 +81,8 @@ const COMMANDS = Object.fromEntries(
 );
 
 // The native SQLite binding stays a separate package; jq-wasm loads its .wasm file from its own folder.
-const native = ["@photostructure/sqlite", "node:sqlite", "jq-wasm"];
+const SQLITE_DRIVER = "@photostructure/sqlite";
+const native = [SQLITE_DRIVER, "node:sqlite", "jq-wasm"];
 
 /**
  * commander loads node:child_process for subcommands that are separate programs. There are none, and the module takes a
@@ -200,9 +202,29 @@ const builds = await Promise.all([
   buildDashboard(root, join(dist, "dashboard")),
 ]);
 await buildWebhooks(root, join(dist, "webhooks"));
+writeSqliteDriver(join(dist, "sqlite-driver"));
 
 removeStaleChunks(join(dist, "lazy"));
 writeFileSync(join(dist, "third-party-licenses.txt"), thirdPartyLicenses(root, builds));
+
+/** Writes what `service db install-driver` has npm install: the driver with its dependencies, digests included. */
+function writeSqliteDriver(folder) {
+  const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
+  const packages = {};
+  const add = (name) => {
+    const path = `node_modules/${name}`;
+    const { version, integrity, dependencies = {} } = lock.packages[path];
+    packages[path] = { version, integrity, dependencies };
+    for (const dependency of Object.keys(dependencies)) add(dependency);
+  };
+  add(SQLITE_DRIVER);
+  const manifest = { name: "service-sqlite-driver", private: true };
+  manifest.dependencies = { [SQLITE_DRIVER]: packages[`node_modules/${SQLITE_DRIVER}`].version };
+  mkdirSync(folder, { recursive: true });
+  const write = (name, content) => writeFileSync(join(folder, name), `${JSON.stringify(content, null, 2)}\n`);
+  write("package.json", manifest);
+  write("package-lock.json", { lockfileVersion: lock.lockfileVersion, packages: { "": manifest, ...packages } });
+}
 
 /** Leaves imports of the listed modules to run time, as separate files in this folder. */
 function linkTo(modules, folder) {

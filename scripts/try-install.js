@@ -22,9 +22,11 @@ const folder = mkdtempSync(join(tmpdir(), "service-install-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 // On Windows npm is a script, which only a shell can start: cross-spawn handles it.
 function npm(cwd, args, env = process.env) {
-  const { status, stderr, error } = spawnProgram.sync("npm", args, { cwd, env, encoding: "utf8" });
+  const { status, stdout, stderr, error } = spawnProgram.sync("npm", args, { cwd, env, encoding: "utf8" });
   if (status !== 0) throw error ?? new Error(`npm ${args.join(" ")} failed:\n${stderr}`);
+  return stdout.trim();
 }
+const npmCache = npm(root, ["config", "get", "cache"]);
 
 npm(root, ["pack", "--silent", "--ignore-scripts", "--pack-destination", folder]);
 const tarball = join(folder, `service-cli-${version}.tgz`);
@@ -41,6 +43,7 @@ async function tryNode(wanted) {
     PATH: `${dirname(node)}${delimiter}${process.env.PATH}`,
     HOME: folder,
     SERVICE_CONFIG_DIR: join(project, "config"),
+    npm_config_cache: npmCache,
   };
   npm(project, ["install", ...installFlags, tarball], { ...process.env, ...env });
   const service = join(project, "node_modules/service-cli/bin/service.js");
@@ -50,6 +53,8 @@ async function tryNode(wanted) {
   expect(run(["--version"]).trim() === version, "service --version");
   const [, guide] = /^Guide: (.*)$/m.exec(run(["help", "webhooks"]));
   expect(existsSync(guide), "service help webhooks names a guide that");
+  // Does nothing on a Node with SQLite.
+  run(["db", "install-driver"]);
   const platform = await serve(node, service, env);
   try {
     const signedIn = { SERVICE_BASE_URL: platform.ready.base_url, SERVICE_API_KEY: platform.ready.sandbox_key };

@@ -7,7 +7,7 @@ import { Connection } from "../storage/sqlite/connection.ts";
 import { flushFile, flushFolder } from "../storage/sqlite/database-file.ts";
 import { isPostgresUrl } from "../storage/database-url.ts";
 import type { ConnectionSettings } from "../storage/postgres/settings.ts";
-import { loadSqlite } from "../storage/sqlite/runtime.ts";
+import { driverFolder, loadSqlite } from "../storage/sqlite/runtime.ts";
 
 /** The backup could not be created. The message says why. */
 export class BackupError extends Error {
@@ -30,7 +30,7 @@ export async function backUp(
   const archive = createFile(partial, file);
   try {
     if (isPostgresUrl(database)) await dump({ url: database, authorities }, archive, env);
-    else await copyFile(database, partial);
+    else await copyFile(database, partial, driverFolder(env));
     flushFile(partial);
     giveName(partial, file);
     flushFolder(dirname(file));
@@ -63,9 +63,9 @@ function giveName(partial: string, file: string): void {
   }
 }
 
-async function copyFile(database: string, file: string): Promise<void> {
+async function copyFile(database: string, file: string, driver: string): Promise<void> {
   if (!existsSync(database)) throw new BackupError(`${database} does not exist.`);
-  const sqlite = await loadSqlite();
+  const sqlite = await loadSqlite(driver);
   assertLogBelongs(database);
   const source = new Connection(sqlite, database, { readOnly: true });
   try {

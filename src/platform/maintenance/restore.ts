@@ -29,8 +29,12 @@ export interface Restored {
  * database stays beside it under another name, with its log. If this is killed, one of the two databases is there, and
  * the platform never starts on a mixture. Throws RestoreError and StorageOpenError.
  */
-export async function restore(backup: string, database: string, stamp: string): Promise<Restored> {
-  const sqlite = await loadSqlite();
+export async function restore(
+  backup: string,
+  database: string,
+  { stamp, driver }: { stamp: string; driver?: string },
+): Promise<Restored> {
+  const sqlite = await loadSqlite(driver);
   assertWhole(backup, database);
   const file = locateFile(database);
   assertLocalFileSystem(file);
@@ -41,7 +45,7 @@ export async function restore(backup: string, database: string, stamp: string): 
     removeWithLogs(copy);
     await copyFile(backup, copy);
     chmodSync(copy, 0o600);
-    const rows = await prepare(sqlite, copy, backup);
+    const rows = await prepare(sqlite, copy, { backup, driver });
     const previous = existsSync(file) ? `${file}.replaced-${stamp}` : undefined;
     if (previous !== undefined) addName(file, previous);
     // The shared memory of a killed process would require the log that is moved away.
@@ -96,7 +100,11 @@ function assertWhole(backup: string, database: string): void {
 }
 
 /** Checks the copy, and makes it an independent, durable database. Throws RestoreError, and StorageOpenError. */
-async function prepare(sqlite: SqliteRuntime, copy: string, backup: string): Promise<CheckReport["rows"]> {
+async function prepare(
+  sqlite: SqliteRuntime,
+  copy: string,
+  { backup, driver }: { backup: string; driver: string | undefined },
+): Promise<CheckReport["rows"]> {
   const writer = new Connection(sqlite, copy);
   try {
     // Writes go into the file itself, not into a log.
@@ -105,7 +113,7 @@ async function prepare(sqlite: SqliteRuntime, copy: string, backup: string): Pro
   } finally {
     writer.close();
   }
-  const reader = await openSqliteReader(copy);
+  const reader = await openSqliteReader(copy, driver);
   try {
     pendingMigrations(MIGRATIONS, await reader.all<AppliedMigration>("SELECT number, version FROM schema_migrations"));
     const { problems, rows } = await checkDatabase(reader);

@@ -21,20 +21,24 @@ export interface DatabaseSettings {
   authorities?: string | undefined;
   /** Checks an SQLite file in the background. */
   checkFile?: FileCheck | undefined;
+  /** The folder of the installed SQLite driver, for a Node.js without SQLite. */
+  driver?: string | undefined;
 }
 
 /** Opens the database that the text names, and migrates its schema. Throws StorageOpenError. */
 export async function openDatabase(settings: DatabaseSettings): Promise<Database> {
-  const { database, version, log, checkFile: check } = settings;
-  if (!isPostgresUrl(database)) return openSqlite({ file: database, migrations: MIGRATIONS, version, log, check });
+  const { database, version, log, checkFile: check, driver } = settings;
+  if (!isPostgresUrl(database)) {
+    return openSqlite({ file: database, migrations: MIGRATIONS, version, log, check, driver });
+  }
   const { openPostgres } = await import("./postgres/open.ts");
   return openPostgres({ ...settings, url: database, migrations: MIGRATIONS, stateOfEvents: stateOfLog });
 }
 
 /** Opens the database that the text names for reading, as it is. Throws StorageOpenError. */
 export async function openReader(settings: DatabaseSettings): Promise<DatabaseReader> {
-  const { database } = settings;
-  if (!isPostgresUrl(database)) return openSqliteReader(database);
+  const { database, driver } = settings;
+  if (!isPostgresUrl(database)) return openSqliteReader(database, driver);
   const { openPostgres } = await import("./postgres/open.ts");
   return openPostgres({ ...settings, url: database, migrations: MIGRATIONS, migrate: false });
 }

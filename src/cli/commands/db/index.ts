@@ -68,4 +68,13 @@ export function register(program: Command, context: Context): void {
       await runCopy(from, to, options, context);
     });
   addExamples(copy, ["service db copy ./platform.db postgres://service@db.example.com/service"]);
+
+  const driver = db
+    .command("install-driver")
+    .description("Download the SQLite driver that Node.js before 22.13 needs from the npm registry")
+    .action(async () => {
+      const { runInstallDriver } = await import("./install-driver.ts");
+      await runInstallDriver(context);
+    });
+  addExamples(driver, ["service db install-driver"]);
 }

@@ -8,6 +8,7 @@ import { type DatabaseStatus, statusOf } from "../../../platform/maintenance/sta
 import { describeDatabase, isPostgresUrl } from "../../../platform/storage/database-url.ts";
 import { type DatabaseReader, StorageOpenError, StorageUnavailableError } from "../../../platform/storage/database.ts";
 import { type DatabaseSettings, openDatabase, openReader } from "../../../platform/storage/open-database.ts";
+import { driverFolder } from "../../../platform/storage/sqlite/runtime.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
 import { printable } from "../../terminal/printable.ts";
@@ -96,10 +97,12 @@ export async function runRestore(file: string, options: RestoreOptions, context:
   }
   if (existsSync(database) && options.yes !== true) await confirmReplacing(database, context);
   const stamp = new Date(context.now()).toISOString().replaceAll(/[-:]|\.\d+/g, "");
-  const { rows, previous } = await restore(resolve(cwd, file), database, stamp).catch((error: unknown) => {
-    if (!(error instanceof RestoreError)) throw asUserError(error);
-    throw new UserError(error.message, { code: "restore_failed", cause: error });
-  });
+  const { rows, previous } = await restore(resolve(cwd, file), database, { stamp, driver: driverFolder(env) }).catch(
+    (error: unknown) => {
+      if (!(error instanceof RestoreError)) throw asUserError(error);
+      throw new UserError(error.message, { code: "restore_failed", cause: error });
+    },
+  );
   if (output.json) {
     return await output.document({ database, restored_from: resolve(cwd, file), previous: previous ?? null, rows });
   }

@@ -2,11 +2,11 @@ import { constants } from "node:fs";
 import { access, mkdtemp, rmdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { parseProxy, proxyFor } from "../../../client/proxy-settings.ts";
+import { dataFolder } from "../../../files/data-folder.ts";
 import { proxiesOf } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { resolveTarget } from "../../settings/connection.ts";
 import { isOpenToOthers, readSettings, SETTINGS_FILE } from "../../settings/read.ts";
-import { dataFolder } from "../serve/database-options.ts";
 import { type Check, failed, type Finding, ok, warning } from "./finding.ts";
 import { canConnect } from "./ports.ts";
 
@@ -19,8 +19,8 @@ export function machineChecks(context: Context, timeoutMs: number): Check[] {
     { id: "node", title: "Node.js", run: () => checkNode(context) },
     { id: "settings_file", title: "Settings file", run: () => checkSettings(context) },
     { id: "settings_folder", title: "Settings folder", run: () => checkFolder(context.settingsDirectory, "settings") },
-    { id: "data_folder", title: "Data folder", run: () => checkFolder(dataFolder(context), "data") },
-    { id: "sqlite", title: "SQLite", run: checkSqlite },
+    { id: "data_folder", title: "Data folder", run: () => checkFolder(dataFolder(context.env), "data") },
+    { id: "sqlite", title: "SQLite", run: () => checkSqlite(context) },
     { id: "proxy", title: "Proxy", run: () => checkProxy(context, timeoutMs) },
   ];
 }
@@ -90,14 +90,14 @@ async function nearestFolder(path: string): Promise<string> {
   return parent === path || (await modeOf(parent)) !== undefined ? parent : await nearestFolder(parent);
 }
 
-async function checkSqlite(): Promise<Finding> {
+async function checkSqlite({ env }: Context): Promise<Finding> {
   const { sqliteVersion } = await import("../serve/sqlite-version.ts");
   try {
-    return ok(`${await sqliteVersion()}, for \`service serve\``);
+    return ok(`${await sqliteVersion(env)}, for \`service serve\``);
   } catch (error) {
     return failed(
       (error as Error).message,
-      "Only `service serve` and `service demo` need SQLite. Use Node.js 22.13 or later, or reinstall with optional dependencies.",
+      "Only `service serve`, `db` and `demo` need SQLite. Use Node.js 22.13 or later, or run `service db install-driver`.",
     );
   }
 }

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { homedir } from "node:os";
 import { join, resolve } from "node:path";
+import { dataFolder } from "../../../files/data-folder.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 
@@ -41,7 +41,7 @@ export function parseSeconds(text: string): number {
  */
 export function namedDatabase(options: { database?: string }, context: Context): string {
   const named = options.database ?? context.env["SERVICE_DATABASE"];
-  if (named === undefined || named === "") return join(dataFolder(context), "platform.db");
+  if (named === undefined || named === "") return join(dataFolder(context.env), "platform.db");
   if (/^postgres(ql)?:\/\//.test(named)) return named;
   if (/^[a-z][a-z0-9+]+:\/\//.test(named)) {
     throw new UsageError("--database must be the path of an SQLite file or a PostgreSQL URL", {
@@ -53,11 +53,5 @@ export function namedDatabase(options: { database?: string }, context: Context):
 
 /** The path of the master key of a PostgreSQL database, unless it is given. */
 export function defaultKeyFile(context: Context): string {
-  return join(dataFolder(context), "master.key");
-}
-
-/** The folder of the platform's data unless a database is named. */
-export function dataFolder({ env }: Context): string {
-  const data = env["XDG_DATA_HOME"] || join(env["HOME"] || homedir(), ".local", "share");
-  return join(data, "service");
+  return join(dataFolder(context.env), "master.key");
 }

@@ -1,6 +1,7 @@
 import type { DeploymentSettings } from "../../../platform/deployment.ts";
 import type { Log } from "../../../platform/ports.ts";
 import { isPostgresUrl } from "../../../platform/storage/database-url.ts";
+import { driverFolder } from "../../../platform/storage/sqlite/runtime.ts";
 import type { Context } from "../../context.ts";
 import { defaultKeyFile, type PostgresOptions } from "./database-options.ts";
 
@@ -21,6 +22,7 @@ export function deploymentSettings(
     statementMilliseconds: options.databaseTimeout && options.databaseTimeout * 1000,
     authorities: options.databaseCa,
     version: context.version,
+    driver: driverFolder(context.env),
     log,
   };
 }

@@ -16,6 +16,7 @@ import type { FileCheck } from "../../../platform/storage/sqlite/file-health.ts"
 import type { Context } from "../../context.ts";
 import { InterruptedError, UsageError, UserError } from "../../errors.ts";
 import { makeTemporaryFolder } from "../../temporary-folder.ts";
+import { offerDriver } from "../db/install-driver.ts";
 import { defaultKeyFile, namedDatabase, type PostgresOptions } from "./database-options.ts";
 import { deploymentSettings } from "./deployment-settings.ts";
 import { portOwner } from "./port-owner.ts";
@@ -48,6 +49,7 @@ const SLOW_START_MILLISECONDS = 2000;
 export async function runServe(options: ServeOptions, context: Context): Promise<void> {
   context.output.rejectFilters();
   rejectPublicHost(options, context);
+  if (!isPostgresUrl(options.database ?? context.env["SERVICE_DATABASE"] ?? "")) await offerDriver(context);
   const folder = options.ephemeral ? makeTemporaryFolder("service-") : undefined;
   const database = folder === undefined ? namedDatabase(options, context) : join(folder, "platform.db");
   const reporter = createReporter(context, options.logLevel);

@@ -40,6 +40,8 @@ export interface SqliteOptions {
   readonly lockMilliseconds?: number;
   /** Runs after a start that found the log of a killed process, and if the file may be damaged. */
   readonly check?: FileCheck | undefined;
+  /** The folder of the installed driver, for a Node.js without SQLite. */
+  readonly driver?: string | undefined;
 }
 
 /**
@@ -50,7 +52,7 @@ export interface SqliteOptions {
  * Node.js has no SQLite ("unreachable").
  */
 export async function openSqlite(options: SqliteOptions): Promise<Database> {
-  const sqlite = await loadSqlite();
+  const sqlite = await loadSqlite(options.driver);
   try {
     const file = locateFile(options.file);
     assertLocalFileSystem(file);

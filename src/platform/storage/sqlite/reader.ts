@@ -9,9 +9,9 @@ import { loadSqlite } from "./runtime.ts";
  * Opens a database file for reading, even while a platform serves it. Creates and changes nothing. Throws
  * StorageOpenError: "missing", "log_mismatch", or "not_a_database" if it is not a platform's.
  */
-export async function openSqliteReader(file: string): Promise<DatabaseReader> {
+export async function openSqliteReader(file: string, driver?: string): Promise<DatabaseReader> {
   if (!existsSync(file)) throw new StorageOpenError("missing", `${file} does not exist.`);
-  const sqlite = await loadSqlite();
+  const sqlite = await loadSqlite(driver);
   try {
     assertLogBelongs(file);
     const connection = new Connection(sqlite, file, { readOnly: true });

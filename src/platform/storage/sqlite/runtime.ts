@@ -1,3 +1,6 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { dataFolder } from "../../../files/data-folder.ts";
 import { StorageOpenError, type SqlValue } from "../database.ts";
 
 /** The part of `node:sqlite` that the driver uses. `@photostructure/sqlite` has the same API. */
@@ -17,22 +20,36 @@ export interface SqliteStatement {
   run(...values: SqlValue[]): { changes: number | bigint };
 }
 
+/** The package for a Node.js without SQLite of its own. `service db install-driver` installs this version. */
+export const DRIVER = { name: "@photostructure/sqlite", version: "1.2.1" } as const;
+
+/** Returns the folder of the installed driver: below the platform's data, because caches may be emptied. */
+export function driverFolder(env: Readonly<Record<string, string | undefined>>): string {
+  return join(dataFolder(env), `sqlite-driver-${DRIVER.version}`);
+}
+
 /**
- * Returns Node's own SQLite if this Node has one, else the optional package. Throws StorageOpenError without either.
+ * Returns Node's own SQLite if this Node has one, else the package, from next to this program or from the folder in
+ * which it was installed. Throws StorageOpenError without any.
  */
-export async function loadSqlite(): Promise<SqliteRuntime> {
+export async function loadSqlite(driver?: string): Promise<SqliteRuntime> {
   const builtIn = builtInSqlite();
   if (builtIn !== undefined) return builtIn;
   try {
-    return await import("@photostructure/sqlite");
+    return await import("@photostructure/sqlite").catch((error: unknown) => loadInstalled(driver, error));
   } catch (cause) {
     throw new StorageOpenError(
       "unreachable",
-      `This Node.js (${process.version}) has no SQLite built in, and the package @photostructure/sqlite cannot be ` +
-        "loaded. Use Node.js 22.13 or later, or reinstall with optional dependencies.",
+      `This Node.js (${process.version}) has no SQLite built in. Use Node.js 22.13 or later, or download the package ` +
+        `${DRIVER.name} from the npm registry: service db install-driver`,
       { cause },
     );
   }
+}
+
+function loadInstalled(folder: string | undefined, error: unknown): SqliteRuntime {
+  if (folder === undefined) throw error;
+  return createRequire(join(folder, "package.json"))(DRIVER.name) as SqliteRuntime;
 }
 
 function builtInSqlite(): SqliteRuntime | undefined {

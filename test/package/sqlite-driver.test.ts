@@ -1,0 +1,110 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { DRIVER } from "../../src/platform/storage/sqlite/runtime.ts";
+import { runCli, spawnCli } from "../support/run-cli.ts";
+import { ENTER, runInTerminal } from "../support/terminal.ts";
+
+/** Makes a Node.js like those before 22.13, in a project without the driver. */
+const WITHOUT_SQLITE = `
+  import { register } from "node:module";
+  const getBuiltinModule = process.getBuiltinModule;
+  process.getBuiltinModule = (id) => (id === "node:sqlite" ? undefined : getBuiltinModule(id));
+  register("data:text/javascript," + encodeURIComponent(\`export const resolve = (name, context, next) => {
+    if (name === "${DRIVER.name}") throw new Error("not installed");
+    return next(name, context);
+  };\`));
+`;
+const SERVE = ["serve", "--ephemeral", "--port", "0"];
+
+/** The variables of a Node.js without SQLite, and an empty data folder. */
+let env: Record<string, string>;
+let data: string;
+
+beforeEach(() => {
+  const folder = mkdtempSync(join(tmpdir(), "service-driver-"));
+  const preload = join(folder, "without-sqlite.mjs");
+  writeFileSync(preload, WITHOUT_SQLITE);
+  data = join(folder, "data");
+  mkdirSync(data);
+  // Installing this checkout has put the driver into npm's cache.
+  const cache = process.env["npm_config_cache"] ?? join(homedir(), ".npm");
+  env = { NODE_OPTIONS: `--import ${preload}`, XDG_DATA_HOME: data, npm_config_cache: cache };
+});
+
+const installed = () => readdirSync(data, { recursive: true }).map(String);
+
+it("the driver has one version everywhere", () => {
+  const manifest = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  const { devDependencies, peerDependencies } = manifest as Record<string, Record<string, string>>;
+  expect([devDependencies?.[DRIVER.name], peerDependencies?.[DRIVER.name]]).toEqual([DRIVER.version, DRIVER.version]);
+});
+
+it("a Node.js with SQLite needs no driver", async () => {
+  const { exitCode, stdout, stderr } = await runCli(["db", "install-driver", "--json"], {
+    env: { XDG_DATA_HOME: data },
+  });
+  expect([exitCode, stderr]).toEqual([0, ""]);
+  expect(JSON.parse(stdout)).toEqual({ sqlite_version: expect.stringMatching(/^3\./), installed: false });
+  expect(installed()).toEqual([]);
+});
+
+describe("a Node.js without SQLite", () => {
+  it("fails to serve with the command to run, which provides one for every command", async () => {
+    const refused = await spawnCli([...SERVE, "--json"], { env });
+    expect([refused.exitCode, refused.stdout]).toEqual([1, ""]);
+    expect(JSON.parse(refused.stderr).detail).toMatch(
+      /Use Node\.js 22\.13 or later, or .*: service db install-driver$/,
+    );
+
+    const { exitCode, stdout, stderr } = await spawnCli(["db", "install-driver", "--json"], { env });
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    expect(JSON.parse(stdout)).toEqual({ sqlite_version: expect.stringMatching(/^3\./), installed: true });
+    const builds = installed().filter((path) => /prebuilds[\\/][^\\/]+$/.test(path));
+    expect(builds.map((path) => path.split(/[\\/]/).at(-1))).toEqual([`${process.platform}-${process.arch}`]);
+
+    const database = join(data, "platform.db");
+    const backup = join(data, "backup.db");
+    for (const args of [["migrate"], ["status"], ["backup", backup], ["restore", backup, "--yes"]]) {
+      const done = await spawnCli(["db", ...args, "--json", "--database", database], { env });
+      expect(done, args[0]).toMatchObject({ exitCode: 0, stderr: "" });
+    }
+  });
+
+  it("asks in a terminal before it downloads", async () => {
+    const declined = runInTerminal(SERVE, { env });
+    await declined.waitFor("Download it from the npm registry? (y/N)");
+    declined.type(ENTER);
+    expect(await declined.ended).toBe(1);
+    expect(declined.text()).toContain("service db install-driver");
+    expect(installed()).toEqual([]);
+
+    const accepted = runInTerminal(SERVE, { env });
+    await accepted.waitFor("(y/N)");
+    accepted.type(`y${ENTER}`);
+    await accepted.waitFor(/http:\/\/127\.0\.0\.1:\d+/);
+    expect(accepted.text()).toContain("Installed SQLite");
+    accepted.type("\u0003");
+    expect(await accepted.ended).toBe(0);
+  });
+
+  it("leaves nothing after a download that failed, and names what failed", async () => {
+    const registry = {
+      npm_config_registry: "http://127.0.0.1:9",
+      npm_config_cache: data,
+      npm_config_fetch_retries: "0",
+    };
+    const { exitCode, stderr } = await spawnCli(["db", "install-driver"], { env: { ...env, ...registry } });
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(
+      new RegExp(`^Error: Cannot install ${DRIVER.name} ${DRIVER.version}: .*ECONNREFUSED.*\n.*22\\.13`),
+    );
+    expect(readdirSync(join(data, "service"))).toEqual([]);
+  });
+
+  it("says that npm is missing", async () => {
+    const { exitCode, stderr } = await spawnCli(["db", "install-driver"], { env: { ...env, PATH: data } });
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining("npm must be installed")]);
+  });
+});

@@ -13,6 +13,8 @@ export const LIMITS = {
   metadataValueLength: 500,
   pageDefault: 20,
   maxPageSize: 100,
+  searchLength: 200,
+  searchedRows: 2000,
   idempotencyKeyLength: 255,
   idempotencySeconds: 24 * 3600,
   endpointUrlLength: 2048,

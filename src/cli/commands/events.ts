@@ -12,7 +12,7 @@ import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "./resource/columns.ts";
 import { addBulkOptions, assertOneOrMany, type BulkFlags, runBulk } from "./resource/bulk.ts";
 import { followList } from "./resource/follow.ts";
 import { locationOf, nounsFor, type Resource } from "./resource/resource.ts";
-import { addIdempotencyKey, createdFilters, registerGet, registerList } from "./resource/verbs.ts";
+import { addIdempotencyKey, searchFilters, registerGet, registerList } from "./resource/verbs.ts";
 
 /** `service events`. */
 export function register(program: Command, context: Context): void {
@@ -26,7 +26,7 @@ export function register(program: Command, context: Context): void {
     filters: [
       new Option("--type <subscription>", `Filter by event type: ${EVENT_TYPES[4]}, 'order.*', or '*'`),
       new Option("--related <id>", "Filter by object").argParser(objectId),
-      ...createdFilters(context),
+      ...searchFilters(context),
     ],
     examples: [
       "service events list --type 'payment.*'",

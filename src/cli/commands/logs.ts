@@ -10,7 +10,7 @@ import type { Column } from "../terminal/view.ts";
 import { CREATED, ENVIRONMENT, ID } from "./resource/columns.ts";
 import { followList } from "./resource/follow.ts";
 import type { Resource } from "./resource/resource.ts";
-import { registerGet, registerList } from "./resource/verbs.ts";
+import { registerGet, registerList, searchOption } from "./resource/verbs.ts";
 
 const METHODS: readonly RequestMethod[] = ["GET", "HEAD", "POST", "PATCH", "DELETE"];
 
@@ -26,6 +26,7 @@ export function register(program: Command, context: Context): void {
   registerList(logs, context, LOGS, {
     filters: [
       ...filters(),
+      searchOption(),
       new Option("--since <time>", "Earliest time: a timestamp, a date, or an age such as 2h").argParser(
         pointInTime(() => context.now()),
       ),

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { type StatusOf, statusesOf } from "../resources.ts";
-import { idOf, listOf, listQuery, Livemode, nullable, Timestamp } from "./fields.ts";
+import { idOf, listOf, listQuery, Livemode, nullable, SEARCH_FILTERS, Timestamp } from "./fields.ts";
 
 export type DeliveryStatus = StatusOf<"delivery">;
 
@@ -54,6 +54,7 @@ export const DeliveryListQuery = listQuery({
   endpoint: Type.Optional(idOf("webhook_endpoint", { description: "Deliveries to this endpoint" })),
   event: Type.Optional(idOf("event", { description: "Deliveries of this event" })),
   status: Type.Optional(Type.Enum(statusesOf("delivery"))),
+  ...SEARCH_FILTERS,
 });
 export type DeliveryListQuery = Static<typeof DeliveryListQuery>;
 

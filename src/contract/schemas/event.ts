@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { EVENT_TYPES } from "../event-types.ts";
-import { closed, CREATED_FILTERS, idOf, listOf, listQuery, Livemode, nullable, Timestamp } from "./fields.ts";
+import { closed, SEARCH_FILTERS, idOf, listOf, listQuery, Livemode, nullable, Timestamp } from "./fields.ts";
 
 /** Any object. A record of unknown values would be the same, and test each key of a body against a pattern. */
 const Snapshot = Type.Unsafe<Record<string, unknown>>({
@@ -59,7 +59,7 @@ export const EventListQuery = listQuery({
   related: Type.Optional(
     Type.String({ format: "related-id", description: "ID of the resource that the event is about" }),
   ),
-  ...CREATED_FILTERS,
+  ...SEARCH_FILTERS,
 });
 export type EventListQuery = Static<typeof EventListQuery>;
 

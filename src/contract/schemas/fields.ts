@@ -82,6 +82,22 @@ export const CREATED_FILTERS = {
   ),
 };
 
+/** Filters of the lists that grow. */
+export const SEARCH_FILTERS = {
+  query: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: LIMITS.searchLength,
+      pattern: "\\S",
+      description:
+        "Text that a value contains, ignoring case: an ID, an email address, a name, an amount such as 19.99, metadata. " +
+        `A request searches ${LIMITS.searchedRows} items, so a page may be short, or empty, while \`has_more\` is true`,
+      examples: ["ada@example.com"],
+    }),
+  ),
+  ...CREATED_FILTERS,
+};
+
 /** A page of a list, newest first. */
 export function listOf<Item extends TSchema>(item: Item, name: string) {
   return Type.Object(

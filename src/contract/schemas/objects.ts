@@ -14,7 +14,7 @@ import {
 } from "../resources.ts";
 import {
   closed,
-  CREATED_FILTERS,
+  SEARCH_FILTERS,
   deleted,
   idOf,
   listOf,
@@ -95,7 +95,7 @@ function schemasOf(kind: ObjectKind): ObjectSchemas {
   return {
     object,
     list: listOf(object, `${name}List`),
-    query: listQuery({ ...filters, ...CREATED_FILTERS }),
+    query: listQuery({ ...filters, ...SEARCH_FILTERS }),
     create: closed(
       { ...create, metadata: Type.Optional(MetadataInput) },
       {

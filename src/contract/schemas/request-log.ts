@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { CREATED_FILTERS, idOf, listOf, listQuery, nullable, Timestamp } from "./fields.ts";
+import { SEARCH_FILTERS, idOf, listOf, listQuery, nullable, Timestamp } from "./fields.ts";
 
 export const REQUEST_METHODS = ["GET", "HEAD", "POST", "PATCH", "DELETE"] as const;
 export type RequestMethod = (typeof REQUEST_METHODS)[number];
@@ -58,7 +58,7 @@ export const RequestLogListQuery = listQuery({
     Type.String({ pattern: "^[1-5](\\d\\d|xx)$", description: "A status, or a class such as 4xx", examples: ["4xx"] }),
   ),
   key: Type.Optional(Type.String({ format: "api_key-id" })),
-  ...CREATED_FILTERS,
+  ...SEARCH_FILTERS,
 });
 export type RequestLogListQuery = Static<typeof RequestLogListQuery>;
 

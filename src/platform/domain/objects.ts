@@ -142,9 +142,21 @@ export async function pageOfObjects(
     if (!field.filter || value === undefined) return [];
     return [field.unique ? [keyColumnOf(name), keyOf(value)] : [columnOf(name, field), value]];
   });
-  return (await listObjects(queries, kind, page, Object.fromEntries(filters))).map((row) =>
-    toObject(kind, row, tenant),
-  );
+  const rows =
+    (await ofUniqueValue(queries, kind, page, query)) ??
+    (await listObjects(queries, kind, page, Object.fromEntries(filters)));
+  return rows.map((row) => toObject(kind, row, tenant));
+}
+
+/** Returns the object whose email address is searched for as a whole, however old it is. */
+async function ofUniqueValue(queries: Queries, kind: ObjectKind, page: PageRequest, { query }: Input) {
+  if (typeof query !== "string" || page.position !== undefined) return undefined;
+  for (const [name] of uniqueFields(kind)) {
+    const filters = { [keyColumnOf(name)]: keyOf(query.trim()) };
+    const rows = await listObjects(queries, kind, page, filters);
+    if (rows.length > 0) return rows;
+  }
+  return undefined;
 }
 
 function existingObject(queries: Queries, tenant: Tenant, kind: ObjectKind, id: string): Promise<ObjectRow> {

@@ -159,6 +159,12 @@ export async function pageOfEndpoints(queries: Queries, tenant: Tenant, page: Pa
   return (await listEndpoints(queries, page)).map((row) => toEndpoint(row, tenant));
 }
 
+/** Returns every endpoint, newest first. */
+export function allEndpoints(queries: Queries, tenant: Tenant): Promise<WebhookEndpoint[]> {
+  const { environment } = tenant;
+  return pageOfEndpoints(queries, tenant, { environment, limit: LIMITS.endpointsPerEnvironment });
+}
+
 export function endpointDisabled(id: string): ApiError {
   return new ApiError("endpoint_disabled", `The endpoint ${id} is disabled. Enable it first.`);
 }

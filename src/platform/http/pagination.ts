@@ -1,10 +1,11 @@
-import { type IdKind, lowestIdAt } from "../../contract/ids.ts";
+import { type IdKind, isId, lowestIdAt } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { parseTimestamp } from "../../contract/timestamps.ts";
 import { invalidFields, ApiError } from "../domain/api-error.ts";
 import type { PageRequest } from "../storage/page.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { declaredFields } from "./declared-fields.ts";
+import { matcherOf, searchRows } from "./search.ts";
 import { type Call, RawJson } from "./operation.ts";
 import type { TSchema } from "typebox";
 import { timingSafeEqual } from "node:crypto";
@@ -53,6 +54,7 @@ interface ListQuery {
   cursor?: string;
   created_after?: string;
   created_before?: string;
+  query?: string;
 }
 
 /** Reads a page of rows, and one more than requested if another page follows. */
@@ -74,6 +76,8 @@ export async function sendList<Item, Query extends ListQuery>(
   call: Call<unknown, Query>,
   readRows: ReadRows<Item>,
   render: (item: Item) => Rendered,
+  /** Returns the values that a search looks through. */
+  valuesOf: (item: Item) => unknown = (item) => item,
 ): Promise<RawJson> {
   const { limit = LIMITS.pageDefault, cursor, ...filters } = call.query;
   const environment = call.caller.tenant.environment;
@@ -84,13 +88,48 @@ export async function sendList<Item, Query extends ListQuery>(
   if (from !== undefined && before !== undefined && from > before) {
     throw invalidFields([{ pointer: "?created_after", code: "out_of_range", detail: "must be before created_before" }]);
   }
-  const rows = await readRows({ environment, position, before, from, limit });
-  const items = rows.slice(0, limit).map(render);
-  const hasMore = rows.length > limit;
-  const next = hasMore ? encodeCursor(vault, scope, items.at(-1)!.position) : null;
+  const page = { environment, position, limit, ...boundsOf(kind, { before, from }, filters.query) };
+  const { rows, next: nextPosition } = await readPart(page, { readRows, render, valuesOf, query: filters.query });
+  const items = rows.map(render);
+  const next = nextPosition === undefined ? null : encodeCursor(vault, scope, nextPosition);
+  const hasMore = next !== null;
   const data = items.map(({ json }) => json).join(",");
   const text = `{"object":"list","data":[${data}],"has_more":${hasMore},"next_cursor":${JSON.stringify(next)}}`;
   return new RawJson(text, next ?? undefined);
+}
+
+/** Narrows a search for the ID of an item to that item. */
+function boundsOf(
+  kind: IdKind,
+  { before, from }: { before: string | undefined; from: string | undefined },
+  query: string | undefined,
+) {
+  if (query === undefined || !isId(kind, query)) return { before, from };
+  const after = `${query}0`;
+  return {
+    from: from === undefined || from < query ? query : from,
+    before: before === undefined || before > after ? after : before,
+  };
+}
+
+async function readPart<Item>(
+  page: PageRequest,
+  list: {
+    readRows: ReadRows<Item>;
+    render: (item: Item) => Rendered;
+    valuesOf: (item: Item) => unknown;
+    query: string | undefined;
+  },
+) {
+  const { readRows, render, valuesOf, query } = list;
+  const positionOf = (row: Item) => render(row).position;
+  if (query !== undefined) {
+    const isMatch = matcherOf(query);
+    return searchRows(page, { readRows, positionOf, isMatch: (row) => isMatch(valuesOf(row)) });
+  }
+  const rows = await readRows(page);
+  const shown = rows.slice(0, page.limit);
+  return { rows: shown, next: rows.length > page.limit ? positionOf(shown.at(-1)!) : undefined };
 }
 
 /** Renders most resources. */

@@ -13,7 +13,7 @@ import { CLOCK_PATH } from "../clock.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn } from "../resource/columns.ts";
 import { locationOf, nounsFor, type Resource } from "../resource/resource.ts";
 import { addBulkOptions, assertOneOrMany, type BulkFlags, runBulk } from "../resource/bulk.ts";
-import { addIdempotencyKey, registerAction, registerList } from "../resource/verbs.ts";
+import { addIdempotencyKey, registerAction, registerList, searchFilters } from "../resource/verbs.ts";
 
 /** `service deliveries`. */
 export function register(program: Command, context: Context): void {
@@ -28,6 +28,7 @@ export function register(program: Command, context: Context): void {
       new Option("--endpoint <id>", "Filter by webhook endpoint").argParser(objectId),
       new Option("--event <id>", "Filter by event").argParser(objectId),
       new Option("--status <status>", "Filter by status").choices(statusesOf("delivery")),
+      ...searchFilters(context),
     ],
     examples: [
       "service deliveries list --status failed",

@@ -24,7 +24,7 @@ import {
   assertChanges,
   changeObject,
   createObject,
-  createdFilters,
+  searchFilters,
   registerAction,
   registerDelete,
   registerGet,
@@ -165,7 +165,7 @@ function filtersOf(kind: ObjectKind, context: Context): Option[] {
       return [flagOf(name, field, about ?? `Filter by ${field.label.toLowerCase()}`)];
     }),
     ...statuses,
-    ...createdFilters(context),
+    ...searchFilters(context),
   ];
 }
 

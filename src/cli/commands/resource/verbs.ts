@@ -99,10 +99,16 @@ export function assertChanges(changes: object, flags: readonly string[]): void {
   throw new UsageError("No changes specified", { hint: `Pass at least one of ${flags.join(", ")}.` });
 }
 
-/** `--created-after` and `--created-before`. */
-export function createdFilters(context: Context): Option[] {
+/** `--query`. */
+export function searchOption(): Option {
+  return new Option("--query <text>", "Filter by text in any value: an ID, email, name, amount or metadata");
+}
+
+/** `--query`, `--created-after` and `--created-before`. */
+export function searchFilters(context: Context): Option[] {
   const parse = pointInTime(() => context.now());
   return [
+    searchOption(),
     new Option("--created-after <time>", "Earliest creation time: a timestamp, a date, or an age such as 2h").argParser(
       parse,
     ),

@@ -1,8 +1,12 @@
 import { Delivery, DeliveryList, DeliveryListQuery } from "../../../contract/schemas/delivery.ts";
 import { cancelPending, getDelivery, pageOfDeliveries, retryDelivery } from "../../domain/deliveries.ts";
+import { allEndpoints } from "../../domain/webhook-endpoints.ts";
 import type { Vault } from "../../secrets/vault.ts";
 import { sendList, asJson } from "../pagination.ts";
+import { narrowed } from "../search.ts";
 import { type Operation, readOperation, writeOperation } from "../operation.ts";
+
+const REFERENCES = { event: "event", webhook_endpoint: "endpoint" } as const;
 
 export function deliveryOperations(vault: Vault): Operation[] {
   return [
@@ -14,14 +18,22 @@ export function deliveryOperations(vault: Vault): Operation[] {
       scope: "deliveries:read",
       query: DeliveryListQuery,
       response: { status: 200, schema: DeliveryList },
-      read: (call, queries) =>
-        sendList(
+      read: async (call, queries) => {
+        const { caller, query } = call;
+        const endpoints = query.query === undefined ? [] : await allEndpoints(queries, caller.tenant);
+        const byId = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
+        return sendList(
           vault,
           "delivery",
           call,
-          (page) => pageOfDeliveries(queries, call.caller.tenant, page, call.query),
+          (page) => pageOfDeliveries(queries, caller.tenant, page, narrowed(query, REFERENCES)),
           asJson(Delivery),
-        ),
+          (delivery) => {
+            const { url, description } = byId.get(delivery.endpoint ?? "") ?? {};
+            return { ...delivery, url, description };
+          },
+        );
+      },
     }),
     readOperation({
       name: "getDelivery",

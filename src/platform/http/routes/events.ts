@@ -1,11 +1,14 @@
 import type { EventType } from "../../../contract/event-types.ts";
 import { Event, EventCreate, EventList, EventListQuery, EventReplay, Replay } from "../../../contract/schemas/event.ts";
-import { emitByHand, getEvent, pageOfEvents } from "../../domain/events.ts";
+import { emitByHand, getEvent, pageOfEvents, RELATABLE } from "../../domain/events.ts";
 import { replayEvent } from "../../domain/replay.ts";
 import type { Vault } from "../../secrets/vault.ts";
 import type { Clock } from "../../ports.ts";
 import { sendList } from "../pagination.ts";
+import { narrowed } from "../search.ts";
 import { type Operation, RawJson, readOperation, writeOperation } from "../operation.ts";
+
+const REFERENCES = Object.fromEntries(RELATABLE.map((kind) => [kind, "related" as const]));
 
 /** Events are returned as the bytes that were delivered: nothing is parsed and serialized again. */
 export function eventOperations(vault: Vault, clock: Clock): Operation[] {
@@ -23,8 +26,9 @@ export function eventOperations(vault: Vault, clock: Clock): Operation[] {
           vault,
           "event",
           call,
-          (page) => pageOfEvents(queries, clock, page, call.query),
+          (page) => pageOfEvents(queries, clock, page, narrowed(call.query, REFERENCES)),
           ({ seq, body }) => ({ position: String(seq), json: body }),
+          ({ body }) => JSON.parse(body) as unknown,
         ),
     }),
     readOperation({

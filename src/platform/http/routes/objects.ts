@@ -1,4 +1,5 @@
 import {
+  type Field,
   type ObjectKind,
   nounOf,
   nounsOf,
@@ -19,6 +20,7 @@ import {
 } from "../../domain/objects.ts";
 import type { Vault } from "../../secrets/vault.ts";
 import { sendList, asJson } from "../pagination.ts";
+import { narrowed } from "../search.ts";
 import { type Operation, readOperation, writeOperation } from "../operation.ts";
 
 /** Returns the operations of a resource that the table of resources describes by its fields. */
@@ -31,6 +33,11 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
   const { plural } = RESOURCES[kind];
   const [reads, writes] = [`${plural}:read`, `${plural}:write`] satisfies [Scope, Scope];
   const conflicts = Object.values(fields).some(({ unique }) => unique) ? { errors: ["email_taken"] as const } : {};
+  const references = Object.fromEntries(
+    Object.entries<Field>(fields).flatMap(([field, { of, filter }]) =>
+      filter && of !== undefined ? [[of, field]] : [],
+    ),
+  );
   const response = { status: 200, schema: schemas.object } as const;
   return [
     writeOperation({
@@ -54,13 +61,13 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
       query: schemas.query,
       response: { status: 200, schema: schemas.list },
       read: (call, queries) => {
-        const query = call.query as Record<string, unknown>;
+        const query = call.query as Record<string, unknown> & { query?: string };
         const { tenant } = call.caller;
         return sendList(
           vault,
           kind,
           { ...call, query },
-          (page) => pageOfObjects(queries, tenant, kind, { page, query }),
+          (page) => pageOfObjects(queries, tenant, kind, { page, query: narrowed(query, references) }),
           asJson(schemas.object),
         );
       },

@@ -8,6 +8,7 @@ import { getRequestLog, pageOfRequestLogs } from "../../domain/request-logs.ts";
 import type { Vault } from "../../secrets/vault.ts";
 import type { RequestRecorder } from "../../observability/request-recorder.ts";
 import { sendList, asJson } from "../pagination.ts";
+import { narrowed } from "../search.ts";
 import { type Operation, readOperation } from "../operation.ts";
 
 export const REQUEST_LOGS_PATH = "/v1/request_logs";
@@ -30,7 +31,7 @@ export function requestLogOperations(vault: Vault, requests: RequestRecorder): O
           vault,
           "request",
           call,
-          (page) => pageOfRequestLogs(queries, call.caller.tenant, page, call.query),
+          (page) => pageOfRequestLogs(queries, call.caller.tenant, page, narrowed(call.query, { api_key: "key" })),
           asJson(RequestLog),
         );
       },

@@ -1,7 +1,11 @@
-// POST /v1/customers: durable (every response after an fsync), against the same server without storage.
+// POST /v1/customers: durable (every response after an fsync), against the same server without storage, and that one
+// against a bare Fastify route.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import autocannon from "autocannon";
 import { atLeast } from "./goals.js";
-import { bundle, median, startNode, startService, stop } from "./measure.js";
+import { bundle, startNode, startService, stop, temporaryFolder } from "./measure.js";
+import { alternate, measure, rowOf } from "./rounds.js";
 
 const CONNECTIONS = 32;
 const SECONDS = 4;
@@ -39,24 +43,37 @@ export async function requestsPerSecond(baseUrl, key, connections = CONNECTIONS,
 export async function benchApi() {
   const service = await startService();
   const bare = await startNode([await bundle("bare-server")]);
+  const document = join(temporaryFolder(), "openapi.json");
+  writeFileSync(document, await (await fetch(`${service.ready.base_url}/openapi.json`)).text());
+  const fastify = await startNode(["bench/fastify-server.js", document]);
   const key = service.ready.sandbox_key;
-  const durable = [];
-  const without = [];
-  await requestsPerSecond(bare.ready.base_url, key);
-  await requestsPerSecond(service.ready.base_url, key);
-  for (let round = 0; round < ROUNDS; round++) {
-    without.push(await requestsPerSecond(bare.ready.base_url, key));
-    durable.push(await requestsPerSecond(service.ready.base_url, key));
-  }
-  await stop(service);
-  await stop(bare);
+  const round = (name, { ready, child }) =>
+    measure(
+      (rate) => rate * SECONDS,
+      { [name]: child.pid },
+      () => requestsPerSecond(ready.base_url, key),
+    );
+  const durable = await alternate(ROUNDS, {
+    baseline: () => round("server", bare),
+    measured: () => round("server", service),
+  });
+  const framework = await alternate(ROUNDS, {
+    baseline: () => round("server", fastify),
+    measured: () => round("server", bare),
+  });
+  await Promise.all([service, bare, fastify].map(stop));
   return [
-    {
-      name: "API: POST /v1/customers, durable, 32 connections",
-      figure: `${Math.round(median(durable))} requests/s`,
-      baseline: `${Math.round(median(without))} requests/s without storage`,
-      ratio: median(durable.map((value, i) => value / without[i])),
-      goal: atLeast(0.5),
-    },
+    rowOf(durable, {
+      name: `API: POST /v1/customers, durable, ${CONNECTIONS} connections`,
+      unit: "requests/s",
+      baseline: "requests/s without storage",
+      goal: atLeast(0.6),
+    }),
+    rowOf(framework, {
+      name: "API: the same without storage",
+      unit: "requests/s",
+      baseline: "requests/s of a bare Fastify route with the same validation",
+      goal: atLeast(0.6),
+    }),
   ];
 }

@@ -1,7 +1,8 @@
 // Webhook deliveries: a queue of events through the built platform to a receiver in another process, every attempt
 // durable; against undici posting the same signed bytes to the same receiver. `node bench/run.js deliveries`.
 import { atLeast, within } from "./goals.js";
-import { api, median, startNode, startService, stop } from "./measure.js";
+import { api, startNode, startService, stop } from "./measure.js";
+import { alternate, measure, rowOf } from "./rounds.js";
 
 const ENDPOINTS = 8;
 const EVENTS = 1_250;
@@ -31,7 +32,7 @@ async function rateOf(receiver, count, start = async () => {}) {
 }
 
 /** Queues events for endpoints whose receiver holds its responses, then measures how fast the queue drains. */
-async function drainRate(service, receiver, { endpoints, events }) {
+async function drainRound(service, receiver, { endpoints, events }) {
   const call = api(service);
   const made = await Promise.all(
     Array.from({ length: endpoints }, (_, index) =>
@@ -45,51 +46,53 @@ async function drainRate(service, receiver, { endpoints, events }) {
     await Promise.all(Array.from({ length: Math.min(50, events - count) }, one));
   }
   // Attempts in flight for longer than the timeout are retried later.
-  const rate = await rateOf(receiver, Math.floor(events * endpoints * 0.97));
+  const count = Math.floor(events * endpoints * 0.97);
+  const round = await measure(count, { platform: service.child.pid }, () => rateOf(receiver, count));
   await Promise.all(made.map(({ id }) => call("DELETE", `/v1/webhook_endpoints/${id}`)));
-  return rate;
+  return round;
 }
 
-async function directRate(receiver) {
+async function directRound(receiver) {
   const count = EVENTS * ENDPOINTS;
-  return rateOf(receiver, count, () =>
-    startNode(["bench/posts.js", receiver.ready.url, String(count), String(BYTES), "signed"]),
-  );
+  let microseconds = 0;
+  const rate = await rateOf(receiver, count, async () => {
+    const posts = ["bench/posts.js", receiver.ready.url, String(count), String(BYTES), "signed"];
+    ({ microseconds } = (await startNode(posts)).ready);
+  });
+  return { rate, times: { client: microseconds / count } };
 }
 
 export async function benchDeliveries() {
   const service = await startService();
   service.lines.on("line", () => {});
   const receiver = await startNode(["bench/delivery-receiver.js"], { input: "pipe" });
-  const direct = [];
-  const delivered = [];
-  const single = [];
-  await directRate(receiver);
-  await drainRate(service, receiver, { endpoints: ENDPOINTS, events: EVENTS });
-  for (let round = 0; round < ROUNDS; round++) {
-    direct.push(await directRate(receiver));
-    delivered.push(await drainRate(service, receiver, { endpoints: ENDPOINTS, events: EVENTS }));
-    single.push(await drainRate(service, receiver, { endpoints: 1, events: SINGLE_EVENTS }));
-  }
-  const short = await drainRate(service, receiver, { endpoints: LONG.endpoints, events: 100 });
-  const long = await drainRate(service, receiver, LONG);
+  const drain = (queue) => drainRound(service, receiver, queue);
+  const several = await alternate(ROUNDS, {
+    baseline: () => directRound(receiver),
+    measured: () => drain({ endpoints: ENDPOINTS, events: EVENTS }),
+  });
+  const single = await alternate(ROUNDS, {
+    baseline: () => directRound(receiver),
+    measured: () => drain({ endpoints: 1, events: SINGLE_EVENTS }),
+  });
+  const { rate: short } = await drain({ endpoints: LONG.endpoints, events: 100 });
+  const { rate: long } = await drain(LONG);
   await stop(service);
   receiver.child.kill();
+  const baseline = "signed undici POSTs/s, concurrency 32";
   return [
-    {
+    rowOf(several, {
       name: `Deliveries: ${EVENTS * ENDPOINTS} of ${BYTES} bytes to ${ENDPOINTS} endpoints, every attempt durable`,
-      figure: `${Math.round(median(delivered))} deliveries/s`,
-      baseline: `${Math.round(median(direct))} signed undici POSTs/s, concurrency 32`,
-      ratio: median(delivered.map((value, i) => value / direct[i])),
-      goal: atLeast(0.5),
-    },
-    {
+      unit: "deliveries/s",
+      baseline,
+      goal: atLeast(0.8),
+    }),
+    rowOf(single, {
       name: `Deliveries: ${SINGLE_EVENTS} to one endpoint, 20 at a time`,
-      figure: `${Math.round(median(single))} deliveries/s`,
-      baseline: `${Math.round(median(direct))} signed undici POSTs/s, concurrency 32`,
-      ratio: median(single.map((value, i) => value / direct[i])),
-      goal: atLeast(0.5),
-    },
+      unit: "deliveries/s",
+      baseline,
+      goal: atLeast(0.7),
+    }),
     {
       name: `Deliveries: a queue of ${LONG.events * LONG.endpoints} to ${LONG.endpoints} endpoints`,
       figure: `${Math.round(long)} deliveries/s`,

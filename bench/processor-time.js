@@ -19,7 +19,7 @@ function statOf(pid) {
 }
 
 /** Returns the milliseconds of a process itself. */
-const timeOf = (pid) => statOf(pid)?.own ?? 0;
+export const timeOf = (pid) => statOf(pid)?.own ?? 0;
 /** Returns the milliseconds of its exited children. */
 const timeOfEnded = (pid) => statOf(pid)?.ofEnded ?? 0;
 

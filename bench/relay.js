@@ -4,7 +4,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { atLeast, atMost } from "./goals.js";
-import { api, BIN, median, startNode, startService, stop } from "./measure.js";
+import { api, BIN, startNode, startService, stop } from "./measure.js";
+import { alternate, measure, rowOf, timeRowOf } from "./rounds.js";
 
 const EVENTS = 10_000;
 const BYTES = 1024;
@@ -35,21 +36,24 @@ function environment({ ready }) {
   return { SERVICE_BASE_URL: ready.base_url, SERVICE_API_KEY: ready.sandbox_key, SERVICE_CONFIG_DIR: tmpdir() };
 }
 
-async function relayRate(service, receiver, args) {
-  const done = nextCount(receiver, { target: EVENTS });
+/** The processor time of both processes counts from the start of `listen`, as that of the direct posts does. */
+async function relayRound(service, receiver, args) {
   const flags = ["--forward-to", receiver.ready.url, "--since", "1d", ...args];
+  const done = nextCount(receiver, { target: EVENTS });
   const listen = spawn(process.execPath, [BIN, "listen", ...flags], { stdio: "ignore", env: environment(service) });
-  const { seconds } = await done;
+  const round = await measure(EVENTS, { listen: listen.pid, platform: service.child.pid }, async () => {
+    return EVENTS / (await done).seconds;
+  });
   const ended = once(listen, "exit");
   listen.kill("SIGINT");
   await ended;
-  return EVENTS / seconds;
+  return round;
 }
 
-async function directRate(receiver, bytes) {
+async function directRound(receiver, bytes) {
   const done = nextCount(receiver, { target: EVENTS });
-  await startNode(["bench/posts.js", receiver.ready.url, String(EVENTS), String(bytes)]);
-  return EVENTS / (await done).seconds;
+  const { ready } = await startNode(["bench/posts.js", receiver.ready.url, String(EVENTS), String(bytes)]);
+  return { rate: EVENTS / (await done).seconds, times: { client: ready.microseconds / EVENTS } };
 }
 
 /** Events at a steady rate: from the API response (the commit) to the receiver's first byte. */
@@ -84,24 +88,30 @@ export async function benchRelay() {
   const service = await startService();
   const receiver = await startNode(["bench/receiver.js"], { input: "pipe" });
   const bytes = await storeEvents(api(service), EVENTS);
-  const direct = [];
-  const relayed = [];
-  await directRate(receiver, bytes);
-  for (let round = 0; round < ROUNDS; round++) {
-    direct.push(await directRate(receiver, bytes));
-    relayed.push(await relayRate(service, receiver, ["--concurrency", "32"]));
-  }
+  const rounds = await alternate(ROUNDS, {
+    baseline: () => directRound(receiver, bytes),
+    measured: () => relayRound(service, receiver, ["--concurrency", "32"]),
+  });
   const { p50, p99 } = await latency(service, receiver);
   await stop(service);
   receiver.child.kill();
   return [
-    {
+    rowOf(rounds, {
       name: `Relay: ${EVENTS} stored events of ${bytes} bytes, every ack recorded`,
-      figure: `${Math.round(median(relayed))} events/s`,
-      baseline: `${Math.round(median(direct))} direct undici POSTs/s, concurrency 32`,
-      ratio: median(relayed.map((value, i) => value / direct[i])),
+      unit: "events/s",
+      baseline: "direct undici POSTs/s, concurrency 32",
       goal: atLeast(0.7),
-    },
+    }),
+    timeRowOf(rounds, {
+      name: "Relay: processor time of the listening process for an event, against a direct POST",
+      process: "listen",
+      goal: atMost(1),
+    }),
+    timeRowOf(rounds, {
+      name: "Relay: processor time of the platform for an event, against a direct POST",
+      process: "platform",
+      goal: atMost(0.45),
+    }),
     {
       name: `Relay: response of the API (commit) to the receiver's first byte, ${LATENCY_RATE} events/s`,
       figure: `median ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`,

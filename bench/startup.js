@@ -31,9 +31,9 @@ export async function benchStartup() {
   if (login.status !== 0) throw new Error(String(login.stderr));
 
   const cases = [
-    { name: "service --version", args: [BIN, "--version"], goal: atMost(1.25) },
-    { name: "service --help", args: [BIN, "--help"] },
-    { name: "service customers list --help", args: [BIN, "customers", "list", "--help"], goal: atMost(1.4) },
+    { name: "service --version", args: [BIN, "--version"], goal: atMost(1.1) },
+    { name: "service --help", args: [BIN, "--help"], goal: atMost(1.4) },
+    { name: "service customers list --help", args: [BIN, "customers", "list", "--help"], goal: atMost(1.45) },
     { name: "service customers get (stored profile)", args: [BIN, "customers", "get", customer.id], goal: atMost(2) },
   ];
   const bare = [];

@@ -1,11 +1,11 @@
 // The table of a run of the benchmarks.
 import { verdictOf } from "./goals.js";
 
-const HEADINGS = ["Figure", "Goal", "Measured", "Baseline", "Ratio", "Met"];
+const HEADINGS = ["Figure", "Goal", "Measured", "Baseline", "Ratio", "Spread", "Met"];
 
 /**
- * Returns rows as a table, and how many of the goals are met. A row is `{ name, figure, value, baseline, ratio, goal
- * }`: `figure` and `baseline` are text, `value` and `ratio` numbers, `goal` from goals.js.
+ * Returns rows as a table, and how many of the goals are met. A row is `{ name, figure, value, baseline, ratio,
+ * spread, goal }`: `figure`, `baseline` and `spread` are text, `value` and `ratio` numbers, `goal` from goals.js.
  */
 export function tableOf(rows) {
   const lines = rows.map((row) => [
@@ -14,6 +14,7 @@ export function tableOf(rows) {
     row.figure,
     row.baseline ?? "",
     row.ratio?.toFixed(2) ?? "",
+    row.spread ?? "",
     verdictOf(row),
   ]);
   const verdicts = rows.map(verdictOf).filter((verdict) => verdict !== "");

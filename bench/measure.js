@@ -8,7 +8,8 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 export const ROOT = fileURLToPath(new URL("..", import.meta.url));
-export const BIN = join(ROOT, "bin/service.js");
+/** The built command that is measured. */
+export const BIN = process.env.BENCH_BIN ?? join(ROOT, "bin/service.js");
 
 /** Returns the median. */
 export function median(numbers) {

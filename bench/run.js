@@ -1,10 +1,13 @@
 // `npm run bench [part …]`: every performance claim as a ratio against a baseline of the same run, in one table. All
-// parts together take less than twenty minutes and are written to bench/RESULTS.md.
+// parts together take less than twenty minutes and are written to bench/RESULTS.md. `--compare COMMIT` alternates with
+// the build of another commit, `--json` prints the rows.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { benchApi } from "./api.js";
+import { compare } from "./compare.js";
 import { benchDashboard } from "./dashboard.js";
 import { benchDeliveries } from "./deliveries.js";
 import { benchLists } from "./lists.js";
@@ -28,12 +31,19 @@ const PARTS = {
   webhooks: benchWebhooks,
 };
 
-const chosen = process.argv.slice(2);
+const { values: flags, positionals: chosen } = parseArgs({
+  allowPositionals: true,
+  options: { compare: { type: "string" }, json: { type: "boolean", default: false } },
+});
 const unknown = chosen.find((name) => !(name in PARTS));
 if (unknown !== undefined) throw new Error(`no part ${unknown}; there are ${Object.keys(PARTS).join(", ")}`);
 const names = chosen.length === 0 ? Object.keys(PARTS) : chosen;
 
 const say = (text) => process.stderr.write(`${text}\n`);
+if (flags.compare !== undefined) {
+  process.stdout.write(`${compare(flags.compare, names, say)}\n`);
+  process.exit(0);
+}
 const rows = [];
 const took = [];
 for (const name of names) {
@@ -42,6 +52,11 @@ for (const name of names) {
   rows.push(...(await PARTS[name](say)));
   took.push(`${name} ${Math.round((performance.now() - began) / 1000)} s`);
   say(took.at(-1));
+}
+
+if (flags.json) {
+  process.stdout.write(`${JSON.stringify(rows)}\n`, () => process.exit(0));
+  await new Promise(() => {});
 }
 
 const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: ROOT, encoding: "utf8" }).trim();

@@ -61,9 +61,9 @@ class LongFirst extends BaseSequencer {
 
 const common = {
   // How long a test may take says nothing of what it tests: these catch what hangs, on a busy machine too.
-  testTimeout: 120_000,
-  hookTimeout: 120_000,
-  expect: { poll: { timeout: 60_000 } },
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  expect: { poll: { timeout: 120_000 } },
   pool: "forks",
 } as const;
 

@@ -25,7 +25,7 @@ const LONG = new Set([
   "test/cli/refresh.test.ts",
   "test/cli/unread-output.test.ts",
   "test/dashboard/access.test.ts",
-  "test/dashboard/looks.test.ts",
+  "test/dashboard/layout.test.ts",
   "test/delivery/bulk-operations.test.ts",
   "test/delivery/crash.test.ts",
   "test/delivery/descriptors.test.ts",

@@ -187,8 +187,8 @@ async function framesOf(page, baseUrl, path, work) {
 async function steady(call) {
   const making = [];
   const start = performance.now();
-  for (let made = 0; made < PER_SECOND * SECONDS; made++) {
-    const wait = start + (made * 1000) / PER_SECOND - performance.now();
+  for (let created = 0; created < PER_SECOND * SECONDS; created++) {
+    const wait = start + (created * 1000) / PER_SECOND - performance.now();
     if (wait > 0) {
       await new Promise((resolve) => {
         setTimeout(resolve, wait);

@@ -34,7 +34,7 @@ async function rateOf(receiver, count, start = async () => {}) {
 /** Queues events for endpoints whose receiver holds its responses, then measures how fast the queue drains. */
 async function drainRound(service, receiver, { endpoints, events }) {
   const call = api(service);
-  const made = await Promise.all(
+  const created = await Promise.all(
     Array.from({ length: endpoints }, (_, index) =>
       call("POST", "/v1/webhook_endpoints", { url: `${receiver.ready.url}${index}`, events: ["order.completed"] }),
     ),
@@ -48,7 +48,7 @@ async function drainRound(service, receiver, { endpoints, events }) {
   // Attempts in flight for longer than the timeout are retried later.
   const count = Math.floor(events * endpoints * 0.97);
   const round = await measure(count, { platform: service.child.pid }, () => rateOf(receiver, count));
-  await Promise.all(made.map(({ id }) => call("DELETE", `/v1/webhook_endpoints/${id}`)));
+  await Promise.all(created.map(({ id }) => call("DELETE", `/v1/webhook_endpoints/${id}`)));
   return round;
 }
 

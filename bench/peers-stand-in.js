@@ -15,7 +15,7 @@ const SUBPROTOCOLS = {
 };
 const JSON_TYPE = { "content-type": "application/json" };
 
-let made = 0;
+let created = 0;
 let isDown = false;
 const log = [];
 const connections = new Set();
@@ -23,9 +23,9 @@ const connections = new Set();
 const report = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
 function makeEvent() {
-  made += 1;
-  const object = { id: `ord_${made % OBJECTS}`, object: "order", amount: 100, n: made };
-  const start = { id: `evt_${String(made).padStart(22, "0")}`, type: "order.completed", data: { object } };
+  created += 1;
+  const object = { id: `ord_${created % OBJECTS}`, object: "order", amount: 100, n: created };
+  const start = { id: `evt_${String(created).padStart(22, "0")}`, type: "order.completed", data: { object } };
   const filler = "x".repeat(BYTES - Buffer.byteLength(JSON.stringify({ ...start, filler: "" })));
   return { id: start.id, type: start.type, body: JSON.stringify({ ...start, filler }) };
 }
@@ -166,5 +166,5 @@ createInterface(process.stdin).on("line", (line) => {
     if (kind === "service") log.push(event);
     for (const { send } of connections) send(event);
   }
-  report({ emitted: made, at });
+  report({ emitted: created, at });
 });

@@ -117,7 +117,7 @@ async function measure(server, receiver, folder, count) {
   const pids = nodes.map(({ child }) => child.pid);
   const counting = (threads, pgbench) => countProcessorTime({ threads, pgbench, database: server.child.pid });
   await writes(nodes, key, WARM_UP);
-  const made = [];
+  const created = [];
   const raw = [];
   for (let round = 0; round < ROUNDS; round++) {
     const rawTime = counting({}, true);
@@ -125,7 +125,7 @@ async function measure(server, receiver, folder, count) {
     raw.push({ rate: transactions, words: sharesInWords(rawTime(), transactions * SECONDS) });
     const time = counting({ nodes: pids, "load generator": [process.pid] });
     const rate = await writes(nodes, key);
-    made.push({ rate, words: sharesInWords(time(), rate * SECONDS) });
+    created.push({ rate, words: sharesInWords(time(), rate * SECONDS) });
   }
   const call = api(nodes[0]);
   for (let i = 0; i < ENDPOINTS; i++) {
@@ -135,7 +135,7 @@ async function measure(server, receiver, folder, count) {
   const delivered = await deliveries(server, database);
   const words = sharesInWords(time(), DELIVERIES);
   await Promise.all(nodes.map(stop));
-  return { made, raw, delivered: { rate: delivered, words } };
+  return { created, raw, delivered: { rate: delivered, words } };
 }
 
 export async function benchPostgres() {
@@ -145,10 +145,10 @@ export async function benchPostgres() {
   const folder = temporaryFolder();
   const rows = [];
   for (const count of NODES) {
-    const { made, raw, delivered } = await measure(server, receiver, folder, count);
+    const { created, raw, delivered } = await measure(server, receiver, folder, count);
     const known = raw.every(({ rate }) => rate !== undefined);
     const processes = `PostgreSQL, ${count} process${count === 1 ? "" : "es"}`;
-    const [written, transactions] = [middle(made), middle(raw)];
+    const [written, transactions] = [middle(created), middle(raw)];
     rows.push(
       {
         name: `${processes}: POST /v1/customers, 32 connections in all`,
@@ -156,7 +156,7 @@ export async function benchPostgres() {
         baseline: known
           ? `${Math.round(transactions.rate)} transactions/s by pgbench, the same statements; ${transactions.words}`
           : "no pgbench here",
-        ...(known ? ratioOf(made.map(({ rate }, i) => rate / raw[i].rate)) : {}),
+        ...(known ? ratioOf(created.map(({ rate }, i) => rate / raw[i].rate)) : {}),
         goal: atLeast(count > 2 ? 0.55 : 0.65),
       },
       {

@@ -18,8 +18,8 @@ async function storeEvents(call, count) {
   const one = () =>
     call("POST", "/v1/events", { type: "order.completed", data: { id: "ord_1", filler: "x".repeat(BYTES - 218) } });
   const sample = await one();
-  for (let made = 1; made < count; made += 100) {
-    await Promise.all(Array.from({ length: Math.min(100, count - made) }, one));
+  for (let created = 1; created < count; created += 100) {
+    await Promise.all(Array.from({ length: Math.min(100, count - created) }, one));
   }
   return Buffer.byteLength(JSON.stringify(sample));
 }

@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { heldBy } from "./held.js";
+import { retainedBy } from "./retained.js";
 import { startLoad } from "./load.js";
 import { loadTesting, startPlatform } from "./platform.js";
 import { drawPlot } from "./plot.js";
@@ -18,7 +18,7 @@ import { judge } from "./verdicts.js";
 
 const SAMPLE_SECONDS = 2;
 /** A garbage collection stops the process, so it happens far less often than reading the memory. */
-const HELD_SECONDS = 20;
+const RETAINED_SECONDS = 20;
 const ADVANCE_SECONDS = 6 * 3600;
 /** Three days, in steps: each is over once everything due in it was attempted. */
 const ADVANCES = 12;
@@ -106,11 +106,11 @@ const began = performance.now();
 const elapsed = () => (performance.now() - began) / 1000;
 const processes = [...platform.processes, ...listeners];
 const samples = Object.fromEntries([...processes.map(({ name }) => [name, []]), ["queue", []]]);
-const held = Object.fromEntries(processes.map(({ name }) => [name, []]));
+const retained = Object.fromEntries(processes.map(({ name }) => [name, []]));
 const kills = [];
 let isOver = false;
 const load = startLoad({ baseUrl, key, perSecond: rate });
-const watching = Promise.all([watch(), watchHeld()]);
+const watching = Promise.all([watch(), watchRetained()]);
 await Promise.all([killAtRandom(), pause(seconds * 1000)]);
 await load.stop();
 say(`${load.expected.size} events acknowledged, ${kills.length} kills; the faulty receiver heals, three days pass`);
@@ -137,7 +137,7 @@ const violations = await testing.findViolations({
 });
 for (const process of platform.processes) await process.stop();
 
-const run = { receivers, expected: load.expected, processes, samples, held, kills, pending, violations };
+const run = { receivers, expected: load.expected, processes, samples, retained, kills, pending, violations };
 const verdicts = judge({ ...run, planned: rate * seconds, platforms: platform.processes.map(({ name }) => name) });
 const title = `${values.database}, ${values.minutes} minutes, seed ${values.seed}, ${rate} writes/s: ${load.expected.size} events, ${kills.length} kills`;
 const report = reportOf({ ...run, title, verdicts });
@@ -164,15 +164,15 @@ async function watch() {
   }
 }
 
-async function watchHeld() {
+async function watchRetained() {
   while (!isOver) {
     for (const process of processes) {
       const life = process.lives;
       const at = elapsed();
-      const seen = process.inspector === undefined ? undefined : await heldBy(process.inspector);
-      if (seen !== undefined && process.lives === life) held[process.name].push({ at, life, ...seen });
+      const seen = process.inspector === undefined ? undefined : await retainedBy(process.inspector);
+      if (seen !== undefined && process.lives === life) retained[process.name].push({ at, life, ...seen });
     }
-    for (let waited = 0; waited < HELD_SECONDS && !isOver; waited++) await pause(1000);
+    for (let waited = 0; waited < RETAINED_SECONDS && !isOver; waited++) await pause(1000);
   }
 }
 

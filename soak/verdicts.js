@@ -23,7 +23,7 @@ const MIN_LIFE_SECONDS = 100;
 
 /**
  * Judges a run. `receivers` by name, each as of receivers.js; `expected` are the keys of acknowledged events, `planned`
- * the number of requested writes; `processes` as of processes.js, with `samples` and `held` of each by name;
+ * the number of requested writes; `processes` as of processes.js, with `samples` and `retained` objects of each by name;
  * `platforms` names those that run the platform; `kills` are `[seconds, name]`; `pending` is the depth of the queue at
  * the end; `violations` are sentences. Returns `{ what, bound, seen, isMet }` for each; `isMet` is undefined if it
  * cannot be judged.
@@ -35,7 +35,7 @@ export function judge({
   processes,
   platforms,
   samples,
-  held,
+  retained,
   kills,
   pending,
   violations,
@@ -110,7 +110,7 @@ export function judge({
     ...processes.flatMap(({ name }) =>
       Object.keys(LIMITS)
         .filter((measure) => measure !== "statements" || platforms.includes(name))
-        .map((measure) => flat(name, measure, measure in (samples[name][0] ?? {}) ? samples[name] : held[name])),
+        .map((measure) => flat(name, measure, measure in (samples[name][0] ?? {}) ? samples[name] : retained[name])),
     ),
   ];
 }

@@ -37,7 +37,7 @@ export function connect(
     random: () => context.random(),
     uuid: () => context.uuid(),
     onRetry: ({ reason, milliseconds }) =>
-      output.spinner.say(`${reason}; retrying in ${(milliseconds / 1000).toFixed(1)} s`),
+      output.spinner.update(`${reason}; retrying in ${(milliseconds / 1000).toFixed(1)} s`),
     ...tracingOf(context),
   });
   if (context.globals.dryRun) return dryRunClient(client, output);

@@ -81,15 +81,17 @@ export function formatHelp(command: Command, helper: Help, styles: Styles): stri
   function items<Item>(list: readonly Item[], parts: (item: Item) => [term: string, description: string]): string[] {
     const pairs = list.map(parts);
     const termWidth = Math.max(...pairs.map(([term]) => term.length));
-    const room = width - termWidth - 4;
-    if (room < MIN_DESCRIPTION_WIDTH) {
+    const available = width - termWidth - 4;
+    if (available < MIN_DESCRIPTION_WIDTH) {
       return pairs.flatMap(([term, description]) => [
         `  ${term}`,
         ...wrapWords(description, width - 6).map((line) => `      ${line}`),
       ]);
     }
     return pairs.flatMap(([term, description]) =>
-      wrapWords(description, room).map((line, i) => `  ${(i === 0 ? term : "").padEnd(termWidth)}  ${line}`.trimEnd()),
+      wrapWords(description, available).map((line, i) =>
+        `  ${(i === 0 ? term : "").padEnd(termWidth)}  ${line}`.trimEnd(),
+      ),
     );
   }
 }

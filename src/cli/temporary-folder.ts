@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { UserError } from "./errors.ts";
 
 /** Creates a temporary folder. Throws UserError if there is no space for one. */
-export function makeTemporaryFolder(prefix: string): string {
+export function createTemporaryFolder(prefix: string): string {
   try {
     return mkdtempSync(join(tmpdir(), prefix));
   } catch (error) {

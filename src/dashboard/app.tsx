@@ -5,7 +5,7 @@ import { signedOut } from "./api/call.ts";
 import { follow, startLive } from "./api/live.ts";
 import { startStore } from "./api/store.ts";
 import { Commands } from "./commands.tsx";
-import { say, Toasts } from "./components/toasts.tsx";
+import { showToast, Toasts } from "./components/toasts.tsx";
 import { ApiKeys } from "./pages/api-keys.tsx";
 import { Apps } from "./pages/apps.tsx";
 import { Deliveries } from "./pages/deliveries.tsx";
@@ -13,10 +13,10 @@ import { Endpoints } from "./pages/endpoints/index.tsx";
 import { Events } from "./pages/events/index.tsx";
 import { objectPage } from "./pages/objects/index.tsx";
 import { Overview } from "./pages/overview/index.tsx";
-import { People } from "./pages/people.tsx";
+import { TeamPage } from "./pages/team.tsx";
 import { RequestLogs } from "./pages/request-logs.tsx";
 import { TestClockPage } from "./pages/test-clock.tsx";
-import { environment, hrefOf, Link, place, settle } from "./router.tsx";
+import { environment, hrefOf, Link, route, settle } from "./router.tsx";
 import { Shell } from "./shell.tsx";
 import { Empty, Page } from "./components/page.tsx";
 
@@ -41,7 +41,7 @@ const OWN_PAGES: Record<OwnPage | "", ComponentType> = {
   endpoints: Endpoints,
   keys: ApiKeys,
   apps: Apps,
-  people: People,
+  people: TeamPage,
   logs: RequestLogs,
   clock: TestClockPage,
 };
@@ -60,7 +60,7 @@ export function App() {
       startStore(),
       follow({
         missed(isGap) {
-          if (isGap) say("Some events are missing here: the platform no longer has them.", false);
+          if (isGap) showToast("Some events are missing here: the platform no longer has them.", false);
         },
       }),
       startLive(),
@@ -70,7 +70,7 @@ export function App() {
     };
   }, [shown]);
   if (signedOut.value) return <SignedOut />;
-  const { page, id } = place.value;
+  const { page, id } = route.value;
   const Shown = PAGES[page] ?? NotFound;
   return (
     <Shell>

@@ -4,7 +4,7 @@ import { kindsWith, nounOf, type Resource, RESOURCES } from "../contract/resourc
 import { Dialog } from "./components/dialog.tsx";
 import { Icon, type IconName, iconOf } from "./components/icon.tsx";
 import { hrefOfId } from "./components/values.tsx";
-import { environment, go, hrefOf, place } from "./router.tsx";
+import { environment, go, hrefOf, route } from "./router.tsx";
 import { showTheme, THEMES } from "./theme.ts";
 
 /** Which dialog of commands is open. */
@@ -41,7 +41,7 @@ function allCommands(): Command[] {
       icon: iconOf(RESOURCES[kind].page.name),
       run: () => go(hrefOf(RESOURCES[kind].page.name, "", { create: "1" })),
     })),
-    { label: `Switch to ${other}`, run: () => go(hrefOf(place.value.page, "", {}, other)) },
+    { label: `Switch to ${other}`, run: () => go(hrefOf(route.value.page, "", {}, other)) },
     ...THEMES.map((name) => ({ label: `Theme: ${name}`, run: () => showTheme(name) })),
     { label: "Keyboard shortcuts", run: () => (openCommands.value = "keys") },
   ];

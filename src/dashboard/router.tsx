@@ -5,7 +5,7 @@ import type { Environment } from "../contract/environments.ts";
 const BASE = "/dashboard";
 
 /** The parts of the URL: `/dashboard/<environment>/<page>/<id>?<query>`. */
-export interface Place {
+export interface Route {
   environment: Environment;
   /** Empty for the overview. */
   page: string;
@@ -20,7 +20,7 @@ function readAddress(): string {
   return location.pathname + location.search;
 }
 
-export const place = computed<Place>(() => {
+export const route = computed<Route>(() => {
   const { pathname, searchParams: query } = new URL(address.value, location.origin);
   const [environment = "", page = "", id = ""] = pathname.slice(BASE.length + 1).split("/");
   return { environment: environment === "live" ? "live" : "sandbox", page, id: decoded(id), query };
@@ -35,7 +35,7 @@ function decoded(part: string): string {
   }
 }
 
-export const environment = computed(() => place.value.environment);
+export const environment = computed(() => route.value.environment);
 
 /** Returns the URL of a page in the current environment, unless another is given. */
 export function hrefOf(page: string, id = "", query: Record<string, string> = {}, of: Environment = environment.value) {
@@ -67,7 +67,7 @@ export function hasGoneBack(): boolean {
 
 /** Navigates to a URL of the dashboard without a page load. */
 export function go(href: string, { replace = false } = {}): void {
-  const before = place.value;
+  const before = route.value;
   if (replace) history.replaceState(history.state, "", href);
   else {
     rememberPosition();
@@ -76,12 +76,12 @@ export function go(href: string, { replace = false } = {}): void {
   moves += 1;
   isBack = false;
   address.value = readAddress();
-  if (before.page !== place.value.page || before.id !== place.value.id) scrollTo(0, 0);
+  if (before.page !== route.value.page || before.id !== route.value.id) scrollTo(0, 0);
 }
 
 /** Writes filters into the URL. Empty ones are omitted. */
 export function filter(changes: Record<string, string>): void {
-  const { page, id, query } = place.value;
+  const { page, id, query } = route.value;
   const all = Object.entries({ ...Object.fromEntries(query), ...changes }).filter(([, value]) => value !== "");
   go(hrefOf(page, id, Object.fromEntries(all)), { replace: true });
 }

@@ -9,9 +9,9 @@ import { useQuery } from "./api/store.ts";
 import { clockOffset } from "./clock.ts";
 import { openCommands, SECTIONS } from "./commands.tsx";
 import { Icon, iconOf } from "./components/icon.tsx";
-import { say } from "./components/toasts.tsx";
+import { showToast } from "./components/toasts.tsx";
 import { duration } from "./format.ts";
-import { environment, hrefOf, Link, place } from "./router.tsx";
+import { environment, hrefOf, Link, route } from "./router.tsx";
 import { showTheme, theme, type Theme, THEMES } from "./theme.ts";
 
 const isMenuOpen = signal(false);
@@ -54,7 +54,7 @@ function closeOnEscape({ key }: KeyboardEvent): void {
 
 /** Shows the environment, in words and by the color of the strip, and the controls of every page. */
 function Bar() {
-  const { page } = place.value;
+  const { page } = route.value;
   return (
     <header class="bar" onKeyDown={closeOnEscape}>
       <button
@@ -92,7 +92,7 @@ function Bar() {
 }
 
 function Menu() {
-  const { page } = place.value;
+  const { page } = route.value;
   const { data } = useQuery<Identity>("/v1/me");
   return (
     <nav
@@ -182,6 +182,6 @@ async function signOut(): Promise<void> {
     if (current !== undefined) await call("DELETE", `/v1/sessions/${current.id}`);
     location.assign("/sign-in");
   } catch {
-    say("Couldn't sign out. Try again.", false);
+    showToast("Couldn't sign out. Try again.", false);
   }
 }

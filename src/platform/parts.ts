@@ -8,7 +8,7 @@ import { createDeliveryEngine, type DeliveryEngine } from "./delivery/engine.ts"
 import type { DeliveryLimits } from "./delivery/endpoint-queues.ts";
 import { createTargetGuard, type TargetGuard } from "./delivery/target-guard.ts";
 import type { Deployment } from "./deployment.ts";
-import { registerEntrance } from "./docs/entrance.ts";
+import { registerWellKnownPaths } from "./docs/well-known.ts";
 import { registerDocs } from "./docs/routes.ts";
 import type { Versions } from "./domain/versions.ts";
 import { EnvironmentTime } from "./time/environment-time.ts";
@@ -204,7 +204,7 @@ function registerRoutes(
   registerWeb(app, shared, { assets, passwordCost: settings.passwordCost });
   registerEventStream(app, shared, authenticate);
   registerDocs(app, shared.baseUrl, { document, files: assets?.reference });
-  registerEntrance(app, shared, contact);
+  registerWellKnownPaths(app, shared, contact);
   app.register(async (scope) => leakReportRoute(scope, shared, leakKeys));
   adminRoutes(app, shared, adminToken);
 }

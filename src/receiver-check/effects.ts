@@ -1,8 +1,8 @@
-import { durationInWords } from "./response.ts";
+import { formatDuration } from "./response.ts";
 import type { Observer } from "./observer.ts";
 import type { Clock } from "./ports.ts";
 
-const LOOK_MILLISECONDS = 50;
+const POLL_MILLISECONDS = 50;
 const PATIENCE_MILLISECONDS = 10_000;
 const MIN_QUIET_MILLISECONDS = 500;
 const MAX_QUIET_MILLISECONDS = 5000;
@@ -28,7 +28,7 @@ export class Effects {
     const started = clock.now();
     let before = await observer.count(ids);
     for (let quietSince = started; clock.now() - quietSince < MIN_QUIET_MILLISECONDS;) {
-      await clock.sleep(LOOK_MILLISECONDS);
+      await clock.sleep(POLL_MILLISECONDS);
       const count = await observer.count(ids);
       if (count === before) continue;
       before = count;
@@ -45,7 +45,7 @@ export class Effects {
       const elapsed = this.#clock.now() - started;
       if (count >= wanted) this.#delay = Math.max(this.#delay, elapsed);
       if (count >= wanted || elapsed >= PATIENCE_MILLISECONDS) return count;
-      await this.#clock.sleep(LOOK_MILLISECONDS);
+      await this.#clock.sleep(POLL_MILLISECONDS);
     }
   }
 
@@ -55,7 +55,7 @@ export class Effects {
     const started = this.#clock.now();
     const quiet = Math.min(MAX_QUIET_MILLISECONDS, Math.max(MIN_QUIET_MILLISECONDS, 3 * this.#delay));
     while (count === wanted && this.#clock.now() - started < quiet) {
-      await this.#clock.sleep(LOOK_MILLISECONDS);
+      await this.#clock.sleep(POLL_MILLISECONDS);
       count = await this.#count();
     }
     return count;
@@ -66,4 +66,4 @@ export class Effects {
   }
 }
 
-export const PATIENCE_IN_WORDS = durationInWords(PATIENCE_MILLISECONDS);
+export const PATIENCE_IN_WORDS = formatDuration(PATIENCE_MILLISECONDS);

@@ -1,4 +1,4 @@
-import { type Response, durationInWords, inWords, isAccepted, isDisconnection, isRejected } from "./response.ts";
+import { type Response, formatDuration, formatResponse, isAccepted, isDisconnection, isRejected } from "./response.ts";
 import type { Finding, Variant } from "./check.ts";
 
 /** Passes if every delivery got 2xx. */
@@ -41,14 +41,16 @@ function judge(sent: string, variants: readonly Variant[], isRight: (response: R
   const wrong = variants.filter(({ response }) => !isRight(response));
   if (wrong.length === 0) return { status: "passed", sent, seen: statusesOf(variants) };
   const seen = wrong
-    .map(({ name, response }) => (variants.length === 1 ? inWords(response) : `${name}: ${inWords(response)}`))
+    .map(({ name, response }) =>
+      variants.length === 1 ? formatResponse(response) : `${name}: ${formatResponse(response)}`,
+    )
     .join("; ");
   return { status: "failed", sent, seen, disconnected: wrong.some(({ response }) => isDisconnection(response)) };
 }
 
 function statusesOf(variants: readonly Variant[]): string {
   const statuses = [...new Set(variants.map(({ response }) => response.status))].join(" and ");
-  return `${statuses} in ${durationInWords(Math.max(...variants.map(({ response }) => response.milliseconds)))}`;
+  return `${statuses} in ${formatDuration(Math.max(...variants.map(({ response }) => response.milliseconds)))}`;
 }
 
 /** A check that could not run. */

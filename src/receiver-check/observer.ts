@@ -1,4 +1,4 @@
-import { inWords, isAccepted } from "./response.ts";
+import { formatResponse, isAccepted } from "./response.ts";
 import { exchange } from "./exchange.ts";
 import type { Clock } from "./ports.ts";
 
@@ -39,7 +39,7 @@ export function probeAt(url: URL, { clock, signal }: { clock: Clock; signal: Abo
       const count = isAccepted(response) ? countIn(response.excerpt) : undefined;
       if (count !== undefined) return count;
       throw new ObserverError(
-        `${name} gave no count (${inWords(response)}): it must respond to a GET with a whole number or {"count": number}`,
+        `${name} gave no count (${formatResponse(response)}): it must respond to a GET with a whole number or {"count": number}`,
       );
     },
   };

@@ -31,14 +31,14 @@ export function isDisconnection({ failure }: Response): boolean {
 }
 
 /** Summarizes the response: `204 in 3 ms`. */
-export function inWords(response: Response): string {
+export function formatResponse(response: Response): string {
   const { status, failure, milliseconds, excerpt, location } = response;
   if (status === undefined) return failure?.message ?? "no answer";
-  const words = `${status} in ${durationInWords(milliseconds)}`;
+  const words = `${status} in ${formatDuration(milliseconds)}`;
   if (location !== undefined && status >= 300 && status < 400) return `${words}, a redirect to ${location}`;
   return status >= 400 && excerpt !== "" ? `${words}: ${excerpt}` : words;
 }
 
-export function durationInWords(milliseconds: number): string {
+export function formatDuration(milliseconds: number): string {
   return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
 }

@@ -35,8 +35,8 @@ function sampleFields(kind: KindWith<"prefix">, type: string): Record<string, un
   const status = names.find((name) => type.endsWith(`.${name}`)) ?? names[0];
   if (kind === "webhook_endpoint") return { events: ["*"], description: null, status };
   const members = Object.entries(fields).map(([name, field]) => {
-    const isGiven = field.required || field.type === "text";
-    return [name, field.type === "status" ? status : isGiven ? field.examples?.[0] : null];
+    const isIncluded = field.required || field.type === "text";
+    return [name, field.type === "status" ? status : isIncluded ? field.examples?.[0] : null];
   });
   return { ...Object.fromEntries(members), metadata: {} };
 }

@@ -89,7 +89,10 @@ export class Connection {
     this.#observer = observer;
     this.#downSince = options.clock.now();
     // While most of its window is used, the platform may have more to send.
-    this.#catchUp = new CatchUp(options.clock, () => (this.#acknowledgements?.owed ?? 0) > options.window / 2);
+    this.#catchUp = new CatchUp(
+      options.clock,
+      () => (this.#acknowledgements?.unacknowledged ?? 0) > options.window / 2,
+    );
   }
 
   /** Starts connecting; the observer is called with everything that follows. */
@@ -101,7 +104,7 @@ export class Connection {
   /** Acknowledges an event that has an outcome. */
   acknowledge(entry: Entry, outcome: Outcome): void {
     this.#ledger.settle(entry, outcome);
-    this.#acknowledgements?.give(entry);
+    this.#acknowledgements?.acknowledge(entry);
   }
 
   /** Sends the acknowledgements that are due and closes the connection, within 2 s. */
@@ -172,15 +175,15 @@ export class Connection {
 
   #event(event: SentEvent): void {
     if (this.#state !== "ready" || this.#acknowledgements === undefined) return;
-    this.#acknowledgements.owe();
-    if (this.#acknowledgements.owed > this.#options.window) {
+    this.#acknowledgements.addReceived();
+    if (this.#acknowledgements.unacknowledged > this.#options.window) {
       return this.#socket?.violated(`more than ${this.#options.window} unacknowledged events`);
     }
     const cursor = event.cursor ?? event.id;
     const { entry, duplicate } = this.#ledger.receive(cursor, event.seq);
     if (duplicate) {
       this.#observer.duplicate(event);
-      if (entry.outcome !== undefined) this.#acknowledgements.give(entry);
+      if (entry.outcome !== undefined) this.#acknowledgements.acknowledge(entry);
       return;
     }
     this.#catchUp.add(cursor);

@@ -72,7 +72,7 @@ export function describeSocketError(error: Error, url: URL): Disconnection {
   if (code === undefined && !(error instanceof AggregateError)) {
     return { code: "protocol", message: `the server at ${url.host} is not the platform: ${error.message}` };
   }
-  return describeNetworkError(error, { name: "the platform", places: url.host });
+  return describeNetworkError(error, { name: "the platform", hosts: url.host });
 }
 
 /** Describes the end of a socket by a close frame, or without one (1006). */

@@ -16,7 +16,7 @@ export interface ForwardFailure {
 
 /** Describes the error of a forward. */
 export function describeForwardError(error: unknown, url: URL, host: HostKind): ForwardFailure {
-  const failure = describeNetworkError(error, { name: "the receiver", places: placesOf(url) });
+  const failure = describeNetworkError(error, { name: "the receiver", hosts: hostsOf(url) });
   return { ...failure, hint: hintFor(failure.code, url, host) };
 }
 
@@ -26,8 +26,8 @@ export function describeTimeout(milliseconds: number, isResponding: boolean, url
   return {
     code: "timeout",
     message: isResponding
-      ? `the receiver at ${placesOf(url)} did not complete its response within ${seconds} s`
-      : `the receiver at ${placesOf(url)} did not respond within ${seconds} s`,
+      ? `the receiver at ${hostsOf(url)} did not complete its response within ${seconds} s`
+      : `the receiver at ${hostsOf(url)} did not respond within ${seconds} s`,
     hint: hintFor("timeout", url, host),
   };
 }
@@ -81,7 +81,7 @@ function localhostHint(url: URL, host: HostKind): string {
   return " In WSL, localhost is the Linux side. For a receiver on Windows, use the address shown by `ip route show default`, or mirrored networking (networkingMode=mirrored in .wslconfig).";
 }
 
-function placesOf(url: URL): string {
+function hostsOf(url: URL): string {
   const port = portOf(url);
   return isLocalhost(url.hostname) ? `127.0.0.1:${port} or [::1]:${port}` : `${url.hostname}:${port}`;
 }

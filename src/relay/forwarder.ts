@@ -167,10 +167,10 @@ class Exchange implements ResponseReader {
 
   data(chunk: Buffer): void {
     if (this.#isOver) return;
-    const room = LIMITS.deliveryExcerptBytes - this.#bytes;
+    const available = LIMITS.deliveryExcerptBytes - this.#bytes;
     this.#bytes += chunk.length;
-    this.#chunks.push(chunk.length > room ? chunk.subarray(0, room) : chunk);
-    if (chunk.length <= room) return;
+    this.#chunks.push(chunk.length > available ? chunk.subarray(0, available) : chunk);
+    if (chunk.length <= available) return;
     // The rest of the response is not needed.
     this.#isOver = true;
     this.#options.connection.close();

@@ -146,7 +146,7 @@ export class Acknowledgements {
   readonly #ledger: Ledger;
   readonly #now: () => number;
   readonly #send: (ack: Ack) => void;
-  #owed = 0;
+  #unacknowledged = 0;
   #due: { entry: Entry; sequence: number }[] = [];
   readonly #unconfirmed = new Queue<Entry>();
   #confirmed = 0;
@@ -158,17 +158,17 @@ export class Acknowledgements {
   }
 
   /** The number of events received on this connection that are not acknowledged. */
-  get owed(): number {
-    return this.#owed;
+  get unacknowledged(): number {
+    return this.#unacknowledged;
   }
 
   /** Counts a received event. */
-  owe(): void {
-    this.#owed += 1;
+  addReceived(): void {
+    this.#unacknowledged += 1;
   }
 
   /** Sends the acknowledgements of an event that has an outcome. */
-  give(entry: Entry): void {
+  acknowledge(entry: Entry): void {
     for (const sequence of entry.sequences) this.#due.push({ entry, sequence });
     entry.sequences = [];
     // Withheld acknowledgements fill the platform's window, so that it stops sending before memory grows.
@@ -177,7 +177,7 @@ export class Acknowledgements {
       this.#send(toAck(sequence, entry.outcome, this.#now));
       this.#unconfirmed.push(entry);
     }
-    this.#owed -= this.#due.length;
+    this.#unacknowledged -= this.#due.length;
     this.#due = [];
   }
 

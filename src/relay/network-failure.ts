@@ -13,7 +13,7 @@ export interface Peer {
   /** As it is called in messages: "the receiver". */
   name: string;
   /** The addresses that were tried: "127.0.0.1:3000 or [::1]:3000". */
-  places: string;
+  hosts: string;
 }
 
 const CERTIFICATES: Record<string, string> = {
@@ -35,24 +35,24 @@ export function describeNetworkError(error: unknown, peer: Peer): NetworkFailure
   return { code: kind, message: messageFor(kind, code, text, peer) };
 }
 
-function messageFor(kind: NetworkFailureCode, code: string, text: string, { name, places }: Peer): string {
+function messageFor(kind: NetworkFailureCode, code: string, text: string, { name, hosts }: Peer): string {
   switch (kind) {
     case "refused":
-      return `connection refused: nothing listens on ${places}`;
+      return `connection refused: nothing listens on ${hosts}`;
     case "timeout":
-      return `connecting to ${places} timed out`;
+      return `connecting to ${hosts} timed out`;
     case "reset":
-      return `${name} at ${places} closed the connection before the response was complete`;
+      return `${name} at ${hosts} closed the connection before the response was complete`;
     case "dns":
-      return `the host name of ${places} cannot be resolved`;
+      return `the host name of ${hosts} cannot be resolved`;
     case "unreachable":
-      return `no network route to ${places}`;
+      return `no network route to ${hosts}`;
     case "tls":
-      return `no TLS connection to ${places}: ${CERTIFICATES[code] ?? "the other side does not speak TLS"}`;
+      return `no TLS connection to ${hosts}: ${CERTIFICATES[code] ?? "the other side does not speak TLS"}`;
     case "invalid_reply":
-      return `${name} at ${places} sent an invalid HTTP response (${text})`;
+      return `${name} at ${hosts} sent an invalid HTTP response (${text})`;
     case "network":
-      return `the request to ${places} failed: ${text}`;
+      return `the request to ${hosts} failed: ${text}`;
   }
 }
 

@@ -104,9 +104,9 @@ export class ResponseParser {
     }
   }
 
-  #enter(state: State, room: number): void {
+  #enter(state: State, available: number): void {
     this.#state = state;
-    this.#room = room;
+    this.#room = available;
   }
 
   #assertHttp(bytes: Buffer): void {

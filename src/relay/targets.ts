@@ -46,9 +46,9 @@ export function parseTarget(text: string): Target {
   const tail = end === -1 ? "" : rest.slice(end);
   const warnings: string[] = [];
   const url = buildUrl(`${scheme}://${checkAuthority(authority)}${tail}`, given);
-  const isPortGiven = authority.includes(":", authority.lastIndexOf("]") + 1) || /^\d+$/.test(authority);
+  const hasPort = authority.includes(":", authority.lastIndexOf("]") + 1) || /^\d+$/.test(authority);
   // In the URL of another machine the default port is meant; on this machine it was more likely forgotten.
-  if (!isPortGiven && (!isWholeUrl || isThisMachine(url.hostname))) {
+  if (!hasPort && (!isWholeUrl || isThisMachine(url.hostname))) {
     warnings.push(`No port given: using ${url.protocol === "https:" ? 443 : 80}.`);
   }
   if (url.hash !== "") {

@@ -5,13 +5,13 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { signedInPerson, signIn } from "../cli/support/running-login.ts";
+import { signedInUser, signIn } from "../cli/support/running-login.ts";
 import { expire, tokensIn } from "../cli/support/stored.ts";
 import { startServer } from "../client/support/scripted-server.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
 import { startListener } from "../support/listener.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { BIN, cliEnv, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { BIN, cliEnv, createConfigDir, runCli } from "../support/run-cli.ts";
 
 const on = cliOnPlatform();
 const { service } = on;
@@ -76,7 +76,7 @@ describe("values", () => {
   });
 
   it("accepts a profile with the name of an inherited property", async () => {
-    const env = { SERVICE_CONFIG_DIR: makeConfigDir(), SERVICE_API_KEY: undefined };
+    const env = { SERVICE_CONFIG_DIR: createConfigDir(), SERVICE_API_KEY: undefined };
     expect((await service(["whoami", "--profile", "toString"], { env })).stderr).toContain(
       'Profile "toString" (from --profile) does not exist',
     );
@@ -144,7 +144,7 @@ describe("reads a response of any shape", () => {
 describe("a clock that is wrong", () => {
   /** What Node loads before the command: `Date` and nothing else is moved. */
   function movedBy(milliseconds: number): string {
-    const file = join(makeConfigDir(), "clock.cjs");
+    const file = join(createConfigDir(), "clock.cjs");
     writeFileSync(
       file,
       `const Real = Date;
@@ -165,10 +165,10 @@ describe("a clock that is wrong", () => {
   });
 
   it("renews a session at most once if the clock is an hour off", async () => {
-    const person = await signedInPerson(on.platform);
+    const user = await signedInUser(on.platform);
     for (const hours of [-1, 1]) {
-      const dir = makeConfigDir();
-      await signIn(on.platform, person, dir);
+      const dir = createConfigDir();
+      await signIn(on.platform, user, dir);
       const env = { SERVICE_CONFIG_DIR: dir, SERVICE_API_KEY: undefined, NODE_OPTIONS: movedBy(hours * 3_600_000) };
       if (hours === -1) expire(dir);
       expect(await service(["customers", "list", "--limit", "1", "--quiet"], { env })).toMatchObject({ exitCode: 0 });

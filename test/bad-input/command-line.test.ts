@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { startServer } from "../client/support/scripted-server.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
 import { startListener } from "../support/listener.ts";
-import { BIN, cliEnv, makeConfigDir } from "../support/run-cli.ts";
+import { BIN, cliEnv, createConfigDir } from "../support/run-cli.ts";
 
 const on = cliOnPlatform();
 const { service } = on;
@@ -69,7 +69,7 @@ describe("a listener says", () => {
 });
 
 it("accepts a header with its name in webhooks verify", async () => {
-  const payload = join(makeConfigDir(), "event.json");
+  const payload = join(createConfigDir(), "event.json");
   writeFileSync(payload, '{"id":"evt_1"}');
   const secret = ["--secret", "whsec_x", "--payload", payload];
   const header = (await service(["webhooks", "sign", ...secret])).stdout.trim();
@@ -105,7 +105,7 @@ it.each([["customers", "list", "--json"], ["--version"], ["--help"]])(
 );
 
 it("suggests removing an empty settings file instead of searching it for keys", async () => {
-  const directory = makeConfigDir();
+  const directory = createConfigDir();
   writeFileSync(join(directory, "config.json"), "");
   const { exitCode, stderr } = await service(["whoami"], { env: { SERVICE_CONFIG_DIR: directory } });
   expect([exitCode, stderr]).toEqual([1, expect.stringContaining(`rm ${join(directory, "config.json")}`)]);

@@ -13,8 +13,8 @@ async function send(path: string, body: string, headers: Record<string, string> 
     headers: { "Content-Type": "application/x-www-form-urlencoded", ...headers },
     body,
   });
-  const answer = (await response.json()) as { error: string; error_description: string };
-  return { status: response.status, answer, headers: response.headers };
+  const respond = (await response.json()) as { error: string; error_description: string };
+  return { status: response.status, respond, headers: response.headers };
 }
 
 const refresh = "grant_type=refresh_token&refresh_token=x";
@@ -42,18 +42,18 @@ describe("rejects malformed OAuth requests with OAuth errors", () => {
     ["revoke", client, 400, "invalid_request", "token is missing"],
     ["revoke", `${client}&token=x&token=y`, 400, "invalid_request", "is repeated"],
   ])("/oauth/%s given %s", async (path, body, status, error, words) => {
-    const { answer, headers, ...response } = await send(path, body);
-    expect([response.status, answer.error]).toEqual([status, error]);
-    expect(answer.error_description).toContain(words);
+    const { respond, headers, ...response } = await send(path, body);
+    expect([response.status, respond.error]).toEqual([status, error]);
+    expect(respond.error_description).toContain(words);
     expect(headers.get("cache-control")).toContain("no-store");
-    expect(answer.error_description.length).toBeLessThan(300);
+    expect(respond.error_description.length).toBeLessThan(300);
   });
 
   it.each(["Basic !!!", "Basic Og==", `Basic ${btoa("%zz:a")}`, "Bearer x", "Basic"])(
     "an app that proves itself by %s is none",
     async (authorization) => {
-      const { status, answer, headers } = await send("token", refresh, { Authorization: authorization });
-      expect([status, answer.error]).toEqual([401, "invalid_client"]);
+      const { status, respond, headers } = await send("token", refresh, { Authorization: authorization });
+      expect([status, respond.error]).toEqual([401, "invalid_client"]);
       expect(headers.get("www-authenticate")).toMatch(/^Basic /);
     },
   );

@@ -26,7 +26,7 @@ const serve = (args: readonly string[], env: Record<string, string> = {}): Promi
   runCli(["serve", "--port", "0", ...args], { env });
 
 /** The start fails, in words, on stderr alone. */
-async function expectRefusal(args: readonly string[], words: string, exitCode = 1, env = {}): Promise<void> {
+async function expectError(args: readonly string[], words: string, exitCode = 1, env = {}): Promise<void> {
   const result = await serve(args, env);
   expect(result).toMatchObject({ exitCode, stdout: "", stderr: expect.stringContaining(words) });
   expect(result.stderr).not.toContain("inside the program");
@@ -35,7 +35,7 @@ async function expectRefusal(args: readonly string[], words: string, exitCode = 
 describe("an address", () => {
   it("rejects an address that other machines reach without a TLS proxy", async () => {
     const hosts = ["0.0.0.0", "::", "", "192.0.2.1", "example.com", "0", "127.0.0.1.example.com"];
-    await Promise.all(hosts.map((host) => expectRefusal(["--ephemeral", "--host", host], "plain http", 2)));
+    await Promise.all(hosts.map((host) => expectError(["--ephemeral", "--host", host], "plain http", 2)));
   });
 
   it("names a port that is in use, also with --json", async () => {
@@ -76,14 +76,14 @@ describe("an address", () => {
 
 describe("a database", () => {
   it("rejects a database that another process serves, and names the process", async () => {
-    await expectRefusal(["--database", database], String(platform.pid));
+    await expectError(["--database", database], String(platform.pid));
   });
 
   it("rejects a folder, another file or another program's database, and leaves it unchanged", async () => {
-    await expectRefusal(["--database", folder], folder);
+    await expectError(["--database", folder], folder);
     const text = join(folder, "notes.txt");
     writeFileSync(text, "Not a database, but somebody's notes.".repeat(100), { mode: 0o644 });
-    await expectRefusal(["--database", text], text);
+    await expectError(["--database", text], text);
     expect(readFileSync(text, "utf8")).toContain("somebody's notes");
     expect(statSync(text).mode & 0o777).toBe(0o644);
     const foreign = join(folder, "foreign.db");
@@ -91,18 +91,18 @@ describe("a database", () => {
     connection.exec("CREATE TABLE recipes (name TEXT)");
     connection.close();
     const before = readFileSync(foreign);
-    await expectRefusal(["--database", foreign], "another program");
+    await expectError(["--database", foreign], "another program");
     expect(readFileSync(foreign)).toEqual(before);
   });
 
   it("names a database folder that cannot be created", async () => {
-    await expectRefusal(["--database", "/proc/x/y.db"], "/proc/x/y.db cannot be written");
-    await expectRefusal(["--ephemeral", "--master-key-file", "/proc/x/y.key"], "/proc/x");
+    await expectError(["--database", "/proc/x/y.db"], "/proc/x/y.db cannot be written");
+    await expectError(["--ephemeral", "--master-key-file", "/proc/x/y.key"], "/proc/x");
   });
 
   it("names a database location that is not writable", async () => {
-    await expectRefusal(["--database", "/dev/null/platform.db"], "/dev/null");
-    await expectRefusal(["--database", "/proc/platform.db"], "/proc");
+    await expectError(["--database", "/dev/null/platform.db"], "/dev/null");
+    await expectError(["--database", "/proc/platform.db"], "/proc");
   });
 
   it("rejects a database of a newer version", async () => {
@@ -111,7 +111,7 @@ describe("a database", () => {
     const connection = new Connection(await loadSqlite(), newer, { readOnly: false });
     connection.exec("INSERT INTO schema_migrations (number, name, version) VALUES (9999, 'later', '99.0.0')");
     connection.close();
-    await expectRefusal(["--database", newer], "99.0.0");
+    await expectError(["--database", newer], "99.0.0");
   });
 
   it("stops listening if the administrator's file cannot be written", async () => {
@@ -178,12 +178,12 @@ describe("the master key", () => {
     await (await startPlatformOn(own, 0)).stop();
     const before = readFileSync(`${own}.key`, "utf8");
     const given = (key: string) => ({ SERVICE_MASTER_KEY: key });
-    await expectRefusal(["--database", own], "another master key", 1, given("a".repeat(64)));
-    await expectRefusal(["--database", own], "32 bytes", 1, given("abc"));
+    await expectError(["--database", own], "another master key", 1, given("a".repeat(64)));
+    await expectError(["--database", own], "32 bytes", 1, given("abc"));
     writeFileSync(`${own}.key`, "");
-    await expectRefusal(["--database", own], "32 bytes");
+    await expectError(["--database", own], "32 bytes");
     rmSync(`${own}.key`);
-    await expectRefusal(["--database", own], `${own}.key does not exist`);
+    await expectError(["--database", own], `${own}.key does not exist`);
     // None was made in its place, which would be taken for the right one later.
     expect(existsSync(`${own}.key`)).toBe(false);
     writeFileSync(`${own}.key`, before);
@@ -208,6 +208,6 @@ describe("the master key", () => {
 
 it("rejects an untrusted source of leak report keys", async () => {
   for (const source of ["http://keys.example.com/", "ftp://keys.example.com/"]) {
-    await expectRefusal(["--ephemeral", "--leak-keys", source], "https URL", 2);
+    await expectError(["--ephemeral", "--leak-keys", source], "https URL", 2);
   }
 });

@@ -10,7 +10,7 @@ import { type RunningListener, startListener } from "../support/listener.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { expectProcessWithin, TELLS_PROCESS_TIME } from "../support/process-time.ts";
 import { type RawResponse, sendRaw } from "../support/raw-http.ts";
-import { makeConfigDir } from "../support/run-cli.ts";
+import { createConfigDir } from "../support/run-cli.ts";
 import { BUDGET, pumped } from "../support/time-budget.ts";
 import { HOSTILE_JSON, HOSTILE_RESPONSES, list, UNITS } from "./hostile-shapes.ts";
 
@@ -23,7 +23,7 @@ let platform: RunningPlatform;
 let api: Api;
 
 beforeAll(async () => {
-  const keys = join(makeConfigDir(), "keys.json");
+  const keys = join(createConfigDir(), "keys.json");
   const key = partner.publicKey.export({ type: "spki", format: "pem" }).toString();
   writeFileSync(keys, JSON.stringify({ public_keys: [{ key_identifier: "first", key }] }));
   platform = await startPlatform(["--leak-keys", keys]);

@@ -30,7 +30,7 @@ import { formOf, queryOf } from "../../src/platform/pages/parameters.ts";
 import { createVault } from "../../src/platform/secrets/vault.ts";
 import { InvalidResponseError, ResponseParser } from "../../src/relay/response-parser.ts";
 import { parseSignatureHeader } from "../../src/webhooks/signature-header.ts";
-import { makeConfigDir } from "../support/run-cli.ts";
+import { createConfigDir } from "../support/run-cli.ts";
 import { expectWithinBudget, pumped } from "../support/time-budget.ts";
 import { HOSTILE_JSON, HOSTILE_RESPONSES, list, UNITS } from "./hostile-shapes.ts";
 
@@ -173,7 +173,7 @@ describe("reads a settings file of 1 MiB within the budget", () => {
       JSON.stringify({ version: 1, profiles: { default: { ...profile, base_url: pumped("é", 500_000) } } }),
     ],
   ] as const)("%s", (_shape, text) => {
-    const directory = makeConfigDir();
+    const directory = createConfigDir();
     writeFileSync(join(directory, "config.json"), text);
     expectWithinBudget(() => {
       try {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { BulkOperation } from "../../src/contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../../src/contract/schemas/delivery.ts";
-import { type Answer, json as answer, startServer } from "../client/support/scripted-server.ts";
+import { type Respond, json as respond, startServer } from "../client/support/scripted-server.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
 import { CTRL_C, ENTER, runInTerminal } from "../support/terminal.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
@@ -96,9 +96,9 @@ describe("a bulk operation on a terminal", () => {
   const running = { ...operation, status: "running", filters: {}, done: 40, failed: 0, last_error: null };
 
   it("asks first, shows progress, and after Ctrl-C says how to follow and stop it", async () => {
-    const script: Answer = (request, response) => {
+    const script: Respond = (request, response) => {
       const plan = { ...running, id: null, done: 0 };
-      answer(request.body.includes("dry_run") ? 200 : 201, request.body.includes("dry_run") ? plan : running)(
+      respond(request.body.includes("dry_run") ? 200 : 201, request.body.includes("dry_run") ? plan : running)(
         request,
         response,
       );

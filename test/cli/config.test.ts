@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type CliResult, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { type CliResult, createConfigDir, runCli } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
 
 interface Entry {
@@ -11,12 +11,12 @@ interface Entry {
 }
 
 /** A person with a settings folder of their own. */
-function person(env: Record<string, string | undefined> = {}): (...args: string[]) => Promise<CliResult> {
-  const folder = makeConfigDir();
+function user(env: Record<string, string | undefined> = {}): (...args: string[]) => Promise<CliResult> {
+  const folder = createConfigDir();
   return (...args) => runCli(args, { env: { SERVICE_CONFIG_DIR: folder, ...env } });
 }
 
-async function sourceOf(run: ReturnType<typeof person>, key: string, ...flags: string[]): Promise<[unknown, string]> {
+async function sourceOf(run: ReturnType<typeof user>, key: string, ...flags: string[]): Promise<[unknown, string]> {
   const { stdout } = await run("config", "list", "--json", ...flags);
   const { value, source } = (JSON.parse(stdout) as Entry[]).find((entry) => entry.key === key)!;
   return [value, source];
@@ -24,7 +24,7 @@ async function sourceOf(run: ReturnType<typeof person>, key: string, ...flags: s
 
 describe("service config", () => {
   it("prints one value, a tab-separated list, and a table on a terminal", async () => {
-    const run = person();
+    const run = user();
     expect(await run("config", "get", "base_url")).toEqual({
       exitCode: 0,
       stdout: "http://127.0.0.1:4010\n",
@@ -39,7 +39,7 @@ describe("service config", () => {
   });
 
   it("restores the default", async () => {
-    const run = person({ SERVICE_NO_UPDATE_NOTIFIER: undefined });
+    const run = user({ SERVICE_NO_UPDATE_NOTIFIER: undefined });
     await run("config", "set", "update_notices", "false");
     expect(await sourceOf(run, "update_notices")).toEqual([false, "settings file"]);
     expect((await run("config", "unset", "update_notices")).exitCode).toBe(0);
@@ -52,7 +52,7 @@ describe("service config", () => {
   });
 
   it("prints the path of the file", async () => {
-    const folder = makeConfigDir();
+    const folder = createConfigDir();
     const { stdout } = await runCli(["config", "path"], { env: { SERVICE_CONFIG_DIR: folder } });
     expect(stdout).toBe(`${join(folder, "config.json")}\n`);
   });
@@ -65,19 +65,19 @@ describe("service config", () => {
     [["get", "api_key"], 'Unknown setting "api_key"'],
     [["get", "constructor"], 'Unknown setting "constructor"'],
   ])("rejects %j", async (args, reason) => {
-    const { exitCode, stdout, stderr } = await person()("config", ...args);
+    const { exitCode, stdout, stderr } = await user()("config", ...args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toContain(reason);
   });
 
   it("rejects a profile that does not exist", async () => {
-    const { exitCode, stderr } = await person()("config", "set", "profile", "shop");
+    const { exitCode, stderr } = await user()("config", "set", "profile", "shop");
     expect(exitCode).toBe(1);
     expect(stderr).toContain('Profile "shop" does not exist');
   });
 
   it("does not move credentials to another URL", async () => {
-    const folder = makeConfigDir();
+    const folder = createConfigDir();
     const address = "https://one.example";
     const credentials = { sandbox: { type: "api_key", api_key: "sk_sandbox_x" } };
     const profiles = { default: { base_url: address, auth_url: address, credentials } };
@@ -93,7 +93,7 @@ describe("service config", () => {
   });
 
   it("warns if a variable overrides the stored value", async () => {
-    const { stderr } = await person({ SERVICE_BASE_URL: "https://three.example" })(
+    const { stderr } = await user({ SERVICE_BASE_URL: "https://three.example" })(
       "config",
       "set",
       "base_url",

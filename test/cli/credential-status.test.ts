@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-async function made(fields: object): Promise<{ id: string; key: string }> {
+async function created(fields: object): Promise<{ id: string; key: string }> {
   return (await api("POST", "/v1/api_keys", { scopes: ["customers:read"], ...fields })).body as {
     id: string;
     key: string;
@@ -24,7 +24,7 @@ async function made(fields: object): Promise<{ id: string; key: string }> {
 }
 
 async function revoked(): Promise<string> {
-  const { id, key } = await made({});
+  const { id, key } = await created({});
   await api("POST", `/v1/api_keys/${id}/revoke`, {});
   return key;
 }
@@ -32,13 +32,13 @@ async function revoked(): Promise<string> {
 async function expired(): Promise<string> {
   const { body: clock } = await api("GET", "/v1/test_clock");
   const end = new Date(Date.parse(clock.now as string) + HOUR * 1000).toISOString().replace(/\.\d+Z$/, "Z");
-  const { key } = await made({ expires_at: end });
+  const { key } = await created({ expires_at: end });
   await api("POST", "/v1/test_clock/advance", { seconds: 2 * HOUR });
   return key;
 }
 
 async function usedUp(): Promise<string> {
-  const { key } = await made({});
+  const { key } = await created({});
   for (let calls = 0; calls < BURST; calls++) await apiOf(platform.baseUrl, key)("GET", "/v1/customers");
   return key;
 }
@@ -58,14 +58,14 @@ describe("platform specification 5.4, through HTTP and through the command", () 
     ["an expired one", expired, 401, "expired_credential", 4],
     [
       "one that lacks the scope",
-      async () => (await made({ scopes: ["orders:read"] })).key,
+      async () => (await created({ scopes: ["orders:read"] })).key,
       403,
       "insufficient_scope",
       5,
     ],
     [
       "one that is for other addresses",
-      async () => (await made({ ip_allowlist: ["192.0.2.0/24"] })).key,
+      async () => (await created({ ip_allowlist: ["192.0.2.0/24"] })).key,
       403,
       "ip_not_allowed",
       5,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Customer } from "../../src/webhooks/event-objects.ts";
-import { json as answer, startServer } from "../client/support/scripted-server.ts";
+import { json as respond, startServer } from "../client/support/scripted-server.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
 
 const cli = cliOnPlatform();
@@ -190,7 +190,7 @@ describe("service customers list", () => {
       has_more: false,
       next_cursor: null,
     };
-    const server = await startServer(answer(200, list));
+    const server = await startServer(respond(200, list));
     const { stdout } = await service(["customers", "list"], { env: { SERVICE_BASE_URL: server.url } });
     expect(stdout).toBe(String.raw`cus_1	a@example.com	a\u001b[31mred\ttab\nline\u202ereversed\u009b	` + "\n");
     const json = await service(["customers", "list", "--json"], { env: { SERVICE_BASE_URL: server.url } });

@@ -2,7 +2,7 @@ import stringWidth from "string-width";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Attempt, Delivery } from "../../src/contract/schemas/delivery.ts";
 import type { Event } from "../../src/contract/schemas/event.ts";
-import { json as answer, startServer } from "../client/support/scripted-server.ts";
+import { json as respond, startServer } from "../client/support/scripted-server.ts";
 import { runInTerminal } from "../support/terminal.ts";
 import { type Reaction, type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
@@ -172,7 +172,7 @@ describe("service deliveries get", () => {
   });
 
   async function drawn(shown: Delivery, columns: number): Promise<string> {
-    const { url } = await startServer(answer(200, shown));
+    const { url } = await startServer(respond(200, shown));
     const env = { ...cli.platform.env, SERVICE_BASE_URL: url };
     const session = runInTerminal(["deliveries", "get", "dlv_1", "--no-color"], { env, columns });
     expect(await session.ended).toBe(0);

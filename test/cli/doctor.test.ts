@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { listen } from "../client/support/scripted-server.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
-import { makeConfigDir, runCli } from "../support/run-cli.ts";
+import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
 
 interface Result {
@@ -35,13 +35,13 @@ async function diagnose(env: Record<string, string>, ...args: string[]): Promise
 }
 
 /** A platform whose answers the test chooses, by path; anything else is 404. */
-function scripted(answers: Record<string, object>, headers: Record<string, string> = {}): Promise<string> {
-  const answer: RequestListener = (request, response) => {
-    const body = answers[request.url!.split("?")[0]!];
+function scripted(results: Record<string, object>, headers: Record<string, string> = {}): Promise<string> {
+  const respond: RequestListener = (request, response) => {
+    const body = results[request.url!.split("?")[0]!];
     response.writeHead(body === undefined ? 404 : 200, { "content-type": "application/json", ...headers });
     response.end(JSON.stringify(body ?? { code: "not_found", detail: "Nothing here", status: 404 }));
   };
-  return listen(createServer(answer));
+  return listen(createServer(respond));
 }
 
 const IDENTITY = {
@@ -87,7 +87,7 @@ describe("service doctor", () => {
   });
 
   it("reports a settings file that is readable by others, and a damaged one", async () => {
-    const folder = makeConfigDir();
+    const folder = createConfigDir();
     const file = join(folder, "config.json");
     writeFileSync(file, '{"version":1,"profiles":{}}');
     chmodSync(file, 0o644);

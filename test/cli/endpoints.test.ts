@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Delivery } from "../../src/contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../../src/contract/schemas/webhook-endpoint.ts";
-import { json as answer, startServer } from "../client/support/scripted-server.ts";
+import { json as respond, startServer } from "../client/support/scripted-server.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { type CliOptions, runCli } from "../support/run-cli.ts";
 import { ENTER, runInTerminal } from "../support/terminal.ts";
@@ -193,9 +193,9 @@ describe("service endpoints ping and rotate-secret", () => {
     const endpoint = await newEndpoint();
     const rotated = await json<WebhookEndpoint>("endpoints", "rotate-secret", endpoint.id, "--overlap", "0s");
     secret = endpoint.secret!;
-    const refusals = receiver.refusals.length;
+    const rejections = receiver.rejections.length;
     await json("endpoints", "ping", endpoint.id);
-    await receiver.until(() => receiver.refusals.length > refusals);
+    await receiver.until(() => receiver.rejections.length > rejections);
     secret = rotated.secret!;
     const { id } = await json<{ id: string }>("endpoints", "ping", endpoint.id);
     await receiver.until(() => receiver.ids().has(id));
@@ -234,7 +234,9 @@ describe("service endpoints list", () => {
   };
 
   async function listing(...items: object[]): Promise<string> {
-    const { url } = await startServer(answer(200, { object: "list", data: items, has_more: false, next_cursor: null }));
+    const { url } = await startServer(
+      respond(200, { object: "list", data: items, has_more: false, next_cursor: null }),
+    );
     return url;
   }
 

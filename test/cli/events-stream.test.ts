@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Delivery } from "../../src/contract/schemas/delivery.ts";
 import type { Event, Replay } from "../../src/contract/schemas/event.ts";
 import { startPlatformOn } from "../support/platform.ts";
-import { makeConfigDir, runCli } from "../support/run-cli.ts";
+import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { CTRL_C, runInTerminal } from "../support/terminal.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
@@ -107,7 +107,7 @@ describe("service events tail", () => {
   });
 
   it("waits for an unreachable platform, and misses nothing", async () => {
-    const database = `${makeConfigDir()}/tail.db`;
+    const database = `${createConfigDir()}/tail.db`;
     const first = await startPlatformOn(database, 0);
     const tail = tailEvents(["--quiet"], first.env);
     await tail.begun(() => provoke("customer.created", first.env));

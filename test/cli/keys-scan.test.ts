@@ -124,7 +124,7 @@ describe("service keys scan --revoke", () => {
   });
   afterAll(() => platform.stop());
 
-  const made = async (body: object, key = platform.sandboxKey) =>
+  const created = async (body: object, key = platform.sandboxKey) =>
     (await apiOf(platform.baseUrl, key)("POST", "/v1/api_keys", body)).body.key as string;
   const statusOf = async (key: string) => (await apiOf(platform.baseUrl, key)("GET", "/v1/me")).status;
   const revoke = (...args: string[]) =>
@@ -132,9 +132,9 @@ describe("service keys scan --revoke", () => {
 
   it("revokes full keys by themselves, and restricted ones with the profile's credential", async () => {
     const keys = [
-      await made({}),
-      await made({ scopes: ["customers:read"] }),
-      await made({ ip_allowlist: ["192.0.2.1/32"] }),
+      await created({}),
+      await created({ scopes: ["customers:read"] }),
+      await created({ ip_allowlist: ["192.0.2.1/32"] }),
     ];
     write("keys.txt", keys.join("\n"));
     const { exitCode, stdout, stderr } = await revoke();
@@ -145,7 +145,7 @@ describe("service keys scan --revoke", () => {
   });
 
   it("distinguishes revoked keys from those of another platform", async () => {
-    const ended = await made({});
+    const ended = await created({});
     await revokeBy(ended);
     write("keys.txt", `${ended}\n${newKey()}`);
     const { stdout, stderr } = await revoke();
@@ -155,7 +155,7 @@ describe("service keys scan --revoke", () => {
   });
 
   it("requires --yes for live keys without a terminal", async () => {
-    const key = await made({}, platform.liveKey);
+    const key = await created({}, platform.liveKey);
     write("keys.txt", key);
     expect(await revoke()).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("--yes is required") });
     expect(await statusOf(key)).toBe(200);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import { type CliOptions, spawnCli } from "../support/run-cli.ts";
-import { listening, makeFolder } from "./support/listening.ts";
+import { listening, createFolder } from "./support/listening.ts";
 
 const on = listening();
 /** A process: its command, a child of it, sends it signals and writes to its streams. */
@@ -56,7 +56,7 @@ describe("a command after --", () => {
   });
 
   it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("receives %s, and exits in its own time", async (signal) => {
-    const ready = join(makeFolder(), "ready");
+    const ready = join(createFolder(), "ready");
     const script = `
       process.on("${signal}", () => { console.log("got ${signal}"); process.exit(3); });
       process.kill(process.ppid, "${signal}");
@@ -83,7 +83,7 @@ describe("a command after --", () => {
   });
 
   it("may have the name of a subcommand, and receives all following words unchanged", async () => {
-    const folder = makeFolder();
+    const folder = createFolder();
     writeFileSync(join(folder, "replay"), '#!/bin/sh\necho "replay $*"\n', { mode: 0o755 });
     const env = { PATH: `${folder}:${process.env["PATH"]!}` };
     const { exitCode, stdout } = await service(["listen", "-q", "--", "replay", "--help", "--", "-x"], { env });

@@ -1,7 +1,7 @@
 import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { listening, makeFolder } from "./support/listening.ts";
+import { listening, createFolder } from "./support/listening.ts";
 
 const on = listening();
 const { service } = on;
@@ -10,7 +10,7 @@ describe("--write-env", () => {
   const write = (file: string) => service(["listen", "--write-env", file, "--", "true"]);
 
   it("creates a private file with the given variable name", async () => {
-    const file = join(makeFolder(), ".env");
+    const file = join(createFolder(), ".env");
     expect((await write(file)).exitCode).toBe(0);
     expect(readFileSync(file, "utf8")).toBe(`SERVICE_WEBHOOK_SECRET=${on.secret}\n`);
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -25,7 +25,7 @@ describe("--write-env", () => {
     ["# SERVICE_WEBHOOK_SECRET=no\n", (s: string) => `# SERVICE_WEBHOOK_SECRET=no\nSERVICE_WEBHOOK_SECRET=${s}\n`],
     ["X_SERVICE_WEBHOOK_SECRET=1\n", (s: string) => `X_SERVICE_WEBHOOK_SECRET=1\nSERVICE_WEBHOOK_SECRET=${s}\n`],
   ])("changes one line of %j and keeps the rest, its mode and its link", async (before, after) => {
-    const directory = makeFolder();
+    const directory = createFolder();
     const file = join(directory, "real.env");
     writeFileSync(file, before);
     chmodSync(file, 0o640);
@@ -37,7 +37,7 @@ describe("--write-env", () => {
   });
 
   it("keeps bytes that are not UTF-8", async () => {
-    const file = join(makeFolder(), ".env");
+    const file = join(createFolder(), ".env");
     const name = Buffer.from("NAME=Jos\u00e9\n", "latin1");
     writeFileSync(file, name);
     expect((await write(file)).exitCode).toBe(0);
@@ -45,7 +45,7 @@ describe("--write-env", () => {
   });
 
   it("warns of a file that other users can read, and of no other", async () => {
-    const file = join(makeFolder(), ".env");
+    const file = join(createFolder(), ".env");
     writeFileSync(file, "");
     chmodSync(file, 0o644);
     const warning = `Warning: ${file} contains the signing secret and is readable by other users. Run: chmod 600 ${file}\n`;
@@ -56,7 +56,7 @@ describe("--write-env", () => {
   });
 
   it("does not touch a file that already has the value, and exits if it cannot write", async () => {
-    const file = join(makeFolder(), ".env");
+    const file = join(createFolder(), ".env");
     await write(file);
     const { ino } = statSync(file);
     await write(file);

@@ -3,15 +3,15 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { startListener } from "../support/listener.ts";
 import { startPlatformOn } from "../support/platform.ts";
-import { makeConfigDir, runCli } from "../support/run-cli.ts";
-import { listening, makeFolder } from "./support/listening.ts";
+import { createConfigDir, runCli } from "../support/run-cli.ts";
+import { listening, createFolder } from "./support/listening.ts";
 
 const on = listening();
 const { got, trigger } = on;
 
 describe("--since last", () => {
   it("resumes where the same listener stopped, across a restart of the platform", async () => {
-    const database = join(makeFolder(), "on.platform.db");
+    const database = join(createFolder(), "on.platform.db");
     const first = await startPlatformOn(database, 0);
     const { port } = new URL(first.baseUrl);
     const env = { ...first.env };
@@ -41,7 +41,7 @@ describe("--since last", () => {
   });
 
   it("still delivers what a start without it skipped, which that start warns about", async () => {
-    const env = { ...on.platform.env, SERVICE_CONFIG_DIR: makeConfigDir() };
+    const env = { ...on.platform.env, SERVICE_CONFIG_DIR: createConfigDir() };
     const args = ["--forward-to", on.receiver.url, "--secret", on.secret];
     const skipped = /Events arrived since this listener last ran; they are skipped. To receive them, pass --since evt_/;
     const first = await startListener(env, args);
@@ -61,7 +61,7 @@ describe("--since last", () => {
   });
 
   it("stores the position of each listener separately and privately", async () => {
-    const env = { ...on.platform.env, SERVICE_CONFIG_DIR: makeConfigDir() };
+    const env = { ...on.platform.env, SERVICE_CONFIG_DIR: createConfigDir() };
     for (const events of ["customer.created", "customer.deleted"]) {
       const listener = await startListener(env, ["--events", events]);
       await listener.interrupt();

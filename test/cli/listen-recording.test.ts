@@ -7,7 +7,7 @@ import { listen } from "../client/support/scripted-server.ts";
 import { startListener } from "../support/listener.ts";
 import { runCli } from "../support/run-cli.ts";
 import { CTRL_C, runInTerminal } from "../support/terminal.ts";
-import { listening, makeFolder } from "./support/listening.ts";
+import { listening, createFolder } from "./support/listening.ts";
 
 const on = listening();
 const { got, service, trigger } = on;
@@ -16,7 +16,7 @@ const EVENT_LINE = JSON.stringify({ time: "2026-11-21T00:00:00Z", id: "evt_1", t
 
 describe("--record and listen replay", () => {
   it("send the same bytes again with new signatures, without a platform if the secret is given", async () => {
-    const file = join(makeFolder(), "events.ndjson");
+    const file = join(createFolder(), "events.ndjson");
     const listener = await startListener(on.platform.env, ["--record", file, "--forward-to", on.receiver.url]);
     const ids = await trigger("customer.updated", 3);
     await got(ids);
@@ -45,11 +45,11 @@ describe("--record and listen replay", () => {
       failed: 0,
     });
     expect((await service(["listen", ...args])).exitCode).toBe(0);
-    expect(on.receiver.refusals).toEqual([]);
+    expect(on.receiver.rejections).toEqual([]);
   });
 
   it("keep an event on one line although it contains characters that some readers treat as line breaks", async () => {
-    const file = join(makeFolder(), "events.ndjson");
+    const file = join(createFolder(), "events.ndjson");
     const listener = await startListener(on.platform.env, ["--record", file, "--forward-to", on.receiver.url]);
     const name = "Ada\u2028King\u2029";
     const create = ["customers", "create", "--email", "ada-lines@example.com", "--name", name];
@@ -64,7 +64,7 @@ describe("--record and listen replay", () => {
   });
 
   it("keep the previous recording until a connection is established", async () => {
-    const file = join(makeFolder(), "events.ndjson");
+    const file = join(createFolder(), "events.ndjson");
     writeFileSync(file, `${EVENT_LINE}\n`);
     const env = { ...on.platform.env, SERVICE_API_KEY: on.platform.sandboxKey.replace(/.$/, "!") };
     expect((await service(["listen", "--record", file], { env })).exitCode).not.toBe(0);
@@ -72,7 +72,7 @@ describe("--record and listen replay", () => {
   });
 
   it("warn of a file that other users can read", async () => {
-    const file = join(makeFolder(), "events.ndjson");
+    const file = join(createFolder(), "events.ndjson");
     writeFileSync(file, "");
     chmodSync(file, 0o644);
     const { stderr } = await service(["listen", "--record", file, "--", "true"]);
@@ -80,7 +80,7 @@ describe("--record and listen replay", () => {
   });
 
   it("exit with 1 if the receiver does not accept all of it", async () => {
-    const file = join(makeFolder(), "events.ndjson");
+    const file = join(createFolder(), "events.ndjson");
     writeFileSync(file, `${EVENT_LINE}\n`);
     const args = [
       "listen",
@@ -94,14 +94,14 @@ describe("--record and listen replay", () => {
       "whsec_wrong",
     ];
     expect((await runCli(args)).exitCode).toBe(1);
-    on.receiver.refusals.length = 0;
+    on.receiver.rejections.length = 0;
   });
 
   it.each([
     ["not JSON", "{", /line 1 is not JSON/],
     ["no event", '{"id":"evt_1"}', /line 1 is not a recorded event/],
   ])("reject a file with %s", async (_what, text, reason) => {
-    const file = join(makeFolder(), "events.ndjson");
+    const file = join(createFolder(), "events.ndjson");
     writeFileSync(file, text);
     const { exitCode, stderr } = await runCli(["listen", "replay", file, "-f", "1", "--secret", "whsec_x"]);
     expect(exitCode).toBe(1);
@@ -116,7 +116,7 @@ describe("--record and listen replay", () => {
     });
     server.keepAliveTimeout = 0;
     const url = await listen(server);
-    const file = join(makeFolder(), "events.ndjson");
+    const file = join(createFolder(), "events.ndjson");
     writeFileSync(file, `${EVENT_LINE}\n{`);
     const { exitCode, stdout, stderr } = await runCli(["listen", "replay", file, "-f", url, "--secret", "whsec_x"]);
     expect({ exitCode, requests }).toEqual({ exitCode: 1, requests: 1 });

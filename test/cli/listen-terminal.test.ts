@@ -6,7 +6,7 @@ import { listen as listenOn } from "../client/support/scripted-server.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { runCli } from "../support/run-cli.ts";
 import { CTRL_C, ENTER, runInTerminal, type TerminalSession } from "../support/terminal.ts";
-import { makeFolder } from "./support/listening.ts";
+import { createFolder } from "./support/listening.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 
 const UP = "\u001b[A";
@@ -63,7 +63,7 @@ describe("the keys of service listen", () => {
   });
 
   it("keep warnings on a line of their own", async () => {
-    const file = join(makeFolder(), ".env");
+    const file = join(createFolder(), ".env");
     writeFileSync(file, "");
     chmodSync(file, 0o644);
     const session = await listen(["--write-env", file], 300);

@@ -9,7 +9,7 @@ import { startListener } from "../support/listener.ts";
 import { startPlatformOn } from "../support/platform.ts";
 import { runCli } from "../support/run-cli.ts";
 import { startReceiver } from "../relay/support/receivers.ts";
-import { listening, makeFolder } from "./support/listening.ts";
+import { listening, createFolder } from "./support/listening.ts";
 
 const on = listening();
 const { service, trigger } = on;
@@ -50,7 +50,7 @@ describe("flags of service listen", () => {
 
   it("waits with --wait for a platform that starts later", async () => {
     const port = await freePort();
-    const database = join(makeFolder(), "platform.db");
+    const database = join(createFolder(), "platform.db");
     const first = await startPlatformOn(database, port);
     await first.stop();
     const starting = startListener({ ...first.env, SERVICE_BASE_URL: first.baseUrl }, ["--wait"]);
@@ -68,7 +68,7 @@ describe("flags of service listen", () => {
   });
 
   it("removes the ready file of an earlier run and its own with --ready-file", async () => {
-    const file = join(makeFolder(), "ready.json");
+    const file = join(createFolder(), "ready.json");
     writeFileSync(file, "stale");
     const check = `process.exit(JSON.parse(require("node:fs").readFileSync(${JSON.stringify(file)})).secret === "${on.secret}" ? 0 : 1)`;
     const { exitCode } = await service(["listen", "--ready-file", file, "--", process.execPath, "-e", check]);
@@ -101,7 +101,7 @@ describe("flags of service listen", () => {
     expect(summary["chaos"]).toMatchObject({
       faults: { duplicate: { sent: 1, accepted: 1 }, badsig: { sent: 1, refused: 1, right: 1 } },
     });
-    on.receiver.refusals.length = 0;
+    on.receiver.rejections.length = 0;
   });
 
   it("counts a response that arrived in time while the process was suspended", async () => {

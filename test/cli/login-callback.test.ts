@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { describe, expect, it } from "vitest";
-import { makeConfigDir, runCli } from "../support/run-cli.ts";
+import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { decide, loginEnv, visit } from "./support/running-login.ts";
 import { ownedPlatform } from "./support/owned-platform.ts";
 
@@ -38,19 +38,19 @@ describe("the callback listener", () => {
     const login = await begin();
     const { redirectUri, state } = login;
     const { origin, port } = new URL(redirectUri);
-    const answered = `${redirectUri}?code=x&state=${state}`;
+    const redirected = `${redirectUri}?code=x&state=${state}`;
     const statusOf = async (...request: Parameters<typeof visit>) => (await visit(...request)).status;
     expect(await statusOf(`${origin}/favicon.ico`)).toBe(404);
     expect(await statusOf(`${origin}/`)).toBe(404);
-    expect(await statusOf(answered, { headers: { Host: `localhost:${port}` } })).toBe(421);
-    expect(await statusOf(answered, { headers: { Host: `attacker.example:${port}` } })).toBe(421);
+    expect(await statusOf(redirected, { headers: { Host: `localhost:${port}` } })).toBe(421);
+    expect(await statusOf(redirected, { headers: { Host: `attacker.example:${port}` } })).toBe(421);
     for (const method of ["POST", "OPTIONS", "PUT"]) {
-      const response = await visit(answered, { method });
+      const response = await visit(redirected, { method });
       expect(response.status).toBe(405);
       expect(Object.keys(response.headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
     }
     for (const mode of ["cors", "no-cors", "same-origin"]) {
-      expect(await statusOf(answered, { headers: { "Sec-Fetch-Mode": mode } })).toBe(403);
+      expect(await statusOf(redirected, { headers: { "Sec-Fetch-Mode": mode } })).toBe(403);
     }
     expect(await statusOf(`${redirectUri}?error=access_denied`)).toBe(400);
     expect(await statusOf(`${redirectUri}?error=access_denied&state=${state.slice(1)}x`)).toBe(400);
@@ -66,10 +66,10 @@ describe("the callback listener", () => {
   it("rejects a response with another issuer or none", async () => {
     for (const issuer of ["https://attacker.example", undefined]) {
       const login = await begin();
-      const answer = await decide(on.person, login.announcement.authorization_url!, "approve");
-      answer.searchParams.delete("iss");
-      if (issuer !== undefined) answer.searchParams.set("iss", issuer);
-      const page = await visit(answer);
+      const respond = await decide(on.user, login.announcement.authorization_url!, "approve");
+      respond.searchParams.delete("iss");
+      if (issuer !== undefined) respond.searchParams.set("iss", issuer);
+      const page = await visit(respond);
       expect(page).toMatchObject({ status: 400, text: expect.stringContaining("Sign-in failed") });
       expect(failureOf((await login.ended).stderr)).toMatchObject({ code: "invalid_answer" });
     }
@@ -77,8 +77,8 @@ describe("the callback listener", () => {
 
   it("serves its page with restrictive headers, and accepts no second response", async () => {
     const login = await begin();
-    const answer = await decide(on.person, login.announcement.authorization_url!, "approve");
-    const [page, second] = await Promise.all([visit(answer), visit(answer).catch(() => undefined)]);
+    const respond = await decide(on.user, login.announcement.authorization_url!, "approve");
+    const [page, second] = await Promise.all([visit(respond), visit(respond).catch(() => undefined)]);
     expect(page.status).toBe(200);
     expect([410, undefined]).toContain(second?.status);
     expect(page.headers).toMatchObject({
@@ -94,14 +94,14 @@ describe("the callback listener", () => {
   it("escapes the server's error on the page and in the terminal", async () => {
     const login = await begin();
     const { redirectUri, state } = login;
-    const evil = new URL(redirectUri);
-    evil.search = new URLSearchParams({
+    const forged = new URL(redirectUri);
+    forged.search = new URLSearchParams({
       error: "server_error",
       error_description: "<img src=x onerror=alert(1)>",
       state,
       iss: on.platform.baseUrl,
     }).toString();
-    const page = await visit(evil);
+    const page = await visit(forged);
     expect(page.status).toBe(400);
     expect(page.text).not.toContain("<img");
     expect(failureOf((await login.ended).stderr)).toMatchObject({ code: "server_error" });
@@ -134,11 +134,11 @@ describe("--callback-port", () => {
       taken.listen(0, "127.0.0.1", listening);
     });
     const { port } = taken.address() as AddressInfo;
-    const refused = await runCli(["login", "--callback-port", String(port)], {
-      env: loginEnv(on.platform, makeConfigDir()),
+    const rejected = await runCli(["login", "--callback-port", String(port)], {
+      env: loginEnv(on.platform, createConfigDir()),
     });
-    expect(refused).toMatchObject({ exitCode: 1, stdout: "" });
-    expect(refused.stderr).toContain(`Cannot listen on port ${port}: the port is in use`);
+    expect(rejected).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(rejected.stderr).toContain(`Cannot listen on port ${port}: the port is in use`);
     await new Promise((closed) => taken.close(closed));
     const login = await begin(["--callback-port", String(port)]);
     expect(login.redirectUri).toBe(`http://127.0.0.1:${port}/callback`);

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { makeConfigDir, runCli } from "../support/run-cli.ts";
+import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { decideDevice, loginEnv, spawnLogin, startLogin } from "./support/running-login.ts";
 import { ownedPlatform } from "./support/owned-platform.ts";
 
@@ -9,14 +9,14 @@ const on = ownedPlatform();
 
 describe.concurrent("service login --device", () => {
   it("signs in once the code was entered elsewhere, and stores the tokens privately", async () => {
-    const dir = join(makeConfigDir(), "new");
+    const dir = join(createConfigDir(), "new");
     const login = await startLogin(["--device"], loginEnv(on.platform, dir));
     expect(login.announcement).toMatchObject({
       verification_uri: `${on.platform.baseUrl}/oauth/device`,
       user_code: expect.stringMatching(/^[B-Z]{4}-[B-Z]{4}$/),
       expires_in: 600,
     });
-    await decideDevice(on.person, login.announcement, "approve");
+    await decideDevice(on.user, login.announcement, "approve");
     const { exitCode, stdout, stderr } = await login.ended;
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -41,10 +41,10 @@ describe.concurrent("service login --device", () => {
   });
 
   it("signs in to the live environment with --live, in addition to the sandbox", async () => {
-    const dir = makeConfigDir();
+    const dir = createConfigDir();
     for (const flags of [["--device"], ["--device", "--live"]]) {
       const login = await startLogin(flags, loginEnv(on.platform, dir));
-      await decideDevice(on.person, login.announcement, "approve");
+      await decideDevice(on.user, login.announcement, "approve");
       expect((await login.ended).exitCode).toBe(0);
     }
     const environments = await Promise.all(
@@ -57,21 +57,21 @@ describe.concurrent("service login --device", () => {
   });
 
   it("requests only the scopes of --scope", async () => {
-    const dir = makeConfigDir();
+    const dir = createConfigDir();
     const login = await startLogin(["--device", "--scope", "customers:read,read_orders"], loginEnv(on.platform, dir));
-    await decideDevice(on.person, login.announcement, "approve");
+    await decideDevice(on.user, login.announcement, "approve");
     const { stdout } = await login.ended;
     expect(JSON.parse(stdout).scopes).toEqual(["customers:read", "orders:read"]);
-    const refused = await runCli(["customers", "create", "--email", "a@example.com"], {
+    const rejected = await runCli(["customers", "create", "--email", "a@example.com"], {
       env: { SERVICE_CONFIG_DIR: dir },
     });
-    expect(refused).toMatchObject({ exitCode: 5, stderr: expect.stringContaining("customers:write") });
+    expect(rejected).toMatchObject({ exitCode: 5, stderr: expect.stringContaining("customers:write") });
   });
 
   it("reports a denial, and stores nothing", async () => {
-    const dir = makeConfigDir();
+    const dir = createConfigDir();
     const login = await startLogin(["--device"], loginEnv(on.platform, dir));
-    await decideDevice(on.person, login.announcement, "deny");
+    await decideDevice(on.user, login.announcement, "deny");
     const { exitCode, stdout, stderr } = await login.ended;
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(JSON.parse(stderr.trim().split("\n").at(-1)!)).toMatchObject({ code: "access_denied" });
@@ -80,14 +80,14 @@ describe.concurrent("service login --device", () => {
 
   it("stops after --timeout", async () => {
     const { exitCode, stdout, stderr } = await runCli(["login", "--device", "--timeout", "1s"], {
-      env: loginEnv(on.platform, makeConfigDir()),
+      env: loginEnv(on.platform, createConfigDir()),
     });
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toContain("Error: Sign-in timed out after 1 s\n");
   });
 
   it("exits with 130 at Ctrl-C", async () => {
-    const login = await spawnLogin(["--device"], loginEnv(on.platform, makeConfigDir()));
+    const login = await spawnLogin(["--device"], loginEnv(on.platform, createConfigDir()));
     login.interrupt();
     expect((await login.ended).exitCode).toBe(130);
   });
@@ -97,9 +97,9 @@ describe.concurrent("service login --device", () => {
     ["in CI", { CI: "true", DISPLAY: ":0" }],
     ["without a display", {}],
     ["without a terminal", { DISPLAY: ":0" }],
-  ])("is chosen automatically %s, and says why", async (reason, surroundings) => {
+  ])("is chosen automatically %s, and says why", async (reason, environment) => {
     const { stderr } = await runCli(["login", "--timeout", "1s"], {
-      env: { ...loginEnv(on.platform, makeConfigDir()), ...surroundings },
+      env: { ...loginEnv(on.platform, createConfigDir()), ...environment },
     });
     expect(stderr).toContain(`Signing in with a code, ${reason}. To use a browser on this machine, pass --browser.\n`);
     expect(stderr).toContain(`In a browser on this machine, open\n  ${on.platform.baseUrl}/oauth/device?user_code=`);
@@ -108,7 +108,7 @@ describe.concurrent("service login --device", () => {
   it("cannot be combined with flags of the browser flow", async () => {
     for (const flag of [["--no-browser"], ["--browser"], ["--callback-port", "8000"]]) {
       const { exitCode, stderr } = await runCli(["login", "--device", ...flag], {
-        env: loginEnv(on.platform, makeConfigDir()),
+        env: loginEnv(on.platform, createConfigDir()),
       });
       expect(exitCode).toBe(2);
       expect(stderr).toContain(`--device cannot be combined with ${flag[0]}`);

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type CliResult, makeConfigDir, runCli } from "../support/run-cli.ts";
-import { type Answer, type AuthProxy, startAuthProxy } from "./support/auth-proxy.ts";
+import { type CliResult, createConfigDir, runCli } from "../support/run-cli.ts";
+import { type Respond, type AuthProxy, startAuthProxy } from "./support/auth-proxy.ts";
 import { decide, loginEnv, signIn, startLogin, visit } from "./support/running-login.ts";
 import { ownedPlatform } from "./support/owned-platform.ts";
 
@@ -14,7 +14,7 @@ const on = ownedPlatform();
 let dir: string;
 let proxy: AuthProxy;
 beforeEach(async () => {
-  dir = makeConfigDir();
+  dir = createConfigDir();
   proxy = await startAuthProxy(on.platform.baseUrl);
 });
 afterEach(() => proxy.close());
@@ -27,14 +27,14 @@ const problemOf = ({ stderr }: CliResult) => JSON.parse(stderr.trim().split("\n"
 async function signInThroughProxy(): Promise<{ page: Awaited<ReturnType<typeof visit>>; result: CliResult }> {
   const running = await startLogin(["--no-browser"], env());
   const url = running.announcement.authorization_url!.replace(proxy.url, on.platform.baseUrl);
-  const answer = await decide(on.person, url, "approve");
-  answer.searchParams.set("iss", proxy.url);
-  const page = await visit(answer);
+  const respond = await decide(on.user, url, "approve");
+  respond.searchParams.set("iss", proxy.url);
+  const page = await visit(respond);
   return { page, result: await running.ended };
 }
 
 /** Changes the genuine response. */
-const changed = (change: Record<string, unknown>) => (genuine: Answer) => ({
+const changed = (change: Record<string, unknown>) => (genuine: Respond) => ({
   ...genuine,
   body: JSON.stringify({ ...JSON.parse(genuine.body), ...change }),
 });
@@ -54,7 +54,7 @@ describe("a token endpoint", () => {
     expect(Math.abs(expiry - Date.now() - 365 * 86_400_000)).toBeLessThan(60_000);
   });
 
-  it.each<[string, (genuine: Answer) => Answer | undefined]>([
+  it.each<[string, (genuine: Respond) => Respond | undefined]>([
     ["a web page", () => ({ body: "<!doctype html><h1>Welcome</h1>", headers: { "content-type": "text/html" } })],
     ["a redirect", () => ({ status: 302, headers: { location: "https://attacker.example/" }, body: "" })],
     ["502", () => ({ status: 502, body: "Bad Gateway" })],
@@ -72,8 +72,8 @@ describe("a token endpoint", () => {
     ["no end", changed({ expires_in: undefined })],
     ["a token that does not work", changed({ access_token: "at_nonsense" })],
     ["more than a megabyte", changed({ padding: "x".repeat(1024 * 1024) })],
-  ])("signs nobody in if it returns %s, which both sides show", async (_what, answer) => {
-    proxy.intercept(TOKEN, answer);
+  ])("signs nobody in if it returns %s, which both sides show", async (_what, respond) => {
+    proxy.intercept(TOKEN, respond);
     const { page, result } = await signInThroughProxy();
     expect(page).toMatchObject({ status: 400, text: expect.stringContaining("Sign-in failed") });
     expect([1, 4, 7]).toContain(result.exitCode);
@@ -125,13 +125,13 @@ describe("metadata", () => {
 
 describe("a device authorization", () => {
   const DEVICE = "/oauth/device_authorization";
-  const refusal = (error: string) => () => ({ status: 400, headers: JSON_TYPE, body: JSON.stringify({ error }) });
+  const rejection = (error: string) => () => ({ status: 400, headers: JSON_TYPE, body: JSON.stringify({ error }) });
 
   it("is polled no faster than the server asks, and 5 s slower after slow_down", async () => {
     proxy.intercept(DEVICE, changed({ interval: 1 }));
     const polls: number[] = [];
-    const answers = ["authorization_pending", "slow_down", "access_denied"];
-    proxy.intercept(TOKEN, () => refusal(answers[polls.push(performance.now()) - 1]!)());
+    const results = ["authorization_pending", "slow_down", "access_denied"];
+    proxy.intercept(TOKEN, () => rejection(results[polls.push(performance.now()) - 1]!)());
     const result = await login("--device");
     expect(problemOf(result)).toMatchObject({ code: "access_denied" });
     expect(polls).toHaveLength(3);
@@ -142,7 +142,7 @@ describe("a device authorization", () => {
   it("continues after a short network failure", async () => {
     proxy.intercept(DEVICE, changed({ interval: 1 }));
     let polls = 0;
-    proxy.intercept(TOKEN, () => (++polls === 1 ? undefined : refusal("access_denied")()));
+    proxy.intercept(TOKEN, () => (++polls === 1 ? undefined : rejection("access_denied")()));
     expect(problemOf(await login("--device"))).toMatchObject({ code: "access_denied" });
     expect(polls).toBe(2);
   });
@@ -196,7 +196,7 @@ describe("a settings file", () => {
 });
 
 it("keeps tokens for the origin that issued them", async () => {
-  await signIn(on.platform, on.person, dir);
+  await signIn(on.platform, on.user, dir);
   const { exitCode, stderr } = await runCli(["customers", "list", "--base-url", proxy.url], {
     env: { SERVICE_CONFIG_DIR: dir },
   });

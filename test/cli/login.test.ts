@@ -5,7 +5,7 @@ import type { Browser as Chromium, Page } from "playwright-core";
 import { afterAll, describe, expect, it } from "vitest";
 import { it as itInBrowser, startChromium } from "../support/chromium.ts";
 import { startPlatform } from "../support/platform.ts";
-import { makeConfigDir, runCli } from "../support/run-cli.ts";
+import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
 import { decide, followRedirect, loginEnv, spawnLogin, startLogin, visit } from "./support/running-login.ts";
 import { ownedPlatform } from "./support/owned-platform.ts";
@@ -16,7 +16,7 @@ let chromium: Chromium | undefined;
 afterAll(() => chromium?.close());
 
 /** A tab of a real browser in which the owner is signed in, unless other cookies are given. */
-async function openTab(from: Iterable<[string, string]> = on.person.cookies): Promise<Page> {
+async function openTab(from: Iterable<[string, string]> = on.user.cookies): Promise<Page> {
   chromium ??= await startChromium();
   const context = await chromium.newContext();
   const cookies = [...from].map(([name, value]) => ({ name, value, url: on.platform.baseUrl }));
@@ -28,7 +28,7 @@ const failureOf = (stderr: string) => JSON.parse(stderr.trim().split("\n").at(-1
 
 describe("service login in a browser", () => {
   itInBrowser("signs in by one click on Allow; the page that says so shows no code", async () => {
-    const dir = makeConfigDir();
+    const dir = createConfigDir();
     const login = await begin([], dir);
     const tab = await openTab();
     await tab.goto(login.announcement.authorization_url!);
@@ -49,7 +49,7 @@ describe("service login in a browser", () => {
   itInBrowser("signs somebody in who comes by the one-time link first", async () => {
     const fresh = await startPlatform();
     try {
-      const login = await startLogin(["--no-browser"], loginEnv(fresh, makeConfigDir()));
+      const login = await startLogin(["--no-browser"], loginEnv(fresh, createConfigDir()));
       const tab = await openTab([]);
       await tab.goto(fresh.ready.sign_in_url!);
       await tab.goto(login.announcement.authorization_url!);
@@ -63,7 +63,7 @@ describe("service login in a browser", () => {
   });
 
   itInBrowser("says on both sides that it was denied, and stores nothing", async () => {
-    const dir = makeConfigDir();
+    const dir = createConfigDir();
     const login = await begin([], dir);
     const tab = await openTab();
     await tab.goto(login.announcement.authorization_url!);
@@ -89,24 +89,24 @@ describe("service login in a browser", () => {
   it("runs in two terminals at once, each with its own state", async () => {
     const [first, second] = await Promise.all([begin(), begin()]);
     expect(first.state).not.toBe(second.state);
-    const answer = await decide(on.person, second.announcement.authorization_url!, "approve");
-    const misled = new URL(answer);
-    misled.port = new URL(first.redirectUri).port;
-    expect((await visit(misled)).status).toBe(400);
-    expect((await visit(answer)).status).toBe(200);
+    const respond = await decide(on.user, second.announcement.authorization_url!, "approve");
+    const forged = new URL(respond);
+    forged.port = new URL(first.redirectUri).port;
+    expect((await visit(forged)).status).toBe(400);
+    expect((await visit(respond)).status).toBe(200);
     expect((await second.ended).exitCode).toBe(0);
     await finish(first);
   });
 
   it("signs in to the live environment with --live, which the consent page shows", async () => {
     const login = await begin(["--live"]);
-    expect((await on.person.get(login.announcement.authorization_url!)).text).toContain("real data");
+    expect((await on.user.get(login.announcement.authorization_url!)).text).toContain("real data");
     await finish(login);
     expect(JSON.parse((await login.ended).stdout)).toMatchObject({ environment: "live" });
   });
 
   it("exits with 130 at Ctrl-C, and frees its port", async () => {
-    const login = await spawnLogin(["--no-browser"], loginEnv(on.platform, makeConfigDir()));
+    const login = await spawnLogin(["--no-browser"], loginEnv(on.platform, createConfigDir()));
     login.interrupt();
     expect((await login.ended).exitCode).toBe(130);
     await expect(visit(login.redirectUri)).rejects.toThrow("ECONNREFUSED");
@@ -125,7 +125,7 @@ describe("opening the browser", () => {
   }
 
   it("passes the URL as one argument", async () => {
-    const dir = makeConfigDir();
+    const dir = createConfigDir();
     const { path, log } = withOpener(`printf '%s\\n' "$#" "$1" > "$(dirname "$0")/log"`);
     const env = { ...loginEnv(on.platform, dir), PATH: `${path}:/usr/bin:/bin`, DISPLAY: ":0" };
     const login = await spawnLogin(["--browser"], env);
@@ -138,7 +138,7 @@ describe("opening the browser", () => {
     ["fails", "exit 3"],
     ["is killed", "kill -9 $$"],
   ])("prints the URL and suggests a code if the opener %s, and keeps waiting", async (_how, script) => {
-    const dir = makeConfigDir();
+    const dir = createConfigDir();
     const { path } = withOpener(script);
     const terminal = runInTerminal(["login"], {
       env: { ...loginEnv(on.platform, dir), PATH: path, DISPLAY: ":0" },
@@ -146,7 +146,7 @@ describe("opening the browser", () => {
     });
     await terminal.waitFor("service login --device");
     const url = /http:\/\/\S+\/oauth\/authorize\S+/.exec(terminal.text())![0];
-    await followRedirect(await decide(on.person, url, "approve"));
+    await followRedirect(await decide(on.user, url, "approve"));
     expect(await terminal.ended).toBe(0);
     expect(terminal.text()).toContain("Could not open a browser.");
     expect(terminal.text()).toContain("✓ Signed in to");
@@ -154,15 +154,15 @@ describe("opening the browser", () => {
 });
 
 it("does not print tokens, code and verifier with --debug", async () => {
-  const dir = makeConfigDir();
+  const dir = createConfigDir();
   const login = await begin(["--debug"], dir);
-  const answer = await decide(on.person, login.announcement.authorization_url!, "approve");
-  await followRedirect(answer);
+  const respond = await decide(on.user, login.announcement.authorization_url!, "approve");
+  await followRedirect(respond);
   const { stdout, stderr } = await login.ended;
   expect(stderr).toContain(`POST ${on.platform.baseUrl}/oauth/token → 200`);
   const { access_token, refresh_token } = JSON.parse(readFileSync(join(dir, "config.json"), "utf8")).profiles.default
     .credentials.sandbox;
-  for (const secret of [access_token, refresh_token, answer.searchParams.get("code")!, "code_verifier"]) {
+  for (const secret of [access_token, refresh_token, respond.searchParams.get("code")!, "code_verifier"]) {
     expect(stdout + stderr).not.toContain(secret);
   }
 });

@@ -187,21 +187,21 @@ describe("service mcp", () => {
         response.writeHead(204).end();
       }),
     );
-    const told: string[] = [];
+    const reported: string[] = [];
     const args = { url: application.webhooks, secret: SECRET, probe: application.count };
     const { structuredContent: report } = await full.callTool({ name: "check_receiver", arguments: args }, undefined, {
-      onprogress: ({ progress, total, message }) => told.push(`${progress}/${total} ${message}`),
+      onprogress: ({ progress, total, message }) => reported.push(`${progress}/${total} ${message}`),
     });
-    expect(told[0]).toBe("1/27 Accepts a valid delivery");
+    expect(reported[0]).toBe("1/27 Accepts a valid delivery");
     expect(report).toMatchObject({ object: "receiver_check", grade: "A", passed: true });
     application.close();
     for (const args of [
       { url: "http://192.0.2.1/hook", secret: SECRET },
       { url: application.webhooks, secret: SECRET, probe: "http://192.0.2.1/count" },
     ]) {
-      const refused = await call("check_receiver", args);
-      expect(refused.isError).toBe(true);
-      expect(textOf(refused)).toContain("192.0.2.1 is not on this machine");
+      const rejected = await call("check_receiver", args);
+      expect(rejected.isError).toBe(true);
+      expect(textOf(rejected)).toContain("192.0.2.1 is not on this machine");
     }
     expect(textOf(await call("check_receiver", { url: "localhost:1" }))).toContain("secret is required");
   });

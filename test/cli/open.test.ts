@@ -1,7 +1,7 @@
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { makeConfigDir, runCli } from "../support/run-cli.ts";
+import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
 
 describe("service open", () => {
@@ -44,7 +44,7 @@ describe("service open", () => {
   });
 
   it("passes the URL to the browser of a desktop", async () => {
-    const folder = makeConfigDir();
+    const folder = createConfigDir();
     const opener = join(folder, "xdg-open");
     writeFileSync(opener, `#!/bin/sh\nprintf '%s' "$1" > "${folder}/opened"\n`);
     chmodSync(opener, 0o700);

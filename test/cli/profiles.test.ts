@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { apiOf } from "../support/api.ts";
-import { type CliResult, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { type CliResult, createConfigDir, runCli } from "../support/run-cli.ts";
 import { loginEnv, signIn } from "./support/running-login.ts";
 import { edit, readStored, tokensIn } from "./support/stored.ts";
 import { ownedPlatform } from "./support/owned-platform.ts";
@@ -9,7 +9,7 @@ const on = ownedPlatform();
 
 let dir: string;
 beforeEach(() => {
-  dir = makeConfigDir();
+  dir = createConfigDir();
 });
 
 const service = (args: readonly string[], env: Record<string, string> = {}, input?: string): Promise<CliResult> =>
@@ -20,7 +20,7 @@ const loginWithKey = (...args: string[]) =>
 
 describe("service logout", () => {
   it("revokes the session at the platform, then deletes it", async () => {
-    await signIn(on.platform, on.person, dir);
+    await signIn(on.platform, on.user, dir);
     const { access_token } = tokensIn(dir);
     expect(await service(["logout", "--json"])).toEqual({
       exitCode: 0,
@@ -33,7 +33,7 @@ describe("service logout", () => {
   });
 
   it("deletes it even if the platform is unreachable, and says that it was not revoked", async () => {
-    await signIn(on.platform, on.person, dir);
+    await signIn(on.platform, on.user, dir);
     edit(dir, { authUrl: "http://127.0.0.1:9" });
     const { exitCode, stderr } = await service(["logout"]);
     expect(exitCode).toBe(0);
@@ -42,9 +42,9 @@ describe("service logout", () => {
   });
 
   it("signs out of every profile and both environments with --all", async () => {
-    await signIn(on.platform, on.person, dir);
-    await signIn(on.platform, on.person, dir, ["--live"]);
-    await signIn(on.platform, on.person, dir, ["--profile", "second"]);
+    await signIn(on.platform, on.user, dir);
+    await signIn(on.platform, on.user, dir, ["--live"]);
+    await signIn(on.platform, on.user, dir, ["--profile", "second"]);
     const tokens = Object.values(readStored(dir).profiles).flatMap(({ credentials }) =>
       Object.values(credentials).map(({ access_token }) => access_token),
     );
@@ -56,9 +56,9 @@ describe("service logout", () => {
 
 describe("service login", () => {
   it("revokes the session that it replaces", async () => {
-    await signIn(on.platform, on.person, dir);
+    await signIn(on.platform, on.user, dir);
     const { access_token: before } = tokensIn(dir);
-    await signIn(on.platform, on.person, dir);
+    await signIn(on.platform, on.user, dir);
     expect([await statusOf(before), await statusOf(tokensIn(dir).access_token)]).toEqual([401, 200]);
   });
 
@@ -71,7 +71,7 @@ describe("service login", () => {
   });
 
   it("revokes the session that a key replaces", async () => {
-    await signIn(on.platform, on.person, dir);
+    await signIn(on.platform, on.user, dir);
     const { access_token } = tokensIn(dir);
     expect((await loginWithKey()).exitCode).toBe(0);
     expect(await statusOf(access_token)).toBe(401);
@@ -80,7 +80,7 @@ describe("service login", () => {
 
 describe("service whoami", () => {
   it("shows the source of everything", async () => {
-    await signIn(on.platform, on.person, dir, ["--profile", "shop"]);
+    await signIn(on.platform, on.user, dir, ["--profile", "shop"]);
     const ask = async (env: Record<string, string>, ...args: string[]) =>
       (JSON.parse((await service(["whoami", "--json", ...args], env)).stdout) as { cli: object }).cli;
     expect(await ask({}, "--profile", "shop")).toEqual({
@@ -106,7 +106,7 @@ describe("service profiles", () => {
   it("lists profiles with their accounts and credentials, without secrets", async () => {
     expect(await service(["profiles", "list", "--json"])).toMatchObject({ exitCode: 0, stdout: "[]\n" });
     await loginWithKey();
-    await signIn(on.platform, on.person, dir, ["--profile", "shop"]);
+    await signIn(on.platform, on.user, dir, ["--profile", "shop"]);
     const { stdout } = await service(["profiles", "list", "--json"]);
     expect(JSON.parse(stdout)).toEqual([
       {
@@ -138,8 +138,8 @@ describe("service profiles", () => {
   });
 
   it("deletes a profile after revoking its session; default becomes the current one", async () => {
-    await signIn(on.platform, on.person, dir);
-    await signIn(on.platform, on.person, dir, ["--profile", "shop"]);
+    await signIn(on.platform, on.user, dir);
+    await signIn(on.platform, on.user, dir, ["--profile", "shop"]);
     await service(["profiles", "use", "shop"]);
     const token = readStored(dir).profiles["shop"]!.credentials["sandbox"]!.access_token;
     expect(await service(["profiles", "delete", "shop", "--json"])).toMatchObject({

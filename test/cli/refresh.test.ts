@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { apiOf } from "../support/api.ts";
 import { startListener } from "../support/listener.ts";
-import { BIN, type CliResult, cliEnv, makeConfigDir, runCli, spawnCli } from "../support/run-cli.ts";
+import { BIN, type CliResult, cliEnv, createConfigDir, runCli, spawnCli } from "../support/run-cli.ts";
 import { volume } from "../support/volume.ts";
 import { type AuthProxy, startAuthProxy } from "./support/auth-proxy.ts";
 import { signIn } from "./support/running-login.ts";
@@ -21,8 +21,8 @@ const on = ownedPlatform();
 let dir: string;
 let proxy: AuthProxy;
 beforeEach(async () => {
-  dir = makeConfigDir();
-  await signIn(on.platform, on.person, dir);
+  dir = createConfigDir();
+  await signIn(on.platform, on.user, dir);
   proxy = await startAuthProxy(on.platform.baseUrl);
   edit(dir, { authUrl: proxy.url });
 });
@@ -101,10 +101,10 @@ describe("a renewal that fails", () => {
   it.each([
     ["the server is out of order", () => ({ status: 503, body: "<html>busy</html>" })],
     ["the connection breaks", () => undefined],
-  ])("keeps the credentials if %s, and succeeds later", async (_how, answer) => {
+  ])("keeps the credentials if %s, and succeeds later", async (_how, respond) => {
     const before = tokensIn(dir);
     expire(dir);
-    proxy.intercept("/oauth/token", answer);
+    proxy.intercept("/oauth/token", respond);
     const { exitCode, stdout, stderr } = await service("customers", "list");
     expect([1, 7]).toContain(exitCode);
     expect(stdout).toBe("");
@@ -165,12 +165,12 @@ describe(`${PROCESSES} processes with one expired token, ${ROUNDS} rounds`, () =
           return new Promise(() => {});
         });
       });
-      const victim = spawn(process.execPath, [BIN, "customers", "list"], { env: cliEnv({ SERVICE_CONFIG_DIR: dir }) });
+      const child = spawn(process.execPath, [BIN, "customers", "list"], { env: cliEnv({ SERVICE_CONFIG_DIR: dir }) });
       await rotated;
       const others = Array.from({ length: PROCESSES - 1 }, () => spawnService("customers", "list"));
       proxy.intercept(TOKEN, (genuine) => genuine);
-      victim.kill("SIGKILL");
-      await once(victim, "exit");
+      child.kill("SIGKILL");
+      await once(child, "exit");
       const results = await Promise.all(others);
       expect(results).toEqual(results.map(() => QUIET));
       expect(await isAlive()).toBe(true);

@@ -82,8 +82,8 @@ describe("service serve --json", () => {
       const socket = connect(Number(port), hostname);
       const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${platform.sandboxKey}`;
       socket.write(`${head}\r\nContent-Type: ${type}\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n`);
-      const [answer] = (await once(socket, "data")) as [Buffer];
-      expect(answer.toString()).toMatch(/^HTTP\/1\.1 100 Continue/);
+      const [respond] = (await once(socket, "data")) as [Buffer];
+      expect(respond.toString()).toMatch(/^HTTP\/1\.1 100 Continue/);
       socket.resetAndDestroy();
     }
     const aborted = { level: "debug", message: expect.stringContaining("before the end of the request") };

@@ -2,9 +2,9 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatCredential } from "../../src/contract/credentials.ts";
-import { json as answer, startServer } from "../client/support/scripted-server.ts";
+import { json as respond, startServer } from "../client/support/scripted-server.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
-import { type CliResult, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { type CliResult, createConfigDir, runCli } from "../support/run-cli.ts";
 
 let platform: RunningPlatform;
 let other: RunningPlatform;
@@ -23,7 +23,7 @@ function terminalOf(dir: string) {
 }
 
 async function signedIn(): Promise<{ dir: string; service: ReturnType<typeof terminalOf> }> {
-  const dir = makeConfigDir();
+  const dir = createConfigDir();
   const service = terminalOf(dir);
   const login = await service(
     ["login", "--api-key-stdin", "--base-url", platform.baseUrl],
@@ -46,7 +46,7 @@ const whoami = async (
 
 describe("service login --api-key-stdin", () => {
   it("stores the key in a file that only its owner can read", async () => {
-    const dir = join(makeConfigDir(), "new");
+    const dir = join(createConfigDir(), "new");
     const service = terminalOf(dir);
     const { exitCode, stdout } = await service(
       ["login", "--api-key-stdin", "--base-url", platform.baseUrl, "--json"],
@@ -73,8 +73,8 @@ describe("service login --api-key-stdin", () => {
     ["with a character changed", (key: string) => `${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`],
     ["no key at all", () => "hunter2"],
   ])("rejects a key that is %s before sending it", async (_name, spoil) => {
-    const server = await startServer(answer(200, {}));
-    const dir = makeConfigDir();
+    const server = await startServer(respond(200, {}));
+    const dir = createConfigDir();
     const args = ["login", "--api-key-stdin", "--base-url", server.url];
     const { exitCode, stderr } = await terminalOf(dir)(args, {}, spoil(platform.sandboxKey));
     expect(exitCode).toBe(1);
@@ -84,7 +84,7 @@ describe("service login --api-key-stdin", () => {
   });
 
   it("stores nothing if the platform does not know the key", async () => {
-    const dir = makeConfigDir();
+    const dir = createConfigDir();
     const args = ["login", "--api-key-stdin", "--base-url", platform.baseUrl];
     expect(await terminalOf(dir)(args, {}, ANOTHER_KEY)).toMatchObject({ exitCode: 4, stdout: "" });
     expect(existsSync(join(dir, "config.json"))).toBe(false);
@@ -92,7 +92,7 @@ describe("service login --api-key-stdin", () => {
 
   it("reports an empty stdin", async () => {
     const args = ["login", "--api-key-stdin", "--base-url", platform.baseUrl];
-    expect(await terminalOf(makeConfigDir())(args)).toMatchObject({
+    expect(await terminalOf(createConfigDir())(args)).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining("stdin is empty"),
     });
@@ -154,7 +154,7 @@ describe("service whoami", () => {
   });
 
   it("exits with 4 without a credential", async () => {
-    expect(await terminalOf(makeConfigDir())(["whoami"])).toEqual({
+    expect(await terminalOf(createConfigDir())(["whoami"])).toEqual({
       exitCode: 4,
       stdout: "",
       stderr: expect.stringMatching(
@@ -165,7 +165,7 @@ describe("service whoami", () => {
 
   it("exits with 4 if the platform rejects the key", async () => {
     const env = { SERVICE_API_KEY: ANOTHER_KEY, SERVICE_BASE_URL: platform.baseUrl };
-    const { exitCode, stderr } = await terminalOf(makeConfigDir())(["whoami"], env);
+    const { exitCode, stderr } = await terminalOf(createConfigDir())(["whoami"], env);
     expect(exitCode).toBe(4);
     expect(stderr).toContain("401 invalid_credential");
     expect(stderr).not.toContain(ANOTHER_KEY);
@@ -187,7 +187,7 @@ describe("service whoami", () => {
 describe("a stored key", () => {
   it("is sent to its own origin only", async () => {
     const { service } = await signedIn();
-    const trap = await startServer(answer(200, {}));
+    const trap = await startServer(respond(200, {}));
     for (const result of [
       await service(["whoami", "--base-url", trap.url]),
       await service(["whoami"], { SERVICE_BASE_URL: trap.url }),
@@ -200,7 +200,7 @@ describe("a stored key", () => {
 
   it("is not sent over plain http to another machine", async () => {
     const env = { SERVICE_API_KEY: platform.sandboxKey };
-    const { exitCode, stderr } = await terminalOf(makeConfigDir())(["whoami", "--base-url", "http://192.0.2.1"], env);
+    const { exitCode, stderr } = await terminalOf(createConfigDir())(["whoami", "--base-url", "http://192.0.2.1"], env);
     expect(exitCode).toBe(2);
     expect(stderr).toContain("Plain http to 192.0.2.1 would send the credential in clear text");
   });
@@ -212,14 +212,14 @@ describe("the environment of a key", () => {
     ["a sandbox key with --live", () => platform.sandboxKey, ["--live"], "Remove --live"],
   ])("is checked: %s", async (_name, key, args, hint) => {
     const env = { SERVICE_API_KEY: key(), SERVICE_BASE_URL: platform.baseUrl };
-    const { exitCode, stderr } = await terminalOf(makeConfigDir())(["customers", "list", ...args], env);
+    const { exitCode, stderr } = await terminalOf(createConfigDir())(["customers", "list", ...args], env);
     expect(exitCode).toBe(2);
     expect(stderr).toContain(hint);
   });
 
   it("rejects a key that contains a line break", async () => {
     const env = { SERVICE_API_KEY: "sk_sandbox_a\nb", SERVICE_BASE_URL: platform.baseUrl };
-    expect(await terminalOf(makeConfigDir())(["whoami"], env)).toMatchObject({
+    expect(await terminalOf(createConfigDir())(["whoami"], env)).toMatchObject({
       exitCode: 1,
       stderr: expect.stringContaining("The API key contains invalid characters"),
     });

@@ -18,7 +18,7 @@ import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withLock } from "../../src/cli/settings/lock.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
-import { BIN, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { BIN, createConfigDir, runCli } from "../support/run-cli.ts";
 import { volume } from "../support/volume.ts";
 
 let platform: RunningPlatform;
@@ -34,7 +34,7 @@ const STORED = JSON.stringify({
 });
 
 function withFile(text: string, mode = 0o600): { dir: string; path: string } {
-  const dir = makeConfigDir();
+  const dir = createConfigDir();
   const path = join(dir, "config.json");
   writeFileSync(path, text, { mode });
   return { dir, path };
@@ -77,7 +77,7 @@ describe("a settings file that cannot be used", () => {
   });
 
   it("is named, explained and kept if it is a folder", async () => {
-    const dir = makeConfigDir();
+    const dir = createConfigDir();
     mkdirSync(join(dir, "config.json"));
     expect(await login({ SERVICE_CONFIG_DIR: dir })).toMatchObject({
       exitCode: 1,
@@ -87,8 +87,8 @@ describe("a settings file that cannot be used", () => {
   });
 
   it("gets no credentials written through a symbolic link", async () => {
-    const dir = makeConfigDir();
-    const target = join(makeConfigDir(), "elsewhere.json");
+    const dir = createConfigDir();
+    const target = join(createConfigDir(), "elsewhere.json");
     writeFileSync(target, STORED, { mode: 0o600 });
     symlinkSync(target, join(dir, "config.json"));
     expect(await login({ SERVICE_CONFIG_DIR: dir })).toMatchObject({
@@ -101,7 +101,7 @@ describe("a settings file that cannot be used", () => {
 
 describe("a profile that was written by hand", () => {
   const written = (profile: object): Record<string, string> => {
-    const folder = makeConfigDir();
+    const folder = createConfigDir();
     writeFileSync(join(folder, "config.json"), JSON.stringify({ version: 1, profiles: { default: profile } }), {
       mode: 0o600,
     });
@@ -154,7 +154,7 @@ describe("the modes of file and folder", () => {
   });
 
   it.each(["000", "077"])("do not depend on the umask: %s", async (umask) => {
-    const dir = join(makeConfigDir(), "deep", "folder");
+    const dir = join(createConfigDir(), "deep", "folder");
     const script = `umask ${umask}; exec "$0" "$@"`;
     const child = spawn(
       "sh",
@@ -173,10 +173,10 @@ describe("the modes of file and folder", () => {
 
 describe("the folder of the settings file", () => {
   it("is XDG_CONFIG_HOME/service, else ~/.config/service", async () => {
-    const home = makeConfigDir();
+    const home = createConfigDir();
     await login({ HOME: home, SERVICE_CONFIG_DIR: undefined });
     expect(existsSync(join(home, ".config", "service", "config.json"))).toBe(true);
-    const xdg = makeConfigDir();
+    const xdg = createConfigDir();
     await login({ HOME: home, XDG_CONFIG_HOME: xdg, SERVICE_CONFIG_DIR: undefined });
     expect(existsSync(join(xdg, "service", "config.json"))).toBe(true);
   });
@@ -217,7 +217,7 @@ describe("several processes that write at once", () => {
       format: "cjs",
       logLevel: "warning",
     });
-    const dir = makeConfigDir();
+    const dir = createConfigDir();
     const exits = Array.from({ length: WRITERS }, async (_, writer) => {
       const child = spawn(process.execPath, [join(folder, "writer.cjs"), dir, String(writer), String(WRITES)], {
         stdio: ["ignore", "ignore", "inherit"],
@@ -234,7 +234,7 @@ describe("several processes that write at once", () => {
   it.each([hostname(), `${hostname()}/pid:[1]/boot`])(
     "leave a lock alone that a process of %s holds",
     async (space) => {
-      const lock = join(makeConfigDir(), "config.json.lock");
+      const lock = join(createConfigDir(), "config.json.lock");
       // No process has the highest ID here, but one may where the holder runs: a container of the same name.
       const owner = `4194304 ${space} holder`;
       writeFileSync(lock, owner);
@@ -249,7 +249,7 @@ describe("several processes that write at once", () => {
   );
 
   it("take over the lock of a killed process", async () => {
-    const dir = makeConfigDir();
+    const dir = createConfigDir();
     const lock = join(dir, "config.json.lock");
     mkdirSync(lock);
     const past = new Date(Date.now() - 60_000);

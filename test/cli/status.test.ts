@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { startServer } from "../client/support/scripted-server.ts";
-import { makeConfigDir, runCli } from "../support/run-cli.ts";
+import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { loginEnv, signIn } from "./support/running-login.ts";
 import { ownedPlatform } from "./support/owned-platform.ts";
 
@@ -13,8 +13,8 @@ async function status(env: Record<string, string>, ...args: string[]) {
 
 describe("service status", () => {
   it("shows a working setup with a browser session", async () => {
-    const dir = makeConfigDir();
-    await signIn(on.platform, on.person, dir);
+    const dir = createConfigDir();
+    await signIn(on.platform, on.user, dir);
     const { exitCode, stderr, status: all } = await status({ SERVICE_CONFIG_DIR: dir });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(all).toMatchObject({
@@ -34,10 +34,10 @@ describe("service status", () => {
   });
 
   it("exits with 4 without a credential, and with a rejected key", async () => {
-    const env = loginEnv(on.platform, makeConfigDir());
+    const env = loginEnv(on.platform, createConfigDir());
     expect(await status(env)).toMatchObject({ exitCode: 4, status: { credential: { state: "missing" } } });
-    const refused = { ...env, SERVICE_API_KEY: on.platform.sandboxKey.slice(0, -2) };
-    expect(await status(refused)).toMatchObject({
+    const rejected = { ...env, SERVICE_API_KEY: on.platform.sandboxKey.slice(0, -2) };
+    expect(await status(rejected)).toMatchObject({
       exitCode: 4,
       status: { credential: { state: "refused", source: "SERVICE_API_KEY" } },
     });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiOf } from "../support/api.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { type CliOptions, type CliResult, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { type CliOptions, type CliResult, createConfigDir, runCli } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
 
 let platform: RunningPlatform;
@@ -66,7 +66,7 @@ describe("service trigger --fixture", () => {
   });
 
   it("accepts the same as JSON from a file, and runs it again: ${unique} is new each time", async () => {
-    const file = join(makeConfigDir(), "customer.json");
+    const file = join(createConfigDir(), "customer.json");
     const body = { email: "${unique}@example.com" };
     writeFileSync(file, JSON.stringify([{ name: "a", method: "POST", path: "/v1/customers", body }]));
     for (let run = 0; run < 2; run++) {

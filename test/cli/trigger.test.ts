@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { EVENT_TYPES } from "../../src/contract/event-types.ts";
 import type { Event } from "../../src/contract/schemas/event.ts";
-import { type CliOptions, makeConfigDir } from "../support/run-cli.ts";
+import { type CliOptions, createConfigDir } from "../support/run-cli.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
 
 const cli = cliOnPlatform();
@@ -97,7 +97,7 @@ describe("service trigger", () => {
 
   it("accepts the whole object with --data, from a file or stdin", async () => {
     const object = { id: "ord_mine", object: "order", amount: 12, extra: [1, { two: null }] };
-    const file = join(makeConfigDir(), "order.json");
+    const file = join(createConfigDir(), "order.json");
     writeFileSync(file, JSON.stringify(object));
     expect((await triggered(["order.completed", "--data", file])).data.object).toEqual(object);
     const fromStdin = await triggered(["order.completed", "--data", "-", "--override", "amount=13"], {
@@ -146,10 +146,10 @@ describe("service trigger", () => {
           headers: { authorization: request.headers.authorization!, "content-type": "application/json" },
           ...(body === "" ? {} : { body }),
         });
-        const answer = await upstream.text();
+        const respond = await upstream.text();
         if (upstream.status === 201) await rejected;
         response.writeHead(upstream.status, { "content-type": upstream.headers.get("content-type")! });
-        response.end(answer, () => upstream.status === 409 && reject());
+        response.end(respond, () => upstream.status === 409 && reject());
       })();
     });
     proxy.listen(0, "127.0.0.1");

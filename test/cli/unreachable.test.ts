@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { json, listen, startServer } from "../client/support/scripted-server.ts";
-import { makeConfigDir, runCli } from "../support/run-cli.ts";
+import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { SELF_SIGNED } from "../support/self-signed.ts";
 
 const KEY = { SERVICE_API_KEY: "sk_sandbox_x" };
@@ -44,7 +44,7 @@ describe("a certificate of a private authority", () => {
     const { exitCode, stderr } = await customers(url);
     expect(exitCode).toBe(7);
     expect(stderr).toContain("NODE_EXTRA_CA_CERTS");
-    const file = join(makeConfigDir(), "ca.pem");
+    const file = join(createConfigDir(), "ca.pem");
     writeFileSync(file, SELF_SIGNED.cert);
     expect(await customers(url, { NODE_EXTRA_CA_CERTS: file })).toEqual({ exitCode: 0, stdout: "", stderr: "" });
   });
@@ -68,7 +68,7 @@ describe("a proxy of the environment", () => {
       socket.on("error", () => upstream.destroy());
       upstream.on("error", () => socket.destroy());
     });
-    const file = join(makeConfigDir(), "ca.pem");
+    const file = join(createConfigDir(), "ca.pem");
     writeFileSync(file, SELF_SIGNED.cert);
     const env = { HTTPS_PROXY: await listen(proxy), NODE_EXTRA_CA_CERTS: file };
     expect(await customers("https://platform.test", env, "-q")).toEqual({ exitCode: 0, stdout: "cus_1\n", stderr: "" });

@@ -48,7 +48,7 @@ async function readRest(program: Program): Promise<Record<string, unknown>[]> {
 it("serve keeps running if its output is not read, and reports how many lines are missing", async () => {
   const { program, ready } = await startUnread(["serve", "--ephemeral", "--port", "0", "--json", "--rate-limit", "0"]);
   const api = apiOf(ready["base_url"]!, ready["sandbox_key"]);
-  for (let made = 0; made < CALLS; made++) expect((await api("GET", LONG_PATH)).status).toBe(404);
+  for (let created = 0; created < CALLS; created++) expect((await api("GET", LONG_PATH)).status).toBe(404);
   const lines = await readRest(program);
   expect(program.exitCode).toBe(0);
   const missing = lines.filter(({ event }) => event === "left_out").map(({ lines: count }) => Number(count));
@@ -59,7 +59,7 @@ it("serve keeps running if its output is not read, and reports how many lines ar
 it("serve exits quickly although its output is never read", async () => {
   const { program, ready } = await startUnread(["serve", "--ephemeral", "--port", "0", "--json", "--rate-limit", "0"]);
   const api = apiOf(ready["base_url"]!, ready["sandbox_key"]);
-  for (let made = 0; made < CALLS; made++) await api("GET", LONG_PATH);
+  for (let created = 0; created < CALLS; created++) await api("GET", LONG_PATH);
   program.kill("SIGTERM");
   const [code] = await once(program, "exit");
   expect(code).toBe(0);
@@ -82,8 +82,8 @@ it("listen keeps forwarding if its output is not read", async () => {
   const secret = (await runCli(["listen", "--print-secret"], { env: platform.env })).stdout.trim();
   const receiver = await startReceiver(() => secret);
   const { program } = await startUnread(["listen", "--json", "--forward-to", receiver.url], platform.env);
-  const made = await runCli(["trigger", "customer.created", "--count", "600", "-q"], { env: platform.env });
-  const ids = made.stdout.trim().split("\n");
+  const created = await runCli(["trigger", "customer.created", "--count", "600", "-q"], { env: platform.env });
+  const ids = created.stdout.trim().split("\n");
   expect(ids).toHaveLength(600);
   await receiver.until(() => ids.every((id) => receiver.ids().has(id)));
   program.kill("SIGTERM");

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { sign } from "../../src/webhooks/index.ts";
-import { makeConfigDir, runCli } from "../support/run-cli.ts";
+import { createConfigDir, runCli } from "../support/run-cli.ts";
 
 const SECRET = `whsec_${"a".repeat(43)}`;
 const EVENT = {
@@ -18,7 +18,7 @@ const PAYLOAD = `${JSON.stringify(EVENT, undefined, 3)}\n`;
 const NOW = 1_764_590_400;
 
 function payloadFile(): string {
-  const file = join(makeConfigDir(), "event.json");
+  const file = join(createConfigDir(), "event.json");
   writeFileSync(file, PAYLOAD);
   return file;
 }
@@ -53,7 +53,7 @@ describe("service webhooks sign", () => {
     const expected = sign({ payload: PAYLOAD, secrets: [SECRET, "whsec_2"], timestamp: NOW });
     const args = ["webhooks", "sign", "--payload", payloadFile(), "--timestamp", String(NOW), "--secret-file"];
     const input = `${SECRET}\n\n whsec_2\r\n`;
-    const file = join(makeConfigDir(), "secrets.txt");
+    const file = join(createConfigDir(), "secrets.txt");
     writeFileSync(file, input);
     expect(await runCli([...args, "-"], { input })).toEqual({ exitCode: 0, stdout: `${expected}\n`, stderr: "" });
     expect((await runCli([...args, file])).stdout).toBe(`${expected}\n`);

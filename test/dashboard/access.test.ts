@@ -297,9 +297,9 @@ describe("request log and test clock", () => {
     await page.getByRole("link", { name: "customer.created" }).first().click();
     await page.getByText("Failed; no more retries").waitFor();
     // Attempts with the same outcome are one entry.
-    const made = page.locator(".timeline > li").filter({ hasText: "connection error" });
-    await made.getByText(/^× \d+$/).waitFor();
-    await expect.poll(() => made.count()).toBe(1);
+    const attempt = page.locator(".timeline > li").filter({ hasText: "connection error" });
+    await attempt.getByText(/^× \d+$/).waitFor();
+    await expect.poll(() => attempt.count()).toBe(1);
   });
 
   it("a signing secret of more than 90 days is highlighted", async () => {

@@ -6,13 +6,13 @@ import { type Board, openBoard } from "./support/board.ts";
 let board: Board;
 let receiver: ScriptedReceiver;
 /** What the receiver answers at /orders. */
-let answer = { status: 500, body: "the warehouse is closed" };
+let respond = { status: 500, body: "the warehouse is closed" };
 
 beforeAll(async () => {
   receiver = await startScriptedReceiver((request, response) => {
     const isOrders = request.path === "/orders";
-    response.statusCode = isOrders ? answer.status : 200;
-    response.end(isOrders ? answer.body : "thanks");
+    response.statusCode = isOrders ? respond.status : 200;
+    response.end(isOrders ? respond.body : "thanks");
   });
   board = await openBoard();
   await board.api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/all`, events: ["*"] });
@@ -187,7 +187,7 @@ describe("a day at the dashboard", { shuffle: false }, () => {
       const bodies = receiver.at("/orders").map(({ body }) => `--data-raw '${body}'`);
       expect(bodies.filter((body) => copied.includes(body))).not.toEqual([]);
 
-      answer = { status: 200, body: "welcome back" };
+      respond = { status: 200, body: "welcome back" };
       await page.getByRole("button", { name: "Retry now" }).click();
       await page.locator(".facts").getByText("succeeded").waitFor();
       await steps.getByText("welcome back").waitFor();

@@ -24,7 +24,7 @@ afterAll(async () => {
 it("retries the failed deliveries of an endpoint after it has shown how many they are", async () => {
   const { page, api } = board;
   const { id } = (await api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/hook`, events: ["*"] })).body;
-  for (let made = 0; made < FAILED; made++) await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+  for (let created = 0; created < FAILED; created++) await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
   const count = async (name: string) => {
     const { total } = (await api("POST", "/v1/deliveries/retry", { endpoint: id, status: name, dry_run: true })).body;
     return total as number;
@@ -54,7 +54,7 @@ it("shows the progress of a running operation, and stops it", async () => {
   // Its workers are down, so that the operation goes on running.
   const idle = await openBoard({ role: "api" });
   const { page, api } = idle;
-  for (let made = 0; made < 3; made++) await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+  for (let created = 0; created < 3; created++) await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
   const { id, status: created } = (await api("POST", "/v1/events/replay", { type: "order.*" })).body;
   expect(created).toBe("running");
   await idle.menu("Deliveries");

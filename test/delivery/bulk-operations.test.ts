@@ -16,7 +16,7 @@ interface Scene {
   platform: RunningPlatform;
   api: Api;
   receiver: ScriptedReceiver;
-  mend(): void;
+  repair(): void;
   break(): void;
 }
 
@@ -28,7 +28,7 @@ async function startScene(start: () => Promise<RunningPlatform>): Promise<Scene>
     platform,
     api: apiOf(platform.baseUrl, platform.sandboxKey),
     receiver,
-    mend: () => (status = 200),
+    repair: () => (status = 200),
     break: () => (status = 500),
   };
 }
@@ -94,7 +94,7 @@ describe.each(["sqlite", "postgres"] as const)("bulk operations on %s", (dialect
     const { body: counted } = await scene.api("POST", "/v1/deliveries/retry", { endpoint, dry_run: true });
     expect(counted).toMatchObject({ id: null, total: 120, done: 0, filters: { endpoint, status: "failed" } });
     expect((await scene.api("GET", "/v1/bulk_operations")).body.data).toEqual([]);
-    scene.mend();
+    scene.repair();
     const before = scene.receiver.at("/retry").length;
     const { status, body: started } = await scene.api("POST", "/v1/deliveries/retry", { endpoint });
     expect({ status, started }).toMatchObject({
@@ -131,7 +131,7 @@ describe.each(["sqlite", "postgres"] as const)("bulk operations on %s", (dialect
     const broken = await createEndpoint(scene, "/broken");
     await createOrders(scene, 4);
     await failAll(scene);
-    scene.mend();
+    scene.repair();
     const working = await createEndpoint(scene, "/working");
     await createOrders(scene, 2);
     const replay = { status: "failed", type: "order.*" };
@@ -144,7 +144,7 @@ describe.each(["sqlite", "postgres"] as const)("bulk operations on %s", (dialect
   });
 
   it("replay events between two times to every subscribed endpoint", async () => {
-    scene.mend();
+    scene.repair();
     await scene.api("POST", "/v1/test_clock/advance", { seconds: 3600 });
     const { body: clock } = await scene.api("GET", "/v1/test_clock");
     await scene.api("POST", "/v1/test_clock/advance", { seconds: 5 });
@@ -179,7 +179,7 @@ describe("a running bulk operation", () => {
     database = join(folder, "platform.db");
     scene = await startScene(async () => startPlatformOn(database, await freePort()));
     await createOrders(scene, EVENTS);
-    scene.mend();
+    scene.repair();
     await createEndpoint(scene, "/hook");
   });
   afterAll(async () => {

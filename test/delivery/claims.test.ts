@@ -26,16 +26,16 @@ afterEach(async () => {
 });
 
 async function createEndpoint(path: string, type: string): Promise<string> {
-  const made = await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events: [type] });
-  expect(made.status).toBe(201);
-  return made.body.id;
+  const created = await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events: [type] });
+  expect(created.status).toBe(201);
+  return created.body.id;
 }
 
 async function createEvent(type: string, bytes = 0): Promise<string> {
   const data = { id: "ord_1", filler: "x".repeat(bytes) };
-  const made = await platform.api("POST", "/v1/events", { type, data });
-  expect(made.status).toBe(201);
-  return made.body.id;
+  const created = await platform.api("POST", "/v1/events", { type, data });
+  expect(created.status).toBe(201);
+  return created.body.id;
 }
 
 function release(path: string): void {

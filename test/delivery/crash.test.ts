@@ -39,7 +39,7 @@ async function expectNoViolations(names: readonly string[], endpoints: readonly 
   const violations = await findViolations({
     api: platform.api,
     acknowledged: new Set(names.map((name) => `order.completed ${name}`)),
-    madeByHand: true,
+    createdByHand: true,
     endpoints: endpoints.map((id) => ({ id, events: ["*"] })),
   });
   expect(violations).toEqual([]);
@@ -47,9 +47,9 @@ async function expectNoViolations(names: readonly string[], endpoints: readonly 
 
 /** Creates an endpoint for all events. Returns its ID. */
 async function createEndpoint(url: string): Promise<string> {
-  const made = await platform.api("POST", "/v1/webhook_endpoints", { url, events: ["*"] });
-  expect(made.status).toBe(201);
-  return made.body.id;
+  const created = await platform.api("POST", "/v1/webhook_endpoints", { url, events: ["*"] });
+  expect(created.status).toBe(201);
+  return created.body.id;
 }
 
 /** Creates events with retries under the same Idempotency-Key. */
@@ -125,8 +125,8 @@ it(`killed ${KILLS} times during ${EVENTS * ENDPOINTS} deliveries, the platform 
 });
 
 it("exits 0 on SIGTERM with 500 deliveries in flight or waiting, and none is lost or sent twice", async () => {
-  let answer = () => {};
-  const stopped = new Promise<void>((resolve) => (answer = resolve));
+  let respond = () => {};
+  const stopped = new Promise<void>((resolve) => (respond = resolve));
   const slow = await startScriptedReceiver((_request, response) => void stopped.then(() => response.end()));
   for (let i = 0; i < 25; i++) {
     await platform.api("POST", "/v1/webhook_endpoints", { url: `${slow.url}/${i}`, events: ["*"] });
@@ -135,7 +135,7 @@ it("exits 0 on SIGTERM with 500 deliveries in flight or waiting, and none is los
   await slow.until(200);
   const began = performance.now();
   const ended = platform.end("SIGTERM");
-  answer();
+  respond();
   expect(await ended).toBe(0);
   figure(
     `SIGTERM with ${slow.received.length} of 500 in flight: exit 0 after ${Math.round(performance.now() - began)} ms`,
@@ -202,27 +202,27 @@ it("returns 503 while the disk is full, keeps running, and recovers", async () =
   limitFiles(platform.pid, "100000");
   const statuses = new Set<number>();
   const names = Array.from({ length: 20 }, (_, i) => `ord_${i}`);
-  let refused = 0;
+  let rejected = 0;
   for (let i = 0; i < 60; i++) {
     const data = { id: `full_${i}`, filler: "x".repeat(20_000) };
     const response = await platform.api("POST", "/v1/events", { type: "order.completed", data });
     statuses.add(response.status);
     if (response.status === 201) names.push(data.id);
     if (response.status !== 503) continue;
-    refused += 1;
+    rejected += 1;
     expect(response.body).toMatchObject({ code: "unavailable" });
     expect(response.headers.get("retry-after")).toBe("1");
   }
-  expect(refused).toBeGreaterThan(0);
+  expect(rejected).toBeGreaterThan(0);
   expect([...statuses].filter((status) => status !== 201 && status !== 503)).toEqual([]);
   expect((await platform.api("GET", "/v1/events")).status).toBe(200);
   expect((await platform.api("GET", "/healthz")).status).toBe(200);
   limitFiles(platform.pid, "unlimited");
-  const made = await platform.api("POST", "/v1/events", { type: "order.completed", data: { id: "after" } });
-  expect(made.status).toBe(201);
+  const created = await platform.api("POST", "/v1/events", { type: "order.completed", data: { id: "after" } });
+  expect(created.status).toBe(201);
   await vi.waitFor(
     async () => {
-      expect(receiver.received.some(({ event }) => event === made.body.id)).toBe(true);
+      expect(receiver.received.some(({ event }) => event === created.body.id)).toBe(true);
       expect((await platform.api("GET", "/v1/deliveries?status=pending")).body.data).toEqual([]);
     },
     { timeout: 60_000, interval: 50 },
@@ -231,5 +231,5 @@ it("returns 503 while the disk is full, keeps running, and recovers", async () =
   const received = new Set(receiver.received.map(({ event }) => event));
   expect(data.filter(({ id }: { id: string }) => !received.has(id))).toEqual([]);
   await expectNoViolations([...names, "after"], [endpoint]);
-  figure(`disk full: ${refused} of 60 writes refused with 503, all others delivered after it`);
+  figure(`disk full: ${rejected} of 60 writes refused with 503, all others delivered after it`);
 });

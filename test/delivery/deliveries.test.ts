@@ -170,7 +170,7 @@ describe("a delivery", () => {
 
   it("stores the receiver's response, whatever it contains", async () => {
     const long = "ä".repeat(20_000);
-    const answers = await startScriptedReceiver(({ path }, response) => {
+    const results = await startScriptedReceiver(({ path }, response) => {
       const bodies: Record<string, string | Buffer> = {
         "/long": long,
         "/nul": "a\0b",
@@ -181,7 +181,7 @@ describe("a delivery", () => {
     });
     const excerpts: Record<string, string | null> = {};
     for (const path of ["/long", "/nul", "/bytes", "/empty"]) {
-      const { id } = await createEndpoint(answers.url + path);
+      const { id } = await createEndpoint(results.url + path);
       const delivery = await delivered(await createCustomer(), id);
       expect(delivery.status, path).toBe("succeeded");
       excerpts[path] = delivery.attempts[0]!.response_excerpt;
@@ -193,6 +193,6 @@ describe("a delivery", () => {
       "/bytes": "\u{fffd}\u{fffd}a",
       "/empty": null,
     });
-    await answers.close();
+    await results.close();
   });
 });

@@ -5,18 +5,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createLookup, type DnsSettings } from "../../src/platform/delivery/dns.ts";
-import { type DnsAnswer, type DnsServer, startDnsServer } from "./support/dns-server.ts";
+import { type DnsResult, type DnsServer, startDnsServer } from "./support/dns-server.ts";
 import { hostPlatform } from "./support/hosted-platform.ts";
 import { startScriptedReceiver } from "./support/scripted-receiver.ts";
 
-async function dns(...[answer]: Parameters<typeof startDnsServer>): Promise<DnsServer> {
-  const server = await startDnsServer(answer);
+async function dns(...[respond]: Parameters<typeof startDnsServer>): Promise<DnsServer> {
+  const server = await startDnsServer(respond);
   onTestFinished(() => server.close());
   return server;
 }
 
 /** A name server that knows only these names. */
-const knowing = (names: Record<string, DnsAnswer>) => dns((name) => names[name] ?? "NXDOMAIN");
+const knowing = (names: Record<string, DnsResult>) => dns((name) => names[name] ?? "NXDOMAIN");
 
 function file(content: string): string {
   const path = join(mkdtempSync(join(tmpdir(), "service-dns-")), "file");
@@ -109,7 +109,7 @@ describe("a host name", () => {
 });
 
 describe("search domains", () => {
-  const asked = async (hostname: string, resolvConf: string, answers: Record<string, DnsAnswer> = {}) => {
+  const asked = async (hostname: string, resolvConf: string, answers: Record<string, DnsResult> = {}) => {
     const server = await knowing(answers);
     await ask(hostname, server, { resolvConf: file(resolvConf) });
     return server.asked.filter((question) => question.startsWith("A ")).map((question) => question.slice(2));
@@ -140,8 +140,8 @@ describe("search domains", () => {
 
 describe("names whose name servers do not respond", () => {
   it("delay neither other deliveries nor the process's threads", async () => {
-    let release = (_answer: DnsAnswer): void => {};
-    const released = new Promise<DnsAnswer>((resolve) => (release = resolve));
+    let release = (_answer: DnsResult): void => {};
+    const released = new Promise<DnsResult>((resolve) => (release = resolve));
     const server = await dns((name) => (name.startsWith("silent") ? released : ["127.0.0.1"]));
     const lookup = createLookup({ servers: [server.address], limitMs: 60_000 });
     const platform = await hostPlatform({ lookup });

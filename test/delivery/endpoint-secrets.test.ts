@@ -51,15 +51,15 @@ describe("a secret's rotation", () => {
 
   it("overlaps for a day by default, and reports the secret's age", async () => {
     const path = "/day";
-    const made = (await create({ url: on.receiver.url + path, events: ["*"] })).body;
+    const created = (await create({ url: on.receiver.url + path, events: ["*"] })).body;
     await api("POST", "/v1/test_clock/advance", { seconds: 3600 });
-    const rotated = (await api("POST", `/v1/webhook_endpoints/${made.id}/rotate_secret`)).body;
-    expect(rotated.created).toBe(made.created);
-    expect(Date.parse(rotated.secret_created) - Date.parse(made.secret_created)).toBeGreaterThanOrEqual(3_600_000);
+    const rotated = (await api("POST", `/v1/webhook_endpoints/${created.id}/rotate_secret`)).body;
+    expect(rotated.created).toBe(created.created);
+    expect(Date.parse(rotated.secret_created) - Date.parse(created.secret_created)).toBeGreaterThanOrEqual(3_600_000);
     await api("POST", "/v1/test_clock/advance", { seconds: 86_000 });
-    expect(await signedBy(made.id, path, [made.secret, rotated.secret])).toEqual([true, true]);
+    expect(await signedBy(created.id, path, [created.secret, rotated.secret])).toEqual([true, true]);
     await api("POST", "/v1/test_clock/advance", { seconds: 500 });
-    expect(await signedBy(made.id, path, [made.secret, rotated.secret])).toEqual([false, true]);
+    expect(await signedBy(created.id, path, [created.secret, rotated.secret])).toEqual([false, true]);
   });
 
   it.each([-1, 604_801, 1.5, "60", null])("rejects an overlap of %j", async (overlap) => {

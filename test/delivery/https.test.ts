@@ -14,7 +14,7 @@ let platform: ChildPlatform;
 const servers: { close(): void; closeAllConnections(): void }[] = [];
 
 /** An authority of our own and a certificate that it made for `localhost`. */
-function makeCertificates(): void {
+function createCertificates(): void {
   const run = (...args: string[]) => execFileSync("openssl", args, { cwd: folder, stdio: "pipe" });
   const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
   run("req", "-x509", ...curve, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=Test authority");
@@ -26,7 +26,7 @@ function makeCertificates(): void {
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "service-https-"));
-  makeCertificates();
+  createCertificates();
   platform = await startChildPlatform({
     database: join(folder, "platform.db"),
     env: { NODE_EXTRA_CA_CERTS: join(folder, "ca.pem") },
@@ -70,8 +70,8 @@ const trusted = () => ({
 });
 
 async function deliverTo(url: string) {
-  const made = await platform.api("POST", "/v1/webhook_endpoints", { url, events: ["*"] });
-  const ping = await platform.api("POST", `/v1/webhook_endpoints/${made.body.id}/ping`);
+  const created = await platform.api("POST", "/v1/webhook_endpoints", { url, events: ["*"] });
+  const ping = await platform.api("POST", `/v1/webhook_endpoints/${created.body.id}/ping`);
   const delivery = await vi.waitFor(
     async () => {
       const { data } = (await platform.api("GET", `/v1/deliveries?event=${ping.body.id}`)).body;
@@ -81,8 +81,8 @@ async function deliverTo(url: string) {
     },
     { timeout: 60_000, interval: 10 },
   );
-  await platform.api("DELETE", `/v1/webhook_endpoints/${made.body.id}`);
-  return { delivery, secret: made.body.secret as string, event: ping.body.id as string };
+  await platform.api("DELETE", `/v1/webhook_endpoints/${created.body.id}`);
+  return { delivery, secret: created.body.secret as string, event: ping.body.id as string };
 }
 
 it("delivers over https to a receiver with a trusted certificate", async () => {

@@ -19,8 +19,8 @@ it("an attempt that waited for a slot counts even if the platform is killed duri
   const respond = (count: number) => {
     for (const { response } of held.splice(0, count)) response.end("ok");
   };
-  const made = await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
-  expect(made.status).toBe(201);
+  const created = await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
+  expect(created.status).toBe(201);
   for (let i = 0; i < EVENTS; i++) {
     const event = { type: "order.completed", data: { id: `ord_${i}` } };
     expect((await platform.api("POST", "/v1/events", event)).status).toBe(201);

@@ -38,20 +38,20 @@ async function createEvent(platform: HostedPlatform, type = "order.completed"): 
 
 /** Creates events at a steady rate. Returns how long each took from the API response to the receiver. */
 async function latencies(platform: HostedPlatform, receiver: ScriptedReceiver, count: number): Promise<number[]> {
-  const made = new Map<string, number>();
+  const created = new Map<string, number>();
   for (let i = 0; i < count; i++) {
     const id = await createEvent(platform, "customer.created");
-    made.set(id, performance.now());
+    created.set(id, performance.now());
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   await vi.waitFor(
     () => {
-      const arrived = receiver.received.filter(({ event }) => made.has(event)).length;
+      const arrived = receiver.received.filter(({ event }) => created.has(event)).length;
       if (arrived < count) throw new Error(`${arrived} of ${count}`);
     },
     { timeout: 60_000, interval: 5 },
   );
-  return receiver.received.filter(({ event }) => made.has(event)).map(({ event, at }) => at - made.get(event)!);
+  return receiver.received.filter(({ event }) => created.has(event)).map(({ event, at }) => at - created.get(event)!);
 }
 
 /** Responds once it learns that the other thread is blocked, and notifies that thread. */
@@ -234,10 +234,10 @@ describe("many endpoints that hang", () => {
     for (let i = 0; i < 40; i++) await createEvent(platform);
     await hanging.until(40);
     await endpoint(platform, healthy.url, ["customer.*"]);
-    const made: string[] = [];
-    for (let i = 0; i < 30; i++) made.push(await createEvent(platform, "customer.created"));
+    const created: string[] = [];
+    for (let i = 0; i < 30; i++) created.push(await createEvent(platform, "customer.created"));
     await healthy.until(30);
-    expect(new Set(healthy.received.map(({ event }) => event))).toEqual(new Set(made));
+    expect(new Set(healthy.received.map(({ event }) => event))).toEqual(new Set(created));
     // None of the others had ended.
     const { data } = (await platform.api("GET", "/v1/deliveries?status=pending&limit=100")).body;
     expect(data.every((delivery: { attempt_count: number }) => delivery.attempt_count === 0)).toBe(true);
@@ -261,7 +261,7 @@ describe("a blocked target", () => {
         }),
     );
     const { port } = trap.address() as AddressInfo;
-    const answers: Record<string, string[]> = {
+    const results: Record<string, string[]> = {
       "loopback.example": ["127.0.0.1"],
       "six.example": ["::1"],
       "mixed.example": ["93.184.216.34", "127.0.0.1"],
@@ -269,7 +269,7 @@ describe("a blocked target", () => {
       "metadata.example": ["169.254.169.254"],
     };
     const lookup: LookupFunction = (hostname, _options, callback) => {
-      const found = answers[hostname] ?? ["127.0.0.1"];
+      const found = results[hostname] ?? ["127.0.0.1"];
       callback(
         null,
         found.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
@@ -277,7 +277,7 @@ describe("a blocked target", () => {
     };
     // Made while everything was allowed; the platform is then started without that.
     const platform = await host({ lookup });
-    const hosts = [...LOOPBACK_SPELLINGS, ...Object.keys(answers)];
+    const hosts = [...LOOPBACK_SPELLINGS, ...Object.keys(results)];
     for (const name of hosts) {
       await endpoint(platform, `${hosts.indexOf(name) % 2 === 0 ? "http" : "https"}://${name}:${port}/`);
     }
@@ -298,6 +298,6 @@ describe("a blocked target", () => {
       expect(attempts).toMatchObject([{ status_code: null, error: expect.stringMatching(/^blocked_target: /) }]);
     }
     expect(hits).toBe(0);
-    figure(`${LOOPBACK_SPELLINGS.length} spellings and ${Object.keys(answers).length} names: 0 reached`);
+    figure(`${LOOPBACK_SPELLINGS.length} spellings and ${Object.keys(results).length} names: 0 reached`);
   });
 });

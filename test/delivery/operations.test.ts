@@ -36,8 +36,8 @@ describe("metrics", () => {
   it("count requests and attempts, without tenants' data", async () => {
     const endpoints: string[] = [];
     for (const path of ["/200", "/500"]) {
-      const made = await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events: ["*"] });
-      endpoints.push(made.body.id, made.body.secret);
+      const created = await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events: ["*"] });
+      endpoints.push(created.body.id, created.body.secret);
     }
     const { id } = (await platform.api("POST", "/v1/customers", { email: "ada@example.com" })).body;
     await platform.api("GET", `/v1/customers/${id}`);

@@ -99,25 +99,25 @@ describe("listeners", () => {
   it("receive events and replays in order, however they resume", async () => {
     const start = await createEvent();
     const socket = await listen("?window=1024");
-    const made: string[] = [];
+    const created: string[] = [];
     for (let i = 0; i < 4; i++) {
-      made.push(await createEvent());
+      created.push(await createEvent());
       if (i % 2 === 1) {
-        await replay(made[0]!);
+        await replay(created[0]!);
         await replay(start);
-        made.push(made[0]!, start);
+        created.push(created[0]!, start);
       }
     }
-    await socket.until(made.length);
-    expect(socket.events.map(({ id }) => id)).toEqual(made);
+    await socket.until(created.length);
+    expect(socket.events.map(({ id }) => id)).toEqual(created);
     // From behind each place, what follows it comes, and nothing else.
     const places = socket.events.map(({ id, cursor }) => cursor ?? id);
     for (const [index, place] of places.entries()) {
-      const rest = made.slice(index + 1);
+      const rest = created.slice(index + 1);
       const resumed = await listen(`?after=${place}`);
       await resumed.until(rest.length);
       const next = await createEvent();
-      made.push(next);
+      created.push(next);
       await resumed.until(rest.length + 1);
       expect(resumed.events.map(({ id }) => id)).toEqual([...rest, next]);
       await resumed.close();

@@ -124,14 +124,14 @@ describe("after 30 days", () => {
 describe("after 24 hours", () => {
   it("removes an Idempotency-Key", async () => {
     const key = { "Idempotency-Key": "k" };
-    const make = (email: string) => platform.api("POST", "/v1/customers", { email }, key);
-    expect((await make("k1@example.com")).status).toBe(201);
+    const create = (email: string) => platform.api("POST", "/v1/customers", { email }, key);
+    expect((await create("k1@example.com")).status).toBe(201);
     await advance(DAY - 60);
     await sweep();
-    expect((await make("k2@example.com")).body.code).toBe("idempotency_key_reused");
+    expect((await create("k2@example.com")).body.code).toBe("idempotency_key_reused");
     await advance(120);
     await sweep();
-    expect((await make("k2@example.com")).status).toBe(201);
+    expect((await create("k2@example.com")).status).toBe(201);
   });
 });
 

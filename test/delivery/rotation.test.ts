@@ -17,9 +17,9 @@ let platform: ChildPlatform;
 let receiver: ScriptedReceiver;
 /** What the receiver takes for valid at each path: the newest secret, and the one before it. */
 const secrets = new Map<string, string[]>();
-const refused: string[] = [];
+const rejected: string[] = [];
 let verified = 0;
-let doubly = 0;
+let duplicates = 0;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "service-rotation-"));
@@ -29,10 +29,10 @@ beforeAll(async () => {
     try {
       verify({ payload: body, header, secrets: secrets.get(path)! });
       verified += 1;
-      if ((header.match(/v1=/g) ?? []).length === 2) doubly += 1;
+      if ((header.match(/v1=/g) ?? []).length === 2) duplicates += 1;
       response.end();
     } catch (error) {
-      refused.push((error as Error).message);
+      rejected.push((error as Error).message);
       response.writeHead(400).end();
     }
   });
@@ -47,19 +47,19 @@ it(`secrets rotated again and again during ${ENDPOINTS * EVENTS} deliveries leav
   const ids = new Map<string, string>();
   for (let i = 0; i < ENDPOINTS; i++) {
     const path = `/${i}`;
-    const made = await platform.api("POST", "/v1/webhook_endpoints", {
+    const created = await platform.api("POST", "/v1/webhook_endpoints", {
       url: receiver.url + path,
       events: ["order.completed"],
     });
-    ids.set(path, made.body.id);
-    secrets.set(path, [made.body.secret]);
+    ids.set(path, created.body.id);
+    secrets.set(path, [created.body.secret]);
   }
   const total = ENDPOINTS * EVENTS;
-  let made = 0;
+  let created = 0;
   const createEvents = async () => {
-    while (made < EVENTS) {
-      made += 1;
-      await platform.api("POST", "/v1/events", { type: "order.completed", data: { id: `ord_${made}` } });
+    while (created < EVENTS) {
+      created += 1;
+      await platform.api("POST", "/v1/events", { type: "order.completed", data: { id: `ord_${created}` } });
     }
   };
   const creating = Promise.all(Array.from({ length: 8 }, createEvents));
@@ -73,12 +73,12 @@ it(`secrets rotated again and again during ${ENDPOINTS * EVENTS} deliveries leav
     }
   }
   await creating;
-  await vi.waitFor(() => expect(verified + refused.length).toBeGreaterThanOrEqual(total), {
+  await vi.waitFor(() => expect(verified + rejected.length).toBeGreaterThanOrEqual(total), {
     timeout: 60_000,
     interval: 20,
   });
-  figure(`${verified} of ${total} deliveries verified over ${rotations} rotations, ${doubly} of them signed twice`);
-  expect(refused).toEqual([]);
+  figure(`${verified} of ${total} deliveries verified over ${rotations} rotations, ${duplicates} of them signed twice`);
+  expect(rejected).toEqual([]);
   expect(verified).toBe(total);
-  expect(doubly).toBeGreaterThan(0);
+  expect(duplicates).toBeGreaterThan(0);
 });

@@ -28,19 +28,19 @@ afterAll(() => {
   trap6.close();
 });
 
-type Answers = string[] | Error;
+type Results = string[] | Error;
 
 /** A resolver that gives one answer after the other, the last one again and again. */
-function resolver(...answers: Answers[]): LookupFunction & { asked: number } {
+function resolver(...results: Results[]): LookupFunction & { asked: number } {
   const lookup = (_hostname: string, _options: unknown, callback: Parameters<LookupFunction>[2]) => {
-    const answer = answers[Math.min(lookup.asked, answers.length - 1)]!;
+    const respond = results[Math.min(lookup.asked, results.length - 1)]!;
     lookup.asked += 1;
     process.nextTick(() => {
-      if (answer instanceof Error) callback(answer, []);
+      if (respond instanceof Error) callback(respond, []);
       else
         callback(
           null,
-          answer.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
+          respond.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
         );
     });
   };
@@ -68,10 +68,12 @@ describe("a literal address", () => {
   it.each([...LOOPBACK_SPELLINGS, ...OTHER_BLOCKED])("%s is rejected before any connection", async (host) => {
     const before = hits;
     const guard = createTargetGuard({ allowPrivate: false, lookup: never });
-    const refusal = guard.blockReason(new URL(`https://${host}/`));
-    expect(refusal).toEqual(expect.any(String));
+    const rejection = guard.blockReason(new URL(`https://${host}/`));
+    expect(rejection).toEqual(expect.any(String));
     for (const protocol of ["https", "http"]) {
-      expect(await reach(`${protocol}://${host}:${port}/`, never)).toMatch(new RegExp(`^EBLOCKED: .* is ${refusal}$`));
+      expect(await reach(`${protocol}://${host}:${port}/`, never)).toMatch(
+        new RegExp(`^EBLOCKED: .* is ${rejection}$`),
+      );
     }
     expect(hits).toBe(before);
   });
@@ -94,7 +96,7 @@ describe("a literal address", () => {
 });
 
 describe("a target's host name", () => {
-  const blocked: [string, Answers][] = [
+  const blocked: [string, Results][] = [
     ["to loopback", ["127.0.0.1"]],
     ["to IPv6 loopback", ["::1"]],
     ["to a public and a private address", ["8.8.8.8", "127.0.0.1"]],
@@ -103,9 +105,9 @@ describe("a target's host name", () => {
     ["to the metadata address", ["169.254.169.254"]],
     ["to a translated address", ["64:ff9b::7f00:1"]],
   ];
-  it.each(blocked)("is rejected if it resolves %s", async (_what, answer) => {
+  it.each(blocked)("is rejected if it resolves %s", async (_what, respond) => {
     const before = hits;
-    expect(await reach(`https://hooks.example:${port}/`, resolver(answer))).toMatch(/^EBLOCKED: hooks\.example \(/);
+    expect(await reach(`https://hooks.example:${port}/`, resolver(respond))).toMatch(/^EBLOCKED: hooks\.example \(/);
     expect(hits).toBe(before);
   });
 
@@ -137,17 +139,17 @@ describe("a target's host name", () => {
 
   it("is resolved once for concurrent connections", async () => {
     let asked = 0;
-    let answer = () => {};
+    let respond = () => {};
     const slow: LookupFunction = (_hostname, _options, callback) => {
       asked += 1;
-      answer = () => callback(null, [{ address: "127.0.0.1", family: 4 }]);
+      respond = () => callback(null, [{ address: "127.0.0.1", family: 4 }]);
     };
     const agent = new Agent({ connect: createTargetGuard({ allowPrivate: true, lookup: slow }).connector });
     const all = Promise.all(
       [1, 2, 3].map(async () => (await request(`http://hooks.example:${port}/`, { dispatcher: agent })).body.dump()),
     );
     await expect.poll(() => asked).toBe(1);
-    answer();
+    respond();
     await all;
     expect(asked).toBe(1);
     await agent.destroy();

@@ -9,12 +9,12 @@ const DAY = 86_400;
 
 let platform: HostedPlatform;
 let receiver: ScriptedReceiver;
-let answer: (path: string) => number;
+let respond: (path: string) => number;
 
 beforeEach(async () => {
-  answer = () => 500;
+  respond = () => 500;
   platform = await hostPlatform();
-  receiver = await startScriptedReceiver(({ path }, response) => response.writeHead(answer(path)).end());
+  receiver = await startScriptedReceiver(({ path }, response) => response.writeHead(respond(path)).end());
 });
 afterEach(async () => {
   await platform.close();
@@ -71,8 +71,8 @@ describe("the test clock", () => {
 
   it("sets the time of the sandbox, and not of the live environment", async () => {
     await advance(10 * DAY);
-    const made = (await platform.api("POST", "/v1/customers", { email: "a@example.com" })).body;
-    expect(seconds(made.created) - Date.now() / 1000).toBeGreaterThan(10 * DAY - 60);
+    const created = (await platform.api("POST", "/v1/customers", { email: "a@example.com" })).body;
+    expect(seconds(created.created) - Date.now() / 1000).toBeGreaterThan(10 * DAY - 60);
     const live = (await platform.live("POST", "/v1/customers", { email: "a@example.com" })).body;
     expect(Math.abs(seconds(live.created) - Date.now() / 1000)).toBeLessThan(60);
     // Ids hold their time, which filters search by.
@@ -99,8 +99,8 @@ describe("the test clock", () => {
     ]);
     const after = (await platform.api("GET", `/v1/deliveries/${newer.id}`)).body;
     expect(Math.abs(seconds(after.next_attempt) - seconds(reset.body.now) - wait)).toBeLessThanOrEqual(2);
-    const made = (await platform.api("POST", "/v1/customers", { email: "real@example.com" })).body;
-    expect(Math.abs(seconds(made.created) - Date.now() / 1000)).toBeLessThan(60);
+    const created = (await platform.api("POST", "/v1/customers", { email: "real@example.com" })).body;
+    expect(Math.abs(seconds(created.created) - Date.now() / 1000)).toBeLessThan(60);
   });
 
   it("exists in the sandbox only", async () => {
@@ -111,8 +111,8 @@ describe("the test clock", () => {
   it("does not advance beyond the range of timestamps", async () => {
     const ahead = Date.UTC(8999, 11, 30) - Date.now();
     await platform.restart({ clock: { ...systemClock, now: () => Date.now() + ahead } });
-    const refused = await advance(3 * DAY);
-    expect(refused).toMatchObject({ status: 400, body: { errors: [{ pointer: "/seconds", code: "out_of_range" }] } });
+    const rejected = await advance(3 * DAY);
+    expect(rejected).toMatchObject({ status: 400, body: { errors: [{ pointer: "/seconds", code: "out_of_range" }] } });
     expect((await advance(DAY)).body.now).toMatch(/^8999-12-31T/);
     expect((await advance(2 * DAY)).status).toBe(400);
     expect((await platform.api("GET", "/v1/test_clock")).body).toMatchObject({ offset_seconds: DAY });
@@ -221,18 +221,18 @@ describe("advancing", () => {
 
   it("does not skip an event that is created in between", async () => {
     await createEndpoint("/first");
-    let made: Promise<unknown> | undefined;
-    answer = (path) => {
+    let created: Promise<unknown> | undefined;
+    respond = (path) => {
       // While the clock is being moved, somebody makes another event, for an endpoint of its own.
       if (path === "/first" && receiver.at("/first").length === 5) {
-        made = createEndpoint("/between").then(() => createCustomers(1));
+        created = createEndpoint("/between").then(() => createCustomers(1));
       }
       return 500;
     };
     await createCustomers(1);
     await receiver.until(1);
     const { attempts } = (await advance(3 * DAY)).body;
-    await made;
+    await created;
     await receiver.until(1, "/between");
     const times = [...(await attemptsOf()).values()].map((list) => list.map(({ at }) => seconds(at)));
     expect(times.length).toBe(3);
@@ -278,8 +278,8 @@ describe("advancing", () => {
     await createCustomers(3);
     await slow.until(3);
     const both = [advance(60), advance(60)];
-    const refused = await Promise.race(both);
-    expect([refused.status, refused.body.code]).toEqual([409, "test_clock_advancing"]);
+    const rejected = await Promise.race(both);
+    expect([rejected.status, rejected.body.code]).toEqual([409, "test_clock_advancing"]);
     expect(slow.received).toHaveLength(3);
     release();
     const done = (await Promise.all(both)).find(({ status }) => status === 200);
@@ -345,7 +345,7 @@ describe("advancing", () => {
     await createCustomers(1);
     await receiver.until(1);
     let restarted: Promise<void> | undefined;
-    answer = () => {
+    respond = () => {
       if (receiver.received.length === 6) restarted = platform.restart();
       return 500;
     };

@@ -19,8 +19,8 @@ afterAll(() => bench.close());
 describe("a manual retry", () => {
   it("attempts a pending delivery now, and gives a failed one another 3 days", async () => {
     let status = 500;
-    const fickle = await startScriptedReceiver((_request, response) => response.writeHead(status).end());
-    const { id } = await createEndpoint(fickle.url);
+    const flaky = await startScriptedReceiver((_request, response) => response.writeHead(status).end());
+    const { id } = await createEndpoint(flaky.url);
     const event = await createCustomer();
     const { id: delivery } = await delivered(event, id);
     const retried = await platform.api("POST", `/v1/deliveries/${delivery}/retry`);
@@ -38,20 +38,20 @@ describe("a manual retry", () => {
     const done = await delivered(event, id, failed.attempt_count + 2);
     expect(done.status).toBe("succeeded");
     expect(done.attempts.map(({ status_code: code }) => code).slice(-3)).toEqual([500, 500, 204]);
-    expect(fickle.received.map(({ headers }) => headers["service-delivery-attempt"])).toEqual(
-      fickle.received.map((_, index) => String(index + 1)),
+    expect(flaky.received.map(({ headers }) => headers["service-delivery-attempt"])).toEqual(
+      flaky.received.map((_, index) => String(index + 1)),
     );
-    const refused = await platform.api("POST", `/v1/deliveries/${delivery}/retry`);
-    expect(refused.status).toBe(409);
-    expect(refused.body.code).toBe("delivery_not_retryable");
+    const rejected = await platform.api("POST", `/v1/deliveries/${delivery}/retry`);
+    expect(rejected.status).toBe(409);
+    expect(rejected.body.code).toBe("delivery_not_retryable");
     await remove(id);
-    await fickle.close();
+    await flaky.close();
   });
 
   it("during an attempt is made right after that attempt fails", async () => {
-    let answer: (() => void) | undefined;
+    let respond: (() => void) | undefined;
     const slow = await startScriptedReceiver((_request, response) => {
-      if (slow.received.length === 1) answer = () => void response.writeHead(500).end();
+      if (slow.received.length === 1) respond = () => void response.writeHead(500).end();
       else response.end();
     });
     const { id } = await createEndpoint(slow.url);
@@ -59,7 +59,7 @@ describe("a manual retry", () => {
     await slow.until(1);
     const [{ id: delivery }] = (await platform.api("GET", `/v1/deliveries?event=${event}&endpoint=${id}`)).body.data;
     expect((await platform.api("POST", `/v1/deliveries/${delivery}/retry`)).status).toBe(200);
-    answer!();
+    respond!();
     const done = await delivered(event, id, 2);
     expect(done.attempts.map(({ status_code: code }) => code)).toEqual([500, 200]);
     await remove(id);
@@ -83,8 +83,8 @@ describe("a manual retry", () => {
 describe("pending deliveries", () => {
   it("of a disabled endpoint wait until it is enabled", async () => {
     let status = 500;
-    const fickle = await startScriptedReceiver((_request, response) => response.writeHead(status).end());
-    const { id } = await createEndpoint(fickle.url);
+    const flaky = await startScriptedReceiver((_request, response) => response.writeHead(status).end());
+    const { id } = await createEndpoint(flaky.url);
     const event = await createCustomer();
     await delivered(event, id);
     await disable(id);
@@ -94,7 +94,7 @@ describe("pending deliveries", () => {
     await platform.api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "enabled" });
     expect(await delivered(event, id, 2)).toMatchObject({ status: "succeeded" });
     await remove(id);
-    await fickle.close();
+    await flaky.close();
   });
 
   it("of an endpoint that stays disabled fail after their 3 days, with the reason", async () => {
@@ -125,9 +125,9 @@ describe("pending deliveries", () => {
   });
 
   it("are not attempted again after they are canceled, even if an attempt is in flight", async () => {
-    let answer: (() => void) | undefined;
+    let respond: (() => void) | undefined;
     const slow = await startScriptedReceiver((_request, response) => {
-      answer = () => void response.writeHead(500).end();
+      respond = () => void response.writeHead(500).end();
     });
     const { id } = await createEndpoint(slow.url);
     const event = await createCustomer();
@@ -135,7 +135,7 @@ describe("pending deliveries", () => {
     const [{ id: delivery }] = (await platform.api("GET", `/v1/deliveries?event=${event}&endpoint=${id}`)).body.data;
     const canceled = await platform.api("POST", `/v1/deliveries/${delivery}/cancel`);
     expect(canceled).toMatchObject({ status: 200, body: { status: "canceled", next_attempt: null } });
-    answer!();
+    respond!();
     const ended = await delivered(event, id);
     expect(ended).toMatchObject({ status: "canceled", next_attempt: null });
     expect(ended.attempts).toHaveLength(1);
@@ -145,8 +145,8 @@ describe("pending deliveries", () => {
 
   it("can be retried after they were canceled", async () => {
     let status = 500;
-    const fickle = await startScriptedReceiver((_request, response) => response.writeHead(status).end());
-    const { id } = await createEndpoint(fickle.url);
+    const flaky = await startScriptedReceiver((_request, response) => response.writeHead(status).end());
+    const { id } = await createEndpoint(flaky.url);
     const event = await createCustomer();
     const { id: delivery } = await delivered(event, id);
     expect((await platform.api("POST", `/v1/deliveries/${delivery}/cancel`)).status).toBe(200);
@@ -156,7 +156,7 @@ describe("pending deliveries", () => {
     const late = await platform.api("POST", `/v1/deliveries/${delivery}/cancel`);
     expect([late.status, late.body.code]).toEqual([409, "delivery_not_cancelable"]);
     await remove(id);
-    await fickle.close();
+    await flaky.close();
   });
 
   it("survive a restart", async () => {

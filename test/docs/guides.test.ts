@@ -7,7 +7,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ServedPlatform, servePlatform } from "../support/platform.ts";
-import { BIN, cliEnv, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { BIN, cliEnv, createConfigDir, runCli } from "../support/run-cli.ts";
 import { blocksOf } from "./pages.ts";
 
 /** Commands that need a browser, another file or a receiver, or that run until they are stopped. */
@@ -32,7 +32,7 @@ describe.each(["authentication.md", "mcp.md", "troubleshooting.md"])("docs/%s", 
     const env = cliEnv({
       PATH: `${join(folder, "bin")}:${process.env["PATH"]}`,
       SERVICE_BASE_URL: platform.baseUrl,
-      SERVICE_CONFIG_DIR: makeConfigDir(),
+      SERVICE_CONFIG_DIR: createConfigDir(),
       XDG_DATA_HOME: folder,
     });
     const script = [

@@ -84,14 +84,14 @@ class Subject {
   /** Sets the clock in the middle of a load, and waits until every order that was acknowledged has been delivered. */
   async step(distance: string): Promise<void> {
     let left = ORDERS;
-    const lane = async () => {
+    const worker = async () => {
       while (left > 0) {
         left -= 1;
         if (left === ORDERS / 2) this.#time.set(distance);
         await this.createOrder();
       }
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, lane));
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
     this.orders.push(await this.createOrder());
     const created = [...this.acknowledged].filter((key) => key.startsWith("order.created")).length;
     const delivered = () => new Set(this.receiver.at("/orders").map(({ event }) => event)).size;

@@ -4,7 +4,7 @@ import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 
 const ORDERS = 6_000;
-const LANES = 4;
+const WORKERS = 4;
 /** Some 25 KB. */
 const METADATA = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`key_${i}`, "x".repeat(500)]));
 
@@ -30,6 +30,6 @@ it("takes 150 MB of orders on PostgreSQL within a heap of 96 MB", async () => {
       expect((await api("POST", "/v1/orders", { amount: 1, currency: "EUR", metadata: METADATA })).status).toBe(201);
     }
   };
-  await Promise.all(Array.from({ length: LANES }, create));
+  await Promise.all(Array.from({ length: WORKERS }, create));
   expect(await node.stop()).toBe(0);
 });

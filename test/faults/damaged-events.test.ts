@@ -29,9 +29,9 @@ beforeAll(async () => {
   expect(endpoint.status).toBe(201);
   for (const name of ["before", "damaged", "after"] as const) {
     const note = name === "damaged" ? MARKER : name;
-    const made = await api("POST", "/v1/events", { type: "order.completed", data: { note } });
-    expect(made.status).toBe(201);
-    ids[name] = made.body.id;
+    const created = await api("POST", "/v1/events", { type: "order.completed", data: { note } });
+    expect(created.status).toBe(201);
+    ids[name] = created.body.id;
   }
   await vi.waitFor(async () => {
     expect((await deliveries()).map((delivery) => delivery.attempt_count)).toEqual([1, 1, 1]);

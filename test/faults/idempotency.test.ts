@@ -13,9 +13,9 @@ import { figure } from "../delivery/support/figures.ts";
 
 const ROUNDS = volume(200, 4);
 /** Platforms that are killed side by side, each on a database of its own: a round is mostly the next one's start. */
-const LANES = 3;
+const WORKERS = 3;
 /** Answers of so many bytes together fill every buffer between the platform and a client that reads nothing. */
-const CLOG = { answers: 8, bytes: 900_000 };
+const CLOG = { responses: 8, bytes: 900_000 };
 
 let folder: string;
 let sqlite: SqliteRuntime;
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-interface Lane {
+interface Worker {
   database: string;
   /** The sandbox's number. */
   environment: number;
@@ -55,11 +55,11 @@ function sandboxOf(database: string): number {
 }
 
 /** HTTP/1.1 requests on one connection, each sent without waiting for the answer to the one before it. */
-function pipelined({ platform, event }: Lane, amount: number): string {
+function pipelined({ platform, event }: Worker, amount: number): string {
   const body = JSON.stringify({ amount, currency: "EUR" });
   const headers = `Host: localhost\r\nAuthorization: ${platform.authorization}\r\n`;
   const json = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nIdempotency-Key: ${amount}\r\n`;
-  return `${`GET /v1/events/${event} HTTP/1.1\r\n${headers}\r\n`.repeat(CLOG.answers)}POST /v1/orders HTTP/1.1\r\n${headers}${json}\r\n${body}`;
+  return `${`GET /v1/events/${event} HTTP/1.1\r\n${headers}\r\n`.repeat(CLOG.responses)}POST /v1/orders HTTP/1.1\r\n${headers}${json}\r\n${body}`;
 }
 
 /**
@@ -67,16 +67,16 @@ function pipelined({ platform, event }: Lane, amount: number): string {
  * requests, so behind large ones to a client that does not read, the answer cannot be sent, however long the platform
  * lives on; its change is made all the same, and is seen in the database itself. Gives what left the platform.
  */
-async function killBeforeAnswer(lane: Lane, amount: number): Promise<string> {
-  const { database, environment, platform } = lane;
+async function killBeforeResponse(worker: Worker, amount: number): Promise<string> {
+  const { database, environment, platform } = worker;
   const socket = connect(Number(new URL(platform.baseUrl).port), "127.0.0.1").setEncoding("latin1");
   socket.on("error", () => {});
   socket.pause();
   await once(socket, "connect");
-  socket.write(pipelined(lane, amount));
+  socket.write(pipelined(worker, amount));
   const reader = new Connection(sqlite, database, { readOnly: true });
   const sql = "SELECT count(*) AS stored FROM idempotency_keys WHERE environment = $1 AND path = '/v1/orders'";
-  await expect.poll(() => reader.get(sql, [environment])?.["stored"], { interval: 2 }).toBe(lane.requests);
+  await expect.poll(() => reader.get(sql, [environment])?.["stored"], { interval: 2 }).toBe(worker.requests);
   reader.close();
   await platform.end("SIGKILL");
   let received = "";
@@ -88,40 +88,40 @@ async function killBeforeAnswer(lane: Lane, amount: number): Promise<string> {
   return received;
 }
 
-async function round(lane: Lane): Promise<void> {
-  const amount = ++lane.requests;
-  const received = await killBeforeAnswer(lane, amount);
+async function round(worker: Worker): Promise<void> {
+  const amount = ++worker.requests;
+  const received = await killBeforeResponse(worker, amount);
   expect(received).toMatch(/^HTTP\/1\.1 200 /);
   expect(received).not.toContain("HTTP/1.1 201 ");
-  lane.platform = await startChildPlatform({ database: lane.database });
+  worker.platform = await startChildPlatform({ database: worker.database });
   const again = () =>
-    lane.platform.api("POST", "/v1/orders", { amount, currency: "EUR" }, { "Idempotency-Key": String(amount) });
+    worker.platform.api("POST", "/v1/orders", { amount, currency: "EUR" }, { "Idempotency-Key": String(amount) });
   const [first, second] = [await again(), await again()];
   expect(first).toMatchObject({ status: 201, body: { object: "order", amount } });
   expect(first.headers.get("idempotent-replayed")).toBe("true");
-  lane.acknowledged.add(`order.created ${first.body.id}`);
+  worker.acknowledged.add(`order.created ${first.body.id}`);
   expect(second).toMatchObject({ status: 201, body: first.body });
-  expect((await lane.platform.api("GET", `/v1/orders/${first.body.id}`)).body).toEqual(first.body);
+  expect((await worker.platform.api("GET", `/v1/orders/${first.body.id}`)).body).toEqual(first.body);
 }
 
 it(`killed ${ROUNDS} times between a commit and its answer, it makes each order once and gives one reply`, async () => {
   let begun = 0;
   const began = performance.now();
   await Promise.all(
-    Array.from({ length: LANES }, async (_lane, index) => {
+    Array.from({ length: WORKERS }, async (_lane, index) => {
       const database = join(folder, `lane-${index}.db`);
       const platform = await startChildPlatform({ database });
       const data = { id: "large", filler: "x".repeat(CLOG.bytes) };
       const { body } = await platform.api("POST", "/v1/events", { type: "payment.failed", data });
       const acknowledged = new Set([`${body.type} ${data.id}`]);
       const environment = sandboxOf(database);
-      const lane: Lane = { database, environment, platform, event: body.id, requests: 0, acknowledged };
-      while (begun++ < ROUNDS) await round(lane);
-      const each = Array.from({ length: lane.requests }, (_order, order) => order + 1);
-      const amounts = (await list(lane.platform, "/v1/orders?")).map(({ amount }) => amount);
+      const worker: Worker = { database, environment, platform, event: body.id, requests: 0, acknowledged };
+      while (begun++ < ROUNDS) await round(worker);
+      const each = Array.from({ length: worker.requests }, (_order, order) => order + 1);
+      const amounts = (await list(worker.platform, "/v1/orders?")).map(({ amount }) => amount);
       expect(amounts.toSorted((a, b) => a - b)).toEqual(each);
-      expect(await findViolations({ api: lane.platform.api, acknowledged, madeByHand: true })).toEqual([]);
-      expect(await lane.platform.end("SIGTERM")).toBe(0);
+      expect(await findViolations({ api: worker.platform.api, acknowledged, createdByHand: true })).toEqual([]);
+      expect(await worker.platform.end("SIGTERM")).toBe(0);
     }),
   );
   const seconds = ((performance.now() - began) / 1000).toFixed(0);
@@ -133,17 +133,17 @@ it("50 requests at once with one key have one effect", async () => {
   const headers = { "Idempotency-Key": "one" };
   const post = () => platform.api("POST", "/v1/orders", { amount: 1, currency: "EUR" }, headers);
   const responses = await Promise.all(Array.from({ length: 50 }, post));
-  const made = responses.filter(({ status }) => status === 201);
-  const refused = responses.filter(({ status }) => status !== 201);
-  expect(made.length).toBeGreaterThan(0);
-  expect(made.filter((response) => response.headers.get("idempotent-replayed") === null)).toHaveLength(1);
-  expect(new Set(made.map(({ body }) => body.id)).size).toBe(1);
-  expect(new Set(refused.map(({ body }) => body.code)).size).toBeLessThanOrEqual(1);
-  for (const response of refused) {
+  const created = responses.filter(({ status }) => status === 201);
+  const rejected = responses.filter(({ status }) => status !== 201);
+  expect(created.length).toBeGreaterThan(0);
+  expect(created.filter((response) => response.headers.get("idempotent-replayed") === null)).toHaveLength(1);
+  expect(new Set(created.map(({ body }) => body.id)).size).toBe(1);
+  expect(new Set(rejected.map(({ body }) => body.code)).size).toBeLessThanOrEqual(1);
+  for (const response of rejected) {
     expect(response).toMatchObject({ status: 409, body: { code: "idempotency_in_flight" } });
     expect(response.headers.get("retry-after")).toBe("1");
   }
-  expect((await post()).body.id).toBe(made[0]!.body.id);
+  expect((await post()).body.id).toBe(created[0]!.body.id);
   expect(await list(platform, "/v1/orders?")).toHaveLength(1);
   expect(await list(platform, "/v1/events?")).toHaveLength(1);
   expect(await platform.end("SIGTERM")).toBe(0);

@@ -63,7 +63,7 @@ const receivedCustomers = () => new Set(receiver.events.map(({ data }) => data.o
 function expectAllReceived(acknowledged: Set<string>): void {
   expect(acknowledged.size).toBe(EVENTS);
   expect([...acknowledged].filter((id) => !receivedCustomers().has(id))).toEqual([]);
-  expect(receiver.refusals).toEqual([]);
+  expect(receiver.rejections).toEqual([]);
 }
 
 it("loses nothing that was acknowledged when the platform is killed five times", async () => {

@@ -125,9 +125,9 @@ describe("service db restore", () => {
     copyFileSync(file, join(folder, "crashed.db"));
     copyFileSync(`${file}-wal`, join(folder, "crashed.db-wal"));
     const before = contents();
-    const refusals = { "broken.db": "damaged", "half.db": "damaged", "text.db": "not an SQLite database" };
+    const rejections = { "broken.db": "damaged", "half.db": "damaged", "text.db": "not an SQLite database" };
     for (const [name, problem] of Object.entries({
-      ...refusals,
+      ...rejections,
       "crashed.db": "has changes that are not in it",
       "none.db": "does not exist",
       "platform.db": "the database itself",

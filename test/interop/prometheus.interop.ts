@@ -46,7 +46,7 @@ const api = (method: string, path: string, body?: unknown) =>
 /** Creates customers, whose events are delivered, and reads them, until the deliveries have been attempted. */
 async function work(customers: number): Promise<void> {
   const before = receiver.received.length;
-  for (let made = 0; made < customers; made++) {
+  for (let created = 0; created < customers; created++) {
     const { status, body } = await api("POST", "/v1/customers", { email: `customer-${calls}@example.com` });
     expect(status).toBe(201);
     expect((await api("GET", `/v1/customers/${body.id}`)).status).toBe(200);
@@ -218,8 +218,8 @@ describe.skipIf(PROMETHEUS === undefined)("Prometheus", () => {
         return result.some(({ value: [, text] }) => Number.isFinite(Number(text)));
       };
       const withoutData = async (queries: readonly NamedQuery[]) => {
-        const answers = await Promise.all(queries.map(hasData));
-        return queries.filter((_, index) => !answers[index]).map(({ name }) => name);
+        const results = await Promise.all(queries.map(hasData));
+        return queries.filter((_, index) => !results[index]).map(({ name }) => name);
       };
       const queries = dashboardQueries();
       expect(queries.length).toBeGreaterThan(20);

@@ -7,7 +7,7 @@ export interface Run {
   /** Events that acknowledged writes must have caused, each as `<type> <object ID>`; no other event may exist. */
   acknowledged: ReadonlySet<string>;
   /** True if the events were made by hand, about objects that do not exist. */
-  madeByHand?: boolean;
+  createdByHand?: boolean;
   /** Endpoints that were enabled from before the first write until now, with their subscriptions. */
   endpoints?: readonly { id: string; events: readonly string[] }[];
   /**
@@ -59,7 +59,7 @@ export async function findViolations(run: Run): Promise<string[]> {
   };
 
   const keys = [...run.acknowledged].map((key) => key.split(" ") as [type: string, id: string]);
-  for (const [resource, path] of Object.entries(run.madeByHand === true ? {} : LISTS)) {
+  for (const [resource, path] of Object.entries(run.createdByHand === true ? {} : LISTS)) {
     const written = new Set(keys.flatMap(([type, id]) => (type.startsWith(`${resource}.`) ? [id] : [])));
     if (written.size === 0) continue;
     const deleted = new Set(keys.flatMap(([type, id]) => (type === `${resource}.deleted` ? [id] : [])));

@@ -139,6 +139,6 @@ it("requires the scopes for apps", async () => {
   const { body } = await api("POST", "/v1/api_keys", { scopes: ["oauth_apps:read"] });
   const reader = apiOf(platform.baseUrl, body.key);
   expect((await reader("GET", "/v1/oauth_apps")).status).toBe(200);
-  const refused = await reader("POST", "/v1/oauth_apps", { name: "A", redirect_uris: [THIRD_PARTY_REDIRECT] });
-  expect(refused).toMatchObject({ status: 403, body: { required_scope: "oauth_apps:write" } });
+  const rejected = await reader("POST", "/v1/oauth_apps", { name: "A", redirect_uris: [THIRD_PARTY_REDIRECT] });
+  expect(rejected).toMatchObject({ status: 403, body: { required_scope: "oauth_apps:write" } });
 });

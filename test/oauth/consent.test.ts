@@ -79,8 +79,8 @@ describe("the environment of a grant", () => {
   });
 
   it("is the registered app's own", async () => {
-    const refused = await server.open(new URL(ask({ environment: "live" }, "confidential")));
-    expect(refused.redirect?.searchParams.get("error")).toBe("invalid_request");
+    const rejected = await server.open(new URL(ask({ environment: "live" }, "confidential")));
+    expect(rejected.redirect?.searchParams.get("error")).toBe("invalid_request");
     const live = apiOf(platform.baseUrl, platform.liveKey);
     const { body: app } = await live("POST", "/v1/oauth_apps", { name: "L", redirect_uris: [THIRD_PARTY_REDIRECT] });
     const liveServer = {
@@ -141,8 +141,8 @@ describe("the user's choice", () => {
       expect(page, name).toMatchObject({ status: 400, left: undefined });
       expect(page.text).toContain("The app&#39;s request is invalid");
       expect(page.text).not.toContain("<b>");
-      const answer = { decision: "approve", csrf: formsOf(page)[0]!.fields["csrf"]! };
-      expect(await browser.post(url, answer), name).toMatchObject({ status: 400, left: undefined });
+      const respond = { decision: "approve", csrf: formsOf(page)[0]!.fields["csrf"]! };
+      expect(await browser.post(url, respond), name).toMatchObject({ status: 400, left: undefined });
       const { left } = await browser.submit(page, { email: "ada@example.com", password: PASSWORD });
       expect(left?.href, name).toContain(`${THIRD_PARTY_REDIRECT}?error=`);
     }
@@ -152,17 +152,17 @@ describe("the user's choice", () => {
   it("of another session is rejected", async () => {
     const url = ask();
     const question = await server.browser.get(url);
-    const stranger = new Browser(platform.baseUrl);
-    await stranger.get(url);
-    const refused = await stranger.trySubmit(question, { decision: "approve" });
-    expect(refused).toMatchObject({ status: 403, left: undefined });
-    expect(refused.text).toContain("no longer valid");
+    const outsider = new Browser(platform.baseUrl);
+    await outsider.get(url);
+    const rejected = await outsider.trySubmit(question, { decision: "approve" });
+    expect(rejected).toMatchObject({ status: 403, left: undefined });
+    expect(rejected.text).toContain("no longer valid");
   });
 
   it("without its hidden field is rejected, and issues no code", async () => {
     for (const csrf of ["", "wrong", "A".repeat(22)]) {
-      const refused = await server.browser.post(ask(), { decision: "approve", csrf });
-      expect(refused).toMatchObject({ status: 403, left: undefined });
+      const rejected = await server.browser.post(ask(), { decision: "approve", csrf });
+      expect(rejected).toMatchObject({ status: 403, left: undefined });
     }
   });
 

@@ -68,10 +68,10 @@ it("delays even a valid code after 5 wrong ones within a minute", async () => {
   for (const wrong of ["BCDF-GHJK", "", "AEIO-UAEI", "🎉", "BCDF-GHJKL"]) {
     expect((await type(wrong)).status).toBe(400);
   }
-  const refused = await type(device.user_code);
-  expect(refused.status).toBe(429);
-  expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-  const direct = await server.browser.trySubmit(refused, { user_code: device.user_code, decision: "approve" });
+  const rejected = await type(device.user_code);
+  expect(rejected.status).toBe(429);
+  expect(Number(rejected.headers.get("retry-after"))).toBeGreaterThan(0);
+  const direct = await server.browser.trySubmit(rejected, { user_code: device.user_code, decision: "approve" });
   expect(direct.status).toBe(429);
   platform.advance(60_000);
   expect((await type(device.user_code)).status).toBe(200);
@@ -119,7 +119,7 @@ it("rejects the form of another site", async () => {
 
 it("uses the requested environment", async () => {
   const device = await begin({ environment: "live" });
-  await server.answerDevice(device.user_code, "approve");
+  await server.decideDevice(device.user_code, "approve");
   const { body } = await poll(device);
   const me = await fetch(`${platform.baseUrl}/v1/me`, { headers: { Authorization: `Bearer ${body.access_token}` } });
   expect(await me.json()).toMatchObject({ environment: "live", scopes: ["customers:read"] });
@@ -131,7 +131,7 @@ it("limits the number of new sign-ins", async () => {
       post(server.endpoints.device, { scope: "read_customers", ...proves(server, "public") }),
     ),
   );
-  const refused = responses.filter(({ status }) => status === 429);
-  expect(refused.length).toBeGreaterThan(0);
-  expect(refused[0]!.headers.get("retry-after")).toMatch(/^\d+$/);
+  const rejected = responses.filter(({ status }) => status === 429);
+  expect(rejected.length).toBeGreaterThan(0);
+  expect(rejected[0]!.headers.get("retry-after")).toMatch(/^\d+$/);
 });

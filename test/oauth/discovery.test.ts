@@ -57,8 +57,8 @@ describe("discovery", () => {
   });
 
   it("leads from a 401 to the authorization server", async () => {
-    const refused = await fetch(`${platform.baseUrl}/v1/me`);
-    const [, url] = /resource_metadata="([^"]+)"/.exec(refused.headers.get("www-authenticate")!)!;
+    const rejected = await fetch(`${platform.baseUrl}/v1/me`);
+    const [, url] = /resource_metadata="([^"]+)"/.exec(rejected.headers.get("www-authenticate")!)!;
     const resource = (await (await fetch(url!)).json()) as { resource: string; authorization_servers: string[] };
     expect(resource).toMatchObject({ resource: platform.baseUrl, bearer_methods_supported: ["header"] });
     const { issuer } = await getJson("/.well-known/oauth-authorization-server");

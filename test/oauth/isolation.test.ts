@@ -74,21 +74,21 @@ describe("every operation on an object of another account", () => {
   /** An object of each kind, by the collection that the path names. */
   async function objectsOf({ sandboxKey }: PreparedAccount, browser: Browser): Promise<Record<string, string>> {
     const api = apiOf(platform.baseUrl, sandboxKey);
-    const made = async (path: string, body: object) => (await api("POST", path, body)).body.id as string;
+    const created = async (path: string, body: object) => (await api("POST", path, body)).body.id as string;
     const first = async (path: string) => (await api("GET", path)).body.data[0].id as string;
     const session = asSession(browser);
     const endpoint = { url: "https://example.com/hook", events: ["*"] };
     return {
-      webhook_endpoints: await made("/v1/webhook_endpoints", endpoint),
-      customers: await made("/v1/customers", { email: "isolated@example.com" }),
-      orders: await made("/v1/orders", { amount: 1, currency: "EUR" }),
-      payments: await made("/v1/payments", { amount: 1, currency: "EUR" }),
+      webhook_endpoints: await created("/v1/webhook_endpoints", endpoint),
+      customers: await created("/v1/customers", { email: "isolated@example.com" }),
+      orders: await created("/v1/orders", { amount: 1, currency: "EUR" }),
+      payments: await created("/v1/payments", { amount: 1, currency: "EUR" }),
       events: await first("/v1/events"),
       deliveries: await first("/v1/deliveries"),
-      bulk_operations: await made("/v1/deliveries/retry", { status: "failed" }),
+      bulk_operations: await created("/v1/deliveries/retry", { status: "failed" }),
       request_logs: await first("/v1/request_logs"),
-      api_keys: await made("/v1/api_keys", {}),
-      oauth_apps: await made("/v1/oauth_apps", { name: "A", redirect_uris: ["https://a.example/"] }),
+      api_keys: await created("/v1/api_keys", {}),
+      oauth_apps: await created("/v1/oauth_apps", { name: "A", redirect_uris: ["https://a.example/"] }),
       users: (await session("POST", "/v1/users", { email: "isolated@example.com" })).body.id,
       sessions: (await session("GET", "/v1/sessions")).body.data[0].id,
       oauth_grants: (await session("GET", "/v1/oauth_grants")).body.data[0].id,
@@ -113,7 +113,7 @@ describe("every operation on an object of another account", () => {
         .map((name) => ({ path, method: name.toUpperCase(), kind: path.split("/")[2]! })),
     );
     expect(operations.length).toBeGreaterThan(25);
-    const strangers: Record<string, Api> = {
+    const outsiders: Record<string, Api> = {
       "key of another account": apiOf(platform.baseUrl, accounts[1].sandboxKey),
       "session of another account": asSession(servers[1].browser),
       "key of the other environment": apiOf(platform.baseUrl, accounts[0].liveKey),
@@ -122,9 +122,9 @@ describe("every operation on an object of another account", () => {
       const id = objects[kind];
       if (id === undefined) throw new Error(`add an object for ${path}`);
       const body = method === "PATCH" ? (CHANGES[kind] ?? { name: "x" }) : undefined;
-      for (const [name, stranger] of Object.entries(strangers)) {
-        const foreign = await stranger(method, path.replace("{id}", id), body);
-        const unknown = await stranger(method, path.replace("{id}", `${id.slice(0, -3)}zzz`), body);
+      for (const [name, outsider] of Object.entries(outsiders)) {
+        const foreign = await outsider(method, path.replace("{id}", id), body);
+        const unknown = await outsider(method, path.replace("{id}", `${id.slice(0, -3)}zzz`), body);
         expect([404, 403], `${method} ${path} by a ${name}`).toContain(foreign.status);
         expect([foreign.status, foreign.body.code], `${method} ${path}`).toEqual([unknown.status, unknown.body.code]);
         if (foreign.status === 403) expect(["session_required", "sandbox_only"]).toContain(foreign.body.code);
@@ -199,17 +199,17 @@ describe("a user of one account", () => {
       { email: "member@other.example" },
       ({ action }) => action === "/account/people",
     );
-    const stranger = /name="user" value="(usr_\w+)"/.exec(invited.text)![1]!;
+    const outsider = /name="user" value="(usr_\w+)"/.exec(invited.text)![1]!;
     const csrf = /name="csrf" value="([^"]+)"/.exec(mine.text)![1]!;
-    await servers[0].browser.post("/account/people/remove", { csrf, user: stranger });
+    await servers[0].browser.post("/account/people/remove", { csrf, user: outsider });
     expect((await servers[1].browser.get("/account")).text).toContain("member@other.example");
   });
 
   it("cannot take the email address of a user in another account", async () => {
     const page = await servers[0].browser.get("/account");
     const form = { email: "OWNER@other.example", new_password: "correct horse battery" };
-    const refused = await servers[0].browser.trySubmit(page, form, ({ action }) => action === "/account/details");
-    expect(refused.status).toBe(409);
+    const rejected = await servers[0].browser.trySubmit(page, form, ({ action }) => action === "/account/details");
+    expect(rejected.status).toBe(409);
     expect((await servers[0].browser.get("/account")).text).toContain("owner@localhost");
   });
 
@@ -232,7 +232,7 @@ describe("a user of one account", () => {
     const link = /value="(http[^"]*\/invitation\?token=[^"]*)"/.exec(invited.text)![1]!;
     const browser = new Browser(platform.baseUrl);
     await browser.submit(await browser.get(link), { password: "correct horse battery" });
-    const leaver: OurServer = {
+    const removedUser: OurServer = {
       ...servers[0],
       browser,
       async authorize(url, decision = "approve") {
@@ -240,11 +240,11 @@ describe("a user of one account", () => {
         return { redirect: left, status, headers };
       },
     };
-    const tokens = await obtainTokens(leaver, "public");
+    const tokens = await obtainTokens(removedUser, "public");
     expect((await me(tokens.access_token)).user.email).toBe("leaver@example.com");
     const page = await owner.get("/account");
     const user = (await me(tokens.access_token)).user.id as string;
-    const wide = await obtainTokens({ ...leaver, scopes: ["write_api_keys", "read_orders"] }, "public");
+    const wide = await obtainTokens({ ...removedUser, scopes: ["write_api_keys", "read_orders"] }, "public");
     const { body: key } = await apiOf(platform.baseUrl, wide.access_token)("POST", "/v1/api_keys", {
       name: "<b>Left</b>",
     });
@@ -252,7 +252,11 @@ describe("a user of one account", () => {
     expect(removed.text).toContain("API keys that they created still work");
     expect(removed.text).toContain(`<bdi>&#60;b&#62;Left&#60;/b&#62;</bdi> <code>${key.id}</code>`);
     expect(await servers[0].works(tokens.access_token)).toBe(false);
-    const fields = { grant_type: "refresh_token", refresh_token: tokens.refresh_token, ...proves(leaver, "public") };
-    expect((await post(leaver.endpoints.token, fields)).body.error).toBe("invalid_grant");
+    const fields = {
+      grant_type: "refresh_token",
+      refresh_token: tokens.refresh_token,
+      ...proves(removedUser, "public"),
+    };
+    expect((await post(removedUser.endpoints.token, fields)).body.error).toBe("invalid_grant");
   });
 });

@@ -89,6 +89,6 @@ it("a device signs in while the client polls", async () => {
   const config = await discover("public");
   const device = await client.initiateDeviceAuthorization(config, { scope: "read_customers" });
   const tokens = client.pollDeviceAuthorizationGrant(config, device);
-  expect(await server.answerDevice(device.user_code, "approve")).toBe(true);
+  expect(await server.decideDevice(device.user_code, "approve")).toBe(true);
   expect(await statusOf((await tokens).access_token)).toBe(200);
 });

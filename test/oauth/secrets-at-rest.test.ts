@@ -30,7 +30,7 @@ beforeAll(async () => {
   const server = await ourServer(platform);
   const api = apiOf(platform.baseUrl, sandboxKey);
   const headers = { "Idempotency-Key": "once" };
-  const { body: made } = await api("POST", "/v1/api_keys", {}, headers);
+  const { body: created } = await api("POST", "/v1/api_keys", {}, headers);
   const proof = newProof();
   const code = await obtainCode(server, "public", proof);
   const unused = await obtainCode(server, "public", proof);
@@ -45,13 +45,13 @@ beforeAll(async () => {
     { email: "bob@example.com" },
     ({ action }) => action === "/account/people",
   );
-  const stranger = new Browser(platform.baseUrl);
-  await stranger.get(authorizationUrl(server, "public", proof).href);
+  const outsider = new Browser(platform.baseUrl);
+  await outsider.get(authorizationUrl(server, "public", proof).href);
   Object.assign(secrets, {
     linkToken,
     sandboxKey,
     liveKey,
-    madeKey: made.key,
+    createdKey: created.key,
     clientSecret: server.confidentialApp.secret,
     code,
     unused,
@@ -64,7 +64,7 @@ beforeAll(async () => {
     bareUserCode: device.user_code.replace("-", ""),
     password: PASSWORD,
     session: [...server.browser.cookies.values()][0],
-    strangersCookie: [...stranger.cookies.values()][0],
+    outsidersCookie: [...outsider.cookies.values()][0],
     invitation: /invitation\?token=([\w-]+)/.exec(invitation.text)![1],
     masterKey: readFileSync(`${platform.database}.key`, "utf8").trim(),
   });

@@ -15,11 +15,11 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-const landsAt = async (url: string) => new URL((await new Browser(url).get(url)).url).pathname;
+const pageOf = async (url: string) => new URL((await new Browser(url).get(url)).url).pathname;
 
 it("the ready line of a new database has a valid sign-in link", async () => {
   const fresh = await servePlatform();
-  expect(await landsAt(fresh.ready.sign_in_url!)).toBe("/dashboard");
+  expect(await pageOf(fresh.ready.sign_in_url!)).toBe("/dashboard");
   expect(await fresh.stop()).toBe(0);
 });
 
@@ -27,10 +27,10 @@ it("service serve link creates another one, as text and as JSON", async () => {
   const { exitCode, stdout } = await runCli(["serve", "link", "--database", database]);
   expect(exitCode).toBe(0);
   expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/sign-in\/link\?token=[\w-]{43}\n$/);
-  expect(await landsAt(stdout.trim())).toBe("/dashboard");
+  expect(await pageOf(stdout.trim())).toBe("/dashboard");
   const json = JSON.parse((await runCli(["serve", "link", "--database", database, "--json"])).stdout);
   expect(json).toMatchObject({ email: "owner@localhost", expires_at: expect.any(String) });
-  expect(await landsAt(json.sign_in_url)).toBe("/dashboard");
+  expect(await pageOf(json.sign_in_url)).toBe("/dashboard");
 });
 
 it("service serve link suggests a fix if no platform runs", async () => {
@@ -55,7 +55,7 @@ it("a killed platform leaves no link that another process could return", async (
 
 it("--leak-keys rejects a source that could be tampered with", async () => {
   const flags = ["serve", "--ephemeral", "--port", "0", "--leak-keys", "http://keys.example/"];
-  const refused = await runCli(flags);
-  expect(refused.exitCode).toBe(2);
-  expect(refused.stderr).toContain("https");
+  const rejected = await runCli(flags);
+  expect(rejected.exitCode).toBe(2);
+  expect(rejected.stderr).toContain("https");
 });

@@ -52,11 +52,11 @@ describe("email and password", () => {
     for (let attempt = 0; attempt < 5; attempt++) {
       expect((await signIn(browser, "ada@example.com", `wrong ${attempt}`)).status).toBe(401);
     }
-    const refused = await signIn(browser, "ada@example.com", PASSWORD);
-    expect(refused.status).toBe(429);
-    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    const rejected = await signIn(browser, "ada@example.com", PASSWORD);
+    expect(rejected.status).toBe(429);
+    expect(Number(rejected.headers.get("retry-after"))).toBeGreaterThan(0);
     expect((await signIn(browser, "bob@example.com", "wrong")).status).toBe(401);
-    platform.advance(Number(refused.headers.get("retry-after")) * 1000);
+    platform.advance(Number(rejected.headers.get("retry-after")) * 1000);
     expect(isSignedIn(await signIn(browser, "ada@example.com", PASSWORD))).toBe(true);
   });
 

@@ -18,9 +18,9 @@ it("a third-party web application signs a user in and can do exactly what was ap
   const { left: question } = await atApp.get("/sign-in");
   const page = await atPlatform.get(question!.href);
   expect(page.text).toContain("Reports");
-  const { left: answer } = await atPlatform.submit(page, { decision: "approve" });
-  expect(answer!.origin).toBe(app.url);
-  const signedIn = await atApp.get(answer!.href);
+  const { left: respond } = await atPlatform.submit(page, { decision: "approve" });
+  expect(respond!.origin).toBe(app.url);
+  const signedIn = await atApp.get(respond!.href);
   expect(JSON.parse(signedIn.text)).toMatchObject({
     environment: "sandbox",
     user: { email: "owner@localhost" },

@@ -34,16 +34,16 @@ async function runPeriodicTasks(): Promise<void> {
 
 let names = 0;
 async function createEvent(): Promise<string> {
-  const made = await platform.api("POST", "/v1/events", { type: "order.created", data: { id: `ord_${names++}` } });
-  expect(made.status).toBe(201);
-  return made.body.id;
+  const created = await platform.api("POST", "/v1/events", { type: "order.created", data: { id: `ord_${names++}` } });
+  expect(created.status).toBe(201);
+  return created.body.id;
 }
 
 async function createOrder(key: string): Promise<string> {
   const headers = { "Idempotency-Key": key };
-  const made = await platform.api("POST", "/v1/orders", { amount: 1, currency: "EUR" }, headers);
-  expect(made.status).toBe(201);
-  return made.body.id;
+  const created = await platform.api("POST", "/v1/orders", { amount: 1, currency: "EUR" }, headers);
+  expect(created.status).toBe(201);
+  return created.body.id;
 }
 
 const exists = async (event: string) => (await platform.api("GET", `/v1/events/${event}`)).status === 200;
@@ -134,8 +134,8 @@ async function createWaiting() {
   };
   /** Answers, and resolves once the events have all been sent. */
   const sent = async (events: readonly string[]) => {
-    const answer = setInterval(() => open.splice(0).forEach((end) => end()), 10);
-    onTestFinished(() => clearInterval(answer));
+    const respond = setInterval(() => open.splice(0).forEach((end) => end()), 10);
+    onTestFinished(() => clearInterval(respond));
     const all = () => new Set(slow.received.map(({ event }) => event));
     await expect.poll(() => events.filter((event) => !all().has(event))).toEqual([]);
   };

@@ -40,10 +40,10 @@ describe("a stream of events", () => {
     expect(id).toMatch(/^evt_/);
     await makeOrders(platform.api, 3);
     await stream.until(4);
-    const told = stream.messages.slice(1);
-    expect(told.map(({ data }) => JSON.parse(data).data.object.amount)).toEqual([1, 2, 3]);
-    expect(told.map(({ event }) => event)).toEqual([undefined, undefined, undefined]);
-    expect(told[2]!.data).toBe(await bodyOf(told[2]!.id!, platform.sandboxKey));
+    const reported = stream.messages.slice(1);
+    expect(reported.map(({ data }) => JSON.parse(data).data.object.amount)).toEqual([1, 2, 3]);
+    expect(reported.map(({ event }) => event)).toEqual([undefined, undefined, undefined]);
+    expect(reported[2]!.data).toBe(await bodyOf(reported[2]!.id!, platform.sandboxKey));
   });
 
   it("resumes after an ID, without missing or repeating events", async () => {
@@ -148,8 +148,8 @@ describe("a stream of events", () => {
     const other = await follow();
     await platform.api("POST", `/v1/api_keys/${key.id}/revoke`);
     await stream.ended;
-    const refused = await apiOf(platform.baseUrl, key.key)("GET", "/v1/events/stream");
-    expect([refused.status, refused.body.code]).toEqual([401, "revoked_credential"]);
+    const rejected = await apiOf(platform.baseUrl, key.key)("GET", "/v1/events/stream");
+    expect([rejected.status, rejected.body.code]).toEqual([401, "revoked_credential"]);
     await makeOrders(platform.api, 1);
     await other.until(2);
     await Promise.all([platform.stop(), other.ended]);

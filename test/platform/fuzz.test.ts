@@ -8,7 +8,7 @@ import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { volume } from "../support/volume.ts";
 import { type Json, type Operation, readDocument } from "./fuzz/document.ts";
 import { Judge } from "./fuzz/judge.ts";
-import { signInOwner } from "./fuzz/person.ts";
+import { signInOwner } from "./fuzz/user.ts";
 import { Pool } from "./fuzz/pool.ts";
 import { type Cursor, makeRequest, type Request, toBytes } from "./fuzz/requests.ts";
 import { Seeded } from "./fuzz/seeded.ts";
@@ -45,7 +45,7 @@ afterAll(async () => {
 
 interface Seen {
   succeeded: number;
-  refused: number;
+  rejected: number;
 }
 
 it(`answers ${REQUESTS} generated requests as its document says, and none with a 5xx (seed ${SEED})`, async () => {
@@ -53,10 +53,10 @@ it(`answers ${REQUESTS} generated requests as its document says, and none with a
   const document = readDocument(root, ELSEWHERE);
   const judge = new Judge(document);
   const seeded = new Seeded(SEED);
-  const person = await signInOwner(platform);
+  const user = await signInOwner(platform);
   const own = [
     await apiOf(platform.baseUrl, platform.sandboxKey)("GET", "/v1/me"),
-    await apiOf(platform.baseUrl, undefined)("GET", "/v1/me", undefined, Object.fromEntries(person.headers)),
+    await apiOf(platform.baseUrl, undefined)("GET", "/v1/me", undefined, Object.fromEntries(user.headers)),
   ];
   const pool = new Pool(own.map(({ body }) => body.credential.id as string));
   const { port } = receiver.address() as AddressInfo;
@@ -68,15 +68,15 @@ it(`answers ${REQUESTS} generated requests as its document says, and none with a
     seeded,
     cursors,
     credential: platform.sandboxKey,
-    personHeaders: person.headers,
+    personHeaders: user.headers,
     host: new URL(platform.baseUrl).host,
     otherCredential: platform.liveKey,
     breaks: (operation: Operation, body: unknown) => judge.breaks(operation, body),
   };
   const statuses = new Map<number, number>();
-  const seen = new Map<string, Seen>(document.operations.map(({ id }) => [id, { succeeded: 0, refused: 0 }]));
+  const seen = new Map<string, Seen>(document.operations.map(({ id }) => [id, { succeeded: 0, rejected: 0 }]));
   const faults: string[] = [];
-  const told = new Set<string>();
+  const reported = new Set<string>();
   let sent = 0;
 
   const exchange = async (connection: KeepAlive) => {
@@ -86,23 +86,23 @@ it(`answers ${REQUESTS} generated requests as its document says, and none with a
     const found = judge.faultsOf(request, response);
     if (found.length > 0) {
       // One mistake of the platform shows in many responses: it is told once.
-      if (told.has(found.join())) return;
-      told.add(found.join());
+      if (reported.has(found.join())) return;
+      reported.add(found.join());
       faults.push(
         `${request.kind}: ${toBytes(request).toString().slice(0, 1500)}\n→ ${response.status} ${response.body.slice(0, 800)}\n${found.join("\n")}`,
       );
       return;
     }
     const count = seen.get(request.operation.id)!;
-    if (response.status >= 400) count.refused++;
+    if (response.status >= 400) count.rejected++;
     else {
       count.succeeded++;
       keep(request, JSON.parse(response.body) as Json);
     }
   };
-  const areAllSeen = () => [...seen.values()].every(({ succeeded, refused }) => succeeded > 0 && refused > 0);
+  const areAllSeen = () => [...seen.values()].every(({ succeeded, rejected }) => succeeded > 0 && rejected > 0);
   const keep = (request: Request, body: Json) => {
-    pool.harvest(body);
+    pool.collect(body);
     if (typeof body["next_cursor"] !== "string") return;
     const query = [...new URL(request.target, platform.baseUrl).searchParams].filter(([name]) => name !== "cursor");
     cursors.push({ operation: request.operation, query, cursor: body["next_cursor"] });
@@ -119,9 +119,9 @@ it(`answers ${REQUESTS} generated requests as its document says, and none with a
 
   process.stdout.write(`${summary(statuses, seen)}\n`);
   expect(faults.join("\n\n")).toBe("");
-  for (const [id, { succeeded, refused }] of seen) {
+  for (const [id, { succeeded, rejected }] of seen) {
     expect(succeeded, `${id} was never seen to succeed`).toBeGreaterThan(0);
-    expect(refused, `${id} was never seen to refuse`).toBeGreaterThan(0);
+    expect(rejected, `${id} was never seen to refuse`).toBeGreaterThan(0);
   }
 });
 

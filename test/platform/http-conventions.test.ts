@@ -130,7 +130,7 @@ describe("links between resources", () => {
 
   it("lead from page to page of a list, with its filters, to its end", async () => {
     const status = "pending";
-    for (let made = 0; made < 5; made++) await newOrder();
+    for (let created = 0; created < 5; created++) await newOrder();
     const all = (await api("GET", `/v1/orders?status=${status}&limit=100`)).body.data as { id: string }[];
     const seen: string[] = [];
     let path: string | undefined = `/v1/orders?limit=2&status=${status}`;
@@ -169,7 +169,7 @@ describe("compression", () => {
   });
 
   it("covers lists and problems of the API, and leaves short responses and pages as they are", async () => {
-    for (let made = 0; made < 8; made++) await newOrder();
+    for (let created = 0; created < 8; created++) await newOrder();
     const codingOf = async (path: string) =>
       (await exchange("GET", path, { ...withKey(), "Accept-Encoding": "gzip" })).headers["content-encoding"];
     expect(await codingOf("/v1/orders")).toBe("gzip");

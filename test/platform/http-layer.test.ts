@@ -216,8 +216,8 @@ it.each(["h2c", "TLS/1.2"])("ignores an offer of %s, with a body too", async (pr
   expect([read.status, JSON.parse(read.body).object]).toEqual([200, "list"]);
   const body = JSON.stringify({ email: `${protocol.replace("/", "-")}@example.com` });
   const json = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
-  const made = await sendRaw(on.platform.baseUrl, `POST /v1/customers HTTP/1.1\r\n${common}${json}\r\n${body}`);
-  expect([made.status, JSON.parse(made.body).object]).toEqual([201, "customer"]);
+  const created = await sendRaw(on.platform.baseUrl, `POST /v1/customers HTTP/1.1\r\n${common}${json}\r\n${body}`);
+  expect([created.status, JSON.parse(created.body).object]).toEqual([201, "customer"]);
 });
 
 it("keeps responding to others while a body never arrives", async () => {

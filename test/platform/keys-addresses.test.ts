@@ -78,10 +78,10 @@ it("a key works from its addresses only, whatever the headers contain", async ()
   for (const name of ["X-Forwarded-For", "X-Real-IP", "Forwarded"]) {
     expect(await statusFrom(platform.baseUrl, body.key, "127.0.0.1", { [name]: "127.0.0.2" })).toBe(403);
   }
-  const refused = await apiOf(platform.baseUrl, body.key)("GET", "/v1/me");
-  expect(refused).toMatchObject({ status: 403, body: { code: "ip_not_allowed" } });
-  expect(refused.body.detail).toContain("127.0.0.1");
-  expect(refused.headers.get("WWW-Authenticate")).toBe('Bearer realm="service", error="insufficient_scope"');
+  const rejected = await apiOf(platform.baseUrl, body.key)("GET", "/v1/me");
+  expect(rejected).toMatchObject({ status: 403, body: { code: "ip_not_allowed" } });
+  expect(rejected.body.detail).toContain("127.0.0.1");
+  expect(rejected.headers.get("WWW-Authenticate")).toBe('Bearer realm="service", error="insufficient_scope"');
   await platform.close();
 });
 

@@ -73,8 +73,8 @@ describe("a signed report", () => {
     const response = await report([entry(key)]);
     expect(response).toMatchObject({ status: 200 });
     expect(response.body).toEqual([{ token_hash: hashOf(key), token_type: "service_api_key", label: "true_positive" }]);
-    const refused = await apiOf(platform.baseUrl, key)("GET", "/v1/me");
-    expect(refused).toMatchObject({ status: 401, body: { code: "revoked_credential" } });
+    const rejected = await apiOf(platform.baseUrl, key)("GET", "/v1/me");
+    expect(rejected).toMatchObject({ status: 401, body: { code: "revoked_credential" } });
     expect((await api("GET", `/v1/api_keys/${id}`)).body.revoked_reason).toBe(
       "leaked: https://code.example/repo/blob/main/.env#L3",
     );
@@ -179,7 +179,7 @@ describe("a signed report", () => {
 });
 
 describe("401", () => {
-  const refusedFor = async (sent: Promise<ApiResponse>) => {
+  const rejectedFor = async (sent: Promise<ApiResponse>) => {
     expect(await sent).toMatchObject({ status: 401, body: { code: "invalid_signature" } });
   };
 
@@ -187,18 +187,18 @@ describe("401", () => {
     const { key } = await newKey();
     const body = JSON.stringify([entry(key)]);
     const send = apiOf(platform.baseUrl, undefined);
-    await refusedFor(send("POST", "/v1/leaked_keys/report", body));
-    await refusedFor(send("POST", "/v1/leaked_keys/report", body, { "Github-Public-Key-Identifier": "first" }));
-    await refusedFor(apiOf(platform.baseUrl, platform.liveKey)("POST", "/v1/leaked_keys/report", body));
+    await rejectedFor(send("POST", "/v1/leaked_keys/report", body));
+    await rejectedFor(send("POST", "/v1/leaked_keys/report", body, { "Github-Public-Key-Identifier": "first" }));
+    await rejectedFor(apiOf(platform.baseUrl, platform.liveKey)("POST", "/v1/leaked_keys/report", body));
     expect((await apiOf(platform.baseUrl, key)("GET", "/v1/me")).status).toBe(200);
   });
 
   it("a signature of another key or body, or a malformed one", async () => {
     const { key } = await newKey();
-    await refusedFor(report([entry(key)], { key: keyPair().privateKey }));
+    await rejectedFor(report([entry(key)], { key: keyPair().privateKey }));
     const other = sign("sha256", Buffer.from("[]"), partner.privateKey).toString("base64");
     for (const signature of [other, "", "AAAA", "not base64 at all", "A".repeat(4000)]) {
-      await refusedFor(report([entry(key)], { headers: { "Github-Public-Key-Signature": signature } }));
+      await rejectedFor(report([entry(key)], { headers: { "Github-Public-Key-Signature": signature } }));
     }
     expect((await apiOf(platform.baseUrl, key)("GET", "/v1/me")).status).toBe(200);
   });
@@ -207,7 +207,7 @@ describe("401", () => {
     // As many looks as at the start are free again.
     platform.advance(3_600_000);
     const before = asked;
-    await refusedFor(report([], { identifier: "unknown" }));
+    await rejectedFor(report([], { identifier: "unknown" }));
     expect(asked).toBe(before + 1);
     const second = keyPair();
     published.push({ key_identifier: "second", key: pem(second.publicKey), is_current: true });
@@ -219,7 +219,7 @@ describe("401", () => {
 
   it("unknown keys, with a limited number of requests to the source", async () => {
     const before = asked;
-    for (let index = 0; index < 30; index++) await refusedFor(report([], { identifier: `unknown ${index}` }));
+    for (let index = 0; index < 30; index++) await rejectedFor(report([], { identifier: `unknown ${index}` }));
     expect(asked - before).toBeLessThan(12);
   });
 
@@ -243,7 +243,7 @@ describe("401", () => {
 
   it("any report if no keys are configured", async () => {
     const plain = await startEmbedded();
-    await refusedFor(report([], { to: plain.baseUrl }));
+    await rejectedFor(report([], { to: plain.baseUrl }));
     await plain.close();
   });
 });
@@ -286,8 +286,8 @@ it("limits what it reads from a source", async () => {
   await new Promise<void>((resolve) => endless.listen(0, "127.0.0.1", resolve));
   const port = (endless.address() as AddressInfo).port;
   const plain = await startEmbedded({ leakKeys: `http://127.0.0.1:${port}/keys` });
-  const refused = await report([], { to: plain.baseUrl });
-  expect(refused).toMatchObject({ status: 503, body: { code: "unavailable" } });
+  const rejected = await report([], { to: plain.baseUrl });
+  expect(rejected).toMatchObject({ status: 503, body: { code: "unavailable" } });
   expect(sent).toBeLessThan(64 * 1024 * 1024);
   await plain.close();
   endless.closeAllConnections();

@@ -64,9 +64,9 @@ describe("an API key", () => {
     const { body } = await create({ scopes: ["customers:write"] });
     const writer = withKey(body.key);
     expect((await writer("POST", "/v1/customers", { email: "writer@example.com" })).status).toBe(201);
-    const refused = await writer("GET", "/v1/customers");
-    expect(refused).toMatchObject({ status: 403, body: { required_scope: "customers:read" } });
-    expect(refused.headers.get("www-authenticate")).toContain('error="insufficient_scope", scope="customers:read"');
+    const rejected = await writer("GET", "/v1/customers");
+    expect(rejected).toMatchObject({ status: 403, body: { required_scope: "customers:read" } });
+    expect(rejected.headers.get("www-authenticate")).toContain('error="insufficient_scope", scope="customers:read"');
   });
 
   it.each([
@@ -93,10 +93,10 @@ describe("401", () => {
     expect((await withKey(body.key)("GET", "/v1/me")).status).toBe(200);
     const revoked = await api("POST", `/v1/api_keys/${body.id}/revoke`);
     expect(revoked.body).toMatchObject({ revoked_reason: "revoked", revoked_at: expect.any(String) });
-    const refused = await withKey(body.key)("GET", "/v1/me");
-    expect(refused).toMatchObject({ status: 401, body: { code: "revoked_credential" } });
-    expect(refused.body.detail).toContain(revoked.body.revoked_at);
-    expect(refused.headers.get("www-authenticate")).toContain('error="invalid_token"');
+    const rejected = await withKey(body.key)("GET", "/v1/me");
+    expect(rejected).toMatchObject({ status: 401, body: { code: "revoked_credential" } });
+    expect(rejected.body.detail).toContain(revoked.body.revoked_at);
+    expect(rejected.headers.get("www-authenticate")).toContain('error="invalid_token"');
     const again = await api("POST", `/v1/api_keys/${body.id}/revoke`);
     expect(again).toMatchObject({ status: 200, body: { revoked_at: revoked.body.revoked_at } });
   });
@@ -107,9 +107,9 @@ describe("401", () => {
     expect(body.expires_at).toBe(end);
     expect((await withKey(body.key)("GET", "/v1/me")).status).toBe(200);
     platform.advance(HOUR);
-    const refused = await withKey(body.key)("GET", "/v1/me");
-    expect(refused).toMatchObject({ status: 401, body: { code: "expired_credential" } });
-    expect(refused.body.detail).toContain(end);
+    const rejected = await withKey(body.key)("GET", "/v1/me");
+    expect(rejected).toMatchObject({ status: 401, body: { code: "expired_credential" } });
+    expect(rejected.body.detail).toContain(end);
   });
 
   it("precedes 403, and 403 precedes errors of the request", async () => {
@@ -128,19 +128,19 @@ describe("401", () => {
 describe("a key never exceeds its creator", () => {
   it("in scopes", async () => {
     const maker = (await create({ scopes: ["api_keys:write", "customers:read"] })).body;
-    const refused = await create({ scopes: ["customers:read", "customers:write"] }, withKey(maker.key));
-    expect(refused).toMatchObject({ status: 403, body: { code: "insufficient_scope" } });
-    expect(refused.body.detail).toContain("customers:write");
-    const made = await create({ scopes: ["customers:read"] }, withKey(maker.key));
-    expect(made.body.scopes).toEqual(["customers:read"]);
+    const rejected = await create({ scopes: ["customers:read", "customers:write"] }, withKey(maker.key));
+    expect(rejected).toMatchObject({ status: 403, body: { code: "insufficient_scope" } });
+    expect(rejected.body.detail).toContain("customers:write");
+    const created = await create({ scopes: ["customers:read"] }, withKey(maker.key));
+    expect(created.body.scopes).toEqual(["customers:read"]);
   });
 
   it("inherits omitted fields from its creator", async () => {
     const limits = { ip_allowlist: ["127.0.0.0/8"], expires_at: hence(100 * HOUR) };
     const maker = (await create({ scopes: ["api_keys:write", "customers:read"], ...limits })).body;
-    const made = await create({}, withKey(maker.key));
-    expect(made.body).toMatchObject({ scopes: ["customers:read", "api_keys:write"], ...limits });
-    expect(made.body.key).toMatch(/^rk_/);
+    const created = await create({}, withKey(maker.key));
+    expect(created.body).toMatchObject({ scopes: ["customers:read", "api_keys:write"], ...limits });
+    expect(created.body.key).toMatch(/^rk_/);
   });
 
   it.each([
@@ -151,8 +151,8 @@ describe("a key never exceeds its creator", () => {
     ["no end", { expires_at: null }, "/expires_at"],
   ])("is not created with %s", async (_what, fields, pointer) => {
     const maker = (await create({ ip_allowlist: ["127.0.0.0/8"], expires_at: hence(100 * HOUR) })).body;
-    const refused = await create(fields, withKey(maker.key));
-    expect(refused).toMatchObject({ status: 403, body: { code: "exceeds_maker", errors: [{ pointer }] } });
+    const rejected = await create(fields, withKey(maker.key));
+    expect(rejected).toMatchObject({ status: 403, body: { code: "exceeds_maker", errors: [{ pointer }] } });
     const narrower = await create({ ip_allowlist: ["127.0.0.0/16"], expires_at: hence(99 * HOUR) }, withKey(maker.key));
     expect(narrower.status).toBe(201);
   });
@@ -160,8 +160,8 @@ describe("a key never exceeds its creator", () => {
   it("is not created by rolling a more powerful key", async () => {
     const strong = (await create()).body;
     const weak = (await create({ scopes: ["api_keys:write"] })).body;
-    const refused = await withKey(weak.key)("POST", `/v1/api_keys/${strong.id}/roll`);
-    expect(refused).toMatchObject({ status: 403, body: { code: "insufficient_scope" } });
+    const rejected = await withKey(weak.key)("POST", `/v1/api_keys/${strong.id}/roll`);
+    expect(rejected).toMatchObject({ status: 403, body: { code: "insufficient_scope" } });
     expect((await withKey(strong.key)("GET", "/v1/me")).status).toBe(200);
   });
 
@@ -248,8 +248,8 @@ describe("an Idempotency-Key", () => {
       if (field !== undefined) expect(first.body[field], path).toMatch(/^(sk_|cs_|whsec_)/);
       expect((await api("POST", path, body, headers)).body, path).toEqual(first.body);
       for (const other of others) {
-        const refused = await other("POST", path, body, headers);
-        expect(refused, path).toMatchObject({ status: 422, body: { code: "idempotency_key_reused" } });
+        const rejected = await other("POST", path, body, headers);
+        expect(rejected, path).toMatchObject({ status: 422, body: { code: "idempotency_key_reused" } });
       }
     }
   });
@@ -282,8 +282,8 @@ it("can be created by a user's access token within its scopes, and outlives the 
   const { access_token } = await obtainTokens({ ...server, scopes: ["write_api_keys", "read_customers"] }, "public");
   const { body } = await create({ scopes: ["customers:read"] }, withKey(access_token));
   expect(body).toMatchObject({ expires_at: null, scopes: ["customers:read"] });
-  const refused = await create({ scopes: ["orders:read"] }, withKey(access_token));
-  expect(refused).toMatchObject({ status: 403, body: { code: "insufficient_scope" } });
+  const rejected = await create({ scopes: ["orders:read"] }, withKey(access_token));
+  expect(rejected).toMatchObject({ status: 403, body: { code: "insufficient_scope" } });
   platform.advance(HOUR);
   expect((await withKey(access_token)("GET", "/v1/me")).body.code).toBe("expired_credential");
   expect((await withKey(body.key)("GET", "/v1/me")).status).toBe(200);
@@ -292,10 +292,10 @@ it("can be created by a user's access token within its scopes, and outlives the 
 it("has created_by of its user or key, and null for the first keys", async () => {
   const createdBy = async (id: string) => (await api("GET", `/v1/api_keys/${id}`)).body.created_by;
   expect(await createdBy(firstKey)).toBeNull();
-  const { body: made } = await create();
-  expect(made.created_by).toBe(firstKey);
-  const { body: rolled } = await withKey(made.key)("POST", `/v1/api_keys/${made.id}/roll`);
-  expect(rolled.created_by).toBe(made.id);
+  const { body: created } = await create();
+  expect(created.created_by).toBe(firstKey);
+  const { body: rolled } = await withKey(created.key)("POST", `/v1/api_keys/${created.id}/roll`);
+  expect(rolled.created_by).toBe(created.id);
   const { access_token } = await obtainTokens({ ...server, scopes: ["write_api_keys", "read_customers"] }, "public");
   const { user } = (await withKey(access_token)("GET", "/v1/me")).body;
   const byToken = (await create({ scopes: ["customers:read"] }, withKey(access_token))).body;

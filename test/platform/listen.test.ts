@@ -58,7 +58,7 @@ class Listener {
 }
 
 /** What the platform answers to an upgrade that it refuses. */
-function refusal(
+function rejection(
   query: string,
   headers: Record<string, string>,
   protocol?: string,
@@ -75,7 +75,7 @@ function refusal(
   });
 }
 
-const makeEvents = async (count: number): Promise<string[]> => {
+const createEvents = async (count: number): Promise<string[]> => {
   const ids: string[] = [];
   for (let i = 0; i < count; i++) {
     ids.push((await api("POST", "/v1/events", { type: "order.created", data: { id: "ord_x", i } })).body.id);
@@ -95,7 +95,7 @@ describe("a listening session", () => {
       subscriptions: ["*"],
       others: 0,
     });
-    const [id] = await makeEvents(1);
+    const [id] = await createEvents(1);
     await listener.until(() => listener.events.length === 1);
     const stored = await fetch(`${on.platform.baseUrl}/v1/events/${id}`, {
       headers: { Authorization: `Bearer ${on.platform.sandboxKey}` },
@@ -110,7 +110,7 @@ describe("a listening session", () => {
   });
 
   it("starts after an event, some time ago, or now", async () => {
-    const ids = await makeEvents(5);
+    const ids = await createEvents(5);
     const behind = new Listener(`?after=${ids[1]}`);
     await behind.until(() => behind.events.length === 3);
     expect(behind.events.map(({ id }) => id)).toEqual(ids.slice(2));
@@ -128,7 +128,7 @@ describe("a listening session", () => {
     const first = new Listener("?after=-0");
     const { cursor } = await first.ready();
     first.close();
-    const ids = await makeEvents(3);
+    const ids = await createEvents(3);
     const second = new Listener(`?after=${cursor}`);
     await second.until(() => second.events.length === 3);
     expect(second.events.map(({ id }) => id)).toEqual(ids);
@@ -143,7 +143,7 @@ describe("a listening session", () => {
       probe.close();
       return ready;
     })();
-    const ids = await makeEvents(12);
+    const ids = await createEvents(12);
     const listener = new Listener(`?after=${cursor}&window=4`);
     for (let seq = 1; seq <= ids.length; seq++) {
       await listener.until(() => listener.events.length >= seq);
@@ -157,7 +157,7 @@ describe("a listening session", () => {
   it("records earlier attempts of an acknowledged event before the last one", async () => {
     const listener = new Listener();
     const { session } = await listener.ready();
-    const [id] = await makeEvents(1);
+    const [id] = await createEvents(1);
     await listener.until(() => listener.events.length === 1);
     const attempts = [
       { status_code: 500, duration_ms: 3, response_excerpt: "boom", ago_ms: 3_000 },
@@ -207,7 +207,7 @@ describe("a listening session", () => {
   });
 
   it("does not affect others if it acknowledges and closes at once", async () => {
-    const [first] = await makeEvents(3);
+    const [first] = await createEvents(3);
     const listener = new Listener("?after=-3600&window=1");
     await listener.until(() => listener.events.length === 1);
     const wire = (listener.socket as unknown as { _socket: Socket })._socket;
@@ -224,7 +224,7 @@ describe("a listening session", () => {
     await first.ready();
     const second = new Listener();
     expect((await second.ready()).others).toBeGreaterThanOrEqual(1);
-    const [id] = await makeEvents(1);
+    const [id] = await createEvents(1);
     await first.until(() => first.events.some((event) => event.id === id));
     await second.until(() => second.events.some((event) => event.id === id));
     first.close();
@@ -287,11 +287,11 @@ describe("an upgrade is rejected", () => {
     ["for an unknown parameter", "/v1/listen?since=now", key, 400, "invalid_request"],
     ["at another path", "/v1/lisen", key, 404, "not_found"],
   ])("%s", async (_name, path, headers, status, code) => {
-    const response = await refusal(path, headers(), protocol);
+    const response = await rejection(path, headers(), protocol);
     expect(response).toMatchObject({ status, body: { status, code, request_id: expect.stringMatching(/^req_/) } });
   });
 
   it("without the subprotocol", async () => {
-    expect((await refusal("/v1/listen", key())).body).toMatchObject({ status: 400, code: "invalid_header" });
+    expect((await rejection("/v1/listen", key())).body).toMatchObject({ status: 400, code: "invalid_header" });
   });
 });

@@ -114,8 +114,8 @@ describe("events", () => {
 
   it("can be created manually in the sandbox only", async () => {
     const data = { id: "pay_x", object: "payment", amount: 1 };
-    const made = await api("POST", "/v1/events", { type: "payment.failed", data });
-    expect(made).toMatchObject({ status: 201, body: { type: "payment.failed", data: { object: data } } });
+    const created = await api("POST", "/v1/events", { type: "payment.failed", data });
+    expect(created).toMatchObject({ status: 201, body: { type: "payment.failed", data: { object: data } } });
     const whole = await api("POST", "/v1/events", {
       type: "customer.updated",
       data: { object: data, previous: { a: 1 } },

@@ -50,16 +50,16 @@ async function bodyOf(response: IncomingMessage): Promise<unknown> {
   return JSON.parse(text);
 }
 
-const REFUSAL = { status: 429, code: "connection_limit", detail: expect.stringContaining("which is the maximum") };
+const REJECTION = { status: 429, code: "connection_limit", detail: expect.stringContaining("which is the maximum") };
 
 describe("event streams of an environment", () => {
   it("are rejected beyond the limit, and accepted again when one ends", async () => {
     const responses = await Promise.all(Array.from({ length: LIMITS.eventStreamsPerEnvironment }, () => stream()));
     expect(new Set(responses.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
-    const refused = await stream();
-    expect(refused.statusCode).toBe(429);
-    expect(refused.headers["retry-after"]).toBe("5");
-    expect(await bodyOf(refused)).toMatchObject(REFUSAL);
+    const rejected = await stream();
+    expect(rejected.statusCode).toBe(429);
+    expect(rejected.headers["retry-after"]).toBe("5");
+    expect(await bodyOf(rejected)).toMatchObject(REJECTION);
     expect((await platform.live("GET", "/v1/me")).status).toBe(200);
     expect((await listen()).status).toBe(101);
     streams[0]!.destroy();
@@ -81,7 +81,7 @@ describe("listeners of an environment", () => {
     const { status, response } = await listen();
     expect(status).toBe(429);
     expect(response!.headers["retry-after"]).toBe("5");
-    expect(await bodyOf(response!)).toMatchObject(REFUSAL);
+    expect(await bodyOf(response!)).toMatchObject(REJECTION);
     sockets[0]!.close();
     await expect.poll(async () => (await listen()).status).toBe(101);
   });

@@ -32,10 +32,10 @@ it.each(CODES)("%s has a page with its meaning, cause, fix and an example", asyn
 });
 
 it("links an error response to its page", async () => {
-  const refusal = await apiOf(platform.baseUrl, undefined)("GET", "/v1/customers");
-  const page = await fetch(refusal.body.type);
+  const rejection = await apiOf(platform.baseUrl, undefined)("GET", "/v1/customers");
+  const page = await fetch(rejection.body.type);
   expect(page.status).toBe(200);
-  expect(await page.text()).toContain(refusal.body.title);
+  expect(await page.text()).toContain(rejection.body.title);
 });
 
 it("lists every code", async () => {

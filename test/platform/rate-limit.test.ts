@@ -23,10 +23,10 @@ describe("a credential that exceeds its rate limit", () => {
       expect(response.headers.get("ratelimit-policy")).toBe(`"default";q=${BURST};w=5000`);
       expect(response.headers.get("ratelimit")).toMatch(new RegExp(`^"default";r=${left};t=\\d+$`));
     }
-    const refused = await call(platform.sandboxKey);
-    expect(refused).toMatchObject({ status: 429, body: { code: "rate_limited" } });
-    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(900);
-    expect(refused.headers.get("ratelimit")).toMatch(/r=0/);
+    const rejected = await call(platform.sandboxKey);
+    expect(rejected).toMatchObject({ status: 429, body: { code: "rate_limited" } });
+    expect(Number(rejected.headers.get("retry-after"))).toBeGreaterThan(900);
+    expect(rejected.headers.get("ratelimit")).toMatch(/r=0/);
     expect((await call(platform.liveKey)).status).toBe(200);
   });
 

@@ -13,7 +13,7 @@ import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-pl
 import { listenTo } from "../delivery/support/listen-socket.ts";
 import { createMinuteClock, type MinuteClock } from "../delivery/support/minute-clock.ts";
 import { type Api, apiOf } from "../support/api.ts";
-import { makeConfigDir } from "../support/run-cli.ts";
+import { createConfigDir } from "../support/run-cli.ts";
 
 const DAY = 86_400;
 
@@ -295,8 +295,8 @@ describe("filters and pages", () => {
 it("contain no secret, wherever a client sends one", async () => {
   const { id, key } = await newKey();
   const encoded = key.replace("_", "%5f");
-  const made = await platform.api("POST", "/v1/webhook_endpoints", { url: "http://127.0.0.1/", events: ["*"] });
-  const secrets = [key, made.body.secret as string];
+  const created = await platform.api("POST", "/v1/webhook_endpoints", { url: "http://127.0.0.1/", events: ["*"] });
+  const secrets = [key, created.body.secret as string];
   const api = apiOf(platform.baseUrl, key);
   for (const secret of secrets) {
     await api("GET", `/v1/customers/${secret}`);
@@ -353,7 +353,7 @@ describe("the retention of the log", () => {
   });
 
   it("is limited while the database rejects writes, and dropped entries are reported", async () => {
-    const file = join(makeConfigDir(), "recorder.db");
+    const file = join(createConfigDir(), "recorder.db");
     let database = await openSqlite({ file, migrations: MIGRATIONS });
     await database.write(async (tx) => {
       await tx.run("INSERT INTO accounts (id, name, version, created) VALUES ('a', 'a', 'v', 1)");

@@ -35,7 +35,7 @@ const sum = (minutes: Minute[], of: keyof Minute) => minutes.reduce((total, minu
 it("counts events and attempts by minute, each once, and reports failures with reasons", async () => {
   const endpoint = async (path: string, events: string[]) =>
     (await api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events })).body.id as string;
-  const refusing = await endpoint("/refuses", ["order.*"]);
+  const rejecting = await endpoint("/refuses", ["order.*"]);
   await endpoint("/takes", ["*"]);
   await api("POST", "/v1/customers", { email: "a@example.com" });
   await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
@@ -46,14 +46,14 @@ it("counts events and attempts by minute, each once, and reports failures with r
   expect(sum(now.minutes, "events")).toBe(2);
   expect(sum(now.minutes, "succeeded")).toBe(2);
   expect(now.failures).toEqual([
-    { endpoint: refusing, status_code: 503, error: null, count: 1, last_at: expect.stringMatching(/Z$/) },
+    { endpoint: rejecting, status_code: 503, error: null, count: 1, last_at: expect.stringMatching(/Z$/) },
   ]);
   expect(now.queue).toEqual({ pending: 1, oldest_due_seconds: 0 });
   const latest = now.minutes.findLast(({ attempts }: Minute) => attempts > 0);
   expect(latest.latency_p50_ms).toBeGreaterThan(0);
   expect(latest.latency_p95_ms).toBeGreaterThanOrEqual(latest.latency_p50_ms);
 
-  const ofOne = await read(`?endpoint=${refusing}`);
+  const ofOne = await read(`?endpoint=${rejecting}`);
   expect([sum(ofOne.minutes, "attempts"), sum(ofOne.minutes, "failed"), ofOne.queue.pending]).toEqual([1, 1, 1]);
 });
 

@@ -51,7 +51,7 @@ async function hostOldAccount(): Promise<void> {
 }
 
 /** Status and version of the response to a request to listen. */
-async function refusedUpgrade(baseUrl: string, key: string): Promise<unknown[]> {
+async function rejectedUpgrade(baseUrl: string, key: string): Promise<unknown[]> {
   const headers = { Authorization: `Bearer ${key}` };
   const socket = new WebSocket(`${baseUrl.replace("http", "ws")}/v1/listen`, "service.listen.v1", { headers });
   socket.on("error", () => {});
@@ -77,19 +77,19 @@ describe("an account pinned to an older version", () => {
   });
 
   it("sends and receives its shapes: single objects, lists, and changes of versions in between", async () => {
-    const made = await platform.api("POST", "/v1/customers", { mail: "ada@example.com", full_name: "Ada" });
-    expect(made.status).toBe(201);
-    expect(made.headers.get("service-version")).toBe("2024-01-01");
-    expect(made.body).toMatchObject({ object: "customer", mail: "ada@example.com", full_name: "Ada" });
-    expect(made.body).not.toHaveProperty("email");
-    expect(made.body).not.toHaveProperty("name");
-    expect((await platform.api("GET", `/v1/customers/${made.body.id}`)).body).toEqual(made.body);
+    const created = await platform.api("POST", "/v1/customers", { mail: "ada@example.com", full_name: "Ada" });
+    expect(created.status).toBe(201);
+    expect(created.headers.get("service-version")).toBe("2024-01-01");
+    expect(created.body).toMatchObject({ object: "customer", mail: "ada@example.com", full_name: "Ada" });
+    expect(created.body).not.toHaveProperty("email");
+    expect(created.body).not.toHaveProperty("name");
+    expect((await platform.api("GET", `/v1/customers/${created.body.id}`)).body).toEqual(created.body);
     const list = (await platform.api("GET", "/v1/customers?limit=1")).body;
-    expect(list).toEqual({ object: "list", data: [made.body], has_more: false, next_cursor: null });
-    const changed = await platform.api("PATCH", `/v1/customers/${made.body.id}`, { mail: "b@example.com" });
-    expect(changed.body).toEqual({ ...made.body, mail: "b@example.com" });
-    expect((await platform.api("DELETE", `/v1/customers/${made.body.id}`)).body).toEqual({
-      id: made.body.id,
+    expect(list).toEqual({ object: "list", data: [created.body], has_more: false, next_cursor: null });
+    const changed = await platform.api("PATCH", `/v1/customers/${created.body.id}`, { mail: "b@example.com" });
+    expect(changed.body).toEqual({ ...created.body, mail: "b@example.com" });
+    expect((await platform.api("DELETE", `/v1/customers/${created.body.id}`)).body).toEqual({
+      id: created.body.id,
       object: "customer",
       deleted: true,
     });
@@ -143,15 +143,15 @@ describe("an account pinned to an older version", () => {
     expect(Object.keys(newest).filter((name) => name === "mail" || name === "full_name")).toEqual([]);
     const older = { mail: "bob@example.com", name: "Bob" };
     expect((await platform.api("POST", "/v1/customers", older, under("2025-06-01"))).body).toMatchObject(older);
-    const refused = await platform.api("GET", "/v1/me", undefined, under("2024-06-01"));
-    expect(refused).toMatchObject({
+    const rejected = await platform.api("GET", "/v1/me", undefined, under("2024-06-01"));
+    expect(rejected).toMatchObject({
       status: 400,
       body: { code: "unsupported_version", supported: ["2024-01-01", "2025-06-01", LATEST_VERSION] },
     });
   });
 
   it("receives errors in its version, or the named one, once it is authenticated", async () => {
-    const { body: made } = await platform.api("POST", "/v1/api_keys", {
+    const { body: created } = await platform.api("POST", "/v1/api_keys", {
       scopes: ["customers:read"],
       ip_allowlist: ["127.0.0.0/8"],
     });
@@ -161,19 +161,19 @@ describe("an account pinned to an older version", () => {
       return [status, responseHeaders.get("service-version")];
     };
     for (const path of ["/v1/orders", "/v1/events/stream"]) {
-      expect(await versionOf(made.key, path)).toEqual([403, "2024-01-01"]);
-      expect(await versionOf(made.key, path, under("2025-06-01"))).toEqual([403, "2025-06-01"]);
-      expect(await versionOf(made.key, path, under("2025-06-02"))).toEqual([403, "2024-01-01"]);
+      expect(await versionOf(created.key, path)).toEqual([403, "2024-01-01"]);
+      expect(await versionOf(created.key, path, under("2025-06-01"))).toEqual([403, "2025-06-01"]);
+      expect(await versionOf(created.key, path, under("2025-06-02"))).toEqual([403, "2024-01-01"]);
       expect(await versionOf(elsewhere.key, path)).toEqual([403, "2024-01-01"]);
       expect(await versionOf("sk_sandbox_x", path)).toEqual([401, LATEST_VERSION]);
     }
-    expect(await versionOf(made.key, "/v1/customers", under("2025-06-02"))).toEqual([400, "2024-01-01"]);
+    expect(await versionOf(created.key, "/v1/customers", under("2025-06-02"))).toEqual([400, "2024-01-01"]);
     const malformed = await platform.api("POST", "/v1/customers", "{");
     expect([malformed.status, malformed.headers.get("service-version")]).toEqual([400, "2024-01-01"]);
-    await platform.api("POST", `/v1/api_keys/${made.id}/revoke`);
-    expect(await versionOf(made.key, "/v1/customers")).toEqual([401, LATEST_VERSION]);
-    expect(await refusedUpgrade(platform.baseUrl, elsewhere.key)).toEqual([403, "2024-01-01"]);
-    expect(await refusedUpgrade(platform.baseUrl, made.key)).toEqual([401, LATEST_VERSION]);
+    await platform.api("POST", `/v1/api_keys/${created.id}/revoke`);
+    expect(await versionOf(created.key, "/v1/customers")).toEqual([401, LATEST_VERSION]);
+    expect(await rejectedUpgrade(platform.baseUrl, elsewhere.key)).toEqual([403, "2024-01-01"]);
+    expect(await rejectedUpgrade(platform.baseUrl, created.key)).toEqual([401, LATEST_VERSION]);
   });
 
   it("receives rate limit errors in its version", async () => {
@@ -181,7 +181,7 @@ describe("an account pinned to an older version", () => {
     expect((await platform.api("GET", "/v1/me")).status).toBe(200);
     const { status, headers } = await platform.api("GET", "/v1/me");
     expect([status, headers.get("service-version")]).toEqual([429, "2024-01-01"]);
-    expect(await refusedUpgrade(platform.baseUrl, platform.sandboxKey)).toEqual([429, "2024-01-01"]);
+    expect(await rejectedUpgrade(platform.baseUrl, platform.sandboxKey)).toEqual([429, "2024-01-01"]);
   });
 
   it("receives a stored response in its original shape, while the same key under another version is another request", async () => {
@@ -212,8 +212,8 @@ describe("an account pinned to the newest version", () => {
   it("receives older shapes for requests that name them, and newest ones in its events", async () => {
     platform = await hostPlatform({ versions: [OLDEST, OLDER, ...API_VERSIONS] });
     const body = { mail: "ada@example.com", full_name: "Ada" };
-    const made = await platform.api("POST", "/v1/customers", body, under("2024-01-01"));
-    expect(made.body).toMatchObject(body);
+    const created = await platform.api("POST", "/v1/customers", body, under("2024-01-01"));
+    expect(created.body).toMatchObject(body);
     const [event] = (await platform.api("GET", "/v1/events", undefined, under("2024-01-01"))).body.data;
     expect(event.data.object).toMatchObject({ email: "ada@example.com", name: "Ada" });
     expect(event).not.toHaveProperty("api");

@@ -43,17 +43,17 @@ const deliveryOf = async (id: string) => (await platform.api("GET", `/v1/deliver
 
 /** Creates an event and returns the id of its delivery after the first attempt, which failed. */
 async function createAttempted(): Promise<{ event: string; delivery: string }> {
-  const made = await platform.api("POST", "/v1/events", { type: "order.completed", data: { id: "ord_1" } });
-  const event = made.body.id as string;
+  const created = await platform.api("POST", "/v1/events", { type: "order.completed", data: { id: "ord_1" } });
+  const event = created.body.id as string;
   const list = async () => (await platform.api("GET", `/v1/deliveries?event=${event}`)).body.data;
   await expect.poll(async () => (await list())[0].attempt_count).toBe(1);
   return { event, delivery: (await list())[0].id };
 }
 
 it("a retry concurrent with retention never leaves a pending delivery without its event", async () => {
-  const made = [await createAttempted(), await createAttempted()];
-  const old = made.map((_, index) => lowestIdAt("event", Date.now() - 31 * DAY_MS + index));
-  for (const [index, { event, delivery }] of made.entries()) {
+  const created = [await createAttempted(), await createAttempted()];
+  const old = created.map((_, index) => lowestIdAt("event", Date.now() - 31 * DAY_MS + index));
+  for (const [index, { event, delivery }] of created.entries()) {
     await sql("UPDATE events SET id = $2 WHERE id = $1", [event, old[index]]);
     await sql("UPDATE deliveries SET event_id = $2, status = 'failed', next_attempt = NULL WHERE id = $1", [
       delivery,
@@ -68,7 +68,7 @@ it("a retry concurrent with retention never leaves a pending delivery without it
   const isStuck = async () => (await sql("SELECT 1 FROM pg_locks WHERE NOT granted")).length > 0;
   const isDone = async () => clock.waiting() === tasks;
   await expect.poll(async () => (await isStuck()) || (await isDone())).toBe(true);
-  const retry = await platform.api("POST", `/v1/deliveries/${made[1]!.delivery}/retry`);
+  const retry = await platform.api("POST", `/v1/deliveries/${created[1]!.delivery}/retry`);
   await holder.query("COMMIT");
   await expect.poll(isDone).toBe(true);
 

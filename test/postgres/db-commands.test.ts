@@ -36,8 +36,8 @@ beforeAll(async () => {
   const status = await runCli(["db", "status", "--database", file, "--json"]);
   expect(JSON.parse(status.stdout)).toMatchObject({ engine: "SQLite", in_use: true, deliveries_pending: 0 });
   const backup = `${file}.backup`;
-  const made = await runCli(["db", "backup", backup, "--database", file, "--json"]);
-  expect([made.exitCode, made.stderr]).toEqual([0, ""]);
+  const created = await runCli(["db", "backup", backup, "--database", file, "--json"]);
+  expect([created.exitCode, created.stderr]).toEqual([0, ""]);
   expect(statSync(backup).mode & 0o777).toBe(0o600);
   await platform.stop();
 });
@@ -141,12 +141,12 @@ describe("db status and migrate", () => {
   it("explains why a database cannot be used", async () => {
     const wrong = new URL(server.url);
     wrong.password = "wrong";
-    const refused = await runCli(["db", "status", "--database", wrong.href]);
-    expect([refused.exitCode, refused.stderr]).toEqual([
+    const rejected = await runCli(["db", "status", "--database", wrong.href]);
+    expect([rejected.exitCode, rejected.stderr]).toEqual([
       1,
       expect.stringContaining("rejected the user or the password"),
     ]);
-    expect(refused.stderr).not.toContain("wrong@");
+    expect(rejected.stderr).not.toContain("wrong@");
     wrong.port = "1";
     const away = await runCli(["db", "status", "--database", wrong.href]);
     expect([away.exitCode, away.stderr]).toEqual([1, expect.stringContaining("cannot be reached")]);

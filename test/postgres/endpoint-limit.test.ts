@@ -66,10 +66,10 @@ it("one of many concurrent requests for an environment's last endpoint succeeds,
   );
   for (let round = 0; round < ROUNDS; round++) {
     const responses = await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => create(index)));
-    const made = responses.filter(({ status }) => status === 201);
-    expect(made, `round ${round}`).toHaveLength(1);
+    const created = responses.filter(({ status }) => status === 201);
+    expect(created, `round ${round}`).toHaveLength(1);
     for (const { status, body } of responses) if (status !== 201) expect(body.code).toBe("endpoint_limit");
-    const removed = await apis[round % 2]!("DELETE", `/v1/webhook_endpoints/${made[0]!.body.id}`);
+    const removed = await apis[round % 2]!("DELETE", `/v1/webhook_endpoints/${created[0]!.body.id}`);
     expect(removed.status).toBe(200);
   }
 });

@@ -12,9 +12,9 @@ it("a custom event may be about an object with an ID of any length", async () =>
   const node = await startNode(await server.createDatabase());
   const id = randomBytes(LONGER_THAN_AN_INDEX_HOLDS).toString("base64");
   const api = apiOf(node.baseUrl, node.sandboxKey);
-  const made = await api("POST", "/v1/events", { type: "order.created", data: { id } });
-  expect([made.status, made.body.data?.object.id]).toEqual([201, id]);
-  expect((await api("GET", `/v1/events/${made.body.id}`)).body).toEqual(made.body);
+  const created = await api("POST", "/v1/events", { type: "order.created", data: { id } });
+  expect([created.status, created.body.data?.object.id]).toEqual([201, id]);
+  expect((await api("GET", `/v1/events/${created.body.id}`)).body).toEqual(created.body);
   await node.stop();
   await server.remove();
 });

@@ -95,7 +95,7 @@ function namesOf(name: string, count: number): string[] {
   return Array.from({ length: count }, (_, i) => `order.created ${name}-${i}`);
 }
 
-async function heardByAll(ids: readonly string[]): Promise<void> {
+async function receivedByAll(ids: readonly string[]): Promise<void> {
   for (const client of clients) {
     await expect.poll(() => ids.filter((id) => !client.events().includes(id))).toEqual([]);
   }
@@ -104,15 +104,15 @@ async function heardByAll(ids: readonly string[]): Promise<void> {
 it("every client receives every event of the new primary after a failover to a standby that lacks the last commits", async () => {
   const list = page.getByRole("table", { name: "Events, newest first" });
   const kept = await create("kept", 3);
-  await heardByAll(kept);
+  await receivedByAll(kept);
   await server.copyToStandby();
   const lost = await create("lost", LOST);
-  await heardByAll(lost);
+  await receivedByAll(lost);
   await expect.poll(() => list.getByText(lost.at(-1)!).count()).toBe(1);
 
   await server.failOver();
   const created = await create("new", NEW);
-  await heardByAll(created);
+  await receivedByAll(created);
   await expect.poll(() => list.getByRole("link").count()).toBe(kept.length + created.length);
   for (const id of created) expect(await list.getByText(id).count()).toBe(1);
   await page.getByText("Some events are missing here").waitFor();
@@ -123,5 +123,5 @@ it("every client receives every event of the new primary after a failover to a s
   }
   const acknowledged = new Set([...namesOf("kept", kept.length), ...namesOf("new", NEW)]);
   const api = apiOf(node.baseUrl, node.sandboxKey);
-  expect(await findViolations({ api, acknowledged, madeByHand: true })).toEqual([]);
+  expect(await findViolations({ api, acknowledged, createdByHand: true })).toEqual([]);
 });

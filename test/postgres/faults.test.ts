@@ -13,7 +13,7 @@ import { countDeliveries, queueDeliveries } from "./queue.ts";
 const DELIVERIES = volume(10_000, 400);
 const CUTS = volume(20, 4);
 const ENDPOINTS = 10;
-const REFUSALS = volume(100, 5);
+const MIN_REJECTIONS = volume(100, 5);
 /** Of processes that share the deliveries, and of those that are restarted in turn. */
 const PROCESSES = volume(4, 2);
 const RESTARTED = volume(3, 1);
@@ -183,11 +183,11 @@ it("a database outage causes 503 with Retry-After, and the processes survive and
   };
   expect((await order(apis[0]!)).status).toBe(201);
   await server.halt();
-  for (let round = 0; round < REFUSALS; round++) {
+  for (let round = 0; round < MIN_REJECTIONS; round++) {
     for (const api of apis) {
-      for (const refused of [await order(api), await api("GET", "/v1/orders")]) {
-        expect([refused.status, refused.body.code]).toEqual([503, "unavailable"]);
-        expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+      for (const rejected of [await order(api), await api("GET", "/v1/orders")]) {
+        expect([rejected.status, rejected.body.code]).toEqual([503, "unavailable"]);
+        expect(Number(rejected.headers.get("retry-after"))).toBeGreaterThan(0);
       }
       expect((await api("GET", "/readyz")).status).toBe(503);
       expect((await api("GET", "/healthz")).status).toBe(200);
@@ -198,7 +198,7 @@ it("a database outage causes 503 with Retry-After, and the processes survive and
   const works = async (api: Api) => expect((await order(api)).status).toBe(201);
   await vi.waitFor(() => Promise.all(apis.map(works)), { timeout: 60_000, interval: 50 });
   figure(
-    `a database that is away: ${4 * REFUSALS} times 503 and nothing else, works again ${seconds(back).toFixed(2)} s after its return`,
+    `a database that is away: ${4 * MIN_REJECTIONS} times 503 and nothing else, works again ${seconds(back).toFixed(2)} s after its return`,
   );
   await listener.until(3);
   await receiver.until(3);

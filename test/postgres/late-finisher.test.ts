@@ -62,7 +62,7 @@ async function finishLate(): Promise<void> {
   await expect.poll(() => ended(late)).toHaveLength(1);
 }
 
-async function answer(): Promise<void> {
+async function respond(): Promise<void> {
   responses[1]!.writeHead(200).end();
   await expect.poll(async () => (await delivery())[0]!["status"]).toBe("succeeded");
 }
@@ -78,7 +78,7 @@ async function assertOver(): Promise<void> {
 }
 
 it("a process with an expired lease changes nothing if another has finished the attempt", async () => {
-  await answer();
+  await respond();
   const before = await delivery();
   await finishLate();
   expect(await delivery()).toEqual(before);
@@ -89,6 +89,6 @@ it("a process with an expired lease changes nothing while another makes the atte
   const before = await delivery();
   await finishLate();
   expect(await delivery()).toEqual(before);
-  await answer();
+  await respond();
   await assertOver();
 });

@@ -4,7 +4,7 @@ import { listenTo } from "../delivery/support/listen-socket.ts";
 import { apiOf } from "../support/api.ts";
 import { type RunningListener, startListener } from "../support/listener.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
-import { makeConfigDir } from "../support/run-cli.ts";
+import { createConfigDir } from "../support/run-cli.ts";
 import { volume } from "../support/volume.ts";
 import { type BehindBalancer, startBehindBalancer } from "./behind-balancer.ts";
 
@@ -43,7 +43,7 @@ async function openTerminal(): Promise<Terminal> {
   const env = {
     SERVICE_BASE_URL: platform.url,
     SERVICE_API_KEY: platform.sandboxKey,
-    SERVICE_CONFIG_DIR: makeConfigDir(),
+    SERVICE_CONFIG_DIR: createConfigDir(),
   };
   const listener = await startListener(env, ["--forward-to", receiver.url, "--events", "customer.created"]);
   secret = listener.secret;
@@ -129,7 +129,7 @@ it("three listeners at three processes get every event once, while two of these 
   const wanted = [...acknowledged].toSorted();
   expect(wanted).toHaveLength(EVENTS);
   for (const terminal of terminals) {
-    expect(terminal.receiver.refusals).toEqual([]);
+    expect(terminal.receiver.rejections).toEqual([]);
     expect(customers(terminal).toSorted()).toEqual(wanted);
   }
   const awayOf = ({ listener }: Terminal) =>

@@ -18,7 +18,7 @@ let node: RunningPlatform;
 let environment: number;
 let writers: Writer[];
 /** Wakes whoever waits for events, as a commit of the platform does. */
-let wake: () => Promise<unknown>;
+let notify: () => Promise<unknown>;
 
 beforeAll(async () => {
   server = await usePostgres();
@@ -33,7 +33,7 @@ beforeAll(async () => {
   writers = await Promise.all(Array.from({ length: WRITERS }, () => Writer.connect(database)));
   const { connection } = writers[0]!;
   const { rows } = await connection.query("SELECT left(md5(current_schema()), 12) AS schema");
-  wake = () => connection.query(`NOTIFY service_${rows[0].schema}_events`);
+  notify = () => connection.query(`NOTIFY service_${rows[0].schema}_events`);
 });
 afterAll(async () => {
   await Promise.all(writers.map(({ connection }) => connection.end()));
@@ -239,7 +239,7 @@ describe("a client of the log that starts and resumes anywhere", () => {
             if (id !== undefined) committed.push(id);
           }
           for (const follower of followers) await follower.resume();
-          await wake();
+          await notify();
           for (const follower of followers) {
             await vi.waitFor(
               () => {
@@ -330,7 +330,7 @@ describe("service listen", () => {
     const commit = async () => {
       await writer.begin();
       const id = (await writer.commit())!;
-      await wake();
+      await notify();
       return id;
     };
     const tails = [startTail(["listen"], node.env), startTail(["listen", "--quiet"], node.env)] as const;

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
 import { openPostgres } from "../../src/platform/storage/postgres/open.ts";
 import { buildChildren, startChild } from "../storage/child-process.ts";
-import { temporaryFolder } from "../storage/place.ts";
+import { temporaryFolder } from "../storage/test-database.ts";
 import { startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 import { BIN, cliEnv } from "../support/run-cli.ts";

@@ -13,7 +13,7 @@ import {
 } from "../oauth/support/authorization-server.ts";
 import { type OurServer, ourServer } from "../oauth/support/our-server.ts";
 import { apiOf } from "../support/api.ts";
-import { makeConfigDir, runCli } from "../support/run-cli.ts";
+import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { type BehindBalancer, browserAt, startBehindBalancer } from "./behind-balancer.ts";
 
 const PAST_GRACE_MS = 31_000;
@@ -54,14 +54,14 @@ describe("a sign-in", () => {
     const url = authorizationUrl(oauth, "public", proof);
     const [first, second] = platform.nodes.map((node) => browserAt(node, oauth.browser));
     const question = await first!.get(url.pathname + url.search);
-    const answer = await second!.submit(
+    const respond = await second!.submit(
       { ...question, url: question.url.replace(at(0, ""), at(1, "")) },
       { decision: "approve" },
     );
-    expect(answer.left?.searchParams.get("iss")).toBe(platform.url);
+    expect(respond.left?.searchParams.get("iss")).toBe(platform.url);
     const { status, body } = await send(0, "/oauth/token", {
       grant_type: "authorization_code",
-      code: answer.left!.searchParams.get("code")!,
+      code: respond.left!.searchParams.get("code")!,
       code_verifier: proof.verifier,
       redirect_uri: appOf(oauth, "public").redirectUri,
     });
@@ -155,7 +155,7 @@ describe("a device", () => {
     grant_type: "urn:ietf:params:oauth:grant-type:device_code",
     device_code,
   });
-  const answer = (node: number, user_code: string) =>
+  const respond = (node: number, user_code: string) =>
     decideDevice(
       browserAt(platform.nodes[node]!, oauth.browser),
       { verification_uri: at(node, "/oauth/device"), user_code },
@@ -165,7 +165,7 @@ describe("a device", () => {
   it("starts at one process, is approved at the other, and gets its tokens at the first", async () => {
     const device = await begin(0);
     expect(device.verification_uri).toBe(`${platform.url}/oauth/device`);
-    await answer(1, device.user_code);
+    await respond(1, device.user_code);
     const { status, body } = await send(0, "/oauth/token", fieldsOf(device.device_code));
     expect(status).toBe(200);
     expect(await statusesOf(body.access_token)).toEqual([200, 200]);
@@ -180,7 +180,7 @@ describe("a device", () => {
 
   it("gets tokens for one of 10 concurrent polls", async () => {
     const device = await begin(1);
-    await answer(0, device.user_code);
+    await respond(0, device.user_code);
     const responses = await sendToBothAtOnce({ ...fieldsOf(device.device_code), ...proves(oauth, "public") });
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(responses.filter(({ body }) => body.error === "invalid_grant")).toHaveLength(9);
@@ -190,7 +190,7 @@ describe("a device", () => {
 describe("service login through a balancer", () => {
   it.each([[["--no-browser"]], [["--device"]]])("%o signs in, refreshes and signs out", async (flags) => {
     const before = platform.served();
-    const dir = makeConfigDir();
+    const dir = createConfigDir();
     const env = { SERVICE_CONFIG_DIR: dir };
     const login = await startLogin(flags, loginEnv(platform.nodes[0]!, dir));
     const { announcement } = login;

@@ -34,13 +34,13 @@ const sum = (counts: readonly number[]) => counts.reduce((total, count) => total
 
 describe("two processes on one PostgreSQL", () => {
   it("show each other's changes at once", async () => {
-    const made = await apis[0]!("POST", "/v1/customers", { email: "Ada@example.com", name: "Ada" });
-    expect(made.status).toBe(201);
-    expect((await apis[1]!("GET", `/v1/customers/${made.body.id}`)).body).toEqual(made.body);
-    const changed = await apis[1]!("PATCH", `/v1/customers/${made.body.id}`, { metadata: { plan: "pro" } });
-    expect((await apis[0]!("GET", `/v1/customers/${made.body.id}`)).body).toEqual(changed.body);
+    const created = await apis[0]!("POST", "/v1/customers", { email: "Ada@example.com", name: "Ada" });
+    expect(created.status).toBe(201);
+    expect((await apis[1]!("GET", `/v1/customers/${created.body.id}`)).body).toEqual(created.body);
+    const changed = await apis[1]!("PATCH", `/v1/customers/${created.body.id}`, { metadata: { plan: "pro" } });
+    expect((await apis[0]!("GET", `/v1/customers/${created.body.id}`)).body).toEqual(changed.body);
     const taken = await apis[1]!("POST", "/v1/customers", { email: "ada@EXAMPLE.com" });
-    expect([taken.status, taken.body.code, taken.body.existing]).toEqual([409, "email_taken", made.body.id]);
+    expect([taken.status, taken.body.code, taken.body.existing]).toEqual([409, "email_taken", created.body.id]);
   });
 
   it("write one request log, which each of them pages and filters", async () => {
@@ -80,12 +80,12 @@ describe("two processes on one PostgreSQL", () => {
     const create = (_: unknown, i: number) =>
       apis[i % 2]!("POST", "/v1/customers", { email: `storm-${i}@example.com` });
     const customers = await Promise.all(Array.from({ length: 8 }, create));
-    const change = async (_: unknown, lane: number) => {
+    const change = async (_: unknown, worker: number) => {
       const statuses: number[] = [];
       for (let i = 0; i < volume(100, 4); i++) {
-        const { id } = customers[(lane + i) % 8]!.body as { id: string };
-        const email = `storm-${(lane * 7 + i * 5) % 12}@example.com`;
-        statuses.push((await apis[lane % 2]!("PATCH", `/v1/customers/${id}`, { email })).status);
+        const { id } = customers[(worker + i) % 8]!.body as { id: string };
+        const email = `storm-${(worker * 7 + i * 5) % 12}@example.com`;
+        statuses.push((await apis[worker % 2]!("PATCH", `/v1/customers/${id}`, { email })).status);
       }
       return statuses;
     };
@@ -103,9 +103,9 @@ describe("two processes on one PostgreSQL", () => {
     });
     const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader();
     await apis[0]!("POST", "/v1/customers", { email: "first@example.com" });
-    const made = await apis[0]!("POST", "/v1/customers", { email: "streamed@example.com" });
+    const created = await apis[0]!("POST", "/v1/customers", { email: "streamed@example.com" });
     let text = "";
-    while (!text.includes(made.body.id)) text += (await reader.read()).value ?? "";
+    while (!text.includes(created.body.id)) text += (await reader.read()).value ?? "";
     await reader.cancel();
     expect(text).toMatch(/^id: evt_\w+\ndata: \{"id":"evt_/m);
     const figures = await Promise.all(apis.map((api) => api("GET", "/v1/statistics")));
@@ -128,23 +128,23 @@ describe("two processes on one PostgreSQL", () => {
     const ask = (i: number) =>
       apis[i % 2]!("POST", "/v1/orders", { amount: 5005, currency: "EUR" }, { "Idempotency-Key": "the-same" });
     const responses = await Promise.all(Array.from({ length: 20 }, (_, i) => ask(i)));
-    const made = responses.filter((response) => response.status === 201);
-    expect(made.length).toBeGreaterThan(0);
-    expect(new Set(made.map((response) => response.body.id)).size).toBe(1);
+    const created = responses.filter((response) => response.status === 201);
+    expect(created.length).toBeGreaterThan(0);
+    expect(new Set(created.map((response) => response.body.id)).size).toBe(1);
     expect(responses.every(({ status }) => status === 201 || status === 409)).toBe(true);
     const late = await Promise.all([ask(0), ask(1)]);
     expect(late.map(({ headers }) => headers.get("idempotent-replayed"))).toEqual(["true", "true"]);
-    expect(late.map(({ body }) => body.id)).toEqual([made[0]!.body.id, made[0]!.body.id]);
+    expect(late.map(({ body }) => body.id)).toEqual([created[0]!.body.id, created[0]!.body.id]);
     const { data } = (await apis[0]!("GET", "/v1/orders?limit=100")).body as { data: { amount: number }[] };
     expect(data.filter(({ amount }) => amount === 5005)).toHaveLength(1);
   });
 
   it("revoke a key everywhere immediately", async () => {
-    const made = await apis[0]!("POST", "/v1/api_keys", { name: "short", scopes: ["orders:read"] });
+    const created = await apis[0]!("POST", "/v1/api_keys", { name: "short", scopes: ["orders:read"] });
     const asked = () =>
-      Promise.all(nodes.map((node) => apiOf(node.baseUrl, made.body.key as string)("GET", "/v1/orders")));
+      Promise.all(nodes.map((node) => apiOf(node.baseUrl, created.body.key as string)("GET", "/v1/orders")));
     expect((await asked()).map(({ status }) => status)).toEqual([200, 200]);
-    await apis[1]!("POST", `/v1/api_keys/${made.body.id}/revoke`);
+    await apis[1]!("POST", `/v1/api_keys/${created.body.id}/revoke`);
     expect((await asked()).map(({ status }) => status)).toEqual([401, 401]);
   });
 
@@ -261,8 +261,8 @@ describe("an additional process", () => {
     const passed = sum(responses.map(({ status }) => (status === 200 ? 1 : 0)));
     expect(passed).toBeGreaterThanOrEqual(20);
     expect(passed).toBeLessThanOrEqual(20 + Math.ceil(seconds * 0.5));
-    const refused = responses.find(({ status }) => status === 429)!;
-    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    const rejected = responses.find(({ status }) => status === 429)!;
+    expect(Number(rejected.headers.get("retry-after"))).toBeGreaterThan(0);
     await Promise.all(pair.map((node) => node.stop()));
   });
 
@@ -309,12 +309,12 @@ describe("behind a proxy, the platform", () => {
     expect(node.baseUrl).toBe("https://api.example.com");
     const local = node.listenUrl.replace("0.0.0.0", "127.0.0.1");
     const call = apiOf(local, node.sandboxKey);
-    const made = await call("POST", "/v1/api_keys", {
+    const created = await call("POST", "/v1/api_keys", {
       name: "bound",
       scopes: ["orders:read"],
       ip_allowlist: ["203.0.113.0/24"],
     });
-    const bound = apiOf(local, made.body.key as string);
+    const bound = apiOf(local, created.body.key as string);
     const from = async (forwarded: string | undefined) =>
       (await bound("GET", "/v1/orders", undefined, forwarded === undefined ? {} : { "X-Forwarded-For": forwarded }))
         .status;

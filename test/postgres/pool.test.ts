@@ -41,7 +41,7 @@ async function whileLocked<Result>(lock: string, run: () => Promise<Result>): Pr
   }
 }
 
-async function assertRefused(requests: readonly Promise<ApiResponse>[]): Promise<void> {
+async function assertRejected(requests: readonly Promise<ApiResponse>[]): Promise<void> {
   const began = performance.now();
   const times = requests.map(async (request) => {
     await request;
@@ -58,12 +58,12 @@ async function assertRefused(requests: readonly Promise<ApiResponse>[]): Promise
 }
 
 it("writers without a connection get 503 after a timeout, and none of their changes is made", async () => {
-  const made = await order();
+  const created = await order();
   await whileLocked("LOCK TABLE orders IN EXCLUSIVE MODE", async () => {
     const writes = Array.from({ length: AT_ONCE }, (_, i) =>
-      i % 2 === 0 ? order() : api("POST", `/v1/orders/${made.body.id}/complete`),
+      i % 2 === 0 ? order() : api("POST", `/v1/orders/${created.body.id}/complete`),
     );
-    await assertRefused(writes);
+    await assertRejected(writes);
     expect((await orders()).status).toBe(200);
   });
   expect((await order()).status).toBe(201);
@@ -73,7 +73,7 @@ it("writers without a connection get 503 after a timeout, and none of their chan
 
 it("readers behind blocked statements get 503 after a timeout", async () => {
   await whileLocked("LOCK TABLE orders IN ACCESS EXCLUSIVE MODE", async () => {
-    await assertRefused(Array.from({ length: AT_ONCE }, orders));
+    await assertRejected(Array.from({ length: AT_ONCE }, orders));
   });
   await expect.poll(async () => (await orders()).status).toBe(200);
   expect((await api("GET", "/readyz")).status).toBe(200);

@@ -55,7 +55,7 @@ afterEach(async () => {
 
 it("a process that was suspended with its machine leases deliveries for as long as any other", async () => {
   let end: (status: number) => void = () => {};
-  respond = (_count, answer) => (end = answer);
+  respond = (_count, respond) => (end = respond);
   ahead = -60_000;
   await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
   // It was due before the suspension, so that the process knows it to be.
@@ -72,7 +72,7 @@ it("a process that was suspended with its machine leases deliveries for as long 
 });
 
 it("the attempts of a delivery are in order although a process's clock is ahead", async () => {
-  respond = (count, answer) => answer(count === 1 ? 500 : 200);
+  respond = (count, respond) => respond(count === 1 ? 500 : 200);
   ahead = 8000;
   await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
   const delivery = async () => (await api("GET", "/v1/deliveries")).body.data[0];

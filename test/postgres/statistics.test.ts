@@ -56,15 +56,15 @@ it("two processes that write concurrently count each row once, before and after 
 });
 
 it("a process that is killed while it writes leaves exact counts", async () => {
-  const doomed = await startNode(url);
-  const api = apiOf(doomed.baseUrl, key);
+  const stopped = await startNode(url);
+  const api = apiOf(stopped.baseUrl, key);
   await apis[0]!("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/takes`, events: ["*"] });
   const seen = receiver.received.length;
   const orders = Array.from({ length: 200 }, () =>
     api("POST", "/v1/orders", { amount: 1, currency: "EUR" }).catch(() => undefined),
   );
   await receiver.until(seen + 20);
-  await doomed.kill();
+  await stopped.kill();
   await Promise.all(orders);
   await expectPlainCounts(rows, apis[0]!);
   await expect.poll(unfolded).toBe(0);

@@ -72,13 +72,13 @@ it("a keyed advance of the test clock runs once at any process, and all processe
   const [one, other] = await Promise.all([0, 1].map((node) => advance(node, SECONDS, "the-same")));
   expect(one!.body).toEqual(other!.body);
   expect([one!.status, one!.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
-  const { attempts: made } = (await apis[0]!("GET", `/v1/deliveries/${(await newest()).id}`)).body;
-  expect({ ...one!.body, made }).toMatchObject({
+  const { attempts: recorded } = (await apis[0]!("GET", `/v1/deliveries/${(await newest()).id}`)).body;
+  expect({ ...one!.body, recorded }).toMatchObject({
     attempts: 1,
     succeeded: 1,
     remaining: 0,
     offset_seconds: before + SECONDS,
-    made: [{ status_code: 500 }, { status_code: 200 }],
+    recorded: [{ status_code: 500 }, { status_code: 200 }],
   });
   expect(await clock()).toMatchObject({ offset_seconds: before + SECONDS });
   expect(receiver.received).toHaveLength(attempts + 1);

@@ -51,7 +51,7 @@ function urlWith(parameters: Record<string, string>, host = "127.0.0.1"): string
 
 const status = (url: string, ...flags: string[]) => runCli(["db", "status", "--database", url, "--json", ...flags]);
 
-async function expectRefusal(url: string, words: RegExp): Promise<void> {
+async function expectError(url: string, words: RegExp): Promise<void> {
   const { exitCode, stdout, stderr } = await status(url);
   expect([exitCode, stdout]).toEqual([1, ""]);
   expect(stderr).toMatch(words);
@@ -70,7 +70,7 @@ describe("a server without TLS", () => {
   });
 
   it("is rejected with a fix if TLS is required", async () => {
-    await expectRefusal(urlWith({ sslmode: "require" }), /does not support TLS.*sslmode=disable/s);
+    await expectError(urlWith({ sslmode: "require" }), /does not support TLS.*sslmode=disable/s);
   });
 });
 
@@ -92,25 +92,25 @@ describe("a server with a certificate for its name", () => {
 
   it("is verified by default except on this machine, also with --database-ca", async () => {
     const away = urlWith({}, NAME_OF_ANOTHER);
-    await expectRefusal(away, /certificate is not trusted.*--database-ca FILE/s);
+    await expectError(away, /certificate is not trusted.*--database-ca FILE/s);
     await expectAccepted(away, "--database-ca", OURS_FILE);
   });
 
   it("is rejected with cause and fix if another CA is named", async () => {
     for (const sslmode of ["verify-full", "verify-ca", "require"]) {
       const url = urlWith({ sslmode, sslrootcert: OTHERS_FILE });
-      await expectRefusal(url, /certificate is not trusted \([A-Z_]+\).*--database-ca FILE/s);
+      await expectError(url, /certificate is not trusted \([A-Z_]+\).*--database-ca FILE/s);
     }
   });
 
   it("is rejected if the CA file cannot be read, or the mode is not supported", async () => {
     const missing = join(folder, "missing.pem");
-    await expectRefusal(urlWith({ sslmode: "verify-full", sslrootcert: missing }), /missing\.pem cannot be read/);
-    await expectRefusal(urlWith({ sslmode: "prefer" }), /sslmode=prefer is not supported: use verify-full/);
+    await expectError(urlWith({ sslmode: "verify-full", sslrootcert: missing }), /missing\.pem cannot be read/);
+    await expectError(urlWith({ sslmode: "prefer" }), /sslmode=prefer is not supported: use verify-full/);
   });
 
   it("rejects a client without TLS with the reason if it requires TLS", async () => {
-    await expectRefusal(urlWith({}), /requires TLS.*sslmode=verify-full/s);
+    await expectError(urlWith({}), /requires TLS.*sslmode=verify-full/s);
     await expectAccepted(urlWith({ sslmode: "require" }));
   });
 });
@@ -120,7 +120,7 @@ describe("a server with a certificate for another name", () => {
 
   it("is rejected by verify-full with the reason", async () => {
     const url = urlWith({ sslmode: "verify-full", sslrootcert: OTHERS_FILE });
-    await expectRefusal(url, /certificate is not for 127\.0\.0\.1.*other\.test/s);
+    await expectError(url, /certificate is not for 127\.0\.0\.1.*other\.test/s);
   });
 
   it("is accepted by verify-ca, and by require without a CA", async () => {

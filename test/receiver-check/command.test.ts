@@ -9,7 +9,7 @@ import stringWidth from "string-width";
 import { afterAll, describe, expect, it } from "vitest";
 import type { ReceiverReport } from "../../src/receiver-check/report.ts";
 import { freePort } from "../support/free-port.ts";
-import { BIN, cliEnv, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { BIN, cliEnv, createConfigDir, runCli } from "../support/run-cli.ts";
 import { SELF_SIGNED } from "../support/self-signed.ts";
 import { CTRL_C, runInTerminal } from "../support/terminal.ts";
 import { type Application, startApplication, type Work } from "./support/application.ts";
@@ -172,7 +172,7 @@ describe.concurrent("service webhooks check", () => {
     const args = ["webhooks", "check", webhooks, "--effects", "--sink", String(port)];
     expect((await runCli(args, { env: KNOWN })).stderr).toContain("--effects: cannot listen on");
     taken.close();
-    const file = join(makeConfigDir(), "missing", "x.xml");
+    const file = join(createConfigDir(), "missing", "x.xml");
     expect(await runCli(["webhooks", "check", webhooks, "--junit", file], { env: KNOWN })).toMatchObject({
       exitCode: 1,
       stderr: expect.stringContaining("--junit: "),
@@ -218,7 +218,7 @@ describe("the whole report of service webhooks check", () => {
   });
 
   it("writes JUnit XML", async () => {
-    const file = join(makeConfigDir(), "webhooks.xml");
+    const file = join(createConfigDir(), "webhooks.xml");
     const { webhooks } = await start("reads the first v1 only");
     const { exitCode } = await runCli(["webhooks", "check", webhooks, "--junit", file], { env: KNOWN });
     expect(exitCode).toBe(1);

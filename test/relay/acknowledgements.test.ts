@@ -13,21 +13,21 @@ describe("Acknowledgements", () => {
     );
     const entries: Entry[] = [];
     for (let sequence = 1; sequence <= 9_000; sequence += 1) {
-      acknowledgements.owe();
+      acknowledgements.addReceived();
       entries.push(ledger.receive(`evt_${sequence}`, sequence).entry);
       if (sequence > 1) end(entries.at(-1)!);
     }
     expect(sent).toHaveLength(8_190);
-    expect(acknowledgements.owed).toBe(9_000 - 8_190);
+    expect(acknowledgements.unacknowledged).toBe(9_000 - 8_190);
     end(entries[0]!);
     expect(sent.map(({ seq }) => seq).sort((a, b) => a - b)).toEqual(entries.map((_, i) => i + 1));
-    expect(acknowledgements.owed).toBe(0);
+    expect(acknowledgements.unacknowledged).toBe(0);
     acknowledgements.confirm(9_000);
     expect(ledger.size).toBe(0);
 
     function end(entry: Entry): void {
       ledger.settle(entry, { status: 200, durationMs: 1 });
-      acknowledgements.give(entry);
+      acknowledgements.acknowledge(entry);
     }
   });
 });

@@ -6,16 +6,17 @@ import { type SignatureError, verifySignature } from "../../src/webhooks/index.t
 import { FakeClock } from "./support/fake-clock.ts";
 import { FakePlatform, SESSION_SECRET } from "./support/fake-platform.ts";
 import { openSession } from "./support/open-session.ts";
-import { type Answer, type ReceivedRequest, startReceiver } from "./support/receivers.ts";
+import { type Respond, type ReceivedRequest, startReceiver } from "./support/receivers.ts";
 
 const idOf = ({ headers }: ReceivedRequest): string => String(headers["service-event-id"]);
 
 const attemptOf = ({ headers }: ReceivedRequest): string => String(headers["service-delivery-attempt"]);
 
 /** Takes what the specification lets it take. */
-const verifying: Answer = (response, request) => response.writeHead(refusalOf(request) === undefined ? 200 : 400).end();
+const verifying: Respond = (response, request) =>
+  response.writeHead(rejectionOf(request) === undefined ? 200 : 400).end();
 
-function refusalOf({ headers, body }: ReceivedRequest): string | undefined {
+function rejectionOf({ headers, body }: ReceivedRequest): string | undefined {
   try {
     verifySignature({ payload: body, header: String(headers["service-signature"]), secrets: SESSION_SECRET });
     return undefined;
@@ -29,11 +30,11 @@ async function disturb(
   chaos: string,
   count: number,
   isDone: (forwards: readonly ForwardedReport[]) => boolean,
-  answer: Answer = verifying,
+  respond: Respond = verifying,
 ) {
   const platform = await FakePlatform.start();
   const clock = new FakeClock();
-  const receiver = await startReceiver(answer);
+  const receiver = await startReceiver(respond);
   const settings = parseChaosSettings(chaos, () => 1);
   const { reports, session } = openSession(platform, {
     target: receiver.url,
@@ -60,13 +61,13 @@ describe("chaos", () => {
   it("injects the same faults for the same seed, and others for another seed", async () => {
     const faults = "duplicate=0.3,reorder=0.3,drop=0.2,badsig=0.2,stale=0.2";
     const run = async (seed: number) => {
-      const { reports, sent } = await disturb(`${faults},seed=${seed}`, 40, (told) => own(told).length === 40);
+      const { reports, sent } = await disturb(`${faults},seed=${seed}`, 40, (reported) => own(reported).length === 40);
       const number = (id: string) => sent.indexOf(id);
-      const told = reports
+      const reported = reports
         .of("forwarded")
         .filter(({ copy }) => copy !== "duplicate")
         .map(({ id, copy, faults }) => `${number(id)} ${copy ?? ""} ${faults?.join()}`);
-      return told.sort();
+      return reported.sort();
     };
     const first = await run(7);
     expect(await run(7)).toEqual(first);
@@ -119,9 +120,9 @@ describe("chaos", () => {
 
   it("sends forgeries before events, which a correct receiver rejects", async () => {
     const { receiver, reports, summary } = await disturb("badsig=1,stale=1,seed=1", 5, ({ length }) => length === 15);
-    const refusals = receiver.requests.map(refusalOf);
-    expect(refusals.filter((code) => code === undefined)).toHaveLength(5);
-    expect(new Set(refusals)).toEqual(new Set([undefined, "signature_mismatch", "timestamp_too_old"]));
+    const rejections = receiver.requests.map(rejectionOf);
+    expect(rejections.filter((code) => code === undefined)).toHaveLength(5);
+    expect(new Set(rejections)).toEqual(new Set([undefined, "signature_mismatch", "timestamp_too_old"]));
     expect(summary).toMatchObject({ forwarded: 5, failed: 0 });
     expect(summary.chaos?.faults).toEqual({
       badsig: { sent: 5, accepted: 0, refused: 5, failed: 0, right: 5 },

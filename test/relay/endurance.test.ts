@@ -58,11 +58,11 @@ describe("a receiver that accepts nothing", () => {
     const clock = new FakeClock();
     const counts = { attempts: 0, failures: 0, other: 0 };
     // Keeping all reports would be the leak that is looked for.
-    const report = (told: Report) => {
-      if (told.event !== "forwarded") return;
+    const report = (reported: Report) => {
+      if (reported.event !== "forwarded") return;
       counts.attempts += 1;
-      if (told.retryInMs !== undefined) return;
-      if (statuses.includes(told.status)) counts.failures += 1;
+      if (reported.retryInMs !== undefined) return;
+      if (statuses.includes(reported.status)) counts.failures += 1;
       else counts.other += 1;
     };
     const { session } = openSession(platform, { target, clock, report, ...options });
@@ -122,14 +122,14 @@ it(`leaves nothing behind in ${HOURS} hours of heartbeats, events and a new conn
   });
   let lost = 0;
   let forwarded = 0;
-  let told = () => {};
+  let reported = () => {};
   const report = ({ event }: Report) => {
     if (event === "lost") lost += 1;
     if (event === "forwarded") forwarded += 1;
-    told();
+    reported();
   };
   const until = async (isMet: () => boolean) => {
-    while (!isMet()) await new Promise<void>((resolve) => (told = resolve));
+    while (!isMet()) await new Promise<void>((resolve) => (reported = resolve));
   };
   const { session } = openSession(platform, { target: receiver.url, clock, report });
   await platform.until(() => platform.sessions.length === 1);

@@ -5,7 +5,7 @@ import { FakePlatform, type FakeSession } from "./support/fake-platform.ts";
 import { openSession } from "./support/open-session.ts";
 import { closedPort, startReceiver } from "./support/receivers.ts";
 import { bye, READY } from "./support/frames.ts";
-import { answer, PROBLEM } from "./support/upgrade-answer.ts";
+import { respond, PROBLEM } from "./support/upgrade-response.ts";
 
 describe("an upgrade that fails temporarily", () => {
   it.each([
@@ -17,7 +17,7 @@ describe("an upgrade that fails temporarily", () => {
     [408, "text/plain", "no", "returned 408"],
   ])("is retried: %i %s", async (status, type, body, words) => {
     const platform = await FakePlatform.start({
-      intercept: (_request, stream) => platform.upgrades.length < 3 && answer(stream, status, type, body),
+      intercept: (_request, stream) => platform.upgrades.length < 3 && respond(stream, status, type, body),
     });
     const { reports } = openSession(platform);
     await reports.wait("ready");
@@ -35,7 +35,7 @@ describe("an upgrade that fails temporarily", () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start({
       intercept: (_request, stream) =>
-        platform.upgrades.length < 2 && answer(stream, 429, "text/plain", "slow", `Retry-After: ${value}\r\n`),
+        platform.upgrades.length < 2 && respond(stream, 429, "text/plain", "slow", `Retry-After: ${value}\r\n`),
     });
     const { reports } = openSession(platform, { clock });
     expect(await reports.wait("retrying")).toMatchObject({ retryInMs: wait });
@@ -221,9 +221,9 @@ describe("a limited downtime", () => {
 
   it("starts again at each loss", async () => {
     const clock = new FakeClock();
-    let refusing = false;
+    let rejecting = false;
     const platform = await FakePlatform.start({
-      intercept: (_request, stream) => refusing && answer(stream, 503, "text/plain", "no"),
+      intercept: (_request, stream) => rejecting && respond(stream, 503, "text/plain", "no"),
     });
     const { reports, session } = openSession(platform, { clock, maxDowntimeMs: 60_000, random: () => 0.999 });
     await reports.wait("ready");
@@ -232,7 +232,7 @@ describe("a limited downtime", () => {
     await reports.wait("lost");
     clock.advance(1_000);
     await platform.until(() => platform.sessions.length === 2);
-    refusing = true;
+    rejecting = true;
     platform.cut();
     await reports.wait("lost", 2);
     const lostAt = clock.now();

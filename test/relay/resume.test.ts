@@ -35,14 +35,14 @@ describe("a session whose connection is cut", () => {
     const { reports } = openSession(platform);
     const { cursor } = await reports.wait("ready");
     const [first, second] = [await appendAndAcknowledge(platform), await appendAndAcknowledge(platform)];
-    const answers: [pong: string[], cursor: string][] = [
+    const results: [pong: string[], cursor: string][] = [
       [[], cursor],
       [["", "x", "-1", "1.5", "999"], cursor],
       [["0"], cursor],
       [["1"], first],
       [["2", "1"], second],
     ];
-    for (const [pongs, expected] of answers) {
+    for (const [pongs, expected] of results) {
       const { session } = platform;
       await platform.until(() => session.pings.length > 0);
       for (const pong of pongs) session.socket.pong(pong);
@@ -80,21 +80,21 @@ describe("a session whose connection is cut", () => {
       clock.advance(2);
       await platform.until(() => platform.acknowledgements.length === total);
     };
-    const answer = async () => {
+    const respond = async () => {
       session.socket.pong(session.pings.at(-1));
       session.send({ frame: "gap", from: "evt_1", to: "evt_2" });
       await reports.wait("gap", reports.of("gap").length + 1);
     };
     await acknowledge(1);
     await platform.until(() => session.pings.length === 1);
-    await answer();
+    await respond();
     await acknowledge(63);
     clock.advance(47);
     await session.roundTrip();
     expect(session.pings).toEqual(["1"]);
     clock.advance(1);
     await platform.until(() => session.pings.length === 2);
-    await answer();
+    await respond();
     await acknowledge(32);
     await acknowledge(32);
     await platform.until(() => session.pings.length === 3);

@@ -113,8 +113,8 @@ describe("a relay session", () => {
     const { reports } = openSession(platform, { target: receiver.url });
     await reports.wait("ready");
     platform.append();
-    const refused = await reports.wait("forwarded");
-    expect(refused).toMatchObject({ status: 401, excerpt: "bad signature", hint: expect.stringContaining("secret") });
+    const rejected = await reports.wait("forwarded");
+    expect(rejected).toMatchObject({ status: 401, excerpt: "bad signature", hint: expect.stringContaining("secret") });
     platform.append();
     const redirected = await reports.wait("forwarded", 2);
     expect(redirected).toMatchObject({ status: 302, location: "/login", hint: expect.stringContaining("/login") });

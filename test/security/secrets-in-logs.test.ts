@@ -10,7 +10,7 @@ import { tokensIn } from "../cli/support/stored.ts";
 import { Browser } from "../oauth/support/browser.ts";
 import { apiOf } from "../support/api.ts";
 import { type ReadyLine, withCredentials } from "../support/platform.ts";
-import { BIN, cliEnv, makeConfigDir, spawnCli } from "../support/run-cli.ts";
+import { BIN, cliEnv, createConfigDir, spawnCli } from "../support/run-cli.ts";
 
 /** Every secret that was handed out, by name. */
 const secrets: Record<string, string> = {};
@@ -72,14 +72,14 @@ async function service(args: readonly string[], input?: string): Promise<Record<
 
 /** Everything by which a secret comes into being, is used, and is replaced. */
 async function work(ready: ReadyLine): Promise<void> {
-  dir = makeConfigDir();
+  dir = createConfigDir();
   env = { SERVICE_BASE_URL: ready.base_url, SERVICE_CONFIG_DIR: dir };
-  const person = new Browser(ready.base_url);
-  await person.get(ready.sign_in_url!);
+  const user = new Browser(ready.base_url);
+  await user.get(ready.sign_in_url!);
   const login = await spawnLogin(["--no-browser", "--debug"], env);
   noteCommandLines();
-  const answer = await decide(person, login.announcement.authorization_url!, "approve");
-  await followRedirect(answer);
+  const respond = await decide(user, login.announcement.authorization_url!, "approve");
+  await followRedirect(respond);
   const signedIn = await login.ended;
   expect(signedIn.exitCode).toBe(0);
   said += signedIn.stdout + signedIn.stderr;
@@ -95,18 +95,18 @@ async function work(ready: ReadyLine): Promise<void> {
   await service(["whoami"]);
   await service(["status"]);
   const env0 = env;
-  env = { ...env, SERVICE_CONFIG_DIR: makeConfigDir() };
+  env = { ...env, SERVICE_CONFIG_DIR: createConfigDir() };
   await service(["login", "--api-key-stdin"], String(rolled["key"]));
   env = env0;
   Object.assign(secrets, {
     accessToken: access_token,
     refreshToken: refresh_token,
-    code: answer.searchParams.get("code"),
-    session: [...person.cookies.values()][0],
+    code: respond.searchParams.get("code"),
+    session: [...user.cookies.values()][0],
     signInLink: new URL(ready.sign_in_url!).searchParams.get("token"),
     sandboxKey: ready.sandbox_key,
     liveKey: ready.live_key,
-    madeKey: key["key"],
+    createdKey: key["key"],
     rolledKey: rolled["key"],
     endpointSecret: endpoint["secret"],
     rotatedSecret: rotated["secret"],

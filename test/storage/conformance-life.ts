@@ -47,9 +47,9 @@ export function describeLife(subject: Subject): void {
       await subject.database.write((transaction) => insert(transaction, "a"));
       await subject.database.close();
       await (await subject.place.open([notes, tags])).close();
-      const refused = subject.place.open([notes]);
-      await expect(refused).rejects.toThrow(StorageOpenError);
-      await expect(refused).rejects.toMatchObject({ code: "newer_schema", message: /schema 2 .*up to 1.*Update/s });
+      const rejected = subject.place.open([notes]);
+      await expect(rejected).rejects.toThrow(StorageOpenError);
+      await expect(rejected).rejects.toMatchObject({ code: "newer_schema", message: /schema 2 .*up to 1.*Update/s });
       subject.database = await subject.place.open([notes, tags]);
       expect(await subject.database.all("SELECT id FROM tags")).toEqual([{ id: "a" }]);
     });

@@ -2,12 +2,12 @@ import { describe } from "vitest";
 import { describeLife } from "./conformance-life.ts";
 import { describeStatements } from "./conformance-statements.ts";
 import { describeUnits } from "./conformance-units.ts";
-import { type DatabasePlace, useSubject } from "./subject.ts";
+import { type TestDatabase, useSubject } from "./subject.ts";
 
 /** The behavior of every driver, in terms of the port only. */
-export function describeDatabase(name: string, createPlace: () => Promise<DatabasePlace>): void {
+export function describeDatabase(name: string, createDatabase: () => Promise<TestDatabase>): void {
   describe(`${name} as a database`, () => {
-    const subject = useSubject(createPlace);
+    const subject = useSubject(createDatabase);
     describeStatements(subject);
     describeUnits(subject);
     describeLife(subject);

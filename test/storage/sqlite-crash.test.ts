@@ -6,7 +6,7 @@ import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
 import { volume } from "../support/volume.ts";
 import { buildChildren, startChild } from "./child-process.ts";
 import { notes, tags } from "./notes.ts";
-import { temporaryFolder } from "./place.ts";
+import { temporaryFolder } from "./test-database.ts";
 
 const programs = temporaryFolder();
 let folder: ReturnType<typeof temporaryFolder>;
@@ -66,7 +66,7 @@ describe("a process killed while it migrates", () => {
 
 interface DiskReport {
   acknowledged: string[];
-  refused: string[];
+  rejected: string[];
   errors: string[];
   readDuring: number;
   present: string[];
@@ -100,7 +100,7 @@ describe("a full disk", () => {
       // No unit of work got a wrong result, whichever met the full disk first.
       expect(report.present.toSorted()).toEqual(report.acknowledged.toSorted());
       expect(report.integrity).toBe("ok");
-      expect(report.refused).toEqual(
+      expect(report.rejected).toEqual(
         expect.arrayContaining([
           "big",
           "swallowing",
@@ -112,7 +112,7 @@ describe("a full disk", () => {
       );
       expect(new Set(report.errors)).toEqual(new Set(["StorageUnavailableError"]));
       expect(report.readDuring).toBeGreaterThanOrEqual(20);
-      expect(report.refused.filter((id) => /before|after/.test(id))).toEqual([]);
+      expect(report.rejected.filter((id) => /before|after/.test(id))).toEqual([]);
       expect(report.acknowledged).toContain("after-big");
       expect(report.logged.at(0)).toBe("the database rejects writes");
       expect(report.logged.at(-1)).toBe("the database accepts writes again");

@@ -18,7 +18,7 @@ import type { Database } from "../../src/platform/storage/database.ts";
 import { loadSqlite } from "../../src/platform/storage/sqlite/runtime.ts";
 import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
 import { insert, notes } from "./notes.ts";
-import { temporaryFolder } from "./place.ts";
+import { temporaryFolder } from "./test-database.ts";
 
 /** Of the pages that the notes take, one in the middle of the file. */
 const PAGE = 4096;

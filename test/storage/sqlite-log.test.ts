@@ -6,8 +6,8 @@ import { loadSqlite } from "../../src/platform/storage/sqlite/runtime.ts";
 import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
 import { buildChildren, startChild } from "./child-process.ts";
 import { insert, notes } from "./notes.ts";
-import { temporaryFolder } from "./place.ts";
-import { describeRefusal } from "./refusal.ts";
+import { temporaryFolder } from "./test-database.ts";
+import { describeError } from "./error-description.ts";
 
 const programs = temporaryFolder();
 let folder: ReturnType<typeof temporaryFolder>;
@@ -28,7 +28,7 @@ beforeEach(() => {
 afterEach(() => folder.remove());
 
 const open = () => openSqlite({ file, migrations: [notes] });
-const refusal = () => describeRefusal(open());
+const rejection = () => describeError(open());
 
 /** Opens the file and closes it again, with one note more. */
 async function writeAndClose(id: string): Promise<void> {
@@ -76,8 +76,8 @@ async function expectMismatch(): Promise<void> {
   const files = () => [file, log].map((path) => readFileSync(path));
   const before = files();
   const mismatch = { code: "log_mismatch", message: expect.stringContaining("service db restore") };
-  expect(await refusal()).toEqual(mismatch);
-  expect(await describeRefusal(openSqliteReader(file))).toEqual(mismatch);
+  expect(await rejection()).toEqual(mismatch);
+  expect(await describeError(openSqliteReader(file))).toEqual(mismatch);
   expect(files().map((bytes, i) => bytes.equals(before[i]!))).toEqual([true, true]);
 }
 
@@ -138,8 +138,8 @@ describe("the log that a killed process left", () => {
     damage();
     const before = readFileSync(file);
     const missing = { code: "log_mismatch", message: expect.stringContaining(`Put ${log} back`) };
-    expect(await refusal()).toEqual(missing);
-    expect(await describeRefusal(openSqliteReader(file))).toEqual(missing);
+    expect(await rejection()).toEqual(missing);
+    expect(await describeError(openSqliteReader(file))).toEqual(missing);
     expect(readFileSync(file).equals(before)).toBe(true);
     copyFileSync(copy, log);
     expect(await ids()).toEqual(expect.arrayContaining(["kept", ...writer.acknowledged]));
@@ -164,7 +164,7 @@ describe("the log that a killed process left", () => {
     writeFileSync(file, "");
     await expectMismatch();
     rmSync(file);
-    expect(await refusal()).toMatchObject({ code: "log_mismatch", message: expect.stringContaining("is missing") });
+    expect(await rejection()).toMatchObject({ code: "log_mismatch", message: expect.stringContaining("is missing") });
     copyFileSync(copy, file);
     expect(await ids()).toEqual(expect.arrayContaining(writer.acknowledged));
   });

@@ -18,8 +18,8 @@ import { type Database, StorageOpenError } from "../../src/platform/storage/data
 import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
 import { buildChildren, startChild } from "./child-process.ts";
 import { insert, notes, tags } from "./notes.ts";
-import { temporaryFolder } from "./place.ts";
-import { describeRefusal } from "./refusal.ts";
+import { temporaryFolder } from "./test-database.ts";
+import { describeError } from "./error-description.ts";
 
 const programs = temporaryFolder();
 let folder: ReturnType<typeof temporaryFolder>;
@@ -46,7 +46,7 @@ async function open(path = file): Promise<Database> {
   return database;
 }
 
-const refusal = (path = file) => describeRefusal(openSqlite({ file: path, migrations: [notes] }));
+const rejection = (path = file) => describeError(openSqlite({ file: path, migrations: [notes] }));
 
 describe("the database file", () => {
   it("is readable only by its owner, with its companions, whatever their mode was", async () => {
@@ -95,13 +95,16 @@ describe("the database file", () => {
   it("is rejected if it is something else, and stays as it is", async () => {
     writeFileSync(file, "not a database, but a text that is long enough to be looked at as one".repeat(50));
     const before = readFileSync(file);
-    expect(await refusal()).toEqual({ code: "not_a_database", message: expect.stringContaining(file) });
+    expect(await rejection()).toEqual({ code: "not_a_database", message: expect.stringContaining(file) });
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
   it("is rejected if it is a folder", async () => {
     mkdirSync(file);
-    expect(await refusal()).toEqual({ code: "not_a_database", message: expect.stringMatching(/data\.db is a folder/) });
+    expect(await rejection()).toEqual({
+      code: "not_a_database",
+      message: expect.stringMatching(/data\.db is a folder/),
+    });
   });
 
   it("is rejected if it has another program's tables", async () => {
@@ -110,22 +113,22 @@ describe("the database file", () => {
     const database = await openSqlite({ file: foreign, migrations: [notes] });
     await database.write((transaction) => transaction.run("DROP TABLE schema_migrations"));
     await database.close();
-    expect(await refusal(foreign)).toEqual({
+    expect(await rejection(foreign)).toEqual({
       code: "not_a_database",
       message: `${foreign} is an SQLite database of another program. Name another file.`,
     });
-    expect(await refusal()).toEqual({ code: "opened", message: "" });
+    expect(await rejection()).toEqual({ code: "opened", message: "" });
   });
 
   it("is rejected by an older program, which names the missing version", async () => {
     await (await openSqlite({ file, migrations: [notes, tags], version: "9.1.0" })).close();
-    expect(await refusal()).toEqual({ code: "newer_schema", message: expect.stringMatching(/by version 9\.1\.0;/) });
+    expect(await rejection()).toEqual({ code: "newer_schema", message: expect.stringMatching(/by version 9\.1\.0;/) });
   });
 
   it("is rejected if its folder is a file", async () => {
     writeFileSync(file, "");
     const below = join(file, "data.db");
-    expect(await refusal(below)).toEqual({ code: "not_writable", message: expect.stringContaining(below) });
+    expect(await rejection(below)).toEqual({ code: "not_writable", message: expect.stringContaining(below) });
   });
 
   it("is rejected if this user may not write", async () => {
@@ -142,19 +145,19 @@ describe("the database file", () => {
     const child = startChild(programs.path, "unprivileged", [scratch, ...paths]);
     expect(await child.ended).toMatchObject({ code: 0, stderr: "" });
     chmodSync(readOnly, 0o755);
-    const refusals = child.lines.map((line) => JSON.parse(line) as { code: string; message: string });
-    expect(refusals).toEqual(
+    const rejections = child.lines.map((line) => JSON.parse(line) as { code: string; message: string });
+    expect(rejections).toEqual(
       paths.map((path) => ({ code: "not_writable", message: expect.stringContaining(`${path} cannot be written`) })),
     );
   });
 
   it("is rejected on a network file system", () => {
-    const refuse = (type: number) => () => assertLocalFileSystem(file, () => type);
-    expect(refuse(0x6969)).toThrow(StorageOpenError);
-    expect(refuse(0x6969)).toThrow(/NFS/);
-    expect(refuse(0xff534d42)).toThrow(/CIFS/);
-    expect(refuse(0xff534d42 | 0)).toThrow(/CIFS/);
-    expect(refuse(0xef53)).not.toThrow();
+    const reject = (type: number) => () => assertLocalFileSystem(file, () => type);
+    expect(reject(0x6969)).toThrow(StorageOpenError);
+    expect(reject(0x6969)).toThrow(/NFS/);
+    expect(reject(0xff534d42)).toThrow(/CIFS/);
+    expect(reject(0xff534d42 | 0)).toThrow(/CIFS/);
+    expect(reject(0xef53)).not.toThrow();
   });
 });
 
@@ -164,7 +167,7 @@ describe("a database that is open", () => {
     await holder.line(0);
     const pid = holder.process.pid ?? 0;
     for (let attempt = 0; attempt < 2; attempt++) {
-      expect(await refusal()).toEqual({ code: "locked", message: expect.stringContaining(`process ${pid}.`) });
+      expect(await rejection()).toEqual({ code: "locked", message: expect.stringContaining(`process ${pid}.`) });
     }
     holder.process.kill("SIGKILL");
     expect(await holder.ended).toMatchObject({ signal: "SIGKILL", stderr: "" });
@@ -174,9 +177,9 @@ describe("a database that is open", () => {
 
   it("belongs to one process when several start concurrently", async () => {
     const children = Array.from({ length: 6 }, () => startChild(programs.path, "hold", [file]));
-    const refused = children.map((child) => child.ended.then(({ stderr }) => stderr));
+    const rejected = children.map((child) => child.ended.then(({ stderr }) => stderr));
     const opened = await Promise.any(children.map(async (child) => [child, await child.line(0)] as const));
-    const others = await Promise.all(refused.filter((_, i) => children[i] !== opened[0]));
+    const others = await Promise.all(rejected.filter((_, i) => children[i] !== opened[0]));
     expect(others).toEqual(others.map(() => expect.stringContaining("StorageOpenError")));
     expect(others).toEqual(others.map(() => expect.stringMatching(/in use by (the process \d+|another process)\./)));
     expect(others).toHaveLength(5);
@@ -186,7 +189,7 @@ describe("a database that is open", () => {
 
   it("is rejected in this process too, without releasing the lock", async () => {
     await open();
-    expect(await refusal()).toEqual({ code: "locked", message: expect.stringContaining(`process ${process.pid}.`) });
+    expect(await rejection()).toEqual({ code: "locked", message: expect.stringContaining(`process ${process.pid}.`) });
     const other = startChild(programs.path, "hold", [file]);
     expect(await other.ended).toMatchObject({ code: 1, stderr: expect.stringContaining(`process ${process.pid}.`) });
   });
@@ -195,29 +198,29 @@ describe("a database that is open", () => {
     await open();
     const link = join(folder.path, "link.db");
     symlinkSync(file, link);
-    expect(await refusal(link)).toMatchObject({ code: "locked" });
+    expect(await rejection(link)).toMatchObject({ code: "locked" });
     const folderLink = join(folder.path, "folder");
     symlinkSync(folder.path, folderLink);
-    expect(await refusal(join(folderLink, "data.db"))).toMatchObject({ code: "locked" });
+    expect(await rejection(join(folderLink, "data.db"))).toMatchObject({ code: "locked" });
   });
 
   it("is rejected under a second name of the file (a hard link), also before it is open", async () => {
     await (await openSqlite({ file, migrations: [notes] })).close();
     const link = join(folder.path, "link.db");
     linkSync(file, link);
-    expect(await refusal(link)).toEqual({ code: "hard_linked", message: expect.stringContaining("2 names") });
-    expect(await refusal()).toMatchObject({ code: "hard_linked" });
+    expect(await rejection(link)).toEqual({ code: "hard_linked", message: expect.stringContaining("2 names") });
+    expect(await rejection()).toMatchObject({ code: "hard_linked" });
     rmSync(link);
     await open();
     linkSync(file, link);
-    expect(await refusal(link)).toMatchObject({ code: "hard_linked" });
+    expect(await rejection(link)).toMatchObject({ code: "hard_linked" });
   });
 
   it("stays locked when its lock file is deleted before a commit", async () => {
     const database = await open();
     rmSync(`${file}.lock`);
     await database.write((transaction) => insert(transaction, "a"));
-    expect(await refusal()).toMatchObject({ code: "locked" });
+    expect(await rejection()).toMatchObject({ code: "locked" });
   });
 
   it("rejects writes once another process has started because its lock file was deleted", async () => {
@@ -237,13 +240,13 @@ describe("a database that is open", () => {
 
   it("leaves no lock file when it is closed, and none after a rejected start", async () => {
     await (await openSqlite({ file, migrations: [notes, tags] })).close();
-    expect(await refusal()).toMatchObject({ code: "newer_schema" });
+    expect(await rejection()).toMatchObject({ code: "newer_schema" });
     expect(readdirSync(folder.path)).not.toContain("data.db.lock");
   });
 
   it("is free again once it is closed, although opening it failed meanwhile", async () => {
     const database = await open();
-    expect(await refusal()).toMatchObject({ code: "locked" });
+    expect(await rejection()).toMatchObject({ code: "locked" });
     await database.close();
     const holder = startChild(programs.path, "hold", [file]);
     expect(await holder.line(0)).toBe("open");
@@ -253,7 +256,7 @@ describe("a database that is open", () => {
 
   it("is free again after a failed attempt", async () => {
     await (await openSqlite({ file, migrations: [notes, tags] })).close();
-    expect(await refusal()).toMatchObject({ code: "newer_schema" });
+    expect(await rejection()).toMatchObject({ code: "newer_schema" });
     await (await openSqlite({ file, migrations: [notes, tags] })).close();
   });
 });

@@ -9,9 +9,9 @@ import { loadSqlite } from "../../src/platform/storage/sqlite/runtime.ts";
 import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
 import { describeDatabase } from "./conformance.ts";
 import { insert, notes } from "./notes.ts";
-import { sqlitePlace, temporaryFolder } from "./place.ts";
+import { sqliteTestDatabase, temporaryFolder } from "./test-database.ts";
 
-describeDatabase("SQLite", sqlitePlace);
+describeDatabase("SQLite", sqliteTestDatabase);
 
 let folder: ReturnType<typeof temporaryFolder>;
 let file: string;

@@ -4,25 +4,25 @@ import type { Migration } from "../../src/platform/storage/migrations/migration.
 import { notes } from "./notes.ts";
 
 /** A place for one database, empty at first. */
-export interface DatabasePlace {
+export interface TestDatabase {
   open(migrations: readonly Migration[]): Promise<Database>;
   remove(): Promise<void>;
 }
 
 /** The subject of a suite: a fresh database for each test. */
 export interface Subject {
-  place: DatabasePlace;
+  place: TestDatabase;
   database: Database;
   /** The ids of all notes, in the order in which they were written. */
   ids(): Promise<string[]>;
 }
 
 /** Opens a fresh database before each test of the surrounding suite, and removes it afterwards. */
-export function useSubject(createPlace: () => Promise<DatabasePlace>): Subject {
+export function useSubject(createDatabase: () => Promise<TestDatabase>): Subject {
   const subject = {} as Subject;
 
   beforeEach(async () => {
-    subject.place = await createPlace();
+    subject.place = await createDatabase();
     subject.database = await subject.place.open([notes]);
     subject.ids = async () => {
       const rows = await subject.database.all<{ id: string }>("SELECT id FROM notes ORDER BY seq");

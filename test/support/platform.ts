@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { BIN, cliEnv, interruption, makeConfigDir, runCli } from "./run-cli.ts";
+import { BIN, cliEnv, interruption, createConfigDir, runCli } from "./run-cli.ts";
 
 /** The first line of `service serve --json`. */
 export interface ReadyLine {
@@ -145,7 +145,7 @@ function served(ready: ReadyLine, lines: string[]): Omit<ServedPlatform, "stop">
     env: {
       SERVICE_BASE_URL: ready.base_url,
       SERVICE_API_KEY: ready.sandbox_key,
-      SERVICE_CONFIG_DIR: makeConfigDir(),
+      SERVICE_CONFIG_DIR: createConfigDir(),
     },
   };
 }

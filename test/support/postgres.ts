@@ -71,9 +71,9 @@ const askForUrl = () => ask(`/postgres/${process.env["VITEST_POOL_ID"]}`);
 
 async function ask(path: string): Promise<string> {
   const response = await fetch(inject("sharedServersUrl") + path);
-  const answer = await response.text();
-  if (!response.ok) throw new Error(answer);
-  return answer;
+  const respond = await response.text();
+  if (!response.ok) throw new Error(respond);
+  return respond;
 }
 
 /** Starts a server for one test file, which may stop it. */
@@ -89,10 +89,10 @@ export interface PostgresTemplate {
 
 /** Makes the data that the servers of a run begin with: to initialize it takes longer than to copy it. */
 export function makePostgresTemplate(): PostgresTemplate {
-  return initialize(makeFolder());
+  return initialize(createFolder());
 }
 
-function makeFolder(): string {
+function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "service-postgres-"));
   chmodSync(folder, 0o755);
   if (owner.uid !== undefined) {
@@ -124,7 +124,7 @@ export async function startPostgres(
   flags: readonly string[] = FLAGS,
   template?: PostgresTemplate,
 ): Promise<OwnPostgresServer> {
-  const folder = makeFolder();
+  const folder = createFolder();
   const standby = join(folder, "standby");
   let { programs, data } = template ?? initialize(folder);
   if (template !== undefined) {
@@ -231,9 +231,9 @@ function clientsOf(url: string): PostgresServer {
     async createDatabase() {
       const name = `service_test_${randomBytes(6).toString("hex")}`;
       await query(`CREATE DATABASE ${name}`);
-      const made = new URL(url);
-      made.pathname = `/${name}`;
-      return made.href;
+      const created = new URL(url);
+      created.pathname = `/${name}`;
+      return created.href;
     },
   };
 }

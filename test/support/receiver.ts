@@ -8,7 +8,7 @@ export interface Receiver {
   /** Every verified delivery, in order of arrival; the same event may stand here twice. */
   events: WebhookEvent[];
   /** Why others were refused. */
-  refusals: SignatureError[];
+  rejections: SignatureError[];
   /** The distinct ids of verified events. */
   ids(): Set<string>;
   /** Resolves once the condition holds; looks again after each delivery. */
@@ -19,7 +19,7 @@ export interface Receiver {
 /** `secret` is asked at every delivery: a listener tells it after the receiver has started. Port 0 takes a free one. */
 export async function startReceiver(secret: () => string, port = 0): Promise<Receiver> {
   const events: WebhookEvent[] = [];
-  const refusals: SignatureError[] = [];
+  const rejections: SignatureError[] = [];
   const waiting: { condition: () => boolean; resolve: () => void }[] = [];
   const check = () => {
     for (const waiter of waiting.splice(0)) {
@@ -36,7 +36,7 @@ export async function startReceiver(secret: () => string, port = 0): Promise<Rec
         events.push(verify({ payload: Buffer.concat(chunks), header, secrets: secret() }));
         response.writeHead(204).end();
       } catch (error) {
-        refusals.push(error as SignatureError);
+        rejections.push(error as SignatureError);
         response.writeHead(400).end((error as Error).message);
       }
       check();
@@ -48,7 +48,7 @@ export async function startReceiver(secret: () => string, port = 0): Promise<Rec
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     events,
-    refusals,
+    rejections,
     ids: () => new Set(events.map(({ id }) => id)),
     until: (condition) =>
       new Promise((resolve) => {

@@ -42,7 +42,7 @@ export interface RunOptions extends CliOptions {
 }
 
 /** An empty folder for settings; each test that stores something takes its own. */
-export function makeConfigDir(): string {
+export function createConfigDir(): string {
   return mkdtempSync(join(tmpdir(), "service-config-"));
 }
 
@@ -52,7 +52,7 @@ export function makeConfigDir(): string {
  */
 export function cliEnv(env: CliOptions["env"] = {}): Record<string, string> {
   const { PATH, NODE_V8_COVERAGE, TMPDIR } = inherited;
-  const own = { HOME: tmpdir(), SERVICE_CONFIG_DIR: makeConfigDir(), SERVICE_NO_UPDATE_NOTIFIER: "1" };
+  const own = { HOME: tmpdir(), SERVICE_CONFIG_DIR: createConfigDir(), SERVICE_NO_UPDATE_NOTIFIER: "1" };
   const whole = { PATH, NODE_V8_COVERAGE, TMPDIR, ...own, ...env };
   return Object.fromEntries(Object.entries(whole).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }

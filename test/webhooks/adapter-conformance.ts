@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { describe, expect, it, vi } from "vitest";
 import { SignatureError, type WebhookEvent, type WebhookOptions } from "../../src/webhooks/index.ts";
-import { EVENT, headerOf, NOW, OTHER_SECRET, PAYLOAD, refusal, SECRET } from "./deliveries.ts";
+import { EVENT, headerOf, NOW, OTHER_SECRET, PAYLOAD, rejection, SECRET } from "./deliveries.ts";
 import { openDelivery, type Receiver, readToEnd } from "./receiver-server.ts";
 
 /** Starts a receiver in one framework: its handler calls `onEvent`, then responds 204. */
@@ -66,13 +66,13 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
       const payload = '{"id":"evt_1","name":"Zoë 🐶"}';
       const head = ["Transfer-Encoding: chunked", "Connection: close", `Service-Signature: ${headerOf(payload)}`];
       const socket = await openDelivery(receiver, head);
-      const answer = readToEnd(socket);
+      const respond = readToEnd(socket);
       for (const byte of Buffer.from(payload)) {
         socket.write(Buffer.concat([Buffer.from("1\r\n"), Buffer.of(byte), Buffer.from("\r\n")]));
         await new Promise(setImmediate);
       }
       socket.write("0\r\n\r\n");
-      expect(await answer).toMatch(/^HTTP\/1\.1 204 /);
+      expect(await respond).toMatch(/^HTTP\/1\.1 204 /);
       expect(onEvent.mock.calls).toEqual([[JSON.parse(payload)]]);
     });
 
@@ -80,8 +80,8 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
       const seen = new Set<string>();
       const receiver = await start(OPTIONS, (event) => seen.add(event.id));
       const ids = Array.from({ length: 30 }, (_, index) => `evt_${index}`);
-      const answers = await Promise.all(ids.map(async (id) => deliver(receiver, JSON.stringify({ id }))));
-      expect(answers.every(({ status }) => status === 204)).toBe(true);
+      const results = await Promise.all(ids.map(async (id) => deliver(receiver, JSON.stringify({ id }))));
+      expect(results.every(({ status }) => status === 204)).toBe(true);
       expect([...seen].sort()).toEqual([...ids].sort());
     });
   });
@@ -133,8 +133,8 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
       const head = ["Transfer-Encoding: chunked", `Service-Signature: ${headerOf(PAYLOAD)}`];
       const socket = await openDelivery(receiver, head);
       socket.write(`800\r\n${"x".repeat(0x800)}\r\n`);
-      const [answer] = (await once(socket, "data")) as [Buffer];
-      expect(answer.toString()).toMatch(/^HTTP\/1\.1 413 /);
+      const [respond] = (await once(socket, "data")) as [Buffer];
+      expect(respond.toString()).toMatch(/^HTTP\/1\.1 413 /);
       socket.destroy();
       expect(onEvent).not.toHaveBeenCalled();
     });
@@ -222,7 +222,7 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
       [
         "fails with a SignatureError of its own",
         () => {
-          throw refusal(() => {
+          throw rejection(() => {
             throw new SignatureError("no_secrets", "boom");
           });
         },

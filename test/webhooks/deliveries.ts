@@ -16,7 +16,7 @@ export function headerOf(payload: string | Uint8Array, t: string | number = NOW,
 }
 
 /** The SignatureError that `action` throws. Anything else that it throws, or nothing, fails the test. */
-export function refusal(action: () => unknown): SignatureError {
+export function rejection(action: () => unknown): SignatureError {
   try {
     action();
   } catch (error) {

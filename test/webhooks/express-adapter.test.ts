@@ -26,7 +26,7 @@ describeAdapter({
 describe("Express", () => {
   it("verifies on a route before express.json(), which serves the routes after it", async () => {
     const app = express();
-    app.post("/webhooks", answering());
+    app.post("/webhooks", responding());
     app.use(express.json());
     app.post("/orders", (request, response) => response.json(request.body));
     const receiver = await listen(app);
@@ -56,7 +56,7 @@ describe("Express", () => {
         },
       }),
     );
-    app.post("/webhooks", answering());
+    app.post("/webhooks", responding());
     const receiver = await listen(app);
     expect(await deliver(receiver, '{ "id": "evt_1" }')).toMatchObject({ status: 204 });
     expect(await deliver(receiver, '{"id":"evt_1"}', headerOf('{ "id": "evt_1" }'))).toMatchObject({ status: 400 });
@@ -64,7 +64,7 @@ describe("Express", () => {
 
   it("verifies after express.raw() and express.text()", async () => {
     for (const parser of [express.raw({ type: "*/*" }), express.text({ type: "*/*" })]) {
-      const receiver = await listen(express().post("/webhooks", parser, answering()));
+      const receiver = await listen(express().post("/webhooks", parser, responding()));
       expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 204 });
       expect(await deliver(receiver, `${PAYLOAD} `, headerOf(PAYLOAD))).toMatchObject({ status: 400 });
     }
@@ -73,7 +73,7 @@ describe("Express", () => {
   it("verifies after a parser that ignores the content type", async () => {
     const app = express();
     app.use(express.json());
-    app.post("/webhooks", answering());
+    app.post("/webhooks", responding());
     const headers = { "content-type": "application/octet-stream" };
     expect(await deliver(await listen(app), PAYLOAD, headerOf(PAYLOAD), headers)).toMatchObject({ status: 204 });
   });
@@ -106,7 +106,7 @@ describe("Express", () => {
   });
 });
 
-function answering() {
+function responding() {
   return expressWebhook(OPTIONS, (_event, _request, response: { sendStatus(code: number): unknown } & Respond) =>
     response.sendStatus(204),
   );

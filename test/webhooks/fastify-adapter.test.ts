@@ -28,7 +28,7 @@ describeAdapter({
 describe("Fastify", () => {
   it("keeps the body parsers of other routes", async () => {
     const app = Fastify();
-    await app.register(fastifyWebhook(OPTIONS, answer), AT);
+    await app.register(fastifyWebhook(OPTIONS, respond), AT);
     app.route({ method: "POST", url: "/orders", handler: async (request) => request.body });
     const receiver = await listening(app);
     expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 204 });
@@ -46,13 +46,13 @@ describe("Fastify", () => {
     app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) =>
       done(null, JSON.parse(String(body))),
     );
-    await app.register(fastifyWebhook(OPTIONS, answer), AT);
+    await app.register(fastifyWebhook(OPTIONS, respond), AT);
     expect(await deliver(await listening(app), PAYLOAD)).toMatchObject({ status: 204 });
   });
 
   it("serves the prefix with and without a slash, and POST only", async () => {
     const app = Fastify();
-    await app.register(fastifyWebhook(OPTIONS, answer), AT);
+    await app.register(fastifyWebhook(OPTIONS, respond), AT);
     const receiver = await listening(app);
     expect(await deliver({ ...receiver, url: `${receiver.url}/` }, PAYLOAD)).toMatchObject({ status: 204 });
     expect((await fetch(receiver.url)).status).toBe(404);
@@ -83,7 +83,7 @@ describe("Fastify", () => {
             },
           }),
     );
-    await app.register(fastifyWebhook(OPTIONS, answer), AT);
+    await app.register(fastifyWebhook(OPTIONS, respond), AT);
     const receiver = await listening(app);
     expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 204 });
     expect(await deliver(receiver, PAYLOAD, headerOf(PAYLOAD), { "x-broken": "1" })).toMatchObject({
@@ -99,7 +99,7 @@ describe("Fastify", () => {
       for await (const chunk of request.raw) chunks.push(chunk as Buffer);
       Object.assign(request, { rawBody: Buffer.concat(chunks) });
     });
-    await app.register(fastifyWebhook(OPTIONS, answer), AT);
+    await app.register(fastifyWebhook(OPTIONS, respond), AT);
     const receiver = await listening(app);
     expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 204 });
     expect(await deliver(receiver, `${PAYLOAD} `, headerOf(PAYLOAD))).toMatchObject({ status: 400 });
@@ -138,7 +138,7 @@ describe("Fastify", () => {
 
   it("works through inject", async () => {
     const app = Fastify();
-    await app.register(fastifyWebhook(OPTIONS, answer), AT);
+    await app.register(fastifyWebhook(OPTIONS, respond), AT);
     const headers = { "service-signature": headerOf(PAYLOAD), "content-type": "application/json" };
     expect((await app.inject({ method: "POST", url: "/webhooks", headers, payload: PAYLOAD })).statusCode).toBe(204);
     expect((await app.inject({ method: "POST", url: "/webhooks", payload: PAYLOAD })).json()).toMatchObject({
@@ -147,7 +147,7 @@ describe("Fastify", () => {
   });
 });
 
-async function answer(_event: unknown, _request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function respond(_event: unknown, _request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   return reply.code(204).send();
 }
 

@@ -44,18 +44,18 @@ describe("verifyRequest", () => {
   it("rejects a body that has been read or is being read", async () => {
     const read = signed();
     await read.json();
-    expect(await refusalOf(verifyRequest(read, OPTIONS))).toMatchObject({
+    expect(await rejectionOf(verifyRequest(read, OPTIONS))).toMatchObject({
       code: "body_already_parsed",
       message: expect.stringContaining("request.clone()"),
     });
     const locked = signed();
     locked.body?.getReader();
-    expect(await refusalOf(verifyRequest(locked, OPTIONS))).toMatchObject({ code: "body_already_parsed" });
+    expect(await rejectionOf(verifyRequest(locked, OPTIONS))).toMatchObject({ code: "body_already_parsed" });
     const begun = signed();
     const reader = begun.body?.getReader();
     await reader?.read();
     reader?.releaseLock();
-    expect(await refusalOf(verifyRequest(begun, OPTIONS))).toMatchObject({ code: "body_already_parsed" });
+    expect(await rejectionOf(verifyRequest(begun, OPTIONS))).toMatchObject({ code: "body_already_parsed" });
   });
 
   it("accepts the clone that the error recommends", async () => {
@@ -67,21 +67,21 @@ describe("verifyRequest", () => {
 
   it("rejects a request without a body or a header", async () => {
     const request = new Request("http://receiver/", { method: "POST" });
-    expect(await refusalOf(verifyRequest(request, OPTIONS))).toMatchObject({ code: "header_missing" });
+    expect(await rejectionOf(verifyRequest(request, OPTIONS))).toMatchObject({ code: "header_missing" });
   });
 
   it("rejects a stream that fails, and one that yields no bytes", async () => {
     const broken = new ReadableStream({
       pull: (controller) => controller.error(new TypeError("terminated")),
     });
-    expect(await refusalOf(verifyRequest(signed(broken), OPTIONS))).toMatchObject({
+    expect(await rejectionOf(verifyRequest(signed(broken), OPTIONS))).toMatchObject({
       code: "body_incomplete",
       cause: expect.any(TypeError),
     });
     const words = new ReadableStream({
       start: (controller) => controller.enqueue({ no: "bytes" }),
     });
-    expect(await refusalOf(verifyRequest(signed(words), OPTIONS))).toMatchObject({ code: "payload_not_raw" });
+    expect(await rejectionOf(verifyRequest(signed(words), OPTIONS))).toMatchObject({ code: "payload_not_raw" });
   });
 
   it("reads no more of an endless stream than the limit", async () => {
@@ -93,12 +93,12 @@ describe("verifyRequest", () => {
       },
     });
     const options = { ...OPTIONS, limit: 10_000 };
-    expect(await refusalOf(verifyRequest(signed(endless), options))).toMatchObject({ code: "body_too_large" });
+    expect(await rejectionOf(verifyRequest(signed(endless), options))).toMatchObject({ code: "body_too_large" });
     expect(pulled).toBeLessThan(20);
   });
 
   it("rejects invalid options", async () => {
-    expect(await refusalOf(verifyRequest(signed(), { secrets: "" }))).toMatchObject({ code: "empty_secret" });
+    expect(await rejectionOf(verifyRequest(signed(), { secrets: "" }))).toMatchObject({ code: "empty_secret" });
   });
 });
 
@@ -107,7 +107,7 @@ function signed(body: RequestInit["body"] = PAYLOAD): Request {
   return new Request("http://receiver/hooks", { method: "POST", body: body ?? null, headers, duplex: "half" });
 }
 
-async function refusalOf(event: Promise<unknown>): Promise<unknown> {
+async function rejectionOf(event: Promise<unknown>): Promise<unknown> {
   const error: unknown = await event.then(
     () => undefined,
     (error: unknown) => error,

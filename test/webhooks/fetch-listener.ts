@@ -6,11 +6,11 @@ export type FetchHandler = (request: Request) => Response | Promise<Response>;
 /** Serves a Fetch handler from a server of Node: the least of what Fetch servers for Node do. */
 export function listenerOf(handle: FetchHandler): http.RequestListener {
   return (incoming, outgoing) => {
-    answer(handle, incoming, outgoing).catch(() => outgoing.writeHead(500).end());
+    respond(handle, incoming, outgoing).catch(() => outgoing.writeHead(500).end());
   };
 }
 
-async function answer(
+async function respond(
   handle: FetchHandler,
   incoming: http.IncomingMessage,
   outgoing: http.ServerResponse,

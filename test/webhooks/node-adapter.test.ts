@@ -86,12 +86,12 @@ describe("node:http", () => {
   });
 
   it("responds without details if the handler fails, and calls onError", async () => {
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const failure = new Error("database password hunter2");
-    const receiver = await failing({ onError: (error) => told.push(error) }, async () => Promise.reject(failure));
+    const receiver = await failing({ onError: (error) => reported.push(error) }, async () => Promise.reject(failure));
     const response = await fetch(receiver.url, signed());
     expect([response.status, await response.text()]).toEqual([500, ""]);
-    expect(told).toEqual([failure]);
+    expect(reported).toEqual([failure]);
     const sealed = await listen(nodeWebhook({ secrets: async () => Promise.reject(failure) }, () => undefined));
     expect(await (await fetch(sealed.url, signed())).text()).toBe("");
   });

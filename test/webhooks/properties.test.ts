@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sign, verify, verifySignature, type VerifyOptions } from "../../src/webhooks/index.ts";
-import { NOW, PAYLOAD, refusal, SECRET } from "./deliveries.ts";
+import { NOW, PAYLOAD, rejection, SECRET } from "./deliveries.ts";
 
 const RUNS = { numRuns: 2000 };
 const body = fc.uint8Array({ maxLength: 300 });
@@ -120,7 +120,7 @@ describe("properties", () => {
     );
     fc.assert(
       fc.property(header, (header) => {
-        refusal(() => verify({ payload: PAYLOAD, header, secrets: SECRET, now: NOW }));
+        rejection(() => verify({ payload: PAYLOAD, header, secrets: SECRET, now: NOW }));
       }),
       { numRuns: 20_000 },
     );
@@ -138,7 +138,7 @@ describe("properties", () => {
     });
     fc.assert(
       fc.property(anything, anything, (header, payload) => {
-        refusal(() => verify({ header, payload, secrets: SECRET, now: NOW } as VerifyOptions));
+        rejection(() => verify({ header, payload, secrets: SECRET, now: NOW } as VerifyOptions));
       }),
       { numRuns: 10_000 },
     );
@@ -161,7 +161,7 @@ describe("properties", () => {
 });
 
 function codeOf(options: VerifyOptions): string {
-  return refusal(() => verifySignature(options)).code;
+  return rejection(() => verifySignature(options)).code;
 }
 
 function flipBit(bytes: Uint8Array, position: number): Uint8Array {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { sign, signAsync, type SignatureErrorCode, type SignOptions, verify } from "../../src/webhooks/index.ts";
-import { EVENT, headerOf, macOf, NOW, OTHER_SECRET, PAYLOAD, refusal, SECRET } from "./deliveries.ts";
+import { EVENT, headerOf, macOf, NOW, OTHER_SECRET, PAYLOAD, rejection, SECRET } from "./deliveries.ts";
 
 describe("sign", () => {
   it("writes t and one lower-case v1", () => {
@@ -28,7 +28,7 @@ describe("sign", () => {
       expect(verify({ payload: PAYLOAD, header, secrets, now: NOW })).toEqual(EVENT);
     }
     const after = sign({ payload: PAYLOAD, secrets: OTHER_SECRET, timestamp: NOW });
-    expect(refusal(() => verify({ payload: PAYLOAD, header: after, secrets: SECRET, now: NOW })).code).toBe(
+    expect(rejection(() => verify({ payload: PAYLOAD, header: after, secrets: SECRET, now: NOW })).code).toBe(
       "signature_mismatch",
     );
   });
@@ -44,7 +44,7 @@ describe("sign", () => {
     const secrets = Array.from({ length: 11 }, (_, index) => `whsec_${index}`);
     const header = sign({ payload: PAYLOAD, secrets: secrets.slice(0, 10), timestamp: NOW });
     expect(verify({ payload: PAYLOAD, header, secrets: "whsec_9", now: NOW })).toEqual(EVENT);
-    expect(refusal(() => sign({ payload: PAYLOAD, secrets })).code).toBe("too_many_secrets");
+    expect(rejection(() => sign({ payload: PAYLOAD, secrets })).code).toBe("too_many_secrets");
   });
 
   const bad: Array<[string, Record<string, unknown>, SignatureErrorCode]> = [
@@ -62,7 +62,7 @@ describe("sign", () => {
   ];
   it.each(bad)("rejects %s, and signAsync does too", async (_name, options, code) => {
     const all = { payload: PAYLOAD, secrets: SECRET, timestamp: NOW, ...options };
-    expect(refusal(() => sign(all as SignOptions)).code).toBe(code);
+    expect(rejection(() => sign(all as SignOptions)).code).toBe(code);
     await expect(signAsync(all as SignOptions)).rejects.toMatchObject({ name: "SignatureError", code });
   });
 });

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { Stripe } from "stripe";
 import { describe, expect, it } from "vitest";
 import { sign, verify } from "../../src/webhooks/index.ts";
-import { headerOf, NOW, OTHER_SECRET, PAYLOAD, refusal, SECRET } from "./deliveries.ts";
+import { headerOf, NOW, OTHER_SECRET, PAYLOAD, rejection, SECRET } from "./deliveries.ts";
 
 const stripe = new Stripe("sk_test_unused");
 
@@ -50,13 +50,13 @@ describe("interoperability with an independent implementation of the scheme", ()
     expect(() => stripeVerifies(`${PAYLOAD} `, header, SECRET)).toThrow();
     expect(() => stripeVerifies(PAYLOAD, header, OTHER_SECRET)).toThrow();
     expect(() => stripeVerifies(PAYLOAD, header, SECRET, NOW + 301)).toThrow();
-    expect(refusal(() => verify({ payload: `${PAYLOAD} `, header, secrets: SECRET, now: NOW })).code).toBe(
+    expect(rejection(() => verify({ payload: `${PAYLOAD} `, header, secrets: SECRET, now: NOW })).code).toBe(
       "signature_mismatch",
     );
-    expect(refusal(() => verify({ payload: PAYLOAD, header, secrets: OTHER_SECRET, now: NOW })).code).toBe(
+    expect(rejection(() => verify({ payload: PAYLOAD, header, secrets: OTHER_SECRET, now: NOW })).code).toBe(
       "signature_mismatch",
     );
-    expect(refusal(() => verify({ payload: PAYLOAD, header, secrets: SECRET, now: NOW + 301 })).code).toBe(
+    expect(rejection(() => verify({ payload: PAYLOAD, header, secrets: SECRET, now: NOW + 301 })).code).toBe(
       "timestamp_too_old",
     );
   });
@@ -64,12 +64,12 @@ describe("interoperability with an independent implementation of the scheme", ()
   it("ours rejects with a SignatureError what the other accepts or fails on", () => {
     const future = headerOf(PAYLOAD, NOW + 10_000);
     expect(stripeVerifies(PAYLOAD, future, SECRET)).toBeDefined();
-    expect(refusal(() => verify({ payload: PAYLOAD, header: future, secrets: SECRET, now: NOW })).code).toBe(
+    expect(rejection(() => verify({ payload: PAYLOAD, header: future, secrets: SECRET, now: NOW })).code).toBe(
       "timestamp_in_future",
     );
     const odd = `t=${NOW},v1=${"é".repeat(64)}`;
     expect(() => stripeVerifies(PAYLOAD, odd, SECRET)).toThrow(RangeError);
-    expect(refusal(() => verify({ payload: PAYLOAD, header: odd, secrets: SECRET, now: NOW })).code).toBe(
+    expect(rejection(() => verify({ payload: PAYLOAD, header: odd, secrets: SECRET, now: NOW })).code).toBe(
       "signature_malformed",
     );
   });

@@ -11,7 +11,7 @@ import {
   verifySignature,
   verifySignatureAsync,
 } from "../../src/webhooks/index.ts";
-import { EVENT, headerOf, NOW, PAYLOAD, refusal, SECRET } from "./deliveries.ts";
+import { EVENT, headerOf, NOW, PAYLOAD, rejection, SECRET } from "./deliveries.ts";
 import { ACCEPTED, REJECTED, type Vector } from "./signature-vectors.ts";
 
 /** Vectors hold what no type allows: a program without types can pass it all the same. */
@@ -43,7 +43,7 @@ describe("verify and verifyAsync accept", () => {
 describe("verify and verifyAsync reject", () => {
   it.each(REJECTED)("$name with $code", async (vector) => {
     const options = optionsOf(vector);
-    const { code, message } = refusal(() => verify(options));
+    const { code, message } = rejection(() => verify(options));
     expect(code).toBe(vector.code);
     await expect(verifyAsync(options)).rejects.toMatchObject({ name: "SignatureError", code, message });
   });
@@ -109,7 +109,7 @@ describe("verify and verifyAsync reject options with", () => {
   ];
   it.each(bad)("%s", async (_name, options, code) => {
     const all = { payload: PAYLOAD, header: headerOf(PAYLOAD), secrets: SECRET, now: NOW, ...options };
-    expect(refusal(() => verify(all as VerifyOptions)).code).toBe(code);
+    expect(rejection(() => verify(all as VerifyOptions)).code).toBe(code);
     await expect(verifyAsync(all as VerifyOptions)).rejects.toMatchObject({ name: "SignatureError", code });
   });
 });
@@ -130,13 +130,13 @@ describe("the result of verify", () => {
     const seconds = Math.floor(Date.now() / 1000);
     const at = (t: number) => verify({ payload: PAYLOAD, header: headerOf(PAYLOAD, t), secrets: SECRET });
     expect(at(seconds).id).toBe(EVENT.id);
-    expect(refusal(() => at(seconds - 400)).code).toBe("timestamp_too_old");
-    expect(refusal(() => at(seconds + 400)).code).toBe("timestamp_in_future");
+    expect(rejection(() => at(seconds - 400)).code).toBe("timestamp_too_old");
+    expect(rejection(() => at(seconds + 400)).code).toBe("timestamp_in_future");
   });
 
   it("names the rule that failed and the fix", () => {
     const at = (now: number) =>
-      refusal(() => verify({ payload: PAYLOAD, header: headerOf(PAYLOAD), secrets: SECRET, now }));
+      rejection(() => verify({ payload: PAYLOAD, header: headerOf(PAYLOAD), secrets: SECRET, now }));
     expect(at(NOW + 412).message).toMatch(/t is 412 s old; tolerance 300 s: check the receiver's clock/);
     expect(at(NOW - 412).message).toMatch(/t is 412 s ahead; tolerance 300 s: check the receiver's clock/);
   });
@@ -144,7 +144,7 @@ describe("the result of verify", () => {
   it("names the type of a wrong payload or header", () => {
     const instead = (options: object) => {
       const all = { payload: PAYLOAD, header: headerOf(PAYLOAD), secrets: SECRET, now: NOW, ...options };
-      return refusal(() => verify(all)).message;
+      return rejection(() => verify(all)).message;
     };
     expect(instead({ payload: EVENT })).toMatch(/^the payload is an object, perhaps a parsed body: pass the raw/);
     expect(instead({ payload: 5 })).toMatch(/^the payload is a number: pass the raw/);
@@ -153,7 +153,7 @@ describe("the result of verify", () => {
 
   it("points to whitespace around a secret, in the place where it is", () => {
     const mismatch = (secrets: string | string[]) =>
-      refusal(() => verify({ payload: PAYLOAD, header: headerOf(PAYLOAD), secrets, now: NOW })).message;
+      rejection(() => verify({ payload: PAYLOAD, header: headerOf(PAYLOAD), secrets, now: NOW })).message;
     expect(mismatch(`${SECRET}\n`)).toMatch(/secret 1 of 1 starts or ends with whitespace: trim it/);
     expect(mismatch(["whsec_other", ` ${SECRET}`])).toMatch(/secret 2 of 2 starts or ends with whitespace/);
     expect(mismatch(["whsec_other", "whsec_third"])).not.toMatch(/whitespace/);
@@ -161,21 +161,21 @@ describe("the result of verify", () => {
 
   it("points to an empty payload, whether or not it is signed", () => {
     const message = (header: string) =>
-      refusal(() => verify({ payload: "", header, secrets: SECRET, now: NOW })).message;
+      rejection(() => verify({ payload: "", header, secrets: SECRET, now: NOW })).message;
     expect(message(headerOf(PAYLOAD))).toMatch(/the payload is empty.*pass the raw request body/);
     expect(message(headerOf(""))).toMatch(/the payload is empty: pass the raw request body/);
   });
 
   it("never repeats a secret or a MAC in a message", () => {
     for (const vector of REJECTED) {
-      const { message } = refusal(() => verify(optionsOf(vector)));
+      const { message } = rejection(() => verify(optionsOf(vector)));
       expect(message).not.toMatch(/whsec_\w|[0-9a-f]{32}/);
       expect(message.length).toBeLessThan(300);
     }
   });
 
   it("has the parser's error as its cause only", () => {
-    const error = refusal(() =>
+    const error = rejection(() =>
       verify({ payload: "pin=1234", header: headerOf("pin=1234"), secrets: SECRET, now: NOW }),
     );
     expect(error.cause).toBeInstanceOf(SyntaxError);

@@ -73,8 +73,8 @@ export function registerAdvance(clock: Command, context: Context): void {
       throw error;
     });
     const body = await output.spinner.during(`Advancing the test clock by ${span}`, moving);
-    if (body.status === "canceled") output.warn(`The test clock stopped before its target; ${attemptsInWords(body)}`);
-    else output.success(`Advanced the test clock by ${span}; ${attemptsInWords(body)}`);
+    if (body.status === "canceled") output.warn(`The test clock stopped before its target; ${formatAttempts(body)}`);
+    else output.success(`Advanced the test clock by ${span}; ${formatAttempts(body)}`);
     await showClock(body, context, CLOCK_ADVANCE);
     if (body.failed > 0) output.note(`\nList the deliveries that are pending or have failed:\n${FAILURES}`);
   });
@@ -94,7 +94,7 @@ async function moveClock(
     idempotencyKey,
   });
   while (body.status === "advancing") {
-    context.output.spinner.say(progressInWords(body));
+    context.output.spinner.update(formatProgress(body));
     await context.sleep(POLL_MILLISECONDS);
     ({ body } = await client.request<TestClock>({ method: "GET", path: CLOCK_PATH }));
   }
@@ -107,13 +107,13 @@ async function cancelAdvance(context: Context): Promise<void> {
   try {
     const client = await context.withSignal(AbortSignal.timeout(CANCEL_MILLISECONDS)).client();
     const { body } = await client.request<TestClock>({ method: "POST", path: `${CLOCK_PATH}/cancel` });
-    output.note(`Stopped the test clock at ${body.now}; ${attemptsInWords(body)}`);
+    output.note(`Stopped the test clock at ${body.now}; ${formatAttempts(body)}`);
   } catch {
     output.warn("Could not stop the test clock; it is still advancing. To stop it: service clock cancel");
   }
 }
 
-function progressInWords({ now, target, attempts, remaining }: TestClock): string {
+function formatProgress({ now, target, attempts, remaining }: TestClock): string {
   return `${now} of ${target}: ${count(attempts, "attempt")}, ${count(remaining, "delivery", "deliveries")} remaining`;
 }
 
@@ -121,7 +121,7 @@ function count(number: number, one: string, several = `${one}s`): string {
   return `${number} ${number === 1 ? one : several}`;
 }
 
-function attemptsInWords({ attempts, succeeded, failed }: TestClock): string {
+function formatAttempts({ attempts, succeeded, failed }: TestClock): string {
   if (attempts === 0) return "no deliveries were due";
   return `${count(attempts, "attempt")}: ${succeeded} succeeded, ${failed} failed`;
 }

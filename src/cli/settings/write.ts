@@ -1,7 +1,7 @@
 import Conf from "conf";
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
-import { makeFolder } from "../../files/make-folder.ts";
+import { createFolder } from "../../files/create-folder.ts";
 import { UserError } from "../errors.ts";
 import { withLock } from "./lock.ts";
 import type { Settings } from "./profiles.ts";
@@ -14,7 +14,7 @@ import { readSettings, SETTINGS_FILE, SettingsFileError } from "./read.ts";
 export async function updateSettings(directory: string, change: (settings: Settings) => Settings): Promise<Settings> {
   const path = join(directory, SETTINGS_FILE);
   try {
-    makeFolder(directory);
+    createFolder(directory);
     return await withLock(`${path}.lock`, () => Promise.resolve(rewrite(directory, path, change)));
   } catch (error) {
     if (error instanceof UserError) throw error;

@@ -247,8 +247,8 @@ function detailLines<Item>(
     const text = cellText(column, item, view);
     if (text === "") return [label + styles.dim("–")];
     const style = (line: string): string => column.style?.(line, styles, item) ?? line;
-    const room = Math.max(MIN_WIDTH, terminalWidth - width - 2);
-    return wrapWords(text, room).map((line, i) => (i === 0 ? label : " ".repeat(width + 2)) + style(line));
+    const available = Math.max(MIN_WIDTH, terminalWidth - width - 2);
+    return wrapWords(text, available).map((line, i) => (i === 0 ? label : " ".repeat(width + 2)) + style(line));
   });
   if (block === undefined) return lines;
   return [...lines, "", styles.dim(block.label), prettyJson(block.value(item), styles)];

@@ -8,7 +8,7 @@ export interface Spinner {
   /** Shows the text during the work, after 0.1 s. Overlapping work shares one spinner. */
   during<Result>(text: string, work: Promise<Result>): Promise<Result>;
   /** Changes the text of a current or pending spinner. */
-  say(text: string): void;
+  update(text: string): void;
 }
 
 interface SpinnerOptions {
@@ -22,7 +22,7 @@ interface SpinnerOptions {
 
 /** A spinner on stderr. ora is loaded only once there is something to wait for. */
 export function createSpinner({ open, enabled, colored, styles }: SpinnerOptions): Spinner {
-  if (!enabled) return { during: (_text, work) => work, say: () => {} };
+  if (!enabled) return { during: (_text, work) => work, update: () => {} };
   let pending = 0;
   let text = "";
   let shown: { text: string; stop(): unknown } | undefined;
@@ -35,16 +35,16 @@ export function createSpinner({ open, enabled, colored, styles }: SpinnerOptions
     shown = ora({ text: styles.dim(text), color, stream: open(), discardStdin: false, isEnabled: true }).start();
   }
 
-  function say(next: string): void {
+  function update(next: string): void {
     text = next;
     if (shown !== undefined) shown.text = styles.dim(next);
   }
 
   return {
-    say,
+    update,
     async during(next, work) {
       if (pending++ === 0) {
-        say(next);
+        update(next);
         timer = setTimeout(() => void show(), DELAY_MILLISECONDS);
         timer.unref();
       }

@@ -22,7 +22,7 @@ export function renderTable<Item>(
     const texts = items.map((item) => cellText(column, item, view));
     return { column, texts, width: Math.max(stringWidth(column.label), ...texts.map((text) => stringWidth(text))) };
   });
-  const cells = fit(all, terminalWidth);
+  const cells = fitColumns(all, terminalWidth);
   const header = cells.map((cell) => pad(cell.column.label.toUpperCase(), cell, (text) => styles.dim(text)));
   const rows = items.flatMap((item, row) => {
     const lines = cells.map((cell) => linesOf(cell.texts[row]!, cell));
@@ -38,7 +38,7 @@ export function renderTable<Item>(
 }
 
 /** Drops empty optional columns, shrinks columns, then drops optional ones from the right. */
-function fit<Item>(all: readonly Cells<Item>[], terminalWidth: number): Cells<Item>[] {
+function fitColumns<Item>(all: readonly Cells<Item>[], terminalWidth: number): Cells<Item>[] {
   let columns = all.filter(({ column, texts }) => !column.optional || texts.some((text) => text !== ""));
   for (;;) {
     const shrunk = shrink(shrink(columns, terminalWidth, unbroken), terminalWidth, () => MIN_COLUMN_WIDTH);

@@ -1,6 +1,6 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeFolder } from "../../files/make-folder.ts";
+import { createFolder } from "../../files/create-folder.ts";
 import type { Settings } from "../settings/profiles.ts";
 
 /** The stored state of update checks, in a file beside the settings. Times are Unix milliseconds. */
@@ -31,7 +31,7 @@ export function readUpdateState(folder: string): UpdateState {
 
 /** Replaces the file in one step. Throws if the folder cannot be written. */
 export function writeUpdateState(folder: string, state: UpdateState): void {
-  makeFolder(folder);
+  createFolder(folder);
   const file = join(folder, FILE);
   const fresh = `${file}.${process.pid}`;
   writeFileSync(fresh, `${JSON.stringify(state)}\n`, { mode: 0o600 });

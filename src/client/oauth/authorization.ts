@@ -5,7 +5,7 @@ import { type AuthorizationServer, authorizationErrorOf } from "./authorization-
 import { AuthorizationError } from "../errors.ts";
 
 /** The scopes and the environment that the user is asked to allow. */
-export interface Wish {
+export interface AuthorizationParameters {
   scopes: readonly Scope[];
   environment: Environment;
 }
@@ -21,7 +21,7 @@ export interface Authorization {
 /** Begins the authorization code flow with PKCE (S256), with 256 bits of state and a new verifier. */
 export async function beginAuthorization(
   { config }: AuthorizationServer,
-  { scopes, environment, redirectUri }: Wish & { redirectUri: string },
+  { scopes, environment, redirectUri }: AuthorizationParameters & { redirectUri: string },
 ): Promise<Authorization> {
   const verifier = openid.randomPKCECodeVerifier();
   const state = openid.randomState();

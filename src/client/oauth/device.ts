@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import * as openid from "openid-client";
 import { DEVICE_CODE_GRANT, ENVIRONMENT_PARAMETER, oauthScopeName } from "../../contract/scopes.ts";
 import { AuthorizationError, NetworkError } from "../errors.ts";
-import { type TokenSet, type Wish, readTokens } from "./authorization.ts";
+import { type TokenSet, type AuthorizationParameters, readTokens } from "./authorization.ts";
 import { type AuthorizationServer, assertSameOrigin, authorizationErrorOf } from "./authorization-server.ts";
 
 /** A sign-in that waits until the user enters its code on another device. */
@@ -24,7 +24,7 @@ const USER_CODE = /^[\x20-\x7e]{1,64}$/;
 /** Requests a device and user code (RFC 8628). */
 export async function beginDeviceAuthorization(
   { config, issuer, signal }: AuthorizationServer,
-  { scopes, environment }: Wish,
+  { scopes, environment }: AuthorizationParameters,
 ): Promise<DeviceAuthorization> {
   let response: openid.DeviceAuthorizationResponse;
   try {

@@ -35,9 +35,9 @@ export function startLive(): () => void {
   let controller = new AbortController();
   const stamps = new Map<string, string>();
 
-  const hear = <Said>(said: Promise<Said>): Promise<Said> => {
+  const track = <Result>(result: Promise<Result>): Promise<Result> => {
     const silence = setTimeout(() => controller.abort(), SILENCE_MILLISECONDS);
-    return said.finally(() => clearTimeout(silence));
+    return result.finally(() => clearTimeout(silence));
   };
 
   const take = (message: string) => {
@@ -63,12 +63,12 @@ export function startLive(): () => void {
 
   const read = async () => {
     const path = withQuery(EVENT_STREAM_PATH, { after });
-    const response = await hear(send("GET", path, undefined, controller.signal));
+    const response = await track(send("GET", path, undefined, controller.signal));
     liveState.value = "live";
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (;;) {
-      const { value, done } = await hear(reader.read());
+      const { value, done } = await track(reader.read());
       if (done) return;
       const messages = (rest + value).split("\n\n");
       rest = messages.pop()!;

@@ -142,7 +142,7 @@ function pathOfKind(kind: string): string {
   return known === undefined ? "" : pathOf(known);
 }
 
-function outdate(isOutdated: (entry: Entry) => boolean): void {
+function invalidate(isOutdated: (entry: Entry) => boolean): void {
   for (const entry of entries.values()) if (isOutdated(entry)) refreshSoon(entry);
 }
 
@@ -152,7 +152,7 @@ export function startStore(): () => void {
     event({ type }: Event) {
       const [kind = ""] = type.split(".");
       const own = pathOfKind(kind);
-      outdate(
+      invalidate(
         ({ path, ask }) =>
           ask === readJson &&
           [own, "/v1/events", "/v1/deliveries", "/v1/statistics"].some(
@@ -161,15 +161,15 @@ export function startStore(): () => void {
       );
     },
     changed(topic) {
-      outdate(({ path }) => PATHS[topic].some((start) => path.startsWith(start)));
+      invalidate(({ path }) => PATHS[topic].some((start) => path.startsWith(start)));
     },
     missed() {
-      outdate(({ ask }) => ask === readJson);
+      invalidate(({ ask }) => ask === readJson);
     },
   });
   const timer = setInterval(() => {
     if (document.visibilityState === "hidden") return;
-    outdate(({ path, ask, error, startedAt }) => {
+    invalidate(({ path, ask, error, startedAt }) => {
       const age = Date.now() - startedAt;
       if (error !== undefined) return error.status !== 404 && age >= POLL_MILLISECONDS;
       if (ask === readText) return false;

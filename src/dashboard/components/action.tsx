@@ -1,10 +1,10 @@
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { asCallError, type CallError } from "../api/call.ts";
-import { filter, place } from "../router.tsx";
+import { filter, route } from "../router.tsx";
 import { Dialog } from "./dialog.tsx";
 import { ErrorBox } from "./page.tsx";
-import { say } from "./toasts.tsx";
+import { showToast } from "./toasts.tsx";
 
 /** Runs one task at a time: calls while it runs do nothing, also within the same frame. */
 export function useOnce(run: () => Promise<void>): { isBusy: boolean; act: () => void } {
@@ -37,9 +37,9 @@ export function Action({ children, run, class: name = "", disabled = false }: Ac
   const { isBusy, act } = useOnce(async () => {
     try {
       const text = await run();
-      if (text !== undefined) say(text);
+      if (text !== undefined) showToast(text);
     } catch (error) {
-      say(asCallError(error).message, false);
+      showToast(asCallError(error).message, false);
     }
   });
   return (
@@ -68,7 +68,7 @@ export function ConfirmedAction({ title, explanation, verb, run, children, class
   const { isBusy, act } = useOnce(async () => {
     try {
       const text = await run();
-      if (text !== undefined) say(text);
+      if (text !== undefined) showToast(text);
       close();
     } catch (problem) {
       setError(asCallError(problem));
@@ -99,7 +99,7 @@ export function ConfirmedAction({ title, explanation, verb, run, children, class
 
 /** A button that opens a dialog. A URL with `create=1` opens it at once, and loses that parameter when it is closed. */
 export function CreateButton(props: { label: string; dialog: (close: () => void) => ComponentChildren }) {
-  const isAsked = place.value.query.get("create") === "1";
+  const isAsked = route.value.query.get("create") === "1";
   const [isOpen, setOpen] = useState(false);
   const close = () => {
     setOpen(false);

@@ -78,19 +78,19 @@ export function PagedTable<Item extends { id: string }>(props: {
   /** Shown if the list is empty. */
   empty: ComponentChildren;
   /** Filters the loaded rows. */
-  fits?: (item: Item) => boolean;
+  matches?: (item: Item) => boolean;
   /** True for the list of a page: visible rows do not move. */
-  keepsPlace?: boolean;
+  keepsPosition?: boolean;
 }) {
   const { items, error, hasMore, isLoading, held, hold, startOver, loadMore, reload } = props.pages;
-  const { keepsPlace = false } = props;
-  const shown = props.fits === undefined ? items : items?.filter(props.fits);
+  const { keepsPosition = false } = props;
+  const shown = props.matches === undefined ? items : items?.filter(props.matches);
   useEffect(() => {
-    if (!keepsPlace) return undefined;
+    if (!keepsPosition) return undefined;
     const onScroll = () => hold(scrollY > TOP_PIXELS);
     addEventListener("scroll", onScroll);
     return () => removeEventListener("scroll", onScroll);
-  }, [keepsPlace, props.label]);
+  }, [keepsPosition, props.label]);
   return (
     <>
       {error !== undefined && <ErrorBox error={error} onRetry={reload} />}
@@ -116,7 +116,7 @@ export function PagedTable<Item extends { id: string }>(props: {
           columns={props.columns}
           items={shown}
           keyOf={({ id }) => id}
-          {...(keepsPlace ? { onHold: (isHeld) => hold(isHeld || scrollY > TOP_PIXELS) } : {})}
+          {...(keepsPosition ? { onHold: (isHeld) => hold(isHeld || scrollY > TOP_PIXELS) } : {})}
         />
       )}
       {hasMore && (

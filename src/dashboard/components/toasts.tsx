@@ -12,7 +12,7 @@ const SHOWN_MILLISECONDS = 6000;
 let last = 0;
 
 /** Shows the result of an action, also to a screen reader. An error stays until it is closed. */
-export function say(text: string, isGood = true): void {
+export function showToast(text: string, isGood = true): void {
   const id = ++last;
   toasts.value = [...toasts.value.slice(-3), { id, text, isGood }];
   if (isGood) setTimeout(() => close(id), SHOWN_MILLISECONDS);

@@ -12,10 +12,10 @@ import { Field, Form } from "../components/form.tsx";
 import { Empty, Facts, Loaded, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
 import { Id, None, Status, Time } from "../components/values.tsx";
-import { hrefOf, Link, place } from "../router.tsx";
+import { hrefOf, Link, route } from "../router.tsx";
 
 export function ApiKeys() {
-  const { id } = place.value;
+  const { id } = route.value;
   return id === "" ? <KeyList /> : <KeyDetail id={id} />;
 }
 
@@ -211,7 +211,7 @@ function LeakReports({ keys }: { keys: readonly ApiKey[] }) {
             <code>
               {key.prefix}…{key.last4}
             </code>
-            , revoked <Time at={key.revoked_at} />, {placeOf(key)}
+            , revoked <Time at={key.revoked_at} />, {revocationNote(key)}
           </li>
         ))}
       </ul>
@@ -220,7 +220,7 @@ function LeakReports({ keys }: { keys: readonly ApiKey[] }) {
 }
 
 /** Text, never a link: the reporter of the key chose it. */
-function placeOf({ revoked_reason: reason }: ApiKey): string {
+function revocationNote({ revoked_reason: reason }: ApiKey): string {
   const found = /^leaked: (.*)$/s.exec(reason ?? "")?.[1];
   return found === undefined ? "place unknown" : `found at ${found}`;
 }

@@ -8,7 +8,7 @@ import { Field, Form } from "../components/form.tsx";
 import { Empty, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
 import { Time } from "../components/values.tsx";
-import { say } from "../components/toasts.tsx";
+import { showToast } from "../components/toasts.tsx";
 
 export function Apps() {
   const pages = usePages<OAuthApp>("/v1/oauth_apps", {}, { limit: 100 });
@@ -28,7 +28,7 @@ export function Apps() {
                 close();
                 setFresh(app);
                 pages.reload();
-                if (app.public) say(`Registered ${app.client_id}`);
+                if (app.public) showToast(`Registered ${app.client_id}`);
               }}
             />
           )}

@@ -8,7 +8,7 @@ import { Action, useOnce } from "../components/action.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Field } from "../components/form.tsx";
 import { ErrorBox } from "../components/page.tsx";
-import { say } from "../components/toasts.tsx";
+import { showToast } from "../components/toasts.tsx";
 import { count, counted } from "../format.ts";
 
 const RUNNING = "/v1/bulk_operations?limit=10";
@@ -64,7 +64,7 @@ function RetryDialog({ endpoint, onClose }: { endpoint: string | undefined; onCl
   const { isBusy, act } = useOnce(async () => {
     try {
       await call<BulkOperation>("POST", "/v1/deliveries/retry", request());
-      say(`Retrying ${counted(total ?? 0, "delivery", "deliveries")}`);
+      showToast(`Retrying ${counted(total ?? 0, "delivery", "deliveries")}`);
       onClose();
     } catch (problem) {
       setError(asCallError(problem));

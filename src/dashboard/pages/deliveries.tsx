@@ -6,13 +6,13 @@ import { type Pages, usePages } from "../api/pages.ts";
 import { Empty, Page } from "../components/page.tsx";
 import { type Column, PagedTable } from "../components/table.tsx";
 import { None, Status, Time } from "../components/values.tsx";
-import { hrefOf, Link, place } from "../router.tsx";
+import { hrefOf, Link, route } from "../router.tsx";
 import { RetryFailed, RunningOperations } from "./bulk.tsx";
 import { DeliveryDetail } from "./delivery.tsx";
 import { Choice, filterOf, Filters, Search, StatusChoice } from "./filters.tsx";
 
 export function Deliveries() {
-  const { id } = place.value;
+  const { id } = route.value;
   return id === "" ? <DeliveryList /> : <DeliveryDetail id={id} />;
 }
 
@@ -54,7 +54,7 @@ function DeliveryList() {
       <DeliveryTable
         label="Deliveries, newest first"
         pages={pages}
-        keepsPlace
+        keepsPosition
         empty={
           <Empty icon="deliveries" title={isFiltered ? "No matching deliveries" : "No deliveries yet"}>
             <p>Every event is sent to the endpoints that subscribe to its type, and to listeners.</p>
@@ -69,7 +69,7 @@ export function DeliveryTable(props: {
   label: string;
   pages: Pages<Delivery>;
   empty?: ComponentChildren;
-  keepsPlace?: boolean;
+  keepsPosition?: boolean;
   /** What all of them have in common is shown once, on the page. */
   of?: "event" | "endpoint";
 }) {
@@ -101,6 +101,6 @@ export function DeliveryTable(props: {
     },
     { label: "Created", cell: ({ created }) => <Time at={created} /> },
   ];
-  const { label, pages, empty, keepsPlace = false } = props;
-  return <PagedTable label={label} pages={pages} empty={empty} keepsPlace={keepsPlace} columns={columns} />;
+  const { label, pages, empty, keepsPosition = false } = props;
+  return <PagedTable label={label} pages={pages} empty={empty} keepsPosition={keepsPosition} columns={columns} />;
 }

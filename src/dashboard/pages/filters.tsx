@@ -1,11 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { filter, go, place } from "../router.tsx";
+import { filter, go, route } from "../router.tsx";
 import { hrefOfId } from "../components/values.tsx";
 
 /** Returns a filter of the page, which is stored in the URL. */
 export function filterOf(name: string): string {
-  return place.value.query.get(name) ?? "";
+  return route.value.query.get(name) ?? "";
 }
 
 export function Filters({ children }: { children: ComponentChildren }) {

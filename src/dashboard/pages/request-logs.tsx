@@ -7,11 +7,11 @@ import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
 import { Id, message, None, ObjectLink, Raw, StatusCode, Time } from "../components/values.tsx";
 import { milliseconds } from "../format.ts";
-import { hrefOf, Link, place } from "../router.tsx";
+import { hrefOf, Link, route } from "../router.tsx";
 import { Choice, filterOf, Filters, Search } from "./filters.tsx";
 
 export function RequestLogs() {
-  const { id } = place.value;
+  const { id } = route.value;
   return id === "" ? <RequestList /> : <RequestDetail id={id} />;
 }
 
@@ -60,7 +60,7 @@ function RequestList() {
       <PagedTable
         label="Requests, newest first"
         pages={pages}
-        keepsPlace
+        keepsPosition
         empty={
           <Empty icon="logs" title={isFiltered ? "No matching requests" : "No requests yet"}>
             <p>{isFiltered ? "The path has to match as a whole." : "Requests to the API are listed here."}</p>
@@ -98,7 +98,7 @@ function RequestDetail({ id }: { id: string }) {
     >
       {query.error?.status === 404 ? (
         <Empty icon="logs" title="Request not found">
-          <p>Requests are retained for 7 days, and what the dashboard reads is not logged.{madeAt(id)}</p>
+          <p>Requests are retained for 7 days, and what the dashboard reads is not logged.{createdAt(id)}</p>
         </Empty>
       ) : (
         <Loaded of={query}>{(request) => <RequestFacts log={request} />}</Loaded>
@@ -107,7 +107,7 @@ function RequestDetail({ id }: { id: string }) {
   );
 }
 
-function madeAt(id: string): string {
+function createdAt(id: string): string {
   return /^req_[0-9A-Za-z]{22}$/.test(id) ? ` This one was made at ${new Date(timeOfId(id)).toISOString()}.` : "";
 }
 

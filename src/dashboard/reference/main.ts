@@ -8,13 +8,13 @@ const LANGUAGE = "service-reference-language";
 showTheme(theme.value);
 for (const control of document.querySelectorAll<HTMLElement>("button[hidden], .search[hidden]")) control.hidden = false;
 chooseLanguage(remembered(LANGUAGE) ?? "curl");
-markPlace();
+markSection();
 
 document.addEventListener("click", ({ target }) => {
   const button = (target as Element).closest("button");
   if (button === null) return;
   const { choose } = button.dataset;
-  if (choose !== undefined) keepInPlace(button, () => chooseLanguage(choose));
+  if (choose !== undefined) keepPosition(button, () => chooseLanguage(choose));
   if ("copy" in button.dataset) void copy(button);
   if ("try" in button.dataset) void openTry(button);
 });
@@ -44,7 +44,7 @@ function chooseLanguage(name: string): void {
 }
 
 /** Samples of other languages have other heights: what the reader looks at stays where it is. */
-function keepInPlace(element: Element, change: () => void): void {
+function keepPosition(element: Element, change: () => void): void {
   const before = element.getBoundingClientRect().top;
   change();
   scrollBy({ top: element.getBoundingClientRect().top - before, behavior: "instant" });
@@ -76,7 +76,7 @@ function filter(words: string): void {
 }
 
 /** Marks the link of the part that is being read. */
-function markPlace(): void {
+function markSection(): void {
   const links = new Map(
     [...document.querySelectorAll<HTMLAnchorElement>("#menu a")].map((link) => [link.hash.slice(1), link]),
   );

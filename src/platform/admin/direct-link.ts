@@ -12,7 +12,7 @@ import { type SignInLink, signInUrl } from "./routes.ts";
 /**
  * Creates a one-time sign-in link in a database that other processes serve. Throws NotServingError if none ever did.
  */
-export async function makeSignInLink(settings: DeploymentSettings): Promise<SignInLink> {
+export async function createSignInLink(settings: DeploymentSettings): Promise<SignInLink> {
   const versions = new Versions(API_VERSIONS);
   const deployment = await openDeployment(settings, { machine: systemClock, random: systemRandom, versions });
   try {

@@ -39,7 +39,7 @@ export async function planShares(
     horizon = Math.min(horizon, at + shortestWait(delivery.attempt_count + 1));
   }
   const queues = (await enabledEndpoints(tx, environment)).map(async ({ id: endpointId }) => {
-    const max = Math.max(MIN_READ, slots.roomAt(endpointId));
+    const max = Math.max(MIN_READ, slots.availableAt(endpointId));
     const first = await firstDue(tx, { endpointId, dueAt: endsAt, limit: max + 1 });
     const rows = first.map(({ next_attempt: next, attempt_count: count }) => {
       const at = Math.max(begin, next);
@@ -51,14 +51,14 @@ export async function planShares(
   });
   const waiting = (await Promise.all(queues)).flat();
   const shares = new Map<string, Share>();
-  let { room } = slots;
+  let { available } = slots;
   for (const { endpointId, next, at, retryAt } of waiting.toSorted((a, b) => a.at - b.at)) {
     if (at > horizon) break;
     horizon = Math.min(horizon, retryAt);
     const count = shares.get(endpointId)?.count ?? 0;
-    if (room <= 0 || count >= slots.roomAt(endpointId)) continue;
+    if (available <= 0 || count >= slots.availableAt(endpointId)) continue;
     shares.set(endpointId, { count: count + 1, dueBy: next });
-    room -= 1;
+    available -= 1;
   }
   return shares;
 }

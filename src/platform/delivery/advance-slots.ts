@@ -32,12 +32,12 @@ export class AdvanceSlots {
   }
 
   /** For all endpoints together. Each advance may have the ordinary limit, whatever others do. */
-  get room(): number {
+  get available(): number {
     const { perProcess, allAdvances } = this.#limits;
     return Math.max(0, perProcess - this.#open, allAdvances - this.#total.open);
   }
 
-  roomAt(endpointId: string): number {
+  availableAt(endpointId: string): number {
     const { size, open } = this.#window(endpointId);
     return Math.max(0, size - open);
   }

@@ -118,11 +118,11 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#over) return;
-    const room = LIMITS.deliveryExcerptBytes - this.#bytes;
+    const available = LIMITS.deliveryExcerptBytes - this.#bytes;
     this.#bytes += chunk.length;
     // Copied, because a few bytes would otherwise retain the connection's whole buffer.
-    this.#chunks.push(Buffer.from(chunk.subarray(0, room)));
-    if (chunk.length <= room) return;
+    this.#chunks.push(Buffer.from(chunk.subarray(0, available)));
+    if (chunk.length <= available) return;
     this.#end(null);
     controller.abort(new Error("the rest of the response is not needed"));
   }

@@ -7,7 +7,7 @@ import type { Database } from "../storage/database.ts";
 import type { EnvironmentTime } from "../time/environment-time.ts";
 import { Periodic } from "../time/periodic.ts";
 
-const LOOK_MILLISECONDS = 250;
+const POLL_MILLISECONDS = 250;
 /** Pause between transactions, so that other writers wait for at most one of them. */
 const PAUSE_MILLISECONDS = 5;
 
@@ -25,7 +25,7 @@ export interface BulkTools {
  * on with it, one process at a time.
  */
 export function createBulkRunner(tools: BulkTools): Periodic {
-  return new Periodic(tools, LOOK_MILLISECONDS, async (signal) => {
+  return new Periodic(tools, POLL_MILLISECONDS, async (signal) => {
     let hasMore = true;
     while (hasMore && !signal.aborted) {
       hasMore = false;

@@ -51,7 +51,7 @@ export interface ClaimLimits {
   /** Maximum number of attempts that begin at once; the others wait for a slot. */
   begin: number;
   /** Size of the bodies that the endpoint's other claimed deliveries hold, in bytes. */
-  heldBytes: number;
+  reservedBytes: number;
 }
 
 /**
@@ -95,13 +95,13 @@ export async function claimAt(
     abandoned.push(delivery);
     claim.abandoned.push(abandon(delivery, target.id, lease.token, timeOf(delivery), reason));
   };
-  let { heldBytes } = limits;
+  let { reservedBytes } = limits;
   for (const delivery of rows) {
     if (delivery.body_bytes === null) abandonFor(delivery, EVENT_EXPIRED);
     else if (mayExpire && hasEnded(delivery, timeOf(delivery))) abandonFor(delivery, ENDED);
-    else if (bodies.admit(delivery, heldBytes)) {
+    else if (bodies.admit(delivery, reservedBytes)) {
       admitted.push(delivery);
-      heldBytes += delivery.body_bytes;
+      reservedBytes += delivery.body_bytes;
     } else {
       Object.assign(claim, { full: true, starved: true });
       break;
@@ -165,12 +165,12 @@ export async function claimEnded(
   limit: number,
 ): Promise<Finished[]> {
   const startedBefore = retriesEndedBefore(now);
-  const madeBefore = lowestIdAt("delivery", startedBefore);
+  const beforeId = lowestIdAt("delivery", startedBefore);
   const finished: Finished[] = [];
-  for (const endpoint of await disabledWithWaiting(tx, environment, madeBefore)) {
-    const room = limit - finished.length;
-    if (room === 0) break;
-    const rows = await findEnded(tx, endpoint, madeBefore, startedBefore, room);
+  for (const endpoint of await disabledWithWaiting(tx, environment, beforeId)) {
+    const available = limit - finished.length;
+    if (available === 0) break;
+    const rows = await findEnded(tx, endpoint, beforeId, startedBefore, available);
     await setLease(tx, rows, lease, null);
     finished.push(...rows.map((delivery) => abandon(delivery, endpoint.id, lease.token, now, DISABLED)));
   }

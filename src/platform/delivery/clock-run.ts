@@ -12,7 +12,7 @@ import { BodyClaim } from "./event-bodies.ts";
 import { recordFinished, reportFinished, takeOver } from "./record.ts";
 import type { DeliveryTools } from "./worker.ts";
 
-const LOOK_AGAIN_MILLISECONDS = 10;
+const POLL_AGAIN_MILLISECONDS = 10;
 /** Outcomes of attempts that finish within this time share a transaction. */
 const GATHER_MILLISECONDS = 5;
 /** The hold is renewed, and cancellation checked, at least this often. */
@@ -123,7 +123,7 @@ export class ClockRun {
       if (await hasLapsedLease(database, await leaseTime(database, clock.now), this.#tools.owner)) {
         await this.#takeOverLapsed();
       }
-      await this.#pause(LOOK_AGAIN_MILLISECONDS);
+      await this.#pause(POLL_AGAIN_MILLISECONDS);
     }
     const advance = await findAdvance(database, environment, this.#number);
     if (advance === undefined) return false;
@@ -258,7 +258,7 @@ export class ClockRun {
       const target = await findTarget(tx, this.#environment, id);
       if (target === undefined) continue;
       const time = { now: this.#begin, dueBy, elapsed: clock.elapsed(), mayExpire: true };
-      const claim = await claimAt(tx, claimant, target, time, { count, begin: count, heldBytes: 0 });
+      const claim = await claimAt(tx, claimant, target, time, { count, begin: count, reservedBytes: 0 });
       step.jobs.push(...claim.jobs);
       step.abandoned.push(...claim.abandoned);
     }
@@ -304,7 +304,7 @@ export class ClockRun {
     }
     if (wasDue) {
       this.#emptySince ??= this.#tools.clock.elapsed();
-      await this.#pause(LOOK_AGAIN_MILLISECONDS);
+      await this.#pause(POLL_AGAIN_MILLISECONDS);
     }
     return true;
   }

@@ -102,7 +102,7 @@ async function query(
     isOver = true;
     resolver.cancel();
   }, limitMs);
-  let unclear: string | undefined;
+  let temporaryError: string | undefined;
   try {
     for (const name of names) {
       const results = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
@@ -113,13 +113,13 @@ async function query(
       if (isOver) throw new DnsError("ETIMEOUT", `the name servers did not respond within ${limitMs / 1000} s`);
       for (const result of results) {
         const code = result.status === "rejected" ? String((result.reason as NodeJS.ErrnoException).code) : "ENODATA";
-        if (!NO_ADDRESS.has(code)) unclear ??= code;
+        if (!NO_ADDRESS.has(code)) temporaryError ??= code;
       }
     }
   } finally {
     clearTimeout(limit);
   }
-  if (unclear !== undefined) throw new DnsError("EAI_AGAIN", `the name servers failed (${unclear})`);
+  if (temporaryError !== undefined) throw new DnsError("EAI_AGAIN", `the name servers failed (${temporaryError})`);
   throw new DnsError("ENOTFOUND", "the host name does not exist or has no address");
 }
 

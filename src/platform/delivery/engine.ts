@@ -37,17 +37,17 @@ export function createDeliveryEngine(
   };
   const worker = new DeliveryWorker(deliveryTools);
   const advancer = new TestClockAdvancer(deliveryTools);
-  const ender = createOverdueCheck(tools);
+  const overdueCheck = createOverdueCheck(tools);
   const bulkRunner = createBulkRunner(tools);
   return {
     async start() {
       await worker.start();
       advancer.start();
-      ender.start();
+      overdueCheck.start();
       bulkRunner.start();
     },
     async stop() {
-      await Promise.all([worker.stop(), advancer.stop(), ender.stop(), bulkRunner.stop()]);
+      await Promise.all([worker.stop(), advancer.stop(), overdueCheck.stop(), bulkRunner.stop()]);
       await sender.close();
     },
     clockAdvancer: advancer,

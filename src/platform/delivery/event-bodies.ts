@@ -8,7 +8,7 @@ import { readEventBodies } from "../storage/events.ts";
  */
 export class EventBodies {
   readonly #maxBytes: number;
-  readonly #held = new Map<string, { body: Buffer; uses: number }>();
+  readonly #bodies = new Map<string, { body: Buffer; uses: number }>();
   #bytes = 0;
 
   constructor(maxBytes: number) {
@@ -20,31 +20,31 @@ export class EventBodies {
   }
 
   get isEmpty(): boolean {
-    return this.#held.size === 0;
+    return this.#bodies.size === 0;
   }
 
   get(eventId: string): Buffer | undefined {
-    return this.#held.get(eventId)?.body;
+    return this.#bodies.get(eventId)?.body;
   }
 
   /** Retains the body until `release` was called as often. Returns the buffer to use. */
   retain(eventId: string, body: Buffer): Buffer {
-    const known = this.#held.get(eventId);
+    const known = this.#bodies.get(eventId);
     if (known !== undefined) {
       known.uses += 1;
       return known.body;
     }
-    this.#held.set(eventId, { body, uses: 1 });
+    this.#bodies.set(eventId, { body, uses: 1 });
     this.#bytes += body.length;
     return body;
   }
 
   release(eventId: string): void {
-    const known = this.#held.get(eventId);
+    const known = this.#bodies.get(eventId);
     if (known === undefined) throw new Error(`The body of ${eventId} is not retained.`);
     known.uses -= 1;
     if (known.uses > 0) return;
-    this.#held.delete(eventId);
+    this.#bodies.delete(eventId);
     this.#bytes -= known.body.length;
   }
 }

@@ -78,7 +78,7 @@ export class InFlight {
   }
 
   /** Returns true if waiting for more attempts to finish before recording would leave connections idle. */
-  get hungry(): boolean {
+  get isMostlyIdle(): boolean {
     return this.#onWire.size === 0 || this.#finished.length * 2 >= this.#max;
   }
 

@@ -55,12 +55,12 @@ export async function takeOver(
   context: { now: number; random: Random; mayExpire: boolean },
 ): Promise<Finished[]> {
   const interrupted: Finished[] = [];
-  const unbegun: { id: string; token: string }[] = [];
+  const notStarted: { id: string; token: string }[] = [];
   for (const lease of leases) {
-    if (lease.begun_at === null) unbegun.push({ id: lease.id, token: lease.lease_token });
+    if (lease.begun_at === null) notStarted.push({ id: lease.id, token: lease.lease_token });
     else interrupted.push(interrupt(lease, lease.begun_at, context));
   }
-  await releaseLeases(tx, unbegun);
+  await releaseLeases(tx, notStarted);
   await recordFinished(tx, interrupted);
   return interrupted;
 }

@@ -10,7 +10,7 @@ import type { DeliveryTools } from "./worker.ts";
 
 /** How long a request waits for its advance before the response reports the progress. */
 const SHORT_MILLISECONDS = 5000;
-const LOOK_MILLISECONDS = 500;
+const POLL_MILLISECONDS = 500;
 /** How often a request checks whether another process has finished the advance. */
 const WATCH_MILLISECONDS = 100;
 
@@ -28,7 +28,7 @@ export class TestClockAdvancer {
 
   constructor(tools: DeliveryTools) {
     this.#tools = tools;
-    this.#periodic = new Periodic(tools, LOOK_MILLISECONDS, () => this.#look());
+    this.#periodic = new Periodic(tools, POLL_MILLISECONDS, () => this.#poll());
   }
 
   /** Begins to take over advances that nobody carries out. */
@@ -56,7 +56,7 @@ export class TestClockAdvancer {
   async follow(environment: number, number: number): Promise<TestClock> {
     const { database, clock } = this.#tools;
     const until = clock.elapsed() + SHORT_MILLISECONDS;
-    await this.#look();
+    await this.#poll();
     for (;;) {
       const advance = await findAdvance(database, environment, number);
       const rest = until - clock.elapsed();
@@ -71,7 +71,7 @@ export class TestClockAdvancer {
   }
 
   /** Continues the advances that this process holds, and those that nobody holds. */
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { database, clock } = this.#tools;
     const advances = await runningAdvances(database);
     if (advances.length === 0) return;

@@ -73,7 +73,7 @@ export class DeliveryWorker {
   #stale = true;
   #lapsed = false;
   /** Leased and never begun: to be released. */
-  #unbegun: Job[] = [];
+  #notStarted: Job[] = [];
   /** Tokens of claims whose commit is uncertain. */
   #doubtful: string[] = [];
   /** When the next delivery becomes due, in real time. */
@@ -125,7 +125,7 @@ export class DeliveryWorker {
       this.#plan();
     });
     this.#cancelTimer?.();
-    const leased = [...this.#unbegun, ...this.#inFlight.takeStale()].map(toLease);
+    const leased = [...this.#notStarted, ...this.#inFlight.takeStale()].map(toLease);
     if (leased.length === 0) return;
     await this.#tools.database
       .write((tx) => releaseLeases(tx, leased))
@@ -141,7 +141,7 @@ export class DeliveryWorker {
     if (this.#stopped !== undefined && this.#inFlight.idle) return this.#stopped();
     if (!this.#inFlight.hasFinished && !this.#canClaim()) return this.#setTimer(this.#idleMilliseconds(), false);
     const wait = this.#lastTurn + TURN_MILLISECONDS - this.#tools.clock.elapsed();
-    if (wait <= 0 || this.#inFlight.hungry) return this.#turn();
+    if (wait <= 0 || this.#inFlight.isMostlyIdle) return this.#turn();
     this.#setTimer(wait, true);
   }
 
@@ -205,10 +205,10 @@ export class DeliveryWorker {
     const { database, report, clock, clockTrust, random } = this.#tools;
     const inFlight = this.#inFlight;
     const { owner } = this.#tools;
-    if (this.#stale && this.#stopped === undefined) await this.#look();
-    this.#unbegun.push(...inFlight.takeStale());
-    const unbegun = this.#unbegun;
-    const hasChanges = inFlight.hasFinished || unbegun.length > 0 || inFlight.unmarked().length > 0;
+    if (this.#stale && this.#stopped === undefined) await this.#poll();
+    this.#notStarted.push(...inFlight.takeStale());
+    const notStarted = this.#notStarted;
+    const hasChanges = inFlight.hasFinished || notStarted.length > 0 || inFlight.unmarked().length > 0;
     if (!hasChanges && !this.#lapsed && !this.#canClaim()) return;
     const { free } = inFlight;
     const finished = inFlight.take();
@@ -219,7 +219,7 @@ export class DeliveryWorker {
       tried.push(token);
       const disabled = await recordFinished(tx, finished);
       await releaseTokens(tx, this.#doubtful);
-      await releaseLeases(tx, unbegun.map(toLease));
+      await releaseLeases(tx, notStarted.map(toLease));
       const marked = begun.map(({ job, at }) => markBegun(tx, { ...toLease(job), at }));
       const [now] = await Promise.all([leaseTime(tx, clock.now), ...marked]);
       const lapsed = this.#lapsed ? await findLapsed(tx, now, owner, MAX_TAKE_OVER) : [];
@@ -237,7 +237,7 @@ export class DeliveryWorker {
     for (const { job } of begun) job.isMarkedBegun = true;
     this.#doubtful = [];
     this.#lapsed = false;
-    this.#unbegun = [];
+    this.#notStarted = [];
     reportFinished(report, finished, disabled);
     reportFinished(report, [...interrupted, ...abandoned], []);
     inFlight.settle(finished.length);
@@ -255,7 +255,7 @@ export class DeliveryWorker {
   }
 
   /** Finds the endpoints that have due deliveries. */
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { database, clock } = this.#tools;
     this.#stale = false;
     this.#nextDue = Infinity;
@@ -282,12 +282,12 @@ export class DeliveryWorker {
     const bodies = new BodyClaim(this.#tools.bodies, false);
     const claimant = { opener, bodies, lease: { token, until: now + LEASE_MILLISECONDS } };
     for (let rest = this.#queues.ready(); rest.length > 0;) {
-      let room = Math.max(0, free - jobs.length);
+      let available = Math.max(0, free - jobs.length);
       const group = rest.flatMap((queue) => {
-        const count = this.#queues.wantedBy(queue, room);
-        const begin = this.#queues.slotsFor(queue, room) - queue.ahead.length;
-        room = Math.max(0, room - count);
-        return count === 0 ? [] : [{ queue, limits: { count, begin, heldBytes: queue.bytes } }];
+        const count = this.#queues.wantedBy(queue, available);
+        const begin = this.#queues.slotsFor(queue, available) - queue.ahead.length;
+        available = Math.max(0, available - count);
+        return count === 0 ? [] : [{ queue, limits: { count, begin, reservedBytes: queue.bytes } }];
       });
       if (group.length === 0) break;
       // Requested together; what one endpoint does not need is left for the others.

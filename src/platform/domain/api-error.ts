@@ -40,9 +40,9 @@ export function shorten(text: string): string {
 /** Returns the error for a request with invalid fields, each named. */
 export function invalidFields(errors: FieldError[]): ApiError {
   const first = errors[0]!;
-  const place = first.pointer === "" ? "The body" : `${first.pointer.replace(/^\//, "").replaceAll("/", ".")}:`;
+  const field = first.pointer === "" ? "The body" : `${first.pointer.replace(/^\//, "").replaceAll("/", ".")}:`;
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : "";
-  return new ApiError("invalid_request", `${place} ${first.detail}${more}`, { members: { errors } });
+  return new ApiError("invalid_request", `${field} ${first.detail}${more}`, { members: { errors } });
 }
 
 /** Returns the 403 for a credential that lacks at least one scope. */

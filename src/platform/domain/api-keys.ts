@@ -16,7 +16,7 @@ import type { Queries, Transaction } from "../storage/database.ts";
 import type { PageRequest } from "../storage/page.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { ApiError, invalidFields, existing } from "./api-error.ts";
-import { assertWithin, type Maker } from "./key-bounds.ts";
+import { assertWithin, type Creator } from "./key-bounds.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 
 /** What creating a secret requires. */
@@ -53,13 +53,13 @@ export async function createApiKey(
   tx: Transaction,
   tools: SecretTools,
   context: RequestContext,
-  maker: Maker,
+  creator: Creator,
   input: ApiKeyCreate,
 ): Promise<ApiKey> {
-  const scopes = input.scopes ?? maker.scopes;
-  const ranges = input.ip_allowlist ?? [...maker.ipAllowlist];
-  const expiresAt = endOf(input, maker, context.now);
-  assertWithin(maker, { scopes, ipAllowlist: ranges, expiresAt });
+  const scopes = input.scopes ?? creator.scopes;
+  const ranges = input.ip_allowlist ?? [...creator.ipAllowlist];
+  const expiresAt = endOf(input, creator, context.now);
+  assertWithin(creator, { scopes, ipAllowlist: ranges, expiresAt });
   const isFull = input.scopes === undefined && SCOPES.every((scope) => scopes.includes(scope));
   return toNewApiKey(
     await store(tx, tools, context.tenant.name, {
@@ -71,7 +71,7 @@ export async function createApiKey(
       ip_allowlist: JSON.stringify(ranges),
       expires_at: expiresAt,
       created: context.now,
-      created_by: creatorOf(maker),
+      created_by: creatorOf(creator),
     }),
     context.tenant,
   );
@@ -85,16 +85,16 @@ export async function rollApiKey(
   tx: Transaction,
   tools: SecretTools,
   context: RequestContext,
-  maker: Maker,
+  creator: Creator,
   id: string,
 ): Promise<ApiKey> {
   const { tenant, now } = context;
   const old = await findUsable(tx, context, id);
-  assertWithin(maker, boundsOf(old));
+  assertWithin(creator, boundsOf(old));
   await revokeApiKey(tx, id, now, "rolled");
   const { name, kind, scopes, ip_allowlist, expires_at } = old;
   const { environment } = tenant;
-  const created_by = creatorOf(maker);
+  const created_by = creatorOf(creator);
   const fresh = { name, kind, scopes, ip_allowlist, expires_at, environment, created: now, created_by };
   return toNewApiKey(await store(tx, tools, tenant.name, { ...fresh, id: context.newId("api_key") }), tenant);
 }
@@ -106,7 +106,7 @@ export async function rollApiKey(
 export async function changeApiKey(
   tx: Transaction,
   context: RequestContext,
-  maker: Maker,
+  creator: Creator,
   id: string,
   input: ApiKeyUpdate,
 ): Promise<ApiKey> {
@@ -119,8 +119,8 @@ export async function changeApiKey(
   if (name !== undefined) row.name = name;
   if (scopes !== undefined) row.scopes = JSON.stringify(SCOPES.filter((scope) => scopes.includes(scope)));
   if (ranges !== undefined) row.ip_allowlist = JSON.stringify(ranges);
-  if (expiry !== undefined) row.expires_at = endOf(input, maker, context.now);
-  assertWithin(maker, boundsOf(row));
+  if (expiry !== undefined) row.expires_at = endOf(input, creator, context.now);
+  assertWithin(creator, boundsOf(row));
   await updateApiKey(tx, row);
   return toApiKey(row, context.tenant);
 }
@@ -152,8 +152,8 @@ export async function pageOfApiKeys(queries: Queries, tenant: Tenant, page: Page
   return (await listApiKeys(queries, page)).map((row) => toApiKey(row, tenant));
 }
 
-function endOf(input: ApiKeyCreate, maker: Maker, now: number): number | null {
-  if (input.expires_at === undefined) return maker.expiresAt;
+function endOf(input: ApiKeyCreate, creator: Creator, now: number): number | null {
+  if (input.expires_at === undefined) return creator.expiresAt;
   if (input.expires_at === null) return null;
   const end = parseTimestamp(input.expires_at)!;
   if (end > now) return end;
@@ -161,7 +161,7 @@ function endOf(input: ApiKeyCreate, maker: Maker, now: number): number | null {
 }
 
 /** Returns the user, or the key if the credential belongs to no user. */
-function creatorOf({ user, credential }: Maker): string {
+function creatorOf({ user, credential }: Creator): string {
   return user?.id ?? credential.id;
 }
 

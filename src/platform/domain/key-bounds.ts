@@ -16,18 +16,18 @@ interface Bounds {
 /**
  * The credential that creates a key. An access token has neither ranges nor expiry, since the key belongs to its user.
  */
-export interface Maker extends Bounds {
+export interface Creator extends Bounds {
   credential: { id: string };
   user: { id: string } | null;
 }
 
 /** A key never grants more than its creator has. Throws ApiError `insufficient_scope` or `exceeds_maker`. */
-export function assertWithin(maker: Bounds, key: Bounds): void {
-  const lacking = key.scopes.filter((scope) => !maker.scopes.includes(scope));
+export function assertWithin(creator: Bounds, key: Bounds): void {
+  const lacking = key.scopes.filter((scope) => !creator.scopes.includes(scope));
   if (lacking.length > 0) {
     throw insufficientScope(`A key cannot grant scopes that it does not have: ${lacking.join(", ")}.`, lacking);
   }
-  const errors = [...rangeErrors(maker, key), ...endErrors(maker, key)];
+  const errors = [...rangeErrors(creator, key), ...endErrors(creator, key)];
   if (errors.length === 0) return;
   const detail = errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`).join("; ");
   throw new ApiError("exceeds_maker", `The new key would exceed the key that creates it: ${detail}.`, {
@@ -35,18 +35,18 @@ export function assertWithin(maker: Bounds, key: Bounds): void {
   });
 }
 
-function rangeErrors(maker: Bounds, key: Bounds): FieldError[] {
-  if (maker.ipAllowlist.length === 0) return [];
-  const outer = rangesOf(maker.ipAllowlist);
+function rangeErrors(creator: Bounds, key: Bounds): FieldError[] {
+  if (creator.ipAllowlist.length === 0) return [];
+  const outer = rangesOf(creator.ipAllowlist);
   const inner = rangesOf(key.ipAllowlist);
   if (inner.length > 0 && inner.every((range) => outer.some((allowed) => covers(allowed, range)))) return [];
-  const detail = `must be within ${maker.ipAllowlist.join(", ")}`;
+  const detail = `must be within ${creator.ipAllowlist.join(", ")}`;
   return [{ pointer: "/ip_allowlist", code: "exceeds_maker", detail }];
 }
 
-function endErrors(maker: Bounds, key: Bounds): FieldError[] {
-  if (maker.expiresAt === null || (key.expiresAt !== null && key.expiresAt <= maker.expiresAt)) return [];
-  const detail = `must not be after ${formatTimestamp(maker.expiresAt)}`;
+function endErrors(creator: Bounds, key: Bounds): FieldError[] {
+  if (creator.expiresAt === null || (key.expiresAt !== null && key.expiresAt <= creator.expiresAt)) return [];
+  const detail = `must not be after ${formatTimestamp(creator.expiresAt)}`;
   return [{ pointer: "/expires_at", code: "exceeds_maker", detail }];
 }
 

@@ -29,8 +29,8 @@ export async function replayEvent(
     endpoint === undefined
       ? await deliverToAll(tx, context, event)
       : [await deliverTo(tx, context, event, await enabled(tx, tenant.environment, endpoint))];
-  const place = { environment: tenant.environment, id: newId("event"), eventId: id, eventType: event.type };
-  await insertReplay(tx, place);
+  const row = { environment: tenant.environment, id: newId("event"), eventId: id, eventType: event.type };
+  await insertReplay(tx, row);
   tx.notify("events");
   return { object: "replay", event: id, deliveries };
 }

@@ -128,7 +128,7 @@ function createServer(tools: AppTools): FastifyInstance {
 }
 
 /** Headers of which Node takes the first, or joins all, if they are repeated. */
-const GIVEN_ONCE = ["Host", "Content-Type", HEADERS.idempotencyKey, HEADERS.version];
+const SINGLE_HEADERS = ["Host", "Content-Type", HEADERS.idempotencyKey, HEADERS.version];
 
 /**
  * Rejects what Fastify accepts and the contract does not: requests without a Host, and bodies that are not plain JSON.
@@ -137,7 +137,7 @@ function rejectRequest(request: IncomingMessage, publicHost: string | undefined)
   if (!request.headers.host) return new ApiError("invalid_header", "Send a Host header.");
   const misdirected = problemOfHost(request, publicHost);
   if (misdirected !== undefined) return misdirected;
-  for (const name of GIVEN_ONCE) {
+  for (const name of SINGLE_HEADERS) {
     if ((request.headersDistinct[name.toLowerCase()]?.length ?? 0) > 1) {
       return new ApiError("invalid_header", `Send one ${name} header.`);
     }

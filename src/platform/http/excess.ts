@@ -47,7 +47,7 @@ function* excessIn(given: Shape, value: unknown, pointer: string): Generator<Fie
   if (names.length > maxProperties) return yield tooMany(pointer, `${maxProperties} keys`);
   if (shape.additionalProperties === false) yield* unknownFields(shape, names, pointer);
   const within = (name: string, inner: Shape) =>
-    excessIn(inner, (value as Record<string, unknown>)[name], placeOf(pointer, name));
+    excessIn(inner, (value as Record<string, unknown>)[name], pointerTo(pointer, name));
   for (const [name, inner] of Object.entries(properties)) if (Object.hasOwn(value, name)) yield* within(name, inner);
   for (const inner of Object.values(patternProperties)) {
     // There may be many values of any kind, which have no limits to check.
@@ -70,16 +70,16 @@ function* unknownFields(
 }
 
 function unknownField(pointer: string, name: string, known: readonly string[]): FieldError {
-  const place = placeOf(pointer, name);
+  const fieldPointer = pointerTo(pointer, name);
   if (pointer === "/metadata") {
-    return { pointer: place, code: "invalid_key", detail: "a metadata key must have 1 to 40 characters" };
+    return { pointer: fieldPointer, code: "invalid_key", detail: "a metadata key must have 1 to 40 characters" };
   }
   const [guess] = nearest(name, known);
   const help = guess === undefined ? `known fields: ${known.join(", ") || "none"}` : `did you mean ${guess}?`;
-  return { pointer: place, code: "unknown_field", detail: `is not a field of this request; ${help}` };
+  return { pointer: fieldPointer, code: "unknown_field", detail: `is not a field of this request; ${help}` };
 }
 
-function placeOf(pointer: string, name: string): string {
+function pointerTo(pointer: string, name: string): string {
   const shown = name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
   return `${pointer}/${escapePointer(shown)}`;
 }

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { LIMITS } from "../../contract/limits.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Queries, Transaction, WriteOptions } from "../storage/database.ts";
-import { findIdempotencyKey, type IdempotencyPlace, keepIdempotencyKey } from "../storage/idempotency-keys.ts";
+import { findIdempotencyKey, type IdempotencyTarget, keepIdempotencyKey } from "../storage/idempotency-keys.ts";
 import type { Vault } from "../secrets/vault.ts";
 
 /** A response as it is sent and stored. */
@@ -40,7 +40,7 @@ export function fingerprintOf(version: string, body: unknown, principal = ""): B
 
 /** A keyed request. */
 interface KeyedRequest {
-  place: IdempotencyPlace;
+  target: IdempotencyTarget;
   fingerprint: Buffer;
   /** The environment's time, in Unix milliseconds. */
   now: number;
@@ -60,16 +60,16 @@ export async function onceForKey(
   request: KeyedRequest,
   effect: () => Promise<{ status: number; json: string; createdAt?: number }>,
 ): Promise<StoredResponse> {
-  const { place, fingerprint, now, isolation } = request;
+  const { target, fingerprint, now, isolation } = request;
   const stored = await findResponse(tx, vault, request);
   if (stored !== undefined) return stored;
   // It may be in flight in another process.
-  if (!(await tx.claim(nameOf(place)))) throw stillInFlight();
+  if (!(await tx.claim(nameOf(target)))) throw stillInFlight();
   // It may have finished just now. Under the other isolation levels such a unit of work conflicts and is run again.
   const justStored = isolation === "read committed" ? await findResponse(tx, vault, request) : undefined;
   if (justStored !== undefined) return justStored;
   const { status, json, createdAt = now } = await effect();
-  await storeResponse(tx, vault, place, fingerprint, createdAt, { status, json });
+  await storeResponse(tx, vault, target, fingerprint, createdAt, { status, json });
   return { status, json, replayed: false };
 }
 
@@ -77,9 +77,9 @@ export async function onceForKey(
 async function findResponse(
   queries: Queries,
   vault: Vault,
-  { place, fingerprint, now, mayExpire }: KeyedRequest,
+  { target, fingerprint, now, mayExpire }: KeyedRequest,
 ): Promise<StoredResponse | undefined> {
-  const stored = await findIdempotencyKey(queries, place);
+  const stored = await findIdempotencyKey(queries, target);
   if (stored === undefined) return undefined;
   if (stored.created <= now - LIMITS.idempotencySeconds * 1000 && mayExpire()) return undefined;
   if (!timingSafeEqual(stored.fingerprint, fingerprint)) {
@@ -88,23 +88,23 @@ async function findResponse(
       "This Idempotency-Key was used with another body, or by another credential for a response with a secret. Use a new key.",
     );
   }
-  return { status: stored.status, json: vault.open(stored.response, nameOf(place)), replayed: true };
+  return { status: stored.status, json: vault.open(stored.response, nameOf(target)), replayed: true };
 }
 
 async function storeResponse(
   tx: Transaction,
   vault: Vault,
-  place: IdempotencyPlace,
+  target: IdempotencyTarget,
   fingerprint: Buffer,
   now: number,
   { status, json }: { status: number; json: string },
 ): Promise<void> {
-  const response = vault.seal(json, nameOf(place));
-  await keepIdempotencyKey(tx, { ...place, fingerprint, status, response, created: now });
+  const response = vault.seal(json, nameOf(target));
+  await keepIdempotencyKey(tx, { ...target, fingerprint, status, response, created: now });
 }
 
 /** Unique per environment, operation and key. */
-function nameOf({ environment, method, path, key }: IdempotencyPlace): string {
+function nameOf({ environment, method, path, key }: IdempotencyTarget): string {
   return JSON.stringify([environment, method, path, key]);
 }
 
@@ -118,8 +118,8 @@ function stillInFlight(): ApiError {
 export class InFlight {
   readonly #running = new Set<string>();
 
-  async run<Result>(place: IdempotencyPlace, work: () => Promise<Result>): Promise<Result> {
-    const name = nameOf(place);
+  async run<Result>(target: IdempotencyTarget, work: () => Promise<Result>): Promise<Result> {
+    const name = nameOf(target);
     if (this.#running.has(name)) {
       throw stillInFlight();
     }

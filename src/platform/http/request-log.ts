@@ -33,7 +33,7 @@ export function recordRequests(app: FastifyInstance, requests: RequestRecorder, 
   app.decorateRequest("responseText", null);
   app.addHook("onResponse", (request, reply, done) => {
     const { identified } = request;
-    if (identified !== null && !isLook(identified.path, reply.statusCode)) {
+    if (identified !== null && !isPoll(identified.path, reply.statusCode)) {
       requests.record(identified.caller, {
         id: request.id,
         method: request.method as RequestMethod,
@@ -52,7 +52,7 @@ export function recordRequests(app: FastifyInstance, requests: RequestRecorder, 
   });
 }
 
-function isLook(path: string, status: number): boolean {
+function isPoll(path: string, status: number): boolean {
   return (path === REQUEST_LOGS_PATH || path === REQUEST_LOG_PATH) && status === 200;
 }
 

@@ -82,8 +82,8 @@ function writeOnce(
   const { database, vault, time, clockTrust } = tools;
   const { tenant } = call.caller;
   const isolation = operation.isolation ?? (operation.additive === true ? "batched" : "serialized");
-  const place = placeOf(vault, operation, call, request);
-  if (place === undefined) {
+  const target = idempotencyTarget(vault, operation, call, request);
+  if (target === undefined) {
     return database.write(
       async (tx) => {
         const { status, json } = await unit(tx, await time.read(tx, tenant));
@@ -93,11 +93,11 @@ function writeOnce(
     );
   }
   const fingerprint = fingerprintOf(version, call.body, secretHolder(operation, call));
-  return inFlight.run(place, () =>
+  return inFlight.run(target, () =>
     database.write(
       async (tx) => {
         const at = await time.read(tx, tenant);
-        const keyed = { place, fingerprint, now: at.now, mayExpire: () => clockTrust.isTrusted() };
+        const keyed = { target, fingerprint, now: at.now, mayExpire: () => clockTrust.isTrusted() };
         return onceForKey(tx, vault, { ...keyed, isolation }, () => unit(tx, at));
       },
       { isolation },
@@ -106,7 +106,7 @@ function writeOnce(
 }
 
 /** Returns the storage key of a POST's Idempotency-Key, without the key itself; undefined if it has none. */
-function placeOf(vault: Vault, operation: Operation, call: Call<unknown, unknown>, request: FastifyRequest) {
+function idempotencyTarget(vault: Vault, operation: Operation, call: Call<unknown, unknown>, request: FastifyRequest) {
   const header = request.headers["idempotency-key"];
   const given = operation.method === "POST" && typeof header === "string" ? header : undefined;
   const sent = readIdempotencyKey(given);

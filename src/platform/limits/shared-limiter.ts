@@ -4,15 +4,15 @@ import { type Bucket, deleteIdleBuckets, returnTokens, takeTokens } from "../sto
 import type { CreateLimiter, Limiter, Limits, Taken } from "./limiter.ts";
 
 /** A process takes a twentieth of a large bucket at once, and grants those tokens without asking the database. */
-const LOT_SHARE = 20;
+const ALLOTMENT_SHARE = 20;
 /** Tokens that were taken and not granted are released this soon. */
 const RETURN_MILLISECONDS = 500;
-const TIDY_MILLISECONDS = 3_600_000;
+const CLEANUP_MILLISECONDS = 3_600_000;
 
 /** What this process holds of one bucket. */
-interface Lot {
+interface Allotment {
   bucket: Bucket;
-  held: number;
+  available: number;
   /** How many tokens were left for all processes at the last query. */
   left: number;
   /** When there may be a token again; no query before. */
@@ -32,13 +32,13 @@ export function sharedLimiters(database: Database, log: Log): { create: CreateLi
     }
   };
   const returning = setInterval(() => void returnIdle(performance.now() - RETURN_MILLISECONDS), RETURN_MILLISECONDS);
-  const tidying = setInterval(() => {
+  const cleanup = setInterval(() => {
     database.write(deleteIdleBuckets).catch((error: unknown) => {
       log.warn({ err: error }, "old rate limits could not be removed");
     });
-  }, TIDY_MILLISECONDS);
+  }, CLEANUP_MILLISECONDS);
   returning.unref();
-  tidying.unref();
+  cleanup.unref();
   return {
     create(purpose, limits) {
       const limiter = new SharedLimiter(database, purpose, limits);
@@ -47,7 +47,7 @@ export function sharedLimiters(database: Database, log: Log): { create: CreateLi
     },
     async close() {
       clearInterval(returning);
-      clearInterval(tidying);
+      clearInterval(cleanup);
       await returnIdle(Infinity);
     },
   };
@@ -57,28 +57,28 @@ class SharedLimiter implements Limiter {
   readonly #database: Database;
   readonly #purpose: string;
   readonly #limits: { burst: number; refillMs: number };
-  readonly #lotSize: number;
-  readonly #lots = new Map<string, Lot>();
+  readonly #allotmentSize: number;
+  readonly #allotments = new Map<string, Allotment>();
 
   constructor(database: Database, purpose: string, limits: Limits) {
     this.#database = database;
     this.#purpose = purpose;
     this.#limits = { burst: limits.burst, refillMs: limits.refillSeconds * 1000 };
-    this.#lotSize = Math.max(1, Math.floor(limits.burst / LOT_SHARE));
+    this.#allotmentSize = Math.max(1, Math.floor(limits.burst / ALLOTMENT_SHARE));
   }
 
   async take(name: string): Promise<Taken> {
-    const lot = this.#lotOf(name);
+    const allotment = this.#allotmentOf(name);
     for (;;) {
-      if (lot.held >= 1) {
-        lot.held -= 1;
-        lot.usedAt = performance.now();
-        return { wait: 0, left: Math.floor(lot.held + lot.left) };
+      if (allotment.available >= 1) {
+        allotment.available -= 1;
+        allotment.usedAt = performance.now();
+        return { wait: 0, left: Math.floor(allotment.available + allotment.left) };
       }
-      const empty = lot.emptyUntil - performance.now();
+      const empty = allotment.emptyUntil - performance.now();
       if (empty > 0) return { wait: Math.ceil(empty / 1000), left: 0 };
-      await (lot.asking ??= this.#ask(lot).finally(() => {
-        lot.asking = undefined;
+      await (allotment.asking ??= this.#ask(allotment).finally(() => {
+        allotment.asking = undefined;
       }));
     }
   }
@@ -89,38 +89,43 @@ class SharedLimiter implements Limiter {
 
   /** Releases what has been unused since a time. */
   async returnIdle(before: number): Promise<void> {
-    for (const [name, lot] of this.#lots) {
-      if (lot.usedAt > before || lot.asking !== undefined) continue;
-      this.#lots.delete(name);
-      const { held } = lot;
-      if (held < 1) continue;
-      await this.#database.write((tx) => returnTokens(tx, lot.bucket, held), { isolation: "read committed" });
+    for (const [name, allotment] of this.#allotments) {
+      if (allotment.usedAt > before || allotment.asking !== undefined) continue;
+      this.#allotments.delete(name);
+      const { available } = allotment;
+      if (available < 1) continue;
+      await this.#database.write((tx) => returnTokens(tx, allotment.bucket, available), {
+        isolation: "read committed",
+      });
     }
   }
 
-  async #ask(lot: Lot): Promise<void> {
-    const { granted, tokens } = await this.#database.write((tx) => takeTokens(tx, lot.bucket, this.#lotSize), {
-      isolation: "read committed",
-    });
-    lot.held += granted;
-    lot.left = Math.max(0, tokens);
-    lot.usedAt = performance.now();
-    if (granted < 1) lot.emptyUntil = performance.now() + (1 - tokens) * this.#limits.refillMs;
+  async #ask(allotment: Allotment): Promise<void> {
+    const { granted, tokens } = await this.#database.write(
+      (tx) => takeTokens(tx, allotment.bucket, this.#allotmentSize),
+      {
+        isolation: "read committed",
+      },
+    );
+    allotment.available += granted;
+    allotment.left = Math.max(0, tokens);
+    allotment.usedAt = performance.now();
+    if (granted < 1) allotment.emptyUntil = performance.now() + (1 - tokens) * this.#limits.refillMs;
   }
 
-  #lotOf(name: string): Lot {
-    const known = this.#lots.get(name);
+  #allotmentOf(name: string): Allotment {
+    const known = this.#allotments.get(name);
     if (known !== undefined) return known;
-    const lot: Lot = {
+    const allotment: Allotment = {
       bucket: this.#bucketOf(name),
-      held: 0,
+      available: 0,
       left: 0,
       emptyUntil: 0,
       asking: undefined,
       usedAt: performance.now(),
     };
-    this.#lots.set(name, lot);
-    return lot;
+    this.#allotments.set(name, allotment);
+    return allotment;
   }
 
   #bucketOf(name: string): Bucket {

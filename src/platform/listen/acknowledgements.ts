@@ -34,7 +34,7 @@ export class AckRecorder {
   #waiting: Outcome[] = [];
   #recording: Promise<void> | undefined;
   /** Ends the wait for more outcomes. */
-  #hurry: () => void = () => {};
+  #endPause: () => void = () => {};
   /** Ends the wait for the next try. */
   #tryNow: () => void = () => {};
   #hasGivenUp = false;
@@ -48,20 +48,20 @@ export class AckRecorder {
     // Without status and error, the event was only shown, so there is no delivery to report.
     if (outcome.ack.status_code === undefined && outcome.ack.error === undefined) return;
     this.#waiting.push(outcome);
-    if (this.#waiting.length >= MAX_GATHER) this.#hurry();
+    if (this.#waiting.length >= MAX_GATHER) this.#endPause();
     this.#recording ??= this.#record();
   }
 
   /** Resolves when everything added is durable (or was rejected by the database, which the log then says). */
   async settled(): Promise<void> {
-    this.#hurry();
+    this.#endPause();
     await this.#recording;
   }
 
   /** Tries once more at once. Outcomes that the database does not accept are then lost, which the log says. */
   giveUp(): void {
     this.#hasGivenUp = true;
-    this.#hurry();
+    this.#endPause();
     this.#tryNow();
   }
 
@@ -111,7 +111,7 @@ export class AckRecorder {
 
   #gather(): Promise<void> {
     if (this.#waiting.length >= MAX_GATHER || this.#hasGivenUp) return Promise.resolve();
-    return this.#pause(GATHER_MILLISECONDS, (end) => (this.#hurry = end));
+    return this.#pause(GATHER_MILLISECONDS, (end) => (this.#endPause = end));
   }
 
   #pause(milliseconds: number, endableBy: (end: () => void) => void): Promise<void> {

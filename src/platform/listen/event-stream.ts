@@ -158,7 +158,7 @@ class EventStream implements LogClient, Watched {
     this.end();
   }
 
-  room(): number {
+  available(): number {
     return this.#response.writableNeedDrain ? 0 : Infinity;
   }
 
@@ -223,9 +223,9 @@ async function readStamps(queries: Queries, environment: number, now: number): P
     countPending(queries, { environment }),
     newestRequestLog(queries, environment),
   ]);
-  const made = attempts.map(({ minute, succeeded, count }) => `${minute}/${succeeded}/${count}`).toSorted();
+  const counts = attempts.map(({ minute, succeeded, count }) => `${minute}/${succeeded}/${count}`).toSorted();
   return {
-    deliveries: [pending, ...made].join(" "),
+    deliveries: [pending, ...counts].join(" "),
     clock: [offset, advance?.number, advance?.status, advance?.attempts].join(" "),
     requests: request ?? "",
   };

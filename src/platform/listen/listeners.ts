@@ -220,7 +220,7 @@ export class OpenConnections {
   }
 }
 
-const LOOK_MS = 1000;
+const POLL_MS = 1000;
 
 /** A connection that was opened by a credential. */
 export interface Watched {
@@ -246,8 +246,8 @@ export class CredentialWatch {
   /** Checks from now on, while anything is open. Call this whenever something is opened. */
   start(): void {
     if (this.#stopped) return;
-    this.#cancel ??= this.#tools.clock.after(LOOK_MS, () => {
-      this.#look().catch((error: unknown) => {
+    this.#cancel ??= this.#tools.clock.after(POLL_MS, () => {
+      this.#poll().catch((error: unknown) => {
         this.#tools.log.warn({ err: error }, "the credentials of open connections could not be checked");
       });
     });
@@ -258,7 +258,7 @@ export class CredentialWatch {
     this.#cancel?.();
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { database, clock } = this.#tools;
     const looked = new Map<string, ReturnType<typeof credentialError>>();
     try {

@@ -22,7 +22,7 @@ export const MAX_BUFFERED_BYTES = 1024 * 1024;
 /** A client that reads the log. */
 export interface LogClient {
   /** How many events it accepts now. If none, it calls the reader once it accepts some. */
-  room(): number;
+  available(): number;
   /** Sends events in order. Returns how many it accepted; the rest is read again. */
   send(events: readonly LoggedEvent[]): number;
   /** Reports that events may be missing after one ID and before another; the two are equal if one event is damaged. */
@@ -120,9 +120,9 @@ export class LogReader {
 
   /** Reads once. Returns whether there may be more, now or soon. */
   async #read(): Promise<"end" | "more" | "held back"> {
-    const room = this.#client.room();
-    if (room <= 0) return "end";
-    const limit = Math.min(room, MAX_EVENTS, Math.max(1, Math.floor(READ_BYTES / this.#eventBytes)));
+    const available = this.#client.available();
+    if (available <= 0) return "end";
+    const limit = Math.min(available, MAX_EVENTS, Math.max(1, Math.floor(READ_BYTES / this.#eventBytes)));
     const { database } = this.#tools;
     const { isKnown, events, heldBack, end, removed } = await readLog(
       database,

@@ -12,7 +12,7 @@ import { type LogClient, LogReader, type LogTools, MAX_BUFFERED_BYTES } from "./
 import type { Start } from "./position.ts";
 
 /** Room for this many events is worth a read, however large the window is. */
-const ROOM_WORTH_A_READ = 128;
+const MIN_READ_EVENTS = 128;
 
 /** Maximum characters of a frame with several events: a client has to buffer all of it to read its first event. */
 const MAX_FRAME_LENGTH = 256 * 1024;
@@ -37,7 +37,7 @@ export class ListenSession implements LogClient, Watched {
   /** True if there may be more to read once the client has received what was sent. */
   #isHeldUp = false;
   #sent = 0;
-  #heardAt: number;
+  #lastReceivedAt: number;
   #cancelBeat: () => void = () => {};
   /** Resolves once either side has closed the socket. */
   readonly closed: Promise<void>;
@@ -48,7 +48,7 @@ export class ListenSession implements LogClient, Watched {
     this.#stream = stream;
     this.#settings = settings;
     this.#recorder = recorder;
-    this.#heardAt = tools.clock.elapsed();
+    this.#lastReceivedAt = tools.clock.elapsed();
     this.closed = new Promise((resolve) => {
       socket.once("close", () => resolve());
     });
@@ -58,8 +58,8 @@ export class ListenSession implements LogClient, Watched {
   /** Sends the first frame, then events as they are committed. */
   start(ready: PlatformFrame): void {
     this.#socket.on("message", (data: Buffer, isBinary: boolean) => this.#onMessage(data, isBinary));
-    this.#socket.on("pong", () => this.#heard());
-    this.#socket.on("ping", () => this.#heard());
+    this.#socket.on("pong", () => this.#recordContact());
+    this.#socket.on("ping", () => this.#recordContact());
     this.#socket.on("error", (error) => {
       this.#tools.log.warn({ err: error }, "a listener's socket failed");
     });
@@ -93,13 +93,13 @@ export class ListenSession implements LogClient, Watched {
     this.#cancelBeat();
   }
 
-  #heard(): void {
-    this.#heardAt = this.#tools.clock.elapsed();
+  #recordContact(): void {
+    this.#lastReceivedAt = this.#tools.clock.elapsed();
   }
 
   #beat(): void {
     this.#cancelBeat = this.#tools.clock.after(LIMITS.heartbeatSeconds * 1000, () => {
-      if (this.#tools.clock.elapsed() - this.#heardAt >= LIMITS.silenceSeconds * 1000) {
+      if (this.#tools.clock.elapsed() - this.#lastReceivedAt >= LIMITS.silenceSeconds * 1000) {
         this.#socket.terminate();
         return;
       }
@@ -109,7 +109,7 @@ export class ListenSession implements LogClient, Watched {
   }
 
   #onMessage(data: Buffer, isBinary: boolean): void {
-    this.#heard();
+    this.#recordContact();
     try {
       if (isBinary) throw new FrameError("frames are text");
       const { acks } = parseClientFrame(data.toString("utf8"));
@@ -131,12 +131,12 @@ export class ListenSession implements LogClient, Watched {
   }
 
   /** None while the client is slow: `drain` continues. */
-  room(): number {
-    const room = this.#settings.window - this.#unacknowledged.size;
+  available(): number {
+    const available = this.#settings.window - this.#unacknowledged.size;
     // A quarter of a window, because otherwise a read would follow every acknowledgement.
-    if (room < ROOM_WORTH_A_READ && room < this.#settings.window / 4 && this.#unacknowledged.size > 0) return 0;
+    if (available < MIN_READ_EVENTS && available < this.#settings.window / 4 && this.#unacknowledged.size > 0) return 0;
     this.#isHeldUp = this.#isSlow;
-    return this.#isHeldUp ? 0 : room;
+    return this.#isHeldUp ? 0 : available;
   }
 
   /** Sends as many as the client accepts in time. */

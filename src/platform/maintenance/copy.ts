@@ -105,8 +105,8 @@ async function copyTable(
 /** Reads the rows after a key, in key order. */
 function pageOf(queries: Queries, { name, columns, key }: TableShape, last: readonly SqlValue[] | undefined) {
   const order = key.join(", ");
-  const places = key.map((_, index) => `$${index + 1}`).join(", ");
-  const where = last === undefined ? "" : `WHERE (${order}) > (${places})`;
+  const placeholders = key.map((_, index) => `$${index + 1}`).join(", ");
+  const where = last === undefined ? "" : `WHERE (${order}) > (${placeholders})`;
   return queries.all<Row>(`SELECT ${columns.join(", ")} FROM ${name} ${where} ORDER BY ${order} LIMIT ${ROWS}`, last);
 }
 

@@ -29,7 +29,7 @@ export async function statusOf(database: Queries): Promise<DatabaseStatus> {
   const schema = await database.get<{ number: number; version: string | null }>(
     "SELECT number, version FROM schema_migrations ORDER BY number DESC LIMIT 1",
   );
-  const isMade = schema !== undefined;
+  const hasSchema = schema !== undefined;
   return {
     engine: database.dialect === "sqlite" ? "SQLite" : "PostgreSQL",
     engine_version: facts!.version,
@@ -37,7 +37,7 @@ export async function statusOf(database: Queries): Promise<DatabaseStatus> {
     schema_made_by: schema?.version ?? null,
     schema_known: MIGRATIONS.at(-1)?.number ?? 0,
     bytes: facts!.bytes,
-    in_use: isMade && (await hasMasterKey(database)),
-    deliveries_pending: isMade ? await countPending(database) : 0,
+    in_use: hasSchema && (await hasMasterKey(database)),
+    deliveries_pending: hasSchema ? await countPending(database) : 0,
   };
 }

@@ -8,7 +8,7 @@ interface WatchTools {
   log: Log;
 }
 
-const LOOK_MILLISECONDS = 5_000;
+const POLL_MILLISECONDS = 5_000;
 /** The platform's own transactions take at most a few seconds. */
 const WARN_SECONDS = 15;
 
@@ -18,22 +18,22 @@ const WARN_SECONDS = 15;
  */
 export class TransactionWatch {
   readonly #tools: WatchTools;
-  readonly #looking: Periodic;
+  readonly #polling: Periodic;
   /** The oldest one at the last check, and when it was first seen. */
   #oldest: { id: string; seenAt: number } | undefined;
   #warnedOf: string | undefined;
 
   constructor(tools: WatchTools) {
     this.#tools = tools;
-    this.#looking = new Periodic(tools, LOOK_MILLISECONDS, async () => void (await this.ageSeconds()));
+    this.#polling = new Periodic(tools, POLL_MILLISECONDS, async () => void (await this.ageSeconds()));
   }
 
   start(): void {
-    if (this.#tools.database.dialect === "postgres") this.#looking.start();
+    if (this.#tools.database.dialect === "postgres") this.#polling.start();
   }
 
   stop(): Promise<void> {
-    return this.#looking.stop();
+    return this.#polling.stop();
   }
 
   /** Returns the age of the oldest one, or 0 if there is none. Warns once of one that is too old. */

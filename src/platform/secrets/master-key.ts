@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { makeFolder } from "../../files/make-folder.ts";
+import { createFolder } from "../../files/create-folder.ts";
 import { flushFolder } from "../storage/sqlite/database-file.ts";
 import type { Database, Queries } from "../storage/database.ts";
 import { findSetting, insertSetting } from "../storage/settings.ts";
@@ -29,7 +29,7 @@ export function parseMasterKey(text: string): Buffer {
  */
 export function loadMasterKeyFile(file: string): Buffer {
   try {
-    makeFolder(dirname(file));
+    createFolder(dirname(file));
     writeFileSync(file, `${randomBytes(KEY_BYTES).toString("hex")}\n`, { flag: "wx", mode: 0o600, flush: true });
     flushFolder(dirname(file));
   } catch (error) {

@@ -14,7 +14,7 @@ import type { BrowserSession, BrowserSessions } from "./browser-sessions.ts";
 
 const LINK = 0;
 const INVITATION = 1;
-const MAKE_ANOTHER = "Create another one: service serve link";
+const CREATE_ANOTHER = "Create another one: service serve link";
 const ASK_AGAIN = "Ask for a new invitation.";
 
 /** Serves one-time links. They sign in at once; an invitation first asks for a password. */
@@ -47,10 +47,10 @@ export function linkRoutes(
     const link = await find(token, LINK);
     if (link === undefined) {
       if (browser.user !== undefined) return seeOther(reply, HOME);
-      throw worthless(MAKE_ANOTHER);
+      throw worthless(CREATE_ANOTHER);
     }
     const session = await database.write(async (tx) => {
-      if (!(await useSignInLink(tx, link.digest, LINK, clock.now()))) throw worthless(MAKE_ANOTHER);
+      if (!(await useSignInLink(tx, link.digest, LINK, clock.now()))) throw worthless(CREATE_ANOTHER);
       return browserSessions.begin(tx, browser, link.user_id, true);
     });
     browserSessions.admit(reply, session);

@@ -69,9 +69,9 @@ export async function revokeAccessTokensSince(
 
 /** Returns those of the digests that belong to access tokens, with their grants. */
 export function findAccessTokensByDigests(queries: Queries, digests: readonly Uint8Array[]) {
-  return inBatches(digests, (places, batch) =>
+  return inBatches(digests, (placeholders, batch) =>
     queries.all<{ digest: Uint8Array; grant_id: string }>(
-      `SELECT digest, grant_id FROM access_tokens WHERE digest IN (${places})`,
+      `SELECT digest, grant_id FROM access_tokens WHERE digest IN (${placeholders})`,
       batch,
     ),
   );

@@ -135,10 +135,10 @@ export async function touchApiKey(tx: Transaction, id: string, at: number): Prom
 
 /** Returns those of the digests that belong to keys. */
 export function findKeysByDigests(queries: Queries, digests: readonly Uint8Array[]) {
-  return inBatches(digests, (places, batch) =>
+  return inBatches(digests, (placeholders, batch) =>
     queries.all<{ id: string; digest: Uint8Array; clock_offset: number }>(
       `SELECT k.id, k.digest, e.clock_offset FROM api_keys k JOIN environments e ON e.id = k.environment
-       WHERE k.digest IN (${places})`,
+       WHERE k.digest IN (${placeholders})`,
       batch,
     ),
   );

@@ -44,9 +44,9 @@ const NAMES = [
 const COLUMNS = NAMES.join(", ");
 
 export async function insertBulkOperation(tx: Transaction, row: BulkOperationRow): Promise<void> {
-  const places = NAMES.map((_name, index) => `$${index + 1}`).join(", ");
+  const placeholders = NAMES.map((_name, index) => `$${index + 1}`).join(", ");
   const values = NAMES.map((name) => row[name]);
-  await tx.run(`INSERT INTO bulk_operations (${COLUMNS}) VALUES (${places})`, values);
+  await tx.run(`INSERT INTO bulk_operations (${COLUMNS}) VALUES (${placeholders})`, values);
 }
 
 /** Sets how far an operation has come, and its status. */

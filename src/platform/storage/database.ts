@@ -60,7 +60,7 @@ export interface WriteOptions {
 /** What a process may wait for: new events in the log, deliveries that may be due. */
 export type Topic = "events" | "deliveries";
 
-export type Unit<Result> = (transaction: Transaction) => Promise<Result>;
+export type UnitOfWork<Result> = (transaction: Transaction) => Promise<Result>;
 
 export interface Database extends Queries {
   /**
@@ -72,7 +72,7 @@ export interface Database extends Queries {
    * the unit is then in the database, unless the error is marked as `uncertain`.
    * nothing of the unit is there, unless the error is marked as `uncertain`.
    */
-  write<Result>(unit: Unit<Result>, options?: WriteOptions): Promise<Result>;
+  write<Result>(unit: UnitOfWork<Result>, options?: WriteOptions): Promise<Result>;
 
   /**
    * Calls back after commits that notified the topic, in this process or another. Returns a function that unsubscribes.

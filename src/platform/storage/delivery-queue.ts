@@ -226,7 +226,7 @@ export function findEnded(
   tx: Transaction,
   endpoint: { environment: number; id: string },
   /** The lowest ID of a delivery created at `startedBefore`. */
-  madeBefore: string,
+  beforeId: string,
   startedBefore: number,
   limit: number,
 ): Promise<QueuedDelivery[]> {
@@ -236,7 +236,7 @@ export function findEnded(
      WHERE environment = $1 AND endpoint_id = $2 AND status = 'pending' AND id < $3 AND lease_until IS NULL
        AND (first_attempt IS NULL OR first_attempt < $4)
      ORDER BY id LIMIT $5 ${locking(tx, "deliveries")}`,
-    [endpoint.environment, endpoint.id, madeBefore, startedBefore, limit],
+    [endpoint.environment, endpoint.id, beforeId, startedBefore, limit],
   );
 }
 
@@ -260,12 +260,12 @@ export async function setLease(
 ): Promise<void> {
   for (let start = 0; start < rows.length; start += MAX_LEASED) {
     const part = rows.slice(start, start + MAX_LEASED);
-    const places = part.map((_, index) => `$${index + 4}`).join(", ");
+    const placeholders = part.map((_, index) => `$${index + 4}`).join(", ");
     await tx.run(
       `UPDATE deliveries
        SET lease_until = $1, lease_token = $2,
            begun_at = CASE WHEN next_attempt > $3 THEN next_attempt ELSE CAST($3 AS BIGINT) END
-       WHERE id IN (${places})`,
+       WHERE id IN (${placeholders})`,
       [lease.until, lease.token, begunAt, ...part.map(({ id }) => id)],
     );
   }
@@ -305,7 +305,7 @@ function recordBatch(tx: Transaction, outcomes: readonly AttemptOutcome[]): Prom
        response_headers, response_excerpt)
      SELECT d.id, d.attempt_count + 1, CAST(o.column3 AS BIGINT), CAST(o.column4 AS INTEGER), o.column5,
             CAST(o.column6 AS INTEGER), o.column7, o.column8, o.column9
-     FROM (VALUES ${rowsOfPlaces(outcomes.length, 9)}) AS o
+     FROM (VALUES ${rowsOfPlaceholders(outcomes.length, 9)}) AS o
      CROSS JOIN deliveries d WHERE d.id = o.column1 AND d.lease_token = o.column2
      ${tx.dialect === "postgres" ? "FOR UPDATE OF d" : ""}`,
     outcomes.flatMap((o) => [
@@ -334,14 +334,14 @@ function recordBatch(tx: Transaction, outcomes: readonly AttemptOutcome[]): Prom
          first_attempt = CASE WHEN ${retried} AND o.column3 = 'failed' THEN NULL
                          ELSE COALESCE(first_attempt, CAST(o.column5 AS BIGINT)) END,
          ${RELEASED}
-     FROM (VALUES ${rowsOfPlaces(outcomes.length, 6)}) AS o
+     FROM (VALUES ${rowsOfPlaceholders(outcomes.length, 6)}) AS o
      WHERE deliveries.id = o.column1 AND deliveries.lease_token = o.column2`,
     outcomes.flatMap((o) => [o.id, o.token, o.status, o.next_attempt, o.at, o.claimed_due]),
   );
   return Promise.all([inserted, updated]);
 }
 
-function rowsOfPlaces(rows: number, columns: number): string {
+function rowsOfPlaceholders(rows: number, columns: number): string {
   const row = (index: number) =>
     `(${Array.from({ length: columns }, (_, column) => `$${index * columns + column + 1}`).join(", ")})`;
   return Array.from({ length: rows }, (_, index) => row(index)).join(", ");

@@ -70,9 +70,9 @@ export async function readEventBodies(
   for (const size of BATCHES) {
     for (; ids.length - start >= size; start += size) {
       const batch = ids.slice(start, start + size);
-      const places = batch.map((_, index) => `$${index + 2}`).join(", ");
+      const placeholders = batch.map((_, index) => `$${index + 2}`).join(", ");
       const rows = await queries.all<StoredBody & { id: string }>(
-        `SELECT id, body, body_checksum FROM events WHERE environment = $1 AND id IN (${places})`,
+        `SELECT id, body, body_checksum FROM events WHERE environment = $1 AND id IN (${placeholders})`,
         [environment, ...batch],
       );
       for (const row of rows) bodies.set(row.id, isIntact(row) ? Buffer.from(row.body) : undefined);

@@ -15,9 +15,9 @@ export interface IdempotencyRow {
   created: number;
 }
 
-export type IdempotencyPlace = Pick<IdempotencyRow, "environment" | "method" | "path" | "key">;
+export type IdempotencyTarget = Pick<IdempotencyRow, "environment" | "method" | "path" | "key">;
 
-export function findIdempotencyKey(queries: Queries, { environment, method, path, key }: IdempotencyPlace) {
+export function findIdempotencyKey(queries: Queries, { environment, method, path, key }: IdempotencyTarget) {
   return queries.get<IdempotencyRow>(
     `SELECT environment, method, path, key, fingerprint, status, response, created FROM idempotency_keys
      WHERE environment = $1 AND path = $2 AND key = $3 AND method = $4`,

@@ -25,10 +25,10 @@ export function pendingMigrations(
   const known = new Set(migrations.map((migration) => migration.number));
   const unknown = applied.find((migration) => !known.has(migration.number));
   if (unknown !== undefined) {
-    const maker = unknown.version === null ? "a newer version of this program" : `version ${unknown.version}`;
+    const program = unknown.version === null ? "a newer version of this program" : `version ${unknown.version}`;
     throw new StorageOpenError(
       "newer_schema",
-      `The database was migrated to schema ${unknown.number} by ${maker}; this version supports schemas up to ` +
+      `The database was migrated to schema ${unknown.number} by ${program}; this version supports schemas up to ` +
         `${Math.max(0, ...known)}. Update this program, or restore a backup from before the update.`,
     );
   }

@@ -83,7 +83,10 @@ export async function deleteOAuthApp(tx: Transaction, environment: number, id: s
 
 /** Returns those of the digests that are client secrets. */
 export function findClientSecrets(queries: Queries, digests: readonly Uint8Array[]) {
-  return inBatches(digests, (places, batch) =>
-    queries.all<{ digest: Uint8Array }>(`SELECT secret AS digest FROM oauth_apps WHERE secret IN (${places})`, batch),
+  return inBatches(digests, (placeholders, batch) =>
+    queries.all<{ digest: Uint8Array }>(
+      `SELECT secret AS digest FROM oauth_apps WHERE secret IN (${placeholders})`,
+      batch,
+    ),
   );
 }

@@ -63,12 +63,12 @@ export function liveGrantsOfUser(queries: Queries, userId: string, now: number):
 }
 
 /** Deletes grants created before an ID that can no longer issue a token, with their tokens. Returns how many. */
-export function deleteEndedGrants(tx: Transaction, madeBefore: string, now: number, limit: number): Promise<number> {
+export function deleteEndedGrants(tx: Transaction, beforeId: string, now: number, limit: number): Promise<number> {
   return tx.run(
     `DELETE FROM oauth_grants WHERE id IN (
        SELECT g.id FROM oauth_grants g
        WHERE g.id < $1 AND NOT EXISTS (SELECT 1 FROM refresh_tokens r WHERE r.grant_id = g.id AND r.expires_at > $2)
        ORDER BY g.id LIMIT $3)`,
-    [madeBefore, now, limit],
+    [beforeId, now, limit],
   );
 }

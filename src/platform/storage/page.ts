@@ -46,16 +46,16 @@ export function readMergedPage<Row>(
 
 function pageStatement(table: string, columns: string, page: PageRequest, filters: Filters, offset = 0) {
   const parameters: SqlValue[] = [];
-  const place = (value: SqlValue) => `$${offset + parameters.push(value)}`;
-  const conditions = [`environment = ${place(page.environment)}`];
+  const placeholder = (value: SqlValue) => `$${offset + parameters.push(value)}`;
+  const conditions = [`environment = ${placeholder(page.environment)}`];
   for (const [column, value] of Object.entries(filters)) {
-    if (value !== undefined) conditions.push(`${column} = ${place(value)}`);
+    if (value !== undefined) conditions.push(`${column} = ${placeholder(value)}`);
   }
   // A position is below the bound of the first page.
   const before = page.position ?? page.before;
-  if (before !== undefined) conditions.push(`id < ${place(before)}`);
-  if (page.from !== undefined) conditions.push(`id >= ${place(page.from)}`);
+  if (before !== undefined) conditions.push(`id < ${placeholder(before)}`);
+  if (page.from !== undefined) conditions.push(`id >= ${placeholder(page.from)}`);
   const where = conditions.join(" AND ");
-  const sql = `SELECT ${columns} FROM ${table} WHERE ${where} ORDER BY id DESC LIMIT ${place(page.limit + 1)}`;
+  const sql = `SELECT ${columns} FROM ${table} WHERE ${where} ORDER BY id DESC LIMIT ${placeholder(page.limit + 1)}`;
   return { sql, parameters };
 }

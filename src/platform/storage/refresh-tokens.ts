@@ -66,9 +66,9 @@ export async function replaceSuccessor(tx: Transaction, parent: Uint8Array, now:
 
 /** Returns those of the digests that belong to refresh tokens, with their grants. */
 export function findRefreshTokensByDigests(queries: Queries, digests: readonly Uint8Array[]) {
-  return inBatches(digests, (places, batch) =>
+  return inBatches(digests, (placeholders, batch) =>
     queries.all<{ digest: Uint8Array; grant_id: string }>(
-      `SELECT digest, grant_id FROM refresh_tokens WHERE digest IN (${places})`,
+      `SELECT digest, grant_id FROM refresh_tokens WHERE digest IN (${placeholders})`,
       batch,
     ),
   );

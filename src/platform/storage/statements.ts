@@ -23,7 +23,7 @@ export function translate(sql: string): Translation {
     return "?";
   });
   const count = Math.max(0, ...order.map((index) => index + 1));
-  const inOrder = order.length === count && order.every((index, place) => index === place);
+  const inOrder = order.length === count && order.every((index, placeholder) => index === placeholder);
   return { sql: translated, count, order: inOrder ? undefined : order };
 }
 

@@ -157,12 +157,12 @@ export function findTarget(queries: Queries, environment: number, id: string) {
 }
 
 /** Returns disabled endpoints with waiting deliveries created before an ID of their kind. */
-export function disabledWithWaiting(queries: Queries, environment: number, madeBefore: string) {
+export function disabledWithWaiting(queries: Queries, environment: number, beforeId: string) {
   return queries.all<{ environment: number; id: string }>(
     `SELECT w.environment, w.id FROM webhook_endpoints w
      WHERE w.environment = $1 AND w.status = 'disabled' AND EXISTS (
        SELECT 1 FROM deliveries d
        WHERE d.environment = w.environment AND d.endpoint_id = w.id AND d.status = 'pending' AND d.id < $2)`,
-    [environment, madeBefore],
+    [environment, beforeId],
   );
 }

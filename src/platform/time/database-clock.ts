@@ -1,7 +1,7 @@
 import type { Clock, Log } from "../ports.ts";
 import type { Queries } from "../storage/database.ts";
 
-const LOOK_MILLISECONDS = 10_000;
+const POLL_MILLISECONDS = 10_000;
 /** A smaller difference is due to the network. */
 const NOTABLE_MILLISECONDS = 1_000;
 
@@ -34,7 +34,7 @@ export class DatabaseClock implements Clock {
 
   /** Resolves once the clock is right. */
   async start(): Promise<void> {
-    await this.#look();
+    await this.#poll();
     this.#plan();
   }
 
@@ -45,8 +45,8 @@ export class DatabaseClock implements Clock {
 
   #plan(): void {
     if (this.#stopped) return;
-    this.#cancel = this.#machine.after(LOOK_MILLISECONDS, () => {
-      this.#look().then(
+    this.#cancel = this.#machine.after(POLL_MILLISECONDS, () => {
+      this.#poll().then(
         () => this.#plan(),
         // Other parts report an unreachable database. The clock keeps running without it.
         () => this.#plan(),
@@ -54,7 +54,7 @@ export class DatabaseClock implements Clock {
     });
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const asked = this.#machine.elapsed();
     const row = await this.#queries.get<{ now: number }>(
       "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now",

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../contract/limits.ts";
-import { type Response, durationInWords, inWords, isAccepted } from "../response.ts";
+import { type Response, formatDuration, formatResponse, isAccepted } from "../response.ts";
 import type { Check, Finding } from "../check.ts";
 import { skipped } from "../findings.ts";
 
@@ -32,14 +32,14 @@ export const FIRST_LIMIT_MILLISECONDS = LIMITS.deliverySeconds * 1000;
 
 /** Returns both results from the response to the first delivery. */
 export function judgeFirst(response: Response): [valid: Finding, inTime: Finding] {
-  const seen = inWords(response);
+  const seen = formatResponse(response);
   if (response.failure?.kind === "timeout") {
     return [skipped(SENT, "No response in time"), { status: "failed", sent: SENT, seen }];
   }
   const inTime: Finding =
     response.status === undefined
       ? skipped(SENT, "No response")
-      : { status: "passed", sent: SENT, seen: `response in ${durationInWords(response.milliseconds)}` };
+      : { status: "passed", sent: SENT, seen: `response in ${formatDuration(response.milliseconds)}` };
   if (isAccepted(response)) return [{ status: "passed", sent: SENT, seen }, inTime];
   return [{ status: "failed", sent: SENT, seen, ...adviceFor(response) }, inTime];
 }

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../contract/limits.ts";
-import { inWords } from "../response.ts";
+import { formatResponse } from "../response.ts";
 import type { Check } from "../check.ts";
 
 const DELIVERIES = 100;
@@ -26,7 +26,7 @@ export const LOAD: readonly Check[] = [
       return {
         status: "failed",
         sent,
-        seen: `${failed.length} of ${DELIVERIES} failed, the first: ${inWords(failed[0]!)}`,
+        seen: `${failed.length} of ${DELIVERIES} failed, the first: ${formatResponse(failed[0]!)}`,
       };
     },
   },

@@ -62,8 +62,8 @@ export const RAW_BODY: readonly Check[] = [
     async run(subject) {
       const event = subject.event();
       event.data.object["note"] = "";
-      const room = LIMITS.bodyBytes - JSON.stringify(event).length;
-      event.data.object["note"] = "0123456789abcdef".repeat(room / 16 + 1).slice(0, room);
+      const available = LIMITS.bodyBytes - JSON.stringify(event).length;
+      event.data.object["note"] = "0123456789abcdef".repeat(available / 16 + 1).slice(0, available);
       const response = await subject.deliver(event);
       return acceptedAll("A valid delivery of 1,048,576 bytes", [{ name: "1 MiB", response }]);
     },

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../contract/limits.ts";
-import { type Response, inWords, isAccepted } from "../response.ts";
+import { type Response, formatResponse, isAccepted } from "../response.ts";
 import type { Check, Finding } from "../check.ts";
 import { acceptedAll, rejectedAll, skipped } from "../findings.ts";
 import type { Subject } from "../subject.ts";
@@ -88,7 +88,10 @@ function withSkew(finding: Finding, response: Response, { clock }: Subject): Fin
   if (finding.status !== "failed" || response.date === undefined) return finding;
   const skew = Math.round((response.date - clock.unixMilliseconds()) / 1000);
   if (Math.abs(skew) <= NOTABLE_SKEW_SECONDS) return finding;
-  return { ...finding, seen: `${inWords(response)}; the receiver's clock is ${inSeconds(skew, "behind", "ahead")}` };
+  return {
+    ...finding,
+    seen: `${formatResponse(response)}; the receiver's clock is ${inSeconds(skew, "behind", "ahead")}`,
+  };
 }
 
 function inSeconds(offset: number, before = "old", after = "ahead"): string {

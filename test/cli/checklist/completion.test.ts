@@ -6,7 +6,7 @@ import { spawn } from "@lydell/node-pty";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { listen } from "../../client/support/scripted-server.ts";
 import { type RunningPlatform, startPlatform } from "../../support/platform.ts";
-import { BIN, cliEnv, makeConfigDir, runCli, spawnCli } from "../../support/run-cli.ts";
+import { BIN, cliEnv, createConfigDir, runCli, spawnCli } from "../../support/run-cli.ts";
 
 let platform: RunningPlatform;
 let customer: string;
@@ -18,13 +18,13 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-interface Answer {
+interface Respond {
   values: string[];
   directive: number;
 }
 
 /** What a shell's script asks and gets: the values without their descriptions, and the sum of directives. */
-async function complete(words: readonly string[], env: Record<string, string> = {}): Promise<Answer> {
+async function complete(words: readonly string[], env: Record<string, string> = {}): Promise<Respond> {
   const { exitCode, stdout, stderr } = await runCli(["complete", "--", ...words], { env });
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
   const lines = stdout.trimEnd().split("\n");
@@ -112,7 +112,7 @@ describe("suggestions", () => {
   });
 
   it("include the profiles", async () => {
-    const folder = makeConfigDir();
+    const folder = createConfigDir();
     const address = "http://127.0.0.1:9";
     const profiles = { shop: { base_url: address, auth_url: address, credentials: {} } };
     writeFileSync(join(folder, "config.json"), JSON.stringify({ version: 1, profiles }), { mode: 0o600 });
@@ -157,7 +157,7 @@ describe("completion scripts", () => {
   });
 
   it.each(["bash", "zsh", "fish", "powershell"])("for %s of service-cli leaves `service` alone", async (shell) => {
-    const link = join(makeConfigDir(), "service-cli");
+    const link = join(createConfigDir(), "service-cli");
     symlinkSync(BIN, link);
     const { stdout } = spawnSync(process.execPath, [link, "completion", shell], { env: cliEnv(), encoding: "utf8" });
     const registrations = stdout.split("\n").filter((line) => /^(complete|  compdef|#compdef|Register)/.test(line));
@@ -175,7 +175,7 @@ describe("completion scripts", () => {
 describe("completion in a real bash", () => {
   /** Types into an interactive bash, presses Tab, and gives the command line that stands there then. */
   async function typed(text: string, expected: string, env: Record<string, string> = {}): Promise<void> {
-    const bin = join(makeConfigDir(), "bin");
+    const bin = join(createConfigDir(), "bin");
     mkdirSync(bin);
     const command = join(bin, "service");
     writeFileSync(command, `#!/bin/sh\nexec "${process.execPath}" "${BIN}" "$@"\n`);

@@ -7,7 +7,7 @@ import { spawn } from "@lydell/node-pty";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startServer } from "../../client/support/scripted-server.ts";
 import { type RunningPlatform, startPlatform } from "../../support/platform.ts";
-import { BIN, cliEnv, type CliResult, makeConfigDir, runCli } from "../../support/run-cli.ts";
+import { BIN, cliEnv, type CliResult, createConfigDir, runCli } from "../../support/run-cli.ts";
 import { CTRL_C, ENTER, runInTerminal, type TerminalSession } from "../../support/terminal.ts";
 
 let platform: RunningPlatform;
@@ -42,7 +42,7 @@ async function newCustomer(): Promise<string> {
 describe("a prompt", () => {
   it("is printed on stderr, so a redirected stdout contains only data", async () => {
     const id = await newCustomer();
-    const file = join(makeConfigDir(), "out");
+    const file = join(createConfigDir(), "out");
     const command = `'${process.execPath}' '${BIN}' customers delete ${id} --live --json > '${file}'`;
     const pty = spawn("sh", ["-c", command], { cols: 100, rows: 30, env: { ...cliEnv(live), TERM: "xterm" } });
     let screen = "";

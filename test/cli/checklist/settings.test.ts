@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { json, startServer } from "../../client/support/scripted-server.ts";
 import { type RunningPlatform, startPlatform } from "../../support/platform.ts";
-import { makeConfigDir, runCli } from "../../support/run-cli.ts";
+import { createConfigDir, runCli } from "../../support/run-cli.ts";
 import { runInTerminal } from "../../support/terminal.ts";
 
 let platform: RunningPlatform;
@@ -28,7 +28,7 @@ async function baseUrl(env: Record<string, string>, ...flags: string[]): Promise
 
 describe("settings", () => {
   it("come from the flag, the environment, the profile or the default, in this order", async () => {
-    const env = { SERVICE_CONFIG_DIR: makeConfigDir() };
+    const env = { SERVICE_CONFIG_DIR: createConfigDir() };
     expect(await baseUrl(env)).toEqual(["http://127.0.0.1:4010", "default"]);
     await runCli(["config", "set", "base_url", "https://profile.example"], { env });
     expect(await baseUrl(env)).toEqual(["https://profile.example", "profile default"]);

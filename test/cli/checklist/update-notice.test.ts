@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from "node:http";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { listen } from "../../client/support/scripted-server.ts";
-import { makeConfigDir, runCli } from "../../support/run-cli.ts";
+import { createConfigDir, runCli } from "../../support/run-cli.ts";
 import { runInTerminal } from "../../support/terminal.ts";
 
 const DAY = 86_400_000;
@@ -12,11 +12,11 @@ let env: Record<string, string | undefined>;
 let seen: string[];
 
 /** A package registry; the command asks it in the background. */
-async function startRegistry(answer: RequestListener): Promise<void> {
+async function startRegistry(respond: RequestListener): Promise<void> {
   const url = await listen(
     createServer((request, response) => {
       seen.push(`${request.method} ${request.url}`);
-      answer(request, response);
+      respond(request, response);
     }),
   );
   env = { ...env, SERVICE_REGISTRY_URL: url };
@@ -24,7 +24,7 @@ async function startRegistry(answer: RequestListener): Promise<void> {
 
 beforeEach(() => {
   seen = [];
-  folder = makeConfigDir();
+  folder = createConfigDir();
   env = {
     SERVICE_CONFIG_DIR: folder,
     SERVICE_NO_UPDATE_NOTIFIER: undefined,
@@ -65,11 +65,11 @@ describe("a newer version", () => {
     expect(await terminal("version")).not.toContain("newer version");
     await untilRemembered("99.0.0");
     expect(seen).toEqual(["GET /service-cli/latest"]);
-    const told = await terminal("version");
-    expect(told).toMatch(
+    const reported = await terminal("version");
+    expect(reported).toMatch(
       /^service \d.*\n\nA newer version is available: \d+\.\d+\.\d+ → 99\.0\.0\n {2}npm install --global service-cli\n/,
     );
-    expect(told).toContain("service config set update_notices false");
+    expect(reported).toContain("service config set update_notices false");
     expect(await terminal("version")).not.toContain("newer version");
     expect(seen).toHaveLength(1);
   });

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 
 /** The response of the token endpoint in the platform's place. */
-export interface Answer {
+export interface Respond {
   status?: number;
   headers?: Record<string, string>;
   body: string;
@@ -21,7 +21,7 @@ export interface AuthProxy {
    */
   intercept(
     path: string,
-    change: (genuine: Answer, form: URLSearchParams) => Promise<Answer | undefined> | Answer | undefined,
+    change: (genuine: Respond, form: URLSearchParams) => Promise<Respond | undefined> | Respond | undefined,
   ): void;
   close(): Promise<void>;
 }
@@ -42,19 +42,19 @@ export async function startAuthProxy(platformUrl: string): Promise<AuthProxy> {
       headers: { "content-type": request.headers["content-type"] ?? "application/json" },
       ...(chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }),
     });
-    const genuine: Answer = {
+    const genuine: Respond = {
       status: reply.status,
       headers: { "content-type": reply.headers.get("content-type") ?? "" },
       body: (await reply.text()).replaceAll(platformUrl, url),
     };
     const isMetadata = path === "/.well-known/oauth-authorization-server";
     const changed = isMetadata ? rewrite(JSON.parse(genuine.body) as Record<string, unknown>) : undefined;
-    const answer = isMetadata
+    const respond = isMetadata
       ? { ...genuine, body: typeof changed === "string" ? changed : JSON.stringify(changed) }
       : await (changes.get(path) ?? ((same) => same))(genuine, new URLSearchParams(Buffer.concat(chunks).toString()));
-    if (answer === undefined) return void response.destroy();
-    response.writeHead(answer.status ?? 200, answer.headers ?? { "content-type": "application/json" });
-    response.end(answer.body);
+    if (respond === undefined) return void response.destroy();
+    response.writeHead(respond.status ?? 200, respond.headers ?? { "content-type": "application/json" });
+    response.end(respond.body);
   }
 
   const server = createServer((request, response) => {

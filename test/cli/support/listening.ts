@@ -50,4 +50,4 @@ export function listening(): Listening {
 }
 
 /** An empty folder for what a listener writes. */
-export const makeFolder = (): string => mkdtempSync(join(tmpdir(), "service-listen-"));
+export const createFolder = (): string => mkdtempSync(join(tmpdir(), "service-listen-"));

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect } from "vitest";
 import type { Browser } from "../../oauth/support/browser.ts";
 import { type ServedPlatform, servePlatform } from "../../support/platform.ts";
-import { makeConfigDir } from "../../support/run-cli.ts";
-import { decide, followRedirect, loginEnv, type RunningLogin, signedInPerson, startLogin } from "./running-login.ts";
+import { createConfigDir } from "../../support/run-cli.ts";
+import { decide, followRedirect, loginEnv, type RunningLogin, signedInUser, startLogin } from "./running-login.ts";
 
 /** A platform and its owner's browser, to sign the CLI in. */
 export interface OwnedPlatform {
   readonly platform: ServedPlatform;
-  readonly person: Browser;
+  readonly user: Browser;
   /** Starts `service login` and resolves with the URL for the browser. */
   readonly begin: (args?: readonly string[], dir?: string) => Promise<RunningLogin>;
   /** Approves the sign-in, and waits for the command to succeed. */
@@ -17,10 +17,10 @@ export interface OwnedPlatform {
 /** For all tests of a file, started before and stopped after them. Call it at the top of the file. */
 export function ownedPlatform(): OwnedPlatform {
   let platform: ServedPlatform;
-  let person: Browser;
+  let user: Browser;
   beforeAll(async () => {
     platform = await servePlatform();
-    person = await signedInPerson(platform);
+    user = await signedInUser(platform);
   });
   afterAll(() => platform.stop());
 
@@ -28,12 +28,12 @@ export function ownedPlatform(): OwnedPlatform {
     get platform() {
       return platform;
     },
-    get person() {
-      return person;
+    get user() {
+      return user;
     },
-    begin: (args = [], dir = makeConfigDir()) => startLogin(["--no-browser", ...args], loginEnv(platform, dir)),
+    begin: (args = [], dir = createConfigDir()) => startLogin(["--no-browser", ...args], loginEnv(platform, dir)),
     async finish(login) {
-      await followRedirect(await decide(person, login.announcement.authorization_url!, "approve"));
+      await followRedirect(await decide(user, login.announcement.authorization_url!, "approve"));
       expect(await login.ended).toMatchObject({ exitCode: 0 });
     },
   };

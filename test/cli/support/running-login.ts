@@ -80,29 +80,29 @@ export function loginEnv(platform: ServedPlatform, configDir: string): Record<st
 }
 
 /** The owner's browser, signed in by the one-time link. The link works once per platform. */
-export async function signedInPerson(platform: ServedPlatform): Promise<Browser> {
-  const person = new Browser(platform.baseUrl);
-  await person.get(platform.ready.sign_in_url!);
-  return person;
+export async function signedInUser(platform: ServedPlatform): Promise<Browser> {
+  const user = new Browser(platform.baseUrl);
+  await user.get(platform.ready.sign_in_url!);
+  return user;
 }
 
 /** Approves or denies an authorization request. Returns the redirect without following it. */
-export async function decide(person: Browser, url: string, decision: "approve" | "deny"): Promise<URL> {
-  const question = await person.get(url);
-  const { left, text, status } = await person.submit(question, { decision }, isQuestion);
+export async function decide(user: Browser, url: string, decision: "approve" | "deny"): Promise<URL> {
+  const question = await user.get(url);
+  const { left, text, status } = await user.submit(question, { decision }, isQuestion);
   if (left === undefined) throw new Error(`no redirect came: ${status}\n${text}`);
   return left;
 }
 
 /** Enters a device's code, then approves or denies it. Throws if either is rejected. */
 export async function decideDevice(
-  person: Browser,
+  user: Browser,
   { verification_uri, user_code }: Announcement,
   decision: "approve" | "deny",
 ): Promise<Visit> {
-  const form = await person.get(verification_uri!);
-  const question = await person.submit(form, { user_code: user_code! }, ({ fields }) => "user_code" in fields);
-  return await person.submit(question, { decision }, isQuestion);
+  const form = await user.get(verification_uri!);
+  const question = await user.submit(form, { user_code: user_code! }, ({ fields }) => "user_code" in fields);
+  return await user.submit(question, { decision }, isQuestion);
 }
 
 /** Follows the redirect to the waiting command, which must accept it. */
@@ -114,12 +114,12 @@ export async function followRedirect(url: URL): Promise<void> {
 /** Signs a settings folder in, as a person and their browser do. */
 export async function signIn(
   platform: ServedPlatform,
-  person: Browser,
+  user: Browser,
   configDir: string,
   args: readonly string[] = [],
 ): Promise<void> {
   const login = await startLogin(["--no-browser", ...args], loginEnv(platform, configDir));
-  await followRedirect(await decide(person, login.announcement.authorization_url!, "approve"));
+  await followRedirect(await decide(user, login.announcement.authorization_url!, "approve"));
   const { exitCode, stderr } = await login.ended;
   if (exitCode !== 0) throw new Error(`service login ended with ${exitCode}: ${stderr}`);
 }

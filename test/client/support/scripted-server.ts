@@ -11,10 +11,10 @@ export interface SeenRequest {
   body: string;
 }
 
-export type Answer = (request: SeenRequest, response: ServerResponse) => void;
+export type Respond = (request: SeenRequest, response: ServerResponse) => void;
 
 /** A server that returns the n-th response to the n-th request, and then repeats the last one. */
-export async function startServer(...answers: Answer[]): Promise<{ url: string; seen: SeenRequest[] }> {
+export async function startServer(...results: Respond[]): Promise<{ url: string; seen: SeenRequest[] }> {
   const seen: SeenRequest[] = [];
   const url = await listen(
     createServer((incoming, response) => {
@@ -22,9 +22,9 @@ export async function startServer(...answers: Answer[]): Promise<{ url: string; 
       incoming.setEncoding("utf8").on("data", (text: string) => (body += text));
       incoming.on("end", () => {
         const request = { method: incoming.method!, url: incoming.url!, headers: incoming.headers, body };
-        const answer = answers[Math.min(seen.length, answers.length - 1)]!;
+        const respond = results[Math.min(seen.length, results.length - 1)]!;
         seen.push(request);
-        answer(request, response);
+        respond(request, response);
       });
     }),
   );
@@ -42,7 +42,7 @@ export async function listen(server: Server | TlsServer): Promise<string> {
 }
 
 /** A response in the platform's format. */
-export function json(status: number, body: unknown, headers: Record<string, string> = {}): Answer {
+export function json(status: number, body: unknown, headers: Record<string, string> = {}): Respond {
   return (_request, response) => {
     response.writeHead(status, { "content-type": "application/json", "request-id": "req_1", ...headers });
     response.end(JSON.stringify(status < 300 ? { object: "customer", ...(body as object) } : body));
@@ -50,10 +50,10 @@ export function json(status: number, body: unknown, headers: Record<string, stri
 }
 
 /** An error response of the platform. */
-export function problem(status: number, code: string, headers: Record<string, string> = {}): Answer {
+export function problem(status: number, code: string, headers: Record<string, string> = {}): Respond {
   const body = { type: "about:blank", title: code, status, detail: `It is ${code}.`, code, request_id: "req_1" };
   return json(status, body, { "content-type": "application/problem+json", ...headers });
 }
 
 /** Breaks the connection instead of responding. */
-export const hangUp: Answer = (_request, response) => response.destroy();
+export const hangUp: Respond = (_request, response) => response.destroy();

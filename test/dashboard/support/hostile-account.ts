@@ -18,30 +18,30 @@ export async function fillHostileAccount({
     response.setHeader("content-type", "text/html");
     response.end(`<h1>${MARKUP}</h1>`);
   });
-  const make = async (path: string, body: object) => {
+  const create = async (path: string, body: object) => {
     const response = await api("POST", path, body);
     if (response.status >= 300) throw new Error(`${path}: ${JSON.stringify(response.body)}`);
     return response.body as { id: string };
   };
   const good = { url: `${receiver.url}/takes?x=%3Cb%3E`, events: ["*"], description: MARKUP };
-  const endpoint = await make("/v1/webhook_endpoints", good);
-  const refusing = { url: `${receiver.url}/refuses`, events: ["order.*"], description: LINK };
-  await make("/v1/webhook_endpoints", refusing);
+  const endpoint = await create("/v1/webhook_endpoints", good);
+  const rejecting = { url: `${receiver.url}/refuses`, events: ["order.*"], description: LINK };
+  await create("/v1/webhook_endpoints", rejecting);
   const metadata = { "<i>key</i>": MARKUP, link: LINK };
-  const customer = await make("/v1/customers", {
+  const customer = await create("/v1/customers", {
     email: "o'b+<x@example.com".replace("<", ""),
     name: MARKUP,
     metadata,
   });
   for (let index = 0; index < 20; index++) {
-    await make("/v1/customers", { email: `person-${index}@example.com`, name: `Person ${index}`, metadata });
+    await create("/v1/customers", { email: `person-${index}@example.com`, name: `Person ${index}`, metadata });
   }
-  const order = await make("/v1/orders", { amount: 1999, currency: "EUR", customer: customer.id, metadata });
-  await make(`/v1/orders/${order.id}/complete`, {});
-  const payment = await make("/v1/payments", { amount: 1999, currency: "EUR", order: order.id, metadata });
-  await make(`/v1/payments/${payment.id}/fail`, { failure_code: "card_declined" });
-  await make("/v1/api_keys", { name: MARKUP, scopes: ["customers:read"] });
-  await make("/v1/oauth_apps", { name: MARKUP, redirect_uris: ["https://app.example.com/%3Cb%3E"] });
+  const order = await create("/v1/orders", { amount: 1999, currency: "EUR", customer: customer.id, metadata });
+  await create(`/v1/orders/${order.id}/complete`, {});
+  const payment = await create("/v1/payments", { amount: 1999, currency: "EUR", order: order.id, metadata });
+  await create(`/v1/payments/${payment.id}/fail`, { failure_code: "card_declined" });
+  await create("/v1/api_keys", { name: MARKUP, scopes: ["customers:read"] });
+  await create("/v1/oauth_apps", { name: MARKUP, redirect_uris: ["https://app.example.com/%3Cb%3E"] });
   await receiver.until(1, "/refuses");
   const [event] = (await api("GET", "/v1/events?type=order.completed")).body.data;
   const listed = await api("GET", `/v1/deliveries?event=${event.id}`);

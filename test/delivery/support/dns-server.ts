@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { isIPv4 } from "node:net";
 
 /** A name server's response to a name: addresses, an error, or nothing. */
-export type DnsAnswer = readonly string[] | "NXDOMAIN" | "SERVFAIL" | "silence";
+export type DnsResult = readonly string[] | "NXDOMAIN" | "SERVFAIL" | "silence";
 
 export interface DnsServer {
   /** `127.0.0.1:53053` */
@@ -18,7 +18,7 @@ const RCODES = { NXDOMAIN: 3, SERVFAIL: 2 } as const;
 
 /** A name server over UDP on this machine with configured responses, for `A` and `AAAA` only. */
 export async function startDnsServer(
-  answer: (name: string, type: string) => DnsAnswer | Promise<DnsAnswer>,
+  answer: (name: string, type: string) => DnsResult | Promise<DnsResult>,
 ): Promise<DnsServer> {
   const socket = createSocket("udp4");
   const asked: string[] = [];
@@ -45,7 +45,7 @@ function questionIn(query: Buffer): { name: string; type: number; end: number } 
   return { name: labels.join(".").toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
 }
 
-function responseTo(question: Buffer, type: number, says: Exclude<DnsAnswer, "silence">): Buffer {
+function responseTo(question: Buffer, type: number, says: Exclude<DnsResult, "silence">): Buffer {
   const rcode = typeof says === "string" ? RCODES[says] : 0;
   const fitting = typeof says === "string" ? [] : says.filter((address) => isIPv4(address) === (type === 1));
   const head = Buffer.from(question);

@@ -51,9 +51,9 @@ function oracle(issuer: string): AuthorizationServer {
     open: async (url) => outcomeOf(await new Browser(issuer).get(url.href)),
     async authorize(url, decision = "approve") {
       const browser = new Browser(issuer);
-      return outcomeOf(await answer(browser, await browser.get(url.href), decision));
+      return outcomeOf(await respond(browser, await browser.get(url.href), decision));
     },
-    async answerDevice(userCode, decision) {
+    async decideDevice(userCode, decision) {
       const browser = new Browser(issuer);
       const question = await browser.submit(await browser.get(`${issuer}/device`), { user_code: userCode });
       if (!question.text.includes("op.deviceConfirmForm")) return false;
@@ -61,7 +61,7 @@ function oracle(issuer: string): AuthorizationServer {
         await browser.submit(question, { abort: "yes" });
         return true;
       }
-      return (await answer(browser, await browser.submit(question, {}), "approve")).text.includes("Sign-in Success");
+      return (await respond(browser, await browser.submit(question, {}), "approve")).text.includes("Sign-in Success");
     },
     async works(token) {
       const fields = { token, client_id: confidentialApp.id, client_secret: confidentialApp.secret };
@@ -73,13 +73,13 @@ function oracle(issuer: string): AuthorizationServer {
 }
 
 /** Signs in and answers as long as it asks. */
-async function answer(browser: Browser, visit: Visit, decision: "approve" | "deny"): Promise<Visit> {
+async function respond(browser: Browser, visit: Visit, decision: "approve" | "deny"): Promise<Visit> {
   const [form] = formsOf(visit);
   switch (form?.fields["prompt"]) {
     case "login":
-      return answer(browser, await browser.submit(visit, { login: "ada", password: "x" }), decision);
+      return respond(browser, await browser.submit(visit, { login: "ada", password: "x" }), decision);
     case "consent":
-      if (decision === "approve") return answer(browser, await browser.submit(visit, {}), decision);
+      if (decision === "approve") return respond(browser, await browser.submit(visit, {}), decision);
       return browser.get(`${visit.url.replace(/\/+$/, "")}/abort`);
     default:
       return visit;

@@ -41,7 +41,7 @@ export const DEVICE_CHECKS: readonly Check[] = [
     name: "once the user allows it, one poll gets tokens that work, and no other gets any",
     async run(server) {
       const { body } = await begin(server);
-      expect(await server.answerDevice(body.user_code, "approve")).toBe(true);
+      expect(await server.decideDevice(body.user_code, "approve")).toBe(true);
       const given = await poll(server, body.device_code);
       expect(given.status).toBe(200);
       expect(await server.works(given.body.access_token)).toBe(true);
@@ -52,7 +52,7 @@ export const DEVICE_CHECKS: readonly Check[] = [
     name: "of 10 polls at once, one gets tokens",
     async run(server) {
       const { body } = await begin(server);
-      await server.answerDevice(body.user_code, "approve");
+      await server.decideDevice(body.user_code, "approve");
       const responses = await postAtOnce(server.endpoints.token, pollFields(server, body.device_code), 10);
       expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
       expect(responses.filter(({ body }) => body.error === "invalid_grant")).toHaveLength(9);
@@ -62,7 +62,7 @@ export const DEVICE_CHECKS: readonly Check[] = [
     name: "a denial is told to the device",
     async run(server) {
       const { body } = await begin(server);
-      await server.answerDevice(body.user_code, "deny");
+      await server.decideDevice(body.user_code, "deny");
       expect((await poll(server, body.device_code)).body.error).toBe("access_denied");
     },
   },
@@ -70,15 +70,15 @@ export const DEVICE_CHECKS: readonly Check[] = [
     name: "a code is answered once",
     async run(server) {
       const { body } = await begin(server);
-      expect(await server.answerDevice(body.user_code, "deny")).toBe(true);
-      expect(await server.answerDevice(body.user_code, "approve")).toBe(false);
+      expect(await server.decideDevice(body.user_code, "deny")).toBe(true);
+      expect(await server.decideDevice(body.user_code, "approve")).toBe(false);
     },
   },
   {
     name: "a code is read in lower case and without its dash",
     async run(server) {
       const { body } = await begin(server);
-      expect(await server.answerDevice(` ${String(body.user_code).toLowerCase().replace("-", "")} `, "approve")).toBe(
+      expect(await server.decideDevice(` ${String(body.user_code).toLowerCase().replace("-", "")} `, "approve")).toBe(
         true,
       );
       expect((await poll(server, body.device_code)).status).toBe(200);
@@ -88,7 +88,7 @@ export const DEVICE_CHECKS: readonly Check[] = [
     name: "a device code does not work for another app",
     async run(server) {
       const { body } = await begin(server);
-      await server.answerDevice(body.user_code, "approve");
+      await server.decideDevice(body.user_code, "approve");
       expect((await poll(server, body.device_code, "confidential")).body.error).toBe("invalid_grant");
     },
   },

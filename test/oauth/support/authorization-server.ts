@@ -16,7 +16,7 @@ export interface AuthorizationServer {
   /** Opens the URL as a user would, up to the first page or redirect without a prompt. */
   open(url: URL): Promise<Outcome>;
   /** Enters a device's code as a user would, then approves or denies it. Returns false if the code was rejected. */
-  answerDevice(userCode: string, decision: "approve" | "deny"): Promise<boolean>;
+  decideDevice(userCode: string, decision: "approve" | "deny"): Promise<boolean>;
   /** Returns true if the access token gives access. */
   works(accessToken: string): Promise<boolean>;
   /** Lets time pass for the server. */

@@ -39,11 +39,11 @@ export async function ourServer(
       if (question.left !== undefined || question.status >= 400) return outcomeOf(question);
       return outcomeOf(await browser.submit(question, { decision }));
     },
-    async answerDevice(userCode, decision) {
+    async decideDevice(userCode, decision) {
       const question = await browser.trySubmit(await browser.get(`${oauth}/device`), { user_code: userCode });
       if (question.status >= 400) return false;
-      const answer = await browser.submit(question, { decision });
-      return answer.status === 200;
+      const respond = await browser.submit(question, { decision });
+      return respond.status === 200;
     },
     works: async (token) => (await apiOf(platform.baseUrl, token)("GET", "/v1/me")).status === 200,
     advance: (milliseconds) => platform.advance(milliseconds),

@@ -6,17 +6,17 @@ const KEPT = 24;
 /** Ids that earlier responses held, newest last, so that later requests are about things that exist. */
 export class Pool {
   private readonly ids = new Map<string, string[]>();
-  private readonly barred: ReadonlySet<string>;
+  private readonly excluded: ReadonlySet<string>;
 
   /** Barred IDs are never used: the key that the requests are made with must not revoke itself. */
-  constructor(barred: readonly string[]) {
-    this.barred = new Set(barred);
+  constructor(excluded: readonly string[]) {
+    this.excluded = new Set(excluded);
   }
 
   /** Adds every ID in a response's body. */
-  harvest(value: unknown): void {
+  collect(value: unknown): void {
     if (typeof value === "string") this.take(value);
-    else if (typeof value === "object" && value !== null) for (const part of Object.values(value)) this.harvest(part);
+    else if (typeof value === "object" && value !== null) for (const part of Object.values(value)) this.collect(part);
   }
 
   /** Returns an ID that matches the schema's pattern, the newest ones most often. */
@@ -28,7 +28,7 @@ export class Pool {
 
   private take(text: string): void {
     const prefix = ID.exec(text)?.[1];
-    if (prefix === undefined || this.barred.has(text)) return;
+    if (prefix === undefined || this.excluded.has(text)) return;
     const known = (this.ids.get(prefix) ?? []).filter((id) => id !== text);
     this.ids.set(prefix, [...known, text].slice(-KEPT));
   }

@@ -88,9 +88,9 @@ export class ValidValues {
     if (typeof additionalProperties === "object") {
       const count = maxProperties !== undefined && seeded.chance(0.05) ? maxProperties : seeded.integer(0, 3);
       const max = Number(/\{1,(\d+)\}/.exec(propertyNames?.pattern ?? "")?.[1] ?? 20);
-      for (let made = 0; made < count; made++) {
+      for (let index = 0; index < count; index++) {
         const length = seeded.chance(0.1) ? max - 2 : seeded.integer(1, Math.min(12, max - 2));
-        object[seeded.text(length, KEY_LETTERS) + made] = this.of(additionalProperties);
+        object[seeded.text(length, KEY_LETTERS) + index] = this.of(additionalProperties);
       }
     }
     return object;

@@ -29,13 +29,13 @@ export interface Receiver {
   received(count: number): Promise<void>;
 }
 
-export type Answer = (response: ServerResponse, request: ReceivedRequest, message: IncomingMessage) => void;
+export type Respond = (response: ServerResponse, request: ReceivedRequest, message: IncomingMessage) => void;
 
-const ok: Answer = (response) => response.end("ok");
+const ok: Respond = (response) => response.end("ok");
 
 /** An HTTP receiver that reads each request and then responds as configured. Closed at the end of the test. */
 export async function startReceiver(
-  answer: Answer = ok,
+  respond: Respond = ok,
   host = "127.0.0.1",
   secure = false,
   wantedPort = 0,
@@ -56,7 +56,7 @@ export async function startReceiver(
       requests.push(request);
       for (const { count, resolve } of waiters) if (requests.length >= count) resolve();
       waiters = waiters.filter(({ count }) => requests.length < count);
-      answer(response, request, message);
+      respond(response, request, message);
     });
   };
   const server = secure
@@ -74,14 +74,16 @@ export async function startReceiver(
 }
 
 /** A receiver that responds to each request with raw bytes, or uses the socket directly. */
-export async function startRawReceiver(answer: (socket: Socket) => void): Promise<{ url: URL; connections(): number }> {
+export async function startRawReceiver(
+  respond: (socket: Socket) => void,
+): Promise<{ url: URL; connections(): number }> {
   let connections = 0;
   const server = createTcpServer((socket) => {
     connections += 1;
     socket.on("error", () => socket.destroy());
     socket.on("data", (data) => {
       // The tests' bodies are one JSON object: its end is the request's.
-      if (data.toString("latin1").endsWith("}")) answer(socket);
+      if (data.toString("latin1").endsWith("}")) respond(socket);
     });
   });
   const port = await listen(server, "127.0.0.1");

@@ -1,8 +1,8 @@
 // Opens a database as under a Node.js without SQLite of its own, and prints why it could not.
 import { openSqlite } from "../../../src/platform/storage/sqlite/open.ts";
-import { describeRefusal } from "../refusal.ts";
+import { describeError } from "../error-description.ts";
 
 process.getBuiltinModule = () => undefined;
 const [file = ""] = process.argv.slice(2);
-const refusal = await describeRefusal(openSqlite({ file, migrations: [] }));
-process.stdout.write(`${JSON.stringify(refusal)}\n`);
+const rejection = await describeError(openSqlite({ file, migrations: [] }));
+process.stdout.write(`${JSON.stringify(rejection)}\n`);

@@ -40,7 +40,7 @@ process.on("SIGXFSZ", () => undefined);
 
 const report = {
   acknowledged: [] as string[],
-  refused: [] as string[],
+  rejected: [] as string[],
   errors: [] as string[],
   readDuring: 0,
   present: [] as string[],
@@ -56,7 +56,7 @@ async function attempt(id: string, unit: (transaction: Transaction) => Promise<u
     await database.write(unit);
     report.acknowledged.push(id);
   } catch (error) {
-    report.refused.push(id);
+    report.rejected.push(id);
     report.errors.push((error as Error).name);
   }
 }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { cpSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { makeFolder } from "../../../files/make-folder.ts";
+import { createFolder } from "../../../files/create-folder.ts";
 import { DRIVER, driverFolder } from "../../../platform/storage/sqlite/runtime.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
@@ -46,7 +46,7 @@ function isPresent(env: Context["env"]): Promise<boolean> {
 
 async function install(context: Context): Promise<void> {
   const folder = driverFolder(context.env);
-  makeFolder(dirname(folder));
+  createFolder(dirname(folder));
   const fresh = mkdtempSync(`${folder}.`);
   try {
     cpSync(fileURLToPath(new URL("../sqlite-driver/", import.meta.url)), fresh, { recursive: true });

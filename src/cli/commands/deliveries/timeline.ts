@@ -48,7 +48,7 @@ export function timelineLines(delivery: Delivery, options: TimelineOptions): str
     const next = points[i + 1];
     const rail = (next === undefined ? " " : styles.dim("│")) + " ".repeat(indent - 1);
     const number = String(i + 1).padStart(digits);
-    const gap = next === undefined ? [] : [`${styles.dim("│")}  ${styles.dim(gapInWords(at, next.at))}`.trimEnd()];
+    const gap = next === undefined ? [] : [`${styles.dim("│")}  ${styles.dim(formatGap(at, next.at))}`.trimEnd()];
     return [`${mark} ${number}  ${at === "" ? "" : `${at}  `}${head}`, ...below.map((line) => rail + line), ...gap];
   });
   const title = attempts.length === 0 ? "Attempts: none yet" : "Attempts";
@@ -103,7 +103,7 @@ function endingOf(delivery: Delivery, { styles, now }: TimelineOptions): Point |
   return { mark: styles.accent("○"), at, head: styles.accent(when), below: [] };
 }
 
-function gapInWords(from: string, to: string): string {
+function formatGap(from: string, to: string): string {
   if (to === "") return "";
   const seconds = (Date.parse(to) - Date.parse(from)) / 1000;
   return seconds < 1 ? "immediately" : `${formatSpan(seconds)} later`;

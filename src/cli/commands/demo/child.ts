@@ -43,10 +43,10 @@ export class CommandChild {
   }
 
   /** Resolves with the first matching JSON line of stdout. Rejects if the command exits before. */
-  async waitFor(fits: (record: Record<string, unknown>) => boolean): Promise<Record<string, unknown>> {
+  async waitFor(matches: (record: Record<string, unknown>) => boolean): Promise<Record<string, unknown>> {
     return await new Promise<Record<string, unknown>>((resolve, reject) => {
       this.#onChange = () => {
-        const record = this.#records.find(fits);
+        const record = this.#records.find(matches);
         if (record !== undefined) resolve(record);
         else if (this.#code !== undefined) reject(new Error(this.stderrText || `exited with code ${this.#code}`));
       };

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { nodeWebhook, type WebhookEvent } from "../../../webhooks/index.ts";
 import type { Context } from "../../context.ts";
 import { InterruptedError, isCtrlC, SilentExit, UserError } from "../../errors.ts";
-import { makeTemporaryFolder } from "../../temporary-folder.ts";
+import { createTemporaryFolder } from "../../temporary-folder.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
 import { CommandChild } from "./child.ts";
 
@@ -13,7 +13,7 @@ const STEP_SECONDS = 20;
 /** Results of the steps for later steps, and for the cleanup. */
 interface Stage {
   context: Context;
-  narrator: Narrator;
+  reporter: StepReporter;
   env: Record<string, string | undefined>;
   children: CommandChild[];
   receiver?: DemoReceiver;
@@ -25,18 +25,18 @@ interface Stage {
  */
 export async function runDemo({ once }: { once: boolean }, context: Context): Promise<void> {
   context.output.rejectFilters();
-  const folder = makeTemporaryFolder("service-demo-");
+  const folder = createTemporaryFolder("service-demo-");
   const stage: Stage = {
     context,
-    narrator: createNarrator(context),
+    reporter: createStepReporter(context),
     env: { ...withoutOurVariables(context.env), SERVICE_CONFIG_DIR: folder },
     children: [],
   };
   try {
     const { baseUrl, signInUrl } = await runSteps(stage);
     if (once) return;
-    stage.narrator.stayOpen({ baseUrl, signInUrl, folder });
-    stage.receiver?.follow((event) => stage.narrator.arrived(event));
+    stage.reporter.stayOpen({ baseUrl, signInUrl, folder });
+    stage.receiver?.follow((event) => stage.reporter.arrived(event));
     await untilInterrupted(context);
   } finally {
     await Promise.all(stage.children.reverse().map((child) => child.stop()));
@@ -46,62 +46,62 @@ export async function runDemo({ once }: { once: boolean }, context: Context): Pr
 }
 
 async function runSteps(stage: Stage): Promise<{ baseUrl: string; signInUrl: string }> {
-  const { narrator } = stage;
+  const { reporter } = stage;
   let secret = "";
 
   const platform = await step(stage, "Platform", "service serve --ephemeral --port 0", async () => {
     const serve = start(stage, ["serve", "--ephemeral", "--port", "0", "--json"]);
     const ready = await serve.waitFor((record) => record["event"] === "ready");
-    return { said: `${text(ready, "base_url")} with an empty database`, value: ready };
+    return { detail: `${text(ready, "base_url")} with an empty database`, value: ready };
   });
   const baseUrl = text(platform, "base_url");
 
   const receiver = await step(stage, "Receiver", 'nodeWebhook({ secrets }) from "service-cli/webhooks"', async () => {
     stage.receiver = await startReceiver(() => secret);
-    return { said: `${stage.receiver.url} accepts verified events only`, value: stage.receiver };
+    return { detail: `${stage.receiver.url} accepts verified events only`, value: stage.receiver };
   });
 
   await step(stage, "Sign in", "service login --api-key-stdin", async () => {
     const args = ["login", "--api-key-stdin", "--base-url", baseUrl, "--json"];
     await finish(start(stage, args, text(platform, "sandbox_key")));
-    return { said: `${text(platform, "account")}, sandbox`, value: undefined };
+    return { detail: `${text(platform, "account")}, sandbox`, value: undefined };
   });
 
   await step(stage, "Customer", "service customers create --email ada@example.com", async () => {
     const create = start(stage, ["customers", "create", "--email", "ada@example.com", "--name", "Ada", "--json"]);
     const customer = await create.waitFor((record) => record["object"] === "customer");
     await finish(create);
-    return { said: `${text(customer, "id")} ${text(customer, "email")}`, value: undefined };
+    return { detail: `${text(customer, "id")} ${text(customer, "email")}`, value: undefined };
   });
 
   await step(stage, "Listen", `service listen --forward-to ${receiver.url}`, async () => {
     const listen = start(stage, ["listen", "--forward-to", receiver.url, "--json"]);
     const ready = await listen.waitFor((record) => record["event"] === "ready");
     secret = text(ready, "secret");
-    return { said: "forwarding sandbox events to this machine, signed", value: undefined };
+    return { detail: "forwarding sandbox events to this machine, signed", value: undefined };
   });
 
   const event = await step(stage, "Trigger", "service trigger order.completed", async () => {
     const arriving = receiver.received("order.completed");
     await finish(start(stage, ["trigger", "order.completed", "--json"]));
     const received = await arriving;
-    return { said: `${received.id} received; signature verified`, value: received };
+    return { detail: `${received.id} received; signature verified`, value: received };
   });
-  narrator.delivered(event);
+  reporter.delivered(event);
   return { baseUrl, signInUrl: text(platform, "sign_in_url") };
 }
 
 async function step<Value>(
-  { context, narrator }: Stage,
+  { context, reporter }: Stage,
   title: string,
   command: string,
-  work: () => Promise<{ said: string; value: Value }>,
+  work: () => Promise<{ detail: string; value: Value }>,
 ): Promise<Value> {
-  const shown = narrator.begin(title, command);
+  const shown = reporter.begin(title, command);
   const ended = new AbortController();
   try {
-    const { said, value } = await Promise.race([work(), deadline(ended.signal), interruption(context, ended.signal)]);
-    shown.done(said);
+    const { detail, value } = await Promise.race([work(), deadline(ended.signal), interruption(context, ended.signal)]);
+    shown.done(detail);
     return value;
   } catch (error) {
     if (error instanceof InterruptedError) throw error;
@@ -155,8 +155,8 @@ function text(record: Record<string, unknown>, name: string): string {
 }
 
 /** Prints the demo's progress: lines on a terminal, or one JSON object per step. */
-export interface Narrator {
-  begin(title: string, command: string): { done(said: string): void; failed(why: string): void };
+export interface StepReporter {
+  begin(title: string, command: string): { done(detail: string): void; failed(why: string): void };
   delivered(event: WebhookEvent): void;
   stayOpen(open: { baseUrl: string; signInUrl: string; folder: string }): void;
   /** A verified event that arrived after the steps. */
@@ -165,14 +165,14 @@ export interface Narrator {
 
 const TITLE_WIDTH = 10;
 
-export function createNarrator(context: Context): Narrator {
-  return context.output.json ? jsonNarrator(context) : humanNarrator(context);
+export function createStepReporter(context: Context): StepReporter {
+  return context.output.json ? jsonReporter(context) : humanReporter(context);
 }
 
-function jsonNarrator({ output }: Context): Narrator {
+function jsonReporter({ output }: Context): StepReporter {
   return {
     begin: (title, command) => ({
-      done: (said) => output.line(JSON.stringify({ event: "step", step: title, command, ok: true, detail: said })),
+      done: (detail) => output.line(JSON.stringify({ event: "step", step: title, command, ok: true, detail })),
       failed: (why) => output.line(JSON.stringify({ event: "step", step: title, command, ok: false, detail: why })),
     }),
     delivered: (event) => output.line(JSON.stringify({ event: "delivered", verified: true, payload: event })),
@@ -182,7 +182,7 @@ function jsonNarrator({ output }: Context): Narrator {
   };
 }
 
-function humanNarrator({ output, stdout }: Context): Narrator {
+function humanReporter({ output, stdout }: Context): StepReporter {
   const { styles } = output;
   const indent = " ".repeat(TITLE_WIDTH + 4);
   /** Indented to the text after the mark. */
@@ -195,7 +195,7 @@ function humanNarrator({ output, stdout }: Context): Narrator {
     begin(title, command) {
       output.line(`${styles.strong(title.padEnd(TITLE_WIDTH))}  ${styles.dim("$")} ${command}`);
       return {
-        done: (said) => output.line(`${indent}${styles.good("✓")} ${words(said)}\n`),
+        done: (detail) => output.line(`${indent}${styles.good("✓")} ${words(detail)}\n`),
         failed: (why) => output.line(`${indent}${styles.bad("✗")} ${words(why)}\n`),
       };
     },

@@ -121,10 +121,10 @@ export function drawResults(results: readonly Result[], { styles, width }: Outpu
   return results.flatMap(({ title, status, detail, advice }) => {
     const { sign, style } = SIGNS[status];
     const lead = `${sign} ${status.padEnd(7)}  ${title.padEnd(titleWidth)}  `;
-    const room = Math.max(MIN_WIDTH, width - lead.length);
+    const available = Math.max(MIN_WIDTH, width - lead.length);
     const indent = " ".repeat(width - lead.length < MIN_WIDTH ? 4 : lead.length);
-    const [first = "", ...rest] = wrapWords(printable(detail), room);
-    const todo = advice === null ? [] : wrapWords(`→ ${printable(advice)}`, room);
+    const [first = "", ...rest] = wrapWords(printable(detail), available);
+    const todo = advice === null ? [] : wrapWords(`→ ${printable(advice)}`, available);
     return [
       `${styles[style](`${sign} ${status.padEnd(7)}`)}  ${styles.strong(title.padEnd(titleWidth))}  ${first}`,
       ...rest.map((line) => indent + line),

@@ -73,8 +73,8 @@ export function hintLines({ code, deliveries, nearest, others, events }: Expecta
     if (came.length > 0) lines.push(`Other events that came: ${came.join(", ")}`);
     else if (nearest === null && events.length === 0) lines.push("No events came at all.");
   }
-  const trouble = deliveries.find(({ status }) => status !== "succeeded");
-  const subject = trouble?.id ?? (code === "not_delivered" ? events[0]?.id : nearest?.event.id);
+  const failure = deliveries.find(({ status }) => status !== "succeeded");
+  const subject = failure?.id ?? (code === "not_delivered" ? events[0]?.id : nearest?.event.id);
   if (subject !== undefined) lines.push(`For details: service why ${subject}`);
   return lines;
 }

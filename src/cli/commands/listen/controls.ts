@@ -175,9 +175,9 @@ export class Controls {
       [selected, short],
       [`${number}/${count}`, short],
     ];
-    const room = this.#screen.width() - 1;
-    const fits = ([left, right]: [string, string]) => 2 + state.length + left.length + 3 + right.length <= room;
-    const [left, right] = candidates.find(fits) ?? ["", ""];
+    const available = this.#screen.width() - 1;
+    const matches = ([left, right]: [string, string]) => 2 + state.length + left.length + 3 + right.length <= available;
+    const [left, right] = candidates.find(matches) ?? ["", ""];
     return `${styles.accent("❯")} ${styles.warn(state)}${left} ${styles.dim(`│ ${right}`)}`;
   }
 }

@@ -221,8 +221,8 @@ export function layoutFor(width: number | undefined, fold: Fold | undefined): La
 
 /** Returns an event's ID, without its middle if there is no room: the end distinguishes events. */
 function fitId(id: string, { narrow, width }: Layout): string {
-  const room = (width ?? 0) - 45;
-  return narrow && id.length > room ? `evt_…${id.slice(-Math.max(room - 5, 4))}` : id;
+  const available = (width ?? 0) - 45;
+  return narrow && id.length > available ? `evt_…${id.slice(-Math.max(available - 5, 4))}` : id;
 }
 
 /** Returns text as indented lines. */
@@ -252,8 +252,8 @@ export function responseLines(excerpt: string, { indent, width, fold }: Layout):
   const shown = excerpt.slice(0, MAX_RESPONSE_LENGTH);
   if (shown.trim() === "") return [];
   if (width === undefined || fold === undefined) return [indent + printable(shown)];
-  const room = Math.max(width - indent.length, 20);
-  return fold(shown, room, MAX_RESPONSE_LENGTH).map((line) => indent + line);
+  const available = Math.max(width - indent.length, 20);
+  return fold(shown, available, MAX_RESPONSE_LENGTH).map((line) => indent + line);
 }
 
 /** Returns a name and the text after it, further lines aligned with the text. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { LIMITS } from "../../../contract/limits.ts";
-import { makeFolder } from "../../../files/make-folder.ts";
+import { createFolder } from "../../../files/create-folder.ts";
 import type { Context } from "../../context.ts";
 import { replaceFile } from "./files.ts";
 import type { Receivers } from "./forwarding-options.ts";
@@ -91,8 +91,8 @@ class LastPosition {
   readonly #name: string;
   #cursor: string | undefined;
   #saving: Promise<void> | undefined;
-  #hurry: () => void = () => {};
-  #hurrying = false;
+  #endPause: () => void = () => {};
+  #isEnding = false;
   #tidied = false;
   #failed = false;
 
@@ -120,8 +120,8 @@ class LastPosition {
 
   /** Resolves once the last position is on disk. */
   async settled(): Promise<void> {
-    this.#hurrying = true;
-    this.#hurry();
+    this.#isEnding = true;
+    this.#endPause();
     await this.#saving;
   }
 
@@ -129,7 +129,7 @@ class LastPosition {
     let saved: string | undefined;
     try {
       const folder = this.#folder();
-      makeFolder(folder);
+      createFolder(folder);
       if (!this.#tidied) this.#removeOld(folder);
       this.#tidied = true;
       while (this.#cursor !== undefined && saved !== this.#cursor) {
@@ -150,10 +150,10 @@ class LastPosition {
   }
 
   #pause(): Promise<void> {
-    if (this.#hurrying) return Promise.resolve();
+    if (this.#isEnding) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, SAVE_MS);
-      this.#hurry = () => {
+      this.#endPause = () => {
         clearTimeout(timer);
         resolve();
       };

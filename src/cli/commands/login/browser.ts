@@ -4,7 +4,7 @@ import {
   beginAuthorization,
   finishAuthorization,
   type TokenSet,
-  type Wish,
+  type AuthorizationParameters,
 } from "../../../client/oauth/authorization.ts";
 import {
   type Callback,
@@ -28,7 +28,7 @@ export interface BrowserSignIn {
   port: number | undefined;
   /** Maximum time to wait. */
   seconds: number | undefined;
-  wish: Wish;
+  parameters: AuthorizationParameters;
   /** Stores the tokens. The returned text is shown on the page in the browser. */
   keep: (tokens: TokenSet) => Promise<SuccessPage>;
 }
@@ -37,11 +37,11 @@ export interface BrowserSignIn {
 export async function signInByBrowser(
   context: Context,
   server: AuthorizationServer,
-  { open, port, seconds = DEFAULT_LIMIT_SECONDS, wish, keep }: BrowserSignIn,
+  { open, port, seconds = DEFAULT_LIMIT_SECONDS, parameters, keep }: BrowserSignIn,
 ): Promise<void> {
   const loopback = await listen(context, port);
   try {
-    const authorization = await beginAuthorization(server, { ...wish, redirectUri: loopback.redirectUri });
+    const authorization = await beginAuthorization(server, { ...parameters, redirectUri: loopback.redirectUri });
     const arrival = loopback.callback(authorization.state);
     await show(context, server, authorization.url, open);
     const waiting = context.output.spinner.during("Waiting for the browser", withinTime(context, seconds, arrival));

@@ -1,5 +1,5 @@
 import type { AuthorizationServer } from "../../../client/oauth/authorization-server.ts";
-import type { TokenSet, Wish } from "../../../client/oauth/authorization.ts";
+import type { TokenSet, AuthorizationParameters } from "../../../client/oauth/authorization.ts";
 import {
   beginDeviceAuthorization,
   type DeviceAuthorization,
@@ -17,9 +17,13 @@ const GRACE_SECONDS = 60;
 export async function signInByDevice(
   context: Context,
   server: AuthorizationServer,
-  { wish, why, timeout }: { wish: Wish; why: string | undefined; timeout: number | undefined },
+  {
+    parameters,
+    why,
+    timeout,
+  }: { parameters: AuthorizationParameters; why: string | undefined; timeout: number | undefined },
 ): Promise<TokenSet> {
-  const device = await beginDeviceAuthorization(server, wish);
+  const device = await beginDeviceAuthorization(server, parameters);
   show(context, device, why);
   const seconds = Math.min(timeout ?? Infinity, device.expiresIn + GRACE_SECONDS);
   const polling = new AbortController();

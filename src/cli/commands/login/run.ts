@@ -1,6 +1,6 @@
 import { AuthorizationError } from "../../../client/errors.ts";
 import type { AuthorizationServer } from "../../../client/oauth/authorization-server.ts";
-import { revokeToken, type TokenSet, type Wish } from "../../../client/oauth/authorization.ts";
+import { revokeToken, type TokenSet, type AuthorizationParameters } from "../../../client/oauth/authorization.ts";
 import type { SuccessPage } from "../../../client/oauth/loopback.ts";
 import type { Identity } from "../../../contract/schemas/account.ts";
 import { type Scope, SCOPES } from "../../../contract/scopes.ts";
@@ -33,14 +33,14 @@ export async function runLogin(flags: LoginFlags, context: Context): Promise<voi
   const flow = chooseFlow(flags, context);
   const target = resolveTarget({ flags: { ...globals, authUrl: flags.authUrl }, env, settings });
   assertSamePlatform(settings, target);
-  const wish: Wish = { scopes: flags.scope ?? SCOPES, environment: target.environment };
+  const parameters: AuthorizationParameters = { scopes: flags.scope ?? SCOPES, environment: target.environment };
   try {
     const server = await output.spinner.during(
       `Waiting for ${target.authUrl.value}`,
       openAuthorizationServer(context, target.authUrl.value),
     );
     if (flow.kind === "device") {
-      const tokens = await signInByDevice(context, server, { wish, why: flow.why, timeout: flags.timeout });
+      const tokens = await signInByDevice(context, server, { parameters, why: flow.why, timeout: flags.timeout });
       const identity = await keep(context, server, target, tokens);
       return await showSignIn(context, target, identity);
     }
@@ -49,7 +49,7 @@ export async function runLogin(flags: LoginFlags, context: Context): Promise<voi
       open: flow.open,
       port: flags.callbackPort,
       seconds: flags.timeout,
-      wish,
+      parameters,
       keep: async (tokens) => {
         signedIn = await keep(context, server, target, tokens);
         return successPageOf(signedIn, target, context.settings.current_profile);

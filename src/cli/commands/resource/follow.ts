@@ -31,7 +31,7 @@ export async function followList<Item extends { id: string }>(
   try {
     for (;;) {
       const coming = output.spinner.during("", items.next());
-      output.spinner.say(waiting);
+      output.spinner.update(waiting);
       for (const item of await coming) await print(item);
     }
   } catch (error) {

@@ -1,5 +1,5 @@
 import { NotServingError, requestSignInLink } from "../../../platform/admin/client.ts";
-import { makeSignInLink } from "../../../platform/admin/direct-link.ts";
+import { createSignInLink } from "../../../platform/admin/direct-link.ts";
 import { MasterKeyError } from "../../../platform/secrets/master-key.ts";
 import { isPostgresUrl } from "../../../platform/storage/database-url.ts";
 import { StorageOpenError } from "../../../platform/storage/database.ts";
@@ -19,7 +19,7 @@ export interface LinkOptions extends PostgresOptions {
 export async function runLink(options: LinkOptions, context: Context): Promise<void> {
   const database = namedDatabase(options, context);
   const asked = isPostgresUrl(database)
-    ? makeSignInLink(deploymentSettings(database, options, context))
+    ? createSignInLink(deploymentSettings(database, options, context))
     : requestSignInLink(database, fetch);
   const link = await asked.catch((error: unknown) => {
     if (error instanceof StorageOpenError || error instanceof MasterKeyError) {

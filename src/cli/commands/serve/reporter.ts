@@ -70,17 +70,17 @@ function humanReporter(context: Context, level: LogLevel): Reporter {
   const { output, version } = context;
   const { styles } = output;
   const dim = (text: string) => styles.dim(text);
-  const said = (level: string) => (fields: Record<string, unknown>, message: string) => {
+  const log = (level: string) => (fields: Record<string, unknown>, message: string) => {
     const { err, ...rest } = withErrorText(fields);
     const details = [err, ...Object.entries(rest).map(([name, value]) => `${name}=${String(value)}`)];
     output.warn(`${level === "error" ? "Error: " : ""}${message} (${details.filter(Boolean).join(", ")})`);
   };
   return {
     log: {
-      debug: level === "debug" ? said("debug") : () => {},
+      debug: level === "debug" ? log("debug") : () => {},
       info: () => {},
-      warn: level === "error" ? () => {} : said("warning"),
-      error: said("error"),
+      warn: level === "error" ? () => {} : log("warning"),
+      error: log("error"),
     },
     activity(activity) {
       if (activity.event === "warning") {

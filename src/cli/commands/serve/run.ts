@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { setPriority } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { makeFolder } from "../../../files/make-folder.ts";
+import { createFolder } from "../../../files/create-folder.ts";
 import { isLoopback } from "../../../network/connect-options.ts";
 import { type AddressRange, parseRange } from "../../../platform/domain/addresses.ts";
 import { SigningKeysError } from "../../../platform/leaks/signing-keys.ts";
@@ -15,7 +15,7 @@ import { StorageOpenError, StorageUnavailableError } from "../../../platform/sto
 import type { FileCheck } from "../../../platform/storage/sqlite/file-health.ts";
 import type { Context } from "../../context.ts";
 import { InterruptedError, UsageError, UserError } from "../../errors.ts";
-import { makeTemporaryFolder } from "../../temporary-folder.ts";
+import { createTemporaryFolder } from "../../temporary-folder.ts";
 import { offerDriver } from "../db/install-driver.ts";
 import { defaultKeyFile, namedDatabase, type PostgresOptions } from "./database-options.ts";
 import { deploymentSettings } from "./deployment-settings.ts";
@@ -50,7 +50,7 @@ export async function runServe(options: ServeOptions, context: Context): Promise
   context.output.rejectFilters();
   rejectPublicHost(options, context);
   if (!isPostgresUrl(options.database ?? context.env["SERVICE_DATABASE"] ?? "")) await offerDriver(context);
-  const folder = options.ephemeral ? makeTemporaryFolder("service-") : undefined;
+  const folder = options.ephemeral ? createTemporaryFolder("service-") : undefined;
   const database = folder === undefined ? namedDatabase(options, context) : join(folder, "platform.db");
   const reporter = createReporter(context, options.logLevel);
   const settle = await context.stdout.makeNonBlocking((lines) => reporter.omitted(lines));
@@ -87,7 +87,7 @@ function firstCredentials(
   const folder = dirname(options.masterKeyFile ?? defaultKeyFile(context));
   const file = isPostgresUrl(database) ? join(folder, `${account}.credentials`) : `${database}.credentials`;
   try {
-    makeFolder(dirname(file));
+    createFolder(dirname(file));
     rmSync(file, { force: true });
     const content = JSON.stringify({ base_url: baseUrl, ...shown }, undefined, 2);
     writeFileSync(file, `${content}\n`, { flag: "wx", mode: 0o600 });
@@ -234,7 +234,7 @@ export const checkFile: FileCheck = (file, signal) =>
   new Promise((resolve, reject) => {
     const args = [process.argv[1]!, "db", "check", "--quick", "--json", "--database", file];
     const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"], signal });
-    if (child.pid !== undefined) giveWay(child.pid);
+    if (child.pid !== undefined) handOver(child.pid);
     const printed = { stdout: "", stderr: "" };
     for (const name of ["stdout", "stderr"] as const) {
       child[name].setEncoding("utf8").on("data", (text: string) => (printed[name] += text));
@@ -259,7 +259,7 @@ function readReport(text: string): readonly string[] | undefined {
 }
 
 /** If the system has no priorities, the check runs at the default one. */
-function giveWay(pid: number): void {
+function handOver(pid: number): void {
   try {
     setPriority(pid, BACKGROUND);
   } catch {

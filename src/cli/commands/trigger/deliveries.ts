@@ -65,7 +65,7 @@ async function awaitDeliveries(
         ended.push(...deliveries);
         break;
       }
-      context.output.spinner.say(progressInWords(pending, deliveries, events.length - i - 1));
+      context.output.spinner.update(formatProgress(pending, deliveries, events.length - i - 1));
       await context.sleep(Math.min(wait, left));
     }
   }
@@ -79,7 +79,7 @@ async function deliveriesOf(event: TriggeredEvent, client: Client): Promise<Deli
   return deliveries;
 }
 
-function progressInWords(pending: readonly Delivery[], all: readonly Delivery[], eventsLeft: number): string {
+function formatProgress(pending: readonly Delivery[], all: readonly Delivery[], eventsLeft: number): string {
   const ended = `Waiting for deliveries: ${all.length - pending.length} of ${all.length} finished`;
   const attempts = Math.max(...pending.map(({ attempt_count }) => attempt_count));
   const tried = attempts === 0 ? "" : `, ${attempts} ${attempts === 1 ? "attempt" : "attempts"}`;

@@ -3,11 +3,11 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
-import { makeTemporaryFolder } from "../../temporary-folder.ts";
+import { createTemporaryFolder } from "../../temporary-folder.ts";
 
 /** Opens a JSON object in the user's editor and returns it as it was saved. Throws UserError, also for an empty file. */
 export async function editObject(object: Record<string, unknown>, context: Context): Promise<Record<string, unknown>> {
-  const folder = makeTemporaryFolder("service-edit-");
+  const folder = createTemporaryFolder("service-edit-");
   const file = join(folder, "object.json");
   try {
     writeFileSync(file, `${JSON.stringify(object, undefined, 2)}\n`, { mode: 0o600 });

@@ -239,28 +239,32 @@ function causeOf(
         return ["delivery_failed", words === "" ? "The attempt got no response" : words, again];
     }
   }
-  const said = `${where} responded with ${status}`;
+  const description = `${where} responded with ${status}`;
   if ([400, 401, 403, 422].includes(status) && /signature|hmac|whsec|webhook.?secret/i.test(body ?? "")) {
     const secret = isListener ? "service listen --print-secret" : `service webhooks check ${url}`;
-    return ["signature_rejected", `${said}: it rejected the signature. Its secret is not the one that signs`, secret];
+    return [
+      "signature_rejected",
+      `${description}: it rejected the signature. Its secret is not the one that signs`,
+      secret,
+    ];
   }
   if (status === 401 || status === 403) {
     return [
       "receiver_unauthorized",
-      `${said}: it asks for a credential that deliveries do not have`,
+      `${description}: it asks for a credential that deliveries do not have`,
       isListener ? "service listen --print-secret" : `service webhooks check ${url}`,
     ];
   }
   if (status === 404 || status === 405)
-    return ["receiver_not_found", `${said}: the path is wrong, or takes no POST`, elsewhere];
+    return ["receiver_not_found", `${description}: the path is wrong, or takes no POST`, elsewhere];
   if (status === 410)
     return [
       "endpoint_disabled",
-      `${said}, which disables the endpoint`,
+      `${description}, which disables the endpoint`,
       `service endpoints enable ${delivery.endpoint ?? ""}`,
     ];
-  if (status === 429) return ["rate_limited", `${said}: it takes no more requests at the moment`, again];
-  if (status >= 300 && status < 400) return ["redirect", `${said}: redirects are not followed`, elsewhere];
-  if (status >= 500) return ["receiver_error", `${said}: it failed. Its own log says why`, again];
-  return ["receiver_rejected", `${said}: its validation rejected the event`, again];
+  if (status === 429) return ["rate_limited", `${description}: it takes no more requests at the moment`, again];
+  if (status >= 300 && status < 400) return ["redirect", `${description}: redirects are not followed`, elsewhere];
+  if (status >= 500) return ["receiver_error", `${description}: it failed. Its own log says why`, again];
+  return ["receiver_rejected", `${description}: its validation rejected the event`, again];
 }

@@ -7,13 +7,13 @@ import { Empty, Page } from "../../components/page.tsx";
 import { PagedTable } from "../../components/table.tsx";
 import { Status, Time } from "../../components/values.tsx";
 import { counted } from "../../format.ts";
-import { go, hrefOf, Link, place } from "../../router.tsx";
+import { go, hrefOf, Link, route } from "../../router.tsx";
 import { useEndpoints } from "../deliveries.tsx";
 import { EndpointDetail, isOldSecret } from "./detail.tsx";
 import { EndpointForm } from "./form.tsx";
 
 export function Endpoints() {
-  const { id } = place.value;
+  const { id } = route.value;
   return id === "" ? <EndpointList /> : <EndpointDetail id={id} />;
 }
 

@@ -7,7 +7,7 @@ import { useText } from "../../api/store.ts";
 import { Dialog } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
 import { Card, Empty, Facts, Loaded, Page } from "../../components/page.tsx";
-import { say } from "../../components/toasts.tsx";
+import { showToast } from "../../components/toasts.tsx";
 import { Copy, Id, JsonTree, ObjectLink, pretty, Raw, Time } from "../../components/values.tsx";
 import { count, counted } from "../../format.ts";
 import { hrefOf } from "../../router.tsx";
@@ -96,7 +96,7 @@ function ReplayDialog({ id, onClose }: { id: string; onClose: () => void }) {
         run={async () => {
           const body = endpoint === "" ? {} : { endpoint };
           const { deliveries } = await call<Replay>("POST", `/v1/events/${id}/replay`, body);
-          say(`Replayed: ${counted(deliveries.length, "delivery", "deliveries")}`);
+          showToast(`Replayed: ${counted(deliveries.length, "delivery", "deliveries")}`);
           onClose();
         }}
       >

@@ -7,13 +7,13 @@ import { PagedTable } from "../../components/table.tsx";
 import { None, Time } from "../../components/values.tsx";
 import { VirtualList } from "../../components/virtual-list.tsx";
 import { count, counted, money, searchable } from "../../format.ts";
-import { hrefOf, Link, place } from "../../router.tsx";
+import { hrefOf, Link, route } from "../../router.tsx";
 import { Choice, filterOf, Filters, Search } from "../filters.tsx";
 import { EventDetail } from "./detail.tsx";
 import { useEvents } from "./use-events.ts";
 
 export function Events() {
-  const { id } = place.value;
+  const { id } = route.value;
   return id === "" ? <EventList /> : <EventDetail id={id} />;
 }
 

@@ -14,7 +14,7 @@ import {
 import { call, type CallError } from "../../api/call.ts";
 import { Dialog } from "../../components/dialog.tsx";
 import { Field, Form, MetadataField, metadataLines, parseMetadata } from "../../components/form.tsx";
-import { say } from "../../components/toasts.tsx";
+import { showToast } from "../../components/toasts.tsx";
 import { money } from "../../format.ts";
 import { go, hrefOf } from "../../router.tsx";
 import type { Item } from "./item.tsx";
@@ -41,7 +41,7 @@ export function CreateObject({ kind, onClose }: { kind: ObjectKind; onClose: () 
           });
           const body = { ...Object.fromEntries(given), metadata: parseMetadata(metadata) };
           const created = await call<Item>("POST", pathOf(kind), body);
-          say(`Created ${created.id}`);
+          showToast(`Created ${created.id}`);
           onClose();
           go(hrefOf(RESOURCES[kind].page.name, created.id));
         }}
@@ -80,7 +80,7 @@ export function EditObject({ kind, item, onClose }: { kind: ObjectKind; item: It
             ...Object.fromEntries(changes),
             metadata: { ...removed, ...parseMetadata(metadata) },
           });
-          say(`Saved ${item.id}`);
+          showToast(`Saved ${item.id}`);
           onClose();
         }}
       >
@@ -119,7 +119,7 @@ export function ActOnObject(props: {
             `${pathOf(kind)}/${item.id}/${verb}`,
             Object.fromEntries(Object.entries(values).filter(([, value]) => value !== "")),
           );
-          say(`${RESOURCES[kind].label} ${item.id} ${to}`);
+          showToast(`${RESOURCES[kind].label} ${item.id} ${to}`);
           onClose();
         }}
       >

@@ -14,7 +14,7 @@ import { CreateButton } from "../../components/action.tsx";
 import { iconOf } from "../../components/icon.tsx";
 import { Empty, Page } from "../../components/page.tsx";
 import { counted, searchable } from "../../format.ts";
-import { place } from "../../router.tsx";
+import { route } from "../../router.tsx";
 import { filterOf, Filters, Search, StatusChoice } from "../filters.tsx";
 import { ObjectDetail } from "./detail.tsx";
 import { CreateObject } from "./form.tsx";
@@ -23,7 +23,7 @@ import { amountOrText, type Item, ObjectTable, shownFields } from "./item.tsx";
 /** Returns the pages of a resource that the table of resources describes by its fields: its list, and each object. */
 export function objectPage(kind: ObjectKind) {
   return function ObjectPage() {
-    const { id } = place.value;
+    const { id } = route.value;
     return id === "" ? <ObjectList kind={kind} /> : <ObjectDetail kind={kind} id={id} />;
   };
 }
@@ -49,14 +49,14 @@ function ObjectList({ kind }: { kind: ObjectKind }) {
     status,
   });
   const wanted = isOwner || isEmail ? "" : searchable(search);
-  const fits = (item: Item) => wanted === "" || textOf(kind, item).includes(wanted);
+  const matches = (item: Item) => wanted === "" || textOf(kind, item).includes(wanted);
   const { items = [], hasMore, isLoading, error, loadMore } = pages;
   const searchesOn =
     wanted !== "" &&
     hasMore &&
     error === undefined &&
     items.length < MAX_SEARCHED &&
-    items.filter(fits).length < ENOUGH_FOUND;
+    items.filter(matches).length < ENOUGH_FOUND;
   useEffect(() => {
     if (searchesOn && !isLoading) loadMore();
   });
@@ -89,8 +89,8 @@ function ObjectList({ kind }: { kind: ObjectKind }) {
         kind={kind}
         label={`${labels}, newest first`}
         pages={{ ...pages, hasMore: hasMore && !searchesOn }}
-        keepsPlace
-        fits={fits}
+        keepsPosition
+        matches={matches}
         empty={
           <Empty
             title={isFiltered ? `No matching ${nouns}` : `No ${nouns} yet`}

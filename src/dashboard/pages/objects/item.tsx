@@ -55,8 +55,8 @@ export function ObjectTable(props: {
   label: string;
   pages: Pages<Item>;
   empty: ComponentChildren;
-  keepsPlace?: boolean;
-  fits?: (item: Item) => boolean;
+  keepsPosition?: boolean;
+  matches?: (item: Item) => boolean;
 }) {
   const { kind, without, ...table } = props;
   const title = titleField(kind);

@@ -15,7 +15,7 @@ const TOPICS: readonly Topic[] = ["events", "deliveries"];
  */
 export class Notifications {
   readonly #open: (onEnd: () => void) => Promise<PostgresConnection>;
-  readonly #heard: (topics: Iterable<Topic>) => void;
+  readonly #notified: (topics: Iterable<Topic>) => void;
   readonly #log: Log | undefined;
   readonly #pending = new Set<Topic>();
   #prefix = "";
@@ -26,11 +26,11 @@ export class Notifications {
 
   constructor(
     open: (onEnd: () => void) => Promise<PostgresConnection>,
-    heard: (topics: Iterable<Topic>) => void,
+    notified: (topics: Iterable<Topic>) => void,
     log: Log | undefined,
   ) {
     this.#open = open;
-    this.#heard = heard;
+    this.#notified = notified;
     this.#log = log;
   }
 
@@ -78,7 +78,7 @@ export class Notifications {
     this.#prefix = `service_${String(rows[0]?.["hash"])}_`;
     connection.onNotification((channel, processId) => {
       if (processId === connection.processId || !channel.startsWith(this.#prefix)) return;
-      this.#heard([channel.slice(this.#prefix.length) as Topic]);
+      this.#notified([channel.slice(this.#prefix.length) as Topic]);
     });
     for (const topic of TOPICS) await connection.execute(`LISTEN ${this.#prefix}${topic}`);
   }
@@ -99,7 +99,7 @@ export class Notifications {
     this.#openTimer = setTimeout(() => {
       this.start().then(
         // Notifications sent meanwhile were missed.
-        () => this.#heard(TOPICS),
+        () => this.#notified(TOPICS),
         (error: unknown) => {
           this.#log?.warn({ err: error }, "database notifications are unavailable; polling continues");
           this.#reopen();

@@ -5,7 +5,7 @@ import {
   type SqlValue,
   StorageUnavailableError,
   type Topic,
-  type Unit,
+  type UnitOfWork,
   type WriteOptions,
 } from "../database.ts";
 import type { Migration } from "../migrations/migration.ts";
@@ -15,7 +15,7 @@ import { asOpenError } from "./errors.ts";
 import { assertUsable, migratePostgres } from "./migrate.ts";
 import { ConnectionPool } from "./pool.ts";
 import { type ConnectionSettings, readUrl } from "./settings.ts";
-import { Units } from "./units.ts";
+import { TransactionRunner } from "./transaction-runner.ts";
 import { Notifications } from "./notifications.ts";
 
 export interface PostgresOptions extends ConnectionSettings {
@@ -76,7 +76,7 @@ async function prepareSchema(options: PostgresOptions, connection: PostgresConne
 class PostgresStorage implements Database {
   readonly dialect = "postgres";
   readonly #pool: ConnectionPool;
-  readonly #units: Units;
+  readonly #runner: TransactionRunner;
   readonly #notifications: Notifications;
   readonly #subscriptions: Subscriptions;
   readonly #poll: Poll | undefined;
@@ -102,7 +102,7 @@ class PostgresStorage implements Database {
       this.#subscriptions.notify(topics);
       this.#notifications.notify(topics);
     };
-    this.#units = new Units(pool, committed, { timeoutMs, log });
+    this.#runner = new TransactionRunner(pool, committed, { timeoutMs, log });
   }
 
   start(): Promise<void> {
@@ -121,8 +121,8 @@ class PostgresStorage implements Database {
     return this.all(sql, parameters);
   }
 
-  write<Result>(unit: Unit<Result>, options: WriteOptions = {}): Promise<Result> {
-    return this.#units.write(unit, options);
+  write<Result>(unit: UnitOfWork<Result>, options: WriteOptions = {}): Promise<Result> {
+    return this.#runner.write(unit, options);
   }
 
   subscribe(topic: Topic, callback: () => void): () => void {
@@ -140,7 +140,7 @@ class PostgresStorage implements Database {
 
   async #close(): Promise<void> {
     this.#poll?.stop();
-    await this.#units.close();
+    await this.#runner.close();
     await this.#notifications.close();
     await this.#pool.close();
   }
@@ -173,7 +173,7 @@ class PostgresStorage implements Database {
   }
 }
 
-const LOOK_MILLISECONDS = 250;
+const POLL_MILLISECONDS = 250;
 
 /**
  * Polls for changes while there are subscribers, because notifications of other processes may get lost. One small query
@@ -184,7 +184,7 @@ class Poll {
   readonly #stateOf: (queries: Queries) => Promise<string>;
   readonly #timer: NodeJS.Timeout;
   #last = "";
-  #looking = false;
+  #polling = false;
 
   constructor(
     queries: Queries,
@@ -194,16 +194,16 @@ class Poll {
     this.#queries = queries;
     this.#stateOf = stateOf;
     this.#timer = setInterval(() => {
-      if (!this.#looking && notify.isNeeded()) void this.#look(notify.changed);
-    }, LOOK_MILLISECONDS).unref();
+      if (!this.#polling && notify.isNeeded()) void this.#poll(notify.changed);
+    }, POLL_MILLISECONDS).unref();
   }
 
   stop(): void {
     clearInterval(this.#timer);
   }
 
-  async #look(changed: () => void): Promise<void> {
-    this.#looking = true;
+  async #poll(changed: () => void): Promise<void> {
+    this.#polling = true;
     try {
       const state = await this.#stateOf(this.#queries);
       if (state !== this.#last) changed();
@@ -211,7 +211,7 @@ class Poll {
     } catch {
       // Other parts report an unreachable database. Changes are found at the next poll.
     } finally {
-      this.#looking = false;
+      this.#polling = false;
     }
   }
 }

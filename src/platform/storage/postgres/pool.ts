@@ -6,7 +6,7 @@ import type { PostgresConnection } from "./connection.ts";
 const FAIL_FAST_MILLISECONDS = 200;
 /** A writer that waits longer for a connection is rejected. */
 const WAIT_MILLISECONDS = 5_000;
-const LOOK_MILLISECONDS = 1_000;
+const POLL_MILLISECONDS = 1_000;
 
 export interface PoolSettings {
   /** Number of connections that many readers share. */
@@ -43,7 +43,7 @@ export class ConnectionPool {
     this.#open = open;
     this.#settings = settings;
     this.#log = log;
-    this.#watch = setInterval(() => this.#destroyUnresponsive(), LOOK_MILLISECONDS).unref();
+    this.#watch = setInterval(() => this.#destroyUnresponsive(), POLL_MILLISECONDS).unref();
   }
 
   /** Returns the readers' connection with the fewest statements in flight. */

@@ -122,7 +122,7 @@ export class PostgresTransaction implements Transaction {
   }
 
   /** The first error of a statement. It ended the transaction, even if the unit caught it. */
-  get trouble(): unknown {
+  get failure(): unknown {
     return this.#trouble;
   }
 

@@ -20,7 +20,7 @@ const LOCK_POLL_MILLISECONDS = 5;
  * Runs a statement, and retries it while another program's lock prevents it, for at most this many milliseconds. The
  * connection's own `busy_timeout` would block the event loop. The first attempt runs before this returns.
  */
-export async function outwaitLock<Result>(attempt: () => Result, milliseconds: number): Promise<Result> {
+export async function waitForLock<Result>(attempt: () => Result, milliseconds: number): Promise<Result> {
   const deadline = performance.now() + milliseconds;
   for (;;) {
     try {

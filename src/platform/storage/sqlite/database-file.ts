@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, existsSync, fsyncSync, openSync, realpathSync, statSync, statfsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { makeFolder } from "../../../files/make-folder.ts";
+import { createFolder } from "../../../files/create-folder.ts";
 import { StorageOpenError } from "../database.ts";
 
 const OWNER_ONLY = 0o600;
@@ -35,7 +35,7 @@ export function locateFile(file: string): string {
     }
     return real;
   }
-  makeFolder(dirname(path));
+  createFolder(dirname(path));
   return path;
 }
 
@@ -53,7 +53,7 @@ export function assertLocalFileSystem(file: string, typeOf = (folder: string) =>
  * Creates an empty file that only its owner can read, unless there is one. SQLite gives its companion files the same
  * mode.
  */
-export function makeFile(file: string): void {
+export function createFile(file: string): void {
   try {
     closeSync(openSync(file, "wx", OWNER_ONLY));
   } catch (error) {

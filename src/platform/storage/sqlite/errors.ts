@@ -31,11 +31,11 @@ export function asUnavailable(error: unknown): unknown {
 export function asOpenError(error: unknown, file: string): unknown {
   if (error instanceof StorageOpenError) return error;
   const cause = error instanceof StorageUnavailableError ? error.cause : error;
-  const trouble = unavailability(cause);
-  switch (trouble?.code) {
+  const failure = unavailability(cause);
+  switch (failure?.code) {
     case NOT_A_DATABASE:
     case CORRUPT: {
-      const problem = trouble.code === CORRUPT ? "a damaged SQLite database" : "not an SQLite database";
+      const problem = failure.code === CORRUPT ? "a damaged SQLite database" : "not an SQLite database";
       const advice = "Restore it from a backup, or name another file.";
       return new StorageOpenError("not_a_database", `${file} is ${problem}. ${advice}`, { cause });
     }
@@ -44,7 +44,7 @@ export function asOpenError(error: unknown, file: string): unknown {
       return new StorageOpenError("locked", problem, { cause });
     }
     default: {
-      const reason = trouble?.reason ?? fileSystemReason(cause);
+      const reason = failure?.reason ?? fileSystemReason(cause);
       if (reason === undefined) return error;
       return new StorageOpenError("not_writable", `${file} cannot be written: ${reason}.`, { cause });
     }

@@ -39,7 +39,7 @@ export class FileHealth {
 
   constructor(tools: FileHealthTools) {
     this.#tools = tools;
-    this.#timer = setInterval(() => this.#lookAgain(), INSPECT_MILLISECONDS);
+    this.#timer = setInterval(() => this.#pollAgain(), INSPECT_MILLISECONDS);
     this.#timer.unref();
   }
 
@@ -96,19 +96,19 @@ export class FileHealth {
     }
   }
 
-  #lookAgain(): void {
+  #pollAgain(): void {
     const { file, log } = this.#tools;
-    let trouble: StorageUnavailableError | undefined;
+    let failure: StorageUnavailableError | undefined;
     try {
       this.#tools.inspect();
     } catch (error) {
       if (!(error instanceof StorageUnavailableError)) throw error;
-      trouble = error;
+      failure = error;
     }
-    if (trouble?.message !== this.#trouble) {
-      this.#trouble = trouble?.message;
-      if (trouble === undefined) log?.info({ database: file }, "the database can be used again");
-      else log?.error({ err: trouble, database: file }, "the database cannot be used");
+    if (failure?.message !== this.#trouble) {
+      this.#trouble = failure?.message;
+      if (failure === undefined) log?.info({ database: file }, "the database can be used again");
+      else log?.error({ err: failure, database: file }, "the database cannot be used");
     }
     // A client that waits for readiness sends no writes that would detect it.
     if (this.#tools.writeFailure() !== undefined && !this.#trying) void this.#tryCommit();

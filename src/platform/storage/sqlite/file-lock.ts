@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { Connection } from "./connection.ts";
-import { identityOf, makeFile } from "./database-file.ts";
+import { identityOf, createFile } from "./database-file.ts";
 import { StorageOpenError, StorageUnavailableError } from "../database.ts";
 import { isBusy } from "./errors.ts";
 import type { SqliteRuntime } from "./runtime.ts";
@@ -56,7 +56,7 @@ export class FileLock {
 
 function takeLock(sqlite: SqliteRuntime, file: string, path: string, pid: number): HeldLock {
   for (;;) {
-    makeFile(path);
+    createFile(path);
     const identity = identityOf(path);
     const connection = new Connection(sqlite, path);
     try {

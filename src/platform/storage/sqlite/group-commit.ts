@@ -1,14 +1,14 @@
 import { clearImmediate, setImmediate } from "node:timers";
 import type { Log } from "../../ports.ts";
-import { type Connection, outwaitLock } from "./connection.ts";
-import { type SqlValue, StorageUnavailableError, type Topic, type Transaction, type Unit } from "../database.ts";
+import { type Connection, waitForLock } from "./connection.ts";
+import { type SqlValue, StorageUnavailableError, type Topic, type Transaction, type UnitOfWork } from "../database.ts";
 
 /** Maximum number of units of work and of statements in a commit: about 10 ms of work. */
 const MAX_UNITS = 256;
 const MAX_STATEMENTS = 2048;
 
 interface Waiting {
-  readonly unit: Unit<unknown>;
+  readonly unit: UnitOfWork<unknown>;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
   /** The result of the unit itself; undefined if it could not run to its end. */
@@ -54,7 +54,7 @@ export class GroupCommit {
     this.#options = options;
   }
 
-  write<Result>(unit: Unit<Result>): Promise<Result> {
+  write<Result>(unit: UnitOfWork<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       if (this.#closed) throw new StorageUnavailableError("Storage is unavailable: the database is closed.");
       this.#queue.push({ unit, resolve: resolve as (result: unknown) => void, reject });
@@ -85,7 +85,7 @@ export class GroupCommit {
 
   async #commitBatch(): Promise<void> {
     try {
-      await outwaitLock(() => this.#connection.run("BEGIN IMMEDIATE"), this.#options.lockMilliseconds);
+      await waitForLock(() => this.#connection.run("BEGIN IMMEDIATE"), this.#options.lockMilliseconds);
     } catch (error) {
       // It may have waited for seconds. Units that arrived meanwhile do not wait as long again.
       const waiting = this.#queue;
@@ -136,15 +136,15 @@ export class GroupCommit {
       waiting.outcome = { error };
     }
     transaction.end();
-    if (transaction.trouble !== undefined) {
+    if (transaction.failure !== undefined) {
       waiting.outcome = undefined;
-      throw transaction.trouble;
+      throw transaction.failure;
     }
     if ("error" in waiting.outcome) this.#connection.run("ROLLBACK TO unit");
     this.#connection.run("RELEASE unit");
   }
 
-  #endOf(unit: Unit<unknown>, transaction: Transaction): Promise<unknown> {
+  #endOf(unit: UnitOfWork<unknown>, transaction: Transaction): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.#abandonUnit = () => {
         reject(new Error("A unit awaited something other than its transaction's statements; it was rolled back."));
@@ -246,7 +246,7 @@ class UnitTransaction implements Transaction {
   }
 
   /** A disk failure in a statement, whether or not the unit caught the error. */
-  get trouble(): StorageUnavailableError | undefined {
+  get failure(): StorageUnavailableError | undefined {
     return this.#trouble;
   }
 

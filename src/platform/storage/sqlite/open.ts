@@ -1,8 +1,8 @@
 import type { Log } from "../../ports.ts";
 import { assertLogBelongs, CommitStamps, type LogContents } from "./commit-stamps.ts";
-import { Connection, outwaitLock } from "./connection.ts";
-import { closeToOthers, locateFile, makeFile, assertLocalFileSystem } from "./database-file.ts";
-import { type Database, type SqlValue, StorageUnavailableError, type Topic, type Unit } from "../database.ts";
+import { Connection, waitForLock } from "./connection.ts";
+import { closeToOthers, locateFile, createFile, assertLocalFileSystem } from "./database-file.ts";
+import { type Database, type SqlValue, StorageUnavailableError, type Topic, type UnitOfWork } from "../database.ts";
 import { type FileCheck, FileHealth } from "./file-health.ts";
 import { FileLock } from "./file-lock.ts";
 import { FileWatch } from "./file-watch.ts";
@@ -70,7 +70,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
 
 function openLocked(sqlite: SqliteRuntime, file: string, lock: FileLock, options: SqliteOptions): Database {
   const left = assertLogBelongs(file);
-  makeFile(file);
+  createFile(file);
   const writer = new Connection(sqlite, file);
   try {
     writer.exec(READER_SETTINGS);
@@ -171,7 +171,7 @@ class SqliteStorage implements Database {
     return this.all(sql, parameters);
   }
 
-  write<Result>(unit: Unit<Result>): Promise<Result> {
+  write<Result>(unit: UnitOfWork<Result>): Promise<Result> {
     return this.#commits.write(unit);
   }
 
@@ -226,7 +226,7 @@ class SqliteStorage implements Database {
       return read();
     };
     try {
-      return await outwaitLock(attempt, this.#lockMilliseconds);
+      return await waitForLock(attempt, this.#lockMilliseconds);
     } catch (error) {
       if (error instanceof StorageUnavailableError && !this.#closed) this.#health.readFailed(error);
       throw error;

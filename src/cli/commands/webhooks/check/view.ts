@@ -19,7 +19,7 @@ export function checkLine({ status, level, id, seen, explanation, fix }: CheckRe
 
 /** The end of the report in a pipe. */
 export function gradeLine({ grade, verdict, counts }: ReceiverReport): string {
-  return ["GRADE", grade, countsInWords(counts), verdict].join("\t");
+  return ["GRADE", grade, formatCounts(counts), verdict].join("\t");
 }
 
 /** Renders the report for a terminal: a line per check, and below a failure its cause and fix. */
@@ -44,7 +44,7 @@ export function reportLines(report: ReceiverReport, styles: Styles, terminalWidt
       ...foldText(`${left} more: ${report.checks[blocked]!.seen}`, width, MAX_LINES).map((line) => styles.dim(line)),
     );
   const grade = styles.strong(`Grade ${report.grade}`);
-  lines.push("", `${report.passed ? styles.good(grade) : styles.bad(grade)}  ${countsInWords(report.counts)}`);
+  lines.push("", `${report.passed ? styles.good(grade) : styles.bad(grade)}  ${formatCounts(report.counts)}`);
   return [...lines, ...foldText(report.verdict, width, MAX_LINES)];
 }
 
@@ -68,12 +68,12 @@ function resultLines(result: CheckResult, { styles, width, titleWidth, reason }:
   const mark = markOf(result, styles);
   if (status === "failed") return [`  ${mark} ${styles.strong(title)}`, ...failureLines(result, styles, width)];
   if (status === "skipped") {
-    const said = seen === reason ? [] : foldText(seen, width - 6, MAX_LINES);
-    return [`  ${mark} ${styles.dim(title)}`, ...said.map((line) => `      ${styles.dim(line)}`)];
+    const details = seen === reason ? [] : foldText(seen, width - 6, MAX_LINES);
+    return [`  ${mark} ${styles.dim(title)}`, ...details.map((line) => `      ${styles.dim(line)}`)];
   }
-  const room = width - titleWidth - 6;
-  if (room < MIN_WIDTH) return [`  ${mark} ${title}`];
-  const [brief = ""] = foldText(seen, room, 1);
+  const available = width - titleWidth - 6;
+  if (available < MIN_WIDTH) return [`  ${mark} ${title}`];
+  const [brief = ""] = foldText(seen, available, 1);
   return [`  ${mark} ${title.padEnd(titleWidth)}  ${styles.dim(brief)}`];
 }
 
@@ -100,6 +100,6 @@ function markOf({ status, level }: CheckResult, styles: Styles): string {
   return level === "required" ? styles.bad("✗") : styles.warn("!");
 }
 
-function countsInWords({ passed, failed, skipped }: ReceiverReport["counts"]): string {
+function formatCounts({ passed, failed, skipped }: ReceiverReport["counts"]): string {
   return `${passed} passed, ${failed} failed, ${skipped} skipped`;
 }

@@ -54,8 +54,8 @@ describe("an open page shows changes made elsewhere", () => {
     await page.locator(".bar").getByText("1 d ahead").waitFor();
     await page.locator(".facts").getByText("1 d").waitFor();
 
-    let answer = () => {};
-    const held = new Promise<void>((resolve) => (answer = resolve));
+    let respond = () => {};
+    const held = new Promise<void>((resolve) => (respond = resolve));
     await page.route("**/v1/test_clock", async (route) => {
       await held;
       await route.continue();
@@ -65,9 +65,9 @@ describe("an open page shows changes made elsewhere", () => {
     await asked;
     await page.getByRole("group", { name: "Environment" }).getByRole("link", { name: "Live" }).click();
     await page.getByText("Live mode uses real time").waitFor();
-    const answered = page.waitForResponse("**/v1/test_clock");
-    answer();
-    await answered;
+    const redirected = page.waitForResponse("**/v1/test_clock");
+    respond();
+    await redirected;
     await expect.poll(() => page.locator(".bar").innerText()).not.toContain("ahead");
   });
 });

@@ -20,7 +20,7 @@ const LINKS = {
 };
 
 /** Serves well-known paths: for visitors, crawlers, security researchers and language models. */
-export function registerEntrance(
+export function registerWellKnownPaths(
   app: FastifyInstance,
   { clock, baseUrl }: { clock: Clock; baseUrl: () => string },
   contact: string | undefined,

@@ -5,10 +5,10 @@ import { dirname } from "node:path";
  * Creates a folder that only its owner may enter, with missing parents. Throws the file system's error. Node's own
  * recursive option never returns if a file system such as /proc denies that a folder's parent exists.
  */
-export function makeFolder(path: string): void {
+export function createFolder(path: string): void {
   if (isFolder(path)) return;
   const parent = dirname(path);
-  if (parent !== path && !existsSync(parent)) makeFolder(parent);
+  if (parent !== path && !existsSync(parent)) createFolder(parent);
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {

@@ -12,7 +12,7 @@ import { Time } from "../components/values.tsx";
 import { browserName } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
 
-export function People() {
+export function TeamPage() {
   const sessions = usePages<Session>("/v1/sessions", {}, { limit: WHOLE });
   const grants = usePages<OAuthGrant>("/v1/oauth_grants", {}, { limit: WHOLE });
   const users = usePages<User>("/v1/users", {}, { limit: WHOLE });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
-import type { DatabasePlace } from "./subject.ts";
+import type { TestDatabase } from "./subject.ts";
 
 /** A folder for one test. */
 export function temporaryFolder(): { path: string; remove: () => void } {
@@ -11,7 +11,7 @@ export function temporaryFolder(): { path: string; remove: () => void } {
 }
 
 /** An SQLite file in a separate folder. */
-export async function sqlitePlace(): Promise<DatabasePlace> {
+export async function sqliteTestDatabase(): Promise<TestDatabase> {
   const folder = temporaryFolder();
   return {
     open: (migrations) => openSqlite({ file: join(folder.path, "data.db"), migrations }),

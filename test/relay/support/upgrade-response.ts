@@ -11,7 +11,7 @@ export const PROBLEM = {
 };
 
 /** Responds to an upgrade with plain HTTP. Returns true, since that handles it. */
-export function answer(stream: Duplex, status: number, type: string, body: string, headers = ""): true {
+export function respond(stream: Duplex, status: number, type: string, body: string, headers = ""): true {
   const length = Buffer.byteLength(body);
   stream.end(
     `HTTP/1.1 ${status} Status\r\nContent-Type: ${type}\r\n${headers}Content-Length: ${length}\r\n\r\n${body}`,

@@ -4,7 +4,7 @@ import { FakePlatform } from "./support/fake-platform.ts";
 import { openSession } from "./support/open-session.ts";
 import { startReceiver } from "./support/receivers.ts";
 import { bye } from "./support/frames.ts";
-import { answer, PROBLEM } from "./support/upgrade-answer.ts";
+import { respond, PROBLEM } from "./support/upgrade-response.ts";
 
 describe("an upgrade that is permanently rejected", () => {
   it.each([
@@ -17,7 +17,7 @@ describe("an upgrade that is permanently rejected", () => {
   ])("ends the session: %i is %s", async (status, code) => {
     const problem = { ...PROBLEM, status };
     const platform = await FakePlatform.start({
-      intercept: (_request, stream) => answer(stream, status, "application/problem+json", JSON.stringify(problem)),
+      intercept: (_request, stream) => respond(stream, status, "application/problem+json", JSON.stringify(problem)),
     });
     const { session, reports } = openSession(platform);
     const { error } = await session.ended;
@@ -34,7 +34,7 @@ describe("an upgrade that is permanently rejected", () => {
     ["text/html", "<h1>Sign in</h1>"],
     ["application/problem+json", JSON.stringify({ ...PROBLEM, detail: "x".repeat(100_000) })],
   ])("reports the status if the body is not a problem document: %s", async (type, body) => {
-    const platform = await FakePlatform.start({ intercept: (_request, stream) => answer(stream, 403, type, body) });
+    const platform = await FakePlatform.start({ intercept: (_request, stream) => respond(stream, 403, type, body) });
     const { error } = await openSession(platform).session.ended;
     expect(error).toMatchObject({ code: "forbidden", status: 403, problem: undefined });
   });
@@ -42,7 +42,7 @@ describe("an upgrade that is permanently rejected", () => {
   it("ends a connected session after forwards in flight", async () => {
     let revoked = false;
     const platform = await FakePlatform.start({
-      intercept: (_request, stream) => revoked && answer(stream, 401, "text/plain", "no"),
+      intercept: (_request, stream) => revoked && respond(stream, 401, "text/plain", "no"),
     });
     const held: (() => void)[] = [];
     const receiver = await startReceiver((response) => held.push(() => response.end()));
@@ -83,10 +83,10 @@ describe("the credential", () => {
 
   it("is requested again after a temporary failure", async () => {
     const platform = await FakePlatform.start();
-    const answers = [new Error("the network is down"), "Bearer a\nb", "Bearer token"];
+    const results = [new Error("the network is down"), "Bearer a\nb", "Bearer token"];
     const { reports, session } = openSession(platform, {
       authorization: async () => {
-        const next = answers.shift() ?? new ListenError("unauthorized", "signed out");
+        const next = results.shift() ?? new ListenError("unauthorized", "signed out");
         if (next instanceof Error) throw next;
         return next;
       },

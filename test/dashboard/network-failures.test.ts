@@ -72,8 +72,8 @@ describe("while the network is in trouble, the dashboard", { shuffle: false }, (
     await board.show("sandbox/events");
     const list = page.getByRole("table", { name: "Events, newest first" });
     await list.getByText("ada@example.com").waitFor();
-    let answer = () => {};
-    const held = new Promise<void>((resolve) => (answer = resolve));
+    let respond = () => {};
+    const held = new Promise<void>((resolve) => (respond = resolve));
     await page.route("**/v1/events?*", async (route) => {
       await held;
       await route.continue();
@@ -81,7 +81,7 @@ describe("while the network is in trouble, the dashboard", { shuffle: false }, (
     await page.getByLabel("Type").selectOption("payment.*");
     await page.getByRole("status").getByText("0 loaded, loading").waitFor();
     await expect.poll(() => list.getByText("ada@example.com").count()).toBe(0);
-    answer();
+    respond();
     await page.getByText("No events yet").waitFor();
   });
 

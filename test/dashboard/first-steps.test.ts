@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect } from "vitest";
 import { startListener } from "../support/listener.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
-import { makeConfigDir } from "../support/run-cli.ts";
+import { createConfigDir } from "../support/run-cli.ts";
 import { it } from "../support/chromium.ts";
 import { type Board, openBoard } from "./support/board.ts";
 
@@ -52,7 +52,7 @@ it("the page guides a new user from an empty database to a verified delivery and
   await page.getByText("Replayed: 1 delivery").waitFor();
   await receiver.until(() => receiver.events.length === 2);
   expect(receiver.ids().size).toBe(1);
-  expect(receiver.refusals).toEqual([]);
+  expect(receiver.rejections).toEqual([]);
 
   await board.menu("Overview");
   await page.getByRole("heading", { name: "Failing endpoints" }).waitFor();
@@ -80,7 +80,7 @@ it("the commands on the page work with this server", async () => {
   const env = {
     SERVICE_BASE_URL: platform.baseUrl,
     SERVICE_API_KEY: platform.sandboxKey,
-    SERVICE_CONFIG_DIR: makeConfigDir(),
+    SERVICE_CONFIG_DIR: createConfigDir(),
   };
   const listener = await startListener(env, ["--forward-to", receiver.url]);
   secret = listener.secret;

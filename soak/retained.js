@@ -26,7 +26,7 @@ const TIMEOUT_MILLISECONDS = 30_000;
  * Collects garbage in a process that runs with --inspect and counts what is left: `heap` in MB, active `timers`,
  * `listeners` of event emitters, prepared `statements`, `promises`. Resolves with undefined if the process is gone.
  */
-export async function heldBy(inspectorUrl) {
+export async function retainedBy(inspectorUrl) {
   const socket = new WebSocket(inspectorUrl);
   const calls = new Map();
   const fail = () => {
@@ -50,16 +50,16 @@ export async function heldBy(inspectorUrl) {
         socket.send(JSON.stringify({ id: last, method, params }));
       });
     const evaluate = async (expression, returnByValue) =>
-      (await send("Runtime.evaluate", { expression, returnByValue, objectGroup: "held" })).result;
+      (await send("Runtime.evaluate", { expression, returnByValue, objectGroup: "counted" })).result;
     const count = async (prototype, functionDeclaration) => {
       const { objectId } = await evaluate(prototype, false);
-      const { objects } = await send("Runtime.queryObjects", { prototypeObjectId: objectId, objectGroup: "held" });
+      const { objects } = await send("Runtime.queryObjects", { prototypeObjectId: objectId, objectGroup: "counted" });
       const counted = await send("Runtime.callFunctionOn", {
         objectId: objects.objectId,
         functionDeclaration,
         returnByValue: true,
       });
-      await send("Runtime.releaseObjectGroup", { objectGroup: "held" });
+      await send("Runtime.releaseObjectGroup", { objectGroup: "counted" });
       return counted.result.value;
     };
     await send("HeapProfiler.enable");

@@ -1,7 +1,7 @@
 import { type DatabaseReader, StorageOpenError } from "../../src/platform/storage/database.ts";
 
 /** Why a database was not opened, as plain data; one that was opened is closed. */
-export async function describeRefusal(
+export async function describeError(
   opening: Promise<Pick<DatabaseReader, "close">>,
 ): Promise<{ code: string; message: string }> {
   let database: Pick<DatabaseReader, "close">;

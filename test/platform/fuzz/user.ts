@@ -7,13 +7,13 @@ const FURTHER_SESSIONS = 6;
 const GRANTS = 4;
 
 /** The owner of the account, signed in: what some operations take instead of a key. */
-export interface Person {
+export interface User {
   /** The headers of a request that the dashboard's page makes. */
   headers: [name: string, value: string][];
 }
 
 /** Signs the owner in, in several browsers, and lets some apps act for them, so that there is something to end. */
-export async function signInOwner({ baseUrl, ready }: RunningPlatform): Promise<Person> {
+export async function signInOwner({ baseUrl, ready }: RunningPlatform): Promise<User> {
   const browser = new Browser(baseUrl);
   await browser.get(ready.sign_in_url!);
   const details = { email: "owner@example.com", new_password: PASSWORD };

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers";
 import type { Log } from "../../ports.ts";
-import { StorageUnavailableError, type Topic, type Unit, type WriteOptions } from "../database.ts";
+import { StorageUnavailableError, type Topic, type UnitOfWork, type WriteOptions } from "../database.ts";
 import type { PostgresConnection } from "./connection.ts";
 import { isConflict, isSameViolation } from "./errors.ts";
 import type { ConnectionPool } from "./pool.ts";
@@ -23,7 +23,7 @@ const MAX_BATCHED = 64;
 const MAX_SHARED = 2;
 
 interface Waiting {
-  readonly unit: Unit<unknown>;
+  readonly unit: UnitOfWork<unknown>;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -31,7 +31,7 @@ interface Waiting {
 type Ended = { transaction: PostgresTransaction } & ({ result: unknown } | { error: unknown });
 
 /** Runs units of work on the pool's connections (see WriteOptions), and repeats those that conflicted with others. */
-export class Units {
+export class TransactionRunner {
   readonly #pool: ConnectionPool;
   readonly #committed: (topics: ReadonlySet<Topic>) => void;
   readonly #log: Log | undefined;
@@ -42,7 +42,7 @@ export class Units {
   #planned = false;
   #closed = false;
 
-  /** A unit that has conflicted waits at most `patience` milliseconds for its turn. */
+  /** A unit that has conflicted waits at most `timeoutMs` for its turn. */
   constructor(
     pool: ConnectionPool,
     committed: (topics: ReadonlySet<Topic>) => void,
@@ -54,7 +54,7 @@ export class Units {
     this.#log = log;
   }
 
-  write<Result>(unit: Unit<Result>, { isolation = "serialized" }: WriteOptions): Promise<Result> {
+  write<Result>(unit: UnitOfWork<Result>, { isolation = "serialized" }: WriteOptions): Promise<Result> {
     if (this.#closed)
       return Promise.reject(new StorageUnavailableError("Storage is unavailable: the database is closed."));
     const written = isolation === "batched" ? this.#share(unit) : this.#untilDone(unit, isolation);
@@ -72,7 +72,7 @@ export class Units {
     await Promise.all(this.#running);
   }
 
-  async #untilDone<Result>(unit: Unit<Result>, isolation: "serialized" | "read committed"): Promise<Result> {
+  async #untilDone<Result>(unit: UnitOfWork<Result>, isolation: "serialized" | "read committed"): Promise<Result> {
     try {
       return await this.#run(unit, isolation);
     } catch (error) {
@@ -82,7 +82,7 @@ export class Units {
   }
 
   async #retry<Result>(
-    unit: Unit<Result>,
+    unit: UnitOfWork<Result>,
     isolation: "serialized" | "read committed",
     first: unknown,
   ): Promise<Result> {
@@ -103,13 +103,13 @@ export class Units {
   }
 
   /** Runs a unit in a transaction of its own, on another connection if one is lost on the way. */
-  async #run<Result>(unit: Unit<Result>, isolation: "serialized" | "read committed"): Promise<Result> {
+  async #run<Result>(unit: UnitOfWork<Result>, isolation: "serialized" | "read committed"): Promise<Result> {
     for (let lost = 1; ; lost++) {
       const connection = await this.#pool.take();
       const beginning = new Beginning(connection, BEGIN[isolation]);
       const transaction = new PostgresTransaction(connection, beginning);
       const ended = await endOf(unit, transaction);
-      const cause = transaction.trouble ?? ("error" in ended ? ended.error : undefined);
+      const cause = transaction.failure ?? ("error" in ended ? ended.error : undefined);
       try {
         if (cause === undefined && !("error" in ended)) {
           await commit(connection, beginning);
@@ -128,7 +128,7 @@ export class Units {
     }
   }
 
-  #share<Result>(unit: Unit<Result>): Promise<Result> {
+  #share<Result>(unit: UnitOfWork<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#batched.push({ unit, resolve: resolve as (result: unknown) => void, reject });
       this.#planShared();
@@ -178,13 +178,13 @@ export class Units {
       const all = await Promise.all(
         batch.map(({ unit }) => endOf(unit, new PostgresTransaction(connection, beginning, sharedRows))),
       );
-      const held = all.find(({ transaction }) => transaction.trouble instanceof StorageUnavailableError);
+      const held = all.find(({ transaction }) => transaction.failure instanceof StorageUnavailableError);
       const failed = (ended: Ended) => "error" in ended && ended.transaction.changed;
-      if (all.some((ended) => ended.transaction.trouble !== undefined || failed(ended))) {
+      if (all.some((ended) => ended.transaction.failure !== undefined || failed(ended))) {
         await rollBack(connection, beginning);
         if (held === undefined || !connection.isOpen) return false;
         // All have waited for as long as allowed. Alone, each would wait once more.
-        for (const { reject } of batch) reject(held.transaction.trouble);
+        for (const { reject } of batch) reject(held.transaction.failure);
         return true;
       }
       await commit(connection, beginning);
@@ -207,7 +207,7 @@ export class Units {
   }
 }
 
-async function endOf(unit: Unit<unknown>, transaction: PostgresTransaction): Promise<Ended> {
+async function endOf(unit: UnitOfWork<unknown>, transaction: PostgresTransaction): Promise<Ended> {
   try {
     return { result: await unit(transaction), transaction };
   } catch (error) {

@@ -154,7 +154,7 @@ describe("pages of other origins", () => {
 
   it("may call the API with an access token, errors included, and read its headers", async () => {
     const { access_token } = await newTokens();
-    const asked = await preflight("/v1/customers", "POST", "authorization,content-type,idempotency-key");
+    const asked = await preflight("/v1/customers", "POST", "authorization,content-type,idempotency-key,traceparent");
     expect([allowed(asked), asked.headers.get("access-control-allow-methods")]).toEqual([
       "*",
       "GET, HEAD, OPTIONS, POST",

@@ -1,4 +1,5 @@
 import type { Activity } from "../observability/activity.ts";
+import { tracedLine } from "../observability/trace-context.ts";
 import type { Random } from "../ports.ts";
 import type { Transaction } from "../storage/database.ts";
 import { type AbandonedLease, recordOutcomes, releaseLeases } from "../storage/delivery-queue.ts";
@@ -121,6 +122,7 @@ export function reportFinished(
       status_code: outcome.status_code,
       error: outcome.error,
       duration_ms: outcome.duration_ms,
+      ...tracedLine(delivery.trace),
     });
   }
   for (const endpoint of disabled) {

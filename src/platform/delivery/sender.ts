@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { Agent } from "undici";
 import { DELIVERY_USER_AGENT, HEADERS } from "../../contract/headers.ts";
 import { sign } from "../../webhooks/index.ts";
+import { formatTraceparent } from "../observability/trace-context.ts";
 import type { Clock, Random } from "../ports.ts";
 import type { AttemptOutcome, QueuedDelivery } from "../storage/delivery-queue.ts";
 import { storableText } from "../storage/attempts.ts";
@@ -54,6 +55,7 @@ export interface Finished {
  */
 const KEEP_ALIVE_MILLISECONDS = 1000;
 const GONE = 410;
+const SPAN_BYTES = 8;
 /**
  * A larger body is written in pieces of this size as the receiver reads them. TLS copies all it is given, once per
  * connection, and keeps the copy while the receiver does not read.
@@ -87,7 +89,7 @@ export class DeliverySender {
   attempt(job: Job, at: number, ended: (finished: Finished | undefined) => void): void {
     const { delivery, destination, body: payload } = job;
     const timestamp = Math.floor(this.#clock.now() / 1000);
-    const headers = {
+    const headers: Record<string, string> = {
       "Content-Type": "application/json",
       "Content-Length": String(payload.length),
       "User-Agent": DELIVERY_USER_AGENT,
@@ -95,6 +97,9 @@ export class DeliverySender {
       [HEADERS.eventId]: delivery.event_id,
       [HEADERS.deliveryAttempt]: String(delivery.attempt_count + 1),
     };
+    if (delivery.trace !== null) {
+      headers["traceparent"] = formatTraceparent(delivery.trace, this.#random.bytes(SPAN_BYTES));
+    }
     const requestHeaders = JSON.stringify(headers);
     const { origin, pathname, search } = destination.url;
     const body = payload.length > PIECE_BYTES ? Readable.from(piecesOf(payload)) : payload;

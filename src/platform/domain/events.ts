@@ -60,7 +60,7 @@ async function writeEvent(tx: Transaction, context: RequestContext, domainEvent:
   });
   const body = JSON.stringify(envelope);
   const row: EventRow = { environment: tenant.environment, id, type, object_id: relatedId(object), created: now, body };
-  await insertEvent(tx, row);
+  await insertEvent(tx, row, context.trace ?? null);
   tx.notify("events");
   return row;
 }

@@ -16,6 +16,8 @@ export interface Tenant {
 export interface RequestContext {
   tenant: Tenant;
   requestId: string;
+  /** The trace of the request, and so of the events that it causes, as `parseTraceparent` returns it. */
+  trace?: string | null;
   /** An event has the shape of the version that the account is pinned to. */
   versions: Versions;
   /** Unix milliseconds. */

@@ -5,6 +5,7 @@ import { HEADERS } from "../../contract/headers.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Activity } from "../observability/activity.ts";
+import { parseTraceparent, tracedLine } from "../observability/trace-context.ts";
 import { addCommonHeaders, type ResponseTools, sendError } from "./send.ts";
 import type { Authenticate } from "./authenticate.ts";
 import type { ClientAddress } from "./client-address.ts";
@@ -69,6 +70,7 @@ export function createApp(
       status: reply.statusCode,
       duration_ms: Math.round(reply.elapsedTime * 10) / 10,
       request_id: request.id,
+      ...tracedLine(parseTraceparent(request.headers["traceparent"])),
     });
     done();
   });

@@ -15,7 +15,15 @@ declare module "fastify" {
   }
 }
 
-const REQUEST_HEADERS = ["Authorization", "Content-Type", HEADERS.version, HEADERS.idempotencyKey, LAST_EVENT_ID];
+const REQUEST_HEADERS = [
+  "Authorization",
+  "Content-Type",
+  HEADERS.version,
+  HEADERS.idempotencyKey,
+  LAST_EVENT_ID,
+  "traceparent",
+  "tracestate",
+];
 const KNOWN_HEADERS: ReadonlySet<string> = new Set(["accept", ...REQUEST_HEADERS.map((name) => name.toLowerCase())]);
 const RESPONSE_HEADERS = [
   HEADERS.requestId,

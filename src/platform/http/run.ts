@@ -1,6 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import type { RequestContext } from "../domain/request-context.ts";
 import type { Versions } from "../domain/versions.ts";
+import { parseTraceparent } from "../observability/trace-context.ts";
 import type { ClockTrust } from "../time/clock-trust.ts";
 import { digestIdempotencyKey, type Vault } from "../secrets/vault.ts";
 import { StorageUnavailableError, type Transaction, type Database } from "../storage/database.ts";
@@ -37,7 +38,8 @@ export function runWrite(run: Run): Promise<StoredResponse> {
   const { versions } = tools;
   const { tenant } = call.caller;
   return writeOnce(run, async (tx, at) => {
-    const context: RequestContext = { tenant, requestId: request.id, versions, ...at };
+    const trace = parseTraceparent(request.headers["traceparent"]);
+    const context: RequestContext = { tenant, requestId: request.id, trace, versions, ...at };
     const json = toJson(versions, version, operation, await operation.write!(call, tx, context));
     return { status: operation.response.status, json };
   });

@@ -1,6 +1,15 @@
 /** What the platform does, as it happens: a line each in `service serve`. */
 export type Activity =
-  | { event: "request"; method: string; path: string; status: number; duration_ms: number; request_id: string }
+  | {
+      event: "request";
+      method: string;
+      path: string;
+      status: number;
+      duration_ms: number;
+      request_id: string;
+      /** Set if the request belongs to a trace. */
+      trace_id?: string;
+    }
   | {
       event: "delivery";
       delivery: string;
@@ -14,6 +23,8 @@ export type Activity =
       status_code: number | null;
       error: string | null;
       duration_ms: number;
+      /** Set if the request that caused the event belongs to a trace. */
+      trace_id?: string;
     }
   | { event: "listener"; state: "connected" | "disconnected"; listener: string; environment: string }
   | { event: "warning"; message: string };

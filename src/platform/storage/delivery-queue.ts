@@ -24,6 +24,8 @@ export interface QueuedDelivery {
   next_attempt: number;
   /** Size of the event's body; null if the event was deleted. */
   body_bytes: number | null;
+  /** The trace of the request that caused the event. */
+  trace: string | null;
 }
 
 /** A lease whose holder is dead or stuck. */
@@ -86,7 +88,7 @@ export interface AttemptOutcome {
 const WAITING = "status = 'pending' AND lease_until IS NULL";
 // octet_length does not read the body.
 const QUEUED = `d.id, d.environment, d.event_id, d.event_type, d.attempt_count, d.first_attempt, d.next_attempt,
-  octet_length(e.body) AS body_bytes`;
+  octet_length(e.body) AS body_bytes, e.trace`;
 
 /** Endpoints with waiting deliveries, each found by one step through the index. */
 const QUEUES = `WITH RECURSIVE queues (endpoint_id) AS (
@@ -231,7 +233,8 @@ export function findEnded(
   limit: number,
 ): Promise<QueuedDelivery[]> {
   return tx.all(
-    `SELECT id, environment, event_id, event_type, attempt_count, first_attempt, next_attempt, 0 AS body_bytes
+    `SELECT id, environment, event_id, event_type, attempt_count, first_attempt, next_attempt, 0 AS body_bytes,
+            NULL AS trace
      FROM deliveries
      WHERE environment = $1 AND endpoint_id = $2 AND status = 'pending' AND id < $3 AND lease_until IS NULL
        AND (first_attempt IS NULL OR first_attempt < $4)

@@ -16,9 +16,10 @@ export interface EventRow {
 
 const COLUMNS = "environment, id, type, object_id, created, body, body_checksum";
 
-export async function insertEvent(tx: Transaction, row: EventRow): Promise<void> {
+/** `trace` is that of the request which causes the event. */
+export async function insertEvent(tx: Transaction, row: EventRow, trace: string | null = null): Promise<void> {
   takePosition(tx);
-  await tx.run(`INSERT INTO events (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)`, [
+  await tx.run(`INSERT INTO events (${COLUMNS}, trace) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, [
     row.environment,
     row.id,
     row.type,
@@ -26,6 +27,7 @@ export async function insertEvent(tx: Transaction, row: EventRow): Promise<void>
     row.created,
     row.body,
     checksumOf(row.body),
+    trace,
   ]);
 }
 

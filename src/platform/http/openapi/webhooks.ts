@@ -40,6 +40,14 @@ export const DELIVERY_HEADERS: Json = {
     schema: { type: "integer", minimum: 1 },
     example: 1,
   },
+  Traceparent: {
+    name: "traceparent",
+    in: "header",
+    description:
+      "The trace of the request that caused the event, with an ID of its own for each attempt (W3C Trace Context); absent if that request had none",
+    schema: { type: "string", pattern: "^00-[0-9a-f]{32}-[0-9a-f]{16}-0[0-3]$" },
+    example: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+  },
 };
 
 function delivery(type: EventType, operations: readonly Operation[], schemas: Schemas): Json {

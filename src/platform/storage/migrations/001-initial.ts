@@ -117,7 +117,7 @@ function events(types: ColumnTypes): string[] {
   return [
     `CREATE TABLE events (
        seq ${position}, ${environment}, id ${id} NOT NULL, type TEXT NOT NULL, object_id ${id},
-       created ${integer} NOT NULL, body TEXT NOT NULL, body_checksum ${integer})`,
+       created ${integer} NOT NULL, body TEXT NOT NULL, body_checksum ${integer}, trace TEXT)`,
     `CREATE UNIQUE INDEX events_by_id ON events (environment, id)`,
     `CREATE INDEX events_by_seq ON events (environment, seq)`,
     `CREATE INDEX events_by_type ON events (environment, type, seq)`,

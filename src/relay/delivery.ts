@@ -25,6 +25,8 @@ export interface Delivery<Event extends RelayedEvent> {
   faults: readonly ChaosFault[];
   /** Set on a delivery beside the event's own: it is never retried, and its outcome is not the event's. */
   readonly copy?: "duplicate" | "badsig" | "stale" | "resent";
+  /** The number of a delivery that was resent by hand. */
+  readonly resend?: number;
   /** Sent once this one has ended. */
   follower?: Delivery<Event>;
 }

@@ -73,6 +73,7 @@ export class Dispatcher<Event extends RelayedEvent> {
   readonly #tally: ChaosTally | undefined;
   readonly #latency = new LatencyHistogram();
   readonly #counts = { received: 0, forwarded: 0, failed: 0 };
+  #resends = 0;
   /** Deliveries that wait for their next attempt, with the function that cancels it. */
   readonly #retries = new Map<Delivery<Event>, () => void>();
   /** Set from the first forward that lacked a file descriptor to the next that had one. */
@@ -105,12 +106,16 @@ export class Dispatcher<Event extends RelayedEvent> {
     return true;
   }
 
-  /** Forwards an event again, beside its own delivery; returns false if no receiver is configured for it. */
-  resend(event: Event): boolean {
+  /**
+   * Forwards an event again, beside its own delivery. Returns the number that the report of it has; undefined if no
+   * receiver is configured for it.
+   */
+  resend(event: Event): number | undefined {
     const delivery = this.#deliveryOf(event);
-    if (delivery === undefined) return false;
-    this.#enqueue({ ...delivery, attempt: 2, copy: "resent" });
-    return true;
+    if (delivery === undefined) return undefined;
+    const resend = (this.#resends += 1);
+    this.#enqueue({ ...delivery, attempt: 2, copy: "resent", resend });
+    return resend;
   }
 
   /** Starts nothing more until `resume`. */
@@ -251,8 +256,8 @@ function attemptOutcome({ status, failure, durationMs, excerpt }: ForwardResult)
 }
 
 function forwardedReport(
-  { event: { id, type }, attempt, destination: { url }, headers = [], faults, copy }: Delivery<RelayedEvent>,
-  { status, failure, durationMs, excerpt, location }: ForwardResult,
+  { event: { id, type }, attempt, destination: { url }, headers = [], faults, copy, resend }: Delivery<RelayedEvent>,
+  { status, failure, durationMs, excerpt, location, responseHeaders }: ForwardResult,
   retryInMs: number | undefined,
 ): ForwardedReport {
   const report: ForwardedReport = { event: "forwarded", id, type, attempt, durationMs, url, headers, excerpt };
@@ -266,6 +271,8 @@ function forwardedReport(
   if (retryInMs !== undefined) report.retryInMs = retryInMs;
   if (faults.length > 0) report.faults = faults;
   if (copy !== undefined) report.copy = copy;
+  if (resend !== undefined) report.resend = resend;
+  if (responseHeaders !== undefined) report.responseHeaders = responseHeaders;
   return report;
 }
 

@@ -29,6 +29,8 @@ export interface ForwardResult {
   durationMs: number;
   /** The start of the response body, at most 16 KiB, as text. */
   excerpt: string;
+  /** The response's headers, if it had begun. */
+  responseHeaders?: ResponseHeaders | undefined;
   /** Target of a redirect, which is not followed. */
   location?: string;
   /** `Retry-After` of a 429 or 503. */
@@ -207,7 +209,12 @@ class Exchange implements ResponseReader {
     // A timer may fire a little late; the limit holds nevertheless. After a suspension the duration says nothing about
     // the receiver: its response may have waited to be read for as long.
     if (late > 0 && late <= SUSPENDED_MS) return this.#timedOut(true);
-    const result: ForwardResult = { status: this.#status!, durationMs, excerpt: this.#excerpt() };
+    const result: ForwardResult = {
+      status: this.#status!,
+      durationMs,
+      excerpt: this.#excerpt(),
+      responseHeaders: this.#headers,
+    };
     const location = this.#headers?.get("location");
     if (location !== undefined) result.location = location;
     const retryAfter = this.#headers?.get("retry-after");

@@ -3,6 +3,7 @@ import type { ChaosSummary } from "./chaos.ts";
 import type { ChaosFault } from "./chaos-settings.ts";
 import type { Disconnection } from "./disconnection.ts";
 import type { ForwardFailure } from "./forward-failure.ts";
+import type { ResponseHeaders } from "./response-parser.ts";
 
 /** Totals of a session. Durations in milliseconds. */
 export interface Summary {
@@ -60,6 +61,8 @@ export interface ForwardedReport {
   faults?: readonly ChaosFault[];
   /** Set on a delivery beside the event's own: sent by hand, or injected. */
   copy?: "duplicate" | "badsig" | "stale" | "resent";
+  /** Set on a delivery that was resent by hand: the number that `Session.resend` returned. */
+  resend?: number;
   status?: number;
   /** Target of a redirect; it is not followed. */
   location?: string;
@@ -67,6 +70,8 @@ export interface ForwardedReport {
   headers: readonly string[];
   /** The start of the response body, at most 16 KiB. */
   excerpt: string;
+  /** The response's headers. */
+  responseHeaders?: ResponseHeaders;
   failure?: ForwardFailure;
   /** What to do about it, if known. */
   hint?: string;

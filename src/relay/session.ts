@@ -82,9 +82,12 @@ export class Session {
     this.#dispatcher.resume();
   }
 
-  /** Forwards an event again, beside its own delivery; returns false if no receiver is configured for it. */
-  resend({ id, type, body }: RelayedEvent): boolean {
-    return !this.#stopping && this.#dispatcher.resend({ id, type, body, entry: undefined });
+  /**
+   * Forwards an event again, beside its own delivery. Returns the number that the report of it has; undefined if no
+   * receiver is configured for it, or the session is ending.
+   */
+  resend({ id, type, body }: RelayedEvent): number | undefined {
+    return this.#stopping ? undefined : this.#dispatcher.resend({ id, type, body, entry: undefined });
   }
 
   #observer(): ConnectionObserver {

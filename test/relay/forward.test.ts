@@ -50,15 +50,16 @@ describe("a forward", () => {
   it.each([204, 200, 299])("accepts a response of %i without a body", async (status) => {
     const receiver = await startReceiver((response) => response.writeHead(status).end());
     const result = await send(openForwarder({ url: receiver.url }));
-    expect(result).toEqual({ status, durationMs: expect.any(Number), excerpt: "" });
+    expect(result).toEqual({ status, durationMs: expect.any(Number), excerpt: "", responseHeaders: expect.any(Map) });
   });
 
   it("reports the receiver's response", async () => {
-    const receiver = await startReceiver((response) => response.writeHead(500).end("no such table: orders"));
-    expect(await send(openForwarder({ url: receiver.url }))).toMatchObject({
-      status: 500,
-      excerpt: "no such table: orders",
-    });
+    const receiver = await startReceiver((response) =>
+      response.writeHead(500, { "X-Trace": "a1" }).end("no such table: orders"),
+    );
+    const result = await send(openForwarder({ url: receiver.url }));
+    expect(result).toMatchObject({ status: 500, excerpt: "no such table: orders" });
+    expect(result.responseHeaders?.get("x-trace")).toBe("a1");
   });
 
   it.each([301, 302, 303, 307, 308])("does not follow a %i", async (status) => {

@@ -64,6 +64,7 @@ describe("a relay session", () => {
       url: receiver.url,
       headers: expect.arrayContaining([HEADERS.signature, header]),
       excerpt: "thanks",
+      responseHeaders: expect.any(Map),
       status: 200,
       durationMs: expect.any(Number),
     });

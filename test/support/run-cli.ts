@@ -71,6 +71,7 @@ export async function runCli(args: readonly string[], options: RunOptions = {}):
   const stream = (name: keyof typeof written): TextStream => ({
     isTTY: false,
     columns: undefined,
+    rows: undefined,
     getColorDepth: () => 1,
     write(text) {
       written[name] += Buffer.from(text).toString();

@@ -1,5 +1,5 @@
 import { printableJson } from "./printable.ts";
-import type { Styles } from "./styles.ts";
+import { paint, type Span, type Styles } from "./styles.ts";
 
 /** One line, for pipes and streams. */
 export function compactJson(value: unknown): string {
@@ -10,22 +10,22 @@ export function compactJson(value: unknown): string {
 export function prettyJson(value: unknown, styles: Styles): string {
   return printableJson(JSON.stringify(value, undefined, 2))
     .split("\n")
-    .map((line) => colorLine(line, styles))
+    .map((line) => paint(jsonSpans(line), styles))
     .join("\n");
 }
 
 /** A line of indented JSON is an optional key, then a value or a bracket, then an optional comma. */
 const LINE = /^(\s*)("(?:[^"\\]|\\.)*": )?(.*?)(,?)$/s;
 
-function colorLine(line: string, styles: Styles): string {
+/** Returns a line of indented JSON in pieces. */
+export function jsonSpans(line: string): Span[] {
   const [, indent = "", key, value = "", comma = ""] = LINE.exec(line) ?? [];
-  const shownKey = key === undefined ? "" : `${styles.accent(key.slice(0, -2))}: `;
-  return `${indent}${shownKey}${colorValue(value, styles)}${comma}`;
+  const shownKey: Span[] = key === undefined ? [] : [[key.slice(0, -2), "accent"], [": "]];
+  return [[indent], ...shownKey, [value, styleOf(value)], [comma]];
 }
 
-function colorValue(value: string, styles: Styles): string {
-  if (value.startsWith('"')) return styles.good(value);
-  if (value === "null") return styles.dim(value);
-  if (/^(true|false|-?\d)/.test(value)) return styles.warn(value);
-  return value;
+function styleOf(value: string): Span[1] {
+  if (value.startsWith('"')) return "good";
+  if (value === "null") return "dim";
+  return /^(true|false|-?\d)/.test(value) ? "warn" : undefined;
 }

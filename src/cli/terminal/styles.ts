@@ -8,6 +8,16 @@ export interface Styles {
   good(text: string): string;
   warn(text: string): string;
   bad(text: string): string;
+  /** With the colors of text and background exchanged. */
+  inverse(text: string): string;
+}
+
+/** A piece of a line, and its style. */
+export type Span = readonly [text: string, style?: keyof Styles | undefined];
+
+/** Returns a line with its colors. */
+export function paint(spans: readonly Span[], styles: Styles): string {
+  return spans.map(([text, style]) => (style === undefined || text === "" ? text : styles[style](text))).join("");
 }
 
 export type ColorLevel = 0 | 1 | 2 | 3;
@@ -48,12 +58,21 @@ export async function loadStyles(level: ColorLevel): Promise<Styles> {
     good: (text) => chalk.green(text),
     warn: (text) => chalk.yellow(text),
     bad: (text) => chalk.red(text),
+    inverse: (text) => chalk.inverse(text),
   };
 }
 
 const same = (text: string): string => text;
 
-export const PLAIN: Styles = { strong: same, dim: same, accent: same, good: same, warn: same, bad: same };
+export const PLAIN: Styles = {
+  strong: same,
+  dim: same,
+  accent: same,
+  good: same,
+  warn: same,
+  bad: same,
+  inverse: same,
+};
 
 function isSet(value: string | undefined): value is string {
   return value !== undefined && value !== "";

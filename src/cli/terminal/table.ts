@@ -1,4 +1,5 @@
 import stringWidth from "string-width";
+import { cutText } from "./spans.ts";
 import type { Styles } from "./styles.ts";
 import { cellText, type Column, type ViewContext } from "./view.ts";
 import { partsOfList, wrapList } from "./wrap.ts";
@@ -30,7 +31,7 @@ export function renderTable<Item>(
     return Array.from({ length: height }, (_, at) =>
       cells.map((cell, column) => {
         const style = (text: string): string => cell.column.style?.(text, styles, item) ?? text;
-        return pad(cut(lines[column]![at] ?? "", cell.width), cell, style);
+        return pad(cutText(lines[column]![at] ?? "", cell.width), cell, style);
       }),
     );
   });
@@ -103,15 +104,4 @@ function totalWidth(cells: readonly { width: number }[]): number {
 function pad<Item>(text: string, { column, width }: Cells<Item>, style: (text: string) => string): string {
   const space = " ".repeat(Math.max(0, width - stringWidth(text)));
   return column.align === "right" ? space + style(text) : style(text) + space;
-}
-
-/** Cuts between graphemes, so that no emoji or accent is split. */
-function cut(text: string, width: number): string {
-  if (stringWidth(text) <= width) return text;
-  let fitting = "";
-  for (const { segment } of new Intl.Segmenter().segment(text)) {
-    if (stringWidth(fitting + segment) > width - 1) break;
-    fitting += segment;
-  }
-  return `${fitting}…`;
 }

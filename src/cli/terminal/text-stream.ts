@@ -7,6 +7,8 @@ export interface TextStream {
   readonly isTTY: boolean;
   /** Width of the terminal; undefined if there is none. */
   readonly columns: number | undefined;
+  /** Height of the terminal; undefined if there is none. */
+  readonly rows: number | undefined;
   write(text: string): void;
   /** Color depth in bits, by its environment. */
   getColorDepth(env: object): number;
@@ -51,6 +53,7 @@ function writeDirectly({ descriptor, onClosed }: TextStreamOptions): TextStream 
   return {
     isTTY: false,
     columns: undefined,
+    rows: undefined,
     getColorDepth: () => 1,
     write(text) {
       if (nonBlocking !== undefined) return nonBlocking.write(text);
@@ -96,6 +99,9 @@ function writeThroughStream({ open, onClosed }: TextStreamOptions): TextStream {
     },
     get columns() {
       return stream.isTTY ? stream.columns : undefined;
+    },
+    get rows() {
+      return stream.isTTY ? stream.rows : undefined;
     },
     getColorDepth: (env) => (stream.isTTY ? stream.getColorDepth(env) : 1),
     write(text) {

@@ -18,13 +18,13 @@ export interface Display {
   settle(): Promise<void>;
 }
 
-/** Returns where the lines of a session go. A command that runs meanwhile has stdout to itself. */
+/** Returns where the reports of a session go. A command that runs meanwhile has stdout to itself. */
 export async function openDisplay(
   context: Context,
-  setup: Omit<Setup, "ending">,
-  { runsCommand }: { runsCommand: boolean },
+  setup: Setup,
+  { runsCommand, ui, baseUrl }: { runsCommand: boolean; ui: boolean; baseUrl: URL },
 ): Promise<Display> {
-  if (!runsCommand && canControl(context)) return await openScreen(context, setup);
+  if (ui && !runsCommand && isTerminal(context)) return await openUi(context, setup, baseUrl);
   const { stdout, stderr, output } = context;
   const sink = runsCommand ? streamSink(stderr, output.noteStyles) : streamSink(stdout, output.styles);
   // Forwarding does not wait for a slow reader of the output.
@@ -41,26 +41,15 @@ export async function openDisplay(
   };
 }
 
-/** Prints lines above the status line, which lists the keys. */
-async function openScreen(context: Context, setup: Omit<Setup, "ending">): Promise<Display> {
-  const { Controls, Screen } = await import("./controls.ts");
-  const screen = new Screen(context);
-  const controls = new Controls(context, screen);
-  const print = await createListenPrinter(context, screen, setup);
-  return {
-    print(report) {
-      print(report);
-      controls.notice(report);
-    },
-    warn: (text) => screen.warn(text),
-    start: (session) => controls.start(session),
-    stop: () => controls.stop(),
-    settle: async () => {},
-  };
+/** Shows the session on the whole terminal. */
+async function openUi(context: Context, setup: Setup, baseUrl: URL): Promise<Display> {
+  const { ListenUi } = await import("./ui/index.ts");
+  const print = await createListenPrinter(context, streamSink(context.stdout, context.output.styles), setup);
+  return new ListenUi({ context, setup, baseUrl, print });
 }
 
-/** Returns true if keys can be read and the status line can be drawn. */
-function canControl({ output, interactive, env }: Context): boolean {
+/** Returns true if keys can be read and the terminal can be drawn on. */
+function isTerminal({ output, interactive, env }: Context): boolean {
   return interactive && output.terminal && !output.json && !output.quiet && env["TERM"] !== "dumb";
 }
 

@@ -58,17 +58,11 @@ export function gapText({ from, to }: Extract<Report, { event: "gap" }>): string
 }
 
 function readyLines(ready: Extract<Report, { event: "ready" }>, context: LineContext): string[] {
-  const { styles, layout } = context;
-  const { target, routes, secret, chaos, credentialSource, ending } = context.setup;
-  const nowhere = "none: events are printed (to forward them, pass --forward-to)";
+  const { styles, layout, setup } = context;
+  const { ending } = setup;
   const lines = [
     `${styles.good("✓")} ${styles.strong("Ready.")} Listening to ${styles.strong(ready.environment)} of ${ready.account}`,
-    ...(credentialSource === undefined ? [] : labelled("key", `from ${credentialSource}`, layout)),
-    ...labelled("events", ready.subscriptions.join(", "), layout),
-    ...routes.flatMap(({ subscription, url }) => labelled("route", `${subscription} → ${url.href}`, layout)),
-    ...labelled(routes.length === 0 ? "forward" : "otherwise", target?.href ?? nowhere, layout),
-    ...labelled("secret", secret === undefined ? ready.secret : "from --secret", layout),
-    ...(chaos === undefined ? [] : labelled("chaos", chaos, layout)),
+    ...factsOf(ready, setup).flatMap(([label, text]) => labelled(label, text, layout)),
   ];
   if (ready.others > 0) {
     const who = ready.others === 1 ? "One other session is listening" : `${ready.others} other sessions are listening`;
@@ -76,6 +70,23 @@ function readyLines(ready: Extract<Report, { event: "ready" }>, context: LineCon
     lines.push(first.replace("warning", styles.warn("warning")), ...rest);
   }
   return [...lines, ...(ending === undefined ? [] : [styles.dim(`  ${ending}`)]), ""];
+}
+
+/** What a user must know of a session: each with its label. */
+export function factsOf(
+  ready: Extract<Report, { event: "ready" }>,
+  { target, routes, secret, chaos, credentialSource }: Setup,
+): [label: string, text: string][] {
+  const nowhere = "none: events are printed (to forward them, pass --forward-to)";
+  const facts: [string, string][] = [
+    ["events", ready.subscriptions.join(", ")],
+    ...routes.map(({ subscription, url }): [string, string] => ["route", `${subscription} → ${url.href}`]),
+    [routes.length === 0 ? "forward" : "otherwise", target?.href ?? nowhere],
+    ["secret", secret === undefined ? ready.secret : "from --secret"],
+  ];
+  if (credentialSource !== undefined) facts.unshift(["key", `from ${credentialSource}`]);
+  if (chaos !== undefined) facts.push(["chaos", chaos]);
+  return facts;
 }
 
 function forwardedLines(report: ForwardedReport, context: LineContext): string[] {
@@ -128,7 +139,7 @@ function eventLine(
   return isTight ? `${line}\n${layout.indent}${styles.warn(tags)}` : `${line} ${styles.warn(tags)}`;
 }
 
-const COPY_TAGS = {
+export const COPY_TAGS = {
   duplicate: "sent twice",
   badsig: "wrong signature",
   stale: "old timestamp",

@@ -27,8 +27,8 @@ export async function createListenPrinter(
   const render = rendererOf(context, sink, { ...setup, fold });
   return (report) => {
     for (const line of render(report)) add(line);
-    // The error that follows explains why the command failed.
-    if (report.event === "summary") flush();
+    // What follows: the error that explains why the command failed, or the whole-terminal view.
+    if (report.event === "summary" || report.event === "ready") flush();
   };
 }
 

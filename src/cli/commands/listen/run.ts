@@ -35,6 +35,8 @@ export interface ListenFlags extends ForwardingFlags {
   wait?: number | true;
   /** Seconds. */
   maxDowntime?: number;
+  /** False for plain lines on a terminal. */
+  ui: boolean;
 }
 
 /**
@@ -49,7 +51,8 @@ export async function runListen(flags: ListenFlags, command: readonly string[], 
   if (receivers.target?.origin === platform.baseUrl.origin)
     output.warn("--forward-to points to the platform itself, not to your application.");
   const setup = { ...receivers, secret: flags.secret, chaos, credentialSource: platform.credentialSource };
-  const display = await openDisplay(context, setup, { runsCommand: command.length > 0 });
+  const { baseUrl } = platform;
+  const display = await openDisplay(context, setup, { runsCommand: command.length > 0, ui: flags.ui, baseUrl });
   await new Listening({ flags, command, platform, receivers, forwarding, display }, context).run();
 }
 

@@ -1,0 +1,154 @@
+import type { RelayedEvent } from "../../../../relay/delivery.ts";
+import type { ForwardedReport } from "../../../../relay/report.ts";
+
+/** Limits of the history. Older rows are dropped. */
+export const MAX_ROWS = 1_000;
+/** Characters of payloads and responses. */
+const MAX_TEXT_LENGTH = 16 * 1024 * 1024;
+/** Attempts of one delivery. */
+const MAX_ATTEMPTS = 20;
+
+/** An attempt that was followed by another one. */
+export interface EarlierAttempt {
+  at: number;
+  number: number;
+  status: number | undefined;
+  failure: string | undefined;
+  durationMs: number;
+}
+
+/** One delivery: of an event that was received, or of a copy. Times in Unix milliseconds. */
+export interface Row {
+  readonly event: RelayedEvent;
+  /** When it was received, or resent. */
+  readonly at: number;
+  /** What distinguishes it from an event as it was received. */
+  readonly copy: "edited" | ForwardedReport["copy"];
+  /** False for an event that matches no target. */
+  readonly isForwarded: boolean;
+  /** The last attempt; undefined until it has ended. */
+  outcome: ForwardedReport | undefined;
+  /** When the last attempt ended. */
+  endedAt: number;
+  readonly earlier: EarlierAttempt[];
+  /** Grows with each change. */
+  version: number;
+  /** False once it was dropped. */
+  isListed: boolean;
+}
+
+/** Totals of the session, counted as its summary counts. */
+export interface Totals {
+  received: number;
+  forwarded: number;
+  failed: number;
+  duplicates: number;
+}
+
+/** The latest deliveries, up to a limit. */
+export class History {
+  readonly rows: Row[] = [];
+  readonly totals: Totals = { received: 0, forwarded: 0, failed: 0, duplicates: 0 };
+  /** Rows dropped because of the limits. */
+  dropped = 0;
+  /** The row that is never dropped. */
+  pinned: Row | undefined;
+  #text = 0;
+  /** Rows whose delivery has not ended, by event ID, oldest first. */
+  readonly #pending = new Map<string, Row[]>();
+  readonly #resent = new Map<number, Row>();
+
+  /** Number of deliveries that have not ended. */
+  get waiting(): number {
+    return this.#pending.size + this.#resent.size;
+  }
+
+  /** Adds an event that was received. */
+  received(event: RelayedEvent, isForwarded: boolean, at: number): Row {
+    this.totals.received += 1;
+    const row = this.#add({ event, at, isForwarded, copy: undefined });
+    if (isForwarded) this.#pending.set(event.id, [...(this.#pending.get(event.id) ?? []), row]);
+    return row;
+  }
+
+  /** Adds an event that is resent under a number. */
+  resent(event: RelayedEvent, copy: "resent" | "edited", number: number, at: number): Row {
+    const row = this.#add({ event, at, isForwarded: true, copy });
+    this.#resent.set(number, row);
+    return row;
+  }
+
+  /** Records the end of an attempt. */
+  ended(report: ForwardedReport, at: number): void {
+    const isLast = report.retryInMs === undefined;
+    if (report.resend !== undefined) {
+      const row = this.#resent.get(report.resend);
+      this.#resent.delete(report.resend);
+      return row && this.#end(row, report, at);
+    }
+    if (report.copy !== undefined) return this.#addCopy(report, at);
+    if (isLast) this.totals[isSuccess(report.status) ? "forwarded" : "failed"] += 1;
+    const [row, ...others] = this.#pending.get(report.id) ?? [];
+    if (row === undefined) return;
+    if (isLast) this.#stopWaiting(report.id, others);
+    this.#end(row, report, at);
+  }
+
+  clear(): void {
+    for (const row of this.rows) row.isListed = false;
+    this.rows.length = 0;
+    this.pinned = undefined;
+    this.#text = 0;
+    this.dropped = 0;
+  }
+
+  /** A copy that `--chaos` sent: a row of its own, as its outcome is not the event's. */
+  #addCopy(report: ForwardedReport, at: number): void {
+    const original = this.rows.findLast(({ event }) => event.id === report.id);
+    if (original === undefined) return;
+    this.#end(this.#add({ event: original.event, at, isForwarded: true, copy: report.copy }), report, at);
+  }
+
+  #add(row: Pick<Row, "event" | "at" | "isForwarded" | "copy">): Row {
+    const added: Row = { ...row, outcome: undefined, endedAt: row.at, earlier: [], version: 0, isListed: true };
+    this.rows.push(added);
+    this.#text += row.event.body.length;
+    this.#dropOld();
+    return added;
+  }
+
+  #end(row: Row, report: ForwardedReport, at: number): void {
+    const { outcome } = row;
+    if (outcome !== undefined) {
+      const { attempt, status, failure, durationMs } = outcome;
+      row.earlier.push({ at: row.endedAt, number: attempt, status, failure: failure?.code, durationMs });
+      if (row.earlier.length > MAX_ATTEMPTS) row.earlier.shift();
+    }
+    if (row.isListed) this.#text += report.excerpt.length - (outcome?.excerpt.length ?? 0);
+    row.outcome = report;
+    row.endedAt = at;
+    row.version += 1;
+  }
+
+  #dropOld(): void {
+    while (this.rows.length > 1 && (this.rows.length > MAX_ROWS || this.#text > MAX_TEXT_LENGTH)) {
+      const row = this.rows.splice(this.rows[0] === this.pinned ? 1 : 0, 1)[0]!;
+      row.isListed = false;
+      this.#text -= textOf(row);
+      this.dropped += 1;
+    }
+  }
+
+  #stopWaiting(id: string, others: Row[]): void {
+    if (others.length === 0) this.#pending.delete(id);
+    else this.#pending.set(id, others);
+  }
+}
+
+export function isSuccess(status: number | undefined): boolean {
+  return status !== undefined && status >= 200 && status < 300;
+}
+
+function textOf({ event, outcome }: Row): number {
+  return event.body.length + (outcome?.excerpt.length ?? 0);
+}

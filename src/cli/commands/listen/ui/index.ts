@@ -1,0 +1,141 @@
+import type { Report } from "../../../../relay/report.ts";
+import type { Session } from "../../../../relay/session.ts";
+import type { Context } from "../../../context.ts";
+import { FullScreen } from "../../../terminal/full-screen.ts";
+import type { Key } from "../../../terminal/keys.ts";
+import type { Display } from "../display.ts";
+import type { Setup } from "../forwarding-options.ts";
+import { gapText } from "../lines.ts";
+import { Actions } from "./actions.ts";
+import { frameOf } from "./frame.ts";
+import { move, typeFilter } from "./keys.ts";
+import { Model, type ReadyReport } from "./model.ts";
+
+/** Minimum time between two frames. */
+const FRAME_MS = 50;
+/** While nothing else changes, a countdown does. */
+const TICK_MS = 1_000;
+
+export interface ListenUiOptions {
+  context: Context;
+  setup: Setup;
+  baseUrl: URL;
+  /** Prints a report as plain lines, before and after the session has the screen. */
+  print: (report: Report) => void;
+}
+
+/**
+ * Shows a session on the whole terminal, from the time that it is ready until it ends: another view of the reports that
+ * are printed as lines elsewhere.
+ */
+export class ListenUi implements Display {
+  readonly #options: ListenUiOptions;
+  readonly #screen: FullScreen;
+  /** Shown again below the summary, because the screen that had them is gone. */
+  readonly #warnings: string[] = [];
+  #session: Session | undefined;
+  #model: Model | undefined;
+  #actions: Actions | undefined;
+  #isOver = false;
+  #frame: NodeJS.Timeout | undefined;
+  #paintedAt = 0;
+
+  constructor(options: ListenUiOptions) {
+    this.#options = options;
+    this.#screen = new FullScreen(options.context, {
+      onKey: (key) => this.#press(key),
+      onChange: () => this.#draw(),
+    });
+  }
+
+  start(session: Session): void {
+    this.#session = session;
+  }
+
+  print(report: Report): void {
+    const { context, print } = this.#options;
+    if (report.event === "summary") this.stop();
+    if (this.#model !== undefined && !this.#isOver) {
+      if (report.event === "gap") this.#warnings.push(gapText(report));
+      this.#model.apply(report, context.now());
+      return this.#drawSoon();
+    }
+    print(report);
+    if (report.event === "ready" && !this.#isOver) this.#begin(report);
+  }
+
+  warn(text: string): void {
+    const { context } = this.#options;
+    if (this.#model === undefined || this.#isOver) return context.output.warn(text);
+    this.#warnings.push(text);
+    this.#model.say(text, context.now(), "warn");
+    this.#drawSoon();
+  }
+
+  stop(): void {
+    this.#isOver = true;
+    clearTimeout(this.#frame);
+    this.#screen.leave();
+    for (const text of this.#warnings.splice(0)) this.#options.context.output.warn(text);
+  }
+
+  async settle(): Promise<void> {}
+
+  #begin(ready: ReadyReport): void {
+    const { context, setup, baseUrl } = this.#options;
+    const model = new Model(ready, setup, this.#screen.size);
+    this.#model = model;
+    this.#actions = new Actions({ context, model, screen: this.#screen, session: this.#session!, baseUrl });
+    this.#screen.enter();
+    this.#draw();
+  }
+
+  /** Many events share a frame. */
+  #drawSoon(): void {
+    if (!this.#screen.active) return;
+    const wait = this.#paintedAt + FRAME_MS - this.#options.context.now();
+    this.#drawAfter(Math.min(Math.max(wait, 0), FRAME_MS));
+  }
+
+  #drawAfter(milliseconds: number): void {
+    clearTimeout(this.#frame);
+    this.#frame = setTimeout(() => this.#draw(), milliseconds);
+  }
+
+  #press(key: Key): void {
+    const model = this.#model;
+    if (model === undefined || this.#isOver) return;
+    if (model.typing) typeFilter(model, key);
+    else if (key.name === "q") process.kill(process.pid, "SIGINT");
+    else if (!move(model, key.name)) this.#act(key.name, model);
+    this.#drawSoon();
+  }
+
+  #act(key: string, model: Model): void {
+    const { selected } = model;
+    const actions = this.#actions;
+    if (key === "p") return this.#togglePause(model);
+    if (actions === undefined || selected === undefined) return;
+    if (key === "r") actions.resend(selected);
+    else if (key === "y") actions.copyAsCurl(selected);
+    else if (key === "t") actions.saveAsFixture(selected);
+    else if (key === "o") void actions.openInDashboard(selected).then(() => this.#drawSoon());
+    else if (key === "e") void actions.edit(selected, () => this.#isOver).then(() => this.#draw());
+  }
+
+  #togglePause(model: Model): void {
+    model.paused = !model.paused;
+    if (model.paused) this.#session?.pause();
+    else this.#session?.resume();
+  }
+
+  #draw(): void {
+    const { context } = this.#options;
+    if (this.#model === undefined || !this.#screen.active) return;
+    const now = context.now();
+    this.#model.size = this.#screen.size;
+    this.#screen.paint(frameOf(this.#model, context.output.styles, now));
+    this.#paintedAt = now;
+    this.#drawAfter(TICK_MS);
+  }
+}

@@ -1,0 +1,37 @@
+import type { Size } from "../../../terminal/full-screen.ts";
+
+/** Below this size there is only room for a message. */
+export const MIN_SIZE: Size = { columns: 40, rows: 10 };
+/** From this width on, the details are beside the list. */
+const SPLIT_COLUMNS = 100;
+const LIST_SHARE = 0.44;
+const MAX_LIST_COLUMNS = 72;
+export const MESSAGE_ROWS = 2;
+/** State, totals, titles; message, keys. */
+const FIXED_ROWS = 3 + MESSAGE_ROWS + 1;
+
+interface Area {
+  width: number;
+  height: number;
+}
+
+/** Where the parts of the screen are. */
+export interface Layout {
+  list: Area;
+  /** The details or the help. */
+  pane: Area;
+  /** True if list and details are side by side. */
+  isSplit: boolean;
+}
+
+export function layoutOf({ columns, rows }: Size, view: "list" | "details" | "help"): Layout {
+  const height = Math.max(rows - FIXED_ROWS, 1);
+  const isSplit = view === "details" && columns >= SPLIT_COLUMNS;
+  const listWidth = isSplit ? Math.min(Math.floor(columns * LIST_SHARE), MAX_LIST_COLUMNS) : columns;
+  return {
+    list: { width: listWidth, height },
+    // One column separates them; one on the left is empty.
+    pane: { width: (isSplit ? columns - listWidth - 1 : columns) - 2, height },
+    isSplit,
+  };
+}

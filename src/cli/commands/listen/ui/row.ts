@@ -1,0 +1,88 @@
+import { printable } from "../../../terminal/printable.ts";
+import { fitLine } from "../../../terminal/spans.ts";
+import type { Span } from "../../../terminal/styles.ts";
+import { formatDuration } from "../../../terminal/time.ts";
+import { clockTime } from "../../../terminal/traffic.ts";
+import { COPY_TAGS } from "../lines.ts";
+import { isSuccess, type Row } from "./history.ts";
+
+const STATUS_WIDTH = 7;
+const TYPE_WIDTH = 21;
+const DURATION_WIDTH = 8;
+const ID_WIDTH = 26;
+const MARKED = "❯ ";
+const UNMARKED = "  ";
+/** Rooms from which on a row has these columns. */
+const WITH_DURATION = 60;
+const WITH_ID = 77;
+const WITH_NOTE = 110;
+
+/** Returns the titles above the rows. */
+export function titlesOf(width: number): string {
+  const titles = [UNMARKED, "TIME".padEnd(10), "STATUS".padEnd(STATUS_WIDTH + 1), "TYPE".padEnd(TYPE_WIDTH + 2)];
+  if (width >= WITH_DURATION) titles.push("DURATION".padStart(DURATION_WIDTH), "  ");
+  if (width >= WITH_ID) titles.push("EVENT".padEnd(ID_WIDTH + 2));
+  if (width >= WITH_NOTE) titles.push("RESPONSE");
+  return titles.join("").trimEnd();
+}
+
+/** Returns one row of the list. The selected one is marked, and highlighted where there is color. */
+export function rowLine(row: Row, isSelected: boolean, width: number): Span[] {
+  const { event, at, outcome } = row;
+  const tags = tagsOf(row);
+  const spans: Span[] = [
+    [isSelected ? MARKED : UNMARKED, "accent"],
+    [clockTime(at), "dim"],
+    ["  "],
+    ...fitLine([statusSpan(row)], STATUS_WIDTH),
+    [" "],
+    ...fitLine([[printable(event.type)]], TYPE_WIDTH),
+  ];
+  if (width >= WITH_DURATION) {
+    const duration = outcome === undefined ? "" : formatDuration(outcome.durationMs);
+    spans.push(["  "], [duration.padStart(DURATION_WIDTH)]);
+  }
+  if (width < WITH_ID) spans.push(["  "], [tags, "warn"]);
+  else if (width < WITH_NOTE && tags !== "") {
+    const tail = ID_WIDTH - tags.length - 2;
+    spans.push(["  "], [tags, "warn"], [tail > 4 ? ` …${printable(event.id).slice(-tail)}` : "", "dim"]);
+  } else spans.push(["  "], ...fitLine([[printable(event.id), "dim"]], ID_WIDTH));
+  if (width >= WITH_NOTE) spans.push(["  "], [tags === "" ? "" : `${tags}  `, "warn"], [noteOf(row), "dim"]);
+  const line = fitLine(spans, width);
+  return isSelected ? [[line.map(([text]) => text).join(""), "inverse"]] : line;
+}
+
+/** Returns how the last attempt ended. */
+export function statusSpan({ outcome, isForwarded }: Row): Span {
+  if (outcome === undefined) return [isForwarded ? "…" : "–", "dim"];
+  const { status, failure, copy, retryInMs } = outcome;
+  const isForgery = copy === "badsig" || copy === "stale";
+  const text = status === undefined ? shortFailure(failure?.code) : String(status);
+  const shown = retryInMs === undefined ? text : `${text} ↻`;
+  if (isForgery) return [shown, status === undefined || isSuccess(status) ? "bad" : "good"];
+  if (isSuccess(status)) return [shown, "good"];
+  return [shown, status !== undefined && status < 500 ? "warn" : "bad"];
+}
+
+function shortFailure(code: string | undefined): string {
+  return code !== undefined && code.length <= STATUS_WIDTH ? code : "failed";
+}
+
+/** Returns what distinguishes a delivery from a first attempt. */
+export function tagsOf({ copy, outcome }: Row): string {
+  if (copy !== undefined) return copy === "edited" ? "edited and resent" : COPY_TAGS[copy];
+  if (outcome === undefined) return "";
+  const { attempt, faults = [] } = outcome;
+  return [...(attempt > 1 ? [`attempt ${attempt}`] : []), ...faults].join(", ");
+}
+
+/** Characters of a response that can be visible in a row. */
+const MAX_NOTE_LENGTH = 200;
+
+/** Returns why the last attempt failed, or the first line of its response. */
+export function noteOf({ outcome }: Row): string {
+  if (outcome === undefined) return "";
+  const { failure, excerpt } = outcome;
+  const [first = ""] = (failure?.message ?? excerpt.slice(0, MAX_NOTE_LENGTH)).trimStart().split(/\r?\n/, 1);
+  return printable(first);
+}

@@ -1,0 +1,89 @@
+/** A key of the terminal: a name such as `up` or `ctrl-c`, the character that it types, or pasted text. */
+export interface Key {
+  name: string;
+  /** The text that it stands for; absent for keys that type nothing. */
+  text?: string;
+}
+
+/** Sequences of xterm, which other terminals send too: `ESC [` or `ESC O`, numbers, and a last character. */
+const NAMES: Readonly<Record<string, string>> = {
+  A: "up",
+  B: "down",
+  C: "right",
+  D: "left",
+  H: "home",
+  F: "end",
+  "1~": "home",
+  "4~": "end",
+  "5~": "page up",
+  "6~": "page down",
+  "7~": "home",
+  "8~": "end",
+};
+const CONTROLS: Readonly<Record<string, string>> = {
+  "\r": "enter",
+  "\n": "enter",
+  "\t": "tab",
+  "\b": "backspace",
+  "\u007f": "backspace",
+  "\u001b": "escape",
+};
+const PASTE_END = "\u001b[201~";
+const PASTE = /^\u001b\[200~([^]*?)\u001b\[201~/;
+const SEQUENCE = /^\u001b(?:\[|O)([\d;]*)([~A-Za-z])/;
+/** A sequence whose rest may still arrive. */
+const INCOMPLETE = /^\u001b(?:(?:\[|O)[\d;]*)?$/;
+/** Longer pastes are dropped. */
+const MAX_WAITING = 64 * 1024;
+
+/** Recognizes the keys in what a terminal sends. */
+export class KeyReader {
+  #waiting = "";
+
+  /** Returns the keys in this input. A sequence that is incomplete waits for the next input, or for `flush`. */
+  push(input: string): Key[] {
+    const keys: Key[] = [];
+    let rest = this.#waiting + input;
+    this.#waiting = "";
+    while (rest !== "") {
+      const paste = PASTE.exec(rest);
+      const [sequence, , last] = SEQUENCE.exec(rest) ?? [];
+      if (paste !== null) {
+        keys.push({ name: "paste", text: paste[1]! });
+        rest = rest.slice(paste[0].length);
+      } else if (INCOMPLETE.test(rest) || (rest.startsWith("\u001b[200~") && !rest.includes(PASTE_END))) {
+        this.#waiting = rest.length > MAX_WAITING ? "" : rest;
+        return keys;
+      } else if (sequence !== undefined) {
+        const name = NAMES[last === "~" ? sequence.slice(2).replace(/;.*~/, "~") : last!];
+        if (name !== undefined) keys.push({ name });
+        rest = rest.slice(sequence.length);
+      } else {
+        const character = String.fromCodePoint(rest.codePointAt(0)!);
+        keys.push(keyOf(character));
+        rest = rest.slice(character.length);
+      }
+    }
+    return keys;
+  }
+
+  /** True while an incomplete sequence waits. */
+  get isWaiting(): boolean {
+    return this.#waiting !== "";
+  }
+
+  /** Returns the keys of an incomplete sequence: the escape key sends its first character alone. */
+  flush(): Key[] {
+    const waiting = this.#waiting;
+    this.#waiting = "";
+    return waiting.split("").map(keyOf);
+  }
+}
+
+function keyOf(character: string): Key {
+  const name = CONTROLS[character];
+  if (name !== undefined) return { name };
+  const code = character.charCodeAt(0);
+  if (code < 0x20) return { name: `ctrl-${String.fromCharCode(code + 0x60)}` };
+  return { name: character, text: character };
+}

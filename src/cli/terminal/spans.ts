@@ -1,0 +1,79 @@
+import stringWidth from "string-width";
+import type { Span } from "./styles.ts";
+
+const ASCII = /^[\u0020-\u007e]*$/;
+const segmenter = new Intl.Segmenter();
+
+/** Returns how many columns a terminal needs for printable text. Measuring text that is not ASCII takes much longer. */
+export function widthOf(text: string): number {
+  return ASCII.test(text) ? text.length : stringWidth(text);
+}
+
+/** Cuts printable text to a width, between graphemes: no emoji or accent is split. Cut text ends in an ellipsis. */
+export function cutText(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  return width < 1 ? "" : `${beginning(text, width - 1)}…`;
+}
+
+/** Returns as much of a text as fits. */
+function beginning(text: string, width: number): string {
+  // A character that follows may be an accent.
+  if (ASCII.test(text.slice(0, width + 1))) return text.slice(0, width);
+  let kept = "";
+  let used = 0;
+  for (const { segment } of segmenter.segment(text)) {
+    used += widthOf(segment);
+    if (used > width) break;
+    kept += segment;
+  }
+  return kept;
+}
+
+/** Returns a line of exactly this width: cut with an ellipsis, or padded with spaces. */
+export function fitLine(spans: readonly Span[], width: number): Span[] {
+  const line: Span[] = [];
+  let room = width;
+  for (const [text, style] of spans) {
+    const size = widthOf(text);
+    if (size <= room) {
+      line.push([text, style]);
+      room -= size;
+      continue;
+    }
+    const cut = cutText(text, room);
+    line.push([cut, style]);
+    room -= widthOf(cut);
+    break;
+  }
+  if (room > 0) line.push([" ".repeat(room)]);
+  return line;
+}
+
+/** Breaks a line between graphemes, wherever it is full. Further lines are indented. */
+export function wrapLine(spans: readonly Span[], width: number, indent = 0): Span[][] {
+  const lines: Span[][] = [];
+  let line: Span[] = [];
+  let used = 0;
+  for (const [text, style] of spans) {
+    let part = "";
+    for (const grapheme of graphemes(text)) {
+      const size = widthOf(grapheme);
+      if (used + size > width && used > 0) {
+        lines.push([...line, [part, style]]);
+        line = [[" ".repeat(indent)]];
+        part = "";
+        used = indent;
+      }
+      part += grapheme;
+      used += size;
+    }
+    line.push([part, style]);
+  }
+  return [...lines, line];
+}
+
+/** Yields what a reader sees as characters. */
+export function* graphemes(text: string): Generator<string> {
+  if (ASCII.test(text)) yield* text;
+  else for (const { segment } of segmenter.segment(text)) yield segment;
+}

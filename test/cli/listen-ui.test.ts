@@ -1,0 +1,236 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { cliOnPlatform } from "../support/cli-on-platform.ts";
+import type { Screen, ScreenOptions } from "../support/screen.ts";
+import {
+  DOWN,
+  ESCAPE,
+  LEFT,
+  listenOnScreen,
+  PAGE_DOWN,
+  RIGHT,
+  rowsOf,
+  selectedRow,
+  UP,
+} from "./support/listen-screen.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
+
+const cli = cliOnPlatform();
+let receiver: ScriptedReceiver;
+beforeAll(async () => {
+  receiver = await startScriptedReceiver({ status: 200, body: "thanks" });
+});
+afterAll(() => receiver.close());
+
+const listen = (args: readonly string[] = [], options: ScreenOptions = {}): Promise<Screen> =>
+  listenOnScreen(["--forward-to", receiver.url, "--retries", "0", ...args], { env: cli.platform.env, ...options });
+
+async function trigger(type: string): Promise<string> {
+  const { stdout, exitCode } = await cli.service(["trigger", type, "-q"]);
+  expect(exitCode).toBe(0);
+  return stdout.trim();
+}
+
+const until = (condition: () => boolean) => expect.poll(condition).toBe(true);
+const isSelected = (screen: Screen, id: string) => until(() => selectedRow(screen)?.includes(id) === true);
+
+describe("the list of service listen", () => {
+  it("explains an empty list, and grows with the events", async () => {
+    const screen = await listen();
+    await screen.shows("Waiting for events");
+    await screen.shows(/secret +whsec_/);
+    const first = await trigger("customer.created");
+    await screen.shows(new RegExp(`❯ [\\d:]+ +200 +customer.created +\\d+ ms +${first}`));
+    await screen.shows("1 received  1 forwarded  0 failed");
+    const second = await trigger("customer.deleted");
+    await isSelected(screen, second);
+    expect(rowsOf(screen).map((row) => row.slice(2).split(/ +/)[2])).toContain("customer.deleted");
+  });
+
+  it("follows the newest event until another one is selected, and again from the newest", async () => {
+    const screen = await listen(["--events", "customer.created"]);
+    const ids = [await trigger("customer.created"), await trigger("customer.created")];
+    await isSelected(screen, ids[1]!);
+    screen.type(UP);
+    await isSelected(screen, ids[0]!);
+    const third = await trigger("customer.created");
+    await screen.shows(third);
+    await screen.shows("2 newer ↓");
+    expect(selectedRow(screen)).toContain(ids[0]);
+    screen.type("j");
+    await isSelected(screen, ids[1]!);
+    screen.type(`k${DOWN}G`);
+    await isSelected(screen, third);
+    const fourth = await trigger("customer.created");
+    await isSelected(screen, fourth);
+    screen.type("g");
+    await isSelected(screen, ids[0]!);
+  });
+
+  it("marks the selected row by a sign and by exchanged colors, with NO_COLOR by the sign alone", async () => {
+    const screen = await listen();
+    await trigger("customer.created");
+    await screen.shows("❯");
+    const marked = screen.lines().findIndex((line) => line.startsWith("❯"));
+    expect(screen.isInverse(marked)).toBe(true);
+    const plain = await listen([], { env: { ...cli.platform.env, NO_COLOR: "1" } });
+    await trigger("customer.created");
+    await plain.shows(/❯ [\d:]+ +200/);
+    expect(plain.output()).not.toMatch(/\u001b\[[\d;]*[1-9]m/);
+  });
+
+  it("scrolls when there are more rows than lines, and keeps the selected one in sight", async () => {
+    const screen = await listen(["--events", "webhook_endpoint.ping"], { columns: 80, rows: 12 });
+    const { stdout } = await cli.service(["trigger", "webhook_endpoint.ping", "--count", "9", "-q"]);
+    const ids = stdout.trim().split("\n");
+    await screen.shows("9 forwarded");
+    expect(rowsOf(screen)).toHaveLength(6);
+    screen.type("g");
+    await until(() => screen.text().includes("8 newer ↓"));
+    expect(rowsOf(screen)[0]).toMatch(/^❯/);
+    for (let i = 0; i < 7; i += 1) screen.type(DOWN);
+    await screen.shows("1 newer ↓");
+    expect(selectedRow(screen)).toBeDefined();
+    expect(ids.filter((id) => screen.text().includes(id))).toHaveLength(6);
+  });
+
+  it("empties with c, and counts on", async () => {
+    const screen = await listen();
+    await trigger("customer.created");
+    await screen.shows("1 forwarded");
+    screen.type("c");
+    await screen.shows("Waiting for events");
+    await screen.shows("1 received  1 forwarded");
+    await trigger("customer.created");
+    await screen.shows("2 forwarded");
+    expect(rowsOf(screen)).toHaveLength(1);
+  });
+
+  it("forwards nothing while it is paused with p", async () => {
+    const screen = await listen();
+    screen.type("p");
+    await screen.shows("‖ Paused");
+    const id = await trigger("customer.created");
+    await screen.shows(new RegExp(`… +customer.created +${id}`));
+    await screen.shows("0 forwarded  0 failed  1 waiting");
+    screen.type("p");
+    await screen.shows(new RegExp(`200 +customer.created .*${id}`));
+    await screen.shows("● Connected");
+  });
+
+  it("shows events that match no target as not forwarded", async () => {
+    const screen = await listenOnScreen([], { env: cli.platform.env });
+    await screen.shows("events are not forwarded");
+    const id = await trigger("customer.created");
+    await screen.shows(new RegExp(`❯ [\\d:]+ +– +customer.created +${id}`));
+  });
+});
+
+describe("the details of service listen", () => {
+  it("show request and response with their headers and bodies, and scroll", async () => {
+    const screen = await listen([], { columns: 80, rows: 24 });
+    const id = await trigger("customer.created");
+    await screen.shows("1 forwarded");
+    screen.type("\r");
+    await screen.shows(new RegExp(`DETAILS 1 of 1 +lines 1–18 of \\d+\\n customer.created  ${id}`));
+    await screen.shows(`POST ${receiver.url}`);
+    await screen.shows("Service-Signature: t=");
+    await screen.shows(`   "id": "${id}"`);
+    expect(screen.text()).not.toContain("thanks");
+    screen.type(PAGE_DOWN);
+    screen.type(PAGE_DOWN);
+    screen.type(PAGE_DOWN);
+    await screen.shows(/Response 200\n[^]*connection: keep-alive\n[^]*thanks/);
+    screen.type("g");
+    await screen.shows("lines 1–18");
+    screen.type(DOWN);
+    await screen.shows("lines 2–19");
+    screen.type("k");
+    await screen.shows("lines 1–18");
+    screen.type(ESCAPE);
+    await screen.shows("TIME      STATUS");
+  });
+
+  it("are beside the list in a wide terminal, and change with the selected event", async () => {
+    const screen = await listen(["--events", "customer.*"], { columns: 120, rows: 40 });
+    const first = await trigger("customer.created");
+    await screen.shows("1 forwarded");
+    const second = await trigger("customer.deleted");
+    await screen.shows(new RegExp(`200 .*${second}`));
+    screen.type("\r");
+    await screen.shows(new RegExp(`│ customer.deleted {2}${second}`));
+    screen.type(LEFT);
+    screen.type(LEFT);
+    await screen.shows(new RegExp(`│ customer.created {2}${first}`));
+    expect(selectedRow(screen)).toContain("customer.created");
+    // New events do not change what is read.
+    await trigger("customer.created");
+    await screen.shows("4 received");
+    await screen.shows(first);
+    screen.type(RIGHT);
+    await until(() => !screen.text().includes(first));
+  });
+
+  it("show the attempts before the last, the failure and what to do about it", async () => {
+    const failing = await startScriptedReceiver("hang up", { status: 401, body: "no" });
+    try {
+      const args = ["--forward-to", failing.url, "--retries", "1"];
+      const screen = await listenOnScreen(args, { env: cli.platform.env, rows: 50 });
+      await trigger("webhook_endpoint.ping");
+      await screen.shows("0 forwarded  1 failed");
+      screen.type("\r");
+      await screen.shows(/Attempt 1 [\d:]+ {2}reset in \d+ ms\n Attempt 2 [\d:]+ {2}401 in .*\n hint If the receiver/);
+      await screen.shows(/Response 401\n[^]*no$/m);
+    } finally {
+      await failing.close();
+    }
+  });
+});
+
+describe("the filter of service listen", () => {
+  it("applies while it is typed, to all that the details show, and says that it is on", async () => {
+    const screen = await listen(["--events", "customer.*"]);
+    const email = "filtered@example.com";
+    await cli.service(["customers", "create", "--email", email]);
+    await screen.shows("1 forwarded");
+    const deleted = await trigger("customer.deleted");
+    await screen.shows(new RegExp(`200 .*${deleted}`));
+    const all = rowsOf(screen).length;
+    screen.type("/DELETED");
+    await screen.shows("Filter: DELETED_");
+    await until(() => rowsOf(screen).length === 1 && selectedRow(screen)?.includes(deleted) === true);
+    screen.type(ESCAPE);
+    await until(() => rowsOf(screen).length === all);
+    screen.type(`/${email}\r`);
+    await screen.shows(`filter: ${email} (1)`);
+    expect(selectedRow(screen)).toContain("customer.created");
+    await trigger("customer.deleted");
+    await screen.shows(`${all + 2} received`);
+    expect(rowsOf(screen)).toHaveLength(1);
+    screen.type(ESCAPE);
+    await until(() => rowsOf(screen).length === all + 2);
+    screen.type("/customer !deleted thanks");
+    await until(() => rowsOf(screen).every((row) => row.includes("customer.created")));
+    screen.type("\u0015nothing has this");
+    await screen.shows("No event matches the filter.");
+  });
+
+  it("takes pasted text as text, which elsewhere presses no keys", async () => {
+    const screen = await listen(["--events", "customer.*"]);
+    await trigger("customer.created");
+    await screen.shows("1 forwarded");
+    screen.type("\u001b[200~q\u001b[201~/\u001b[200~no such\r\nthing\u001b[201~");
+    await screen.shows("Filter: no such thing_");
+  });
+});
+
+describe("the help of service listen", () => {
+  it("lists keys and limits", async () => {
+    const screen = await listen([], { rows: 50 });
+    screen.type("?");
+    await screen.shows(/e +Edit the payload/);
+    await screen.shows("The list keeps the last 1,000 deliveries");
+    await screen.shows(/secret +whsec_/);
+    screen.type("?");
+    await screen.shows("Waiting for events");
+  });
+});

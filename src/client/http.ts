@@ -1,3 +1,4 @@
+import type { Agent } from "node:http";
 import { HEADERS } from "../contract/headers.ts";
 import { LATEST_VERSION } from "../contract/versions.ts";
 import { type QueryValue, urlOf } from "./base-url.ts";
@@ -18,6 +19,8 @@ export interface ClientOptions {
   signal: AbortSignal;
   /** The proxy variables of the environment, by their lower-case names. */
   proxies?: ProxySettings;
+  /** Opens the connections of plain http (default: to the host of the base URL). */
+  agent?: Agent;
   /** A number in [0, 1), for jitter. */
   random: () => number;
   /** Returns a new value for `Idempotency-Key`. */
@@ -74,7 +77,7 @@ const MAX_ATTEMPTS = 4;
  * up to 3 retries with full jitter that obey `Retry-After`. Every POST has an Idempotency-Key, so that retries are safe.
  */
 export function createClient(options: ClientOptions): Client {
-  const transport = createTransport(options.proxies);
+  const transport = createTransport(options.proxies, options.agent);
   const timeLimit = options.timeLimit ?? TIME_LIMIT_SECONDS;
 
   async function attempt(

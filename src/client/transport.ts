@@ -35,8 +35,8 @@ const MAX_BYTES = 128 * 1024 * 1024;
  * since the credential is for one origin. `node:https` and the proxy code are loaded on demand: most commands use plain
  * http to this machine.
  */
-export function createTransport(proxies: ProxySettings = {}): Transport {
-  const plain: Sender = { send: sendHttp, options: { agent: new Agent({ keepAlive: true }) } };
+export function createTransport(proxies: ProxySettings = {}, agent = new Agent({ keepAlive: true })): Transport {
+  const plain: Sender = { send: sendHttp, options: { agent } };
   const others = new Map<string, Promise<Sender>>();
 
   function senderFor({ protocol }: URL, proxy: URL | undefined): Promise<Sender> | Sender {

@@ -28,6 +28,7 @@ import { registerEventStream } from "./listen/event-stream.ts";
 import { createListenServer, type ListenServer } from "./listen/server.ts";
 import { createCountFolder } from "./maintenance/fold-counts.ts";
 import { createRetention } from "./maintenance/retention.ts";
+import { registerMcp } from "./mcp/route.ts";
 import { createMetrics, type Metrics } from "./observability/metrics.ts";
 import type { Periodic } from "./time/periodic.ts";
 import type { Log, Random } from "./ports.ts";
@@ -203,6 +204,9 @@ function registerRoutes(
   const assets = settings.dashboard === undefined ? undefined : loadAssets(settings.dashboard);
   registerWeb(app, shared, { assets, passwordCost: settings.passwordCost });
   registerEventStream(app, shared, authenticate);
+  if (settings.mcp !== undefined) {
+    registerMcp(app, shared, { load: settings.mcp, authenticate, version: settings.version });
+  }
   registerDocs(app, shared.baseUrl, { document, files: assets?.reference });
   registerWellKnownPaths(app, shared, contact);
   app.register(async (scope) => leakReportRoute(scope, shared, leakKeys));

@@ -5,6 +5,7 @@ import type { DeliveryLimits } from "./delivery/endpoint-queues.ts";
 import type { DeploymentSettings } from "./deployment.ts";
 import type { AddressRange } from "./domain/addresses.ts";
 import type { PasswordCost } from "./domain/passwords.ts";
+import type { LoadMcp } from "./mcp/route.ts";
 import type { RateLimits } from "./limits/rate-limit.ts";
 import type { Clock } from "./ports.ts";
 
@@ -37,6 +38,8 @@ export interface PlatformSettings extends DeploymentSettings {
   passwordCost?: PasswordCost | undefined;
   /** Folder of the dashboard's built files. Without it /dashboard shows the page that needs none. */
   dashboard?: string | undefined;
+  /** Loads the MCP server at the first request. Without it there is none at /mcp. */
+  mcp?: LoadMcp;
   /** Whom to write to about this platform: a mailto or https URI. */
   contact?: string | undefined;
 }

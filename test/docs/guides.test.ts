@@ -57,14 +57,15 @@ describe.each(["authentication.md", "mcp.md", "troubleshooting.md"])("docs/%s", 
   });
 });
 
-it("docs/mcp.md names the tools that the server has", async () => {
+it("docs/mcp.md names the tools and prompts that the server has", async () => {
   const client = new Client({ name: "test", version: "1" });
   const env = cliEnv({ SERVICE_BASE_URL: platform.baseUrl, SERVICE_API_KEY: platform.sandboxKey });
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [BIN, "mcp"], env }));
   const { tools } = await client.listTools();
+  const { prompts } = await client.listPrompts();
   await client.close();
   const text = readFileSync(new URL("../../docs/mcp.md", import.meta.url), "utf8");
   const rows = text.split("\n").filter((line) => line.startsWith("| `"));
   const documented = rows.flatMap((row) => [...row.split("|")[1]!.matchAll(/`(\w+)`/g)].map(([, name]) => name!));
-  expect(new Set(documented)).toEqual(new Set(tools.map(({ name }) => name)));
+  expect(new Set(documented)).toEqual(new Set([...tools, ...prompts].map(({ name }) => name)));
 });

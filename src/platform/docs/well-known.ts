@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { OAUTH_PATHS } from "../../contract/scopes.ts";
 import { DOCUMENT_PATH } from "../http/openapi/serve.ts";
 import { PROBLEMS_PATH } from "../http/problem.ts";
+import { MCP_PATH } from "../mcp/route.ts";
 import type { Clock } from "../ports.ts";
 import { HOME } from "../sign-in/home.ts";
 import { DOCS_PATH } from "./routes.ts";
@@ -68,6 +69,7 @@ live environment. Errors are problem documents (RFC 9457) with a stable \`code\`
 ## Tools
 
 - \`service-cli\` on npm: the command line, with a local platform, webhook forwarding and an MCP server (\`service mcp\`)
+- ${absolute(MCP_PATH)}: the Model Context Protocol over Streamable HTTP, with a sandbox credential
 - \`service-webhooks\` on npm: verifies and parses deliveries
 `),
   );

@@ -10,6 +10,13 @@ import { Problem } from "../../contract/schemas/problem.ts";
 import { declaredFields } from "./declared-fields.ts";
 import { INTERNAL_ERROR, toApiError, toProblem } from "./problem.ts";
 
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** Path of the metadata of the protected resource (RFC 9728); absent for the API. */
+    resourceMetadata?: string;
+  }
+}
+
 /** What every response needs. */
 export interface ResponseTools {
   versions: Versions;
@@ -45,7 +52,8 @@ export function sendError(tools: ResponseTools, error: unknown, requestId: strin
     void reply.header(HEADERS.version, tools.versions.latest);
     const challenge = shown.headers["WWW-Authenticate"];
     // Where a client finds out how to get a token (RFC 9728 5.1).
-    const metadata = tools.baseUrl() + OAUTH_PATHS.resourceMetadata;
+    const { resourceMetadata = OAUTH_PATHS.resourceMetadata } = reply.request.routeOptions.config;
+    const metadata = tools.baseUrl() + resourceMetadata;
     if (challenge?.startsWith(CHALLENGE) === true)
       void reply.header("WWW-Authenticate", `${challenge}, resource_metadata="${metadata}"`);
   }

@@ -58,7 +58,9 @@ export function tokenRoutes(scope: FastifyInstance, tools: TokenRouteTools): voi
   const config = { crossOrigin: "anyone" } as const;
   scope.get(OAUTH_PATHS.metadata, { config }, async () => metadataOf(baseUrl()));
   scope.get(OAUTH_PATHS.openidMetadata, { config }, async () => metadataOf(baseUrl()));
-  scope.get(OAUTH_PATHS.resourceMetadata, { config }, async () => resourceMetadataOf(baseUrl()));
+  scope.get(OAUTH_PATHS.resourceMetadata, { config }, async () =>
+    resourceMetadataOf(baseUrl(), { resource: baseUrl(), name: "Service API" }),
+  );
 
   scope.post(OAUTH_PATHS.token, { config }, async (request) => {
     const form = readForm(request);
@@ -167,14 +169,17 @@ function metadataOf(issuer: string): Record<string, unknown> {
   };
 }
 
-/** Returns the protected resource metadata (RFC 9728): who issues tokens for the API, and how it takes them. */
-function resourceMetadataOf(baseUrl: string): Record<string, unknown> {
+/** Returns the protected resource metadata (RFC 9728): who issues tokens for a resource, and how it takes them. */
+export function resourceMetadataOf(
+  baseUrl: string,
+  { resource, name }: { resource: string; name: string },
+): Record<string, unknown> {
   return {
-    resource: baseUrl,
+    resource,
     authorization_servers: [baseUrl],
     scopes_supported: allScopeNames(),
     bearer_methods_supported: ["header"],
-    resource_name: "Service API",
+    resource_name: name,
     resource_documentation: `${baseUrl}/docs`,
   };
 }

@@ -8,7 +8,7 @@ export function register(program: Command, context: Context): void {
   const mcp = program
     .command("mcp")
     .description(
-      "Run an MCP server over stdin and stdout, with tools for the sandbox's customers, orders, events, deliveries, receiver check and test clock. Tools that the credential's scopes do not allow are omitted.",
+      "Run an MCP server over stdin and stdout, with tools for the sandbox's objects, events, endpoints, deliveries, request log and test clock. Tools that the credential's scopes do not allow are omitted.",
     )
     .addHelpText(
       "after",
@@ -16,6 +16,8 @@ export function register(program: Command, context: Context): void {
 Add the command to the configuration of your MCP client:
 
   { "mcpServers": { "service": { "command": "npx", "args": ["-y", "service-cli", "mcp"] } } }
+
+The platform serves the same tools over HTTP, at /mcp.
 `,
     )
     .action(async () => {

@@ -1,17 +1,22 @@
-import type { Static, TSchema } from "typebox";
+import { type Static, type TObject, type TSchema, Type } from "typebox";
 import { Compile } from "typebox/compile";
-import type { Client, Method } from "../../../client/http.ts";
 import { apiPath } from "../../../client/base-url.ts";
+import type { Client, Method } from "../../../client/http.ts";
+import { LIMITS } from "../../../contract/limits.ts";
+import { closed } from "../../../contract/schemas/fields.ts";
 import type { Scope } from "../../../contract/scopes.ts";
-import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 
-/** What tools need. */
+/** What tools need, whichever transport calls them. */
 export interface ToolSession {
   client: Client;
-  context: Context;
+  /** Aborted when the result of the call can no longer be sent. */
+  signal: AbortSignal;
   /** Reports the progress of a call to a client that requested it. */
   progress: (done: number, total: number, message: string) => void;
+  /** Unix milliseconds. */
+  now: () => number;
+  uuid: () => string;
 }
 
 export type Arguments = Readonly<Record<string, unknown>>;
@@ -25,41 +30,68 @@ export interface Tool {
   scopes: readonly (readonly Scope[])[];
   /** `removes` also changes, and cannot be undone. */
   effect: "reads" | "changes" | "removes";
+  /** True if a repeated call with the same arguments has no further effect. Reads never have one. */
+  idempotent?: boolean;
   input: TSchema;
+  output: TSchema;
   /** Rejects with the error of an API call or a command. */
   run(input: Arguments, session: ToolSession): Promise<object>;
 }
 
-interface Description extends Omit<Tool, "scopes" | "run"> {
+interface Description extends Omit<Tool, "scopes" | "run" | "input"> {
   scope: Scope;
+  input: TObject;
 }
+
+const KEY_PATTERN = `^[\\x21-\\x7e]{1,${LIMITS.idempotencyKeyLength}}$`;
+const IDEMPOTENCY_KEY = Type.Optional(
+  Type.String({
+    pattern: KEY_PATTERN,
+    description:
+      "A repeated call with the same key has no further effect and returns the first result (default: a new key)",
+  }),
+);
 
 /**
  * Defines a tool for one operation of the API, which also validates its arguments. `{id}` in the path is the argument
- * `id`.
+ * `id`. Each POST has an Idempotency-Key.
  */
 export function apiTool(description: Description & { method: Method; path: string; timeLimit?: number }): Tool {
-  const { method, path, scope, timeLimit, ...tool } = description;
+  const { method, path, scope, timeLimit, input: own, ...tool } = description;
+  const takesId = path.includes("{id}");
   return {
     ...tool,
     scopes: [[scope]],
+    input: method === "POST" ? closed({ ...own.properties, idempotency_key: IDEMPOTENCY_KEY }) : own,
     async run(input, { client }) {
-      const { id, ...rest } = input;
-      const takesId = path.includes("{id}");
-      if (takesId && typeof id !== "string") {
-        const problem = id === undefined ? "id is required" : "id must be a string";
-        throw new UsageError(problem, { code: "invalid_arguments" });
+      const members = { ...input };
+      const idempotencyKey = method === "POST" ? textArgument("idempotency_key", members) : undefined;
+      if (idempotencyKey !== undefined && !new RegExp(KEY_PATTERN).test(idempotencyKey)) {
+        throw new UsageError(
+          `idempotency_key must have 1 to ${LIMITS.idempotencyKeyLength} visible ASCII characters, without spaces`,
+          { code: "invalid_arguments" },
+        );
       }
-      const members = takesId ? rest : input;
+      const id = takesId ? textArgument("id", members) : undefined;
+      if (takesId && id === undefined) throw new UsageError("id is required", { code: "invalid_arguments" });
       const { body } = await client.request<object>({
         method,
-        path: takesId ? path.replace("{id}", () => apiPath`${String(id)}`) : path,
+        path: path.replace("{id}", () => apiPath`${id ?? ""}`),
+        idempotencyKey,
         ...(method === "GET" ? { query: queryOf(members) } : method === "DELETE" ? {} : { body: members }),
         ...(timeLimit === undefined ? {} : { timeLimit }),
       });
       return body;
     },
   };
+}
+
+/** Takes an argument out of the others, which are those of the API. */
+function textArgument(name: string, members: Record<string, unknown>): string | undefined {
+  const { [name]: value } = members;
+  delete members[name];
+  if (value === undefined || typeof value === "string") return value;
+  throw new UsageError(`${name} must be a string`, { code: "invalid_arguments" });
 }
 
 function queryOf(members: Arguments): Record<string, string> {

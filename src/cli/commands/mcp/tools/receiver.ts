@@ -4,18 +4,25 @@ import { closed } from "../../../../contract/schemas/fields.ts";
 import { probeAt } from "../../../../receiver-check/observer.ts";
 import { CHECK_COUNT } from "../../../../receiver-check/run.ts";
 import { isLoopback } from "../../../../network/connect-options.ts";
+import type { Context } from "../../../context.ts";
 import { UsageError } from "../../../errors.ts";
 import { clockOf, parseAddress, performCheck } from "../../webhooks/check/perform.ts";
 import { secretsIfGiven } from "../../webhooks/secrets.ts";
 import { ownTool, type Tool } from "../tool.ts";
 
-export const RECEIVER_TOOLS: readonly Tool[] = [
+/** Returns the tools that send requests to this machine, so only a command that its user started has them. */
+export const receiverTools = (context: Context): readonly Tool[] => [
   ownTool({
     name: "check_receiver",
     description:
       "Grade a webhook receiver on this machine: send deliveries that it must accept and deliveries that it must reject. Each check reports its rule, what was sent and seen, and for a failure an explanation and a fix. The deliveries are synthetic and do not involve the platform.",
     scopes: [],
     effect: "changes",
+    output: Type.Object({
+      object: Type.Literal("receiver_check"),
+      grade: Type.String(),
+      passed: Type.Boolean(),
+    }),
     input: closed({
       url: Type.String({ description: "Webhook URL, such as localhost:3000/webhooks" }),
       secret: Type.Optional(
@@ -29,7 +36,7 @@ export const RECEIVER_TOOLS: readonly Tool[] = [
       ),
       event: Type.Optional(Type.Enum([...EVENT_TYPES], { description: "Event type that the receiver processes" })),
     }),
-    async run({ url, secret, previous_secret: previous, probe, event = "order.completed" }, { context, progress }) {
+    async run({ url, secret, previous_secret: previous, probe, event = "order.completed" }, { progress }) {
       const given = [secret, previous].filter((text) => text !== undefined);
       const secrets = await secretsIfGiven({ secret: given }, context);
       if (secrets === undefined) {

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { EVENT_TYPES } from "../../../../contract/event-types.ts";
 import { kindsWith, RESOURCES } from "../../../../contract/resources.ts";
-import type { Event } from "../../../../contract/schemas/event.ts";
+import { Event } from "../../../../contract/schemas/event.ts";
 import { closed } from "../../../../contract/schemas/fields.ts";
 import { UserError } from "../../../errors.ts";
 import { findEvent, perform } from "../../trigger/perform.ts";
@@ -20,6 +20,7 @@ export const TRIGGER_TOOLS: readonly Tool[] = [
       ["events:read"],
     ],
     effect: "changes",
+    output: Type.Object({}, { anyOf: [Event, Type.Object({ object: Type.Literal("list"), data: Type.Array(Event) })] }),
     input: closed({
       type: Type.Enum([...EVENT_TYPES]),
       overrides: Type.Optional(
@@ -32,13 +33,13 @@ export const TRIGGER_TOOLS: readonly Tool[] = [
       ),
       count: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_EVENTS, default: 1 })),
     }),
-    async run({ type, overrides = {}, data, count = 1 }, { client, context, progress }) {
+    async run({ type, overrides = {}, data, count = 1 }, { client, now, uuid, progress }) {
       const pairs = Object.entries(overrides).map(([path, value]) => [path, JSON.stringify(value)] as const);
       const steps = planSteps(type, pairs, data);
       const events: Event[] = [];
       while (events.length < count) {
-        const unique = context.uuid().slice(0, 8);
-        const outcome = await perform(client, steps, { unique, onCall: () => {}, now: () => context.now() });
+        const unique = uuid().slice(0, 8);
+        const outcome = await perform(client, steps, { unique, onCall: () => {}, now });
         const event = await findEvent(client, type, outcome);
         if (event === undefined)
           throw new UserError(`The API calls succeeded, but no ${type} event of ${outcome.subject} was found`);

@@ -1,0 +1,171 @@
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import {
+  CallToolRequestSchema,
+  type CallToolResult,
+  ErrorCode,
+  GetPromptRequestSchema,
+  ListPromptsRequestSchema,
+  ListResourcesRequestSchema,
+  ListResourceTemplatesRequestSchema,
+  ListToolsRequestSchema,
+  McpError,
+  ReadResourceRequestSchema,
+  type Tool as ListedTool,
+} from "@modelcontextprotocol/sdk/types.js";
+import { ApiError } from "../../../client/errors.ts";
+import type { Scope } from "../../../contract/scopes.ts";
+import { failureOf } from "../../failure.ts";
+import { getPrompt, PROMPTS } from "./prompts.ts";
+import { EVENT_TEMPLATE, listGuides, readResource } from "./resources.ts";
+import type { Tool, ToolSession } from "./tool.ts";
+import { EXPLAIN_TOOLS } from "./tools/explain.ts";
+import { OBJECT_TOOLS } from "./tools/objects.ts";
+import { CLOCK_TOOLS, REQUEST_LOG_TOOLS } from "./tools/sandbox.ts";
+import { TRIGGER_TOOLS } from "./tools/trigger.ts";
+import { WAIT_TOOLS } from "./tools/wait.ts";
+import { DELIVERY_TOOLS, ENDPOINT_TOOLS, EVENT_TOOLS } from "./tools/webhooks.ts";
+
+const TOOLS: readonly Tool[] = [
+  ...OBJECT_TOOLS,
+  ...TRIGGER_TOOLS,
+  ...EVENT_TOOLS,
+  ...WAIT_TOOLS,
+  ...ENDPOINT_TOOLS,
+  ...DELIVERY_TOOLS,
+  ...EXPLAIN_TOOLS,
+  ...REQUEST_LOG_TOOLS,
+  ...CLOCK_TOOLS,
+];
+
+/** Whom a server serves. */
+interface Served extends Pick<ToolSession, "client" | "now" | "uuid"> {
+  version: string;
+  /** Names the account and the platform. */
+  instructions: string;
+  /** Of the credential. */
+  scopes: readonly string[];
+  /** Tools of this transport alone. */
+  furtherTools?: readonly Tool[];
+  /** Called with each call of a tool. */
+  onCall?: (running: Promise<CallToolResult>) => void;
+}
+
+/** Returns a server that is not connected yet: tools that the scopes allow, resources and prompts. */
+export function createMcpServer(served: Served): Server {
+  const { client, scopes, version, instructions, now, uuid } = served;
+  const tools = [...TOOLS, ...(served.furtherTools ?? [])];
+  const server = new Server(
+    { name: "service", version },
+    { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions },
+  );
+
+  server.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: tools.filter((tool) => missingScopes(tool, scopes).length === 0).map(describeTool),
+  }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { sendNotification, signal }) => {
+    const tool = tools.find(({ name }) => name === params.name);
+    if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `Unknown tool ${params.name}`);
+    const missing = missingScopes(tool, scopes);
+    if (missing.length > 0)
+      return failed(`${tool.name} requires ${missing.join(" and ")}, which the credential lacks.`);
+    const progressToken = params._meta?.progressToken;
+    const progress: ToolSession["progress"] = (done, total, message) => {
+      // The result itself says that the work is done.
+      if (progressToken === undefined || done === total) return;
+      const told = { progressToken, progress: done, total, message };
+      // A disconnected client ends the whole server.
+      sendNotification({ method: "notifications/progress", params: told }).catch(() => {});
+    };
+    const running = call(tool, params.arguments ?? {}, { client, signal, progress, now, uuid });
+    served.onCall?.(running);
+    return await running;
+  });
+
+  server.setRequestHandler(ListResourcesRequestSchema, () => ({ resources: listGuides() }));
+  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates: [EVENT_TEMPLATE] }));
+  server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }) => {
+    const found = await asProtocolError(() => readResource(uri, client));
+    if (found === undefined) throw new McpError(RESOURCE_NOT_FOUND, `Resource not found: ${uri.slice(0, 200)}`);
+    return { contents: [found] };
+  });
+
+  server.setRequestHandler(ListPromptsRequestSchema, () => ({ prompts: [...PROMPTS] }));
+  server.setRequestHandler(GetPromptRequestSchema, ({ params }) => {
+    const prompt = getPrompt(params.name, params.arguments ?? {});
+    if (prompt === undefined) throw new McpError(ErrorCode.InvalidParams, `Unknown prompt ${params.name}`);
+    return prompt;
+  });
+  return server;
+}
+
+/** The protocol's own code, which the SDK does not name. */
+const RESOURCE_NOT_FOUND = -32002;
+
+/** Returns the scopes that a tool needs and the credential lacks, as words. */
+function missingScopes(tool: Tool, scopes: readonly string[]): string[] {
+  return tool.scopes
+    .filter((either) => !either.some((scope: Scope) => scopes.includes(scope)))
+    .map((either) => `the scope ${either.join(" or ")}`);
+}
+
+async function call(tool: Tool, input: Record<string, unknown>, session: ToolSession): Promise<CallToolResult> {
+  try {
+    const result = await tool.run(input, session);
+    return { content: [{ type: "text", text: JSON.stringify(result) }], structuredContent: { ...result } };
+  } catch (error) {
+    // Structured content would have to match the schema of the tool's results.
+    const problem = error instanceof ApiError ? { _meta: { problem: error.problem } } : {};
+    return { ...failed(wordsOf(error)), ...problem };
+  }
+}
+
+function failed(text: string): CallToolResult {
+  return { isError: true, content: [{ type: "text", text }] };
+}
+
+function wordsOf(error: unknown): string {
+  const { message, details, hint } = failureOf(error);
+  return [message, ...details, ...(hint === undefined ? [] : [hint])].join("\n");
+}
+
+async function asProtocolError<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    const isMissing = error instanceof ApiError && error.status === 404;
+    throw new McpError(isMissing ? RESOURCE_NOT_FOUND : ErrorCode.InternalError, wordsOf(error));
+  }
+}
+
+/** Formats of JSON Schema that every validator knows. The platform checks the contract's own. */
+const COMMON_FORMATS: ReadonlySet<unknown> = new Set(["email", "uri", "date-time"]);
+
+/** A tool as `tools/list` shows it. */
+function describeTool({ name, description, effect, idempotent = false, input, output }: Tool): ListedTool {
+  return {
+    name,
+    description,
+    inputSchema: plainSchema(input) as ListedTool["inputSchema"],
+    outputSchema: plainSchema(output, ["examples"]) as NonNullable<ListedTool["outputSchema"]>,
+    annotations: {
+      readOnlyHint: effect === "reads",
+      destructiveHint: effect === "removes",
+      idempotentHint: idempotent || effect === "reads",
+      openWorldHint: false,
+    },
+  };
+}
+
+/** Returns JSON Schema without what is specific to the contract. */
+function plainSchema(schema: object, omitted: readonly string[] = []): unknown {
+  return JSON.parse(
+    JSON.stringify(schema, (key, value: unknown) => {
+      const isForeign =
+        key === "$id" ||
+        omitted.includes(key) ||
+        key.startsWith("x-") ||
+        (key === "format" && typeof value === "string" && !COMMON_FORMATS.has(value));
+      return isForeign ? undefined : value;
+    }),
+  );
+}

@@ -1,0 +1,225 @@
+import { readFileSync } from "node:fs";
+import { once } from "node:events";
+import { request } from "node:http";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+  discoverOAuthProtectedResourceMetadata,
+  discoverOAuthServerInfo,
+} from "@modelcontextprotocol/sdk/client/auth.js";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { describe, expect, it } from "vitest";
+import { apiOf, type ApiResponse } from "../support/api.ts";
+import { apiOnPlatform } from "../support/api-on-platform.ts";
+import { servePlatform } from "../support/platform.ts";
+
+const on = apiOnPlatform();
+
+const ACCEPT = { Accept: "application/json, text/event-stream" };
+const LIST = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+
+function post(body: unknown, headers: Record<string, string> = {}, key: string | undefined = on.platform.sandboxKey) {
+  return apiOf(on.platform.baseUrl, key)("POST", "/mcp", body, { ...ACCEPT, ...headers });
+}
+
+/** Returns the one message of a response. */
+// oxlint-disable-next-line typescript/no-explicit-any -- the tests look into messages of every shape
+function messageOf({ body }: ApiResponse): any {
+  return JSON.parse(/^data: (.*)$/m.exec(body as string)![1]!);
+}
+
+async function connect(key: string, baseUrl = on.platform.baseUrl): Promise<Client> {
+  const client = new Client({ name: "test", version: "1" });
+  const requestInit = { headers: { Authorization: `Bearer ${key}` } };
+  const transport = new StreamableHTTPClientTransport(new URL(`${baseUrl}/mcp`), { requestInit });
+  await client.connect(transport);
+  return client;
+}
+
+const WAIT = { name: "wait_for_event", arguments: { timeout_seconds: 300 } };
+
+describe("a request to /mcp", () => {
+  it("gets a response without a session before it", async () => {
+    const reply = await post(LIST);
+    expect([reply.status, reply.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+    expect(reply.headers.get("mcp-session-id")).toBeNull();
+    expect(reply.headers.get("request-id")).toMatch(/^req_/);
+    expect(reply.headers.get("service-version")).toBe("2026-11-01");
+    expect(messageOf(reply).result.tools.length).toBeGreaterThan(30);
+  });
+
+  it("must name a protocol version that the server knows, and accept both forms of a response", async () => {
+    expect((await post(LIST, { "MCP-Protocol-Version": "2025-06-18" })).status).toBe(200);
+    const unknown = await post(LIST, { "MCP-Protocol-Version": "1999-01-01" });
+    expect([unknown.status, unknown.body.error.message]).toEqual([400, expect.stringContaining("1999-01-01")]);
+    expect((await post(LIST, { Accept: "application/json" })).status).toBe(406);
+  });
+
+  it("must be a JSON-RPC message", async () => {
+    expect((await post({ hello: "world" })).status).toBe(400);
+    expect((await post(undefined)).body).toMatchObject({ status: 400, detail: "Send a JSON-RPC message." });
+    expect((await post('{"jsonrpc":"2.0","jsonrpc":"2.0"}')).body).toMatchObject({ code: "invalid_json" });
+    expect((await post("x", { "Content-Type": "text/plain" })).body).toMatchObject({ code: "unsupported_media_type" });
+  });
+
+  it("gets 405 for the methods of sessions", async () => {
+    for (const method of ["GET", "DELETE"]) {
+      const reply = await apiOf(on.platform.baseUrl, on.platform.sandboxKey)(method, "/mcp", undefined, ACCEPT);
+      expect([reply.status, reply.headers.get("allow")]).toEqual([405, "OPTIONS, POST"]);
+    }
+  });
+
+  it("may come from a page of this machine or of the platform, and from no other", async () => {
+    for (const origin of [on.platform.baseUrl, "http://localhost:6274", "http://127.0.0.1:1", "http://[::1]:1"]) {
+      expect((await post(LIST, { Origin: origin })).status, origin).toBe(200);
+    }
+    for (const origin of ["https://shop.example", "http://localhost.shop.example", "null", "file://"]) {
+      expect((await post(LIST, { Origin: origin })).body, origin).toMatchObject({ code: "cross_site_request" });
+    }
+  });
+});
+
+describe("the credential of /mcp", () => {
+  it("is required, and the response leads to the authorization server", async () => {
+    for (const key of [undefined, `sk_sandbox_${"0".repeat(49)}`]) {
+      const url = `${on.platform.baseUrl}/mcp`;
+      const reply = await fetch(url, {
+        method: "POST",
+        headers: { ...ACCEPT, "Content-Type": "application/json", ...(key && { Authorization: `Bearer ${key}` }) },
+        body: JSON.stringify(LIST),
+      });
+      const [, metadata] = /resource_metadata="([^"]+)"$/.exec(reply.headers.get("www-authenticate")!)!;
+      expect([reply.status, metadata]).toEqual([
+        401,
+        `${on.platform.baseUrl}/.well-known/oauth-protected-resource/mcp`,
+      ]);
+    }
+  });
+
+  it("can be found by the SDK's client, from the metadata of the resource", async () => {
+    const url = new URL(`${on.platform.baseUrl}/mcp`);
+    expect(await discoverOAuthProtectedResourceMetadata(url)).toMatchObject({
+      resource: url.href,
+      authorization_servers: [on.platform.baseUrl],
+      scopes_supported: expect.arrayContaining(["read_events"]),
+    });
+    const { authorizationServerMetadata } = await discoverOAuthServerInfo(url);
+    expect(authorizationServerMetadata).toMatchObject({ issuer: on.platform.baseUrl });
+  });
+
+  it("is not a session of the dashboard", async () => {
+    const headers = { Cookie: "service_session=x", "Service-Environment": "sandbox" };
+    expect((await post(LIST, headers, "")).status).toBe(401);
+  });
+
+  it("belongs to the sandbox", async () => {
+    expect((await post(LIST, {}, on.platform.liveKey)).body).toMatchObject({ code: "sandbox_only" });
+  });
+
+  it("is checked at each request", async () => {
+    const { body } = await on.api("POST", "/v1/api_keys", { scopes: ["orders:read"] });
+    const client = await connect(body.key as string);
+    await client.listTools();
+    await on.api("POST", `/v1/api_keys/${body.id}/revoke`);
+    await expect(client.listTools()).rejects.toThrow("401");
+    await client.close();
+  });
+
+  it("counts each call against its rate limit", async () => {
+    const platform = await servePlatform(["--rate-limit", "1", "--rate-burst", "4"]);
+    try {
+      const replies: number[] = [];
+      while (!replies.includes(429) && replies.length < 20) {
+        const reply = await apiOf(platform.baseUrl, platform.sandboxKey)("POST", "/mcp", LIST, ACCEPT);
+        replies.push(reply.status);
+      }
+      expect(replies.at(-1)).toBe(429);
+    } finally {
+      await platform.stop();
+    }
+  });
+});
+
+describe("a call over /mcp", () => {
+  it("is an API request of its client, in the request log with the client's address", async () => {
+    const args = { name: "create_order", arguments: { amount: 1, currency: "EUR" } };
+    const { result } = messageOf(await post({ ...LIST, method: "tools/call", params: args }));
+    const events = await on.api("GET", `/v1/events?related=${result.structuredContent.id}`);
+    const log = await on.api("GET", `/v1/request_logs/${events.body.data[0].request.id}`);
+    expect(log.body).toMatchObject({ method: "POST", path: "/v1/orders", status: 201, client_address: "127.0.0.1" });
+    expect(log.body.request_headers["user-agent"]).toMatch(/^service-mcp\//);
+  });
+
+  it("keeps to the addresses that its key is for", async () => {
+    const elsewhere = await on.api("POST", "/v1/api_keys", { scopes: ["orders:read"], ip_allowlist: ["192.0.2.0/24"] });
+    expect((await post(LIST, {}, elsewhere.body.key as string)).body).toMatchObject({ code: "ip_not_allowed" });
+    const here = await on.api("POST", "/v1/api_keys", { scopes: ["orders:read"], ip_allowlist: ["127.0.0.0/8"] });
+    const call = { ...LIST, method: "tools/call", params: { name: "list_orders", arguments: {} } };
+    const { result } = messageOf(await post(call, {}, here.body.key as string));
+    expect(result.structuredContent).toMatchObject({ object: "list" });
+  });
+
+  it("ends when its client disconnects", async () => {
+    const { body } = await on.api("POST", "/v1/api_keys", { scopes: ["events:read"] });
+    const outgoing = request(`${on.platform.baseUrl}/mcp`, {
+      method: "POST",
+      headers: { ...ACCEPT, "Content-Type": "application/json", Authorization: `Bearer ${body.key}` },
+    });
+    outgoing.on("error", () => {});
+    outgoing.end(JSON.stringify({ ...LIST, method: "tools/call", params: WAIT }));
+    const reads = async () => {
+      const logs = await on.api("GET", `/v1/request_logs?key=${body.id}&limit=100`);
+      return logs.body.data.length as number;
+    };
+    await once(outgoing, "response");
+    await expect.poll(reads).toBeGreaterThan(1);
+    outgoing.destroy();
+    // It reads no more while another call does.
+    await expect
+      .poll(
+        async () => {
+          const before = await reads();
+          await waitForASecond();
+          return (await reads()) - before;
+        },
+        { interval: 10 },
+      )
+      .toBe(0);
+  });
+
+  it("ends when the platform stops", async () => {
+    const platform = await servePlatform();
+    const client = await connect(platform.sandboxKey, platform.baseUrl);
+    let begun: () => void;
+    const running = new Promise<void>((resolve) => (begun = resolve));
+    const waiting = client.callTool(WAIT, undefined, { onprogress: () => begun() });
+    await running;
+    const [result] = await Promise.all([waiting, platform.stop()]);
+    expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining("stopping") }] });
+    await client.close();
+  });
+
+  /** Waits as long as another call of the tool, which reads several times. */
+  async function waitForASecond(): Promise<void> {
+    const params = { ...WAIT, arguments: { timeout_seconds: 1, type: "webhook_endpoint.ping" } };
+    await post({ ...LIST, method: "tools/call", params });
+  }
+});
+
+it("the platform loads the protocol with the first request to /mcp", () => {
+  const folder = fileURLToPath(new URL("../../dist/lazy/", import.meta.url));
+  const loaded = new Set<string>();
+  const load = (name: string): void => {
+    if (loaded.has(name)) return;
+    loaded.add(name);
+    const source = readFileSync(join(folder, name), "utf8");
+    for (const [, next] of source.matchAll(/(?:\bfrom|\bimport)"\.\/([\w-]+\.js)"/g)) load(next!);
+  };
+  load("serve.js");
+  expect(loaded.size).toBeGreaterThan(5);
+  const sources = [...loaded].map((name) => readFileSync(join(folder, name), "utf8"));
+  expect(sources.some((source) => source.includes("/v1/customers"))).toBe(true);
+  expect(sources.some((source) => source.includes("notifications/initialized"))).toBe(false);
+  expect(readFileSync(join(folder, "serve.js"), "utf8")).toMatch(/import\("\.\/http-\w+\.js"\)/);
+});

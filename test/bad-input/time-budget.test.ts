@@ -25,7 +25,7 @@ import { operationsOf, type OperationTools } from "../../src/platform/http/opera
 import { parseStrictJson } from "../../src/platform/http/json.ts";
 import { compileCheck } from "../../src/platform/http/validate.ts";
 import { parseScopeNames } from "../../src/platform/oauth/scope-names.ts";
-import { readUserCode } from "../../src/platform/oauth/user-code.ts";
+import { readUserCode } from "../../src/platform/oauth/device-grant.ts";
 import { formOf, queryOf } from "../../src/platform/pages/parameters.ts";
 import { createVault } from "../../src/platform/secrets/vault.ts";
 import { InvalidResponseError, ResponseParser } from "../../src/relay/response-parser.ts";

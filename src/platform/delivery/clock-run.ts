@@ -4,8 +4,7 @@ import { findLapsed, hasLapsedLease, hasLeased } from "../storage/delivery-queue
 import { leaseTime, releaseLeases, releaseTokens } from "../storage/delivery-queue.ts";
 import { findEnvironment, keepClock, moveClock, releaseClock } from "../storage/environments.ts";
 import { findTarget } from "../storage/webhook-endpoints.ts";
-import { planShares } from "./advance-plan.ts";
-import { AdvanceSlots, type AdvanceTotal } from "./advance-slots.ts";
+import { AdvanceSlots, type AdvanceTotal, planShares } from "./advance-plan.ts";
 import { claimAt, claimEnded, LEASE_MILLISECONDS } from "./claim.ts";
 import { type Finished, type Job, toLease } from "./sender.ts";
 import { BodyClaim } from "./event-bodies.ts";

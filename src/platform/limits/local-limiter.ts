@@ -1,4 +1,4 @@
-import type { CreateLimiter, Limits } from "./limiter.ts";
+import type { CreateLimiter, Limits } from "./rate-limit.ts";
 
 /** Maximum number of names. Beyond it full buckets are forgotten, or the oldest if none is full. */
 const MAX_NAMES = 10_000;

@@ -1,9 +1,32 @@
 import type { IncomingMessage } from "node:http";
 import { parseCredential } from "../../contract/credentials.ts";
 import { HEADERS } from "../../contract/headers.ts";
-import { ApiError } from "../domain/api-error.ts";
 import { addressName } from "../domain/addresses.ts";
-import type { CreateLimiter, Limiter } from "./limiter.ts";
+import { ApiError } from "../domain/api-error.ts";
+
+/** A burst size, and the seconds until one more attempt is allowed. */
+export interface Limits {
+  burst: number;
+  refillSeconds: number;
+}
+
+/** The result of taking an attempt. */
+export interface Taken {
+  /** 0 if it was taken, else the seconds until one is available. */
+  wait: number;
+  /** Number of attempts left. */
+  left: number;
+}
+
+/** One token bucket per name, shared by all processes on the database. */
+export interface Limiter {
+  take(name: string): Promise<Taken>;
+  /** Returns a token that was not needed. */
+  release(name: string): Promise<void>;
+}
+
+/** Buckets of different purposes are independent. */
+export type CreateLimiter = (purpose: string, limits: Limits) => Limiter;
 
 /** The rate limit of one credential. */
 export interface RateLimits {

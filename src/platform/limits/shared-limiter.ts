@@ -1,7 +1,7 @@
 import type { Log } from "../ports.ts";
 import type { Database } from "../storage/database.ts";
 import { type Bucket, deleteIdleBuckets, returnTokens, takeTokens } from "../storage/rate-buckets.ts";
-import type { CreateLimiter, Limiter, Limits, Taken } from "./limiter.ts";
+import type { CreateLimiter, Limiter, Limits, Taken } from "./rate-limit.ts";
 
 /** A process takes a twentieth of a large bucket at once, and grants those tokens without asking the database. */
 const ALLOTMENT_SHARE = 20;

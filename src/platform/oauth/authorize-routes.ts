@@ -1,20 +1,138 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { OAUTH_PATHS } from "../../contract/scopes.ts";
+import type { Environment } from "../../contract/environments.ts";
+import { OAUTH_PATHS, type Scope } from "../../contract/scopes.ts";
+import { matchesRedirectUri } from "../domain/redirect-uris.ts";
 import { html } from "../pages/html.ts";
 import { PageError, seeOther, sendPage } from "../pages/page.ts";
-import { formOf } from "../pages/parameters.ts";
+import { formOf, ParameterError, type Parameters, queryOf } from "../pages/parameters.ts";
+import type { BrowserSession, BrowserSessions, SignedIn } from "../sign-in/browser-sessions.ts";
 import { signInPage } from "../sign-in/views.ts";
-import type { SignedIn, BrowserSession, BrowserSessions } from "../sign-in/browser-sessions.ts";
 import { findEnvironmentNumber } from "../storage/accounts.ts";
+import type { Database } from "../storage/database.ts";
+import type { ClientRow } from "../storage/oauth-apps.ts";
 import { insertCode } from "../storage/oauth-codes.ts";
-import {
-  redirectWith,
-  type AuthorizationRequest,
-  readAuthorizationRequest,
-  AuthorizationError,
-} from "./authorization-request.ts";
+import { environmentFor, lookUpClient } from "./clients.ts";
 import { consentPage } from "./consent-view.ts";
+import { OAuthError } from "./oauth-error.ts";
+import { parseScopeNames } from "./scope-names.ts";
 import type { GrantTools } from "./tokens.ts";
+
+/** A validated authorization request of an app. */
+export interface AuthorizationRequest {
+  client: ClientRow;
+  /** The redirect URI for the response. */
+  redirectUri: string;
+  /** The parameter as it was sent: the token request must repeat it. */
+  sentRedirectUri: string | undefined;
+  state: string;
+  challenge: string;
+  scopes: Scope[];
+  environment: Environment;
+}
+
+/** An invalid request, reported to the app by redirect. */
+export class AuthorizationError extends Error {
+  override name = "AuthorizationError";
+  readonly redirectUri: string;
+  readonly state: string | undefined;
+  readonly code: string;
+
+  constructor(redirectUri: string, state: string | undefined, { code, message }: OAuthError) {
+    super(message);
+    this.redirectUri = redirectUri;
+    this.state = state;
+    this.code = code;
+  }
+}
+
+/**
+ * Parses the query of `/oauth/authorize`. Throws PageError until the redirect URI is known to be valid,
+ * AuthorizationError from then on.
+ */
+export async function readAuthorizationRequest(database: Database, url: string): Promise<AuthorizationRequest> {
+  const parameters = read(url);
+  const client = await lookUpClient(database, parameters.get("client_id"));
+  if (client === undefined) throw wrong("No app is registered with this client_id.");
+  const redirectUri = redirectUriOf(client, parameters);
+  const state = parameters.repeated.has("state") ? undefined : parameters.get("state");
+  try {
+    const [repeated] = parameters.repeated;
+    if (repeated !== undefined) throw new OAuthError("invalid_request", `${repeated.slice(0, 60)} is repeated`);
+    if (state === undefined) throw new OAuthError("invalid_request", "state is missing");
+    return {
+      client,
+      redirectUri,
+      sentRedirectUri: parameters.get("redirect_uri"),
+      state,
+      challenge: challengeOf(parameters),
+      scopes: parseScopeNames(parameters.get("scope")),
+      environment: environmentFor(client, parameters),
+    };
+  } catch (error) {
+    throw error instanceof OAuthError ? new AuthorizationError(redirectUri, state, error) : error;
+  }
+}
+
+/**
+ * Returns the redirect that carries a response, with `iss` so that a client of several servers knows the issuer (RFC
+ * 9207).
+ */
+export function redirectWith(
+  redirectUri: string,
+  issuer: string,
+  parameters: Record<string, string | undefined>,
+): string {
+  const pairs = Object.entries({ ...parameters, iss: issuer }).flatMap(([name, value]) =>
+    value === undefined ? [] : `${name}=${encodeURIComponent(value)}`,
+  );
+  const query = pairs.join("&");
+  return `${redirectUri}${redirectUri.includes("?") ? "&" : "?"}${query}`;
+}
+
+function read(url: string): Parameters {
+  try {
+    const parameters = queryOf(url);
+    if (!parameters.repeated.has("client_id") && !parameters.repeated.has("redirect_uri")) return parameters;
+  } catch (error) {
+    if (!(error instanceof ParameterError)) throw error;
+    throw wrong(error.message);
+  }
+  throw wrong("A parameter is repeated.");
+}
+
+function redirectUriOf(client: ClientRow, parameters: Parameters): string {
+  const registered = JSON.parse(client.redirect_uris) as string[];
+  const asked = parameters.get("redirect_uri");
+  if (asked === undefined) {
+    const [only, ...others] = registered;
+    if (only !== undefined && others.length === 0) return only;
+    throw wrong("The app has several redirect URIs, and its request names none.");
+  }
+  if (registered.some((uri) => matchesRedirectUri(uri, asked))) return asked;
+  throw wrong("The app's request has a redirect URI that the app has not registered.");
+}
+
+function challengeOf(parameters: Parameters): string {
+  const type = parameters.get("response_type");
+  if (type === undefined) throw new OAuthError("invalid_request", "response_type is missing");
+  if (type !== "code") throw new OAuthError("unsupported_response_type", "response_type must be code");
+  if ((parameters.get("response_mode") ?? "query") !== "query") {
+    throw new OAuthError("invalid_request", "response_mode must be query");
+  }
+  const challenge = parameters.get("code_challenge");
+  if (challenge === undefined) throw new OAuthError("invalid_request", "code_challenge is missing: PKCE is required");
+  if (parameters.get("code_challenge_method") !== "S256") {
+    throw new OAuthError("invalid_request", "code_challenge_method must be S256");
+  }
+  if (!/^[\w-]{43}$/.test(challenge)) {
+    throw new OAuthError("invalid_request", "code_challenge must be a SHA-256 digest in base64url: 43 characters");
+  }
+  return challenge;
+}
+
+function wrong(detail: string): PageError {
+  return new PageError(400, "Invalid request", `${detail} For your safety, you were not redirected to the app.`);
+}
 
 const CODE_SECONDS = 60;
 

@@ -7,15 +7,14 @@ import { formOf, queryOf } from "../pages/parameters.ts";
 import type { Database } from "../storage/database.ts";
 import type { Vault } from "../secrets/vault.ts";
 import type { Clock } from "../ports.ts";
-import type { CreateLimiter } from "../limits/limiter.ts";
+import type { CreateLimiter } from "../limits/rate-limit.ts";
 import type { ClientAddress } from "../http/client-address.ts";
 import { signInPage, csrfField } from "../sign-in/views.ts";
 import type { BrowserSessions, SignedIn } from "../sign-in/browser-sessions.ts";
 import { decideDeviceCode, findPendingByUserCode } from "../storage/device-codes.ts";
 import { findClient } from "../storage/oauth-apps.ts";
 import { consentPage } from "./consent-view.ts";
-import { userCodeDigest } from "./device-grant.ts";
-import { readUserCode, showUserCode } from "./user-code.ts";
+import { readUserCode, showUserCode, userCodeDigest } from "./device-grant.ts";
 
 /** At most five wrong codes a minute, per user and per address: with that, 34 bits are safe for ten minutes. */
 const WRONG_CODES = { burst: 5, refillSeconds: 60 };

@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import type { FastifyInstance } from "fastify";
 
 /** A query or form that cannot be parsed: a malformed escape, a control character, a repeated parameter. */
 export class ParameterError extends Error {
@@ -63,4 +64,16 @@ function decode(text: string): string {
   }
   if (!/[\u0000-\u001f\u007f]/.test(decoded)) return decoded;
   throw new ParameterError(`A parameter contains a control character: ${text.slice(0, 60)}`);
+}
+
+const FORM_BYTES = 64 * 1024;
+
+/** Makes a part of the server accept forms only. The body stays raw bytes. */
+export function takeForms(scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser(
+    "application/x-www-form-urlencoded",
+    { parseAs: "buffer", bodyLimit: FORM_BYTES },
+    (_request, body, done) => done(null, body),
+  );
 }

@@ -6,7 +6,7 @@ import { isEmail } from "../http/formats.ts";
 import { formOf, type Parameters, queryOf } from "../pages/parameters.ts";
 import { PageError, seeOther, sendPage } from "../pages/page.ts";
 import type { Database } from "../storage/database.ts";
-import type { CreateLimiter } from "../limits/limiter.ts";
+import type { CreateLimiter } from "../limits/rate-limit.ts";
 import { liveGrantsOfUser, revokeGrantOfUser } from "../storage/oauth-grants.ts";
 import { deleteSessionsOfUser } from "../storage/sessions.ts";
 import { deleteLinksOfUser } from "../storage/sign-in-links.ts";

@@ -4,7 +4,7 @@ import type { Passwords } from "../domain/passwords.ts";
 import { formOf } from "../pages/parameters.ts";
 import { PageError, seeOther, sendPage } from "../pages/page.ts";
 import type { Database } from "../storage/database.ts";
-import type { CreateLimiter } from "../limits/limiter.ts";
+import type { CreateLimiter } from "../limits/rate-limit.ts";
 import type { ClientAddress } from "../http/client-address.ts";
 import { findUserByEmail, replaceHash, type UserRow } from "../storage/users.ts";
 import { HOME, localPath } from "./home.ts";

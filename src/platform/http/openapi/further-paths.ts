@@ -1,14 +1,19 @@
-import { type Scope, oauthScopeName } from "../../../contract/scopes.ts";
+import type { TSchema } from "typebox";
+import { EVENT_TYPES, type EventType } from "../../../contract/event-types.ts";
+import { DELIVERY_USER_AGENT, HEADERS } from "../../../contract/headers.ts";
+import { LIMITS } from "../../../contract/limits.ts";
 import { EVENT_STREAM_PATH } from "../../../contract/listen.ts";
-import { IDENTIFIER_HEADER, LEAK_REPORT_PATH, LeakFeedback, LeakReport } from "../../leaks/report-route.ts";
 import { Event, EventStreamQuery, LAST_EVENT_ID } from "../../../contract/schemas/event.ts";
+import { oauthScopeName, type Scope } from "../../../contract/scopes.ts";
+import { IDENTIFIER_HEADER, LEAK_REPORT_PATH, LeakFeedback, LeakReport } from "../../leaks/report-route.ts";
 import { keywordsOfFormat } from "../formats.ts";
-import { exampleResponse, exampleRequest } from "./examples.ts";
+import type { Operation } from "../operation.ts";
+import { exampleRequest, exampleResponse } from "./examples.ts";
 import { headersOf } from "./headers.ts";
 import { JSON_MEDIA_TYPE, queryParameters } from "./paths.ts";
-import { problemsOf, errorsOf } from "./responses.ts";
+import { errorsOf, problemsOf } from "./responses.ts";
 import type { Json, Schemas } from "./schemas.ts";
-import { tagOf } from "./tags.ts";
+import { tagOf, WEBHOOK_TAG } from "./tags.ts";
 
 /** Paths outside the table of operations, because they do not return a JSON object to a credential. */
 export function furtherPathsOf(schemas: Schemas, baseUrl: string): Record<string, Json> {
@@ -117,4 +122,110 @@ function leakReport(schemas: Schemas, baseUrl: string): Json {
       ),
     },
   };
+}
+
+/** Returns the `webhooks` of the document: the request to an endpoint for each event type. */
+export function webhooksOf(operations: readonly Operation[], schemas: Schemas): Json {
+  return Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: delivery(type, operations, schemas) }]));
+}
+
+/** Headers of a delivery. */
+export const DELIVERY_HEADERS: Json = {
+  ServiceSignature: {
+    name: HEADERS.signature,
+    in: "header",
+    required: true,
+    description: `\`t\`, a Unix time, and \`v1\`, HMAC-SHA256 in hex over \`t\`, a dot and the raw body; two \`v1\` while a secret is being rotated. Reject a \`t\` more than ${LIMITS.signatureToleranceSeconds} seconds off.`,
+    schema: { type: "string", pattern: "^t=\\d+(,v1=[0-9a-f]{64})+$" },
+    example: `t=1793534400,v1=${"5f0c6a9e".repeat(8)}`,
+  },
+  ServiceEventId: {
+    name: HEADERS.eventId,
+    in: "header",
+    required: true,
+    description: "The event's ID: process it once",
+    schema: { type: "string", pattern: "^evt_[0-9A-Za-z]{22}$" },
+    example: "evt_06Fv3Tt0q1Yd8mWc5KxLrB",
+  },
+  ServiceDeliveryAttempt: {
+    name: HEADERS.deliveryAttempt,
+    in: "header",
+    required: true,
+    description: "1 for the first attempt",
+    schema: { type: "integer", minimum: 1 },
+    example: 1,
+  },
+  Traceparent: {
+    name: "traceparent",
+    in: "header",
+    description:
+      "The trace of the request that caused the event, with an ID of its own for each attempt (W3C Trace Context); absent if that request had none",
+    schema: { type: "string", pattern: "^00-[0-9a-f]{32}-[0-9a-f]{16}-0[0-3]$" },
+    example: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+  },
+};
+
+function delivery(type: EventType, operations: readonly Operation[], schemas: Schemas): Json {
+  const [resource, change] = type.split(".") as [string, string];
+  const subject = schemaOf(resource, operations);
+  const words = resource.replaceAll("_", " ");
+  return {
+    operationId: `on${pascalCase(resource)}${pascalCase(change)}`,
+    summary: change === "ping" ? `A ${words} is pinged` : `${words.charAt(0).toUpperCase()}${words.slice(1)} ${change}`,
+    description: `Sent with \`User-Agent: ${DELIVERY_USER_AGENT}\`. Anything but 2xx within ${LIMITS.deliverySeconds} seconds is retried, for up to ${LIMITS.retryTotalSeconds / 86_400} days.`,
+    tags: [WEBHOOK_TAG.name],
+    security: [],
+    parameters: Object.keys(DELIVERY_HEADERS).map((name) => ({ $ref: `#/components/parameters/${name}` })),
+    requestBody: {
+      required: true,
+      content: {
+        [JSON_MEDIA_TYPE]: {
+          schema: {
+            allOf: [
+              schemas.place(Event),
+              {
+                type: "object",
+                properties: {
+                  type: { const: type },
+                  ...(subject === undefined
+                    ? {}
+                    : { data: { type: "object", properties: { object: schemas.place(subject) } } }),
+                },
+              },
+            ],
+          },
+          example: exampleOf(type, subject),
+        },
+      },
+    },
+    responses: {
+      "2XX": { description: "Received: the event is durably stored and not sent again" },
+      "410": { description: "Gone: the endpoint is disabled and gets nothing more" },
+      default: { description: "Any other response, redirects included, is a failure: the delivery is retried" },
+    },
+  };
+}
+
+/** Returns the schema of the resource with that `object`, if an operation returns it. */
+function schemaOf(resource: string, operations: readonly Operation[]): TSchema | undefined {
+  return operations
+    .map(({ response: { schema } }) => schema)
+    .find((schema) => {
+      const { properties = {}, $id } = schema as { $id?: string; properties?: Record<string, { const?: unknown }> };
+      return $id !== undefined && properties["object"]?.const === resource && properties["deleted"] === undefined;
+    });
+}
+
+function exampleOf(type: EventType, subject: TSchema | undefined): unknown {
+  const event = exampleResponse(Event) as { data: Json };
+  if (subject === undefined) return { ...event, type };
+  const { status } = (subject as { properties?: { status?: { enum?: string[] } } }).properties ?? {};
+  // Returns the resource as it was when the event was created: completed in order.completed.
+  const reached = status?.enum?.find((name) => type.endsWith(`.${name}`));
+  const object = { ...(exampleResponse(subject) as object), ...(reached === undefined ? {} : { status: reached }) };
+  return { ...event, type, data: { object } };
+}
+
+function pascalCase(name: string): string {
+  return name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -223,7 +223,9 @@ function wrongTexts({ type, enum: names, pattern, minimum = -Infinity, maximum =
     const beyond = [minimum - 1, maximum + 1].filter(Number.isFinite).map(String);
     return ["", "ten", "1.5", "1e3", "0x10", "9".repeat(30), "%201", ...beyond];
   }
-  return names === undefined && pattern === undefined ? [] : ["", "nonsense", "%F0%9F%99%82", "*%00"];
+  if (names === undefined && pattern === undefined) return [];
+  const fits = pattern === undefined ? () => false : (text: string) => new RegExp(pattern, "u").test(text);
+  return ["", "nonsense", "%F0%9F%99%82", "*%00"].filter((text) => !fits(decodeURIComponent(text)));
 }
 
 function badCursor(

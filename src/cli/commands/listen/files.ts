@@ -47,7 +47,7 @@ export class SessionFiles {
     const { writeEnv, readyFile } = this.#options;
     this.#recorder?.begin();
     if (writeEnv !== undefined) {
-      await writeEnvFile(writeEnv, secret);
+      await writeSecret(writeEnv, secret);
       this.#warnIfOpen(writeEnv.file, "the signing secret");
     }
     if (readyFile !== undefined) await writeReadyFile(readyFile, { secret, forwardTo });
@@ -125,20 +125,24 @@ class Recorder {
   }
 }
 
-/**
- * Sets one variable of an .env file and leaves the rest as it is, to the byte. A file that already has the value is not
- * touched, so that a watcher does not restart. Only its owner can read a new file; an existing one keeps its mode,
- * because a container may read it as another user.
- */
-async function writeEnvFile({ file, name }: EnvTarget, value: string): Promise<void> {
+async function writeSecret({ file, name }: EnvTarget, secret: string): Promise<void> {
   try {
-    const known = await readIfThere(file);
-    const text = setVariable(known?.text ?? "", name, value);
-    if (text === known?.text) return;
-    await replaceFile(known?.path ?? file, Buffer.from(text, "latin1"), known?.mode ?? 0o600);
+    await writeEnvFile(file, { [name]: secret });
   } catch (error) {
     throw new UserError(`--write-env: cannot write ${file}: ${(error as Error).message}`, { cause: error });
   }
+}
+
+/**
+ * Sets variables of an .env file and leaves the rest as it is, to the byte. A file that already has the values is not
+ * touched, so that a watcher does not restart. Only its owner can read a new file; an existing one keeps its mode,
+ * because a container may read it as another user.
+ */
+export async function writeEnvFile(file: string, variables: Readonly<Record<string, string>>): Promise<void> {
+  const known = await readIfThere(file);
+  let text = known?.text ?? "";
+  for (const [name, value] of Object.entries(variables)) text = setVariable(text, name, value);
+  if (text !== known?.text) await replaceFile(known?.path ?? file, Buffer.from(text, "latin1"), known?.mode ?? 0o600);
 }
 
 /** Returns the text with the variable set, where it already is or in a line at the end. */
@@ -196,7 +200,7 @@ async function explained(file: string, work: () => Promise<void>): Promise<void>
  * Returns the warning about a file with a secret or payloads that other users can read. It existed before, since
  * `listen` creates them for their owner only. Returns undefined if it is private.
  */
-function openFileWarning(file: string, content: string, platform: NodeJS.Platform): string | undefined {
+export function openFileWarning(file: string, content: string, platform: NodeJS.Platform): string | undefined {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (!stats?.isFile() || !isOpenToOthers(stats.mode, platform)) return undefined;
   return `${file} contains ${content} and is readable by other users. Run: chmod 600 ${file}`;

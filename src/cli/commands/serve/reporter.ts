@@ -1,10 +1,9 @@
-import { withoutCredentials } from "../../../contract/credentials.ts";
 import type { Activity } from "../../../platform/observability/activity.ts";
 import { createJsonLog, type LogLevel } from "../../../platform/observability/json-log.ts";
 import type { Log } from "../../../platform/ports.ts";
 import type { Platform } from "../../../platform/start.ts";
 import type { Context } from "../../context.ts";
-import { clockTime, colorStatus } from "../../terminal/traffic.ts";
+import { activityLine } from "./activity-line.ts";
 
 /** The first credentials of an empty database: the secrets themselves, or the file that holds them. */
 export interface FirstCredentials {
@@ -69,7 +68,6 @@ function jsonReporter(context: Context, level: LogLevel): Reporter {
 function humanReporter(context: Context, level: LogLevel): Reporter {
   const { output, version } = context;
   const { styles } = output;
-  const dim = (text: string) => styles.dim(text);
   const log = (level: string) => (fields: Record<string, unknown>, message: string) => {
     const { err, ...rest } = withErrorText(fields);
     const details = [err, ...Object.entries(rest).map(([name, value]) => `${name}=${String(value)}`)];
@@ -88,21 +86,7 @@ function humanReporter(context: Context, level: LogLevel): Reporter {
         return;
       }
       if (level === "warn" || level === "error") return;
-      const time = dim(clockTime(context.now()));
-      if (activity.event === "request") {
-        const { method, path, status, duration_ms, request_id } = activity;
-        output.line(
-          `${time}  ${colorStatus(status, styles)}  ${method.padEnd(6)} ${withoutCredentials(path)}  ${dim(`${duration_ms} ms  ${request_id}`)}`,
-        );
-      } else if (activity.event === "delivery") {
-        const { status, status_code, error, event_type, event_id, endpoint, attempt, duration_ms } = activity;
-        const result = status_code === null ? styles.bad("ERR") : colorStatus(status_code, styles);
-        const rest = [`${duration_ms} ms`, `attempt ${attempt}`, status, event_id, error].filter(Boolean).join("  ");
-        output.line(`${time}  ${result}  ${"→".padEnd(6)} ${endpoint}  ${event_type}  ${dim(rest)}`);
-      } else {
-        const arrow = activity.state === "connected" ? "→" : "←";
-        output.line(`${time}  ${arrow} listener ${activity.state}  ${dim(activity.listener)}`);
-      }
+      output.line(activityLine(activity, context.now(), styles));
     },
     async ready({ baseUrl }, database, credentials) {
       output.line(`${styles.strong("Service platform")} ${version} is ready at ${styles.strong(baseUrl)}`);
@@ -123,7 +107,7 @@ function humanReporter(context: Context, level: LogLevel): Reporter {
         output.line("  Sign in from another terminal:");
         output.line(`  $ service login --base-url ${baseUrl}`);
       }
-      output.line(dim("  Press Ctrl-C to stop"));
+      output.line(styles.dim("  Press Ctrl-C to stop"));
       output.line("");
     },
     failed() {},

@@ -23,6 +23,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/demo/index.ts"),
   },
   {
+    name: "dev",
+    group: START,
+    summary: "Run platform, listener and your app together",
+    load: () => import("./commands/dev/index.ts"),
+  },
+  {
     name: "serve",
     group: START,
     summary: "Run the platform on this machine",

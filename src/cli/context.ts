@@ -1,10 +1,13 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { Client, CredentialSource } from "../client/http.ts";
 import { UsageError, UserError } from "./errors.ts";
 import type { GlobalOptions } from "./global-options.ts";
 import { Input } from "./input.ts";
 import type { ProcessIo } from "./process-io.ts";
 import { credentialSource } from "./session/credential-source.ts";
-import { type Connection, requireCredential, resolveConnection } from "./settings/connection.ts";
+import { PROJECT_FILE } from "./project/file-name.ts";
+import { type Connection, type ProjectPlatform, requireCredential, resolveConnection } from "./settings/connection.ts";
 import { profileNamed, type Settings } from "./settings/profiles.ts";
 import { SettingsStore } from "./settings/store.ts";
 import { Output } from "./terminal/output.ts";
@@ -27,6 +30,7 @@ export class Context {
   readonly #streams: ProcessIo["streams"];
   readonly #input: Input;
   readonly #store: SettingsStore;
+  #project: Promise<ProjectPlatform | undefined> | undefined;
   #connection: Promise<Connection> | undefined;
   #client: Promise<Client> | undefined;
 
@@ -49,7 +53,8 @@ export class Context {
     });
   }
 
-  static async create(io: ProcessIo, globals: GlobalOptions): Promise<Context> {
+  /** `animate` is false where a spinner would disturb what others print. */
+  static async create(io: ProcessIo, globals: GlobalOptions, animate = true): Promise<Context> {
     const { stdout, stderr, env, streams } = io;
     if (globals.jq !== undefined && !globals.json) throw new UsageError("--jq requires --json");
     const output = await Output.create({
@@ -63,7 +68,7 @@ export class Context {
       quiet: globals.quiet,
       fields: globals.fields,
       jq: globals.jq,
-      animate: stderr.isTTY && env["TERM"] !== "dumb" && !env["CI"],
+      animate: animate && stderr.isTTY && env["TERM"] !== "dumb" && !env["CI"],
       openStderr: streams.stderr,
       now: () => Date.now(),
     });
@@ -78,6 +83,12 @@ export class Context {
   /** Returns this context with another signal, for work with a shorter deadline. */
   withSignal(signal: AbortSignal): Context {
     return this.#with(this.globals, signal);
+  }
+
+  /** Returns a context with other flags, for a part of the work that prints on streams of its own. */
+  partWith(globals: GlobalOptions, streams: Pick<ProcessIo, "stdout" | "stderr">): Promise<Context> {
+    const { env, platform, cwd, signal } = this;
+    return Context.create({ ...streams, streams: this.#streams, env, platform, cwd, signal }, globals, false);
   }
 
   /** Returns true if prompts are possible: terminals on both ends, and neither --no-input nor SERVICE_NO_INPUT. */
@@ -130,6 +141,12 @@ export class Context {
   /** Changes the stored settings under the lock that all processes share. */
   updateSettings(change: (settings: Settings) => Settings): Promise<Settings> {
     return this.#store.update(change);
+  }
+
+  /** Returns the platform that the project file of the working folder names. Throws ProjectFileError. */
+  project(): Promise<ProjectPlatform | undefined> {
+    this.#project ??= this.#findProject();
+    return this.#project;
   }
 
   /** Returns the platform's URLs and the credential, which may be missing. */
@@ -188,7 +205,8 @@ export class Context {
   async #openConnection(): Promise<Connection> {
     const { settings, globals, env } = this;
     const keyFromStdin = globals.apiKeyStdin ? await this.readApiKey() : undefined;
-    const connection = resolveConnection({ flags: globals, env, settings, keyFromStdin });
+    const project = await this.project();
+    const connection = resolveConnection({ flags: globals, env, settings, project, keyFromStdin });
     const { profile } = connection;
     if (profile.source === "default" || profileNamed(settings, profile.value) !== undefined) return connection;
     const names = Object.keys(settings.profiles);
@@ -196,6 +214,13 @@ export class Context {
       hint: `${names.length === 0 ? "No profiles are stored yet." : `Profiles: ${names.join(", ")}.`} To create it: service login --profile ${profile.value}`,
       code: "no_profile",
     });
+  }
+
+  /** The parser is loaded only if there is a file. */
+  async #findProject(): Promise<ProjectPlatform | undefined> {
+    if (!existsSync(join(this.cwd, PROJECT_FILE))) return undefined;
+    const { findProjectPlatform } = await import("./project/platform.ts");
+    return findProjectPlatform(this.cwd);
   }
 
   async #openClient(): Promise<Client> {

@@ -42,7 +42,7 @@ export function register(program: Command, context: Context): void {
   const config = program
     .command("config")
     .description(
-      "Manage settings. Precedence: flag, environment variable, stored setting, default. Credentials are managed by `service login` and `service logout`.",
+      "Manage settings. Precedence: flag, environment variable, service.yaml, stored setting, default. Credentials are managed by `service login` and `service logout`.",
     );
   addExamples(config, [
     "service config list",
@@ -88,12 +88,12 @@ function keyArgument(): Argument {
 }
 
 async function runList(context: Context): Promise<void> {
-  const entries = Object.keys(CONFIG_KEYS).map((key) => entryOf(key, context));
+  const entries = await Promise.all(Object.keys(CONFIG_KEYS).map((key) => entryOf(key, context)));
   await context.output.list(entries, VIEW);
 }
 
 async function runGet(key: string, context: Context): Promise<void> {
-  const entry = entryOf(key, context);
+  const entry = await entryOf(key, context);
   if (context.output.json) return await context.output.document(entry);
   context.output.line(String(entry.value));
 }
@@ -105,11 +105,11 @@ async function runStore(key: string, text: string | undefined, context: Context)
   // Checked before the file is locked and written.
   setting.store(text, context.settings, context);
   await context.updateSettings((settings) => setting.store(text, settings, context));
-  const entry = entryOf(key, context);
+  const entry = await entryOf(key, context);
   output.success(
     text === undefined ? `Reset ${key} to ${String(entry.value)}` : `Set ${key} to ${String(entry.value)}`,
   );
-  if (text !== undefined && (entry.source.startsWith("SERVICE_") || entry.source.startsWith("--"))) {
+  if (text !== undefined && /^(SERVICE_|--|service\.yaml$)/.test(entry.source)) {
     output.warn(`${entry.source} is set and overrides the stored value.`);
   }
   if (output.json) return await output.document(entry);
@@ -122,9 +122,9 @@ async function runPath({ output, settingsDirectory }: Context): Promise<void> {
   output.line(path);
 }
 
-function entryOf(key: string, context: Context): Entry {
+async function entryOf(key: string, context: Context): Promise<Entry> {
   const setting = keyNamed(key);
-  return { key, ...setting.effective(context), meaning: setting.meaning };
+  return { key, ...(await setting.effective(context)), meaning: setting.meaning };
 }
 
 function keyNamed(name: string): ConfigKey {
@@ -147,7 +147,7 @@ export interface ConfigKey {
   meaning: string;
   /** Values for shell completion. */
   values?: readonly string[];
-  effective(context: Context): Effective;
+  effective(context: Context): Effective | Promise<Effective>;
   /** Sets a value in the settings, or resets it to the default. Throws UserError for an invalid value. */
   store(text: string | undefined, settings: Settings, context: Context): Settings;
 }
@@ -200,8 +200,9 @@ export const CONFIG_KEYS: Readonly<Record<string, ConfigKey>> = {
   },
 };
 
-function fromPlace({ globals, env, settings }: Context, member: "profile" | "baseUrl" | "authUrl"): Effective {
-  const { value, name } = resolveTarget({ flags: globals, env, settings })[member];
+async function fromPlace(context: Context, member: "profile" | "baseUrl" | "authUrl"): Promise<Effective> {
+  const { globals, env, settings } = context;
+  const { value, name } = resolveTarget({ flags: globals, env, settings, project: await context.project() })[member];
   return { value, source: name };
 }
 

@@ -29,7 +29,7 @@ export function register(program: Command, context: Context): void {
 
 async function runOpen(page: Page, { browser }: { browser: boolean }, context: Context): Promise<void> {
   const { output, globals, env, settings } = context;
-  const { baseUrl } = resolveTarget({ flags: globals, env, settings });
+  const { baseUrl } = resolveTarget({ flags: globals, env, settings, project: await context.project() });
   const path = PAGES[page](globals.live ? "live" : "sandbox");
   const url = urlOf(parseBaseUrl(baseUrl.value, globals), path);
   const reason = browser ? whyNoBrowser(context) : undefined;

@@ -1,5 +1,7 @@
 import type { Environment } from "../../contract/environments.ts";
+import { isLoopback } from "../../network/connect-options.ts";
 import { NotSignedInError, UsageError, UserError } from "../errors.ts";
+import { PROJECT_FILE } from "../project/file-name.ts";
 import {
   loginCommand,
   type Profile,
@@ -12,7 +14,7 @@ import {
 /** A setting and its source. `name` is for display, such as `--base-url` or `SERVICE_BASE_URL`. */
 export interface Sourced<Value> {
   value: Value;
-  source: "flag" | "environment" | "profile" | "default";
+  source: "flag" | "environment" | "project" | "profile" | "default";
   name: string;
 }
 
@@ -35,6 +37,15 @@ export interface TargetSources {
   flags: { profile: string | undefined; baseUrl: string | undefined; live: boolean; authUrl?: string | undefined };
   env: Readonly<Record<string, string | undefined>>;
   settings: Settings;
+  /** What the project file of the working folder names. */
+  project?: ProjectPlatform | undefined;
+}
+
+/** The platform of a project file. */
+export interface ProjectPlatform {
+  baseUrl: string;
+  /** The first keys of the database that `service dev` uses, and the file that contains them. */
+  keys: (Record<Environment, string> & { file: string }) | undefined;
 }
 
 export interface ConnectionSources extends TargetSources {
@@ -42,14 +53,15 @@ export interface ConnectionSources extends TargetSources {
   keyFromStdin: string | undefined;
 }
 
-/** Resolves each address by precedence: flag, environment, profile, default. */
-export function resolveTarget({ flags, env, settings }: TargetSources): ConnectionTarget {
+/** Resolves each address by precedence: flag, environment, project file, profile, default. */
+export function resolveTarget({ flags, env, settings, project }: TargetSources): ConnectionTarget {
   const profileName = resolveProfileName(flags.profile, env, settings);
   const profile = profileNamed(settings, profileName.value);
   const fromProfile = `profile ${profileName.value}`;
   const baseUrl =
     sourced(flags.baseUrl, "flag", "--base-url") ??
     sourced(env["SERVICE_BASE_URL"], "environment", "SERVICE_BASE_URL") ??
+    sourced(project?.baseUrl, "project", PROJECT_FILE) ??
     sourced(profile?.base_url, "profile", fromProfile) ??
     ({ value: DEFAULT_BASE_URL, source: "default", name: "default" } as const);
   const authUrl =
@@ -62,17 +74,38 @@ export function resolveTarget({ flags, env, settings }: TargetSources): Connecti
 
 /** Resolves the addresses and the credential. Throws UserError for a credential of another target. */
 export function resolveConnection({ keyFromStdin, ...sources }: ConnectionSources): Connection {
-  const { env, settings } = sources;
+  const { env, settings, project } = sources;
   const target = resolveTarget(sources);
   const given =
     sourced(keyFromStdin, "flag", "--api-key-stdin") ??
     sourced(env["SERVICE_API_KEY"], "environment", "SERVICE_API_KEY");
+  if (given !== undefined) assertTrusted(given.name, target, profileNamed(settings, target.profile.value));
+  const key = given ?? projectKey(project, target);
   const credential: Connection["credential"] =
-    given === undefined
+    key === undefined
       ? storedCredential(profileNamed(settings, target.profile.value), target)
-      : { ...given, value: { type: "api_key", api_key: given.value } };
+      : { ...key, value: { type: "api_key", api_key: key.value } };
   if (credential !== undefined) assertEnvironment(credential, target.environment);
   return { ...target, credential };
+}
+
+/** Returns the key that `service serve` created with the project's database. It is for that platform only. */
+function projectKey(
+  project: ProjectPlatform | undefined,
+  { baseUrl, environment }: ConnectionTarget,
+): Sourced<string> | undefined {
+  if (project?.keys === undefined || originOf(project.baseUrl) !== originOf(baseUrl.value)) return undefined;
+  return sourced(project.keys[environment], "project", project.keys.file);
+}
+
+/** A project file may come with a repository of others, and must not direct the user's key to their server. */
+function assertTrusted(name: string, { baseUrl }: ConnectionTarget, profile: Profile | undefined): void {
+  if (baseUrl.source !== "project" || isLoopback(new URL(baseUrl.value).hostname)) return;
+  if (profile !== undefined && originOf(profile.base_url) === originOf(baseUrl.value)) return;
+  throw new UserError(`The key from ${name} is not sent to ${baseUrl.value}, which only ${PROJECT_FILE} names`, {
+    hint: `If you trust that platform, set SERVICE_BASE_URL=${baseUrl.value} too.`,
+    code: "other_origin",
+  });
 }
 
 /** Returns the selected profile's name. It need not exist yet. */
@@ -94,13 +127,19 @@ export function resolveProfileName(
 }
 
 /** Returns the credential of a connection, or throws an error that says how to get one. */
-export function requireCredential({ credential, profile, environment }: Connection): Sourced<StoredCredential> {
+export function requireCredential({
+  credential,
+  profile,
+  environment,
+  baseUrl,
+}: Connection): Sourced<StoredCredential> {
   if (credential !== undefined) return credential;
   const where = environment === "live" ? " for the live environment" : "";
   const login = loginCommand({ profile: profile.value, environment });
+  const start = baseUrl.source === "project" ? "Start the platform with `service dev`, which creates a key.\n" : "";
   throw new NotSignedInError(
     `Not signed in: profile "${profile.value}" has no credential${where}`,
-    `Sign in with \`${login}\`, or set SERVICE_API_KEY.`,
+    `${start}Sign in with \`${login}\`, or set SERVICE_API_KEY.`,
   );
 }
 

@@ -62,6 +62,14 @@ export async function loadStyles(level: ColorLevel): Promise<Styles> {
   };
 }
 
+/** Returns colors that tell parts of the output apart, beside their names; none for level 0. */
+export async function loadColors(level: ColorLevel): Promise<((text: string) => string)[]> {
+  if (level === 0) return [];
+  const { Chalk } = await import("chalk");
+  const chalk = new Chalk({ level });
+  return [chalk.cyan, chalk.yellow, chalk.magenta, chalk.green, chalk.bold].map((color) => (text) => color(text));
+}
+
 const same = (text: string): string => text;
 
 export const PLAIN: Styles = {

@@ -116,7 +116,8 @@ async function checkProxy(context: Context, timeoutMs: number): Promise<Finding>
       );
     }
   }
-  const { baseUrl } = resolveTarget({ flags: context.globals, env: context.env, settings: context.settings });
+  const { globals, env, settings: stored } = context;
+  const { baseUrl } = resolveTarget({ flags: globals, env, settings: stored, project: await context.project() });
   const used = proxyFor(new URL(baseUrl.value), settings);
   const names = named.map(([name]) => name.toUpperCase()).join(" and ");
   return ok(

@@ -3,7 +3,7 @@ export const TOPICS: Readonly<Record<string, { guide: string; text: string }>> =
   environment: {
     guide: "authentication.md",
     text: `
-Precedence of settings: flag, environment variable, profile, default. To see the source of each setting: service whoami
+Precedence of settings: flag, environment variable, service.yaml, profile, default. To see the source of each setting: service whoami
 
 SERVICE_API_KEY          API key to use instead of the profile's credential
 SERVICE_BASE_URL         URL of the platform's API (default: http://127.0.0.1:4010)

@@ -72,6 +72,10 @@ export interface ListeningOptions {
   receivers: Receivers;
   forwarding: ForwardingOptions;
   display: Display;
+  /** True if something else starts the receiver, so that nothing need listen there yet. */
+  receiverStarts?: boolean;
+  /** Called with the cursor after which a later session can start, each time that it moves. */
+  passed?: (cursor: string) => void;
 }
 
 /** One session from start to end, with its files, its position and the command that runs meanwhile. */
@@ -90,7 +94,7 @@ export class Listening {
 
   /** Throws UserError for an invalid signing secret, and if the recording cannot be opened. */
   constructor(options: ListeningOptions, context: Context) {
-    const { flags, command, platform, receivers, forwarding, display } = options;
+    const { flags, command, platform, receivers, forwarding, display, passed } = options;
     this.#options = options;
     this.#context = context;
     const warn = (text: string): void => display.warn(text);
@@ -113,7 +117,7 @@ export class Listening {
       clock: systemClock,
       except: platform.baseUrl.port === "" ? [] : [Number(platform.baseUrl.port)],
       // The command may start the receiver itself.
-      expected: command.length > 0 ? [] : targetsOf(receivers),
+      expected: command.length > 0 || options.receiverStarts ? [] : targetsOf(receivers),
       report: (report) => display.print(report),
     });
     const settings = {
@@ -125,7 +129,10 @@ export class Listening {
       secret: flags.secret,
       waitMs: waitMsOf(flags),
       maxDowntimeMs: flags.maxDowntime === undefined ? undefined : flags.maxDowntime * 1000,
-      passed: (cursor: string) => this.#position.moved(cursor),
+      passed: (cursor: string) => {
+        this.#position.moved(cursor);
+        passed?.(cursor);
+      },
       report: (report: Report) => this.#report(report),
     };
     this.#session = usageOf(() => new Session(settings), SignatureError, "--secret");

@@ -20,6 +20,7 @@ export async function loginWithApiKey({ authUrl, ...flags }: LoginFlags, context
     flags: { ...context.globals, live: environment === "live", authUrl },
     env: context.env,
     settings: context.settings,
+    project: await context.project(),
   });
   assertSamePlatform(context.settings, target);
   const client = await context.clientFor(target.baseUrl.value, key);

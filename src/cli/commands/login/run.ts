@@ -31,7 +31,8 @@ export interface LoginFlags {
 export async function runLogin(flags: LoginFlags, context: Context): Promise<void> {
   const { settings, globals, env, output } = context;
   const flow = chooseFlow(flags, context);
-  const target = resolveTarget({ flags: { ...globals, authUrl: flags.authUrl }, env, settings });
+  const project = await context.project();
+  const target = resolveTarget({ flags: { ...globals, authUrl: flags.authUrl }, env, settings, project });
   assertSamePlatform(settings, target);
   const parameters: AuthorizationParameters = { scopes: flags.scope ?? SCOPES, environment: target.environment };
   try {

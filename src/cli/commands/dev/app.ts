@@ -1,0 +1,51 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { isLoopback } from "../../../network/connect-options.ts";
+import type { Context } from "../../context.ts";
+import { canConnect } from "../doctor/ports.ts";
+import type { Console } from "./console.ts";
+import { ProcessGroup } from "./process-group.ts";
+
+const POLL_MS = 50;
+const CONNECT_MS = 500;
+
+/** Starts the command of the app in a shell. Its input stays open and empty: some programs exit once it is closed. */
+export function startApp(
+  command: string,
+  variables: Readonly<Record<string, string>>,
+  { console, context }: { console: Console; context: Context },
+): ProcessGroup {
+  const { env, platform, cwd } = context;
+  const color = console.hasColor && env["FORCE_COLOR"] === undefined ? { FORCE_COLOR: "1" } : {};
+  // The shell would end at a signal that the app handles, and its exit code would hide the app's.
+  const script = platform === "win32" ? command : `trap : INT TERM HUP; ${command}`;
+  const group = new ProcessGroup(script, [], {
+    shell: true,
+    cwd,
+    platform,
+    env: { ...env, ...color, ...variables },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  group.child.stdin!.on("error", () => {});
+  for (const name of ["stdout", "stderr"] as const) {
+    const { write, end } = console.appOutput(name);
+    group.child[name]!.setEncoding("utf8").on("data", write).once("end", end);
+  }
+  return group;
+}
+
+/** Returns true for an address where the app can be expected to listen. */
+export function isLocal(target: URL | undefined): target is URL {
+  return target !== undefined && isLoopback(target.hostname);
+}
+
+/** Returns whether something accepts connections there. */
+export function isListening(target: URL): Promise<boolean> {
+  return canConnect(target, CONNECT_MS);
+}
+
+/** Resolves once the app accepts connections, or once the signal is aborted. */
+export async function untilListening(target: URL, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && !(await isListening(target))) {
+    await delay(POLL_MS, undefined, { signal }).catch(() => {});
+  }
+}

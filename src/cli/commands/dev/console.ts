@@ -1,0 +1,111 @@
+import type { Context } from "../../context.ts";
+import { colorLevel, loadColors } from "../../terminal/styles.ts";
+import type { TextStream } from "../../terminal/text-stream.ts";
+
+/** The parts, in the order in which they start. Their output begins with their name. */
+const PARTS = ["platform", "seed", "listen", "app", "dev"] as const;
+export type PartName = (typeof PARTS)[number];
+
+const NAME_WIDTH = Math.max(...PARTS.map((name) => name.length));
+const SEPARATOR = " │ ";
+const PREFIX_WIDTH = NAME_WIDTH + SEPARATOR.length;
+
+/** Anything but colors would move the cursor out of the part's lines, or clear those of the others. */
+const CONTROL = /\u001b(?:\[[0-9;?]*(?!m)[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[()][A-Z0-9]|[=>78cDEHM])/g;
+
+type Colors = ReadonlyMap<PartName, (text: string) => string>;
+
+/** One terminal for several parts: each line begins with the part's name. With `--json`, each is an object. */
+export class Console {
+  readonly #context: Context;
+  readonly #colors: Colors;
+
+  private constructor(context: Context, colors: Colors) {
+    this.#context = context;
+    this.#colors = colors;
+  }
+
+  static async open(context: Context): Promise<Console> {
+    const { globals, env, stdout } = context;
+    const colors = await loadColors(colorLevel({ flag: globals.color, env, stream: stdout }));
+    return new Console(context, new Map(colors.map((color, i) => [PARTS[i]!, color])));
+  }
+
+  /** True if the terminal has color. */
+  get hasColor(): boolean {
+    return this.#colors.size > 0;
+  }
+
+  /** Prints the state of a part: a line for a person, the record with `--json`. */
+  say(part: PartName, text: string, record: object): void {
+    const { output, stdout } = this.#context;
+    if (output.json) stdout.write(`${JSON.stringify({ part, ...record })}\n`);
+    else if (!output.quiet) this.#line(part, stdout, text);
+  }
+
+  /** Returns a context whose output begins with the name of the part, for requests to this platform. */
+  part(part: PartName, baseUrl?: string): Promise<Context> {
+    const { globals } = this.#context;
+    const streams = { stdout: this.#stream(part, "stdout"), stderr: this.#stream(part, "stderr") };
+    return this.#context.partWith({ ...globals, baseUrl: baseUrl ?? globals.baseUrl }, streams);
+  }
+
+  /** With `--json`, the lines are JSON. */
+  #stream(part: PartName, name: "stdout" | "stderr"): TextStream {
+    const stream = this.#context[name];
+    const { json, quiet } = this.#context.output;
+    const print = (line: string): void => {
+      if (json) stream.write(line.startsWith("{") ? `{"part":"${part}",${line.slice(1)}\n` : `${line}\n`);
+      else if (line !== "" && (!quiet || name === "stderr")) this.#line(part, stream, line);
+    };
+    return {
+      get isTTY() {
+        return stream.isTTY;
+      },
+      get columns() {
+        return stream.columns === undefined ? undefined : Math.max(stream.columns - PREFIX_WIDTH, 20);
+      },
+      rows: undefined,
+      getColorDepth: (env) => stream.getColorDepth(env),
+      write: byLine(print).write,
+      makeNonBlocking: async () => async () => {},
+    };
+  }
+
+  /** Returns functions that print the output of the app: pieces as they arrive, and what is left at its end. */
+  appOutput(name: "stdout" | "stderr"): { write: (text: string) => void; end: () => void } {
+    const { [name]: stream, output } = this.#context;
+    return byLine((line) => {
+      if (output.json) this.say("app", "", { event: "output", stream: name, text: line });
+      else this.#line("app", stream, shown(line));
+    });
+  }
+
+  #line(part: PartName, stream: TextStream, text: string): void {
+    const name = part.padEnd(NAME_WIDTH);
+    stream.write(`${this.#colors.get(part)?.(name) ?? name}${SEPARATOR}${text}\n`);
+  }
+}
+
+/** Calls back with whole lines. */
+function byLine(print: (line: string) => void): { write: (text: string) => void; end: () => void } {
+  let rest = "";
+  return {
+    write(text) {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) print(line);
+    },
+    end() {
+      if (rest !== "") print(rest);
+      rest = "";
+    },
+  };
+}
+
+/** A progress bar writes over its line; only its last state is shown. */
+function shown(line: string): string {
+  const [last = ""] = line.replace(/\r+$/, "").split("\r").slice(-1);
+  const text = last.replace(CONTROL, "");
+  return text.includes("\u001b[") ? `${text}\u001b[0m` : text;
+}

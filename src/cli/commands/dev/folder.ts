@@ -1,0 +1,36 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { createFolder } from "../../../files/create-folder.ts";
+import { databaseOf } from "../../project/platform.ts";
+import { type Project, PROJECT_SCHEMA } from "../../project/schema.ts";
+
+/** The folder of files that belong to one machine, in the project's. */
+const OWN_FOLDER = ".service";
+/** Where editors find the schema, below the project's folder. */
+export const SCHEMA_FILE = `${OWN_FOLDER}/schema.json`;
+
+/**
+ * Creates the folder of the platform's database, and writes the schema that the project file refers to. Git ignores the
+ * folder `.service`.
+ */
+export function prepareFolder(project: Project, text: string, cwd: string): void {
+  const usesSchema = text.includes(`$schema=${SCHEMA_FILE}`);
+  const folder = join(cwd, OWN_FOLDER);
+  const database = project.platform?.url === undefined ? databaseOf(project, cwd) : undefined;
+  if (usesSchema || (database !== undefined && dirname(database) === folder)) {
+    createFolder(folder);
+    writeIfChanged(join(folder, ".gitignore"), "*\n");
+  }
+  if (usesSchema) writeIfChanged(join(cwd, SCHEMA_FILE), schemaText());
+}
+
+/** Returns the JSON schema of the project file. */
+export function schemaText(): string {
+  const schema = { $schema: "http://json-schema.org/draft-07/schema#", title: "service.yaml", ...PROJECT_SCHEMA };
+  return `${JSON.stringify(schema, undefined, 2)}\n`;
+}
+
+function writeIfChanged(file: string, text: string): void {
+  if (existsSync(file) && readFileSync(file, "utf8") === text) return;
+  writeFileSync(file, text);
+}

@@ -1,0 +1,99 @@
+import type { Report } from "../../../relay/report.ts";
+import type { Context } from "../../context.ts";
+import { InterruptedError, UserError } from "../../errors.ts";
+import { flagsOf } from "../../project/forwarding.ts";
+import type { Project } from "../../project/schema.ts";
+import { type Display, streamSink } from "../listen/display.ts";
+import { type Receivers, readForwardingOptions } from "../listen/forwarding-options.ts";
+import { accessPlatform, type PlatformAccess } from "../listen/platform-access.ts";
+import { createListenPrinter } from "../listen/printer.ts";
+import { Listening, type ListenFlags } from "../listen/run.ts";
+
+type Ready = Extract<Report, { event: "ready" }>;
+
+/** The listener of `service dev`, which can be restarted with other settings. No event is skipped meanwhile. */
+export class RestartableListener {
+  readonly #context: Context;
+  readonly #onFailure: (error: unknown) => void;
+  #platform: PlatformAccess | undefined;
+  #current: { stop: AbortController; ended: Promise<void> } | undefined;
+  /** Where the next session starts. */
+  #cursor = "now";
+
+  /** `onFailure` receives what ended a session that was ready. */
+  constructor(context: Context, onFailure: (error: unknown) => void) {
+    this.#context = context;
+    this.#onFailure = onFailure;
+  }
+
+  /** Starts with the settings of the project, after the current session has ended. Resolves once it is ready. */
+  async start(project: Project): Promise<{ ready: Ready; receivers: Receivers }> {
+    await this.stop();
+    const stop = new AbortController();
+    const context = this.#context.withSignal(stop.signal);
+    const flags: ListenFlags = { ...NO_FLAGS, ...flagsOf(project), since: this.#cursor };
+    // The project file may name another platform by now.
+    this.#platform ??= await accessPlatform(this.#context);
+    const platform = this.#platform;
+    const { receivers, options: forwarding } = readForwardingOptions(flags, context);
+    let onReady = (_ready: Ready): void => {};
+    const isReady = new Promise<Ready>((resolve) => {
+      onReady = resolve;
+    });
+    const display = await openDisplay(context, receivers, (ready) => onReady(ready));
+    const passed = (cursor: string): void => void (this.#cursor = cursor);
+    const receiverStarts = project.run !== undefined;
+    const listening = new Listening(
+      { flags, command: [], platform, receivers, forwarding, display, receiverStarts, passed },
+      context,
+    );
+    const running = listening.run();
+    this.#current = { stop, ended: running.catch(() => {}) };
+    const ready = await Promise.race([isReady, running.then(() => stopped())]);
+    if (this.#cursor === "now") this.#cursor = ready.cursor;
+    running.catch((error: unknown) => this.#onFailure(error));
+    return { ready, receivers };
+  }
+
+  /** Waits for the forwards in flight. */
+  async stop(): Promise<void> {
+    const { stop, ended } = this.#current ?? {};
+    stop?.abort(new InterruptedError("SIGINT"));
+    await ended;
+  }
+}
+
+function stopped(): never {
+  throw new UserError("The listener was stopped before it was ready");
+}
+
+const NO_FLAGS: ListenFlags = {
+  route: [],
+  header: [],
+  concurrency: 16,
+  ordered: false,
+  retries: 3,
+  timeout: 10_000,
+  skipVerify: false,
+  failOnError: false,
+  printSecret: false,
+  ui: false,
+};
+
+/** Prints as `service listen` does, except that the caller says when it is ready. */
+async function openDisplay(context: Context, receivers: Receivers, onReady: (ready: Ready) => void): Promise<Display> {
+  const { output, stdout } = context;
+  const print = await createListenPrinter(context, streamSink(stdout, output.styles), receivers);
+  return {
+    print(report) {
+      if (report.event === "ready") onReady(report);
+      else if (report.event === "hint")
+        print({ ...report, message: report.message.replace("--forward-to", "forward.to:") });
+      else print(report);
+    },
+    warn: (text) => output.warn(text),
+    start() {},
+    stop() {},
+    settle: async () => {},
+  };
+}

@@ -1,0 +1,99 @@
+import { createInterface } from "node:readline";
+import type { Context } from "../../context.ts";
+import { UserError } from "../../errors.ts";
+import { databaseOf } from "../../project/platform.ts";
+import { type Project, PROJECT_DEFAULTS } from "../../project/schema.ts";
+import { activityLine } from "../serve/activity-line.ts";
+import { ProcessGroup } from "./process-group.ts";
+
+/** A line of `service serve --json`. */
+interface ServeRecord extends Problem {
+  event?: string;
+  level?: string;
+  message?: string;
+  base_url?: string;
+  warning?: string;
+  notice?: string;
+}
+
+/** The error that `service serve --json` prints before it exits. */
+interface Problem {
+  title?: string;
+  detail?: string;
+  code?: string;
+}
+
+/** `service serve` in a process of its own, which ends if this one is killed. */
+export class PlatformProcess {
+  readonly group: ProcessGroup;
+  /** Resolves with the base URL once requests are accepted; rejects with UserError if it cannot start. */
+  readonly ready: Promise<string>;
+
+  /** The context prints with the part's name. */
+  constructor(project: Project, context: Context) {
+    const { port = PROJECT_DEFAULTS.port } = project.platform ?? {};
+    const database = databaseOf(project, context.cwd);
+    const args = ["serve", "--json", "--port", String(port), "--database", database];
+    this.group = new ProcessGroup(process.execPath, [process.argv[1]!, ...args], {
+      env: context.env,
+      platform: context.platform,
+      cwd: context.cwd,
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    });
+    const { child } = this.group;
+    let problem: Problem | undefined;
+    createInterface({ input: child.stderr! }).on("line", (line) => {
+      const record = parseLine(line);
+      if (record !== undefined && "exit_code" in record) problem = record;
+      else context.output.warn(record?.warning ?? record?.notice ?? line);
+    });
+    this.ready = new Promise((resolve, reject) => {
+      createInterface({ input: child.stdout! }).on("line", (line) => {
+        const record = parseLine(line);
+        if (record?.event === "ready") resolve(record.base_url!);
+        else if (record !== undefined) print(record, line, context);
+      });
+      child.once("error", reject);
+      child.once("close", (code) => reject(explain(problem, code, port, database)));
+    });
+    this.ready.catch(() => {});
+  }
+}
+
+function parseLine(line: string): ServeRecord | undefined {
+  try {
+    return JSON.parse(line) as ServeRecord;
+  } catch {
+    return undefined;
+  }
+}
+
+function print(record: ServeRecord, line: string, context: Context): void {
+  const { output } = context;
+  if (output.json) return output.line(line);
+  const { event, level, message } = record;
+  // The listener's own lines say that it is connected.
+  if (event === "request" || event === "delivery") {
+    output.line(activityLine(record as unknown as Parameters<typeof activityLine>[0], context.now(), output.styles));
+  } else if (level === "warn" || level === "error") {
+    output.warn(message ?? line);
+  }
+}
+
+/** Says why it did not start, with the fix in the project file. */
+function explain(problem: Problem | undefined, exitCode: number | null, port: number, database: string): UserError {
+  const { title = `The platform exited with code ${exitCode}`, detail, code = "failed" } = problem ?? {};
+  if (code === "port_taken") {
+    return new UserError(title, {
+      code,
+      hint: `Stop that program, or choose another port in service.yaml: platform.port. If it is a platform to use, set platform.url: http://127.0.0.1:${port}`,
+    });
+  }
+  if (code === "locked") {
+    return new UserError(title, {
+      code,
+      hint: `Another \`service dev\` or \`service serve\` uses it. Stop that one, or choose another file in service.yaml: platform.database. To use its platform, set platform.url.`,
+    });
+  }
+  return new UserError(title, { code, hint: detail === title ? `Database: ${database}` : detail });
+}

@@ -1,0 +1,101 @@
+import { type ChildProcess, spawn, spawnSync, type SpawnOptions } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { constants } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
+
+const POLL_MS = 20;
+/** Output that is not read by then belongs to a process that has left the group. */
+const LAST_OUTPUT_MS = 500;
+
+/** How a process ended. */
+export interface Exit {
+  code: number;
+  /** The signal that ended it. */
+  signal: NodeJS.Signals | null;
+}
+
+/** A process and all that it starts, unless they leave its group. Ctrl-C in the terminal does not reach them. */
+export class ProcessGroup {
+  readonly child: ChildProcess;
+  /** Resolves once the first process has ended; rejects if it could not be started. */
+  readonly exited: Promise<Exit>;
+  readonly #platform: NodeJS.Platform;
+  readonly #closed: Promise<unknown>;
+  #hasExited = false;
+
+  constructor(command: string, args: readonly string[], options: SpawnOptions & { platform: NodeJS.Platform }) {
+    const { platform, ...own } = options;
+    this.#platform = platform;
+    this.child = spawn(command, args, { ...own, detached: platform !== "win32" });
+    this.#closed = once(this.child, "close").catch(() => {});
+    this.exited = new Promise<Exit>((resolve, reject) => {
+      this.child.once("error", reject);
+      this.child.once("exit", (code, signal) => {
+        this.#hasExited = true;
+        resolve({ code: code ?? 128 + constants.signals[signal!], signal });
+      });
+    });
+    this.exited.catch(() => {});
+  }
+
+  /** Asks all of them to end, kills those that are still there after `graceMs`, and waits. Returns true if it killed. */
+  async stop(signal: NodeJS.Signals, graceMs: number): Promise<boolean> {
+    const { pid } = this.child;
+    if (pid === undefined) return false;
+    this.#send(signal);
+    const deadline = performance.now() + graceMs;
+    while (this.#isAlive() && performance.now() < deadline) await delay(POLL_MS);
+    const isKilled = this.#isAlive();
+    this.kill();
+    await this.exited.catch(() => {});
+    await Promise.race([this.#closed, delay(LAST_OUTPUT_MS, undefined, { ref: false })]);
+    return isKilled;
+  }
+
+  /** Ends all of them at once. */
+  kill(): void {
+    if (this.#isAlive()) this.#send("SIGKILL");
+  }
+
+  #send(signal: NodeJS.Signals): void {
+    const { pid } = this.child;
+    if (pid === undefined) return;
+    if (this.#platform === "win32") {
+      if (!this.#hasExited) spawnSync("taskkill", ["/pid", String(pid), "/T", "/F"]);
+      return;
+    }
+    try {
+      process.kill(-pid, signal);
+    } catch {
+      // All have ended.
+    }
+  }
+
+  #isAlive(): boolean {
+    const { pid } = this.child;
+    if (pid === undefined) return false;
+    if (!this.#hasExited) return true;
+    if (this.#platform === "win32") return false;
+    try {
+      process.kill(-pid, 0);
+    } catch {
+      return false;
+    }
+    return this.#platform !== "linux" || hasLiveMember(pid);
+  }
+}
+
+/** In a container, nobody may collect ended processes, which still count as members of their group. */
+function hasLiveMember(group: number): boolean {
+  return readdirSync("/proc").some((name) => {
+    if (!/^\d+$/.test(name)) return false;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, "utf8");
+      const [state, , own] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      return Number(own) === group && state !== "Z" && state !== "X";
+    } catch {
+      return false;
+    }
+  });
+}

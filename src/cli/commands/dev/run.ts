@@ -1,0 +1,272 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Context } from "../../context.ts";
+import { InterruptedError, isCtrlC, SilentExit, UsageError, UserError } from "../../errors.ts";
+import { PROJECT_FILE } from "../../project/file-name.ts";
+import { readProject } from "../../project/read.ts";
+import type { Project } from "../../project/schema.ts";
+import type { Receivers } from "../listen/forwarding-options.ts";
+import { portOwner } from "../serve/port-owner.ts";
+import { isListening, isLocal, startApp, untilListening } from "./app.ts";
+import { Console } from "./console.ts";
+import { writeVariables } from "./env-file.ts";
+import { prepareFolder } from "./folder.ts";
+import { RestartableListener } from "./listener.ts";
+import { PlatformProcess } from "./platform.ts";
+import type { Exit, ProcessGroup } from "./process-group.ts";
+import { sendSeed } from "./seed.ts";
+import { watchProject } from "./watch.ts";
+
+/** How long the app may take to end, then the listener and the platform: 10 s in total. */
+const APP_GRACE_MS = 5000;
+const LISTENER_GRACE_MS = 1500;
+const PLATFORM_GRACE_MS = 3000;
+
+/** `service dev`: runs the parts that the project file names until one of them ends. Import this module lazily. */
+export async function runDev(context: Context): Promise<void> {
+  context.output.rejectFilters();
+  if (context.globals.live) {
+    throw new UsageError("`service dev` works in the sandbox only", { hint: "Remove --live." });
+  }
+  if (context.globals.apiKeyStdin) {
+    throw new UsageError("`service dev` does not support --api-key-stdin", { hint: "Set SERVICE_API_KEY." });
+  }
+  const found = readProject(context.cwd);
+  if (found === undefined) {
+    throw new UserError(`There is no ${PROJECT_FILE} in ${context.cwd}`, {
+      hint: "To write one: service dev init",
+      code: "no_project_file",
+    });
+  }
+  await new Dev(found, context, await Console.open(context)).run();
+}
+
+/** What ended the work first. */
+type End = { by: "signal" } | { by: "app"; exit: Exit } | { by: "failure"; error: unknown };
+
+class Dev {
+  readonly #project: Project;
+  readonly #text: string;
+  readonly #context: Context;
+  readonly #console: Console;
+  readonly #startedAt: number;
+  /** Aborted as soon as anything ends. */
+  readonly #over = new AbortController();
+  readonly #ended: Promise<End>;
+  #end: (end: End) => void = () => {};
+  #platform: PlatformProcess | undefined;
+  #listener: RestartableListener | undefined;
+  #app: ProcessGroup | undefined;
+  #isStopping = false;
+
+  constructor({ project, text }: { project: Project; text: string }, context: Context, console: Console) {
+    this.#project = project;
+    this.#text = text;
+    this.#context = context;
+    this.#console = console;
+    this.#startedAt = performance.now();
+    this.#ended = new Promise<End>((resolve) => {
+      this.#end = (end) => {
+        resolve(end);
+        this.#over.abort();
+      };
+    });
+  }
+
+  async run(): Promise<void> {
+    const { signal } = this.#context;
+    const onAbort = (): void => this.#end({ by: "signal" });
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    const release = this.#guardProcesses();
+    this.#start().catch((error: unknown) => this.#end({ by: "failure", error }));
+    const end = await this.#ended;
+    this.#isStopping = true;
+    try {
+      await this.#stop(end);
+    } finally {
+      release();
+    }
+    await this.#conclude(end);
+  }
+
+  async #start(): Promise<void> {
+    const { cwd } = this.#context;
+    prepareFolder(this.#project, this.#text, cwd);
+    const baseUrl = await this.#startPlatform();
+    await this.#seed(baseUrl);
+    const listen = await this.#console.part("listen", baseUrl);
+    this.#listener = new RestartableListener(listen, (error) => this.#end({ by: "failure", error }));
+    const { ready, receivers } = await this.#listener.start(this.#project).catch((error: unknown) => {
+      throw this.#explainAccess(error);
+    });
+    if (this.#isStopping) return;
+    this.#sayListening(receivers);
+    const variables = await writeVariables(this.#project, { baseUrl, secret: ready.secret, context: listen });
+    watchProject({
+      text: this.#text,
+      project: this.#project,
+      context: await this.#console.part("dev"),
+      signal: this.#over.signal,
+      restart: async (project) => {
+        const { receivers: changed } = await this.#listener!.start(project);
+        this.#sayListening(changed);
+      },
+      onFailure: (error) => this.#end({ by: "failure", error }),
+    });
+    await this.#startApp(variables, receivers.target ?? receivers.routes[0]?.url);
+    if (!this.#isStopping) this.#sayReady(baseUrl);
+  }
+
+  /** Returns the base URL. */
+  async #startPlatform(): Promise<string> {
+    const url = this.#context.globals.baseUrl ?? this.#project.platform?.url;
+    if (url !== undefined) return url;
+    const part = await this.#console.part("platform");
+    this.#platform = new PlatformProcess(this.#project, part);
+    const baseUrl = await this.#platform.ready;
+    void this.#platform.group.exited.then(({ code, signal }) => {
+      const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
+      const error = new UserError(`The platform ${how}; everything else was stopped`, { code: "platform_exited" });
+      this.#end({ by: "failure", error });
+    });
+    this.#sayState("platform", "ready", `ready at ${baseUrl}`);
+    return baseUrl;
+  }
+
+  async #seed(baseUrl: string): Promise<void> {
+    const { seed } = this.#project;
+    if (seed === undefined || this.#isStopping) return;
+    const count = await sendSeed(seed, await this.#console.part("seed", baseUrl)).catch((error: unknown) => {
+      throw this.#explainAccess(error);
+    });
+    if (count === undefined) this.#sayState("seed", "skipped", `${seed} was sent to this database before`);
+    else this.#sayState("seed", "ready", `${count === 1 ? "1 call" : `${count} calls`} of ${seed} sent`);
+  }
+
+  async #startApp(variables: Readonly<Record<string, string>>, target: URL | undefined): Promise<void> {
+    const { run } = this.#project;
+    if (run === undefined) return;
+    const context = await this.#console.part("app");
+    if (isLocal(target) && (await isListening(target))) {
+      const owner = portOwner(Number(target.port || 80)) ?? "another program";
+      context.output.warn(
+        `${target.host} is in use by ${owner}, which receives the events unless the app replaces it.`,
+      );
+    }
+    if (this.#isStopping) return;
+    this.#console.say("app", `$ ${run}`, { event: "state", state: "starting", command: run });
+    const started = performance.now();
+    const app = startApp(run, variables, { console: this.#console, context: this.#context });
+    this.#app = app;
+    app.exited.then(
+      (exit) => this.#end({ by: "app", exit }),
+      (error: unknown) => this.#end({ by: "failure", error }),
+    );
+    if (!isLocal(target)) return;
+    const slow = setTimeout(
+      () => this.#sayState("app", "waiting", `waiting until something listens on ${target.host}`),
+      SLOW_START_MS,
+    );
+    await untilListening(target, this.#over.signal);
+    clearTimeout(slow);
+    if (!this.#isStopping) this.#sayState("app", "ready", `ready on ${target.host} after ${since(started)}`);
+  }
+
+  /** Stops the parts in the reverse order of their start. */
+  async #stop(end: End): Promise<void> {
+    const { reason } = this.#context.signal as { reason: unknown };
+    const signal = end.by === "signal" && reason instanceof InterruptedError ? reason.signal : "SIGTERM";
+    if (this.#app !== undefined && (await this.#app.stop(signal, APP_GRACE_MS)) && end.by !== "app") {
+      this.#sayState("app", "killed", `still running ${APP_GRACE_MS / 1000} s after ${signal}; killed`);
+    }
+    const listener = this.#listener?.stop();
+    await Promise.race([listener, delay(LISTENER_GRACE_MS, undefined, { ref: false })]);
+    await this.#platform?.group.stop("SIGTERM", PLATFORM_GRACE_MS);
+    await listener;
+  }
+
+  async #conclude(end: End): Promise<void> {
+    if (end.by === "failure") throw end.error;
+    const { signal } = this.#context;
+    const exit = end.by === "app" ? end.exit : await this.#app?.exited;
+    if (end.by === "app") {
+      const how = exit!.signal === null ? `exited with code ${exit!.code}` : `was ended by ${exit!.signal}`;
+      this.#sayState("app", "exited", `${how}; everything else was stopped`, exit!.code === 0);
+    }
+    if (exit !== undefined && exit.code !== 0) throw new SilentExit(exit.code);
+    if (exit === undefined && signal.aborted && !isCtrlC(signal.reason)) throw signal.reason;
+  }
+
+  /** Ends all processes at once at the second Ctrl-C, and if this process ends in another way than planned. */
+  #guardProcesses(): () => void {
+    const kill = (): void => {
+      this.#app?.kill();
+      this.#platform?.group.kill();
+    };
+    const names = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+    const onSignal = (name: NodeJS.Signals): void => {
+      if (!this.#isStopping) return;
+      kill();
+      // Without listeners the signal ends this process too.
+      process.removeAllListeners(name);
+      setImmediate(() => process.kill(process.pid, name));
+    };
+    for (const name of names) process.on(name, onSignal);
+    process.on("exit", kill);
+    return () => {
+      for (const name of names) process.off(name, onSignal);
+      process.off("exit", kill);
+    };
+  }
+
+  /** Says how to get a credential for the platform of this project. */
+  #explainAccess(error: unknown): unknown {
+    if (!(error instanceof UserError)) return error;
+    const { message, code, exitCode } = error;
+    if (code === "not_signed_in" && this.#platform !== undefined) {
+      return new UserError("There is no API key for the platform's database", {
+        code,
+        exitCode,
+        hint: "Its keys were shown when another command created it. Set SERVICE_API_KEY to one of its sandbox keys, or name another file in service.yaml: platform.database.",
+      });
+    }
+    if (code !== "unreachable") return error;
+    return new UserError(message, { code, exitCode, hint: "Is the platform of platform.url in service.yaml running?" });
+  }
+
+  #sayListening({ target, routes }: Receivers): void {
+    const to = [
+      ...routes.map(({ subscription, url }) => `${subscription} → ${url.href}`),
+      ...(target === undefined ? [] : [routes.length === 0 ? target.href : `otherwise ${target.href}`]),
+    ];
+    this.#sayState("listen", "ready", to.length === 0 ? "printing events" : `forwarding events to ${to.join(", ")}`);
+  }
+
+  #sayReady(baseUrl: string): void {
+    const { styles } = this.#context.output;
+    const took = since(this.#startedAt);
+    const dashboard = `${baseUrl}/dashboard`;
+    this.#sayState("dev", "ready", `${styles.strong("Ready")} after ${took}. Dashboard: ${dashboard}`);
+    if (this.#context.output.json) return;
+    this.#console.say("dev", "  To trigger an event: service trigger order.completed", {});
+    this.#console.say("dev", styles.dim("  Press Ctrl-C to stop everything"), {});
+  }
+
+  #sayState(
+    part: Parameters<Console["say"]>[0],
+    state: string,
+    text: string,
+    isGood = state !== "killed" && state !== "exited",
+  ): void {
+    const { styles } = this.#context.output;
+    const mark =
+      state === "waiting" || state === "skipped" ? styles.dim("·") : isGood ? styles.good("✓") : styles.bad("✗");
+    this.#console.say(part, `${mark} ${text}`, { event: "state", state, text });
+  }
+}
+
+const SLOW_START_MS = 5000;
+
+function since(start: number): string {
+  return `${((performance.now() - start) / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,71 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Identity } from "../../../contract/schemas/account.ts";
+import { createFolder } from "../../../files/create-folder.ts";
+import type { Context } from "../../context.ts";
+import { replaceFile } from "../listen/files.ts";
+import { Cleanup } from "../trigger/cleanup.ts";
+import { parseFixture } from "../trigger/fixture/read.ts";
+import { runFixture } from "../trigger/fixture/run.ts";
+
+/** What is stored once a seed has been sent. */
+interface SeedRecord {
+  account: string;
+  seed: string;
+  /** SHA-256 of the fixture. */
+  content: string;
+}
+
+/**
+ * Sends the calls of a fixture, once per account, which each database creates its own of. If one fails, removes what
+ * was created, so that the next start begins anew. Returns the number of calls; undefined if it was sent before.
+ */
+export async function sendSeed(seed: string, context: Context): Promise<number | undefined> {
+  const bytes = await context.readInput(resolve(context.cwd, seed), "seed");
+  const calls = parseFixture(bytes, seed, "seed");
+  const client = await context.client();
+  const { body: identity } = await client.request<Identity>({ method: "GET", path: "/v1/me" });
+  const content = createHash("sha256").update(bytes).digest("hex");
+  const record: SeedRecord = { account: identity.account.id, seed: resolve(context.cwd, seed), content };
+  const file = fileOf(record, context);
+  const sent = readRecord(file);
+  if (sent !== undefined) {
+    if (sent.content !== content) {
+      context.output.warn(
+        `${seed} has changed since it was sent to this database, and is not sent again. To send it: service trigger --fixture ${seed}`,
+      );
+    }
+    return undefined;
+  }
+  const cleanup = new Cleanup();
+  try {
+    await runFixture(calls, { client, cleanup, wanted: false, context });
+  } catch (error) {
+    if (!context.signal.aborted) await cleanup.run(client, context).catch(() => {});
+    throw error;
+  }
+  createFolder(folderOf(context));
+  await replaceFile(file, `${JSON.stringify(record)}\n`, 0o600);
+  return calls.length;
+}
+
+function folderOf({ settingsDirectory }: Context): string {
+  return join(settingsDirectory, "seeds");
+}
+
+/** The same file name in another project is another seed, but of another account as well. */
+function fileOf({ account, seed }: SeedRecord, context: Context): string {
+  const name = createHash("sha256")
+    .update(JSON.stringify([account, seed]))
+    .digest("hex");
+  return join(folderOf(context), `${name.slice(0, 32)}.json`);
+}
+
+function readRecord(file: string): SeedRecord | undefined {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as SeedRecord;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,70 @@
+import { unwatchFile, watchFile } from "node:fs";
+import { join } from "node:path";
+import type { Context } from "../../context.ts";
+import { PROJECT_FILE } from "../../project/file-name.ts";
+import { parseProject, ProjectFileError, readText } from "../../project/read.ts";
+import type { Project } from "../../project/schema.ts";
+
+/** Polling sees a file that an editor replaces, and one on a network or in a container. */
+const INTERVAL_MS = 250;
+
+interface WatchOptions {
+  /** What runs now. */
+  text: string;
+  project: Project;
+  context: Context;
+  signal: AbortSignal;
+  /** Restarts the listener with these settings. */
+  restart: (project: Project) => Promise<void>;
+  /** Receives the error of a restart. */
+  onFailure: (error: unknown) => void;
+}
+
+/** Restarts the listener when its settings in the project file change. With an invalid file, the old settings stay. */
+export function watchProject({ text, project, context, signal, restart, onFailure }: WatchOptions): void {
+  const { output } = context;
+  let known = text;
+  let running = project;
+  let work = Promise.resolve();
+
+  async function apply(): Promise<void> {
+    const read = readChanged();
+    if (read === undefined || signal.aborted) return;
+    const isSame = (key: keyof Project) => JSON.stringify(read[key]) === JSON.stringify(running[key]);
+    const others = (["platform", "env", "seed", "run"] as const).filter((key) => !isSame(key));
+    if (others.length > 0) {
+      output.warn(`${PROJECT_FILE}: the new ${others.join(", ")} will be used after a restart of \`service dev\`.`);
+    }
+    if (isSame("forward")) return;
+    if (!output.json) output.line(`${PROJECT_FILE} has changed; restarting the listener`);
+    running = { ...running, ...(read.forward === undefined ? { forward: {} } : { forward: read.forward }) };
+    await restart(running);
+  }
+
+  /** Returns undefined if there is nothing new, or nothing valid, which it says. */
+  function readChanged(): Project | undefined {
+    try {
+      const now = readText(context.cwd);
+      if (now === known) return undefined;
+      if (now === undefined) throw new ProjectFileError(`${PROJECT_FILE} is gone`, "");
+      known = now;
+      const read = parseProject(now);
+      if (read === undefined) throw new ProjectFileError(`${PROJECT_FILE} is a manifest of Kubernetes`, "");
+      return read;
+    } catch (error) {
+      if (!(error instanceof ProjectFileError)) throw error;
+      output.warn(`${error.message}; the listener continues with the old settings.`);
+      for (const line of (error.hint ?? "").split("\n").filter(Boolean)) context.stderr.write(`${line}\n`);
+      return undefined;
+    }
+  }
+
+  const file = join(context.cwd, PROJECT_FILE);
+  const onChange = (): void => {
+    work = work.then(apply).catch((error: unknown) => {
+      if (!signal.aborted) onFailure(error);
+    });
+  };
+  watchFile(file, { interval: INTERVAL_MS }, onChange);
+  signal.addEventListener("abort", () => unwatchFile(file, onChange), { once: true });
+}

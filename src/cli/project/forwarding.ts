@@ -1,0 +1,25 @@
+import { parseSubscriptions } from "../arguments/values.ts";
+import type { ForwardingFlags } from "../commands/listen/forwarding-options.ts";
+import { type Project, PROJECT_DEFAULTS } from "./schema.ts";
+
+/** What `forward` of a project file sets, as flags of `service listen`. */
+export type ProjectFlags = Partial<Pick<ForwardingFlags, "forwardTo" | "route" | "ordered" | "retries">> & {
+  events?: string[];
+};
+
+export function flagsOf({ forward = {} }: Project): ProjectFlags {
+  const { to, routes, events, ordered, retries } = forward;
+  return {
+    ...(to === undefined ? {} : { forwardTo: to }),
+    ...(routes === undefined ? {} : { route: Object.entries(routes).map(([name, target]) => `${name}=${target}`) }),
+    ...(events === undefined ? {} : { events: parseSubscriptions(events.join(",")) }),
+    ...(ordered === undefined ? {} : { ordered }),
+    ...(retries === undefined ? {} : { retries }),
+  };
+}
+
+/** Returns the names of the variables for the app. */
+export function variableNames({ env = {} }: Project): { secret: string; key: string; url: string } {
+  const { secret = PROJECT_DEFAULTS.secret, key = PROJECT_DEFAULTS.key, url = PROJECT_DEFAULTS.url } = env;
+  return { secret, key, url };
+}

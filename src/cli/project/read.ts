@@ -1,0 +1,119 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { isMap, isNode, isScalar, type Node, type Pair } from "yaml";
+import { UserError } from "../errors.ts";
+import { MAX_YAML_BYTES, type ParsedYaml, parseYaml, YamlError } from "../yaml.ts";
+import { type Mistake, mistakesIn } from "./check.ts";
+import { PROJECT_FILE } from "./file-name.ts";
+import { type Project, PROJECT_SCHEMA } from "./schema.ts";
+
+/** The project file cannot be used. The hint has a line for each error: `service.yaml:3:7: forward.to: …`. */
+export class ProjectFileError extends UserError {
+  override name = "ProjectFileError";
+
+  constructor(message: string, hint: string, cause?: unknown) {
+    super(message, { hint, code: "project_file", cause });
+  }
+}
+
+/**
+ * Reads the project file of a folder; returns undefined if there is none, or one of Kubernetes, whose manifests often
+ * have this name. Throws ProjectFileError. Import this module lazily: its parser is large.
+ */
+export function readProject(folder: string): { project: Project; text: string } | undefined {
+  const text = readText(folder);
+  if (text === undefined) return undefined;
+  const project = parseProject(text);
+  return project === undefined ? undefined : { project, text };
+}
+
+/** Returns the text of the project file of a folder, or undefined if there is none. */
+export function readText(folder: string): string | undefined {
+  try {
+    return readFileSync(join(folder, PROJECT_FILE), "utf8");
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR" || code === "EISDIR") return undefined;
+    throw new ProjectFileError(`Cannot read ${PROJECT_FILE}`, message, error);
+  }
+}
+
+/** Parses a project file. Returns undefined for a manifest of Kubernetes. Throws ProjectFileError. */
+export function parseProject(text: string): Project | undefined {
+  if (Buffer.byteLength(text) > MAX_YAML_BYTES) {
+    throw new ProjectFileError(`${PROJECT_FILE} is larger than 64 KiB`, "Remove what does not belong to it.");
+  }
+  const parsed = parse(text);
+  const { value = {} } = parsed;
+  if (isManifest(value)) return undefined;
+  // An empty file means the defaults.
+  const mistakes = value === null ? [] : mistakesIn(value, PROJECT_SCHEMA);
+  const all = [...mistakes, ...conflictsIn(value)];
+  if (all.length === 0) return value ?? {};
+  const count = all.length === 1 ? "an error" : `${all.length} errors`;
+  throw new ProjectFileError(`${PROJECT_FILE} has ${count}`, all.map((mistake) => lineOf(mistake, parsed)).join("\n"));
+}
+
+function parse(text: string): ParsedYaml {
+  try {
+    return parseYaml(text);
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error;
+    const { line, column } = error.place;
+    throw new ProjectFileError(
+      `${PROJECT_FILE} is not YAML`,
+      `${PROJECT_FILE}:${line}:${column}: ${error.message}`,
+      error,
+    );
+  }
+}
+
+function isManifest(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "apiVersion" in value && "kind" in value;
+}
+
+/** A platform is either started or there already. */
+function conflictsIn(value: unknown): Mistake[] {
+  const { platform } = (value ?? {}) as { platform?: unknown };
+  if (typeof platform !== "object" || platform === null || !("url" in platform)) return [];
+  return ["port", "database"]
+    .filter((key) => key in platform)
+    .map((key) => ({
+      path: ["platform", key],
+      atKey: true,
+      message: "cannot be combined with url; remove one of them",
+    }));
+}
+
+function lineOf({ path, atKey, message }: Mistake, parsed: ParsedYaml): string {
+  const { line, column } = parsed.placeOf(offsetOf(parsed.document.contents, path, atKey));
+  const name = path.reduce<string>((text, key) => {
+    if (typeof key === "number") return `${text}[${key}]`;
+    return text === "" ? key : `${text}.${key}`;
+  }, "");
+  return `${PROJECT_FILE}:${line}:${column}: ${name === "" ? "the file" : name}${atKey ? ":" : ""} ${message}`;
+}
+
+/** Returns the offset of the key or value at a path, or of the last part of the path that has one. */
+function offsetOf(root: Node | null, path: Mistake["path"], atKey: boolean): number {
+  let node: unknown = root;
+  let offset = 0;
+  for (const [i, key] of path.entries()) {
+    if (isMap(node)) {
+      const pair: Pair | undefined = node.items.find(
+        ({ key: name }) => (isScalar(name) ? String(name.value) : "") === key,
+      );
+      offset = startOf(pair?.key) ?? offset;
+      if (atKey && i === path.length - 1) return offset;
+      node = pair?.value;
+    } else {
+      node = (node as { items?: readonly unknown[] } | undefined)?.items?.[Number(key)];
+    }
+    offset = startOf(node) ?? offset;
+  }
+  return offset;
+}
+
+function startOf(node: unknown): number | undefined {
+  return isNode(node) ? node.range?.[0] : undefined;
+}

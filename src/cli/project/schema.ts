@@ -1,0 +1,142 @@
+/** The content of a valid project file, without defaults. Paths are relative to its folder. */
+export interface Project {
+  platform?: { url?: string; port?: number; database?: string };
+  forward?: { to?: string; routes?: Record<string, string>; events?: string[]; ordered?: boolean; retries?: number };
+  env?: { file?: string; secret?: string; key?: string; url?: string };
+  seed?: string;
+  run?: string;
+}
+
+/** The subset of JSON Schema that the project file uses. */
+export interface Schema {
+  type: "object" | "array" | "string" | "integer" | "boolean";
+  description?: string;
+  default?: string | number | boolean;
+  examples?: readonly unknown[];
+  properties?: Readonly<Record<string, Schema>>;
+  patternProperties?: Readonly<Record<string, object>>;
+  additionalProperties?: false | Schema;
+  items?: Schema;
+  minItems?: number;
+  minLength?: number;
+  minimum?: number;
+  maximum?: number;
+  pattern?: string;
+  /** What `check.ts` checks by the rules of the flag that takes the same value. */
+  format?: "target" | "subscriptions" | "base-url";
+}
+
+export const PROJECT_DEFAULTS = {
+  port: 4010,
+  database: ".service/platform.db",
+  secret: "SERVICE_WEBHOOK_SECRET",
+  key: "SERVICE_API_KEY",
+  url: "SERVICE_BASE_URL",
+  retries: 3,
+} as const;
+
+const variable = (description: string, standard: string): Schema => ({
+  type: "string",
+  description,
+  default: standard,
+  pattern: "^[A-Za-z_][A-Za-z0-9_]*$",
+});
+
+/** Describes the project file: for its validation, and for editors as `docs/service.schema.json`. */
+export const PROJECT_SCHEMA: Schema = {
+  type: "object",
+  description: "What `service dev` runs. `service listen` and `service trigger` read this file too.",
+  additionalProperties: false,
+  patternProperties: { "^x-": {} },
+  properties: {
+    platform: {
+      type: "object",
+      description: "The platform: one that `service dev` starts, or the URL of one that runs",
+      additionalProperties: false,
+      properties: {
+        url: {
+          type: "string",
+          description: "URL of a platform that runs already, instead of port and database",
+          format: "base-url",
+          examples: ["https://sandbox.example.com"],
+        },
+        port: {
+          type: "integer",
+          description: "Port of the platform that `service dev` starts",
+          default: PROJECT_DEFAULTS.port,
+          minimum: 1,
+          maximum: 65_535,
+        },
+        database: {
+          type: "string",
+          description: "SQLite file of the platform that `service dev` starts",
+          default: PROJECT_DEFAULTS.database,
+          minLength: 1,
+        },
+      },
+    },
+    forward: {
+      type: "object",
+      description: "Where sandbox events are forwarded",
+      additionalProperties: false,
+      properties: {
+        to: {
+          type: "string",
+          description: "Receives the events that no route matches",
+          format: "target",
+          examples: ["localhost:3000/webhooks"],
+        },
+        routes: {
+          type: "object",
+          description: "Targets for some event types; the first that matches is used",
+          additionalProperties: { type: "string", format: "target" },
+          examples: [{ "order.*": "localhost:3000/orders" }],
+        },
+        events: {
+          type: "array",
+          description: "Event types and wildcards; ! excludes one",
+          items: { type: "string", minLength: 1 },
+          minItems: 1,
+          format: "subscriptions",
+          examples: [["order.*", "!order.created"]],
+        },
+        ordered: { type: "boolean", description: "Preserve event order per object", default: false },
+        retries: {
+          type: "integer",
+          description: "Maximum number of retries of a failed forward",
+          default: PROJECT_DEFAULTS.retries,
+          minimum: 0,
+          maximum: 100,
+        },
+      },
+    },
+    env: {
+      type: "object",
+      description: "Variables for the app, and the file that they are written to",
+      additionalProperties: false,
+      properties: {
+        file: {
+          type: "string",
+          description: "File to write the variables to; its other lines stay as they are",
+          minLength: 1,
+          examples: [".env.local"],
+        },
+        secret: variable("Variable of the signing secret", PROJECT_DEFAULTS.secret),
+        key: variable("Variable of the sandbox API key", PROJECT_DEFAULTS.key),
+        url: variable("Variable of the API's base URL", PROJECT_DEFAULTS.url),
+      },
+    },
+    seed: {
+      type: "string",
+      description: "Trigger fixture, sent once per database",
+      minLength: 1,
+      examples: ["fixtures/seed.yaml"],
+    },
+    run: {
+      type: "string",
+      description: "Command that starts the app",
+      minLength: 1,
+      examples: ["npm run dev"],
+    },
+  },
+};

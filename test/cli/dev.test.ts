@@ -1,0 +1,286 @@
+import { existsSync, statSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { spawn } from "@lydell/node-pty";
+import { describe, expect, it } from "vitest";
+import { BIN } from "../support/run-cli.ts";
+import { runInTerminal } from "../support/terminal.ts";
+import { APP, type DevProject, FILES, isRunning, makeProject, startDev } from "./support/dev-project.ts";
+
+const READY = /^dev {6}│ ✓ Ready after/m;
+
+/** What is left after the end. */
+async function expectNothingRuns(project: DevProject): Promise<void> {
+  const pids = project.read("pids").split(" ").map(Number);
+  expect(pids.filter(isRunning)).toEqual([]);
+  await expect(fetch(`http://127.0.0.1:${project.port}/v1/me`)).rejects.toThrow("fetch failed");
+}
+
+describe("service dev", () => {
+  it("starts platform, listener and app in order, and forwards events to the app", async () => {
+    const project = await makeProject(FILES);
+    const dev = startDev(project);
+    await dev.waitFor(READY);
+    const { exitCode, stderr } = await project.service(["trigger", "order.completed"]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    await dev.waitFor("app      │ received order.completed at /webhooks");
+    const starts = dev.output().match(/^(\w+) +│ ✓/gm);
+    expect(starts).toEqual(["platform │ ✓", "listen   │ ✓", "app      │ ✓", "dev      │ ✓"]);
+    expect(
+      dev
+        .output()
+        .split("\n")
+        .filter((line) => line !== "" && !/^(platform|listen  |app     |dev     ) │ /.test(line)),
+    ).toEqual([]);
+    dev.child.kill("SIGINT");
+    expect(await dev.ended).toBe(130);
+    await expectNothingRuns(project);
+  });
+
+  it("writes secret, key and URL to the env file, changes nothing else in it, and passes them to the app", async () => {
+    const project = await makeProject({
+      ...FILES,
+      "service.yaml": `
+platform: { port: PORT, database: data/shop.db }
+env: { file: .env.local, secret: SHOP_SECRET, key: SHOP_KEY, url: SHOP_URL }
+run: node -e 'console.log("app has", process.env.SHOP_SECRET, process.env.SHOP_KEY, process.env.SHOP_URL)'
+`,
+      ".env.local": "# mine\nSHOP_URL=old\nOTHER=1",
+    });
+    const dev = startDev(project);
+    expect(await dev.ended).toBe(0);
+    const [, secret, key] =
+      /^# mine\nSHOP_URL=http:\/\/127\.0\.0\.1:\d+\nOTHER=1\nSHOP_SECRET=(whsec_\S+)\nSHOP_KEY=(sk_sandbox_\S+)\n$/.exec(
+        project.read(".env.local"),
+      )!;
+    expect(dev.output()).toContain(`app      │ app has ${secret} ${key} http://127.0.0.1:${project.port}\n`);
+    expect(existsSync(join(project.folder, "data/shop.db"))).toBe(true);
+  });
+
+  it("lets only its owner read a new env file, and has git ignore the folder .service", async () => {
+    const project = await makeProject(FILES);
+    const dev = startDev(project);
+    await dev.waitFor(READY);
+    expect(statSync(join(project.folder, ".env.local")).mode & 0o777).toBe(0o600);
+    expect(project.read(".service/.gitignore")).toBe("*\n");
+    dev.child.kill("SIGTERM");
+    expect(await dev.ended).toBe(143);
+  });
+
+  it("stops everything and exits with the app's code once the app exits", async () => {
+    const project = await makeProject({ ...FILES, "app.js": `${APP}\nsetTimeout(() => process.exit(3), 500);` });
+    const dev = startDev(project);
+    expect(await dev.ended).toBe(3);
+    expect(dev.output()).toContain("app      │ ✗ exited with code 3; everything else was stopped");
+    await expectNothingRuns(project);
+  });
+
+  it("exits with 127 if the command of the app is not found", async () => {
+    const project = await makeProject({ "service.yaml": "platform: { port: PORT }\nrun: no-such-command-here" });
+    const dev = startDev(project);
+    expect(await dev.ended).toBe(127);
+    expect(dev.output()).toMatch(/app {6}│ .*no-such-command-here: .*not found/);
+  });
+
+  it("without an app, forwards until Ctrl-C, then exits with 0", async () => {
+    const project = await makeProject({ "service.yaml": "platform: { port: PORT }" });
+    const dev = startDev(project);
+    await dev.waitFor(READY);
+    expect((await project.service(["trigger", "customer.created"])).exitCode).toBe(0);
+    await dev.waitFor(/^listen {3}│ .*customer\.created/m);
+    dev.child.kill("SIGINT");
+    expect(await dev.ended).toBe(0);
+  });
+
+  it("prefixes lines without color in a pipe, with color in a terminal, and without with NO_COLOR", async () => {
+    const files = {
+      "service.yaml": "platform: { port: PORT }\nrun: node -e 'console.log(`color`, process.env.FORCE_COLOR)'",
+    };
+    const project = await makeProject(files);
+    const piped = startDev(project);
+    expect(await piped.ended).toBe(0);
+    expect(piped.output()).toContain("app      │ color undefined\n");
+    expect(piped.output()).not.toContain("\u001b");
+    const colored = runInTerminal(["dev"], { cwd: project.folder, env: project.env });
+    expect(await colored.ended).toBe(0);
+    expect(colored.output()).toContain("\u001b[32mapp     \u001b[39m │ color 1");
+    const plain = runInTerminal(["dev"], { cwd: project.folder, env: { ...project.env, NO_COLOR: "1" } });
+    expect(await plain.ended).toBe(0);
+    expect(plain.output()).toContain("app      │ color undefined");
+    expect(plain.output()).not.toMatch(/\u001b\[\d+m/);
+  });
+
+  it("shows the last state of a progress bar, and keeps the app from moving the cursor", async () => {
+    const print = String.raw`process.stdout.write("\x1b[2J\x1b[H10 %\r100 %\r\nlast line")`;
+    const project = await makeProject({
+      "service.yaml": "platform: { port: PORT }\nrun: node app.js",
+      "app.js": print,
+    });
+    const dev = startDev(project);
+    expect(await dev.ended).toBe(0);
+    expect(dev.output().match(/^app .*/gm)).toEqual([
+      "app      │ $ node app.js",
+      "app      │ 100 %",
+      "app      │ last line",
+      "app      │ ✓ exited with code 0; everything else was stopped",
+    ]);
+  });
+
+  it("prints an object per line with --json, without secrets", async () => {
+    const project = await makeProject(FILES);
+    const dev = startDev(project, ["--json"]);
+    await dev.waitFor(/"part":"dev","event":"state","state":"ready"/);
+    expect((await project.service(["trigger", "customer.created"])).exitCode).toBe(0);
+    await dev.waitFor(
+      '"part":"app","event":"output","stream":"stdout","text":"received customer.created at /webhooks"',
+    );
+    await dev.waitFor(/"part":"listen","event":"forwarded"/);
+    dev.child.kill("SIGINT");
+    expect(await dev.ended).toBe(130);
+    const records = dev
+      .output()
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { part: string });
+    expect(new Set(records.map(({ part }) => part))).toEqual(new Set(["platform", "listen", "app", "dev"]));
+    expect(dev.output()).not.toMatch(/whsec_|sk_sandbox_\w{20}/);
+  });
+});
+
+describe("the end of service dev", () => {
+  const STUBBORN = `${APP}\nfor (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(name, () => console.log("ignored " + name));`;
+
+  it.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+    ["SIGHUP", 129],
+  ] as const)("on %s the app gets it too, and nothing is left", async (signal, code) => {
+    const project = await makeProject(FILES);
+    const dev = startDev(project);
+    await dev.waitFor(READY);
+    dev.child.kill(signal);
+    expect(await dev.ended).toBe(code);
+    await expectNothingRuns(project);
+  });
+
+  it("exits with the code of an app that handles Ctrl-C", async () => {
+    const app = `${APP}\nprocess.on("SIGINT", () => { console.log("bye"); process.exit(5); });`;
+    const project = await makeProject({ ...FILES, "app.js": app });
+    const dev = startDev(project);
+    await dev.waitFor(READY);
+    dev.child.kill("SIGINT");
+    expect(await dev.ended).toBe(5);
+    expect(dev.output()).toContain("app      │ bye");
+    await expectNothingRuns(project);
+  });
+
+  it("kills an app that ignores signals", async () => {
+    const project = await makeProject({ ...FILES, "app.js": STUBBORN });
+    const dev = startDev(project);
+    await dev.waitFor(READY);
+    dev.child.kill("SIGTERM");
+    expect(await dev.ended).toBe(137);
+    expect(dev.output()).toContain("app      │ ignored SIGTERM");
+    expect(dev.output()).toContain("app      │ ✗ still running 5 s after SIGTERM; killed");
+    await expectNothingRuns(project);
+  });
+
+  it("kills everything at the second Ctrl-C", async () => {
+    const project = await makeProject({ ...FILES, "app.js": STUBBORN });
+    const dev = startDev(project);
+    await dev.waitFor(READY);
+    dev.child.kill("SIGINT");
+    await dev.waitFor("ignored SIGINT");
+    dev.child.kill("SIGINT");
+    expect(await dev.ended).toBe("SIGINT");
+    await expect.poll(() => project.read("pids").split(" ").map(Number).filter(isRunning)).toEqual([]);
+    expect(dev.output()).not.toContain("still running");
+  });
+
+  it("leaves nothing when its terminal is closed", async () => {
+    const project = await makeProject(FILES);
+    const pty = spawn(process.execPath, [BIN, "dev"], { cols: 100, rows: 40, cwd: project.folder, env: project.env });
+    let output = "";
+    pty.onData((text) => (output += text));
+    await expect.poll(() => output, { timeout: 60_000 }).toContain("Press Ctrl-C");
+    const ended = new Promise((resolve) => pty.onExit(resolve));
+    // The system sends SIGHUP to the processes of a terminal whose other side is closed.
+    (pty as unknown as { destroy(): void }).destroy();
+    await ended;
+    await expect
+      .poll(() => project.read("pids").split(" ").map(Number).filter(isRunning), { timeout: 30_000 })
+      .toEqual([]);
+    await expect
+      .poll(() => fetch(`http://127.0.0.1:${project.port}`).then(String, String), { timeout: 30_000 })
+      .toMatch(/fetch failed/);
+  });
+
+  it("ends the platform if service dev itself is killed", async () => {
+    const project = await makeProject({ "service.yaml": "platform: { port: PORT }" });
+    const dev = startDev(project);
+    await dev.waitFor(READY);
+    dev.child.kill("SIGKILL");
+    expect(await dev.ended).toBe("SIGKILL");
+    await expect
+      .poll(() => fetch(`http://127.0.0.1:${project.port}`).then(String, String), { timeout: 30_000 })
+      .toMatch(/fetch failed/);
+  });
+
+  it("stops the app with a message if the platform ends", async () => {
+    const project = await makeProject(FILES);
+    const first = startDev(project);
+    await first.waitFor(READY);
+    process.kill(await platformPid(project), "SIGKILL");
+    expect(await first.ended).toBe(1);
+    expect(first.output()).toContain("Error: The platform was ended by SIGKILL; everything else was stopped");
+    await expectNothingRuns(project);
+  });
+});
+
+/** A second start says which process uses the database. */
+async function platformPid(project: DevProject): Promise<number> {
+  const args = ["serve", "--port", "0", "--database", ".service/platform.db"];
+  const { stderr } = await project.service(args);
+  return Number(/in use by the process (\d+)/.exec(stderr)![1]);
+}
+
+describe("a start of service dev that cannot succeed", () => {
+  it("names the program that uses the port, and the setting to change", async () => {
+    const project = await makeProject(FILES);
+    const server = createServer().listen(project.port, "127.0.0.1");
+    const dev = startDev(project);
+    expect(await dev.ended).toBe(1);
+    server.close();
+    expect(dev.output()).toContain(`Cannot listen on 127.0.0.1:${project.port}: the port is in use by`);
+    expect(dev.output()).toContain(
+      `choose another port in service.yaml: platform.port. If it is a platform to use, set platform.url: http://127.0.0.1:${project.port}`,
+    );
+    expect(dev.output()).not.toContain("app      │");
+  });
+
+  it("names the process that serves the database already, and the setting to change", async () => {
+    const project = await makeProject(FILES);
+    const first = startDev(project);
+    await first.waitFor(READY);
+    project.write("service.yaml", "platform: { port: APP_PORT }");
+    const second = startDev(project);
+    expect(await second.ended).toBe(1);
+    expect(second.output()).toMatch(/platform\.db is in use by the process \d+/);
+    expect(second.output()).toContain("choose another file in service.yaml: platform.database");
+  });
+
+  it("says how to write the file where there is none", async () => {
+    const project = await makeProject({});
+    const { exitCode, stderr } = await project.service(["dev"]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(`There is no service.yaml in ${project.folder}`);
+    expect(stderr).toContain("To write one: service dev init");
+  });
+
+  it("exits with 7 if the platform of platform.url does not run", async () => {
+    const project = await makeProject({ "service.yaml": "platform: { url: 'http://127.0.0.1:PORT' }" });
+    const dev = startDev(project, [], { SERVICE_API_KEY: `sk_sandbox_${"a".repeat(49)}` });
+    expect(await dev.ended).toBe(7);
+    expect(dev.output()).toContain("Is the platform of platform.url in service.yaml running?");
+  });
+});

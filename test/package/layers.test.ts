@@ -38,6 +38,7 @@ const FORBIDDEN: [file: string, specifier: string][] = [
   ["contract/a.ts", "../platform/b.ts"],
   ["client/a.ts", "../platform/b.ts"],
   ["relay/a.ts", "../client/b.ts"],
+  ["explain/a.ts", "../client/b.ts"],
 ];
 
 const ALLOWED: [file: string, specifier: string][] = [

@@ -1,6 +1,11 @@
 import type { Client } from "../../../client/http.ts";
-import { type Chain, readChain } from "./chain.ts";
-import { diagnose, type Finding, type FindingCode } from "./diagnosis.ts";
+import { ApiError } from "../../../client/errors.ts";
+import { kindOfId } from "../../../contract/ids.ts";
+import { nounOf, type ResourceKind, RESOURCES } from "../../../contract/resources.ts";
+import { type Chain, type ChainApi, EXPLAINED, explainedKind, readChain } from "../../../explain/chain.ts";
+import { diagnose, type Finding, type FindingCode } from "../../../explain/diagnosis.ts";
+import { EXIT_CODES, UserError } from "../../errors.ts";
+import { formatSpan } from "../../terminal/time.ts";
 
 /** An explanation as `--json` and the MCP tool have it. */
 export interface Explanation {
@@ -17,10 +22,12 @@ export interface Explanation {
   operation: Chain["operation"] | null;
 }
 
-/** Reads the chain of an ID and finds the likely cause. */
+/** Reads the chain of an ID and finds the likely cause. Throws UserError for an ID of a kind that has no explanation. */
 export async function explain(client: Client, id: string): Promise<{ chain: Chain; explanation: Explanation }> {
-  const chain = await readChain(client, id);
-  const findings = diagnose(chain);
+  const kind = explainedKind(id);
+  if (kind === undefined) throw notExplained(id);
+  const chain = await readChain(apiOf(client), id, kind);
+  const findings = diagnose(chain, formatSpan);
   const explanation: Explanation = {
     object: "explanation",
     id,
@@ -34,4 +41,26 @@ export async function explain(client: Client, id: string): Promise<{ chain: Chai
     operation: chain.operation ?? null,
   };
   return { chain, explanation };
+}
+
+function apiOf(client: Client): ChainApi {
+  return {
+    get: async (path) => (await client.request<unknown>({ method: "GET", path })).body,
+    problemOf: (error) =>
+      error instanceof ApiError ? { status: error.status, requiredScope: error.problem["required_scope"] } : undefined,
+  };
+}
+
+function notExplained(id: string): UserError {
+  const kind = kindOfId(id);
+  const kinds = EXPLAINED.map((known) =>
+    known === "request" ? "request (req_)" : `${nounOf(known as ResourceKind)} (${RESOURCES[known as "event"].prefix})`,
+  );
+  const problem =
+    kind === undefined ? "This is not an ID" : `There is nothing to explain about ${kind.replaceAll("_", " ")}s`;
+  return new UserError(problem, {
+    hint: `Pass the ID of one of: ${kinds.join(", ")}.`,
+    exitCode: EXIT_CODES.usage,
+    code: "invalid_id",
+  });
 }

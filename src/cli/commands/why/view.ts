@@ -5,8 +5,8 @@ import { printable } from "../../terminal/printable.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { colorStatus } from "../../terminal/traffic.ts";
-import type { Chain } from "./chain.ts";
-import type { Finding } from "./diagnosis.ts";
+import type { Chain } from "../../../explain/chain.ts";
+import type { Finding } from "../../../explain/diagnosis.ts";
 
 const MAX_ATTEMPTS = 5;
 const MAX_RESPONSE_LINES = 3;

@@ -1,16 +1,11 @@
-import { apiPath } from "../../../client/base-url.ts";
-import { ApiError } from "../../../client/errors.ts";
-import type { Client } from "../../../client/http.ts";
-import { listItems } from "../../../client/pages.ts";
-import { type IdKind, kindOfId } from "../../../contract/ids.ts";
-import { kindsWith, nounOf, pathOf, type ResourceKind, RESOURCES } from "../../../contract/resources.ts";
-import type { BulkOperation } from "../../../contract/schemas/bulk-operation.ts";
-import type { Delivery } from "../../../contract/schemas/delivery.ts";
-import type { Event } from "../../../contract/schemas/event.ts";
-import type { RequestLogDetail } from "../../../contract/schemas/request-log.ts";
-import type { TestClock } from "../../../contract/schemas/test-clock.ts";
-import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
-import { UserError, EXIT_CODES } from "../../errors.ts";
+import { type IdKind, kindOfId } from "../contract/ids.ts";
+import { kindsWith, pathOf, type ResourceKind } from "../contract/resources.ts";
+import type { BulkOperation } from "../contract/schemas/bulk-operation.ts";
+import type { Delivery } from "../contract/schemas/delivery.ts";
+import type { Event } from "../contract/schemas/event.ts";
+import type { RequestLogDetail } from "../contract/schemas/request-log.ts";
+import type { TestClock } from "../contract/schemas/test-clock.ts";
+import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 
 /** Deliveries that are shown with their attempts. */
 const MAX_DELIVERIES = 20;
@@ -53,35 +48,32 @@ export const EXPLAINED: readonly IdKind[] = [
   "bulk_operation",
 ];
 
-/** Reads what is known about an ID. Throws UserError for an ID of another kind, or ApiError if it does not exist. */
-export async function readChain(client: Client, id: string): Promise<Chain> {
-  const kind = kindOfId(id);
-  if (kind === undefined || !EXPLAINED.includes(kind)) throw notExplained(kind);
-  const reader = new ChainReader(client, id, kind);
-  return reader.read();
+/** Returns the kind of an ID that can be explained. */
+export function explainedKind(id: string): IdKind | undefined {
+  return EXPLAINED.find((kind) => kind === kindOfId(id));
 }
 
-function notExplained(kind: IdKind | undefined): UserError {
-  const kinds = EXPLAINED.map((known) =>
-    known === "request" ? "request (req_)" : `${nounOf(known as ResourceKind)} (${RESOURCES[known as "event"].prefix})`,
-  );
-  const problem =
-    kind === undefined ? "This is not an ID" : `There is nothing to explain about ${kind.replaceAll("_", " ")}s`;
-  return new UserError(problem, {
-    hint: `Pass the ID of one of: ${kinds.join(", ")}.`,
-    exitCode: EXIT_CODES.usage,
-    code: "invalid_id",
-  });
+/** How the API is read: by the command, or in the browser. */
+export interface ChainApi {
+  /** Returns the JSON of a resource. Throws what `problemOf` knows. */
+  get(path: string): Promise<unknown>;
+  /** Returns the status of an error response, and the scope that its request lacked; undefined for other errors. */
+  problemOf(error: unknown): { status: number; requiredScope: unknown } | undefined;
+}
+
+/** Reads what is known about an ID of this kind. Throws what `get` throws if it does not exist. */
+export function readChain(api: ChainApi, id: string, kind: IdKind): Promise<Chain> {
+  return new ChainReader(api, id, kind).read();
 }
 
 class ChainReader {
-  readonly #client: Client;
+  readonly #api: ChainApi;
   readonly #id: string;
   readonly #kind: IdKind;
   readonly #missing = new Set<string>();
 
-  constructor(client: Client, id: string, kind: IdKind) {
-    this.#client = client;
+  constructor(api: ChainApi, id: string, kind: IdKind) {
+    this.#api = api;
     this.#id = id;
     this.#kind = kind;
   }
@@ -130,7 +122,7 @@ class ChainReader {
   }
 
   async #first<Item>(kind: IdKind, id: string): Promise<Item> {
-    return (await this.#client.request<Item>({ method: "GET", path: pathOfKind(kind) + apiPath`/${id}` })).body;
+    return (await this.#api.get(`${pathOfKind(kind)}/${encodeURIComponent(id)}`)) as Item;
   }
 
   async #optional<Item>(kind: IdKind | undefined, id: string | null | undefined): Promise<Item | undefined> {
@@ -143,9 +135,10 @@ class ChainReader {
     try {
       return await read();
     } catch (error) {
-      if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
-      const scope = error.problem["required_scope"];
-      if (error.status === 403 && typeof scope === "string") this.#missing.add(scope);
+      const problem = this.#api.problemOf(error);
+      if (problem === undefined || ![403, 404].includes(problem.status)) throw error;
+      const { status, requiredScope: scope } = problem;
+      if (status === 403 && typeof scope === "string") this.#missing.add(scope);
       return undefined;
     }
   }
@@ -181,16 +174,13 @@ class ChainReader {
   }
 
   async #clock(): Promise<TestClock | undefined> {
-    const clock = await this.#allowed(
-      async () => (await this.#client.request<TestClock>({ method: "GET", path: pathOf("test_clock") })).body,
-    );
+    const clock = await this.#allowed(async () => (await this.#api.get(pathOf("test_clock"))) as TestClock);
     return clock === undefined || clock.offset_seconds === 0 ? undefined : clock;
   }
 
-  async #list<Item>(path: string, query: Record<string, string>, max: number): Promise<Item[]> {
-    const items: Item[] = [];
-    for await (const item of listItems<Item>(this.#client, path, { query, max })) items.push(item);
-    return items;
+  async #list<Item>(path: string, query: Record<string, string>, limit: number): Promise<Item[]> {
+    const parameters = new URLSearchParams({ ...query, limit: String(limit) });
+    return ((await this.#api.get(`${path}?${parameters}`)) as { data: Item[] }).data;
   }
 }
 

@@ -1,6 +1,5 @@
-import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
-import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
-import { formatSpan } from "../../terminal/time.ts";
+import type { Attempt, Delivery } from "../contract/schemas/delivery.ts";
+import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import type { Chain } from "./chain.ts";
 
 /** Stable codes of causes. Programs rely on them. */
@@ -43,8 +42,8 @@ export interface Finding {
   fix: string | null;
 }
 
-/** Returns the causes, most likely first. */
-export function diagnose(chain: Chain): Finding[] {
+/** Returns the causes, most likely first. `spanOf` writes a number of seconds. */
+export function diagnose(chain: Chain, spanOf: (seconds: number) => string): Finding[] {
   const { request, event, deliveries, operation, clock, missingScopes, kind, id } = chain;
   const findings: Finding[] = [];
   if (request !== undefined && request.status >= 400) findings.push(requestFailed(request));
@@ -75,7 +74,7 @@ export function diagnose(chain: Chain): Finding[] {
     findings.push({
       code: "clock_ahead",
       subject: id,
-      summary: `The test clock is ${formatSpan(clock.offset_seconds)} ahead of real time, and so are times shown here`,
+      summary: `The test clock is ${spanOf(clock.offset_seconds)} ahead of real time, and so are times shown here`,
       fix: "service clock reset",
     });
   }

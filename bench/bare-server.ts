@@ -70,6 +70,7 @@ const { app } = createApp(
     rateLimit: undefined,
     clientAddress: (request) => request.socket.remoteAddress,
     contact: "mailto:bench@example.com",
+    pageOfBadUrl: () => undefined,
     clockAdvancer: {
       begin: () => Promise.reject(new Error("no clock here")),
       follow: () => Promise.reject(new Error("no clock here")),

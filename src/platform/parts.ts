@@ -36,7 +36,7 @@ import type { PlatformSettings } from "./settings.ts";
 import { TransactionWatch } from "./observability/transaction-watch.ts";
 import { readFileSync } from "node:fs";
 import fastifyCookie from "@fastify/cookie";
-import { type Assets, dashboardRoutes, loadAssets } from "./dashboard/routes.ts";
+import { type Assets, dashboardRoutes, loadAssets, pageOfBadUrl } from "./dashboard/routes.ts";
 import { Passwords } from "./domain/passwords.ts";
 import { logFailure } from "./http/send.ts";
 import { INTERNAL_ERROR, toApiError } from "./http/problem.ts";
@@ -109,7 +109,10 @@ export async function assembleParts(
   const { contact } = settings;
   const servesApi = settings.role !== "worker";
   const { clockAdvancer } = engine;
-  const { app, document } = createApp({ ...shared, clockAdvancer, contact }, servesApi ? authenticate : undefined);
+  const { app, document } = createApp(
+    { ...shared, clockAdvancer, contact, pageOfBadUrl },
+    servesApi ? authenticate : undefined,
+  );
   if (descriptors !== undefined) limitConnections(app.server, descriptors.connections, settings.log);
   registerHealth(app, database, { metrics, isStopping: () => health.isStopping });
   if (document !== undefined) {

@@ -97,6 +97,12 @@ const POLICY = [
   "trusted-types 'none'",
 ].join("; ");
 
+/** Returns the dashboard's page for URLs below it that lead nowhere. */
+export function pageOfBadUrl(url: string): string | undefined {
+  if (!url.startsWith(`${HOME}/`)) return undefined;
+  return `${HOME}/${url.startsWith(`${HOME}/live/`) ? "live" : "sandbox"}/not-found`;
+}
+
 /** Serves the dashboard: one page for every path below /dashboard, which uses only the public API. */
 export function dashboardRoutes(
   scope: FastifyInstance,

@@ -30,6 +30,8 @@ export interface AppTools extends ResponseTools, RunTools, OperationTools {
   publicUrl: URL | undefined;
   /** Whom to write to about this platform, if configured: a mailto or https URI. */
   contact: string | undefined;
+  /** Returns the page that a browser is sent to from a URL that cannot be decoded; undefined for one of the API. */
+  pageOfBadUrl: (url: string) => string | undefined;
   report: (activity: Activity) => void;
   clientAddress: ClientAddress;
 }
@@ -114,7 +116,9 @@ function createServer(tools: AppTools): FastifyInstance {
     routerOptions: { maxParamLength: LIMITS.urlLength, querystringParser: () => ({}) },
     frameworkErrors: (error, request, reply) => {
       addCommonHeaders(tools, reply, request.id);
-      void sendError(tools, error, request.id, reply);
+      const page = error.code === "FST_ERR_BAD_URL" ? tools.pageOfBadUrl(request.url) : undefined;
+      if (page === undefined) void sendError(tools, error, request.id, reply);
+      else void reply.redirect(page, 303);
     },
     clientErrorHandler: (error, socket) => rejectOnSocket(error, socket),
   });

@@ -16,6 +16,7 @@ import { Overview } from "./pages/overview/index.tsx";
 import { TeamPage } from "./pages/team.tsx";
 import { RequestLogs } from "./pages/request-logs.tsx";
 import { TestClockPage } from "./pages/test-clock.tsx";
+import { Why } from "./pages/why.tsx";
 import { environment, hrefOf, Link, route, settle } from "./router.tsx";
 import { Shell } from "./shell.tsx";
 import { Empty, Page } from "./components/page.tsx";
@@ -34,8 +35,9 @@ function NotFound() {
 
 type OwnPage = (typeof RESOURCES)[Exclude<KindWith<"page">, ObjectKind>]["page"]["name"];
 
-const OWN_PAGES: Record<OwnPage | "", ComponentType> = {
+const OWN_PAGES: Record<OwnPage | "" | "why", ComponentType> = {
   "": Overview,
+  why: Why,
   events: Events,
   deliveries: Deliveries,
   endpoints: Endpoints,

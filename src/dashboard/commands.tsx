@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { kindsWith, nounOf, type Resource, RESOURCES } from "../contract/resources.ts";
+import { explainedKind } from "../explain/chain.ts";
 import { Dialog } from "./components/dialog.tsx";
 import { Icon, type IconName, iconOf } from "./components/icon.tsx";
 import { hrefOfId } from "./components/values.tsx";
@@ -51,8 +52,14 @@ function allCommands(): Command[] {
 function commandsFor(text: string): Command[] {
   const words = text.toLowerCase().split(/\s+/);
   const href = hrefOfId(text.trim());
-  const found = href === undefined ? [] : [{ label: `Open ${text.trim()}`, run: () => go(href) }];
+  const found = href === undefined ? [] : idCommands(text.trim(), href);
   return [...found, ...allCommands().filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)))];
+}
+
+function idCommands(id: string, href: string): Command[] {
+  const open = { label: `Open ${id}`, run: () => go(href) };
+  if (explainedKind(id) === undefined) return [open];
+  return [open, { label: `Explain ${id}`, run: () => go(hrefOf("why", id)) }];
 }
 
 const KEYS = [

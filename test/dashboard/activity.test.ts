@@ -100,7 +100,7 @@ describe("a day at the dashboard", { shuffle: false }, () => {
       await page.getByText("insufficient_funds").waitFor();
       await expect.poll(() => page.getByRole("row").count()).toBe(2);
       await page.getByRole("searchbox").fill(order.id);
-      await expect.poll(() => new URL(page.url()).searchParams.get("q")).toBe(order.id);
+      await expect.poll(() => new URL(page.url()).searchParams.get("query")).toBe(order.id);
       await expect.poll(() => page.getByRole("row").count()).toBe(2);
       await page.getByLabel("Status").selectOption("");
       await expect.poll(() => page.getByRole("row").count()).toBe(3);
@@ -194,6 +194,57 @@ describe("a day at the dashboard", { shuffle: false }, () => {
       await expect.poll(() => page.getByRole("button", { name: "Retry now" }).count()).toBe(0);
     });
 
+    it("are explained: the likely cause, the command that fixes it, and the way there and back", async () => {
+      const { page, api } = board;
+      respond = { status: 503, body: "closed" };
+      const { length } = receiver.at("/orders");
+      await completedOrder();
+      await receiver.until(length + 2, "/orders");
+      const failing = async () => (await api("GET", "/v1/deliveries?status=pending")).body.data[0];
+      await expect.poll(async () => (await failing()).attempt_count).toBe(1);
+      const { id } = await failing();
+      await board.show(`sandbox/deliveries/${id}`);
+      await page.getByRole("link", { name: "Explain" }).click();
+      const cause = page.getByRole("region", { name: "Likely cause" });
+      await cause.getByText(`${receiver.url}/orders responded with 503`).waitFor();
+      await cause.getByText("receiver_error").waitFor();
+      await cause.getByText(`service deliveries retry ${id}`).waitFor();
+      await page.locator(".chain").getByText("503").waitFor();
+      await page.getByRole("link", { name: id }).click();
+      await page.getByRole("heading", { name: "order.completed" }).waitFor();
+    });
+
+    it("are counted for each endpoint in its list, with failures and the newest delivery", async () => {
+      const { page, api } = board;
+      await board.menu("Endpoints");
+      const row = page.getByRole("row").filter({ hasText: `${receiver.url}/orders` });
+      await row.getByRole("img", { name: /^\d+ attempts, \d+ failed$/ }).waitFor();
+      await row.getByRole("link", { name: /% failed$/ }).click();
+      await expect.poll(() => page.getByLabel("Status").inputValue()).toBe("failed");
+      const [endpoint] = (await api("GET", "/v1/webhook_endpoints?limit=100")).body.data.filter(
+        ({ url }: { url: string }) => url === `${receiver.url}/orders`,
+      );
+      await board.show(`sandbox/endpoints/${endpoint.id}`);
+      await page
+        .locator(".facts")
+        .getByText(/% in the last 3 hours$/)
+        .waitFor();
+    });
+
+    it("are filtered by time, in the URL", async () => {
+      const { page } = board;
+      await board.menu("Deliveries");
+      await page.getByLabel("Created").selectOption({ label: "Last hour" });
+      await expect.poll(() => new URL(page.url()).searchParams.get("created_after")).toMatch(/Z$/);
+      await expect.poll(() => page.getByRole("row").count()).toBeGreaterThan(1);
+      await page.getByLabel("To", { exact: true }).fill("2020-01-01T00:00:00");
+      await page.getByLabel("From", { exact: true }).fill("2019-01-01T00:00:00");
+      await page.getByText("No matching deliveries").waitFor();
+      await page.reload();
+      await page.getByText("No matching deliveries").waitFor();
+      expect(new URL(page.url()).searchParams.get("created_before")).toMatch(/^20(19|20)-/);
+    });
+
     it("are counted on the overview, which starts with failing endpoints and their deliveries", async () => {
       const { page } = board;
       await board.menu("Overview");
@@ -203,7 +254,7 @@ describe("a day at the dashboard", { shuffle: false }, () => {
       const charts = page.getByRole("img");
       await expect.poll(() => charts.count()).toBe(3);
       await expect.poll(() => charts.first().getAttribute("aria-label")).toMatch(/at most \d+ in a minute/);
-      await failing.getByRole("link", { name: "Pending" }).click();
+      await failing.getByRole("link", { name: /deliver(y|ies) waits?$/ }).click();
       await page.getByRole("heading", { name: "Deliveries" }).waitFor();
       await expect.poll(() => page.getByLabel("Status").inputValue()).toBe("pending");
       await expect

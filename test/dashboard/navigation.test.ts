@@ -39,13 +39,14 @@ it("Back restores the rows, the search and the scroll position of a list", async
   const { page } = board;
   await board.menu("Customers");
   await page.getByRole("searchbox").fill("person-");
+  await expect.poll(() => page.url()).toContain("query=person-");
   await page.getByRole("button", { name: "Load more" }).click();
   const link = page.getByRole("link", { name: "person-40@example.com" });
   await link.scrollIntoViewIfNeeded();
   const left = await page.evaluate<number>("scrollY");
   expect(left).toBeGreaterThan(500);
   const address = page.url();
-  expect(address).toContain("q=person-");
+  expect(address).toContain("query=person-");
   await link.click();
   await page.getByRole("heading", { name: "person-40@example.com" }).waitFor();
   await page.goBack();

@@ -82,13 +82,19 @@ describe("while the network is in trouble, the dashboard", { shuffle: false }, (
     await page.getByRole("status").getByText("0 loaded, loading").waitFor();
     await expect.poll(() => list.getByText("ada@example.com").count()).toBe(0);
     respond();
-    await page.getByText("No events yet").waitFor();
+    await page.getByText("No matching events").waitFor();
   });
 
   it("a malformed URL shows an object that does not exist", async () => {
     const { page } = board;
     await board.show("sandbox/customers/%E0%A4%A");
     await page.getByRole("alert").getByText("Not found.").waitFor();
+  });
+
+  it("a reload of a malformed URL shows that there is no such page", async () => {
+    const { page, platform } = board;
+    await page.goto(`${platform.baseUrl}/dashboard/sandbox/customers/%E0%A4%A`);
+    await page.getByRole("heading", { name: "Page not found" }).waitFor();
   });
 
   it("a change whose response was lost is made once, however often the button is pressed", async () => {

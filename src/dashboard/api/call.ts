@@ -14,6 +14,8 @@ export class CallError extends Error {
   readonly code: string;
   readonly requestId: string | undefined;
   readonly fields: readonly FieldError[];
+  /** The scope that the request lacked. */
+  readonly requiredScope: unknown;
 
   constructor(status: number, problem: Partial<Problem>) {
     super(problem.detail ?? problem.title ?? `The platform returned ${status}.`);
@@ -21,6 +23,7 @@ export class CallError extends Error {
     this.code = problem.code ?? "unknown";
     this.requestId = problem.request_id;
     this.fields = problem.errors ?? [];
+    this.requiredScope = problem["required_scope"];
   }
 }
 

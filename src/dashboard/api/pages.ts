@@ -17,6 +17,8 @@ export interface Pages<Item> {
   error: CallError | undefined;
   hasMore: boolean;
   isLoading: boolean;
+  /** Number of pages that were read. */
+  pagesRead: number;
   loadMore: () => void;
   reload: () => void;
   /** Holds new items back, or shows them. */
@@ -112,6 +114,7 @@ export function usePages<Item extends { id: string }>(
     error: newest.error ?? listing.error,
     hasMore: listing.next !== null && listing.next !== undefined,
     isLoading: listing.isLoading,
+    pagesRead: listing.cursors.length + 1,
     loadMore: () => void loadMore(),
     reload: newest.reload,
     hold: (isHeld) => {
@@ -172,6 +175,8 @@ function merge<Item extends { id: string }>(listing: Listing<Item>, page: ListRe
     Object.assign(listing, { items: page.data, cursors: [], next: page.next_cursor });
     return;
   }
-  const last = page.data.at(-1)!.id;
+  const last = page.data.at(-1)?.id;
+  // A search may have found nothing on its first page.
+  if (last === undefined) return;
   listing.items = [...page.data, ...listing.items.filter(({ id }) => id < last)];
 }

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import type { Statistics } from "../../contract/schemas/statistics.ts";
-import { count, milliseconds } from "../format.ts";
+import type { Statistics, StatisticsEndpoint } from "../../contract/schemas/statistics.ts";
+import { count, counted, milliseconds } from "../format.ts";
 
 /** One series of a chart: bars are stacked, lines are drawn over time with gaps where there is no value. */
 export interface Series {
@@ -153,4 +153,33 @@ export function LatencyChart({ summary, minutes }: { summary: string; minutes: M
 
 function timesOf(minutes: Minutes): number[] {
   return minutes.map(({ at }) => Date.parse(at));
+}
+
+const SPARK_HEIGHT = 20;
+const SPARK_SLOT = 6;
+
+/** The attempts of an endpoint in a line of bars, failures above successes. */
+export function Sparkline({ counts }: { counts: StatisticsEndpoint }) {
+  const { attempts, failed, intervals } = counts;
+  const top = Math.max(1, ...intervals.map((interval) => interval.succeeded + interval.failed));
+  const bar = (index: number, from: number, value: number) =>
+    value === 0
+      ? ""
+      : `M${index * SPARK_SLOT} ${SPARK_HEIGHT - (from / top) * SPARK_HEIGHT}h${SPARK_SLOT - 1}v${-Math.max(1, (value / top) * SPARK_HEIGHT)}h${1 - SPARK_SLOT}z`;
+  const width = intervals.length * SPARK_SLOT;
+  return (
+    <svg
+      class="sparkline plot"
+      viewBox={`0 0 ${width} ${SPARK_HEIGHT}`}
+      role="img"
+      aria-label={`${counted(attempts, "attempt")}, ${count(failed)} failed`}
+    >
+      <path class="axis-line" d={`M0 ${SPARK_HEIGHT - 0.5}H${width}`} />
+      <path class="bars good" d={intervals.map(({ succeeded }, index) => bar(index, 0, succeeded)).join("")} />
+      <path
+        class="bars bad"
+        d={intervals.map((interval, index) => bar(index, interval.succeeded, interval.failed)).join("")}
+      />
+    </svg>
+  );
 }

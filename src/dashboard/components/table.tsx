@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
+import { LIMITS } from "../../contract/limits.ts";
 import type { Pages } from "../api/pages.ts";
 import { count } from "../format.ts";
 import { ErrorBox, Loading } from "./page.tsx";
@@ -70,6 +71,14 @@ export function followRow(event: MouseEvent): void {
 /** New rows are shown at once only if the top of the list is visible. */
 const TOP_PIXELS = 80;
 
+const ENOUGH_FOUND = 20;
+const ENOUGH_PAGES = 10;
+
+/** Returns true while a search should read further pages by itself. */
+export function isUnfinished(found: number, pagesRead: number): boolean {
+  return found < ENOUGH_FOUND && pagesRead < ENOUGH_PAGES;
+}
+
 /** The loaded part of a list, with a way to load more. */
 export function PagedTable<Item extends { id: string }>(props: {
   label: string;
@@ -77,14 +86,19 @@ export function PagedTable<Item extends { id: string }>(props: {
   pages: Pages<Item>;
   /** Shown if the list is empty. */
   empty: ComponentChildren;
-  /** Filters the loaded rows. */
-  matches?: (item: Item) => boolean;
+  /** The text that is searched for: pages with few matches are followed by more. */
+  search?: string;
   /** True for the list of a page: visible rows do not move. */
   keepsPosition?: boolean;
 }) {
-  const { items, error, hasMore, isLoading, held, hold, startOver, loadMore, reload } = props.pages;
-  const { keepsPosition = false } = props;
-  const shown = props.matches === undefined ? items : items?.filter(props.matches);
+  const { items: shown, error, hasMore, isLoading, held, hold, startOver, loadMore, reload } = props.pages;
+  const { keepsPosition = false, search = "" } = props;
+  const { pagesRead } = props.pages;
+  const foundFew = search !== "" && isUnfinished(shown?.length ?? 0, 0);
+  const searchesOn = foundFew && hasMore && error === undefined && isUnfinished(0, pagesRead);
+  useEffect(() => {
+    if (searchesOn && !isLoading) loadMore();
+  });
   useEffect(() => {
     if (!keepsPosition) return undefined;
     const onScroll = () => hold(scrollY > TOP_PIXELS);
@@ -119,10 +133,15 @@ export function PagedTable<Item extends { id: string }>(props: {
           {...(keepsPosition ? { onHold: (isHeld) => hold(isHeld || scrollY > TOP_PIXELS) } : {})}
         />
       )}
-      {hasMore && (
+      {foundFew && hasMore && (
+        <p class="soft" role="status">
+          {searchesOn ? "Searching…" : `Searched the newest ${count(pagesRead * LIMITS.searchedRows)}.`}
+        </p>
+      )}
+      {hasMore && !searchesOn && (
         <p class="more">
           <button type="button" disabled={isLoading} onClick={loadMore}>
-            {isLoading ? "Loading…" : "Load more"}
+            {isLoading ? "Loading…" : foundFew ? "Search older" : "Load more"}
           </button>
         </p>
       )}

@@ -9,7 +9,7 @@ import { None, Status, Time } from "../components/values.tsx";
 import { hrefOf, Link, route } from "../router.tsx";
 import { RetryFailed, RunningOperations } from "./bulk.tsx";
 import { DeliveryDetail } from "./delivery.tsx";
-import { Choice, filterOf, Filters, Search, StatusChoice } from "./filters.tsx";
+import { Choice, createdFilters, CreatedRange, filterOf, Filters, Search, StatusChoice } from "./filters.tsx";
 
 export function Deliveries() {
   const { id } = route.value;
@@ -21,10 +21,11 @@ export function useEndpoints(): Pages<WebhookEndpoint> {
 }
 
 function DeliveryList() {
-  const [status, endpoint, event] = ["status", "endpoint", "q"].map(filterOf) as [string, string, string];
-  const pages = usePages<Delivery>("/v1/deliveries", { status, endpoint, event });
+  const [status, endpoint, query] = ["status", "endpoint", "query"].map(filterOf) as [string, string, string];
+  const filters = { status, endpoint, query, ...createdFilters() };
+  const pages = usePages<Delivery>("/v1/deliveries", filters);
   const endpoints = useEndpoints().items ?? [];
-  const isFiltered = status !== "" || endpoint !== "" || event !== "";
+  const isFiltered = Object.values(filters).some((value) => value !== "");
   // A link may name an endpoint that was deleted.
   const isDeleted = endpoint !== "" && !endpoints.some(({ id }) => id === endpoint);
   return (
@@ -45,15 +46,13 @@ function DeliveryList() {
             ...(isDeleted ? [[endpoint, endpoint] as const] : []),
           ]}
         />
-        <Search
-          hint="ID of a delivery, event or endpoint"
-          takes={(id) => id.startsWith("evt_")}
-          problemOf={(text) => (/^(evt_[0-9A-Za-z]{22})?$/.test(text) ? undefined : "Enter a full ID")}
-        />
+        <CreatedRange />
+        <Search hint="ID, event type or endpoint" takes={(id) => /^(evt|we)_/.test(id)} />
       </Filters>
       <DeliveryTable
         label="Deliveries, newest first"
         pages={pages}
+        search={query}
         keepsPosition
         empty={
           <Empty icon="deliveries" title={isFiltered ? "No matching deliveries" : "No deliveries yet"}>
@@ -70,6 +69,7 @@ export function DeliveryTable(props: {
   pages: Pages<Delivery>;
   empty?: ComponentChildren;
   keepsPosition?: boolean;
+  search?: string;
   /** What all of them have in common is shown once, on the page. */
   of?: "event" | "endpoint";
 }) {
@@ -101,6 +101,15 @@ export function DeliveryTable(props: {
     },
     { label: "Created", cell: ({ created }) => <Time at={created} /> },
   ];
-  const { label, pages, empty, keepsPosition = false } = props;
-  return <PagedTable label={label} pages={pages} empty={empty} keepsPosition={keepsPosition} columns={columns} />;
+  const { label, pages, empty, keepsPosition = false, search = "" } = props;
+  return (
+    <PagedTable
+      label={label}
+      pages={pages}
+      empty={empty}
+      keepsPosition={keepsPosition}
+      search={search}
+      columns={columns}
+    />
+  );
 }

@@ -19,6 +19,7 @@ import {
 } from "../components/values.tsx";
 import { count, milliseconds } from "../format.ts";
 import { hrefOf } from "../router.tsx";
+import { WhyLink } from "./why.tsx";
 
 export function DeliveryDetail({ id }: { id: string }) {
   const path = `/v1/deliveries/${encodeURIComponent(id)}`;
@@ -34,18 +35,23 @@ export function DeliveryDetail({ id }: { id: string }) {
       title={data === undefined ? "Delivery" : data.event_type}
       back={{ href: hrefOf("deliveries"), label: "Deliveries" }}
       actions={
-        canRetry && (
-          <Action
-            class="primary"
-            disabled={endpoint.data?.status === "disabled"}
-            run={async () => {
-              await call("POST", `${path}/retry`);
-              query.reload();
-              return "Retrying now";
-            }}
-          >
-            Retry now
-          </Action>
+        data !== undefined && (
+          <>
+            <WhyLink id={id} />
+            {canRetry && (
+              <Action
+                class="primary"
+                disabled={endpoint.data?.status === "disabled"}
+                run={async () => {
+                  await call("POST", `${path}/retry`);
+                  query.reload();
+                  return "Retrying now";
+                }}
+              >
+                Retry now
+              </Action>
+            )}
+          </>
         )
       }
     >

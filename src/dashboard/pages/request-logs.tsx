@@ -8,7 +8,8 @@ import { PagedTable } from "../components/table.tsx";
 import { Id, message, None, ObjectLink, Raw, StatusCode, Time } from "../components/values.tsx";
 import { milliseconds } from "../format.ts";
 import { hrefOf, Link, route } from "../router.tsx";
-import { Choice, filterOf, Filters, Search } from "./filters.tsx";
+import { WhyLink } from "./why.tsx";
+import { Choice, createdFilters, CreatedRange, filterOf, Filters, Search } from "./filters.tsx";
 
 export function RequestLogs() {
   const { id } = route.value;
@@ -18,14 +19,12 @@ export function RequestLogs() {
 const REAL_TIME = "Requests are logged in real time, which the test clock does not move.";
 
 function RequestList() {
-  const [method, status, path, key] = ["method", "status", "path", "key"].map(filterOf) as [
-    string,
-    string,
-    string,
-    string,
-  ];
-  const pages = usePages<RequestLog>("/v1/request_logs", { method, status, path, key });
-  const isFiltered = [method, status, path, key].some((value) => value !== "");
+  const { method, status, key, query } = Object.fromEntries(
+    (["method", "status", "key", "query"] as const).map((name) => [name, filterOf(name)]),
+  ) as Record<"method" | "status" | "key" | "query", string>;
+  const filters = { method, status, key, query, ...createdFilters() };
+  const pages = usePages<RequestLog>("/v1/request_logs", filters);
+  const isFiltered = Object.values(filters).some((value) => value !== "");
   return (
     <Page
       title="Request log"
@@ -43,14 +42,8 @@ function RequestList() {
           hint="409 or 4xx"
           problemOf={(text) => (/^([1-5](\d\d|xx))?$/.test(text) ? undefined : "Enter a status, such as 409 or 4xx")}
         />
-        <Search
-          label="Path"
-          name="path"
-          hint="/v1/customers"
-          problemOf={(text) =>
-            text === "" || text.startsWith("/") ? undefined : "Enter a whole path, such as /v1/orders"
-          }
-        />
+        <CreatedRange isReal />
+        <Search hint="Path, ID or error" />
         {key !== "" && (
           <p>
             By <ObjectLink id={key} /> <Link href={hrefOf("logs")}>Show all</Link>
@@ -61,9 +54,10 @@ function RequestList() {
         label="Requests, newest first"
         pages={pages}
         keepsPosition
+        search={query}
         empty={
           <Empty icon="logs" title={isFiltered ? "No matching requests" : "No requests yet"}>
-            <p>{isFiltered ? "The path has to match as a whole." : "Requests to the API are listed here."}</p>
+            {!isFiltered && <p>Requests to the API are listed here.</p>}
           </Empty>
         }
         columns={[
@@ -95,6 +89,7 @@ function RequestDetail({ id }: { id: string }) {
     <Page
       title={log === undefined ? "Request" : `${log.method} ${log.path}`}
       back={{ href: hrefOf("logs"), label: "Request log" }}
+      actions={log !== undefined && <WhyLink id={id} />}
     >
       {query.error?.status === 404 ? (
         <Empty icon="logs" title="Request not found">

@@ -53,6 +53,7 @@ export async function fillHostileAccount({
       event: `events/${event.id}`,
       deliveries: "deliveries",
       delivery: `deliveries/${delivery.id}`,
+      why: `why/${delivery.id}`,
       customers: "customers",
       customer: `customers/${customer.id}`,
       orders: "orders",

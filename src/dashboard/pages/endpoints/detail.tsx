@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
-import type { Statistics } from "../../../contract/schemas/statistics.ts";
+import type { Statistics, StatisticsEndpoint } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import { call, withQuery } from "../../api/call.ts";
@@ -11,13 +11,15 @@ import { environmentNow } from "../../clock.ts";
 import { Action, ConfirmedAction } from "../../components/action.tsx";
 import { AttemptsChart, LatencyChart } from "../../components/chart.tsx";
 import { Card, Empty, ErrorBox, Facts, Loaded, Page } from "../../components/page.tsx";
-import { Id, Status, Time } from "../../components/values.tsx";
-import { count, counted, duration } from "../../format.ts";
+import { Id, Time } from "../../components/values.tsx";
+import { count, counted, duration, percent } from "../../format.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
 import { RetryFailed, RunningOperations } from "../bulk.tsx";
+import { WhyLink } from "../why.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
 import { FailureTable } from "../overview/failures.tsx";
 import { EndpointForm, RotateSecret } from "./form.tsx";
+import { EndpointStatus } from "./status.tsx";
 
 const MINUTES = 180;
 
@@ -49,10 +51,19 @@ export function EndpointDetail({ id }: { id: string }) {
           <>
             <SecretNotice endpoint={endpoint} />
             {endpoint.status === "disabled" && <DisabledNotice endpoint={endpoint} />}
+            {endpoint.status === "enabled" && endpoint.health.failing_since !== null && (
+              <p class="notice bad">
+                <strong>
+                  Failing since <Time at={endpoint.health.failing_since} />.
+                </strong>{" "}
+                No attempt has succeeded since then. Retry the failed deliveries once the receiver works.
+              </p>
+            )}
             <RunningOperations endpoint={id} />
             <Facts
               rows={[
-                ["Status", <Status status={endpoint.status} />],
+                ["Status", <EndpointStatus endpoint={endpoint} />],
+                ...healthFacts(endpoint, statistics.data?.endpoints[0]),
                 ["ID", <Id id={endpoint.id} />],
                 ["Events", endpoint.events.join(", ")],
                 ["Secret rotated", <Time at={endpoint.secret_created} />],
@@ -107,6 +118,7 @@ function Actions(props: { endpoint: WebhookEndpoint; path: string; onChange: () 
   };
   return (
     <>
+      <WhyLink id={endpoint.id} />
       <ConfirmedAction
         class="danger"
         title="Delete this endpoint?"
@@ -147,6 +159,27 @@ function Actions(props: { endpoint: WebhookEndpoint; path: string; onChange: () 
       {asked === "rotate" && <RotateSecret path={path} onClose={close} />}
     </>
   );
+}
+
+function healthFacts({ id }: WebhookEndpoint, counts: StatisticsEndpoint | undefined) {
+  if (counts === undefined) return [];
+  const { attempts, failed, pending, last_delivery_at: last } = counts;
+  const waiting = counted(pending, "delivery", "deliveries");
+  return [
+    [
+      "Error rate",
+      attempts === 0 ? "No attempts in the last 3 hours" : `${percent(failed, attempts)} in the last 3 hours`,
+    ],
+    [
+      "Pending",
+      pending === 0 ? (
+        "None"
+      ) : (
+        <Link href={hrefOf("deliveries", "", { endpoint: id, status: "pending" })}>{waiting}</Link>
+      ),
+    ],
+    ["Last delivery", <Time at={last} />],
+  ] as const;
 }
 
 /** Whether two secrets are active and for how long, or whether the only one is too old. */

@@ -1,16 +1,20 @@
 import { useState } from "preact/hooks";
 import { LIMITS } from "../../../contract/limits.ts";
+import type { Statistics, StatisticsEndpoint } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
+import { useQuery } from "../../api/store.ts";
 import { CreateButton } from "../../components/action.tsx";
+import { Sparkline } from "../../components/chart.tsx";
 import { ShownOnce } from "../../components/dialog.tsx";
 import { Empty, Page } from "../../components/page.tsx";
 import { PagedTable } from "../../components/table.tsx";
-import { Status, Time } from "../../components/values.tsx";
-import { counted } from "../../format.ts";
+import { None, Time } from "../../components/values.tsx";
+import { counted, percent } from "../../format.ts";
 import { go, hrefOf, Link, route } from "../../router.tsx";
 import { useEndpoints } from "../deliveries.tsx";
 import { EndpointDetail, isOldSecret } from "./detail.tsx";
 import { EndpointForm } from "./form.tsx";
+import { EndpointStatus } from "./status.tsx";
 
 export function Endpoints() {
   const { id } = route.value;
@@ -19,6 +23,8 @@ export function Endpoints() {
 
 function EndpointList() {
   const pages = useEndpoints();
+  const statistics = useQuery<Statistics>("/v1/statistics");
+  const countsOf = (id: string) => statistics.data?.endpoints.find(({ endpoint }) => endpoint === id);
   const [created, setCreated] = useState<WebhookEndpoint>();
   const old = pages.items?.filter(isOldSecret).length ?? 0;
   return (
@@ -62,26 +68,36 @@ function EndpointList() {
             isLong: true,
             cell: ({ id, url, description }) => (
               <>
-                <Link href={hrefOf("endpoints", id)}>{url}</Link>
+                <Link href={hrefOf("endpoints", id)}>{description ?? url}</Link>
                 {description !== null && (
                   <>
                     <br />
-                    <span class="soft">{description}</span>
+                    <span class="soft">{url}</span>
                   </>
                 )}
               </>
             ),
           },
-          { label: "Status", cell: ({ status }) => <Status status={status} /> },
+          { label: "Status", cell: (endpoint) => <EndpointStatus endpoint={endpoint} /> },
+          {
+            label: "Last hour",
+            from: "tablet",
+            cell: ({ id }) => <Attempts counts={countsOf(id)} endpoint={id} />,
+          },
+          {
+            label: "Last delivery",
+            from: "tablet",
+            cell: ({ id }) => <Time at={countsOf(id)?.last_delivery_at} />,
+          },
           {
             label: "Events",
-            from: "tablet",
+            from: "desktop",
             isLong: true,
             cell: ({ events }) => <span title={events.join("\n")}>{events.join(", ")}</span>,
           },
           {
             label: "Secret rotated",
-            from: "tablet",
+            from: "desktop",
             cell: (endpoint) => (
               <>
                 <Time at={endpoint.secret_created} /> {isOldSecret(endpoint) && <span class="tag wait">old</span>}
@@ -104,5 +120,20 @@ function EndpointList() {
         </ShownOnce>
       )}
     </Page>
+  );
+}
+
+function Attempts({ counts, endpoint }: { counts: StatisticsEndpoint | undefined; endpoint: string }) {
+  if (counts === undefined || counts.attempts === 0) return <None />;
+  const rate = `${percent(counts.failed, counts.attempts)} failed`;
+  return (
+    <span class="attempts">
+      <Sparkline counts={counts} />
+      {counts.failed === 0 ? (
+        <span class="soft">{counted(counts.attempts, "attempt")}</span>
+      ) : (
+        <Link href={hrefOf("deliveries", "", { endpoint, status: "failed" })}>{rate}</Link>
+      )}
+    </span>
   );
 }

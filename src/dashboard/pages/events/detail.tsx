@@ -11,6 +11,7 @@ import { showToast } from "../../components/toasts.tsx";
 import { Copy, Id, JsonTree, ObjectLink, pretty, Raw, Time } from "../../components/values.tsx";
 import { count, counted } from "../../format.ts";
 import { hrefOf } from "../../router.tsx";
+import { WhyLink } from "../why.tsx";
 import { DeliveryTable, useEndpoints } from "../deliveries.tsx";
 
 export function EventDetail({ id }: { id: string }) {
@@ -24,9 +25,12 @@ export function EventDetail({ id }: { id: string }) {
       back={{ href: hrefOf("events"), label: "Events" }}
       actions={
         event !== undefined && (
-          <button type="button" class="primary" onClick={() => setReplaying(true)}>
-            Replay
-          </button>
+          <>
+            <WhyLink id={event.id} />
+            <button type="button" class="primary" onClick={() => setReplaying(true)}>
+              Replay
+            </button>
+          </>
         )
       }
     >

@@ -1,14 +1,15 @@
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS } from "../../../contract/event-types.ts";
+import { LIMITS } from "../../../contract/limits.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
 import { usePages } from "../../api/pages.ts";
 import { Card, Empty, ErrorBox, Loading, Page } from "../../components/page.tsx";
-import { PagedTable } from "../../components/table.tsx";
+import { isUnfinished, PagedTable } from "../../components/table.tsx";
 import { None, Time } from "../../components/values.tsx";
 import { VirtualList } from "../../components/virtual-list.tsx";
-import { count, counted, money, searchable } from "../../format.ts";
+import { count, money, searchable } from "../../format.ts";
 import { hrefOf, Link, route } from "../../router.tsx";
-import { Choice, filterOf, Filters, Search } from "../filters.tsx";
+import { Choice, createdFilters, CreatedRange, filterOf, Filters, Search } from "../filters.tsx";
 import { EventDetail } from "./detail.tsx";
 import { useEvents } from "./use-events.ts";
 
@@ -18,24 +19,20 @@ export function Events() {
 }
 
 const ROW_HEIGHT = 38;
-/** A search loads more until it has found this many. */
-const ENOUGH_FOUND = 50;
-
 function EventList() {
-  const type = filterOf("type");
-  const wanted = searchable(filterOf("q"));
-  const list = useEvents(type);
-  const { events, held, isLoading, isComplete, error, loadMore } = list;
-  const shown = useMemo(
-    () => (wanted === "" ? events : events.filter((event) => textOf(event).includes(wanted))),
-    [events, wanted],
-  );
+  const [type, query] = ["type", "query"].map(filterOf) as [string, string];
+  const filters = { type, query, ...createdFilters() };
+  const wanted = searchable(query);
+  const list = useEvents(filters, (event) => wanted === "" || textOf(event).includes(wanted));
+  const { events: shown, held, isLoading, isComplete, error, loadMore, pagesRead } = list;
+  const isFiltered = Object.values(filters).some((value) => value !== "");
   const readOn = () => {
     if (!isLoading && !isComplete && error === undefined) loadMore();
   };
+  const searchesOn = query !== "" && !isComplete && isUnfinished(shown.length, pagesRead);
   useEffect(() => {
-    // Matches may be on pages that are not loaded yet.
-    if (wanted !== "" && shown.length < ENOUGH_FOUND) readOn();
+    // A request searches a part of the events only.
+    if (searchesOn) readOn();
   });
   return (
     <Page title="Events" subtitle="Everything that changed, as it happens. Retained for 30 days.">
@@ -48,23 +45,26 @@ function EventList() {
             ...[...SUBSCRIPTION_WILDCARDS.slice(1), ...EVENT_TYPES].map((name) => [name, name] as const),
           ]}
         />
+        <CreatedRange />
         <Search hint="ID, email, amount or any value" />
         <p class="soft" role="status">
-          {wanted === ""
-            ? `${count(events.length)} loaded`
-            : `${count(shown.length)} of ${count(events.length)} loaded`}
-          {isLoading ? ", loading…" : ""}
+          {count(shown.length)} {query === "" ? "loaded" : "found"}
+          {isLoading ? (query === "" ? ", loading…" : ", searching…") : ""}
         </p>
       </Filters>
       {error !== undefined && <ErrorBox error={error} onRetry={loadMore} />}
       {shown.length === 0 && isLoading && <Loading />}
       {shown.length === 0 && !isLoading && error === undefined && (
-        <Empty icon="events" title={wanted === "" ? "No events yet" : "No matching events"}>
-          <p>
-            {wanted === ""
-              ? "Create a customer or an order, and its event appears here."
-              : `Searched the newest ${counted(events.length, "event")}.`}
-          </p>
+        <Empty icon="events" title={isFiltered ? "No matching events" : "No events yet"}>
+          {!isFiltered && <p>Create a customer or an order, and its event appears here.</p>}
+          {isFiltered && !isComplete && (
+            <p>
+              Searched the newest {count(pagesRead * LIMITS.searchedRows)}.{" "}
+              <button type="button" onClick={readOn}>
+                Search older
+              </button>
+            </p>
+          )}
         </Empty>
       )}
       {shown.length > 0 && (

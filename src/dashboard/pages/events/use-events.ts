@@ -17,6 +17,14 @@ interface EventPage {
   next_cursor: string | null;
 }
 
+/** Filters of the list, as the API takes them; empty ones are omitted. */
+export interface EventFilters {
+  type: string;
+  query: string;
+  created_after: string;
+  created_before: string;
+}
+
 export interface ListedEvents {
   events: readonly Event[];
   /** Events that arrived while the list was held. */
@@ -24,6 +32,8 @@ export interface ListedEvents {
   isLoading: boolean;
   isComplete: boolean;
   error: CallError | undefined;
+  /** Number of pages that were read. */
+  pagesRead: number;
   /** The scroll position of the list. */
   scrollTop: number;
   loadMore: () => void;
@@ -33,9 +43,10 @@ export interface ListedEvents {
   show: () => void;
 }
 
-/** The loaded part of the list of one type. */
+/** The loaded part of the list with some filters. */
 interface Listing {
-  type: string;
+  filters: EventFilters;
+  pagesRead: number;
   events: Event[];
   /** Events since the list was last shown, oldest first. */
   fresh: Event[];
@@ -55,9 +66,11 @@ interface Listing {
 const listings = new Map<string, Listing>();
 
 /** Creates a list, which follows the stream until it is dropped. */
-function begin(key: string, type: string): Listing {
+function begin(key: string, filters: EventFilters, isMatch: (event: Event) => boolean): Listing {
+  const { type, created_before: before } = filters;
   const listing: Listing = {
-    type,
+    filters,
+    pagesRead: 0,
     events: [],
     fresh: [],
     ids: new Set(),
@@ -77,6 +90,7 @@ function begin(key: string, type: string): Listing {
       if (environment.value !== of) listings.delete(key);
       if (environment.value !== of || isReplay || listing.ids.has(event.id)) return;
       if (type !== "" && !matchesSubscriptions([type], event.type)) return;
+      if ((before !== "" && event.created >= before) || !isMatch(event)) return;
       listing.ids.add(event.id);
       listing.fresh.push(event);
       if (listing.fresh.length > MAX_EVENTS) forget(listing, listing.fresh.splice(0, 1));
@@ -88,7 +102,14 @@ function begin(key: string, type: string): Listing {
     },
     missed() {
       if (environment.value !== of) listings.delete(key);
-      Object.assign(listing, { events: [], fresh: [], ids: new Set(), cursor: undefined, isLoading: false });
+      Object.assign(listing, {
+        events: [],
+        fresh: [],
+        ids: new Set(),
+        cursor: undefined,
+        isLoading: false,
+        pagesRead: 0,
+      });
       void load(listing);
     },
   });
@@ -121,7 +142,7 @@ async function load(listing: Listing): Promise<void> {
   listing.error = undefined;
   listing.draw?.();
   try {
-    const page = await call<EventPage>("GET", withQuery("/v1/events", { limit: PAGE, type: listing.type, cursor }));
+    const page = await call<EventPage>("GET", withQuery("/v1/events", { limit: PAGE, ...listing.filters, cursor }));
     // The list may have been restarted meanwhile.
     if (listing.ids !== ids) return;
     const added = page.data.filter(({ id }) => !ids.has(id));
@@ -129,6 +150,7 @@ async function load(listing: Listing): Promise<void> {
     // Events that arrived meanwhile may be on the page as well. The IDs tell the order.
     listing.events = [...listing.events, ...added].sort((a, b) => (a.id < b.id ? 1 : -1));
     listing.cursor = page.next_cursor;
+    listing.pagesRead += 1;
   } catch (error) {
     if (listing.ids !== ids) return;
     listing.error = asCallError(error);
@@ -137,13 +159,13 @@ async function load(listing: Listing): Promise<void> {
   listing.draw?.();
 }
 
-/** Events of a type, newest first: pages of the API, then new ones. */
-export function useEvents(type: string): ListedEvents {
+/** Events, newest first: pages of the API, then new ones that match. */
+export function useEvents(filters: EventFilters, isMatch: (event: Event) => boolean): ListedEvents {
   const [, draw] = useReducer((drawn: number) => drawn + 1, 0);
-  const key = `${environment.value} ${type}`;
+  const key = JSON.stringify([environment.value, filters]);
   const listing = useMemo(() => {
     const known = hasGoneBack() ? listings.get(key) : undefined;
-    return known ?? begin(key, type);
+    return known ?? begin(key, filters, isMatch);
   }, [key]);
   useEffect(() => {
     listing.draw = () => draw(undefined);
@@ -160,6 +182,7 @@ export function useEvents(type: string): ListedEvents {
     isLoading,
     isComplete: cursor === null || events.length >= MAX_EVENTS,
     error,
+    pagesRead: listing.pagesRead,
     scrollTop,
     loadMore: () => void load(listing),
     read: (top, isHeld) => {

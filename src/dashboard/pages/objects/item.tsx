@@ -56,7 +56,7 @@ export function ObjectTable(props: {
   pages: Pages<Item>;
   empty: ComponentChildren;
   keepsPosition?: boolean;
-  matches?: (item: Item) => boolean;
+  search?: string;
 }) {
   const { kind, without, ...table } = props;
   const title = titleField(kind);

@@ -1,11 +1,10 @@
-import type { Statistics, StatisticsFailure } from "../../../contract/schemas/statistics.ts";
+import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
-import { call, withQuery } from "../../api/call.ts";
-import { useQuery } from "../../api/store.ts";
+import { call } from "../../api/call.ts";
 import { Action } from "../../components/action.tsx";
 import { Table } from "../../components/table.tsx";
 import { Status, StatusCode, Time } from "../../components/values.tsx";
-import { count, percent } from "../../format.ts";
+import { count, counted, percent } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
 import { RetryFailed } from "../bulk.tsx";
 
@@ -26,56 +25,51 @@ export function FailureTable({ failures }: { failures: readonly StatisticsFailur
   );
 }
 
-/** An endpoint, or all listeners, with its failures, the most frequent first. */
+/** An endpoint that needs attention, or all listeners, with its failures, the most frequent first. */
 interface Failing {
   endpoint: WebhookEndpoint | undefined;
   id: string | null;
   failures: StatisticsFailure[];
+  counts: StatisticsEndpoint | undefined;
 }
 
-/** Groups failures by their endpoint, without deleted ones, which need no action. */
+/** Returns the endpoints with failures, and those that failed before or were disabled for it; the failing ones first. */
 export function failingOf(
-  failures: readonly StatisticsFailure[],
+  { failures, endpoints: counts }: Statistics,
   endpoints: readonly WebhookEndpoint[] = [],
 ): Failing[] {
-  const byId = new Map<string | null, Failing>();
-  for (const failure of failures) {
-    const { endpoint: id } = failure;
-    const endpoint = endpoints.find((known) => known.id === id);
-    if (id !== null && endpoint === undefined) continue;
-    const failing = byId.get(id) ?? { id, endpoint, failures: [] };
-    failing.failures.push(failure);
-    byId.set(id, failing);
-  }
-  return [...byId.values()];
+  const ofEndpoint = (id: string | null) => failures.filter((failure) => failure.endpoint === id);
+  const isFailing = ({ endpoint }: Failing) => typeof endpoint?.health.failing_since === "string";
+  const found = endpoints.map((endpoint): Failing => {
+    const { id } = endpoint;
+    return { id, endpoint, failures: ofEndpoint(id), counts: counts.find((count) => count.endpoint === id) };
+  });
+  const listeners = { id: null, endpoint: undefined, failures: ofEndpoint(null), counts: undefined };
+  return [...found, listeners]
+    .filter((one) => one.failures.length > 0 || isFailing(one) || one.endpoint?.disabled_reason === "gone")
+    .toSorted((a, b) => Number(isFailing(b)) - Number(isFailing(a)));
 }
 
-/** Shows which endpoints fail, since when and why, and how to fix it. */
-export function FailingEndpoints(props: { failing: readonly Failing[]; minutes: number; onChange: () => void }) {
+/** Shows which endpoints fail, since when and why, how many deliveries wait, and how to fix it. */
+export function FailingEndpoints(props: { failing: readonly Failing[]; onChange: () => void }) {
   return (
     <ul class="failing">
       {props.failing.map((failing) => (
-        <FailingEndpoint key={failing.id} {...failing} minutes={props.minutes} onChange={props.onChange} />
+        <FailingEndpoint key={failing.id} {...failing} onChange={props.onChange} />
       ))}
     </ul>
   );
 }
 
-function FailingEndpoint({
-  endpoint,
-  id,
-  failures,
-  minutes,
-  onChange,
-}: Failing & { minutes: number; onChange: () => void }) {
-  const { data } = useQuery<Statistics>(
-    id === null ? undefined : withQuery("/v1/statistics", { endpoint: id, minutes }),
-  );
-  const sum = (of: "attempts" | "failed") => data?.minutes.reduce((total, minute) => total + minute[of], 0) ?? 0;
-  const first = data?.minutes.find(({ failed }) => failed > 0)?.at;
+function FailingEndpoint({ endpoint, id, failures, counts, onChange }: Failing & { onChange: () => void }) {
   const [top] = failures;
   const failed = failures.reduce((total, failure) => total + failure.count, 0);
-  const lastAt = failures.map(({ last_at: at }) => at).reduce((a, b) => (a > b ? a : b));
+  const first = endpoint?.health.failing_since ?? counts?.intervals.find((interval) => interval.failed > 0)?.at;
+  const last = failures
+    .map(({ last_at: at }) => at)
+    .toSorted()
+    .at(-1);
+  const { attempts = 0, pending = 0 } = counts ?? {};
   return (
     <li>
       <div class="failing-name">
@@ -86,27 +80,45 @@ function FailingEndpoint({
         )}
         {typeof endpoint?.description === "string" && <span class="soft"> {endpoint.url}</span>}
         {endpoint?.status === "disabled" && <Status status="disabled" />}
+        {endpoint?.status === "enabled" && endpoint.health.failing_since !== null && <Status status="failing" />}
       </div>
-      <p>
-        <StatusCode code={top!.status_code} error={top!.error} />{" "}
-        <strong>
-          {count(failed)}{" "}
-          {data === undefined || sum("attempts") === 0 ? "failed" : `of ${count(sum("attempts"))} attempts failed`}
-        </strong>{" "}
-        {data !== undefined && sum("attempts") > 0 && <>({percent(sum("failed"), sum("attempts"))})</>}
-        <span class="soft">
-          {first !== undefined && (
-            <>
-              {" "}
-              · since <Time at={first} />
-            </>
-          )}{" "}
-          · last <Time at={lastAt} />
-        </span>
-      </p>
-      {top!.error !== null && (
-        <p class="soft one-line" title={top!.error}>
-          {top!.error}
+      <ul class="dotted">
+        {top !== undefined && (
+          <li>
+            <StatusCode code={top.status_code} error={top.error} />{" "}
+            <strong>
+              {count(failed)} {attempts === 0 ? "failed" : `of ${counted(attempts, "attempt")} failed`}
+            </strong>
+            {attempts > 0 && <> ({percent(failed, attempts)})</>}
+          </li>
+        )}
+        {pending > 0 && id !== null && (
+          <li>
+            <Link href={hrefOf("deliveries", "", { endpoint: id, status: "pending" })}>
+              {counted(pending, "delivery waits", "deliveries wait")}
+            </Link>
+          </li>
+        )}
+        {first !== undefined && (
+          <li>
+            since <Time at={first} />
+          </li>
+        )}
+        {last !== undefined && (
+          <li>
+            last <Time at={last} />
+          </li>
+        )}
+        {endpoint?.status === "disabled" && (
+          <li>
+            disabled {endpoint.disabled_reason === "gone" ? "by 410 Gone" : "by a user"}{" "}
+            <Time at={endpoint.disabled_at} />
+          </li>
+        )}
+      </ul>
+      {top !== undefined && top.error !== null && (
+        <p class="soft one-line" title={top.error}>
+          {top.error}
         </p>
       )}
       {id !== null && (
@@ -114,9 +126,18 @@ function FailingEndpoint({
           <Link class="button small" href={hrefOf("deliveries", "", { endpoint: id, status: "failed" })}>
             Failed deliveries
           </Link>
-          <Link class="button small" href={hrefOf("deliveries", "", { endpoint: id, status: "pending" })}>
-            Pending
-          </Link>
+          {endpoint?.status === "disabled" && (
+            <Action
+              class="small"
+              run={async () => {
+                await call("PATCH", `/v1/webhook_endpoints/${id}`, { status: "enabled" });
+                onChange();
+                return "Enabled. Waiting deliveries are sent now.";
+              }}
+            >
+              Enable
+            </Action>
+          )}
           {endpoint?.status === "enabled" && (
             <>
               <RetryFailed endpoint={id} class="small" />

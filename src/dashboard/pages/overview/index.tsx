@@ -41,7 +41,7 @@ export function Overview() {
       {/* What stands above is known first, so that nothing moves down once it is there. */}
       <Loaded of={progress === undefined ? { ...statistics, data: undefined } : statistics}>
         {(data) => {
-          const failing = failingOf(data.failures, endpoints.items);
+          const failing = failingOf(data, endpoints.items);
           return (
             <>
               {progress && <QuickStart progress={progress} />}
@@ -51,10 +51,10 @@ export function Overview() {
                     <Icon name="check" /> No attempts failed in the {words}
                   </p>
                 ) : (
-                  <FailingEndpoints failing={failing} minutes={minutes} onChange={endpoints.reload} />
+                  <FailingEndpoints failing={failing} onChange={endpoints.reload} />
                 )}
               </Card>
-              <Figures {...data} words={words} />
+              <Figures {...data} words={words} since={data.minutes[0]?.at ?? ""} />
               <Charts {...data} />
               {(failed.items?.length ?? 0) > 0 && (
                 <Card
@@ -76,13 +76,14 @@ export function Overview() {
   );
 }
 
-function Figures({ totals, queue, words }: Statistics & { words: string }) {
+function Figures({ totals, queue, words, since }: Statistics & { words: string; since: string }) {
+  const created = { created_after: since };
   const { events, attempts, succeeded, failed } = totals;
   const overdue = queue.oldest_due_seconds;
   return (
     <dl class="figures">
-      <Figure label="Events" value={count(events)} more={words} href={hrefOf("events")} />
-      <Figure label="Attempts" value={count(attempts)} more={words} href={hrefOf("deliveries")} />
+      <Figure label="Events" value={count(events)} more={words} href={hrefOf("events", "", created)} />
+      <Figure label="Attempts" value={count(attempts)} more={words} href={hrefOf("deliveries", "", created)} />
       <Figure
         label="Success rate"
         value={percent(succeeded, attempts)}

@@ -1,0 +1,207 @@
+import { useEffect, useState } from "preact/hooks";
+import type { Attempt, Delivery } from "../../contract/schemas/delivery.ts";
+import { type Chain, type ChainApi, explainedKind, readChain } from "../../explain/chain.ts";
+import { diagnose, type Finding } from "../../explain/diagnosis.ts";
+import { asCallError, call, CallError } from "../api/call.ts";
+import { Card, Empty, ErrorBox, Facts, Loading, Page } from "../components/page.tsx";
+import { CopyLine, hrefOfId, ObjectLink, Status, StatusCode, Time } from "../components/values.tsx";
+import { counted, duration } from "../format.ts";
+import { hrefOf, Link, route } from "../router.tsx";
+
+const api: ChainApi = {
+  get: (path) => call("GET", path),
+  problemOf: (error) =>
+    error instanceof CallError ? { status: error.status, requiredScope: error.requiredScope } : undefined,
+};
+
+/** A link to the explanation of an ID. */
+export function WhyLink({ id }: { id: string }) {
+  return (
+    <Link class="button" href={hrefOf("why", id)}>
+      Explain
+    </Link>
+  );
+}
+
+/** Explains an ID as `service why` does: the likely cause, its fix, and everything that led to it. */
+export function Why() {
+  const { id } = route.value;
+  const kind = explainedKind(id);
+  const [chain, setChain] = useState<Chain>();
+  const [error, setError] = useState<CallError>();
+  const [reads, setReads] = useState(0);
+  useEffect(() => {
+    if (kind === undefined) return undefined;
+    let isCurrent = true;
+    setError(undefined);
+    const read = async () => {
+      try {
+        const found = await readChain(api, id, kind);
+        if (isCurrent) setChain(found);
+      } catch (problem) {
+        if (isCurrent) setError(asCallError(problem));
+      }
+    };
+    void read();
+    return () => {
+      isCurrent = false;
+    };
+  }, [id, reads]);
+  const again = () => setReads(reads + 1);
+  return (
+    <Page
+      title="Explanation"
+      back={{ href: hrefOfId(id) ?? hrefOf(""), label: id }}
+      actions={
+        chain && (
+          <button type="button" onClick={again}>
+            Explain again
+          </button>
+        )
+      }
+    >
+      {error !== undefined && <ErrorBox error={error} onRetry={again} />}
+      {kind === undefined ? (
+        <Empty title="There is nothing to explain about this ID">
+          <p>Open an event, delivery, request or endpoint and choose Explain.</p>
+        </Empty>
+      ) : chain === undefined ? (
+        error === undefined && <Loading what="Looking up what happened" />
+      ) : (
+        <Explanation chain={chain} />
+      )}
+    </Page>
+  );
+}
+
+function Explanation({ chain }: { chain: Chain }) {
+  const { request, subject, event, otherEvents, operation, deliveries } = chain;
+  const [cause, ...rest] = diagnose(chain, duration);
+  return (
+    <>
+      {cause !== undefined && <Cause finding={cause} />}
+      {rest.length > 0 && (
+        <Card title="Also">
+          {rest.map((finding) => (
+            <FindingText key={`${finding.code} ${finding.subject}`} finding={finding} />
+          ))}
+        </Card>
+      )}
+      <Facts
+        rows={[
+          [
+            "API request",
+            request && (
+              <>
+                <StatusCode code={request.status} /> {request.method} {request.path} <ObjectLink id={request.id} />
+              </>
+            ),
+          ],
+          [
+            "Object",
+            subject && (
+              <>
+                {subject.status !== undefined && <Status status={subject.status} />} <ObjectLink id={subject.id} />
+              </>
+            ),
+          ],
+          [
+            "Event",
+            event && (
+              <>
+                {event.type}, <Time at={event.created} /> <ObjectLink id={event.id} />
+              </>
+            ),
+          ],
+          ["Operation", operation && `${operation.done + operation.failed} of ${operation.total}`],
+        ]}
+      />
+      {deliveries.length > 0 && (
+        <Card title="Deliveries">
+          <ul class="chain">
+            {deliveries.map((delivery) => (
+              <DeliveryItem key={delivery.id} delivery={delivery} chain={chain} />
+            ))}
+          </ul>
+        </Card>
+      )}
+      {otherEvents.length > 0 && (
+        <Card title="Earlier events of this object">
+          <ul>
+            {otherEvents.map(({ id, type }) => (
+              <li key={id}>
+                {type} <ObjectLink id={id} />
+              </li>
+            ))}
+          </ul>
+        </Card>
+      )}
+    </>
+  );
+}
+
+function Cause({ finding }: { finding: Finding }) {
+  const isGood = finding.code === "delivered";
+  return (
+    <section class={`notice ${isGood ? "good" : "bad"}`} aria-label={isGood ? "Result" : "Likely cause"}>
+      <p>
+        <strong>{isGood ? "Result" : "Likely cause"}</strong> <code>{finding.code}</code>
+      </p>
+      <FindingText finding={finding} />
+    </section>
+  );
+}
+
+function FindingText({ finding: { summary, fix } }: { finding: Finding }) {
+  return (
+    <>
+      <p dir="auto">{summary}.</p>
+      {fix !== null && <CopyLine text={fix} what="the command that fixes it" />}
+    </>
+  );
+}
+
+function DeliveryItem({ delivery, chain }: { delivery: Delivery; chain: Chain }) {
+  const { id, status, endpoint, listener, attempts = [], next_attempt: next, event_type: type } = delivery;
+  const url = endpoint === null ? `Listener ${listener}` : chain.endpoints.get(endpoint)?.url;
+  return (
+    <li>
+      <p>
+        <Status status={status} /> <Link href={hrefOf("deliveries", id)}>{type}</Link> to{" "}
+        {url ?? "an endpoint that was deleted"}
+      </p>
+      <p class="soft">
+        {attempts.length === 0 ? "Not attempted yet" : counted(attempts.length, "attempt")}
+        {attempts.length > 0 && ": "}
+        {outcomes(attempts).map(({ attempt, times }, index) => (
+          <span key={attempt.at + index}>
+            <StatusCode code={attempt.status_code} error={attempt.error} />
+            {times > 1 && ` × ${times}`}{" "}
+          </span>
+        ))}
+        {attempts.length > 0 && (
+          <>
+            last <Time at={attempts.at(-1)?.at} />
+          </>
+        )}
+        {next !== null && (
+          <>
+            , next <Time at={next} />
+          </>
+        )}
+      </p>
+    </li>
+  );
+}
+
+/** Returns attempts with identical outcomes in a row together. */
+function outcomes(attempts: readonly Attempt[]): { attempt: Attempt; times: number }[] {
+  const groups: { attempt: Attempt; times: number }[] = [];
+  for (const attempt of attempts) {
+    const last = groups.at(-1);
+    const isSame = last?.attempt.status_code === attempt.status_code && last.attempt.error === attempt.error;
+    if (isSame) last.times += 1;
+    else groups.push({ attempt, times: 1 });
+  }
+  return groups;
+}

@@ -64,7 +64,7 @@ export function FailingEndpoints(props: { failing: readonly Failing[]; onChange:
 function FailingEndpoint({ endpoint, id, failures, counts, onChange }: Failing & { onChange: () => void }) {
   const [top] = failures;
   const failed = failures.reduce((total, failure) => total + failure.count, 0);
-  const first = endpoint?.health.failing_since ?? counts?.intervals.find((interval) => interval.failed > 0)?.at;
+  const first = endpoint?.health.failing_since ?? undefined;
   const last = failures
     .map(({ last_at: at }) => at)
     .toSorted()

@@ -174,7 +174,7 @@ function assertUrl(url: string, tenant: Tenant, { urlRules }: EndpointTools): vo
   if (error !== undefined) throw invalidFields([error]);
 }
 
-/** Returns when the attempts began to fail, once so many of them or all of an hour have failed. */
+/** Returns when the attempts began to fail, once `LIMITS.failingAttempts` in a row or all of an hour have failed. */
 function failingSince({ failures, first_failure: first, last_failure: last }: WebhookEndpointRow): string | null {
   if (first === null || last === null) return null;
   const isFailing = failures >= LIMITS.failingAttempts || last - first >= LIMITS.failingSeconds * 1000;

@@ -180,7 +180,7 @@ class ChainReader {
 
   async #list<Item>(path: string, query: Record<string, string>, limit: number): Promise<Item[]> {
     const parameters = new URLSearchParams({ ...query, limit: String(limit) });
-    return ((await this.#api.get(`${path}?${parameters}`)) as { data: Item[] }).data;
+    return ((await this.#api.get(`${path}?${parameters.toString()}`)) as { data: Item[] }).data;
   }
 }
 

@@ -221,7 +221,7 @@ describe("a day at the dashboard", { shuffle: false }, () => {
       await row.getByRole("img", { name: /^\d+ attempts, \d+ failed$/ }).waitFor();
       await row.getByRole("link", { name: /% failed$/ }).click();
       await expect.poll(() => page.getByLabel("Status").inputValue()).toBe("failed");
-      const [endpoint] = (await api("GET", "/v1/webhook_endpoints?limit=100")).body.data.filter(
+      const endpoint = (await api("GET", "/v1/webhook_endpoints?limit=100")).body.data.find(
         ({ url }: { url: string }) => url === `${receiver.url}/orders`,
       );
       await board.show(`sandbox/endpoints/${endpoint.id}`);

@@ -1,12 +1,16 @@
 import { type Response, isAccepted, isDisconnection } from "./response.ts";
-import type { Check, Finding } from "./check.ts";
-import { FIRST_LIMIT_MILLISECONDS, judgeFirst, VALID_DELIVERY, WITHIN_TEN_SECONDS } from "./checks/first-delivery.ts";
-import { skipped } from "./findings.ts";
+import { type Check, type Finding, skipped } from "./check.ts";
+import {
+  ACCEPTING,
+  FIRST_LIMIT_MILLISECONDS,
+  judgeFirst,
+  LOAD,
+  VALID_DELIVERY,
+  WITHIN_TEN_SECONDS,
+} from "./checks/accepting.ts";
 import { type CheckResult, gradeOf, type ReceiverReport } from "./report.ts";
 import { Subject, type SubjectOptions } from "./subject.ts";
-import { ACCEPTING } from "./checks/accepting.ts";
 import { DUPLICATES } from "./checks/duplicates.ts";
-import { LOAD } from "./checks/load.ts";
 import { RAW_BODY } from "./checks/raw-body.ts";
 import { REJECTING } from "./checks/rejecting.ts";
 import { ROTATION } from "./checks/rotation.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { ExpectationReport } from "../../src/cli/commands/expect/report.ts";
+import type { ExpectationReport } from "../../src/cli/commands/expect/run.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
 import { BIN, type CliResult } from "../support/run-cli.ts";
 import { freePort } from "../support/free-port.ts";

@@ -1,5 +1,6 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { isLoopback } from "../../network/connect-options.ts";
 import { LocalLimiter } from "../limits/local-limiter.ts";
 
 const FETCH_MS = 10_000;
@@ -55,7 +56,7 @@ export class SigningKeys {
 function isFetchable(source: string): boolean {
   if (!URL.canParse(source)) return false;
   const { protocol, hostname } = new URL(source);
-  return protocol === "https:" || (protocol === "http:" && ["127.0.0.1", "localhost", "[::1]"].includes(hostname));
+  return protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
 }
 
 async function download(url: string): Promise<string> {

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Environment } from "../../contract/environments.ts";
+import { isLoopback } from "../../network/connect-options.ts";
 import { OAUTH_PATHS, type Scope } from "../../contract/scopes.ts";
 import { matchesRedirectUri } from "../domain/redirect-uris.ts";
 import { html } from "../pages/html.ts";
@@ -218,13 +219,12 @@ function isSignedIn(browser: BrowserSession): browser is SignedIn {
 
 function consent(browser: SignedIn, asked: AuthorizationRequest, here: string) {
   const { origin, hostname } = new URL(asked.redirectUri);
-  const isLocal = hostname === "127.0.0.1" || hostname === "[::1]" || hostname === "localhost";
   return consentPage(browser, {
     client: asked.client,
     scopes: asked.scopes,
     environment: asked.environment,
     here,
-    outcome: isLocal
+    outcome: isLoopback(hostname)
       ? html`You will be sent to an app on this computer.`
       : html`You will be sent to <strong>${origin}</strong>.`,
     // Browsers hold the redirect behind a form to this list, which has no spelling for IPv6 addresses.

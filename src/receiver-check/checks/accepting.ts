@@ -1,6 +1,63 @@
-import type { Check } from "../check.ts";
-import { acceptedAll } from "../findings.ts";
+import { LIMITS } from "../../contract/limits.ts";
+import { acceptedAll, type Check, type Finding, skipped } from "../check.ts";
+import { formatDuration, formatResponse, isAccepted, type Response } from "../response.ts";
 import { firstTypeOf } from "../sample-events.ts";
+
+type FirstCheck = Omit<Check, "run">;
+
+const SENT = "A valid delivery";
+
+/** The two checks that the first delivery decides. */
+export const VALID_DELIVERY: FirstCheck = {
+  id: "valid-delivery",
+  title: "Accepts a valid delivery",
+  group: "Accepting",
+  rule: "docs/receiving-webhooks.md#deliveries",
+  level: "required",
+  explanation: "A delivery without a 2xx response is retried for three days, then fails.",
+  fix: "Check that the secret is the receiver's, complete and with its whsec_ prefix, and that the URL is its webhook route.",
+};
+
+export const WITHIN_TEN_SECONDS: FirstCheck = {
+  id: "within-ten-seconds",
+  title: "Responds within 10 s",
+  group: "Accepting",
+  rule: "docs/receiving-webhooks.md#deliveries",
+  level: "required",
+  explanation: "After 10 s the delivery counts as failed and is retried, although the receiver may have processed it.",
+  fix: "Verify, store the event and respond with 2xx. Do the work afterwards, from a queue or a table.",
+};
+
+export const FIRST_LIMIT_MILLISECONDS = LIMITS.deliverySeconds * 1000;
+
+/** Returns both results from the response to the first delivery. */
+export function judgeFirst(response: Response): [valid: Finding, inTime: Finding] {
+  const seen = formatResponse(response);
+  if (response.failure?.kind === "timeout") {
+    return [skipped(SENT, "No response in time"), { status: "failed", sent: SENT, seen }];
+  }
+  const inTime: Finding =
+    response.status === undefined
+      ? skipped(SENT, "No response")
+      : { status: "passed", sent: SENT, seen: `response in ${formatDuration(response.milliseconds)}` };
+  if (isAccepted(response)) return [{ status: "passed", sent: SENT, seen }, inTime];
+  return [{ status: "failed", sent: SENT, seen, ...adviceFor(response) }, inTime];
+}
+
+function adviceFor({ status, failure }: Response): Pick<Finding, "fix"> {
+  if (failure?.kind === "refused") return { fix: "Start the receiver, and check the port." };
+  if (status === undefined)
+    return { fix: "Check the receiver's log: it may have crashed, or not support this protocol." };
+  if (status >= 500) return { fix: "Check the receiver's log: a valid delivery caused an error." };
+  if (status === 404 || status === 405) return { fix: "Check the path: nothing there accepts a POST." };
+  if (status >= 300 && status < 400) return { fix: "Pass the final URL: redirects are not followed." };
+  if (status === 403) {
+    return {
+      fix: "Check that the secret is the receiver's. Frameworks also respond with 403 if CSRF protection applies to the route.",
+    };
+  }
+  return {};
+}
 
 const UNKNOWN_TYPE = "order.reviewed_by_a_later_version";
 const MINUTE_MILLISECONDS = 60_000;
@@ -57,6 +114,36 @@ export const ACCEPTING: readonly Check[] = [
         { name: "first", response: first },
         { name: "second", response: second },
       ]);
+    },
+  },
+];
+
+const DELIVERIES = 100;
+
+export const LOAD: readonly Check[] = [
+  {
+    id: "burst-of-100",
+    title: "Handles a burst of 100 without a 5xx",
+    group: "Load",
+    rule: "docs/receiving-webhooks.md#deliveries",
+    level: "advisory",
+    explanation:
+      "Imports and replays send many events at once. Failed deliveries are retried later, so nothing is lost, but late.",
+    fix: "Store the event, respond, and do the work later, so that a response is cheap.",
+    async run(subject) {
+      const limitMilliseconds = LIMITS.deliverySeconds * 1000;
+      const responses = await Promise.all(
+        Array.from({ length: DELIVERIES }, () => subject.deliver(subject.event(), { limitMilliseconds })),
+      );
+      const sent = `${DELIVERIES} valid deliveries at once`;
+      const failed = responses.filter(({ status }) => status === undefined || status >= 500);
+      const slowest = Math.max(...responses.map(({ milliseconds }) => milliseconds));
+      if (failed.length === 0) return { status: "passed", sent, seen: `all responses within ${Math.ceil(slowest)} ms` };
+      return {
+        status: "failed",
+        sent,
+        seen: `${failed.length} of ${DELIVERIES} failed, the first: ${formatResponse(failed[0]!)}`,
+      };
     },
   },
 ];

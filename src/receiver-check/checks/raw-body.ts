@@ -1,6 +1,5 @@
 import { LIMITS } from "../../contract/limits.ts";
-import type { Check } from "../check.ts";
-import { acceptedAll } from "../findings.ts";
+import { acceptedAll, type Check } from "../check.ts";
 import type { SampleEvent } from "../sample-events.ts";
 
 const COMMON = {

@@ -1,5 +1,4 @@
-import type { Check, Variant } from "../check.ts";
-import { rejectedAll } from "../findings.ts";
+import { type Check, rejectedAll, type Variant } from "../check.ts";
 import type { Deviation, Subject } from "../subject.ts";
 
 type Deviations = readonly (readonly [name: string, deviation: Deviation])[];

@@ -1,5 +1,4 @@
-import type { Check } from "../check.ts";
-import { acceptedAll, skipped } from "../findings.ts";
+import { acceptedAll, type Check, skipped } from "../check.ts";
 import type { Subject } from "../subject.ts";
 
 const COMMON = {

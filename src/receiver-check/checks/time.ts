@@ -1,7 +1,6 @@
 import { LIMITS } from "../../contract/limits.ts";
 import { type Response, formatResponse, isAccepted } from "../response.ts";
-import type { Check, Finding } from "../check.ts";
-import { acceptedAll, rejectedAll, skipped } from "../findings.ts";
+import { acceptedAll, type Check, type Finding, rejectedAll, skipped } from "../check.ts";
 import type { Subject } from "../subject.ts";
 
 const TOLERANCE = LIMITS.signatureToleranceSeconds;

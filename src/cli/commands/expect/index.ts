@@ -4,8 +4,7 @@ import { repeatable } from "../../arguments/repeated.ts";
 import { duration, parseEventType, wholeNumber } from "../../arguments/values.ts";
 import type { Context } from "../../context.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
-import type { ExpectationReport } from "./report.ts";
-import type { ExpectFlags } from "./run.ts";
+import type { ExpectationReport, ExpectFlags } from "./run.ts";
 
 const MAX_SECONDS = 3600;
 

@@ -12,8 +12,7 @@ import { signOutProfile } from "../../session/end.ts";
 import { storedTokens } from "../../session/refresh.ts";
 import { type ConnectionTarget, resolveTarget } from "../../settings/connection.ts";
 import type { Profile } from "../../settings/profiles.ts";
-import { signInByBrowser } from "./browser.ts";
-import { signInByDevice } from "./device.ts";
+import { signInByBrowser, signInByDevice } from "./oauth.ts";
 import { assertSamePlatform, showSignIn, storeSignIn } from "./profile.ts";
 
 export interface LoginFlags {

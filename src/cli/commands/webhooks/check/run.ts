@@ -9,9 +9,8 @@ import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../../errors.t
 import { compactJson } from "../../../terminal/json.ts";
 import { formatSpan } from "../../../terminal/time.ts";
 import { type SecretFlags, secretsIfGiven } from "../secrets.ts";
-import { junitOf } from "./junit.ts";
+import { checkLine, gradeLine, junitOf, reportLines } from "./view.ts";
 import { clockOf, newSecret, parseAddress, performCheck } from "./perform.ts";
-import { checkLine, gradeLine, reportLines } from "./view.ts";
 
 export interface CheckFlags extends SecretFlags {
   probe?: string;

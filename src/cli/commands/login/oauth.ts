@@ -1,0 +1,197 @@
+import { assertSameOrigin, type AuthorizationServer } from "../../../client/oauth/authorization-server.ts";
+import {
+  type Authorization,
+  type AuthorizationParameters,
+  beginAuthorization,
+  finishAuthorization,
+  type TokenSet,
+} from "../../../client/oauth/authorization.ts";
+import {
+  beginDeviceAuthorization,
+  type DeviceAuthorization,
+  pollDeviceAuthorization,
+} from "../../../client/oauth/device.ts";
+import {
+  type Callback,
+  failurePage,
+  type Loopback,
+  openLoopback,
+  type SuccessPage,
+  successPage,
+} from "../../../client/oauth/loopback.ts";
+import { CLI_REDIRECT_PATH } from "../../../contract/scopes.ts";
+import { isLoopback } from "../../../network/connect-options.ts";
+import type { Context } from "../../context.ts";
+import { UserError } from "../../errors.ts";
+import { compactJson } from "../../terminal/json.ts";
+import { formatSpan } from "../../terminal/time.ts";
+
+const DEFAULT_LIMIT_SECONDS = 300;
+
+export interface BrowserSignIn {
+  /** Whether to open a browser. */
+  open: boolean;
+  /** Port for the callback; undefined for a free one. */
+  port: number | undefined;
+  /** Maximum time to wait. */
+  seconds: number | undefined;
+  parameters: AuthorizationParameters;
+  /** Stores the tokens. The returned text is shown on the page in the browser. */
+  keep: (tokens: TokenSet) => Promise<SuccessPage>;
+}
+
+/** Signs in through a browser on this machine, which redirects to a port of this process (RFC 8252). */
+export async function signInByBrowser(
+  context: Context,
+  server: AuthorizationServer,
+  { open, port, seconds = DEFAULT_LIMIT_SECONDS, parameters, keep }: BrowserSignIn,
+): Promise<void> {
+  const loopback = await listen(context, port);
+  try {
+    const authorization = await beginAuthorization(server, { ...parameters, redirectUri: loopback.redirectUri });
+    const arrival = loopback.callback(authorization.state);
+    await showUrl(context, server, authorization.url, open);
+    const waiting = context.output.spinner.during("Waiting for the browser", withinTime(context, seconds, arrival));
+    await finish(server, { authorization, callback: await waiting, keep });
+  } finally {
+    loopback.close();
+  }
+}
+
+async function listen(context: Context, port = 0): Promise<Loopback> {
+  try {
+    return await openLoopback({
+      path: CLI_REDIRECT_PATH,
+      port,
+      onRejection: (reason) => context.output.note(`Rejected a request to the callback URL: ${reason}. Still waiting.`),
+    });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "EADDRINUSE" && code !== "EACCES") throw error;
+    throw new UserError(
+      `Cannot listen on port ${port}: ${code === "EACCES" ? "the port is privileged" : "the port is in use"}`,
+      {
+        hint: "Pass another --callback-port, or omit it to use a free port.",
+        code: "port_taken",
+        cause: error,
+      },
+    );
+  }
+}
+
+async function showUrl(context: Context, server: AuthorizationServer, url: URL, open: boolean): Promise<void> {
+  assertSameOrigin(url.href, "authorization_endpoint", server.issuer);
+  const address = context.output.noteStyles.accent(url.href);
+  announce(context, {
+    record: { authorization_url: url.href },
+    lines: [
+      open ? "Opening your browser to sign in. If it does not open, use this URL:" : "Open this URL to sign in:",
+      `  ${address}`,
+    ],
+  });
+  if (!open || (await context.openBrowser(url.href))) return;
+  context.output.warn("Could not open a browser. Open the URL above, or sign in with a code: service login --device");
+}
+
+/** The browser waits for its page until everything is done, and shows the same outcome as the terminal. */
+async function finish(
+  server: AuthorizationServer,
+  { authorization, callback, keep }: { authorization: Authorization; callback: Callback; keep: BrowserSignIn["keep"] },
+): Promise<void> {
+  try {
+    const page = await keep(await finishAuthorization(server, authorization, callback.url));
+    await callback.respond(200, successPage(page));
+  } catch (error) {
+    const denied = callback.url.searchParams.get("error") === "access_denied";
+    const [title, reason] = denied
+      ? ["Access denied", "You did not sign in. You can close this page."]
+      : ["Sign-in failed", `${(error as Error).message}. See the terminal for details.`];
+    await callback.respond(denied ? 200 : 400, failurePage(title, reason));
+    throw error;
+  }
+}
+
+/**
+ * Prints on stderr what the user has to do, even in a pipe or with `--quiet`, because nothing can continue without it.
+ * With `--json` it is a JSON line.
+ */
+export function announce(context: Context, { record, lines }: { record: object; lines: readonly string[] }): void {
+  const { output, stderr } = context;
+  stderr.write(output.json ? `${compactJson(record)}\n` : `${lines.join("\n")}\n`);
+}
+
+/** Waits for the user, with a timeout. Rejects with UserError `timed_out`, or at once with the reason of Ctrl-C. */
+export async function withinTime<Result>(context: Context, seconds: number, wait: Promise<Result>): Promise<Result> {
+  const { signal } = context;
+  let end = (): void => {};
+  const limit = new Promise<never>((_resolve, reject) => {
+    const timer = setTimeout(() => reject(timedOut(seconds)), seconds * 1000);
+    const abort = (): void => reject(signal.reason as Error);
+    signal.addEventListener("abort", abort, { once: true });
+    if (signal.aborted) abort();
+    end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", abort);
+    };
+  });
+  try {
+    return await Promise.race([wait, limit]);
+  } finally {
+    end();
+  }
+}
+
+function timedOut(seconds: number): UserError {
+  return new UserError(`Sign-in timed out after ${formatSpan(seconds)}`, {
+    hint: "Run the command again. To wait longer, pass --timeout 15m; to sign in on another device, pass --device.",
+    code: "timed_out",
+  });
+}
+
+/** A poll that is in flight when the code expires ends by its own timeout. */
+const GRACE_SECONDS = 60;
+
+/** Signs in by a code that the user enters in a browser on any device (RFC 8628). */
+export async function signInByDevice(
+  context: Context,
+  server: AuthorizationServer,
+  {
+    parameters,
+    why,
+    timeout,
+  }: { parameters: AuthorizationParameters; why: string | undefined; timeout: number | undefined },
+): Promise<TokenSet> {
+  const device = await beginDeviceAuthorization(server, parameters);
+  showCode(context, device, why);
+  const seconds = Math.min(timeout ?? Infinity, device.expiresIn + GRACE_SECONDS);
+  const polling = new AbortController();
+  const tokens = withinTime(context, seconds, pollDeviceAuthorization(server, device, polling.signal));
+  try {
+    return await context.output.spinner.during("Waiting for authorization", tokens);
+  } finally {
+    polling.abort();
+  }
+}
+
+function showCode(context: Context, device: DeviceAuthorization, why: string | undefined): void {
+  const { noteStyles: styles } = context.output;
+  const { userCode, verificationUri, verificationUriComplete, expiresIn } = device;
+  announce(context, {
+    record: {
+      verification_uri: verificationUri,
+      ...(verificationUriComplete === undefined ? {} : { verification_uri_complete: verificationUriComplete }),
+      user_code: userCode,
+      expires_in: expiresIn,
+    },
+    lines: [
+      ...(why === undefined
+        ? []
+        : [styles.dim(`Signing in with a code, ${why}. To use a browser on this machine, pass --browser.`)]),
+      `In a browser ${isLoopback(new URL(verificationUri).hostname) ? "on this machine" : "on any device"}, open`,
+      `  ${styles.accent(verificationUriComplete ?? verificationUri)}`,
+      verificationUriComplete === undefined ? "and enter the code" : "and check that it shows the code",
+      `  ${styles.strong(userCode)}`,
+      styles.dim(`The code expires in ${formatSpan(expiresIn)}.`),
+    ],
+  });
+}

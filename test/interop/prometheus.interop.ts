@@ -14,6 +14,8 @@ import { findProgram } from "./support/debian.ts";
 
 const PROMTOOL = findProgram("promtool", "prometheus");
 const PROMETHEUS = findProgram("prometheus", "prometheus");
+/** How long something may take on a busy machine. */
+const PATIENCE = { timeout: 60_000 };
 
 let folder: string;
 let server: OwnPostgresServer;
@@ -141,7 +143,7 @@ async function seriesDuring(act: () => Promise<void>): Promise<Series[]> {
       const scraped = await scrape(node);
       expect(scraped).toContain("\nservice_deliveries_pending ");
       return scraped;
-    });
+    }, PATIENCE);
     const counters = new Set([...text.matchAll(/^# TYPE (\w+) (?:counter|histogram)$/gm)].map(([, name]) => name));
     for (const [key, value] of samplesIn(text)) {
       const [, name = "", labels] = /^(\w+)(?:\{(.*)\})?$/.exec(key) ?? [];
@@ -228,7 +230,7 @@ describe.skipIf(PROMETHEUS === undefined)("Prometheus", () => {
           await work(2);
           expect(await withoutData(queries)).toEqual([]);
         },
-        { timeout: 60_000, interval: 500 },
+        { ...PATIENCE, interval: 500 },
       );
       const text = readFileSync(deployed("grafana/service.json"), "utf8");
       const misnamed = dashboardQueries(text.replace("process_resident_memory_bytes", "process_memory_bytes"));
@@ -237,7 +239,7 @@ describe.skipIf(PROMETHEUS === undefined)("Prometheus", () => {
         const { groups } = (await ask("/api/v1/rules")).data as { groups: { rules: { health: string }[] }[] };
         const health = groups.flatMap(({ rules }) => rules.map((rule) => rule.health));
         expect(health).toEqual(alertQueries().map(() => "ok"));
-      });
+      }, PATIENCE);
     } finally {
       prometheus.kill();
       await exited;

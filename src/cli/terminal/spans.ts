@@ -33,7 +33,7 @@ function beginning(text: string, width: number): string {
 export function fitLine(spans: readonly Span[], width: number): Span[] {
   const line: Span[] = [];
   let room = width;
-  for (const [text, style] of spans) {
+  for (const [text, style] of withoutLastSpaces(spans)) {
     const size = widthOf(text);
     if (size <= room) {
       line.push([text, style]);
@@ -47,6 +47,12 @@ export function fitLine(spans: readonly Span[], width: number): Span[] {
   }
   if (room > 0) line.push([" ".repeat(room)]);
   return line;
+}
+
+/** Spaces at the end are not worth an ellipsis. */
+function withoutLastSpaces(spans: readonly Span[]): Span[] {
+  const last = spans.findLastIndex(([text]) => text.trim() !== "");
+  return spans.slice(0, last + 1).map(([text, style], at) => [at === last ? text.trimEnd() : text, style]);
 }
 
 /** Breaks a line between graphemes, wherever it is full. Further lines are indented. */

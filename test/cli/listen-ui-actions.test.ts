@@ -1,0 +1,160 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { verify } from "../../src/webhooks/index.ts";
+import type { Screen, ScreenOptions } from "../support/screen.ts";
+import { listenOnScreen, rowsOf, UP } from "./support/listen-screen.ts";
+import { createFolder, listening } from "./support/listening.ts";
+
+const cli = listening();
+
+const listen = ({ env, ...options }: ScreenOptions = {}): Promise<Screen> =>
+  listenOnScreen(["--forward-to", cli.receiver.url], { env: { ...cli.platform.env, ...env }, ...options });
+
+const until = (condition: () => boolean) => expect.poll(condition).toBe(true);
+const receivedTimes = (id: string) => cli.receiver.events.filter((event) => event.id === id).length;
+
+/** A program that an editor variable can name. */
+function script(source: string): string {
+  const file = join(createFolder(), "editor.mjs");
+  writeFileSync(file, source);
+  return `"${process.execPath}" "${file}"`;
+}
+
+describe("a key of service listen", () => {
+  it("resends the selected event to the receiver, in a row of its own", async () => {
+    const screen = await listen();
+    const [first = ""] = await cli.trigger("customer.created");
+    await cli.trigger("customer.created");
+    await screen.shows("2 forwarded");
+    screen.type(UP);
+    await screen.shows("1 newer ↓");
+    screen.type("r");
+    await screen.shows(
+      new RegExp(`❯ [\\d:]+ +204 +customer.created +\\d+ ms +resent manually …\\w*${first.slice(-6)}`),
+    );
+    await until(() => receivedTimes(first) === 2);
+    expect(rowsOf(screen)).toHaveLength(3);
+    expect(screen.text()).toContain("2 received  2 forwarded  0 failed");
+  });
+
+  it("opens an editor on a terminal that is restored, and sends what it saved, newly signed", async () => {
+    const report = join(createFolder(), "stty");
+    const editor = script(`
+      import { execSync } from "node:child_process";
+      import { readFileSync, writeFileSync } from "node:fs";
+      const file = process.argv[2];
+      writeFileSync(${JSON.stringify(report)}, execSync("stty -a", { stdio: ["inherit", "pipe", "inherit"] }));
+      console.log("the editor runs");
+      process.stdin.once("data", () => {
+        const event = JSON.parse(readFileSync(file, "utf8"));
+        event.data.object.amount = 4242;
+        writeFileSync(file, JSON.stringify(event));
+        process.exit(0);
+      });`);
+    const screen = await listen({ env: { EDITOR: editor } });
+    const [id = ""] = await cli.trigger("order.created");
+    await screen.shows("1 forwarded");
+    screen.type("e");
+    await screen.shows("the editor runs");
+    expect(screen.isAlternate()).toBe(false);
+    expect(screen.isCursorHidden()).toBe(false);
+    expect(readFileSync(report, "utf8")).toMatch(/ icanon .* echo /s);
+    // Events arrive meanwhile, and are shown afterwards.
+    const [other = ""] = await cli.trigger("customer.created");
+    await cli.got([other]);
+    screen.type("x\r");
+    await screen.shows(/❯ .* 204 +order.created .* edited and resent/);
+    await screen.shows(other);
+    expect(screen.isAlternate()).toBe(true);
+    await until(() => receivedTimes(id) === 2);
+    const sent = cli.receiver.events.findLast((event) => event.id === id)!;
+    expect(sent.data.object).toMatchObject({ amount: 4242 });
+  });
+
+  it("sends nothing if the editor fails or its file is not JSON", async () => {
+    const editor = script(`import { writeFileSync } from "node:fs"; writeFileSync(process.argv[2], "{");`);
+    const screen = await listen({ env: { EDITOR: editor } });
+    const [id = ""] = await cli.trigger("customer.created");
+    await screen.shows("1 forwarded");
+    screen.type("e");
+    await screen.shows("Nothing was sent: the file is not JSON");
+    const failing = await listen({ env: { EDITOR: "false" } });
+    await cli.trigger("customer.created");
+    await failing.shows("1 forwarded");
+    failing.type("e");
+    await failing.shows("Nothing was sent: the editor false exited with 1");
+    expect(receivedTimes(id)).toBe(1);
+    expect(rowsOf(failing)).toHaveLength(1);
+  });
+
+  it("copies the request as a cURL command that a receiver accepts", async () => {
+    const screen = await listen();
+    await cli.service(["customers", "create", "--email", "curl@example.com", "--name", 'It\'s "quoted" $HOME 日本']);
+    await screen.shows("1 forwarded");
+    screen.type("y");
+    await screen.shows("Copied as cURL through the terminal (OSC 52)");
+    const [, encoded = ""] = /\u001b\]52;c;([A-Za-z0-9+/=]+)\u0007/.exec(screen.output()) ?? [];
+    const command = Buffer.from(encoded, "base64").toString();
+    const shell = spawnSync("sh", ["-c", `curl() { printf '%s\\0' "$@"; }\n${command}`], { encoding: "utf8" });
+    const args = shell.stdout.split("\0").slice(0, -1);
+    expect(args.slice(0, 3)).toEqual(["-X", "POST", cli.receiver.url]);
+    expect(args.at(-2)).toBe("--data-raw");
+    const header = args.find((arg) => arg.startsWith("Service-Signature: "))!.slice("Service-Signature: ".length);
+    const event = verify({ payload: args.at(-1)!, header, secrets: cli.secret });
+    expect(event.data.object).toMatchObject({ name: 'It\'s "quoted" $HOME 日本' });
+  });
+
+  it("saves a fixture that creates the same event, and never overwrites a file", async () => {
+    const cwd = createFolder();
+    const screen = await listen({ cwd });
+    const name = "${unique} and $${ada.id}";
+    await cli.service(["customers", "create", "--email", "fixture@example.com", "--name", name]);
+    await screen.shows("1 forwarded");
+    screen.type("t");
+    await screen.shows("Saved customer.created.json.");
+    screen.type("t");
+    await screen.shows("Saved customer.created-2.json.");
+    expect(readdirSync(cwd).toSorted()).toEqual(["customer.created-2.json", "customer.created.json"]);
+    const original = cli.receiver.events.at(-1)!;
+    const { exitCode, stderr } = await cli.service(["trigger", "--fixture", join(cwd, "customer.created.json")]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    await screen.shows("2 forwarded");
+    const created = cli.receiver.events.at(-1)!;
+    expect(created.id).not.toBe(original.id);
+    expect({ type: created.type, data: created.data }).toEqual({ type: original.type, data: original.data });
+    expect(created.data.object).toMatchObject({ name });
+  });
+
+  it("opens the event in the dashboard, or shows its URL", async () => {
+    const screen = await listen({ columns: 120, env: { SSH_TTY: "/dev/pts/1" } });
+    const [id = ""] = await cli.trigger("customer.created");
+    await screen.shows("1 forwarded");
+    screen.type("o");
+    const url = `${cli.platform.baseUrl}/dashboard/sandbox/events/${id}`;
+    await screen.shows(`Could not open a browser over SSH: ${url}`);
+    const folder = createFolder();
+    const opener = join(folder, "xdg-open");
+    writeFileSync(opener, `#!/bin/sh\nprintf '%s' "$1" > "${folder}/opened"\n`);
+    chmodSync(opener, 0o700);
+    const env = { DISPLAY: ":0", PATH: `${folder}:${process.env["PATH"]}` };
+    const desktop = await listen({ columns: 120, env });
+    const [other = ""] = await cli.trigger("customer.created");
+    await desktop.shows("1 forwarded");
+    desktop.type("o");
+    await desktop.shows(/Opened http/);
+    await until(() => existsSync(join(folder, "opened")));
+    expect(readFileSync(join(folder, "opened"), "utf8")).toContain(`/dashboard/sandbox/events/${other}`);
+  });
+
+  it("says why it cannot resend or copy without a target", async () => {
+    const screen = await listenOnScreen([], { env: cli.platform.env });
+    await cli.trigger("customer.created");
+    await screen.shows("1 received");
+    screen.type("r");
+    await screen.shows("Cannot resend: no --forward-to target matches this event");
+    screen.type("y");
+    await screen.shows("Cannot copy: nothing was sent yet");
+  });
+});

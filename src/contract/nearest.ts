@@ -1,12 +1,15 @@
 const MAX_GUESSES = 3;
 
-/** Returns the candidates closest to a misspelled name, best first: within a third of its length in edits, or starting with it. */
+/**
+ * Returns what a misspelled name may mean, closest first: candidates that begin with it, or that few edits make of it, at
+ * most one for three letters and always fewer than half of the letters.
+ */
 export function nearest(name: string, candidates: readonly string[]): string[] {
   const wanted = name.slice(0, 64).toLowerCase();
-  const limit = Math.max(1, Math.round(wanted.length / 3));
+  const limit = Math.ceil(wanted.length / 3);
   return candidates
     .map((candidate) => ({ candidate, distance: distanceTo(wanted, candidate.toLowerCase()) }))
-    .filter(({ distance }) => distance <= limit)
+    .filter(({ candidate, distance }) => distance <= limit && distance < Math.max(wanted.length, candidate.length) / 2)
     .sort((a, b) => a.distance - b.distance)
     .slice(0, MAX_GUESSES)
     .map(({ candidate }) => candidate);

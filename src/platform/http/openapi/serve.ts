@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import type { Versions } from "../../domain/versions.ts";
 import type { Operation } from "../operation.ts";
-
-export const DOCUMENT_PATH = "/openapi.json";
+import { DOCUMENT_PATH } from "./document-paths.ts";
 
 /** The OpenAPI document as it is served. */
 export interface ServedDocument {

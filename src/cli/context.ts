@@ -143,6 +143,11 @@ export class Context {
     return this.#store.update(change);
   }
 
+  /** True if the working folder has a project file. */
+  get hasProjectFile(): boolean {
+    return existsSync(join(this.cwd, PROJECT_FILE));
+  }
+
   /** Returns the platform that the project file of the working folder names. Throws ProjectFileError. */
   project(): Promise<ProjectPlatform | undefined> {
     this.#project ??= this.#findProject();
@@ -218,7 +223,7 @@ export class Context {
 
   /** The parser is loaded only if there is a file. */
   async #findProject(): Promise<ProjectPlatform | undefined> {
-    if (!existsSync(join(this.cwd, PROJECT_FILE))) return undefined;
+    if (!this.hasProjectFile) return undefined;
     const { findProjectPlatform } = await import("./project/platform.ts");
     return findProjectPlatform(this.cwd);
   }

@@ -8,6 +8,7 @@ import { UsageError } from "../../errors.ts";
 import { addExamples } from "../../help-layout.ts";
 import { SECRET_VARIABLE } from "../webhooks/secrets.ts";
 import type { EnvTarget } from "./files.ts";
+import { projectFlags } from "./project-flags.ts";
 import type { ReplayFlags } from "./replay.ts";
 import type { ListenFlags } from "./run.ts";
 
@@ -41,10 +42,10 @@ export function register(program: Command, context: Context, programArgs: readon
       .option("--wait [duration]", "Maximum wait for the platform to start (default: 30s)", duration(1, MAX_SECONDS))
       .option("--max-downtime <duration>", "Exit after this long without a connection", duration(1, MAX_SECONDS))
       .option("--no-ui", "Print plain lines on a terminal too"),
-  ).action(async (loose: string[], flags: ListenFlags) => {
+  ).action(async (loose: string[], flags: ListenFlags, command: Command) => {
     rejectUnexpectedWords(loose);
     const { runListen } = await import("./run.ts");
-    await runListen(flags, programArgs, context);
+    await runListen({ ...flags, ...(await projectFlags(command, context)) }, programArgs, context);
   });
   addExamples(listen, [
     "service listen --forward-to localhost:3000/webhooks",

@@ -25,6 +25,7 @@ const LAZY = {
   "listen-replay": "src/cli/commands/listen/replay.ts",
   demo: "src/cli/commands/demo/run.ts",
   dev: "src/cli/commands/dev/run.ts",
+  "dev-init": "src/cli/commands/dev/init.ts",
   "read-project": "src/cli/project/read.ts",
   "project-platform": "src/cli/project/platform.ts",
   login: "src/cli/commands/login/run.ts",

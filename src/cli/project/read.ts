@@ -45,6 +45,15 @@ export function parseProject(text: string): Project | undefined {
   }
   const parsed = parse(text);
   const { value = {} } = parsed;
+  // Without quotes, `!order.created` is a tag of an empty value.
+  const tags = parsed.document.warnings.filter(({ code }) => code === "TAG_RESOLVE_FAILED");
+  if (tags.length > 0) {
+    const lines = tags.map(({ pos: [offset], message }) => {
+      const { line, column } = parsed.placeOf(offset);
+      return `${PROJECT_FILE}:${line}:${column}: "${/!\S*/.exec(message)?.[0] ?? "!"}" must be in quotes`;
+    });
+    throw new ProjectFileError(`${PROJECT_FILE} has an error`, lines.join("\n"));
+  }
   if (isManifest(value)) return undefined;
   // An empty file means the defaults.
   const mistakes = value === null ? [] : mistakesIn(value, PROJECT_SCHEMA);
@@ -91,7 +100,7 @@ function lineOf({ path, atKey, message }: Mistake, parsed: ParsedYaml): string {
     if (typeof key === "number") return `${text}[${key}]`;
     return text === "" ? key : `${text}.${key}`;
   }, "");
-  return `${PROJECT_FILE}:${line}:${column}: ${name === "" ? "the file" : name}${atKey ? ":" : ""} ${message}`;
+  return `${PROJECT_FILE}:${line}:${column}: ${name === "" ? "the file" : name}: ${message}`;
 }
 
 /** Returns the offset of the key or value at a path, or of the last part of the path that has one. */

@@ -5,6 +5,8 @@ import { InterruptedError, UsageError } from "../errors.ts";
 export interface Question {
   message: string;
   flag: string;
+  /** The answer if nothing is typed. */
+  default?: string;
 }
 
 /** Asks on stderr, so that stdout stays data. Ctrl-C at a question throws InterruptedError. */
@@ -40,7 +42,13 @@ export function createPrompts({ possible, stdin, stderr, signal }: PromptOptions
   }
 
   return {
-    text: (question) => ask(question, ({ input }, context) => input({ message: question.message }, context)),
+    text: (question) =>
+      ask(question, ({ input }, context) =>
+        input(
+          { message: question.message, ...(question.default === undefined ? {} : { default: question.default }) },
+          context,
+        ),
+      ),
     secret: (question) =>
       ask(question, ({ password }, context) => password({ message: question.message, mask: "•" }, context)),
   };

@@ -32,10 +32,16 @@ export async function runDev(context: Context): Promise<void> {
   }
   const found = readProject(context.cwd);
   if (found === undefined) {
-    throw new UserError(`There is no ${PROJECT_FILE} in ${context.cwd}`, {
-      hint: "To write one: service dev init",
-      code: "no_project_file",
-    });
+    const isOther = context.hasProjectFile;
+    throw new UserError(
+      isOther ? `${PROJECT_FILE} is a manifest of Kubernetes` : `There is no ${PROJECT_FILE} in ${context.cwd}`,
+      {
+        hint: isOther
+          ? "Move it to a folder of its own, then write one: service dev init"
+          : "To write one: service dev init",
+        code: "no_project_file",
+      },
+    );
   }
   await new Dev(found, context, await Console.open(context)).run();
 }

@@ -19,7 +19,7 @@ interface SeedRecord {
 
 /**
  * Sends the calls of a fixture, once per account, which each database creates its own of. If one fails, removes what
- * was created, so that the next start begins anew. Returns the number of calls; undefined if it was sent before.
+ * was created, so that the next start can send it again. Returns the number of calls; undefined if it was sent before.
  */
 export async function sendSeed(seed: string, context: Context): Promise<number | undefined> {
   const bytes = await context.readInput(resolve(context.cwd, seed), "seed");

@@ -1,0 +1,3 @@
+import { schemaText } from "../src/cli/commands/dev/folder.ts";
+
+process.stdout.write(schemaText());

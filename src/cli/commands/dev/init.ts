@@ -1,0 +1,104 @@
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import type { Context } from "../../context.ts";
+import { UsageError, UserError } from "../../errors.ts";
+import { PROJECT_FILE } from "../../project/file-name.ts";
+import { parseProject } from "../../project/read.ts";
+import { type Project, PROJECT_DEFAULTS } from "../../project/schema.ts";
+import { replaceFile } from "../listen/files.ts";
+import { prepareFolder, SCHEMA_FILE } from "./folder.ts";
+
+export interface InitFlags {
+  port?: number;
+  url?: string;
+  forwardTo?: string;
+  envFile?: string;
+  seed?: string;
+  run?: string;
+  yes?: true;
+  force?: true;
+}
+
+/** An answer that leaves a setting out. */
+const NONE = "none";
+
+/** `service dev init`: writes the project file. Import this module lazily. */
+export async function runInit(flags: InitFlags, context: Context): Promise<void> {
+  const { output, cwd } = context;
+  const path = join(cwd, PROJECT_FILE);
+  if (existsSync(path)) await confirmReplacement(flags, context);
+  const content = stringify(await askProject(flags, context));
+  const text = `# yaml-language-server: $schema=${SCHEMA_FILE}\n${content}`;
+  // Reports invalid answers in the words that the file's reader uses.
+  const project = parseProject(text) ?? {};
+  await replaceFile(path, text, 0o644);
+  prepareFolder(project, text, cwd);
+  const ignored = ignoreEnvFile(project, cwd);
+  if (output.json) return await output.document({ file: path, project });
+  if (!output.terminal) return output.line(path);
+  output.success(`Wrote ${PROJECT_FILE}${ignored ? `, and added ${project.env!.file} to .gitignore` : ""}`);
+  output.note("Next: service dev");
+}
+
+async function confirmReplacement({ force }: InitFlags, context: Context): Promise<void> {
+  if (force) return;
+  if (!context.interactive) {
+    throw new UsageError(`${PROJECT_FILE} exists`, { hint: "To replace it, pass --force." });
+  }
+  const message = `${PROJECT_FILE} exists. Replace it? (y/N)`;
+  const typed = await context.prompts.text({ message, flag: "--force" });
+  if (!/^y(es)?$/i.test(typed.trim())) throw new UserError("Nothing was written", { code: "not_confirmed" });
+}
+
+/** Asks for what no flag gives; with `--yes`, takes the defaults. */
+async function askProject(flags: InitFlags, context: Context): Promise<Project> {
+  const ask = async (given: string | undefined, message: string, flag: string, standard: string): Promise<string> => {
+    if (given !== undefined) return given;
+    if (flags.yes) return standard;
+    return (await context.prompts.text({ message, flag: `${flag} or --yes`, default: standard })).trim();
+  };
+  const platform = await ask(
+    flags.url ?? flags.port?.toString(),
+    "Port for a platform on this machine, or the URL of one that runs",
+    "--port, --url",
+    String(PROJECT_DEFAULTS.port),
+  );
+  const to = await ask(flags.forwardTo, "Where your app receives events", "--forward-to", "localhost:3000/webhooks");
+  const run = await ask(flags.run, `Command that starts your app, or ${NONE}`, "--run", scriptOf(context.cwd));
+  const file = await ask(flags.envFile, `File for secret and API key, or ${NONE}`, "--env-file", ".env.local");
+  const { secret, key, url } = PROJECT_DEFAULTS;
+  return {
+    platform: /^\d+$/.test(platform)
+      ? { port: Number(platform), database: PROJECT_DEFAULTS.database }
+      : { url: platform },
+    forward: { to },
+    ...(file === NONE ? {} : { env: { file, secret, key, url } }),
+    ...(flags.seed === undefined ? {} : { seed: flags.seed }),
+    ...(run === NONE ? {} : { run }),
+  };
+}
+
+/** Returns the usual command to start an app in development. */
+function scriptOf(cwd: string): string {
+  try {
+    const { scripts } = JSON.parse(readFileSync(join(cwd, "package.json"), "utf8")) as {
+      scripts?: Record<string, string>;
+    };
+    if (scripts?.["dev"] !== undefined) return "npm run dev";
+    return scripts?.["start"] === undefined ? NONE : "npm start";
+  } catch {
+    return NONE;
+  }
+}
+
+/** The file contains an API key. Returns true if it was added. */
+function ignoreEnvFile({ env }: Project, cwd: string): boolean {
+  if (env?.file === undefined || !existsSync(join(cwd, ".git"))) return false;
+  const path = join(cwd, ".gitignore");
+  const text = existsSync(path) ? readFileSync(path, "utf8") : "";
+  const names = new Set(text.split(/\r?\n/).map((line) => line.trim().replace(/^\//, "")));
+  if ([env.file, ".env*", ".env.*", "*.local", ".env*.local"].some((name) => names.has(name))) return false;
+  appendFileSync(path, `${text === "" || text.endsWith("\n") ? "" : "\n"}${env.file}\n`);
+  return true;
+}

@@ -1,0 +1,253 @@
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parseProject } from "../../src/cli/project/read.ts";
+import { cliOnPlatform } from "../support/cli-on-platform.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { CTRL_C, ENTER, runInTerminal } from "../support/terminal.ts";
+import { makeProject, startDev } from "./support/dev-project.ts";
+
+const on = cliOnPlatform();
+
+const READY = /^dev {6}│ ✓ Ready after/m;
+const CALL = '- method: POST\n  path: /v1/customers\n  body: { email: "ada.${unique}@example.com" }\n';
+
+describe("errors in service.yaml", () => {
+  it.each([
+    ["platfrom: {}", "service.yaml:1:1: platfrom: unknown key; did you mean platform?"],
+    ["forward:\n  retrys: 1", "service.yaml:2:3: forward.retrys: unknown key; did you mean retries?"],
+    ["forward:\n  retries: many", 'service.yaml:2:12: forward.retries: must be a whole number, not the string "many"'],
+    ["forward: { retries: 101 }", "service.yaml:1:21: forward.retries: must be at most 100"],
+    ["forward: { to: ftp://x }", 'service.yaml:1:16: forward.to: cannot forward to "ftp://": use http:// or https://'],
+    [
+      "forward: { routes: { ordr.*: 3000 } }",
+      "service.yaml:1:22: forward.routes.ordr.*: unknown event type; did you mean order.*?",
+    ],
+    ["forward: { events: [order.*, nope.x] }", 'service.yaml:1:20: forward.events: "nope.x" is not an event type.'],
+    ["forward: { events: [order.*, !order.created] }", 'service.yaml:1:30: "!order.created" must be in quotes'],
+    ["env: .env", 'service.yaml:1:6: env: must be keys and values, not the string ".env"'],
+    ["env: { secret: MY-SECRET }", "service.yaml:1:16: env.secret: must be the name of a variable"],
+    ["platform: { url: https://x.example, port: 1 }", "service.yaml:1:37: platform.port: cannot be combined with url"],
+    ["run: [npm]", "service.yaml:1:6: run: must be a string, not a list"],
+    ["run:", "service.yaml:1:5: run: must be a string, not empty"],
+    ["run: a\nrun: b", "service.yaml:2:1: Map keys must be unique"],
+    ["- run", "service.yaml:1:1: the file: must be keys and values, not a list"],
+  ])("%j is reported with its place", async (text, line) => {
+    const project = await makeProject({ "service.yaml": text });
+    const { exitCode, stderr } = await project.service(["dev"]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining(line) });
+  });
+
+  it("are reported all at once", () => {
+    expect(() => parseProject("a: 1\nb: 2")).toThrow("service.yaml has 2 errors");
+  });
+
+  it("do not include keys that begin with x-", () => {
+    expect(parseProject("x-anchors: &to { to: web:3000 }\nforward: *to")).toMatchObject({
+      forward: { to: "web:3000" },
+    });
+  });
+});
+
+describe("commands in the folder of service.yaml", () => {
+  it("use its platform and its API key, unless a flag or a variable names another", async () => {
+    const project = await makeProject({ "service.yaml": "platform: { port: PORT }" });
+    const dev = startDev(project);
+    await dev.waitFor(READY);
+    const { stdout } = await project.service(["trigger", "customer.created", "--json"]);
+    expect(JSON.parse(stdout)).toMatchObject({ type: "customer.created" });
+    const list = await project.service(["config", "list", "--json"]);
+    expect(JSON.parse(list.stdout)).toContainEqual(
+      expect.objectContaining({ key: "base_url", value: `http://127.0.0.1:${project.port}`, source: "service.yaml" }),
+    );
+    const elsewhere = await project.service(["whoami", "--json"], on.platform.env);
+    expect(JSON.parse(elsewhere.stdout)).toMatchObject({ account: { id: on.platform.ready.account } });
+  });
+
+  it("do not send a key of the environment to a server that only the file names", async () => {
+    const project = await makeProject({ "service.yaml": "platform: { url: https://evil.example }" });
+    const { exitCode, stderr } = await project.service(["trigger", "order.completed"], {
+      SERVICE_API_KEY: on.platform.sandboxKey,
+    });
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(
+      "The key from SERVICE_API_KEY is not sent to https://evil.example, which only service.yaml names",
+    );
+  });
+
+  it("ignore a manifest of Kubernetes with this name", async () => {
+    const project = await makeProject({ "service.yaml": "apiVersion: v1\nkind: Service" });
+    expect((await project.service(["whoami", "--json"], on.platform.env)).exitCode).toBe(0);
+    const { stderr } = await project.service(["dev"]);
+    expect(stderr).toContain("service.yaml is a manifest of Kubernetes");
+  });
+
+  it("listen as forward says; flags win", async () => {
+    let secret = "";
+    const receiver = await startReceiver(() => secret);
+    const { port } = new URL(receiver.url);
+    const file = `forward: { to: 'localhost:${port}/hook', events: ['order.*', '!order.created'] }\nenv: { file: .env.local }`;
+    const project = await makeProject({ "service.yaml": file });
+    const service = (...args: string[]) => project.service(args, on.platform.env);
+    const trigger = `${process.execPath} ${process.cwd()}/bin/service.js trigger order.completed --wait`;
+    const ran = await service("listen", "--json", "--", "sh", "-c", `${trigger} >&2`);
+    const records = ran.stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(records[0]).toMatchObject({ event: "ready", forward_to: `http://localhost:${port}/hook` });
+    expect(records[0]!["subscriptions"]).not.toContain("order.created");
+    secret = String(records[0]!["secret"]);
+    expect(project.read(".env.local")).toBe(`SERVICE_WEBHOOK_SECRET=${secret}\n`);
+    const given = await service("listen", "--json", "--forward-to", "1/other", "--events", "*", "--", "true");
+    expect(JSON.parse(given.stdout.split("\n")[0]!)).toMatchObject({
+      forward_to: "http://localhost:1/other",
+      subscriptions: ["*"],
+    });
+    await receiver.close();
+  });
+});
+
+describe("the seed of service dev", () => {
+  const SEEDED = { "service.yaml": "platform: { port: PORT }\nseed: fixtures/seed.yaml", "fixtures/seed.yaml": CALL };
+
+  it("is sent once per database", async () => {
+    const project = await makeProject(SEEDED);
+    const runs = [];
+    for (let run = 0; run < 3; run++) {
+      if (run === 2) project.write("fixtures/seed.yaml", CALL + CALL.replace("ada", "bob"));
+      const dev = startDev(project);
+      await dev.waitFor(READY);
+      const { stdout } = await project.service(["customers", "list", "--json"]);
+      runs.push((JSON.parse(stdout) as unknown[]).length);
+      dev.child.kill("SIGINT");
+      expect(await dev.ended).toBe(0);
+      if (run === 0) expect(dev.output()).toContain("seed     │ ✓ 1 call of fixtures/seed.yaml sent");
+      if (run === 1) expect(dev.output()).toContain("seed     │ · fixtures/seed.yaml was sent to this database before");
+      if (run === 2)
+        expect(dev.output()).toContain("fixtures/seed.yaml has changed since it was sent to this database");
+    }
+    expect(runs).toEqual([1, 1, 1]);
+    project.write("service.yaml", "platform: { port: PORT, database: other.db }\nseed: fixtures/seed.yaml");
+    const dev = startDev(project);
+    await dev.waitFor("seed     │ ✓ 2 calls of fixtures/seed.yaml sent");
+  });
+
+  it("that fails removes what it created, and is sent again at the next start", async () => {
+    const failing = `${CALL}- method: POST\n  path: /v1/orders\n  body: { amount: -1 }\n`;
+    const project = await makeProject({ ...SEEDED, "fixtures/seed.yaml": failing });
+    const failed = startDev(project);
+    expect(await failed.ended).toBe(1);
+    expect(failed.output()).toContain("Call 2 of 2 failed: POST /v1/orders");
+    expect(failed.output()).toMatch(/seed {5}│ .*DELETE/);
+    project.write("fixtures/seed.yaml", CALL);
+    const dev = startDev(project);
+    await dev.waitFor("seed     │ ✓ 1 call of fixtures/seed.yaml sent");
+  });
+});
+
+describe("a change of service.yaml while service dev runs", () => {
+  it("restarts the listener without losing events; an invalid file changes nothing", async () => {
+    let secret = "";
+    const [first, second] = [await startReceiver(() => secret), await startReceiver(() => secret)];
+    const file = (url: string): string =>
+      `platform: { port: PORT }\nforward: { to: '${url}' }\nenv: { file: .env.local }\n`;
+    const project = await makeProject({ "service.yaml": file(first.url) });
+    const dev = startDev(project);
+    await dev.waitFor(READY);
+    secret = /SERVICE_WEBHOOK_SECRET=(\S+)/.exec(project.read(".env.local"))![1]!;
+    const key = /SERVICE_API_KEY=(\S+)/.exec(project.read(".env.local"))![1]!;
+    let count = 0;
+    const trigger = async (): Promise<void> => {
+      const { status } = await fetch(`http://127.0.0.1:${project.port}/v1/customers`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify({ email: `ada.${count++}@example.com` }),
+      });
+      expect(status).toBe(201);
+    };
+    await trigger();
+    await first.until(() => first.events.length === 1);
+    project.write("service.yaml", "platform: { port: PORT }\nforwad: {}\n");
+    await dev.waitFor("service.yaml:2:1: forwad: unknown key; did you mean forward?");
+    await trigger();
+    await first.until(() => first.events.length === 2);
+    project.write("service.yaml", file(second.url));
+    await trigger();
+    await dev.waitFor(`✓ forwarding events to ${second.url}`);
+    await trigger();
+    await second.until(() => first.events.length + second.events.length === 4);
+    expect(new Set([...first.ids(), ...second.ids()]).size).toBe(4);
+    project.write("service.yaml", `${file(second.url)}run: node app.js\n`);
+    await dev.waitFor("the new run will be used after a restart of `service dev`");
+    await Promise.all([first.close(), second.close()]);
+  });
+});
+
+describe("service dev init", () => {
+  it("writes a valid file with --yes, the schema that it names, and ignores for git", async () => {
+    const project = await makeProject({ "package.json": '{"scripts":{"dev":"vite"}}' });
+    mkdirSync(join(project.folder, ".git"));
+    const { exitCode, stdout } = await project.service(["dev", "init", "--yes"]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${join(project.folder, "service.yaml")}\n` });
+    expect(parseProject(project.read("service.yaml"))).toMatchObject({
+      run: "npm run dev",
+      env: { file: ".env.local" },
+    });
+    const [, schema] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(project.read("service.yaml"))!;
+    const shipped = readFileSync(new URL("../../docs/service.schema.json", import.meta.url), "utf8");
+    expect(JSON.parse(project.read(schema!))).toEqual(JSON.parse(shipped));
+    expect(project.read(".gitignore")).toBe(".env.local\n");
+  });
+
+  it("does not replace a file without consent", async () => {
+    const project = await makeProject({ "service.yaml": "run: mine\n" });
+    const { exitCode, stderr } = await project.service(["dev", "init", "--yes"]);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 2,
+      stderr: expect.stringContaining("To replace it, pass --force."),
+    });
+    const terminal = runInTerminal(["dev", "init"], { cwd: project.folder, env: project.env });
+    await terminal.waitFor("Replace it? (y/N)");
+    terminal.type(ENTER);
+    expect(await terminal.ended).toBe(1);
+    expect(project.read("service.yaml")).toBe("run: mine\n");
+    expect((await project.service(["dev", "init", "--yes", "--force", "--run", "none"])).exitCode).toBe(0);
+    expect(parseProject(project.read("service.yaml"))?.run).toBeUndefined();
+  });
+
+  it("asks in a terminal; Ctrl-C writes nothing", async () => {
+    const project = await makeProject({});
+    const stopped = runInTerminal(["dev", "init"], { cwd: project.folder, env: project.env });
+    await stopped.waitFor("Port for a platform");
+    stopped.type(CTRL_C);
+    expect(await stopped.ended).toBe(130);
+    expect(existsSync(join(project.folder, "service.yaml"))).toBe(false);
+    const asked = runInTerminal(["dev", "init"], { cwd: project.folder, env: project.env });
+    for (const [question, answer] of [
+      ["Port for a platform", "https://sandbox.example.com"],
+      ["Where your app receives", "4000/hooks"],
+      ["Command that starts", "make dev"],
+      ["File for secret", "none"],
+    ] as const) {
+      await asked.waitFor(question);
+      asked.type(`${answer}${ENTER}`);
+    }
+    expect(await asked.ended).toBe(0);
+    expect(parseProject(project.read("service.yaml"))).toEqual({
+      platform: { url: "https://sandbox.example.com" },
+      forward: { to: "4000/hooks" },
+      run: "make dev",
+    });
+  });
+
+  it("rejects an answer that the file cannot have", async () => {
+    const project = await makeProject({});
+    const { exitCode, stderr } = await project.service(["dev", "init", "--yes", "--forward-to", "ftp://x"]);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: expect.stringContaining("forward.to: cannot forward"),
+    });
+    expect(existsSync(join(project.folder, "service.yaml"))).toBe(false);
+  });
+});

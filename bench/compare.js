@@ -1,5 +1,5 @@
 // `npm run bench -- --compare COMMIT [part …]`: builds another commit beside this tree and runs the parts for both in
-// turn, so that a change is told from the machine's mood.
+// turn, so that a change is distinguishable from the machine's noise.
 import { execFileSync, spawnSync } from "node:child_process";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";

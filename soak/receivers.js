@@ -3,11 +3,11 @@ import { createServer } from "node:http";
 import { verify } from "../dist/webhooks/index.js";
 
 /**
- * Responds to deliveries according to its mood. `accepted` counts the verified ones that got a 2xx by `type id` of
+ * Responds to deliveries according to its behavior. `accepted` counts the verified ones that got a 2xx by `type id` of
  * their object, `events` has their event IDs; anything else must be sent again. `isOrdered` is for the verdict;
  * `inversions` counts the orders that were completed here before they were created.
  */
-export async function startReceiver({ secrets, mood = () => "accept", isOrdered = false }) {
+export async function startReceiver({ secrets, behavior = () => "accept", isOrdered = false }) {
   const accepted = new Map();
   const events = new Set();
   const rejected = [];
@@ -47,7 +47,7 @@ export async function startReceiver({ secrets, mood = () => "accept", isOrdered 
   };
 
   function respond(event, request, response) {
-    switch (mood()) {
+    switch (behavior()) {
       case "fail":
         return void response.writeHead(500).end("out of order");
       case "busy":

@@ -55,11 +55,11 @@ const post = async (path, body) => {
 
 let isHealed = false;
 const faults = ["fail", "busy", "reset", "fail", "hang"];
-const faultyMood = () => (isHealed || random() < 0.6 ? "accept" : pick(faults, random));
+const faultyBehavior = () => (isHealed || random() < 0.6 ? "accept" : pick(faults, random));
 const secrets = { steady: "", faulty: "" };
 const receivers = {
   steady: await startReceiver({ secrets: () => secrets.steady }),
-  faulty: await startReceiver({ secrets: () => secrets.faulty, mood: faultyMood }),
+  faulty: await startReceiver({ secrets: () => secrets.faulty, behavior: faultyBehavior }),
 };
 const endpoints = [];
 for (const [name, { url }] of Object.entries(receivers)) {

@@ -142,7 +142,7 @@ describe("reads a response of any shape", () => {
 });
 
 describe("a clock that is wrong", () => {
-  /** What Node loads before the command: `Date` and nothing else is moved. */
+  /** Returns the Node.js options that shift `Date` and nothing else. */
   function movedBy(milliseconds: number): string {
     const file = join(createConfigDir(), "clock.cjs");
     writeFileSync(

@@ -50,7 +50,7 @@ describe("flags", () => {
 
 describe("a listener says", () => {
   it("warns at the start that nothing listens at the target", async () => {
-    // A free port may be taken by a test beside this one.
+    // Another test may take a free port in the meantime.
     const target = "localhost:1";
     const listener = await startListener(on.platform.env, ["--forward-to", target]);
     expect(await listener.record(({ event }) => event === "hint")).toMatchObject({

@@ -1,12 +1,12 @@
 import { DEEP, pumped } from "../support/time-budget.ts";
 
-/** Items with commas between them. */
+/** Repeats an item, separated by commas. */
 export const list = (length: number, item: (index: number) => string) =>
   Array.from({ length }, (_, i) => item(i)).join();
 
 const digits = pumped("1");
 
-/** 1 MiB of JSON, or of what looks like it: what it is, and the text. */
+/** 1 MiB of JSON or of text that resembles it, by description. */
 export const HOSTILE_JSON: readonly (readonly [what: string, text: string])[] = [
   ["arrays without an end", pumped("[")],
   ["nested arrays", `${"[".repeat(524_288)}${"]".repeat(524_288)}`],
@@ -39,7 +39,7 @@ export const HOSTILE_JSON: readonly (readonly [what: string, text: string])[] = 
   ["text outside of ASCII", `["${"é".repeat(524_288)}"]`],
 ];
 
-/** What is repeated to make a hostile text of any length. */
+/** The repeated parts of hostile texts of any length. */
 export const UNITS = [
   "a",
   "1",
@@ -75,7 +75,7 @@ export const UNITS = [
 const OK = "HTTP/1.1 200 OK\r\n";
 const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 
-/** 1 MiB of a response, or of what looks like one. */
+/** 1 MiB of an HTTP response or of text that resembles one, by description. */
 export const HOSTILE_RESPONSES: Readonly<Record<string, string>> = {
   "a status line without an end": `HTTP/1.1 200 ${pumped("a")}`,
   "a header without an end": `${OK}A: ${pumped("a")}`,

@@ -7,14 +7,14 @@ import { RESPONSES } from "./http-responses.ts";
 
 const ours = apiOnPlatform();
 
-/** A whole first attempt: which client sent it, and the number of the case. */
+/** A first attempt: the client that sent it and the number of the case. */
 const REQUEST = /^POST \/(platform|relay) [^]*"case":(\d+)\}[^]*\}$/;
 
-/** Responds to each request with the bytes of its case, and records which connections were reused. */
+/** Sends the bytes of a case as its response, and records which connections are reused. */
 class Receiver {
   readonly server: Server;
   readonly sockets = new Set<Socket>();
-  /** `platform 3`: after the response of that case, its connection carried another request. */
+  /** `platform 3`: the connection carried another request after the response of case 3. */
   readonly reused = new Set<string>();
 
   constructor() {
@@ -76,7 +76,7 @@ interface Attempt {
   response_excerpt: string | null;
 }
 
-/** The first attempts of an event, by the endpoint's delivery and by the listener's. */
+/** Returns the first attempts of an event: the endpoint's delivery and the listener's. */
 async function attemptsOf(event: string): Promise<{ platform?: Attempt; relay?: Attempt }> {
   const { data } = (await ours.api("GET", `/v1/deliveries?event=${event}`)).body;
   const found: { platform?: Attempt; relay?: Attempt } = {};
@@ -87,7 +87,7 @@ async function attemptsOf(event: string): Promise<{ platform?: Attempt; relay?: 
   return found;
 }
 
-/** The verdict; any other error as it is. */
+/** Returns the verdict for an attempt's error, or the error itself. */
 function verdictOf({ status_code: status, error, response_excerpt: body }: Attempt): unknown {
   if (status !== null) return { status, body: body ?? "" };
   if (/^invalid_reply|invalid HTTP response/.test(error!)) return "invalid";

@@ -1,4 +1,4 @@
-/** What is made of a response: its status and body, or that it is not HTTP, or that it broke off. */
+/** How a response is read: its status and body, that it is not HTTP, or that it was cut off. */
 export type Verdict = { status: number; body: string } | "invalid" | "cut";
 
 export interface ResponseCase {
@@ -7,13 +7,11 @@ export interface ResponseCase {
   verdict: Verdict;
   /** The receiver closes the connection after the response. */
   closes?: boolean;
-  /** The connection must not be used for another request; by the relay only, where undici may do so without harm. */
+  /** The connection must not be used for another request. Only the relay checks this; undici may reuse it safely. */
   isLast?: boolean | "relay";
-  /**
-   * What the platform's HTTP client (undici) makes of it, where that differs from `verdict`, which RFC 9112 asks for.
-   */
+  /** How undici, the platform's HTTP client, reads it if that differs from `verdict`, which RFC 9112 requires. */
   platform?: Verdict;
-  /** Why the verdict, or the difference, is as it is. */
+  /** The reason for the verdict or the difference. */
   because?: string;
 }
 
@@ -279,7 +277,7 @@ const ENDS: Row[] = [
   ["the end of the connection in HTTP/1.0", "HTTP/1.0 200 OK\r\n\r\nok", read(), { closes: true }],
   ["the end of the connection, without a body", `${OK}\r\n`, read(""), { closes: true }],
   ["other data", `${fields("A: b")}more`, read(), { isLast: true }],
-  // undici skips an empty line before the next response, if it has sent the next request by then.
+  // undici skips an empty line before a response if it has already sent the next request.
   ["an empty line", `${fields("A: b")}\r\n`, read(), { isLast: "relay" }],
   ["another response", `${fields("A: b")}${SMUGGLED}`, read(), { isLast: true }],
   ["another response after chunks", `${sized("2")}${SMUGGLED}`, read(), { isLast: true }],
@@ -309,7 +307,7 @@ const GROUPS = {
   "other protocols": OTHERS,
 };
 
-/** Responses to a POST in HTTP/1.1, and what both of our clients make of them (RFC 9110, RFC 9112). */
+/** Responses to an HTTP/1.1 POST, and how both clients read them (RFC 9110, RFC 9112). */
 export const RESPONSES: readonly ResponseCase[] = Object.entries(GROUPS).flatMap(([group, rows]) =>
   rows.map(([what, bytes, verdict, rest]) => ({ what: `${group}: ${what}`, bytes, verdict, ...rest })),
 );

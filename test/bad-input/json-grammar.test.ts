@@ -9,13 +9,13 @@ const casesOf = (texts: JsonTexts) => Object.entries(texts).map(([kind, list]) =
 const asBytes = (text: string | Buffer) => (typeof text === "string" ? Buffer.from(text) : text);
 const shown = (text: string | Buffer) => JSON.stringify(asBytes(text).toString("latin1", 0, 60));
 
-/** What the platform says of a body. */
+/** Returns the platform's response to a body. */
 async function verdictOn(text: string | Buffer): Promise<{ status: number; code: string; detail: string }> {
   const { status, body } = await api("POST", "/v1/customers", asBytes(text));
   return { status, code: body.code, detail: body.detail };
 }
 
-/** JSON.parse, which holds to the grammar: what it says proves the tables. */
+/** Returns true if JSON.parse accepts the text. It follows the grammar, so it proves the tables. */
 function isJson(text: string | Buffer): boolean {
   try {
     JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(asBytes(text)));

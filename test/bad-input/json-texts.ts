@@ -1,13 +1,13 @@
-/** Texts by what they test; buffers where the bytes are not UTF-8. */
+/** Texts by what they test. A buffer is not valid UTF-8. */
 export type JsonTexts = Record<string, readonly (string | Buffer)[]>;
 
-/** The texts of a template, three spaces or a line break apart, with backslashes as they are. */
+/** Splits a template into texts at three spaces or a line break. Backslashes are literal. */
 const texts = ({ raw }: TemplateStringsArray) => raw[0]!.trim().split(/ {3,}|\n\s*/);
 const bytes = (text: string) => Buffer.from(text, "latin1");
 const deep = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
 const deepObjects = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
 
-/** What the grammar of RFC 8259 rejects. */
+/** Texts that the grammar of RFC 8259 rejects. */
 export const INVALID: JsonTexts = {
   "no value": [...texts`,   :   ]   }   \u0031`, " ", "\t\n\r ", "\\"],
   "more than one value": texts`1 2   {}{}   [][]   """"   1,   1,2   [],   {},   null:1   [1]]   {}}   [1]x   {}#`,
@@ -112,7 +112,7 @@ export const INVALID: JsonTexts = {
   ],
 };
 
-/** What both the grammar and the platform accept. */
+/** Texts that both the grammar and the platform accept. */
 export const VALID: JsonTexts = {
   words: ["null", "true", "false"],
   integers: texts`0   -0   1   -1   10   123456789   9007199254740991   -9007199254740991`,
@@ -182,12 +182,12 @@ export const VALID: JsonTexts = {
 };
 
 interface Policy {
-  /** What the platform says. */
+  /** The platform's error. */
   detail: RegExp;
   texts: readonly string[];
 }
 
-/** What the grammar accepts and the platform does not, by the reason. */
+/** Texts that the grammar accepts and the platform rejects, by reason. */
 export const REJECTED_BY_POLICY: Record<string, Policy> = {
   "a key given twice, since parsers differ on which one counts": {
     detail: /is repeated/,

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-/** The path as it is written, which an HTTP client would tidy up. */
+/** Requests the path as written; an HTTP client would normalize it. */
 async function get(path: string): Promise<{ status: number; body: Record<string, unknown> }> {
   const head = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${platform.sandboxKey}\r\n\r\n`;
   const { status, body } = await sendRaw(platform.baseUrl, head);

@@ -25,7 +25,7 @@ afterAll(async () => {
 const serve = (args: readonly string[], env: Record<string, string> = {}): Promise<CliResult> =>
   runCli(["serve", "--port", "0", ...args], { env });
 
-/** The start fails, in words, on stderr alone. */
+/** Expects `serve` to fail with this message on stderr and nothing on stdout. */
 async function expectError(args: readonly string[], words: string, exitCode = 1, env = {}): Promise<void> {
   const result = await serve(args, env);
   expect(result).toMatchObject({ exitCode, stdout: "", stderr: expect.stringContaining(words) });
@@ -184,7 +184,7 @@ describe("the master key", () => {
     await expectError(["--database", own], "32 bytes");
     rmSync(`${own}.key`);
     await expectError(["--database", own], `${own}.key does not exist`);
-    // None was made in its place, which would be taken for the right one later.
+    // No new file was created, which a later start would take for the right one.
     expect(existsSync(`${own}.key`)).toBe(false);
     writeFileSync(`${own}.key`, before);
     await (await startPlatformOn(own, 0)).stop();

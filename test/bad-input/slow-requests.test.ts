@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-/** Sends no more than this, and waits for what the platform makes of it. */
+/** Sends an incomplete request and resolves with the platform's response. */
 async function leave(unfinished: string): Promise<string> {
   const { hostname, port } = new URL(platform.baseUrl);
   const socket = connect(Number(port), hostname);
@@ -50,7 +50,7 @@ it.each([
   socket.on("error", () => {});
   socket.write(text);
   await once(socket.resume(), "end");
-  // A closed socket answers what still comes with a reset.
+  // A closed socket responds to further data with a reset.
   await expect
     .poll(
       () => {

@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-/** Sends a request, three times at most, and expects a client error each time, within the budget. */
+/** Sends a request up to three times, and expects a client error within the budget each time. */
 async function expectRejected(lines: readonly string[], body: string | Buffer = ""): Promise<void> {
   const length = body === "" ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
   const head = [...lines, "Host: localhost", ...length, "", ""].join("\r\n");
@@ -66,7 +66,7 @@ describe.runIf(TELLS_PROCESS_TIME)("a running server rejects within the budget",
           text,
           headers,
         );
-        // What holds no token at all is a report about nothing.
+        // A text without tokens is an empty report.
         if (status === 200) expect(body).toEqual([]);
         else expect(status).toBe(400);
       });
@@ -145,7 +145,7 @@ describe.runIf(TELLS_PROCESS_TIME)("a receiver's response of 1 MiB is judged wit
   let receiver: Server;
   let listener: RunningListener;
   let response = "";
-  /** Resolves for each client once it has dropped the connection, or read all of it. */
+  /** Resolves for each client once it has closed the connection or read everything. */
   let closed: Record<string, () => void> = {};
 
   beforeAll(async () => {

@@ -59,7 +59,7 @@ describe("judges a JSON body of 1 MiB within the budget", () => {
 
 describe("judges 1 MiB in a field within the budget, and does not send it back", () => {
   registerFormats();
-  // What is needed here of the operations are their schemas, which depend on none of their tools.
+  // Only the schemas of the operations are needed, which depend on none of their tools.
   const bodies = operationsOf({} as OperationTools).flatMap(({ name, body }) =>
     body === undefined ? [] : [{ name, body }],
   );
@@ -81,7 +81,7 @@ describe("judges 1 MiB in a field within the budget, and does not send it back",
     for (const text of Object.values(texts)) {
       for (const field of fields) {
         for (const value of [text, [text], { [text]: text }]) {
-          // Any object is the data of an event.
+          // An event's data may be any object.
           if (field === "data" && !Array.isArray(value) && typeof value === "object") continue;
           let errors = [{ detail: "" }];
           expectWithinBudget(() => (errors = check({ [field]: value })));
@@ -144,7 +144,7 @@ describe("reads a receiver's response of 1 MiB within the budget, however it is 
     let body = 0;
     const parser = new ResponseParser({ head: () => {}, data: (chunk) => (body += chunk.length), end: () => {} });
     try {
-      // More of a body is not read.
+      // The rest of a body is not read.
       for (let at = 0; at < bytes.length && body <= LIMITS.deliveryExcerptBytes; at += size) {
         parser.push(bytes.subarray(at, at + size));
       }
@@ -156,7 +156,7 @@ describe("reads a receiver's response of 1 MiB within the budget, however it is 
 
   it.each(Object.entries(HOSTILE_RESPONSES))("%s", (_what, text) => {
     const bytes = Buffer.from(text, "latin1");
-    // What is read of a socket at once, a packet, and a byte.
+    // The sizes of a socket read, of a packet and of a byte.
     for (const size of [64 * 1024, 1448]) expectWithinBudget(() => parse(bytes, size));
     expectWithinBudget(() => parse(bytes.subarray(0, 64 * 1024), 1));
   });

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-/** The sentence that answers a request, which must name what is wrong and what would be right. */
+/** Returns the message of the error response, which must name the mistake and the correct form. */
 async function detailOf(first: string, headers: readonly string[] = [], body = ""): Promise<string> {
   const lines = [first, "Host: localhost", `Authorization: Bearer ${platform.sandboxKey}`, ...headers, "", body];
   const response = await sendRaw(platform.baseUrl, lines.join("\r\n"));

@@ -21,7 +21,7 @@ async function json(...args: string[]): Promise<Record<string, string>> {
 const create = (...flags: string[]) =>
   json("apps", "create", "--name", "Reports", "--redirect-uri", REDIRECT, ...flags);
 
-/** What the token endpoint says of a client that proves itself so; a wrong secret is invalid_client. */
+/** Returns the token endpoint's error for a client with this proof. A wrong secret is `invalid_client`. */
 async function errorFor({ client_id = "" }: Record<string, string>, secret: string | undefined): Promise<unknown> {
   const form = { grant_type: "authorization_code", code: "x", client_id, ...(secret && { client_secret: secret }) };
   const response = await fetch(`${platform.authUrl}/oauth/token`, { method: "POST", body: new URLSearchParams(form) });

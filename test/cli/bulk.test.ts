@@ -22,7 +22,7 @@ afterAll(() => receiver.close());
 const deliveries = (wanted: Delivery["status"]) =>
   json<Delivery[]>("deliveries", "list", "--endpoint", endpoint, "--status", wanted, "--all");
 
-/** Creates orders whose deliveries have failed for good. */
+/** Creates orders whose deliveries have failed permanently. */
 async function failOrders(count: number): Promise<void> {
   status = 500;
   expect(await service(["trigger", "order.created", "--count", String(count)])).toMatchObject({ exitCode: 0 });

@@ -58,7 +58,7 @@ describe("service clock", () => {
     await json("trigger", "customer.created");
     const attempted = async () => (await json<Delivery[]>("deliveries", "list", "--endpoint", id))[0]?.attempt_count;
     await expect.poll(attempted).toBe(1);
-    // The first wait is 30 s, give or take a fifth.
+    // The first retry is due after 30 s, plus or minus 20 percent.
     const { stdout, stderr, exitCode } = await service(["clock", "advance", "40s"]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toMatch(
@@ -76,7 +76,7 @@ describe("service clock", () => {
 
   it("shows the progress of an advance, and cancels it at Ctrl-C", async () => {
     let seen = 0;
-    // It accepts the first attempt's delivery, and never answers again.
+    // The receiver responds to the first attempt only.
     const silent = createServer((_request, response) => {
       seen += 1;
       if (seen === 1) response.writeHead(500).end();

@@ -10,7 +10,7 @@ interface Entry {
   source: string;
 }
 
-/** A person with a settings folder of their own. */
+/** Returns a function that runs `service config` with a new settings folder. */
 function user(env: Record<string, string | undefined> = {}): (...args: string[]) => Promise<CliResult> {
   const folder = createConfigDir();
   return (...args) => runCli(args, { env: { SERVICE_CONFIG_DIR: folder, ...env } });

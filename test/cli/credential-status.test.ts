@@ -10,7 +10,7 @@ const BURST = 12;
 let platform: RunningPlatform;
 let api: Api;
 beforeAll(async () => {
-  // What a test has used up does not come back while it runs.
+  // Tokens that a test uses do not refill during the test.
   platform = await startPlatform(["--rate-limit", "0.001", "--rate-burst", String(BURST)]);
   api = apiOf(platform.baseUrl, platform.sandboxKey);
 });

@@ -12,7 +12,7 @@ const { json, service } = cli;
 
 const receivers: ScriptedReceiver[] = [];
 const endpoints: string[] = [];
-// Each test sees the deliveries to its own endpoints only.
+// Each test lists only the deliveries to its own endpoints.
 afterEach(async () => {
   for (const id of endpoints.splice(0)) await service(["endpoints", "delete", id]);
   await Promise.all(receivers.splice(0).map((receiver) => receiver.close()));
@@ -26,7 +26,7 @@ async function newEndpoint(...reactions: Reaction[]): Promise<{ id: string; rece
   return { id, receiver };
 }
 
-/** The endpoint's one delivery, once it has been attempted so often. */
+/** Returns the endpoint's only delivery once it has this many attempts. */
 async function delivered(endpoint: string, attempts: number): Promise<Delivery> {
   const list = () => json<Delivery[]>("deliveries", "list", "--endpoint", endpoint);
   await expect.poll(async () => (await list())[0]?.attempt_count).toBe(attempts);

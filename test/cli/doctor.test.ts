@@ -34,7 +34,7 @@ async function diagnose(env: Record<string, string>, ...args: string[]): Promise
   return { exitCode, stderr, of: (id) => results.find((result) => result.id === id)! };
 }
 
-/** A platform whose answers the test chooses, by path; anything else is 404. */
+/** Starts a platform with configured responses by path. Other paths return 404. */
 function scripted(results: Record<string, object>, headers: Record<string, string> = {}): Promise<string> {
   const respond: RequestListener = (request, response) => {
     const body = results[request.url!.split("?")[0]!];
@@ -201,7 +201,7 @@ describe("service doctor", () => {
     const isMine = await new Promise<boolean>((resolve) => {
       taken.once("error", () => resolve(false)).listen(4010, "127.0.0.1", () => resolve(true));
     });
-    // A program that speaks no HTTP; where the port is taken already, it is that one.
+    // Starts a program that does not speak HTTP. If the port is already in use, that program serves as well.
     taken.on("connection", (socket) => socket.end("220 hello\r\n"));
     const { of } = await diagnose(platform.env);
     taken.close();

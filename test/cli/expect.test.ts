@@ -14,7 +14,7 @@ const { json, service } = cli;
 /** A command that triggers events. */
 const triggering = (...args: string[]) => ["--", process.execPath, BIN, "trigger", ...args];
 const create = triggering("order.created", "--override", "amount=500");
-/** Tests of failures wait no longer than they must. */
+/** Keeps tests of failures short. */
 const SHORT = ["--within", "1s"];
 
 let folder: string;
@@ -27,7 +27,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** In a process, because the command it runs writes to the same terminal. */
+/** Runs in a process, because the child command writes to the same terminal. */
 const assertThat = (...args: string[]) => service(["expect", ...args], { cwd: folder });
 
 async function newEndpoint(...reactions: Reaction[]): Promise<ScriptedReceiver> {

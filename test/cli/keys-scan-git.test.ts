@@ -216,7 +216,7 @@ describe("service keys scan --history", () => {
 describe("service keys scan of a hostile repository", () => {
   const ran = () => join(folder.path, "ran");
 
-  /** A program that tells that it ran, and by which setting. */
+  /** Creates a program that records that it ran, and the setting that ran it. */
   function trap(name: string): string {
     const path = join(folder.path, `.git/traps/${name}`);
     write(`.git/traps/${name}`, `#!/bin/sh\necho ${name} >> '${ran()}'\nexit 1\n`);

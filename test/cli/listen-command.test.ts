@@ -6,7 +6,7 @@ import { type CliOptions, spawnCli } from "../support/run-cli.ts";
 import { listening, createFolder } from "./support/listening.ts";
 
 const on = listening();
-/** A process: its command, a child of it, sends it signals and writes to its streams. */
+/** A separate process, because its child command sends it signals and writes to its streams. */
 const service = (args: readonly string[], { env }: CliOptions = {}) =>
   spawnCli(args, { env: { ...on.platform.env, ...env } });
 

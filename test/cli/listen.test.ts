@@ -114,7 +114,7 @@ describe("flags of service listen", () => {
     const received = performance.now();
     process.kill(listener.pid, "SIGSTOP");
     respond();
-    // A second after the time limit at the earliest.
+    // At least a second after the timeout.
     await expect.poll(() => performance.now() - received).toBeGreaterThan(2500);
     process.kill(listener.pid, "SIGCONT");
     const forwarded = await listener.record((record) => record.event === "forwarded" && record["id"] === id);

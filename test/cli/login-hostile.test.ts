@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type CliResult, createConfigDir, runCli } from "../support/run-cli.ts";
-import { type Respond, type AuthProxy, startAuthProxy } from "./support/auth-proxy.ts";
+import { type ReplacedResponse, type AuthProxy, startAuthProxy } from "./support/auth-proxy.ts";
 import { decide, loginEnv, signIn, startLogin, visit } from "./support/running-login.ts";
 import { ownedPlatform } from "./support/owned-platform.ts";
 
@@ -33,8 +33,8 @@ async function signInThroughProxy(): Promise<{ page: Awaited<ReturnType<typeof v
   return { page, result: await running.ended };
 }
 
-/** Changes the genuine response. */
-const changed = (change: Record<string, unknown>) => (genuine: Respond) => ({
+/** Returns a modified copy of the real response. */
+const changed = (change: Record<string, unknown>) => (genuine: ReplacedResponse) => ({
   ...genuine,
   body: JSON.stringify({ ...JSON.parse(genuine.body), ...change }),
 });
@@ -54,7 +54,7 @@ describe("a token endpoint", () => {
     expect(Math.abs(expiry - Date.now() - 365 * 86_400_000)).toBeLessThan(60_000);
   });
 
-  it.each<[string, (genuine: Respond) => Respond | undefined]>([
+  it.each<[string, (genuine: ReplacedResponse) => ReplacedResponse | undefined]>([
     ["a web page", () => ({ body: "<!doctype html><h1>Welcome</h1>", headers: { "content-type": "text/html" } })],
     ["a redirect", () => ({ status: 302, headers: { location: "https://attacker.example/" }, body: "" })],
     ["502", () => ({ status: 502, body: "Bad Gateway" })],

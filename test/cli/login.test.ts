@@ -15,7 +15,7 @@ const { begin, finish } = on;
 let chromium: Chromium | undefined;
 afterAll(() => chromium?.close());
 
-/** A tab of a real browser in which the owner is signed in, unless other cookies are given. */
+/** Opens a tab in which the owner is signed in, unless other cookies are given. */
 async function openTab(from: Iterable<[string, string]> = on.user.cookies): Promise<Page> {
   chromium ??= await startChromium();
   const context = await chromium.newContext();
@@ -114,7 +114,7 @@ describe("service login in a browser", () => {
 });
 
 describe("opening the browser", () => {
-  /** A folder for PATH whose xdg-open is this script. */
+  /** Creates a folder for PATH with this script as its `xdg-open`. */
   function withOpener(script: string | undefined): { path: string; log: string } {
     const folder = mkdtempSync(join(tmpdir(), "service-opener-"));
     if (script !== undefined) {

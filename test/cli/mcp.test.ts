@@ -18,14 +18,14 @@ const clients: Client[] = [];
 const strayOutput: Error[] = [];
 let warnings = "";
 
-/** An MCP client that has started the built command with this key. */
+/** An MCP client connected to the built command, which uses this key. */
 async function connect(key: string): Promise<Client> {
   const client = new Client({ name: "test", version: "1" });
   const env = cliEnv({ ...platform.env, SERVICE_API_KEY: key });
   const transport = new StdioClientTransport({ command: process.execPath, args: [BIN, "mcp"], env, stderr: "pipe" });
   transport.stderr!.on("data", (text) => (warnings += String(text)));
-  // Collects output on stdout that is not a message of the protocol.
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client is no EventTarget
+  // Collects output on stdout that is not a protocol message. oxlint-disable-next-line
+  // unicorn/prefer-add-event-listener -- the client is no EventTarget
   client.onerror = (error) => {
     if (error instanceof SyntaxError || error.name === "ZodError") strayOutput.push(error);
   };
@@ -47,7 +47,7 @@ async function call(name: string, args: Record<string, unknown> = {}, client = f
   return (await client.callTool({ name, arguments: args })) as CallToolResult;
 }
 
-/** Returns the result of a successful call. Text and structured content are equal. */
+/** Returns the result of a successful call, and expects its text and structured content to match. */
 async function result(name: string, args?: Record<string, unknown>): Promise<Record<string, unknown>> {
   const { isError, content, structuredContent } = await call(name, args);
   expect(isError, textOf({ content })).toBeUndefined();

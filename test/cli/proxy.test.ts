@@ -14,7 +14,7 @@ const on = cliOnPlatform(["--public-url", "https://platform.test"]);
 const certificate = join(mkdtempSync(join(tmpdir(), "service-proxy-")), "certificate.pem");
 writeFileSync(certificate, SELF_SIGNED.cert);
 
-/** TLS before the platform, under the name platform.test that only a proxy finds. */
+/** A TLS server in front of the platform. Only a proxy can resolve its name, platform.test. */
 async function startTls(): Promise<number> {
   const server = createTlsServer(SELF_SIGNED, (socket) => {
     const upstream = connect(Number(new URL(on.platform.listenUrl).port), "127.0.0.1");

@@ -34,7 +34,7 @@ const isAlive = async (): Promise<boolean> =>
   (await apiOf(on.platform.baseUrl, tokensIn(dir).access_token)("GET", "/v1/me")).status === 200;
 const QUIET = { exitCode: 0, stdout: "", stderr: "" };
 
-/** Ends the access token at the platform, of which the settings know nothing. */
+/** Expires the access token at the platform only. The settings do not know. */
 async function endAccessToken(): Promise<void> {
   const form = new URLSearchParams({ token: tokensIn(dir).access_token, client_id: "app_service_cli" });
   await fetch(`${on.platform.baseUrl}/oauth/revoke`, { method: "POST", body: form });
@@ -159,7 +159,7 @@ describe(`${PROCESSES} processes with one expired token, ${ROUNDS} rounds`, () =
     for (let round = 1; round <= ROUNDS; round++) {
       expire(dir);
       const rotated = new Promise<void>((resolve) => {
-        // The platform has rotated; its answer never arrives, and the one who waits for it holds the lock.
+        // The platform has rotated the token, but its response never arrives, and the waiting process has the lock.
         proxy.intercept(TOKEN, () => {
           resolve();
           return new Promise(() => {});

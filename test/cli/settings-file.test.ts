@@ -235,7 +235,8 @@ describe("several processes that write at once", () => {
     "leave a lock alone that a process of %s holds",
     async (space) => {
       const lock = join(createConfigDir(), "config.json.lock");
-      // No process has the highest ID here, but one may where the holder runs: a container of the same name.
+      // No process here has the highest ID, but one may where the lock's owner runs: a container with the same host
+      // name.
       const owner = `4194304 ${space} holder`;
       writeFileSync(lock, owner);
       const waiting = new AbortController();

@@ -12,7 +12,7 @@ import { BIN, cliEnv, runCli } from "../support/run-cli.ts";
 
 type Program = ChildProcessByStdio<null, Readable, null>;
 
-/** A line of the log is as long as the path: these fill a pipe and what the program itself keeps. */
+/** The path makes log lines long enough that these fill the pipe and the program's own buffer. */
 const LONG_PATH = `/v1/orders/ord_${"x".repeat(7000)}`;
 const CALLS = 180;
 
@@ -21,7 +21,7 @@ afterEach(() => {
   for (const program of programs.splice(0)) program.kill("SIGKILL");
 });
 
-/** Starts a program and reads its first line, and nothing behind it. */
+/** Starts a program, reads its first line, and leaves the rest unread. */
 async function startUnread(args: readonly string[], env: Record<string, string> = {}) {
   const program = spawn(process.execPath, [BIN, ...args], { env: cliEnv(env), stdio: ["ignore", "pipe", "ignore"] });
   programs.push(program);
@@ -73,7 +73,7 @@ it("serve exits with a closed database once its output cannot be read any more",
   program.stdout.destroy();
   await apiOf(ready["base_url"]!, ready["sandbox_key"])("GET", "/v1/orders");
   expect(await ended).toEqual([0, null]);
-  // What was written is in the file itself: the log beside it is gone.
+  // The write-ahead log is gone, so all data is in the database file.
   expect(existsSync(`${database}-wal`)).toBe(false);
 });
 

@@ -18,7 +18,7 @@ const api = (method: string, path: string, body?: unknown, key = cli.platform.sa
 
 const receivers: ScriptedReceiver[] = [];
 const endpoints: string[] = [];
-// Each test sees the deliveries to its own endpoints only.
+// Each test lists only the deliveries to its own endpoints.
 afterEach(async () => {
   for (const id of endpoints.splice(0)) await service(["endpoints", "delete", id]);
   await Promise.all(receivers.splice(0).map((receiver) => receiver.close()));
@@ -36,7 +36,7 @@ async function receiverThat(...reactions: Reaction[]): Promise<string> {
   return newEndpoint(receiver.url);
 }
 
-/** An event, once its delivery to an endpoint was attempted. */
+/** Creates an event. Resolves once its delivery to an endpoint was attempted. */
 async function attempted(endpoint: string): Promise<{ event: Event; delivery: Delivery }> {
   const event = await json<Event>("trigger", "order.created");
   const list = () => json<Delivery[]>("deliveries", "list", "--event", event.id, "--endpoint", endpoint);

@@ -18,7 +18,7 @@ async function failureOf(baseUrl: string, options: Parameters<typeof clientOf>[1
   return error as NetworkError;
 }
 
-/** A server that speaks no HTTP. */
+/** Starts a server that does not speak HTTP. */
 async function listenRaw(server: TcpServer): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());

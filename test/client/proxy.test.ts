@@ -70,7 +70,7 @@ describe("a proxy", () => {
     onTestFinished(() => void process.off("warning", warned));
     const proxy = await startConnectProxy(portOf(await listen(platform)));
     const client = clientOf("https://192.0.2.1", { proxies: { https_proxy: proxy.url } });
-    // Nobody trusts its certificate; what matters is how it was asked for.
+    // The certificate is not trusted; only the CONNECT request matters here.
     await expect(client.request(GET)).rejects.toMatchObject({ failure: "tls" });
     expect(proxy.asked).toEqual(["192.0.2.1:443"]);
     expect(warnings).toEqual([]);

@@ -6,7 +6,7 @@ import { json, startServer } from "./support/scripted-server.ts";
 const GET = { method: "GET", path: "/v1/me" } as const;
 const REJECTED = json(401, { status: 401, code: "unauthenticated", detail: "No", title: "No", request_id: "req_1" });
 
-/** Tokens `at_1`, `at_2` … and which of them were refused. */
+/** Tokens `at_1`, `at_2` …, with a list of the rejected ones. */
 function tokens(): CredentialSource & { rejected: string[] } {
   const rejected: string[] = [];
   return {

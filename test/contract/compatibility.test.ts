@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { apiOnPlatform } from "../support/api-on-platform.ts";
 import { type ApiDocument, breakingChanges, promisesOf } from "./support/promises.ts";
 
-/** What the last release promised. To replace it at a release, run this file with NEW_RELEASE=1. */
+/** The contract of the last release. To replace it for a release, run this file with NEW_RELEASE=1. */
 const BASELINE = new URL("support/promises-of-last-release.txt", import.meta.url);
 
 const on = apiOnPlatform();

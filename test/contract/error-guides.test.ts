@@ -6,7 +6,7 @@ import { ERROR_GUIDES } from "../../src/contract/error-guides.ts";
 
 const platform = fileURLToPath(new URL("../../src/platform", import.meta.url));
 
-/** Texts of the platform with a few words at least, as patterns in which every `${…}` matches anything. */
+/** Returns the platform's texts of several words as patterns in which each `${…}` matches anything. */
 const patterns = readdirSync(platform, { recursive: true, encoding: "utf8" })
   .filter((name) => name.endsWith(".ts"))
   .flatMap((name) => [

@@ -26,7 +26,7 @@ beforeAll(async () => {
   [board, receiver] = await Promise.all([openBoard({ leakKeys }), startScriptedReceiver()]);
   await board.page.getByText("Quick start").waitFor();
 });
-// A dialog that a failed test left open would fail the next ones too.
+// A dialog that a failed test left open would make the next ones fail too.
 beforeEach(() => board.restart());
 afterAll(async () => {
   await board.close();
@@ -34,7 +34,7 @@ afterAll(async () => {
   expect(board.complaints).toEqual([]);
 });
 
-/** The secret of a dialog that shows it once; closes the dialog. */
+/** Returns the secret that a dialog shows once, and closes the dialog. */
 async function secretIn(dialog: Locator): Promise<string> {
   const secret = (await dialog.locator(".copy-line code").textContent())!;
   await dialog.getByRole("button", { name: "Done" }).click();
@@ -184,7 +184,7 @@ it("the browser does not interpret text as markup or script", async () => {
     ];
   })()`);
   expect(outcomes).toEqual(["TypeError", "TypeError", "TypeError", "TypeError"]);
-  // Only complaints of this kind are expected: all others stay for the end of the file.
+  // Removes only errors of this kind. Others fail the test at the end of the file.
   const isExpected = (complaint: string) => complaint.includes("Trusted");
   await expect.poll(() => board.complaints.filter(isExpected).length).toBe(4);
   board.complaints.splice(0, Infinity, ...board.complaints.filter((complaint) => !isExpected(complaint)));
@@ -226,7 +226,7 @@ describe("the team, sessions and grants", () => {
     await board.menu("Overview");
     await board.menu("Team & access");
     const sessions = page.getByRole("region", { name: "Your sessions" });
-    // The newest.
+    // The newest entry.
     await sessions.getByRole("button", { name: "Sign out" }).first().click();
     await other!.getByText("You are signed out").waitFor();
     await elsewhere.close();
@@ -268,7 +268,7 @@ describe("request log and test clock", () => {
     const { page, api } = board;
     const created = await api("POST", "/v1/customers", { email: "cause@example.com" });
     const id = created.headers.get("request-id");
-    // The log is written behind the requests.
+    // The log is written after the response.
     await expect.poll(async () => (await api("GET", `/v1/request_logs/${id}`)).status).toBe(200);
     await board.show(`sandbox/logs/${id}`);
     await page.locator(".card").filter({ hasText: "Events of this request" }).getByRole("link").click();

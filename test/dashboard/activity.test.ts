@@ -5,7 +5,7 @@ import { type Board, openBoard } from "./support/board.ts";
 
 let board: Board;
 let receiver: ScriptedReceiver;
-/** What the receiver answers at /orders. */
+/** The receiver's response at /orders. */
 let respond = { status: 500, body: "the warehouse is closed" };
 
 beforeAll(async () => {
@@ -25,7 +25,7 @@ afterAll(async () => {
   expect(board.complaints).toEqual([]);
 });
 
-// One session in one browser: a test goes on where the one before it ended.
+// One session in one browser: each test continues where the previous one ended.
 describe("a day at the dashboard", { shuffle: false }, () => {
   describe("customers, orders and payments", () => {
     it("a customer is created with metadata, found by email, edited and deleted, and an invalid value is shown beside its field", async () => {
@@ -107,7 +107,7 @@ describe("a day at the dashboard", { shuffle: false }, () => {
     });
   });
 
-  /** An order that is completed, and the event of that. */
+  /** Creates and completes an order. Returns the order and the event of its completion. */
   async function completedOrder(): Promise<{ id: string; event: string }> {
     const { api } = board;
     const { id } = (await api("POST", "/v1/orders", { amount: 4200, currency: "EUR" })).body;
@@ -131,7 +131,7 @@ describe("a day at the dashboard", { shuffle: false }, () => {
       await page.getByLabel("Type").selectOption("");
       await page.getByRole("searchbox").fill("ULTRAmarine");
       await expect.poll(() => list.getByRole("row").count()).toBe(2);
-      // Every customer event has a field of this name; none has it as a value.
+      // Every customer event has a field of this name, and none has it as a value.
       await page.getByRole("searchbox").fill("metadata");
       await page.getByText("No matching events").waitFor();
       await page.getByRole("searchbox").fill("EUR 42.00");
@@ -171,7 +171,7 @@ describe("a day at the dashboard", { shuffle: false }, () => {
       const { page } = board;
       await board.menu("Deliveries");
       await page.getByLabel("Status").selectOption("pending");
-      // The newest.
+      // The newest event.
       await page.getByRole("link", { name: "order.completed" }).first().click();
       const steps = page.locator(".timeline > li");
       await steps.getByText("the warehouse is closed").first().waitFor();

@@ -51,7 +51,7 @@ it("retries the failed deliveries of an endpoint after it has shown how many the
 });
 
 it("shows the progress of a running operation, and stops it", async () => {
-  // Its workers are down, so that the operation goes on running.
+  // The workers are stopped, so that the operation stays in progress.
   const idle = await openBoard({ role: "api" });
   const { page, api } = idle;
   for (let created = 0; created < 3; created++) await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });

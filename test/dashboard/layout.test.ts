@@ -8,7 +8,7 @@ import { volume } from "../support/volume.ts";
 import { type Board, openBoard } from "./support/board.ts";
 import { fillHostileAccount, MARKUP, type Pages } from "./support/hostile-account.ts";
 
-/** Taken in the endurance tier, and kept by CI. */
+/** Pictures are taken in the endurance tier, and CI keeps them. */
 const PICTURES = fileURLToPath(new URL("../../test-results/dashboard/", import.meta.url));
 const isPictured = volume(1, 0) === 1;
 const WIDTHS = { wide: 1440, narrow: 390 };
@@ -17,11 +17,11 @@ const OTHER_WIDTHS = [360, 1920];
 interface View {
   width: keyof typeof WIDTHS;
   theme: "light" | "dark";
-  /** The rules of axe that can find something new; all unless given. */
+  /** The axe rules to check; all of them by default. */
   rules?: string[];
 }
 
-/** A dark page differs from a light one by its colors. */
+/** A dark page differs from a light one only in its colors. */
 const OF_COLORS = ["color-contrast", "link-in-text-block"];
 const VIEWS: readonly View[] = [
   { width: "wide", theme: "light" },
@@ -38,7 +38,7 @@ beforeAll(async () => {
   mkdirSync(PICTURES, { recursive: true });
   board = await openBoard();
   ({ pages, close } = await fillHostileAccount(board));
-  // Evaluated by the debugger, which no content policy holds back.
+  // The debugger evaluates it, because the content policy blocks scripts.
   await board.page.evaluate(axe.source);
 });
 afterAll(async () => {
@@ -46,7 +46,7 @@ afterAll(async () => {
   await close();
 });
 
-/** Shows a page of the sandbox, or `/live`, and waits until nothing of it is being loaded. */
+/** Opens a page of the sandbox or of `/live`, and waits until everything is loaded. */
 async function settle(path: string): Promise<void> {
   await board.show(path === "/live" ? "live" : `sandbox/${path}`.replace(/\/$/, ""));
   const isSettled = `document.querySelector("h1") !== null && document.querySelector(".loading") === null`;
@@ -63,7 +63,7 @@ async function violations(rules?: string[]): Promise<string[]> {
 
 type Findings = Record<string, string[]>;
 
-/** Shows what is on the page in several ways, and adds to `found` what somebody could not use. */
+/** Checks the page in several states, and adds each accessibility problem to `found`. */
 async function look(name: string, views: readonly View[], found: Findings): Promise<void> {
   const { page } = board;
   for (const { width, theme, rules } of views) {
@@ -76,7 +76,7 @@ async function look(name: string, views: readonly View[], found: Findings): Prom
   }
 }
 
-/** Adds to `found` where the page is wider than the window. */
+/** Adds each overflow of the page's width to `found`. */
 async function fit(name: string, found: Findings): Promise<void> {
   const overflow = await board.page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
   if (overflow > 0) found[`${name}, ${board.page.viewportSize()!.width} pixels wide`] = [`${overflow} too wide`];
@@ -128,7 +128,7 @@ it("all pages can be used with the keyboard only", async () => {
   await page.keyboard.type("typed@example.com");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "typed@example.com" }).waitFor();
-  // The heading has the focus, so that a screen reader says where the form has led.
+  // The heading has the focus, so that a screen reader announces the new page.
   await expect.poll(() => page.evaluate("document.activeElement.tagName")).toBe("H1");
 });
 

@@ -15,11 +15,11 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await board.page.unrouteAll({ behavior: "ignoreErrors" });
-  // Without what the tests before have loaded.
+  // Drops the cached responses of earlier tests.
   await board.restart();
 });
 
-// One session in one browser: a test goes on where the one before it ended.
+// One session in one browser: each test continues where the previous one ended.
 describe("while the network is in trouble, the dashboard", { shuffle: false }, () => {
   it("pages poll only while the stream of events is down", async () => {
     const context = await board.signInElsewhere();
@@ -40,7 +40,7 @@ describe("while the network is in trouble, the dashboard", { shuffle: false }, (
     await page.locator(".live-sign").getByText("Live updates").waitFor();
     await board.api("POST", "/v1/test_clock/reset");
     await page.clock.fastForward(1_500);
-    // What was outdated meanwhile is read; then nothing changes, and nothing is read.
+    // Outdated entries are requested once; without further changes nothing is requested.
     let reads = -1;
     const read = () =>
       page.evaluate<number>(`performance.getEntriesByType("resource").filter(({ name }) =>
@@ -118,7 +118,7 @@ describe("while the network is in trouble, the dashboard", { shuffle: false }, (
     await dialog.getByRole("button", { name: "Create order" }).click();
     await page.getByRole("heading", { name: "Order of EUR 19.99" }).waitFor();
     expect((await api("GET", "/v1/orders")).body.data).toHaveLength(1);
-    // An order that is asked for again is another one.
+    // A new request creates another order.
     await board.menu("Orders");
     await page.getByRole("button", { name: "Create order" }).click();
     await dialog.getByLabel("Amount").fill("1999");
@@ -143,7 +143,7 @@ describe("while the network is in trouble, the dashboard", { shuffle: false }, (
     const context = await board.signInElsewhere();
     const [page] = context.pages() as [Page];
     await page.clock.install();
-    // The first one hangs.
+    // The first request never gets a response.
     await page.route("**/v1/events/stream*", () => {}, { times: 1 });
     const [first] = await Promise.all([page.waitForRequest("**/v1/events/stream*"), page.reload()]);
     const given = page.waitForEvent("requestfailed", (request) => request === first);

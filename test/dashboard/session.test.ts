@@ -13,7 +13,7 @@ const BUILT = fileURLToPath(new URL("../../dist/dashboard/", import.meta.url));
 const EMAIL = "new@example.com";
 
 let platform: EmbeddedPlatform;
-/** Calls with the cookie of somebody who is signed in; a test adds or leaves out what a browser would say beside it. */
+/** Calls the API with a session cookie. Tests add or remove headers that a browser sends. */
 let call: Api;
 let cookie: string;
 
@@ -234,7 +234,7 @@ describe("the page of the dashboard", () => {
 
 const IN_SANDBOX: Record<string, string> = { "Service-Environment": "sandbox" };
 
-/** As a browser that was told that this machine has another name. */
+/** Sends a request as after DNS rebinding: with another host name for this address. */
 function statusUnder(name: string, path: string, more = IN_SANDBOX): Promise<number | undefined> {
   const { hostname, port } = new URL(platform.baseUrl);
   return new Promise((resolve, reject) => {

@@ -9,7 +9,7 @@ import { type Script, startScriptedReceiver } from "./support/scripted-receiver.
 const DELIVERIES = volume(1800);
 const PER_ENDPOINT = 20;
 const PATIENT = { timeout: 600_000 };
-/** By then, whatever the jitter, six waits have passed and no seventh. */
+/** Enough time for six retries with any jitter, and never for a seventh. */
 const SIX_WAITS_SECONDS = 2600;
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -17,7 +17,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-/** A platform that measures how long attempts take by a clock of the test. */
+/** A platform that measures the duration of attempts with a test clock. */
 async function host(elapsed: () => number): Promise<HostedPlatform> {
   const platform = await hostPlatform({
     clock: { ...systemClock, elapsed },
@@ -27,7 +27,7 @@ async function host(elapsed: () => number): Promise<HostedPlatform> {
   return platform;
 }
 
-/** Creates deliveries of which the first attempt has failed, as many for each endpoint. */
+/** Creates deliveries whose first attempt has failed, equally many for each endpoint. */
 async function createFailed(platform: HostedPlatform, script: Script, count: number, endpoints: number) {
   const receiver = await startScriptedReceiver(script);
   closing.push(() => receiver.close());
@@ -54,7 +54,7 @@ describe(`an advance over ${DELIVERIES} pending deliveries`, () => {
     const heldAtOnce = new Map<number, number>();
     const receive: Script = (request, response) => {
       const number = numberOf(request);
-      // These tell the platform that the endpoints keep up.
+      // The responses show the platform that the endpoints keep up.
       if (number <= 2) return fail(response);
       const responses = [...(held.get(number) ?? []), response];
       held.set(number, responses);

@@ -11,7 +11,7 @@ import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted
 
 const SECONDS_OF_RETRIES = 3 * 86_400 + 60;
 
-/** A platform whose deliveries fail until the test mends the receiver. */
+/** A platform whose deliveries fail until the test repairs the receiver. */
 interface Scene {
   platform: RunningPlatform;
   api: Api;
@@ -41,7 +41,7 @@ async function createOrders({ api }: Scene, count: number): Promise<void> {
   await Promise.all(Array.from({ length: count }, () => api("POST", "/v1/orders", order)));
 }
 
-/** Resolves once no delivery is pending and unattempted, then moves time until all of them have failed. */
+/** Waits for the first attempts, then advances the clock until all deliveries have failed. */
 async function failAll({ api }: Scene): Promise<void> {
   const pending = async () => (await api("GET", "/v1/deliveries?status=pending&limit=100")).body.data;
   await expect
@@ -136,7 +136,7 @@ describe.each(["sqlite", "postgres"] as const)("bulk operations on %s", (dialect
     await createOrders(scene, 2);
     const replay = { status: "failed", type: "order.*" };
     const { body } = await scene.api("POST", "/v1/events/replay", replay);
-    // The deliveries of the test before belong to an endpoint that is deleted.
+    // The deliveries of the previous test belong to a deleted endpoint.
     expect(await ended(scene, body.id)).toMatchObject({ type: "events.replay", done: 4, failed: 3, filters: replay });
     await expect.poll(() => count(scene, `endpoint=${broken}&status=succeeded`)).toBe(6);
     expect(await count(scene, `endpoint=${working}`)).toBe(2);

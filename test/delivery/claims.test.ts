@@ -9,7 +9,7 @@ const KIB = 1024;
 
 let receiver: ScriptedReceiver;
 let platform: HostedPlatform;
-/** Responses that are not sent yet, by path. */
+/** Pending responses by path. */
 let held: Map<string, ServerResponse[]>;
 
 beforeEach(async () => {
@@ -46,7 +46,7 @@ function release(path: string): void {
 
 describe("the bodies of claimed deliveries", () => {
   it("share one buffer for all deliveries of an event", async () => {
-    // Ten copies would not fit.
+    // Ten copies would exceed the limit.
     platform = await hostPlatform({ deliveryLimits: { bodyBytes: 300 * KIB } });
     for (let i = 0; i < 10; i++) await createEndpoint(`/slow/${i}`, "order.created");
     await createEvent("order.created", 80 * KIB);
@@ -61,7 +61,7 @@ describe("the bodies of claimed deliveries", () => {
     await createEndpoint("/fast", "order.canceled");
     const slow: string[] = [];
     for (let i = 0; i < 6; i++) slow.push(await createEvent("order.created", 40 * KIB));
-    // A third of the limit for the first endpoint, while it leaves twice as much to others.
+    // The first endpoint gets a third of the limit, because it leaves twice as much to others.
     await receiver.until(2, "/slow");
     await createEvent("order.completed", 40 * KIB);
     await createEvent("order.canceled");
@@ -99,7 +99,7 @@ describe("a delivery that was claimed early", () => {
       now: systemClock.now,
       elapsed: () => systemClock.elapsed() + skipped,
       uptime: systemClock.uptime,
-      // No turn comes by itself while time is frozen.
+      // While time is frozen, the worker does not run by itself.
       after: (milliseconds, callback) =>
         systemClock.after(milliseconds, () => {
           if (!isFrozen || milliseconds > 250) callback();
@@ -109,7 +109,7 @@ describe("a delivery that was claimed early", () => {
     const endpoint = await createEndpoint("/slow", "order.created");
     for (let i = 0; i < 4; i++) await createEvent("order.created");
     await receiver.until(1);
-    // How fast an endpoint answers decides how much is claimed ahead.
+    // The number of claimed deliveries depends on the endpoint's response time.
     release("/slow");
     await receiver.until(2);
     isFrozen = true;

@@ -11,7 +11,7 @@ import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted
 let folder: string;
 let platform: RunningPlatform;
 let receiver: ScriptedReceiver;
-/** Attempts after the first wait for the test. */
+/** Pending responses to all attempts after the first. */
 let held: ServerResponse[];
 
 beforeEach(() => {
@@ -53,6 +53,6 @@ it("an advance of the test clock that a crash interrupted continues after the ne
   const again = await advance();
   expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
   expect(again.body).toMatchObject({ offset_seconds: 3600, target });
-  // The one that the crash interrupted counts.
+  // The interrupted attempt counts.
   expect(await delivery()).toMatchObject({ status: "succeeded", attempt_count: 3 });
 });

@@ -34,7 +34,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What the platform must show of events that were made by hand, each of an object ID, once nothing is under way. */
+/** Expects that the API shows each created event with its object ID, and its deliveries, once nothing is in flight. */
 async function expectNoViolations(names: readonly string[], endpoints: readonly string[]): Promise<void> {
   const violations = await findViolations({
     api: platform.api,
@@ -45,14 +45,14 @@ async function expectNoViolations(names: readonly string[], endpoints: readonly 
   expect(violations).toEqual([]);
 }
 
-/** Creates an endpoint for all events. Returns its ID. */
+/** Creates an endpoint for all events and returns its ID. */
 async function createEndpoint(url: string): Promise<string> {
   const created = await platform.api("POST", "/v1/webhook_endpoints", { url, events: ["*"] });
   expect(created.status).toBe(201);
   return created.body.id;
 }
 
-/** Creates events with retries under the same Idempotency-Key. */
+/** Creates events, and retries failed requests with the same Idempotency-Key. */
 async function createEvents(api: () => Api, count: number): Promise<Set<string>> {
   const acknowledged = new Set<string>();
   let next = 0;
@@ -162,7 +162,7 @@ it("exits 0 on SIGTERM once attempts to hanging receivers have timed out", async
   const began = performance.now();
   expect(await platform.end("SIGTERM")).toBe(0);
   figure(`SIGTERM with 60 attempts that hang: exit 0 after ${Math.round(performance.now() - began)} ms`);
-  // An interrupted attempt counts; one that had not begun waits.
+  // An interrupted attempt counts; a delivery that had not started waits.
   platform = await startChildPlatform({ database });
   const { data } = (await platform.api("GET", "/v1/deliveries?limit=100&status=pending")).body;
   expect(data).toHaveLength(90);
@@ -193,7 +193,7 @@ it("retries immediately after being killed during an attempt, and waits after be
 
 it("returns 503 while the disk is full, keeps running, and recovers", async () => {
   await platform.end("SIGTERM");
-  // Without a listener the signal of the limit that stands in for a full disk would end the process.
+  // Without a listener, the signal of the file size limit that simulates a full disk would end the process.
   const listener = "data:text/javascript,process.on('SIGXFSZ',()=>{})";
   platform = await startChildPlatform({ database, env: { NODE_OPTIONS: `--import=${listener}` } });
   const endpoint = await createEndpoint(receiver.url);

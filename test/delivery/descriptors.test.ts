@@ -9,10 +9,10 @@ import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { hostPlatform } from "./support/hosted-platform.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 
-// oxlint-disable-next-line typescript/no-explicit-any -- the tests look into responses of every shape
+// oxlint-disable-next-line typescript/no-explicit-any -- responses of every shape
 type Call = (method: string, path: string, body?: object) => Promise<any>;
 
-/** Calls of the API over one connection that stays open: a platform without descriptors accepts no other. */
+/** Calls the API over one open connection: a platform without free descriptors accepts no new one. */
 function callsOf({ baseUrl, sandboxKey }: RunningPlatform): Call {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());

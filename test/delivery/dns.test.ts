@@ -15,7 +15,7 @@ async function dns(...[respond]: Parameters<typeof startDnsServer>): Promise<Dns
   return server;
 }
 
-/** A name server that knows only these names. */
+/** Starts a name server that knows only these names. */
 const knowing = (names: Record<string, DnsResult>) => dns((name) => names[name] ?? "NXDOMAIN");
 
 function file(content: string): string {
@@ -24,7 +24,7 @@ function file(content: string): string {
   return path;
 }
 
-/** The addresses, or the error's code and message. */
+/** Returns the addresses, or the error's code and message. */
 function ask(hostname: string, { address }: DnsServer, settings: DnsSettings = {}): Promise<string[] | string> {
   const lookup = createLookup({ servers: [address], hostsFile: file(""), resolvConf: file("search ."), ...settings });
   return new Promise((resolve) => {

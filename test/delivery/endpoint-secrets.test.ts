@@ -11,7 +11,7 @@ const create = (body: object) => api("POST", "/v1/webhook_endpoints", body);
 const good = { url: "https://hooks.example.com/in", events: ["order.completed"] };
 
 describe("a secret's rotation", () => {
-  /** The signatures of the next ping, checked with each secret. */
+  /** Returns the signatures of the next ping, checked with each secret. */
   async function signedBy(id: string, path: string, secrets: string[]): Promise<boolean[]> {
     const count = on.receiver.at(path).length;
     await api("POST", `/v1/webhook_endpoints/${id}/ping`);

@@ -13,7 +13,7 @@ let folder: string;
 let platform: ChildPlatform;
 const servers: { close(): void; closeAllConnections(): void }[] = [];
 
-/** An authority of our own and a certificate that it made for `localhost`. */
+/** A certificate authority, and its certificate for `localhost`. */
 function createCertificates(): void {
   const run = (...args: string[]) => execFileSync("openssl", args, { cwd: folder, stdio: "pipe" });
   const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];

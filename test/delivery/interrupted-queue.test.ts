@@ -26,7 +26,7 @@ it("an attempt that waited for a slot counts even if the platform is killed duri
     expect((await platform.api("POST", "/v1/events", event)).status).toBe(201);
   }
   await receiver.until(PER_ENDPOINT);
-  // An endpoint that is this fast gets deliveries claimed that wait for a slot.
+  // For an endpoint this fast the worker claims deliveries ahead, which wait for a slot.
   respond(PER_ENDPOINT);
   await receiver.until(2 * PER_ENDPOINT);
   respond(PER_ENDPOINT / 2);

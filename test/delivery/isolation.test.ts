@@ -36,7 +36,7 @@ async function createEvent(platform: HostedPlatform, type = "order.completed"): 
   return (await platform.api("POST", "/v1/events", { type, data: { id: `ord_${names++}` } })).body.id;
 }
 
-/** Creates events at a steady rate. Returns how long each took from the API response to the receiver. */
+/** Creates events at a steady rate. Returns the time from each API response to its delivery. */
 async function latencies(platform: HostedPlatform, receiver: ScriptedReceiver, count: number): Promise<number[]> {
   const created = new Map<string, number>();
   for (let i = 0; i < count; i++) {
@@ -54,7 +54,7 @@ async function latencies(platform: HostedPlatform, receiver: ScriptedReceiver, c
   return receiver.received.filter(({ event }) => created.has(event)).map(({ event, at }) => at - created.get(event)!);
 }
 
-/** Responds once it learns that the other thread is blocked, and notifies that thread. */
+/** Responds once it learns that the other thread is blocked, and then notifies that thread. */
 const RECEIVER_THREAD = `
   const { parentPort, workerData: flags } = require("node:worker_threads");
   require("node:http").createServer((request, response) => {
@@ -89,7 +89,7 @@ describe("a platform that is suspended during an attempt", () => {
     const begun = performance.now();
     Atomics.store(flags, 0, 1);
     Atomics.wait(flags, 1, 0);
-    // The process does nothing until more than a second after the time limit.
+    // The process is blocked until more than a second after the timeout.
     const end = begun + 10_000 / speed + 1200;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, end - performance.now());
     await vi.waitFor(
@@ -136,7 +136,7 @@ describe("receivers that misbehave", () => {
     const bad = new Set([
       await endpoint(platform, hanging.url, ["order.*"]),
       await endpoint(platform, dripping.url, ["order.*"]),
-      // Accepts the connection and never begins TLS.
+      // Accepts the connection and never starts TLS.
       await endpoint(platform, `https://127.0.0.1:${(silent.address() as AddressInfo).port}/`, ["order.*"]),
     ]);
     await Promise.all(Array.from({ length: 40 }, () => createEvent(platform)));
@@ -144,9 +144,9 @@ describe("receivers that misbehave", () => {
     const beside = await latencies(platform, healthy, DELIVERIES);
     const ended = () =>
       platform.activities.filter((activity) => activity.event === "delivery" && bad.has(activity.endpoint));
-    // Every one of the healthy receiver's came while the bad ones' first attempts were still in flight.
+    // All requests to the healthy receiver arrived while the first attempts at the others were in flight.
     expect(ended()).toEqual([]);
-    // At most 20 at a time: the rest waits for its turn.
+    // At most 20 attempts are in flight; the rest wait for a slot.
     expect(hanging.received).toHaveLength(20);
     await expect.poll(() => ended().length).toBeGreaterThanOrEqual(60);
     const durations: number[] = [];
@@ -159,7 +159,7 @@ describe("receivers that misbehave", () => {
       });
       durations.push(activity.duration_ms);
     }
-    // A timer starts at the beginning of its event loop turn.
+    // Timers are relative to the start of their event loop turn.
     expect(Math.min(...durations)).toBeGreaterThanOrEqual(9500);
     // Connections of finished attempts do not accumulate.
     await expect.poll(() => sockets.size).toBeLessThanOrEqual(20);
@@ -217,7 +217,7 @@ describe("receivers that misbehave", () => {
 
 describe("many endpoints that hang", () => {
   it("leave slots for one that responds", async () => {
-    // Attempts at those that hang must not end meanwhile, however slow the machine is.
+    // The attempts at hanging receivers must not time out during the test, even on a slow machine.
     const slowness = 20;
     const platform = await host({
       deliveryLimits: { perEndpoint: 20, perProcess: 64 },
@@ -238,7 +238,7 @@ describe("many endpoints that hang", () => {
     for (let i = 0; i < 30; i++) created.push(await createEvent(platform, "customer.created"));
     await healthy.until(30);
     expect(new Set(healthy.received.map(({ event }) => event))).toEqual(new Set(created));
-    // None of the others had ended.
+    // None of the other attempts had finished.
     const { data } = (await platform.api("GET", "/v1/deliveries?status=pending&limit=100")).body;
     expect(data.every((delivery: { attempt_count: number }) => delivery.attempt_count === 0)).toBe(true);
     expect(hanging.received.length).toBeLessThanOrEqual(64);
@@ -275,7 +275,7 @@ describe("a blocked target", () => {
         found.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
       );
     };
-    // Made while everything was allowed; the platform is then started without that.
+    // The endpoints were created while private targets were allowed; the restarted platform forbids them.
     const platform = await host({ lookup });
     const hosts = [...LOOPBACK_SPELLINGS, ...Object.keys(results)];
     for (const name of hosts) {

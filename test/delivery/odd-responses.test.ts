@@ -6,7 +6,7 @@ const { api } = apiOnPlatform();
 
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/** Delivers two events, one after the other, to a receiver that sends these bytes; resolves with the attempts. */
+/** Delivers two events in sequence to a receiver that sends these bytes. Resolves with the attempts. */
 async function attemptsAt(response: string) {
   const receiver = await startRawReceiver((socket) => socket.write(response));
   const { id } = (await api("POST", "/v1/webhook_endpoints", { url: receiver.url.href, events: ["*"] })).body;
@@ -48,7 +48,7 @@ describe("an endpoint's response", () => {
     const { attempts } = await attemptsAt(response);
     const [attempt] = attempts as { duration_ms: number }[];
     expect(attempt).toMatchObject({ status_code: null, error: "invalid_reply: the response is not valid HTTP" });
-    // An assertion of Node's would read the whole program first, and stop the platform for as long.
+    // A failed assertion of Node.js would read the whole program first, which blocks the platform.
     expect(attempt!.duration_ms).toBeLessThan(5000);
   });
 });

@@ -44,7 +44,7 @@ describe("metrics", () => {
     await platform.api("GET", "/v1/nowhere");
     await receiver.until(2);
     await expect.poll(() => platform.activities.filter(({ event }) => event === "delivery").length).toBe(2);
-    // The queue is not counted at every scrape.
+    // Not every scrape counts the queue.
     const response = await vi.waitFor(
       async () => {
         const scraped = await anonymous()("GET", "/metrics");

@@ -67,7 +67,7 @@ it("a process killed between any two steps of a write leaves no change, event or
     expect(found, `after a kill before statement ${step}`).toEqual([whole, whole, 2 * whole]);
   }
   expect(whole).toBe(1);
-  // Customer, event, the look at the endpoints and two deliveries, at least.
+  // At least the customer, the event, the query for endpoints and two deliveries.
   expect(steps).toBeGreaterThanOrEqual(5);
   await platform.close();
 });

@@ -18,7 +18,7 @@ import { disabledWithWaiting, findTarget } from "../../src/platform/storage/webh
 
 let folder: string;
 let database: Database;
-/** How the database would carry out what was asked. */
+/** The steps of the explained query plans. */
 let plan: string[];
 
 beforeAll(async () => {
@@ -39,7 +39,7 @@ async function explain(sql: string, parameters: Parameters<Database["all"]>[1] =
   plan.push(...rows.map(({ detail }) => detail));
 }
 
-/** Asks for the plan before it runs a statement; what changes rows is not run. */
+/** Explains each statement before it runs. Statements that change rows are not run. */
 const explainAll: Transaction["all"] = async (sql, parameters) => {
   await explain(sql, parameters);
   return database.all(sql, parameters);
@@ -159,7 +159,7 @@ it.each(statements)("%s does not scan a whole table, and sorts at most a page", 
     /^SCAN (customers|deliveries|events|attempts|replays|idempotency_keys|request_logs|[dehrw])\b/.test(step),
   );
   expect(scans).toEqual([]);
-  // If a list is merged from several indexes, each yields a page at most.
+  // A list that is merged from several indexes reads at most one page of each.
   const sorts = plan.filter((step, index) => step.includes("TEMP B-TREE") && !plan[index - 1]!.startsWith("SCAN "));
   expect(sorts).toEqual([]);
 });

@@ -110,7 +110,7 @@ describe("listeners", () => {
     }
     await socket.until(created.length);
     expect(socket.events.map(({ id }) => id)).toEqual(created);
-    // From behind each place, what follows it comes, and nothing else.
+    // A stream from each position contains exactly the events after it.
     const places = socket.events.map(({ id, cursor }) => cursor ?? id);
     for (const [index, place] of places.entries()) {
       const rest = created.slice(index + 1);

@@ -6,7 +6,7 @@ import { createMinuteClock, type MinuteClock } from "./support/minute-clock.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 
 const DAY = 86_400;
-/** A transaction removes 500. */
+/** Rows that one transaction removes. */
 const ROWS = 510;
 
 let clock: MinuteClock;
@@ -25,7 +25,7 @@ afterEach(async () => {
 
 const advance = (seconds: number) => platform.api("POST", "/v1/test_clock/advance", { seconds });
 
-/** Lets the periodic tasks run once, and resolves when they have ended. */
+/** Runs the periodic tasks once, and resolves when they have finished. */
 async function sweep(): Promise<void> {
   const tasks = clock.waiting();
   expect(tasks).toBeGreaterThan(0);
@@ -65,7 +65,7 @@ describe("after 30 days", () => {
     await advance(2 * DAY);
     await sweep();
     expect((await platform.api("GET", `/v1/events/${old}`)).status).toBe(404);
-    // Its last attempts were made in the third day of its retries: they are not that old.
+    // The last attempts were in the third day of retries, so they are recent enough.
     expect((await platform.api("GET", `/v1/deliveries?event=${old}`)).body.data).toMatchObject([{ id: failed.id }]);
     await advance(3 * DAY);
     await sweep();
@@ -74,7 +74,7 @@ describe("after 30 days", () => {
     expect(await count("events")).toBe(1);
     expect(await count("deliveries")).toBe(2);
     expect(await count("events", platform.live)).toBe(1);
-    // What is gone has expired, as far as a replay is concerned.
+    // A removed event is expired for a replay.
     expect((await platform.api("POST", `/v1/events/${old}/replay`)).body.code).toBe("event_expired");
   });
 
@@ -91,7 +91,7 @@ describe("after 30 days", () => {
     expect((await platform.api("GET", `/v1/deliveries/${id}`)).body.status).toBe("failed");
     await sweep();
     expect((await platform.api("GET", `/v1/events/${old}`)).status).toBe(404);
-    // The delivery is younger than its event, and cannot be tried without it.
+    // The delivery is younger than its event, and cannot be retried without it.
     const retry = await platform.api("POST", `/v1/deliveries/${id}/retry`);
     expect([retry.status, retry.body.code]).toEqual([410, "event_expired"]);
   });
@@ -185,7 +185,7 @@ describe("a disabled endpoint's deliveries", () => {
 describe("a listener that resumes from a removed position", () => {
   const gapOf = async (query: string) => {
     const socket = await listenTo(platform.baseUrl, platform.sandboxKey, query);
-    // What is missing is told before any event.
+    // The gap is reported before any event.
     const next = await createEvent();
     await expect.poll(() => socket.events.map(({ id }) => id)).toContain(next);
     await socket.close();
@@ -211,7 +211,7 @@ describe("a listener that resumes from a removed position", () => {
       expect(socket.events.map((event) => event.id)).toEqual([kept]);
       await socket.close();
     }
-    // Behind the last one that was removed nothing is missing.
+    // After the last removed event nothing is missing.
     const last = await listenTo(platform.baseUrl, platform.sandboxKey, `?after=${gone[2]}`);
     await last.until(1);
     expect(last.frames.some(({ frame }) => frame === "gap")).toBe(false);
@@ -249,9 +249,9 @@ describe("a listener that resumes from a removed position", () => {
     expect((await platform.api("GET", `/v1/events/${old}`)).status).toBe(404);
     const current = (await platform.api("GET", "/v1/test_clock")).body as { now: string };
     const seconds = Math.ceil((Date.parse(current.now) - Date.parse(now)) / 1000) + 30;
-    // Between the two: the younger one is missing.
+    // A position between the two: the younger event is missing.
     expect(await gapOf(`?after=-${seconds}`)).toBeDefined();
-    // Behind the last that went nothing is.
+    // After the last removed event nothing is missing.
     expect(await gapOf(`?after=${younger}`)).toBeUndefined();
   });
 

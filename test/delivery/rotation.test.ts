@@ -15,7 +15,7 @@ const ROTATIONS = 6;
 let folder: string;
 let platform: ChildPlatform;
 let receiver: ScriptedReceiver;
-/** What the receiver takes for valid at each path: the newest secret, and the one before it. */
+/** The secrets that the receiver accepts for each path: the newest and the previous one. */
 const secrets = new Map<string, string[]>();
 const rejected: string[] = [];
 let verified = 0;

@@ -7,7 +7,7 @@ const SECOND = 1000;
 const HOUR = 3600 * SECOND;
 const DAY = 24 * HOUR;
 
-/** A generator of fractions, the same for the same seed. */
+/** A generator of fractions that repeats for the same seed. */
 function fractions(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -16,7 +16,7 @@ function fractions(seed: number): () => number {
   };
 }
 
-/** When a delivery whose every attempt fails at once is attempted. */
+/** Returns the attempt times of a delivery whose attempts all fail at once. */
 function attemptsOf(seed: number, duration = 0): number[] {
   const fraction = fractions(seed);
   const times = [0];
@@ -39,7 +39,7 @@ describe("the retry schedule", () => {
         expect(wait).toBeLessThanOrEqual(Math.min(Math.round(base * 1.2), 6 * HOUR));
       }
       expect(times.at(-1)).toBeLessThanOrEqual(3 * DAY);
-      // A further attempt would have come after the end.
+      // Another attempt would be after the end.
       expect(times.at(-1)).toBeGreaterThan(3 * DAY - 6 * HOUR);
       expect(times.length).toBeGreaterThan(18);
     }

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { startChildPlatform } from "./support/child-platform.ts";
 import { startScriptedReceiver } from "./support/scripted-receiver.ts";
 
-/** The system's resolver as it is while all name servers are silent: for names of endpoints it calls nobody back. */
+/** A system resolver whose name servers are all silent: lookups of endpoint names never call back. */
 const SILENT_RESOLVER = `
   const dns = require("node:dns");
   const { lookup } = dns;

@@ -30,7 +30,7 @@ afterAll(() => {
 
 type Results = string[] | Error;
 
-/** A resolver that gives one answer after the other, the last one again and again. */
+/** A resolver that returns each result in turn and then repeats the last one. */
 function resolver(...results: Results[]): LookupFunction & { asked: number } {
   const lookup = (_hostname: string, _options: unknown, callback: Parameters<LookupFunction>[2]) => {
     const respond = results[Math.min(lookup.asked, results.length - 1)]!;
@@ -48,7 +48,7 @@ function resolver(...results: Results[]): LookupFunction & { asked: number } {
   return lookup;
 }
 
-/** Tries to reach a URL as a delivery would. Returns the error, or "reached". */
+/** Connects to a URL like a delivery. Returns the error, or "reached". */
 async function reach(url: string, lookup: LookupFunction, allowPrivate = false): Promise<string> {
   const agent = new Agent({ connect: createTargetGuard({ allowPrivate, lookup }).connector });
   try {
@@ -113,7 +113,7 @@ describe("a target's host name", () => {
 
   it("is judged by the addresses that the connection uses, even if they change after a check", async () => {
     const rebinding = resolver(["8.8.8.8"], ["127.0.0.1"]);
-    // The check that could be made beforehand.
+    // The check before connecting.
     await new Promise((resolve) => rebinding("hooks.example", {}, resolve));
     const before = hits;
     expect(await reach(`https://hooks.example:${port}/`, rebinding)).toMatch(/^EBLOCKED: /);

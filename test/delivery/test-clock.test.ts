@@ -75,7 +75,7 @@ describe("the test clock", () => {
     expect(seconds(created.created) - Date.now() / 1000).toBeGreaterThan(10 * DAY - 60);
     const live = (await platform.live("POST", "/v1/customers", { email: "a@example.com" })).body;
     expect(Math.abs(seconds(live.created) - Date.now() / 1000)).toBeLessThan(60);
-    // Ids hold their time, which filters search by.
+    // IDs contain their time, which filters use.
     const since = new Date(Date.now() + 60_000).toISOString().replace(/\.\d+/, "");
     expect((await platform.live("GET", `/v1/customers?created_after=${since}`)).body.data).toEqual([]);
     expect((await platform.api("GET", `/v1/customers?created_after=${since}`)).body.data).toHaveLength(1);
@@ -161,12 +161,12 @@ describe("advancing", () => {
     }
     const { data } = (await platform.api("GET", "/v1/deliveries?status=failed")).body;
     expect(data).toHaveLength(6);
-    // What is sent is signed at real time, or receivers would refuse it.
+    // Signatures use real time; otherwise receivers would reject them.
     for (const { headers } of receiver.received) {
       const t = Number(/t=(\d+)/.exec(String(headers["service-signature"]))![1]);
       expect(Math.abs(t - real)).toBeLessThan(60);
     }
-    // The order in which requests came is the order of their times.
+    // Requests arrived in the order of their times.
     const byDelivery = new Map<string, number>();
     const sequence = receiver.received.map(({ event, path }) => {
       const key = `${event} ${path}`;
@@ -177,7 +177,7 @@ describe("advancing", () => {
     expect(Math.max(...sequence)).toBeGreaterThan(18);
     const report = platform.activities.filter((activity) => activity.event === "delivery");
     expect(report).toHaveLength(all.length);
-    // One may overtake another only where it began before a retry of the other could be due.
+    // A delivery may overtake another only if it started before the other's retry could be due.
     let latest = 0;
     for (const { delivery, attempt } of report.slice(6)) {
       const time = seconds(attempts.get(delivery)![attempt - 1]!.at);
@@ -189,7 +189,7 @@ describe("advancing", () => {
 
   it("makes the attempts of one step of the schedule concurrently, at every endpoint", async () => {
     const DELIVERIES = 30;
-    // Responses to the n-th attempts wait until all of these have come, or time out.
+    // Responses to the n-th attempts wait until all of these have arrived or timed out.
     const arrived = new Map<string, ServerResponse[]>();
     const slow = await startScriptedReceiver(({ headers }, response) => {
       const number = String(headers["service-delivery-attempt"]);
@@ -202,7 +202,7 @@ describe("advancing", () => {
     }
     await createCustomers(DELIVERIES / 3);
     await expect.poll(async () => (await attemptsOf()).size).toBe(DELIVERIES);
-    // By then, whatever the jitter, six waits have passed and no seventh.
+    // By then six waits have passed and no seventh, with any jitter.
     const { attempts, failed } = (await advance(2600)).body;
     expect([attempts, failed]).toEqual([6 * DELIVERIES, 6 * DELIVERIES]);
     const statuses = [...(await attemptsOf()).values()].flat().map(({ status_code: status }) => status);
@@ -223,7 +223,7 @@ describe("advancing", () => {
     await createEndpoint("/first");
     let created: Promise<unknown> | undefined;
     respond = (path) => {
-      // While the clock is being moved, somebody makes another event, for an endpoint of its own.
+      // During the advance, another event is created for a separate endpoint.
       if (path === "/first" && receiver.at("/first").length === 5) {
         created = createEndpoint("/between").then(() => createCustomers(1));
       }
@@ -236,13 +236,13 @@ describe("advancing", () => {
     await receiver.until(1, "/between");
     const times = [...(await attemptsOf()).values()].map((list) => list.map(({ at }) => seconds(at)));
     expect(times.length).toBe(3);
-    // It fell due on the way, so its retries up to the end were made too.
+    // The delivery fell due during the advance, so its retries up to the end were attempted too.
     expect(receiver.at("/between").length).toBeGreaterThan(10);
     expect(attempts).toBe(receiver.received.length - 1);
     const end = Date.now() / 1000 + 3 * DAY;
     const { data } = (await platform.api("GET", "/v1/deliveries")).body;
     expect(data.length).toBe(3);
-    // Nothing that fell due before the end is left: what still waits does so for later.
+    // Every remaining delivery is due after the end.
     for (const { status, next_attempt: next } of data) {
       expect(status === "failed" || seconds(next) > end - 60, `${status}, next ${next}`).toBe(true);
     }
@@ -316,7 +316,7 @@ describe("advancing", () => {
     expect([canceled.status, canceled.body.status]).toEqual([200, "canceled"]);
     expect(canceled.body.offset_seconds).toBeLessThan(60);
     for (const response of held) response.writeHead(500).end();
-    // What was in flight is recorded, and nothing more is attempted.
+    // Attempts in flight are recorded, and no others start.
     await expect.poll(async () => [...(await attemptsOf()).values()].flat()).toHaveLength(4);
     const again = await ask();
     expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([200, "true"]);

@@ -7,7 +7,7 @@ import { build } from "esbuild";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const PACKAGES = ["express", "fastify", "hono", "koa", "@photostructure/sqlite"];
 
-/** A folder with these files, as an application that has this package installed would have it. */
+/** Creates a folder with these files, like an application that has this package installed. */
 export async function makeApplicationFolder(files: ReadonlyMap<string, string>): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "service-docs-"));
   for (const [name, text] of [["package.json", '{ "type": "module" }'] as const, ...files]) {

@@ -1,18 +1,18 @@
 import { readFileSync } from "node:fs";
 
-/** A fenced block of a page. */
+/** A fenced code block of a page. */
 export interface Block {
   language: string;
   text: string;
 }
 
-/** The fenced blocks of a page under docs/, in order. */
+/** Returns the code blocks of a page in docs/, in order. */
 export function blocksOf(page: string): Block[] {
   const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), "utf8");
   return [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = "", text = ""]) => ({ language, text }));
 }
 
-/** The files that a page spells out, by the name in their first line: `// inbox.js`. */
+/** Returns the files of a page by the name in their first line, such as `// inbox.js`. */
 export function filesOf(page: string): Map<string, string> {
   const files = new Map<string, string>();
   for (const { text } of blocksOf(page)) {

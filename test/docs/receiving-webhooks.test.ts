@@ -14,7 +14,7 @@ const files = filesOf("receiving-webhooks.md");
 
 let folder: string;
 beforeAll(async () => {
-  // Next.js runs the work in a process of its own; here one process has both.
+  // In Next.js, a separate process does the work; here one process does both.
   folder = await makeApplicationFolder(
     new Map([...files, ["next.js", `import "./work.js";\nexport * from "./${ROUTE}";\n`]]),
   );
@@ -33,7 +33,7 @@ it("contains every file that it refers to", () => {
   ]);
 });
 
-// Several processes at once take their time on a busy machine.
+// Several processes start at once, which takes time on a busy machine.
 describe.concurrent("the receiver of the page", () => {
   it.each([
     ["node-http.js", []],

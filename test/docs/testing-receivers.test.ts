@@ -35,7 +35,7 @@ afterAll(() => {
     try {
       process.kill(-pid!, "SIGTERM");
     } catch {
-      // All of the step's processes have ended.
+      // All processes of the step have exited.
     }
   }
 });
@@ -86,7 +86,7 @@ it("the steps of the workflow pass in order", async () => {
   const github = join(folder, "github-env");
   writeFileSync(github, "");
   for (const { run, env = {} } of steps) {
-    // The packages are there already.
+    // The packages are installed already.
     if (run === undefined || run === "npm ci") continue;
     const given = readFileSync(github, "utf8")
       .split("\n")
@@ -94,7 +94,7 @@ it("the steps of the workflow pass in order", async () => {
     const own = Object.entries(env).map(([name, value]) => [name, onFreePorts(value)]);
     const child = spawn("bash", ["-e", "-c", onFreePorts(run)], {
       cwd: folder,
-      // As a group of its own, so that what a step leaves running can be ended.
+      // Runs in a separate process group, so that leftover processes can be stopped.
       detached: true,
       env: cliEnv({
         ...Object.fromEntries(given.map((line) => line.split("=") as [string, string])),

@@ -24,7 +24,9 @@ beforeAll(async () => {
 const signedNow = (): string => library.sign({ payload: PAYLOAD, secrets: SECRET });
 const { id } = JSON.parse(PAYLOAD) as { id: string };
 
-/** Runs an expression over an example's module, with the secret in the environment; returns what it logs last. */
+/**
+ * Evaluates an expression in an example's module, with the secret in the environment. Returns the last logged value.
+ */
 async function evaluate(file: string, expression: string): Promise<unknown> {
   const script = `const example = await import(${JSON.stringify(pathToFileURL(join(folder, file)).href)});
     console.log(JSON.stringify(await (${expression})));`;

@@ -12,7 +12,7 @@ const HOUR = 3600;
 const RESPONSE_MS = 2000;
 const PATIENT = { timeout: 600_000, interval: 100 };
 
-/** The most memory that the process has held, in megabytes. */
+/** Returns the process's peak memory in megabytes. */
 function peakOf(pid: number): number {
   return Math.round(Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024);
 }
@@ -66,7 +66,7 @@ it.each([30, 1])(
       `${DELIVERIES} deliveries to ${endpoints} endpoints of ${RESPONSE_MS} ms: ${shown.attempts} attempts in ${seconds} s, ${maxInFlight} at once; peak ${before} MB before, ${peakOf(node.pid)} MB`,
     );
     expect(timeouts).toBe(0);
-    // The worker may have made the first retries before.
+    // The worker may have attempted the first retries earlier.
     expect(shown.attempts).toBeGreaterThanOrEqual(5 * DELIVERIES);
     expect(shown.failed).toBe(shown.attempts);
   },

@@ -12,10 +12,10 @@ import { startListener } from "../support/listener.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 
-/** Orders that are created around each step of the clock. */
+/** Number of orders created around each step of the clock. */
 const ORDERS = 200;
 const AT_ONCE = 8;
-/** What runs every minute runs once in so many milliseconds. */
+/** Interval of the tasks that normally run every minute, in milliseconds. */
 const OVER_A_MINUTE = 70_000;
 const PATIENT = { timeout: 180_000, interval: 100 };
 
@@ -35,7 +35,9 @@ const DATABASES = {
   PostgreSQL: () => postgres.createDatabase(),
 };
 
-/** A platform whose clock can be set, with an endpoint that accepts orders and one that never accepts a customer. */
+/**
+ * A platform with a clock that can be set, an endpoint that accepts orders, and one that rejects every customer event.
+ */
 class Subject {
   readonly receiver: ScriptedReceiver;
   readonly acknowledged = new Set<string>();
@@ -81,7 +83,7 @@ class Subject {
     return body.id;
   }
 
-  /** Sets the clock in the middle of a load, and waits until every order that was acknowledged has been delivered. */
+  /** Sets the clock during a load, and waits until every acknowledged order is delivered. */
   async step(distance: string): Promise<void> {
     let left = ORDERS;
     const worker = async () => {
@@ -99,7 +101,7 @@ class Subject {
     await this.expectGaugeToMove();
   }
 
-  /** A delivery that waits is counted. */
+  /** Waiting deliveries are counted. */
   async expectGaugeToMove(): Promise<void> {
     const email = `customer-${this.#customers++}@example.com`;
     const { status, body } = await this.api("POST", "/v1/customers", { email });
@@ -150,7 +152,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("a platform on %s whose clock i
       endpoints: subject.endpoints,
       listeners: [{ name: "listener", lives: [received()] }],
     });
-    // Attempts show what the clock said.
+    // Attempts have the clock's time.
     expect(violations.filter((violation) => !violation.startsWith("attempts out of order"))).toEqual([]);
     expect(subject.node.lines.filter((line) => line.includes('"level":"error"'))).toEqual([]);
     figure(`the clock set 10 times on ${kind}: ${subject.acknowledged.size} events, none lost, lists in order`);
@@ -177,7 +179,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("a platform on %s whose clock i
   );
 });
 
-/** Until everything that runs every minute has run. */
+/** Resolves once every periodic task has run. */
 async function passMinute(subject: Subject): Promise<void> {
   const began = performance.now();
   await expect

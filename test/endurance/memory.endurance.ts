@@ -25,7 +25,9 @@ afterAll(() => {
   if (cgroup !== undefined) rmdirSync(cgroup);
 });
 
-/** A control group whose processes are killed if they take more memory; undefined if none can be made. */
+/**
+ * Creates a control group that kills processes above a memory limit. Returns undefined if the system does not allow it.
+ */
 function createCgroup(): string | undefined {
   const memory = join(CGROUPS, "memory");
   const isFirstVersion = existsSync(join(memory, "memory.limit_in_bytes"));
@@ -41,7 +43,7 @@ function createCgroup(): string | undefined {
   }
 }
 
-/** A platform within that memory, on a database that outlives it. */
+/** A platform within that limit, with a database that outlives it. */
 class Subject {
   node!: RunningPlatform;
   readonly #database = join(mkdtempSync(join(folder, "data-")), "platform.db");
@@ -59,7 +61,7 @@ class Subject {
     return response.body;
   }
 
-  /** Makes the endpoints first, so that each event has a delivery to each. */
+  /** Creates the endpoints first, so that each event has a delivery to each. */
   async createDeliveries(receiver: ScriptedReceiver, endpoints: number): Promise<void> {
     for (let i = 0; i < endpoints; i++) {
       await this.call("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/${i}`, events: ["order.completed"] });
@@ -70,7 +72,7 @@ class Subject {
     }
   }
 
-  /** The most memory that the process has held, in megabytes. */
+  /** Returns the process's peak memory in megabytes. */
   peak(): number {
     const status = readFileSync(`/proc/${this.node.pid}/status`, "utf8");
     return Math.round(Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024);
@@ -84,9 +86,9 @@ async function startSubject(): Promise<Subject> {
   return subject;
 }
 
-/** Reads whole requests, and never answers. */
+/** Reads whole requests and never responds. */
 async function startHangingReceiver(): Promise<ScriptedReceiver> {
-  // The bodies would fill the test's own memory.
+  // Drops the bodies, which would fill the test's own memory.
   const receiver = await startScriptedReceiver((request) => void (request.body = ""));
   onTestFinished(() => receiver.close());
   return receiver;
@@ -118,7 +120,7 @@ it("attempts hanging deliveries less and less often if it is killed again and ag
   for (let attempts = 1; attempts <= 3; attempts++) {
     await expect.poll(() => receiver.received.length, PATIENT).toBe(attempts * deliveries);
     await subject.node.kill();
-    // The process that follows knows of the attempts, and the first interruption is not the delivery's fault.
+    // The next process knows of the attempts; the first interruption does not count against the delivery.
     await subject.start();
     const { data } = await subject.call("GET", "/v1/deliveries?limit=100");
     expect(data).toHaveLength(deliveries);

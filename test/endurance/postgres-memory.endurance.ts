@@ -5,7 +5,7 @@ import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 
 const ORDERS = 6_000;
 const WORKERS = 4;
-/** Some 25 KB. */
+/** About 25 KB. */
 const METADATA = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`key_${i}`, "x".repeat(500)]));
 
 let server: PostgresServer & { remove(): Promise<void> };

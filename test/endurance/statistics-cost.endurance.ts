@@ -30,7 +30,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Text of the numbers from 1 to `count`, for ids in their order. */
+/** Returns SQL for the numbers from 1 to `count` as text, for ordered IDs. */
 function numbersTo(count: number, { dialect }: Database): { from: string; digits: string } {
   const counted = `WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < ${count}) SELECT n FROM s`;
   return dialect === "sqlite"
@@ -40,7 +40,7 @@ function numbersTo(count: number, { dialect }: Database): { from: string; digits
 
 const idsAt = (kind: "event" | "delivery", time: number) => `'${lowestIdAt(kind, time).slice(0, 16)}'`;
 
-/** An event each with a delivery and an attempt, all in one minute. */
+/** Inserts events, each with a delivery and an attempt, in one minute. */
 async function loadMinute(database: Database, endpoints: readonly string[], time: number): Promise<void> {
   const { from, digits } = numbersTo(EVENTS, database);
   const [event, delivery] = [`${idsAt("event", time)} || ${digits}`, `${idsAt("delivery", time)} || ${digits}`];
@@ -61,7 +61,7 @@ async function loadMinute(database: Database, endpoints: readonly string[], time
   });
 }
 
-/** Deliveries that are due in three hours. */
+/** Inserts deliveries that are due in three hours. */
 async function loadQueue(database: Database, endpoints: readonly string[], time: number): Promise<void> {
   const { from, digits } = numbersTo(PENDING, database);
   await database.write((tx) =>
@@ -81,11 +81,11 @@ interface Loaded {
   platform: Platform;
   api: Api;
   time: number;
-  /** Milliseconds of processor time that this process and the database have taken. */
+  /** Returns the processor time of this process and of the database, in milliseconds. */
   processorTime(): Promise<number>;
 }
 
-/** Starts a platform on a database with these rows, and waits until it has nothing to do. */
+/** Starts a platform with these rows, and waits until it is idle. */
 async function startLoaded(
   url: string,
   load: (database: Database, endpoints: readonly string[], time: number) => Promise<void>,
@@ -120,7 +120,7 @@ async function startLoaded(
         onPostgres("SELECT (SELECT COUNT(*) FROM event_count_changes) AS e, COUNT(*) AS p FROM pending_count_changes"),
       )
       .toEqual([{ e: "0", p: "0" }]);
-    // As PostgreSQL does by itself within a minute.
+    // PostgreSQL does this by itself within a minute.
     await onPostgres("VACUUM ANALYZE");
   }
   return {
@@ -139,13 +139,13 @@ async function startLoaded(
   };
 }
 
-/** Linux counts it in hundredths of a second. */
+/** Linux reports processor time in hundredths of a second. */
 function timeOfProcess(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" ");
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** Milliseconds of processor time that one read takes, the test's own part included: the least of several averages. */
+/** Returns the processor time of one read in milliseconds, including the test's own: the lowest of several averages. */
 async function costOf(loaded: Loaded, read: () => Promise<unknown>): Promise<number> {
   const costs: number[] = [];
   for (let batch = 0; batch < BATCHES; batch++) {

@@ -9,7 +9,9 @@ const scaled = readdirSync("test", { recursive: true, encoding: "utf8" })
   .map((name) => join("test", name))
   .filter((file) => readFileSync(file, "utf8").includes("support/volume.ts"));
 
-/** Volumes and long runs, at full size: `npm run test:endurance`. One file at a time, as many of them measure. */
+/**
+ * Volumes and long runs at full size: `npm run test:endurance`. Runs one file at a time, because many of them measure.
+ */
 export default defineConfig({
   test: {
     include: ["test/endurance/**/*.endurance.ts", ...scaled],

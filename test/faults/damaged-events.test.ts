@@ -7,7 +7,10 @@ import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/suppor
 import { type Api, apiOf } from "../support/api.ts";
 import { type RunningPlatform, startPlatformOn } from "../support/platform.ts";
 
-/** Three events, each with a pending delivery; the stored body of the second is overwritten while nothing runs. */
+/**
+ * Creates three events with a pending delivery each. The stored body of the second is overwritten while the platform is
+ * stopped.
+ */
 const folder = mkdtempSync(join(tmpdir(), "service-damage-"));
 const file = join(folder, "platform.db");
 const WAIT = { timeout: 60_000, interval: 20 };
@@ -49,7 +52,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Overwrites the text wherever it is in the file, with quotation marks, so that JSON around it breaks. */
+/** Replaces every occurrence of the text in the file by quotation marks, which breaks the surrounding JSON. */
 function overwrite(text: string): void {
   const bytes = readFileSync(file);
   let found = 0;

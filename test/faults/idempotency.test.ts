@@ -12,9 +12,9 @@ import { findViolations } from "../invariants/invariants.ts";
 import { figure } from "../delivery/support/figures.ts";
 
 const ROUNDS = volume(200, 4);
-/** Platforms that are killed side by side, each on a database of its own: a round is mostly the next one's start. */
+/** Number of platforms that are killed in parallel, each with its own database: a round mostly waits for a restart. */
 const WORKERS = 3;
-/** Answers of so many bytes together fill every buffer between the platform and a client that reads nothing. */
+/** Responses that together fill every buffer between the platform and a client that does not read. */
 const CLOG = { responses: 8, bytes: 900_000 };
 
 let folder: string;
@@ -27,13 +27,13 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Worker {
   database: string;
-  /** The sandbox's number. */
+  /** The ID of the sandbox environment. */
   environment: number;
   platform: ChildPlatform;
-  /** An event with a large answer. */
+  /** An event with a large response. */
   event: string;
   requests: number;
-  /** What each of its writes must have caused. */
+  /** The expected events of its writes. */
   acknowledged: Set<string>;
 }
 
@@ -54,7 +54,7 @@ function sandboxOf(database: string): number {
   return id;
 }
 
-/** HTTP/1.1 requests on one connection, each sent without waiting for the answer to the one before it. */
+/** HTTP/1.1 requests on one connection, pipelined without waiting for responses. */
 function pipelined({ platform, event }: Worker, amount: number): string {
   const body = JSON.stringify({ amount, currency: "EUR" });
   const headers = `Host: localhost\r\nAuthorization: ${platform.authorization}\r\n`;
@@ -63,9 +63,9 @@ function pipelined({ platform, event }: Worker, amount: number): string {
 }
 
 /**
- * Kills the platform after a request's commit and before its answer. Answers leave a connection in the order of its
- * requests, so behind large ones to a client that does not read, the answer cannot be sent, however long the platform
- * lives on; its change is made all the same, and is seen in the database itself. Gives what left the platform.
+ * Kills the platform between a request's commit and its response. HTTP/1.1 sends responses in order, so large earlier
+ * responses to a client that does not read hold this one back. The test sees the commit in the database. Resolves with
+ * the bytes that the platform sent.
  */
 async function killBeforeResponse(worker: Worker, amount: number): Promise<string> {
   const { database, environment, platform } = worker;

@@ -19,7 +19,7 @@ it("listen without free file descriptors fails no forward, reports it once, and 
   const of = (name: string) => listener.records.filter(({ event }) => event === name);
 
   const limitTo = (count: number) => execFileSync("prlimit", ["--pid", `${listener.pid}`, `--nofile=${count}:`]);
-  // Fewer than it has open.
+  // A lower limit than the number of open descriptors.
   limitTo(3);
   const api = apiOf(platform.baseUrl, platform.sandboxKey);
   for (let i = 0; i < EVENTS; i++) {

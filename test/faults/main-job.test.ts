@@ -10,7 +10,7 @@ import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { volume } from "../support/volume.ts";
 
 const EVENTS = volume(2000, 100);
-/** After how many events a process is killed. */
+/** Number of events after which a process is killed. */
 const KILLS = [0.1, 0.3, 0.5, 0.7, 0.9].map((part) => part * EVENTS);
 const AT_ONCE = 16;
 
@@ -29,9 +29,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/**
- * Creates customers as a careful client does: the same Idempotency-Key until there is an answer. Calls back at each.
- */
+/** Creates customers, and retries each with the same Idempotency-Key until a response arrives. Calls back for each. */
 async function createAll(baseUrl: string, key: string, onCreated: (count: number) => void): Promise<Set<string>> {
   const api = apiOf(baseUrl, key);
   const acknowledged = new Set<string>();

@@ -17,10 +17,10 @@ import { loadSqlite } from "../../src/platform/storage/sqlite/runtime.ts";
 import { apiOf } from "../support/api.ts";
 import { type RunningPlatform, startPlatformOn } from "../support/platform.ts";
 
-/** Each test works on a copy of a database that was served and stopped. */
+/** Each test works on a copy of the database of a stopped platform. */
 const original = mkdtempSync(join(tmpdir(), "service-readiness-"));
 const PAGE = 4096;
-/** The platform looks for damage every few seconds. */
+/** The interval of the platform's checks for damage, in milliseconds. */
 const SOON = { interval: 50 };
 let key: string;
 let file: string;
@@ -59,7 +59,7 @@ async function writeAndKill(): Promise<void> {
 const createCustomer = async (name: string) =>
   (await apiOf(platform.baseUrl, key)("POST", "/v1/customers", { email: `${name}@example.com` })).status;
 
-/** Another database of a platform, in the same folder. */
+/** Creates another platform database in the same folder. */
 function other(): string {
   copyFileSync(join(original, "other.db"), `${file}.other`);
   return `${file}.other`;
@@ -71,7 +71,7 @@ function overwrite(path: string, at: number, length: number): void {
   closeSync(descriptor);
 }
 
-/** Overwrites the first page of a table that nothing reads at a start. */
+/** Overwrites the first page of a table that no start reads. */
 async function damageTable(): Promise<void> {
   const { DatabaseSync } = await loadSqlite();
   const source = new DatabaseSync(join(original, "platform.db"), { readOnly: true });
@@ -130,7 +130,7 @@ describe("/readyz", () => {
   it("fails with the process when the shared memory is truncated, and the next start has everything", async () => {
     expect(await createCustomer("before")).toBe(201);
     truncateSync(`${file}-shm`, 0);
-    // A read of memory that the file no longer backs is SIGBUS, which no process survives.
+    // Reading mapped memory beyond the end of the file is SIGBUS, which kills the process.
     await expect(createCustomer("lost")).rejects.toThrow();
     await platform.kill();
     platform = await startPlatformOn(file, 0);

@@ -18,8 +18,8 @@ import { startPlatformOn } from "../support/platform.ts";
 import { runCli } from "../support/run-cli.ts";
 
 /**
- * A platform was backed up with one customer, served a second one, and was killed. Each test works on a copy of what is
- * there then.
+ * A platform was backed up with one customer, served a second one, and was killed. Each test works on a copy of the
+ * result.
  */
 const original = mkdtempSync(join(tmpdir(), "service-restore-"));
 const FILES = ["platform.db", "platform.db-wal", "platform.db-shm", "platform.db.key", "backup.db"];

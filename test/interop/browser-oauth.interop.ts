@@ -12,7 +12,7 @@ import { installPackages } from "./support/packages.ts";
 
 let platform: ServedPlatform;
 let chromium: Browser;
-/** If the owner is signed in. */
+/** Whether the owner is signed in. */
 let owner: BrowserContext;
 const servers: Server[] = [];
 
@@ -28,7 +28,7 @@ afterAll(async () => {
   await platform.stop();
 });
 
-/** Sends a request to the API with a token, as a page does, and returns what the page can read of the response. */
+/** Sends an API request with a token from a page. Returns the part of the response that the page can read. */
 const CALL_API = `
   const call = async (token) => {
     const response = await fetch(AUTHORITY + "/v1/customers?limit=1", { headers: { Authorization: "Bearer " + token } });
@@ -90,7 +90,7 @@ const OAUTH4WEBAPI = `
   }
 `;
 
-/** Serves a page that runs a program with the client library, at an origin of its own. */
+/** Serves a page that runs a program with the client library from a separate origin. */
 async function startApp(library: string, program: string): Promise<string> {
   const folder = await installPackages(library);
   let script = "";

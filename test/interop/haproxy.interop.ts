@@ -10,7 +10,7 @@ import { apiOf } from "../support/api.ts";
 import { freePort } from "../support/free-port.ts";
 import { startPlatform } from "../support/platform.ts";
 
-/** From the system's packages; where there is none, these tests are skipped. */
+/** The system's package; without it these tests are skipped. */
 const HAPROXY = ["/usr/sbin/haproxy", "/usr/local/sbin/haproxy", "/opt/homebrew/bin/haproxy"].find(existsSync);
 
 describe("deploy/haproxy.cfg", () => {
@@ -36,7 +36,7 @@ describe("deploy/haproxy.cfg", () => {
         const asClient = { Authorization: `Bearer ${await keyFor("127.0.0.2/32")}` };
         const asOther = { Authorization: `Bearer ${await keyFor("203.0.113.7/32")}` };
         expect(await get("127.0.0.2", asClient)).toBe(200);
-        // Also where the client itself has a trusted address.
+        // Even if the client itself has a trusted address.
         for (const client of ["127.0.0.1", "127.0.0.2"]) {
           for (const forged of [
             {},
@@ -66,7 +66,7 @@ function statusOf(options: { port: number; path: string; headers: Record<string,
   });
 }
 
-/** What HAProxy knows of its servers, the outcome of their last check included. */
+/** Returns HAProxy's view of its servers with the result of their last check. */
 async function statistics(socket: string): Promise<string> {
   const connection = connect(socket).setEncoding("utf8");
   connection.write("show stat\n");

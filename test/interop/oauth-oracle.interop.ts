@@ -6,7 +6,7 @@ import { TOKEN_CHECKS } from "../oauth/checks/tokens.ts";
 import { startOracle } from "./oracle/start.ts";
 import type { AuthorizationServer } from "../oauth/support/authorization-server.ts";
 
-/** Where oidc-provider does not do what ours does, and why that is no fault of the check. */
+/** Differences between oidc-provider and our server, and why the check is still right. */
 const DIFFERENCES: Record<string, string> = {
   "a challenge of 44 characters is refused": "it takes any length from 43 to 128, though S256 gives 43 only",
   "the question stands in no frame and is kept nowhere": "its own pages are for development; a product brings its own",

@@ -13,12 +13,12 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const run = promisify(execFile);
 const { PATH, NODE_EXTRA_CA_CERTS } = process.env;
 
-/** A package manager: the package that has it, how a project gets `service-cli`, and how its command is run. */
+/** A package manager: the package that contains it, and how it installs `service-cli` and runs its command. */
 interface Manager {
   readonly package: string;
-  /** Below node_modules. A script runs on the Node.js under test. */
+  /** A path below node_modules. The Node.js under test runs a script. */
   readonly program: string;
-  /** None if the command itself downloads what it runs. */
+  /** Undefined if the command itself downloads the program. */
   readonly add?: (tarball: string) => readonly string[];
   readonly run: (tarball: string) => readonly string[];
   readonly files?: Readonly<Record<string, string>>;
@@ -35,7 +35,7 @@ const yarn: Pick<Manager, "package" | "program"> = {
   program: "@yarnpkg/cli-dist/bin/yarn.js",
 };
 
-/** Yarn warns of every package with ES modules that its loader is experimental (YN0092). */
+/** Yarn warns about every package with ES modules that its loader is experimental (YN0092). */
 const YARN_SETTINGS = `
 nodeLinker: pnp
 enableTelemetry: false
@@ -73,13 +73,13 @@ const MANAGERS: Readonly<Record<string, Manager>> = {
   },
 };
 
-/** Some packages contain programs for this system alone. */
+/** Some packages contain programs for this system only. */
 const BINARIES = process.platform === "linux" && process.arch === "x64";
 const AVAILABLE = Object.entries(MANAGERS).filter(([, { program }]) => BINARIES || !program.includes("linux-x64"));
 
-/** The oldest Node.js, which has no SQLite, and the newest. */
+/** The oldest supported Node.js, which does not include SQLite, and the newest. */
 const NODE_VERSIONS = ["20.19.0", "26"];
-/** What a package manager prints to warn, or to ask for a decision. */
+/** Matches a package manager's warnings and prompts. */
 const COMPLAINT = /\bwarn|\berror|ignored build|approve|deprecat|\?\s*$/im;
 
 let packed: string;
@@ -124,7 +124,7 @@ async function createProject(manager: Manager, version: string) {
 
 type Project = Awaited<ReturnType<typeof createProject>>;
 
-/** Resolves with all that the package manager printed. Rejects if it fails, or waits for an answer. */
+/** Resolves with the package manager's output. Rejects if it fails or prompts. */
 async function runManager({ command, cwd, env }: Project, args: readonly string[]): Promise<string> {
   const [program = "", ...before] = command;
   const started = run(program, [...before, ...args], { cwd, env, timeout: 300_000 });
@@ -133,7 +133,7 @@ async function runManager({ command, cwd, env }: Project, args: readonly string[
   return stdout + stderr;
 }
 
-/** Starts the platform, requests its health, and stops it with the package manager that runs it. */
+/** Starts the platform through the package manager, requests its health, and stops it. */
 async function serveOnce({ command, cwd, env }: Project, args: readonly string[]): Promise<unknown> {
   const [program = "", ...before] = command;
   const serve = [...before, ...args, "serve", "--ephemeral", "--port", "0", "--json"];
@@ -161,7 +161,7 @@ describe.each(NODE_VERSIONS)("the packed package on Node %s", (version) => {
     }
     const service = manager.run(tarball);
     expect(await runManager(project, [...service, "--version"])).toMatch(/^0\.1\.0$/m);
-    // Does nothing where Node.js has SQLite.
+    // Does nothing if Node.js includes SQLite.
     expect(await runManager(project, [...service, "db", "install-driver"])).not.toMatch(COMPLAINT);
     expect(await serveOnce(project, service)).toEqual([200, { status: "ok" }]);
   });

@@ -40,12 +40,12 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Each call goes to the next process. */
+/** Calls the API of each process in turn. */
 let calls = 0;
 const api = (method: string, path: string, body?: unknown) =>
   apiOf(nodes[calls++ % nodes.length]!.baseUrl, nodes[0]!.sandboxKey)(method, path, body);
 
-/** Creates customers, whose events are delivered, and reads them, until the deliveries have been attempted. */
+/** Creates and reads customers until the deliveries of their events have been attempted. */
 async function work(customers: number): Promise<void> {
   const before = receiver.received.length;
   for (let created = 0; created < customers; created++) {
@@ -90,7 +90,7 @@ describe.skipIf(PROMTOOL === undefined)("promtool", () => {
       await server.resume();
       receiverStatus = 200;
     });
-    /** The healthy run, with other values of some metrics on the first process. */
+    /** The healthy run with other values for some metrics of the first process. */
     const changed = (values: (name: string) => string | undefined) =>
       healthy.map((one) => ({ ...one, values: (one.instance === 0 ? values(one.series) : undefined) ?? one.values }));
     const gauge = (metric: string, value: number) =>
@@ -113,7 +113,7 @@ describe.skipIf(PROMTOOL === undefined)("promtool", () => {
     );
     writeFileSync(join(folder, "alerts.test.yml"), JSON.stringify(testsOf(cases)));
     expect(promtool(["test", "rules", join(folder, "alerts.test.yml")])).toMatchObject({ status: 0 });
-    // These tests can fail.
+    // These tests must be able to fail.
     const [, [, series]] = cases as [unknown, (typeof cases)[number]];
     writeFileSync(join(folder, "wrong.test.yml"), JSON.stringify(testsOf([[[], series]])));
     expect(promtool(["test", "rules", join(folder, "wrong.test.yml")])).toMatchObject({
@@ -123,14 +123,14 @@ describe.skipIf(PROMTOOL === undefined)("promtool", () => {
   });
 });
 
-/** A series, and its values in the notation of promtool, a minute apart. */
+/** A series with its values in promtool's notation, one minute apart. */
 interface Series {
   series: string;
   values: string;
   instance: number;
 }
 
-/** Returns what Prometheus would read if each minute went as the given one. */
+/** Returns the series that Prometheus would read if every minute repeated this one. */
 async function seriesDuring(act: () => Promise<void>): Promise<Series[]> {
   const before = await Promise.all(nodes.map(scrape));
   await act();
@@ -156,7 +156,7 @@ async function seriesDuring(act: () => Promise<void>): Promise<Series[]> {
   return result;
 }
 
-/** promtool does not read exponents. */
+/** promtool does not parse exponents. */
 const plain = (value: number) => value.toFixed(9);
 
 /** Returns the finite values of a scrape by name and labels. */

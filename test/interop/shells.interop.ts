@@ -18,7 +18,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-/** Returns what fish, with the script sourced, offers for a command line. */
+/** Returns fish's completions of a command line after it sources the script. */
 function offeredByFish(line: string): string[] {
   const program = `service completion fish | source; complete --do-complete ${JSON.stringify(line)}`;
   const env = { HOME: home, PATH: `${join(home, "bin")}${delimiter}${process.env["PATH"]}` };

@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config";
 import { ClosingLine } from "../support/closing-line.ts";
 
-/** Against programs that the lockfile does not install: `npm run test:interop`. */
+/** Tests against programs that the lockfile does not install: `npm run test:interop`. */
 export default defineConfig({
   test: {
     include: ["test/interop/**/*.interop.ts"],

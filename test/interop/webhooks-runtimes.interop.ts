@@ -15,10 +15,10 @@ import { installPackages } from "./support/packages.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const run = promisify(execFile);
 
-/** The packages of these runtimes contain their programs, for this system alone: their installation runs no script. */
+/** The packages of these runtimes contain their programs for this system, so that their installation runs no script. */
 const BINARIES = process.platform === "linux" && process.arch === "x64";
 
-/** A project with the packed library installed, as an application has it. */
+/** A project with the packed library installed, like an application. */
 let project: string;
 
 beforeAll(async () => {
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
-/** Bundles a program that has `library` and `checkRuntime`, and writes it into the project. */
+/** Bundles a program that has access to `library` and `checkRuntime`, and writes it to the project. */
 async function writeProgram(name: string, source: string, options: BuildOptions): Promise<string> {
   const file = join(project, name);
   await build({
@@ -52,7 +52,7 @@ async function writeProgram(name: string, source: string, options: BuildOptions)
   return file;
 }
 
-/** Leaves the import of the library to the runtime. */
+/** The runtime resolves the import of the library. */
 const IMPORTING: BuildOptions = { format: "esm", platform: "neutral", external: ["service-webhooks"] };
 const PRINT = "console.log(JSON.stringify(await checkRuntime(library)));";
 

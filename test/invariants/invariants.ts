@@ -1,21 +1,21 @@
 import type { Api } from "../support/api.ts";
 
-/** What a run has to show for itself once it is over. */
+/** The results of a run. */
 export interface Run {
-  /** The API of the environment that was written to. */
+  /** Calls the API of the environment that was written to. */
   api: Api;
-  /** Events that acknowledged writes must have caused, each as `<type> <object ID>`; no other event may exist. */
+  /** Expected events of acknowledged writes, each as `<type> <object ID>`; there must be no others. */
   acknowledged: ReadonlySet<string>;
-  /** True if the events were made by hand, about objects that do not exist. */
+  /** True if the events were created through the API, for objects that do not exist. */
   createdByHand?: boolean;
   /** Endpoints that were enabled from before the first write until now, with their subscriptions. */
   endpoints?: readonly { id: string; events: readonly string[] }[];
   /**
-   * Event IDs that each life of a listener reported, in the order of their arrival, and those that its receiver
-   * accepted: a life that is killed loses its last lines.
+   * Event IDs that each run of a listener reported, in order of arrival, and those that its receiver accepted: a killed
+   * listener loses its last lines.
    */
   listeners?: readonly { name: string; lives: readonly (readonly string[])[]; accepted?: ReadonlySet<string> }[];
-  /** How many deliveries are read one by one to compare their attempts with their counts. */
+  /** Number of deliveries whose attempts are compared with their counts. */
   sampled?: number;
 }
 
@@ -35,15 +35,15 @@ interface ListedDelivery extends Listed {
   attempts?: { at: string }[];
 }
 
-/** More of the same says nothing new. */
+/** Maximum number of violations of one kind. More of them add nothing. */
 const MAX_EXAMPLES = 5;
 const LISTS: Record<string, string> = { customer: "/v1/customers", order: "/v1/orders", payment: "/v1/payments" };
 
 /**
  * Checks what must hold after any faults: each acknowledged write happened once, with one event, and one delivery for
  * each subscribed endpoint; attempts match their counts; listeners received events in the order of the log, without
- * loss; lists are complete and free of duplicates. Returns a sentence for each violation, so an empty list is the
- * verdict to expect.
+ * loss; lists are complete and free of duplicates. Returns a sentence for each violation, and an empty list if there
+ * are none.
  */
 export async function findViolations(run: Run): Promise<string[]> {
   const violations: string[] = [];
@@ -102,7 +102,7 @@ export async function findViolations(run: Run): Promise<string[]> {
   const positions = new Map(events.map(({ id }, position) => [id, position]));
   for (const { name, lives, accepted = [] } of run.listeners ?? []) {
     for (const life of lives) {
-      // A reconnect may repeat what was not acknowledged; the first arrivals keep the order of the log.
+      // A reconnect may repeat unacknowledged events; first arrivals keep the order of the log.
       const firsts = [...new Set(life)];
       report(
         `${name} received events that are not listed`,
@@ -121,7 +121,7 @@ export async function findViolations(run: Run): Promise<string[]> {
   return violations;
 }
 
-/** Reads a list to its end, newest first. */
+/** Reads a whole list, newest first. */
 async function listAll<Item extends Listed>(api: Api, path: string): Promise<Item[]> {
   const items: Item[] = [];
   for (let cursor: string | null = ""; cursor !== null;) {
@@ -150,7 +150,7 @@ function repeated(items: readonly string[]): string[] {
   return items.filter((item) => seen.size === seen.add(item).size);
 }
 
-/** So many of them, from the first to the last at equal distances. */
+/** Returns this many items at equal distances, with the first and the last. */
 function spread<Item>(items: readonly Item[], count: number): Item[] {
   if (items.length <= count) return [...items];
   return Array.from({ length: count }, (_, index) => items[Math.floor((index * items.length) / count)]!);

@@ -6,7 +6,7 @@ import { startBusyReceiver, startReceiver } from "../relay/support/receivers.ts"
 
 const { signal } = new AbortController();
 
-/** All parts of the command that open connections; each resolves with the status and the body. */
+/** All parts of the command that open connections. Each resolves with the status and the body. */
 const CALLERS: Record<string, (url: URL) => Promise<{ status?: number | undefined; text: string }>> = {
   async client(url) {
     return await createTransport().send({ method: "GET", url, headers: {}, body: undefined, timeLimit: 10, signal });
@@ -38,7 +38,7 @@ it("uses 127.0.0.1 for localhost unless it refuses the connection, however long 
   const busy = await startBusyReceiver();
   const other = await startReceiver((response) => response.end("another program"), "::1", false, busy.port);
   const calls = Object.values(CALLERS).map((call) => call(new URL(`http://localhost:${busy.port}`)));
-  // Node would try the next address after 250 ms.
+  // Node.js would try the next address after 250 ms.
   const begun = performance.now();
   await expect.poll(() => performance.now() - begun).toBeGreaterThan(400);
   busy.resume();

@@ -12,7 +12,7 @@ beforeAll(async () => {
   server = await ourServer(platform);
 });
 afterAll(() => platform.close());
-// What was guessed, or begun, before is forgotten.
+// Forget earlier guesses and authorization requests.
 beforeEach(() => platform.advance(300_000));
 
 interface Device {

@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => platform.close());
 
-/** Lets so much time pass, and the periodic tasks run once. */
+/** Advances the time and lets the periodic tasks run once. */
 async function pass(days: number): Promise<void> {
   clock.pass(days * DAY);
   const tasks = clock.waiting();

@@ -9,7 +9,7 @@ import { type PreparedAccount, startWithTwoAccounts } from "./support/two-accoun
 
 let platform: EmbeddedPlatform;
 let accounts: [PreparedAccount, PreparedAccount];
-/** Each account as its own owner sees it. */
+/** Each account with its owner's credentials. */
 let servers: [OurServer, OurServer];
 
 beforeAll(async () => {
@@ -21,7 +21,7 @@ afterAll(() => platform.close());
 const serverOf = (account: PreparedAccount) => ourServer({ ...platform, ...account });
 const me = async (token: string) => (await apiOf(platform.baseUrl, token)("GET", "/v1/me")).body;
 
-/** One credential for each account and environment, of each kind. */
+/** One credential of each kind for each account and environment. */
 async function credentials(): Promise<{ name: string; api: Api }[]> {
   const found: { name: string; api: Api }[] = [];
   for (const [index, { sandboxKey, liveKey }] of accounts.entries()) {
@@ -71,7 +71,7 @@ describe("an object of one environment of one account", () => {
 describe("every operation on an object of another account", () => {
   const CHANGES: Record<string, object> = { customers: { name: "x" }, webhook_endpoints: { description: "x" } };
 
-  /** An object of each kind, by the collection that the path names. */
+  /** Objects of each kind by the path of their collection. */
   async function objectsOf({ sandboxKey }: PreparedAccount, browser: Browser): Promise<Record<string, string>> {
     const api = apiOf(platform.baseUrl, sandboxKey);
     const created = async (path: string, body: object) => (await api("POST", path, body)).body.id as string;

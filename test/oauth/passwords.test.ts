@@ -10,7 +10,7 @@ import { startWithTwoAccounts } from "./support/two-accounts.ts";
 
 const PASSWORD = "correct horse battery";
 
-/** A hash as an earlier version made them, with half the work. */
+/** A hash of an earlier version with half the cost. */
 function olderHash(): string {
   const salt = Buffer.alloc(16, 7);
   const hash = scryptSync(PASSWORD, salt, 32, { N: 2 ** 14, r: 8, p: 3 });

@@ -20,7 +20,7 @@ import { ourServer } from "./support/our-server.ts";
 const PASSWORD = "correct horse battery";
 
 let platform: EmbeddedPlatform;
-/** Every secret that the platform ever handed out or was told, by name. */
+/** Every secret that the platform issued or received, by name. */
 const secrets: Record<string, string> = {};
 
 beforeAll(async () => {
@@ -116,7 +116,7 @@ it("the log contains none of them", () => {
   for (const secret of Object.values(secrets)) expect(platform.logged.join("\n")).not.toContain(secret);
 });
 
-/** The secret as it is, and as the bytes that its text encodes. */
+/** Returns the secret's text and the bytes that it encodes. */
 function formsOf(secret: string): Buffer[] {
   const decoded = [Buffer.from(secret, "base64url"), Buffer.from(secret, "hex")];
   return [Buffer.from(secret), ...decoded.filter(({ length }) => length >= 16)];

@@ -29,7 +29,7 @@ describe("email and password", () => {
     expect(saved.text).toContain("Saved.");
   });
 
-  // What was guessed before is forgotten.
+  // Forget earlier guesses.
   beforeEach(() => platform.advance(60 * MINUTE));
 
   it("sign in regardless of the email's case", async () => {
@@ -63,7 +63,7 @@ describe("email and password", () => {
   describe("behind a proxy", () => {
     const EMAIL = "owner@other.example";
     let behind: EmbeddedPlatform;
-    /** Stands still, so that no attempt is given back meanwhile. */
+    /** A clock that does not advance, so that the limit does not recover. */
     let elapsed: number;
 
     beforeEach(async () => {

@@ -20,7 +20,7 @@ const compose = parse(read("docker-compose.yml"), { merge: true }) as {
 };
 const dockerfile = read("Dockerfile");
 
-/** Every flag that a container is started with. */
+/** Every flag that starts a container. */
 async function knownFlags(): Promise<string> {
   return (await runCli(["serve", "--help"])).stdout + (await runCli(["--help"])).stdout;
 }

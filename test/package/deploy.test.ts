@@ -7,7 +7,7 @@ import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 import { runCli } from "../support/run-cli.ts";
 
-/** The version of systemd on this machine, if it has one. */
+/** The version of the machine's systemd, if any. */
 const systemd = /^systemd (\d+)/.exec(
   spawnSync("systemd-analyze", ["--version"], { encoding: "utf8" }).stdout ?? "",
 )?.[1];
@@ -29,7 +29,7 @@ describe("deploy/service.service", () => {
     expect(verified.stderr.split("\n").filter((line) => line.includes("service.service"))).toEqual([]);
   });
 
-  // Each version of systemd rates other settings.
+  // Versions of systemd rate settings differently.
   it.skipIf(!operating.includes(`systemd ${systemd})`))("has the exposure level that the documentation states", () => {
     const args = ["security", "--offline=true", "--no-pager", deployed("service.service")];
     const rated = execFileSync("systemd-analyze", args, { encoding: "utf8" });
@@ -56,7 +56,7 @@ describe.each([
 
   it("reads only metrics that a platform has", async () => {
     const { body } = await apiOf(platform.baseUrl, undefined)("GET", "/metrics");
-    // Prometheus itself has the first.
+    // Only Prometheus itself has the first series.
     const known = ["up", ...[...(body as string).matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name!)];
     const queries = queriesOf();
     expect(queries.length).toBeGreaterThanOrEqual(count);

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const OXLINT = join(ROOT, "node_modules/oxlint/bin/oxlint");
 
-/** Imports that the linter must reject: the file, and what it imports. */
+/** Imports that the linter must reject: the importing file and the imported one. */
 const FORBIDDEN: [file: string, specifier: string][] = [
   ["platform/storage/postgres/a.ts", "../../domain/b.ts"],
   ["platform/storage/a.ts", "../http/b.ts"],
@@ -83,13 +83,13 @@ describe("the linter", () => {
   });
 });
 
-/** Each import has a file of its own. */
+/** Each import has a separate file. */
 function pathOf(file: string, index: number): string {
   return file.replace(/\.ts$/, `-${index}.ts`);
 }
 
 describe("the source", () => {
-  // The linter finds circles of static imports only.
+  // The linter finds only cycles of static imports.
   it("has no circles of imports, types and dynamic imports included", () => {
     const circles: string[] = [];
     const done = new Set<string>();
@@ -106,7 +106,7 @@ describe("the source", () => {
   });
 });
 
-/** Returns the files that a file imports, as paths from the root of the repository. */
+/** Returns the files that a file imports, relative to the root of the repository. */
 function importsOf(file: string): string[] {
   const source = readFileSync(join(ROOT, file), "utf8");
   return [...source.matchAll(/(?:\bfrom|\bimport\(|^import) ?"(\.[^"]+\.tsx?)"/gm)].map(([, specifier]) =>

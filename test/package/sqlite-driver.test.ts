@@ -6,7 +6,7 @@ import { DRIVER } from "../../src/platform/storage/sqlite/runtime.ts";
 import { runCli, spawnCli } from "../support/run-cli.ts";
 import { ENTER, runInTerminal } from "../support/terminal.ts";
 
-/** Makes a Node.js like those before 22.13, in a project without the driver. */
+/** Makes Node.js behave like versions before 22.13, in a project without the driver. */
 const WITHOUT_SQLITE = `
   import { register } from "node:module";
   const getBuiltinModule = process.getBuiltinModule;
@@ -18,7 +18,7 @@ const WITHOUT_SQLITE = `
 `;
 const SERVE = ["serve", "--ephemeral", "--port", "0"];
 
-/** The variables of a Node.js without SQLite, and an empty data folder. */
+/** The environment of a Node.js without SQLite, with an empty data folder. */
 let env: Record<string, string>;
 let data: string;
 
@@ -28,7 +28,7 @@ beforeEach(() => {
   writeFileSync(preload, WITHOUT_SQLITE);
   data = join(folder, "data");
   mkdirSync(data);
-  // Installing this checkout has put the driver into npm's cache.
+  // The installation of this checkout has stored the driver in npm's cache.
   const cache = process.env["npm_config_cache"] ?? join(homedir(), ".npm");
   env = { NODE_OPTIONS: `--import ${preload}`, XDG_DATA_HOME: data, npm_config_cache: cache };
 });

@@ -62,7 +62,7 @@ describe("service-webhooks", () => {
     }
   });
 
-  /** Prints the code of a rejected delivery, and the type of the event in a delivery that it signs itself. */
+  /** Prints the error code of a rejected delivery, and the event type of a delivery that it signs itself. */
   const program = `
     const secrets = ${JSON.stringify(SECRET)};
     try {
@@ -91,7 +91,7 @@ describe("service-webhooks", () => {
   });
 });
 
-/** Compiles files strictly, declarations included, as a consumer does; returns what the compiler reports. */
+/** Compiles files and declarations in strict mode like a consumer. Returns the compiler's errors. */
 function compile(files: Record<string, string>, settings: string[]): string[] {
   for (const [file, text] of Object.entries(files)) writeFileSync(join(project, file), text);
   const typeRoots = ["--typeRoots", join(root, "node_modules/@types"), "--types", "node"];

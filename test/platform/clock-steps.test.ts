@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => platform.close());
 afterAll(() => receiver.close());
 
-/** Lets the periodic tasks run once, and resolves when they have ended. */
+/** Runs the periodic tasks once, and resolves when they have finished. */
 async function runPeriodicTasks(): Promise<void> {
   const tasks = clock.waiting();
   expect(tasks).toBeGreaterThan(0);
@@ -48,7 +48,7 @@ async function createOrder(key: string): Promise<string> {
 
 const exists = async (event: string) => (await platform.api("GET", `/v1/events/${event}`)).status === 200;
 
-/** The delivery of an event, once it was attempted so often. */
+/** Returns the delivery of an event once it has this many attempts. */
 async function attempted(event: string, attempts: number) {
   const read = async () => (await platform.api("GET", `/v1/deliveries?event=${event}`)).body.data[0];
   await expect.poll(async () => (await read()).attempt_count).toBe(attempts);
@@ -120,7 +120,7 @@ describe("a clock that is set ahead by 31 days", () => {
   });
 });
 
-/** First attempts of an endpoint that answers nobody until it is told to: it is sent some, and the rest waits. */
+/** Delays all responses of an endpoint, so that some first attempts are in flight and the rest wait. */
 async function createWaiting() {
   const open: (() => void)[] = [];
   const slow = await startScriptedReceiver((_request, response) => open.push(() => response.end()));
@@ -132,7 +132,7 @@ async function createWaiting() {
     if (before === 0) await expect.poll(() => open.length).toBeGreaterThan(0);
     return events;
   };
-  /** Answers, and resolves once the events have all been sent. */
+  /** Sends the delayed responses, and resolves once all events are delivered. */
   const sent = async (events: readonly string[]) => {
     const respond = setInterval(() => open.splice(0).forEach((end) => end()), 10);
     onTestFinished(() => clearInterval(respond));

@@ -21,7 +21,7 @@ const SCHEMAS: Record<string, TSchema> = {
   Statistics,
 };
 
-/** A value with a secret in each of its objects but those whose fields are free. */
+/** Returns a value with a secret in each of its objects, except those with free-form fields. */
 function withSecrets(value: unknown, name = ""): unknown {
   if (Array.isArray(value)) return value.map((item) => withSecrets(item));
   if (typeof value !== "object" || value === null || name === "metadata") return value;

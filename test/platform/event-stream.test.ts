@@ -17,7 +17,7 @@ afterEach(async () => {
   await platform.close();
 });
 
-/** Follows events; resolves once the platform has said where it begins. */
+/** Opens a stream, and resolves once the platform has sent its start position. */
 async function follow(query: Parameters<typeof followStream>[2] = {}, key = platform.sandboxKey) {
   const stream = await followStream(platform.baseUrl, key, query);
   opened.push(stream);
@@ -95,7 +95,7 @@ describe("a stream of events", () => {
     let ready = 0;
     source.addEventListener("ready", () => (ready += 1));
     await expect.poll(() => ready).toBe(1);
-    // Before the first event, then after some.
+    // Before the first event, then after several.
     line.cut();
     await makeOrders(platform.api, 2);
     await expect.poll(() => amounts).toEqual([1, 2]);
@@ -160,7 +160,7 @@ async function liveKey(): Promise<string> {
   return (await platform.live("POST", "/v1/api_keys", { scopes: ["events:read"] })).body.key;
 }
 
-/** A way to the platform whose connections can be cut. */
+/** A proxy to the platform whose connections can be cut. */
 async function startLine(baseUrl: string): Promise<{ url: string; cut(): void }> {
   const { hostname, port } = new URL(baseUrl);
   const open = new Set<Socket>();

@@ -15,19 +15,22 @@ import { Seeded } from "./fuzz/seeded.ts";
 import { ValidValues } from "./fuzz/valid-values.ts";
 
 /**
- * `FUZZ_SEED` repeats a run's choices, `FUZZ_REQUESTS` makes it longer. A run goes on until each operation has
- * succeeded and been refused.
+ * `FUZZ_SEED` repeats a run's choices, and `FUZZ_REQUESTS` makes it longer. A run continues until each operation has
+ * both succeeded and been rejected.
  */
 const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? volume(20_000, 1_000));
 const MAX_REQUESTS = REQUESTS + 20_000;
 const SEED = Number(process.env["FUZZ_SEED"] ?? Date.now() % 2 ** 31);
 const CONNECTIONS = 16;
-/** A stream without an end, and reports that a partner signs: each has tests of its own. */
+/** An endless stream and signed partner reports have tests of their own. */
 const ELSEWHERE = ["streamEvents", "reportLeakedKeys"];
 const CURSORS_KEPT = 60;
 
 let platform: RunningPlatform;
-/** Where deliveries go: answers every fifth with 500, so that some are waiting and some have failed attempts. */
+/**
+ * A receiver that responds to every fifth delivery with 500, so that some deliveries wait and some have failed
+ * attempts.
+ */
 let received = 0;
 const receiver = createServer((request, response) => {
   request.resume().on("end", () => response.writeHead(++received % 5 === 0 ? 500 : 200).end());
@@ -85,7 +88,7 @@ it(`answers ${REQUESTS} generated requests as its document says, and none with a
     statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
     const found = judge.faultsOf(request, response);
     if (found.length > 0) {
-      // One mistake of the platform shows in many responses: it is told once.
+      // One mistake of the platform appears in many responses, and is reported once.
       if (reported.has(found.join())) return;
       reported.add(found.join());
       faults.push(

@@ -15,7 +15,7 @@ interface Exchanged {
   body: string;
 }
 
-/** Sends a request with these headers alone. `unfinished` is a body of which nothing more follows. */
+/** Sends a request with only these headers. `unfinished` is the beginning of a body that never ends. */
 async function exchange(
   method: string,
   path: string,

@@ -4,7 +4,7 @@ import { covers, holds, parseAddress, parseRange } from "../../src/platform/doma
 import { startEmbedded } from "../oauth/support/embedded-platform.ts";
 import { apiOf } from "../support/api.ts";
 
-/** Calls from one of this machine's own addresses. */
+/** Calls the API from one of this machine's addresses. */
 function statusFrom(url: string, key: string, localAddress: string, headers: Record<string, string> = {}) {
   return new Promise<number>((resolve, reject) => {
     const sent = request(`${url}/v1/me`, { localAddress, headers: { Authorization: `Bearer ${key}`, ...headers } });

@@ -204,7 +204,7 @@ describe("401", () => {
   });
 
   it("an unknown key, after one request to the source", async () => {
-    // As many looks as at the start are free again.
+    // The limit for key lookups has recovered.
     platform.advance(3_600_000);
     const before = asked;
     await rejectedFor(report([], { identifier: "unknown" }));

@@ -21,9 +21,9 @@ beforeAll(async () => {
 afterAll(() => platform.close());
 
 interface Listener {
-  /** The frames that came. */
+  /** The received frames. */
   frames: { frame: string; code?: string }[];
-  /** The close code, once the platform has closed. */
+  /** The close code, once the platform has closed the connection. */
   closed: Promise<number>;
 }
 

@@ -11,7 +11,7 @@ const HOUR = 3_600_000;
 let platform: EmbeddedPlatform;
 let server: OurServer;
 let api: Api;
-/** The ID of the key that the tests call with. */
+/** The ID of the tests' own key. */
 let firstKey: string;
 
 beforeAll(async () => {
@@ -210,7 +210,7 @@ describe("rolling", () => {
 describe("an Idempotency-Key", () => {
   const REDIRECTS = ["https://app.example.com/callback"];
 
-  /** Every operation whose response can show a secret, from the OpenAPI document. */
+  /** Every operation whose response can contain a secret, from the OpenAPI document. */
   async function operationsWithSecrets(): Promise<string[]> {
     const { body: document } = await api("GET", "/openapi.json");
     return Object.entries<Record<string, Record<string, object>>>(document.paths).flatMap(([path, { post }]) => {
@@ -235,7 +235,7 @@ describe("an Idempotency-Key", () => {
       "/v1/oauth_apps": ["/v1/oauth_apps", { name: "B", redirect_uris: REDIRECTS }, "client_secret"],
       "/v1/oauth_apps/{id}/rotate_secret": [`/v1/oauth_apps/${app.id}/rotate_secret`, undefined, "client_secret"],
     };
-    // Users are invited by people only.
+    // Only users can invite users.
     expect((await operationsWithSecrets()).toSorted()).toEqual([...Object.keys(requests), "/v1/users"].toSorted());
     const others = [
       withKey((await create()).body.key),

@@ -8,7 +8,7 @@ import { followStream } from "../delivery/support/event-stream.ts";
 import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
 import { type ListenSocket, listenTo } from "../delivery/support/listen-socket.ts";
 
-/** A stop waits for 5 seconds; one that waits for the database or for a client's goodbye takes 30 or more. */
+/** A shutdown takes 5 seconds; one that waits for the database or a client's close frame takes 30 or more. */
 const STOPS_IN = 20_000;
 
 let platform: HostedPlatform;
@@ -22,14 +22,14 @@ beforeEach(async () => {
 });
 afterEach(() => platform.close());
 
-/** The database takes no writes while its log lies elsewhere. */
+/** The database rejects writes while its log is moved away. */
 function takeDatabaseAway(): () => void {
   const log = `${platform.database}-wal`;
   renameSync(log, `${log}.away`);
   return () => renameSync(`${log}.away`, log);
 }
 
-/** What a request to listen is answered: 101, or a refusal's status and code. */
+/** The response to a listen request: 101, or the status and code of an error. */
 async function askToListen(): Promise<[status: number, code?: string]> {
   const socket = new WebSocket(`${platform.baseUrl.replace("http", "ws")}${LISTEN_PATH}`, LISTEN_SUBPROTOCOL, {
     headers: { Authorization: `Bearer ${platform.sandboxKey}` },
@@ -102,7 +102,7 @@ it(
 it("an event stream requested while the platform stops does not delay the stop", async () => {
   const { host, hostname, port } = new URL(platform.baseUrl);
   const stream = await followStream(platform.baseUrl, platform.sandboxKey);
-  // A request whose body is still on its way keeps its connection open until it is answered.
+  // A request whose body is incomplete keeps its connection open until the response.
   const socket = connect(Number(port), hostname);
   let text = "";
   socket.setEncoding("utf8").on("data", (part: string) => (text += part));
@@ -119,6 +119,6 @@ it("an event stream requested while the platform stops does not delay the stop",
   socket.write(body + head(`GET ${EVENT_STREAM_PATH} HTTP/1.1`));
   await Promise.all([stopped, closed]);
   expect(text.match(/^HTTP\/1.1 \d+/gm)).toEqual(["HTTP/1.1 100", "HTTP/1.1 201"]);
-  // A stop cuts what is still open after 10 seconds.
+  // A shutdown closes the remaining connections after 10 seconds.
   expect(performance.now() - began).toBeLessThan(9_000);
 });

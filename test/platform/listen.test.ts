@@ -10,7 +10,7 @@ const { api } = on;
 // oxlint-disable-next-line typescript/no-explicit-any -- frames of every kind
 type Frame = any;
 
-/** A bare client of the protocol: it acknowledges only what a test tells it to. */
+/** A minimal client of the protocol that acknowledges only on request. */
 class Listener {
   readonly frames: Frame[] = [];
   readonly socket: WebSocket;
@@ -57,7 +57,7 @@ class Listener {
   }
 }
 
-/** What the platform answers to an upgrade that it refuses. */
+/** Returns the platform's response to a rejected upgrade. */
 function rejection(
   query: string,
   headers: Record<string, string>,

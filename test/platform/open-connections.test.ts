@@ -23,7 +23,7 @@ afterEach(async () => {
 
 const authorized = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
 
-/** Asks for a stream of events; resolves with the response's head. */
+/** Requests an event stream. Resolves with the head of the response. */
 async function stream(key = platform.sandboxKey): Promise<IncomingMessage> {
   const request = get(`${platform.baseUrl}/v1/events/stream`, { ...authorized(key), agent: false });
   request.on("error", () => {});
@@ -32,7 +32,7 @@ async function stream(key = platform.sandboxKey): Promise<IncomingMessage> {
   return response.on("error", () => {});
 }
 
-/** Asks to listen; resolves with the status of the response. */
+/** Requests a listen connection. Resolves with the response's status. */
 async function listen(key = platform.sandboxKey): Promise<{ status: number; response?: IncomingMessage }> {
   const url = `${platform.baseUrl.replace("http", "ws")}/v1/listen`;
   const socket = new WebSocket(url, "service.listen.v1", authorized(key));

@@ -8,7 +8,7 @@ import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 
 let platform: RunningPlatform;
 let text: string;
-// oxlint-disable-next-line typescript/no-explicit-any -- the test looks into every part of the document
+// oxlint-disable-next-line typescript/no-explicit-any -- the test reads every part of the document
 let document: any;
 
 beforeAll(async () => {
@@ -22,7 +22,7 @@ interface Described {
   operationId: string;
   summary: string;
   tags: string[];
-  /** Operations for people who are signed in take no key. */
+  /** Operations for signed-in users accept no key. */
   security: [{ apiKey?: [] | [string] }, ...object[]];
   parameters: ({ name: string; schema: object; example?: unknown } | { $ref: string })[];
 }
@@ -90,7 +90,7 @@ describe("the served document", () => {
       for (const [index, parameter] of parameters.entries()) {
         if ("$ref" in parameter) continue;
         if (parameter.name === "cursor") {
-          // Only a cursor that the platform returned is valid.
+          // Only a cursor from the platform is valid.
           expect(parameter).not.toHaveProperty("example");
           expect(parameter.schema).not.toHaveProperty("examples");
           continue;

@@ -4,7 +4,7 @@ import { apiOf } from "../support/api.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { runCli } from "../support/run-cli.ts";
 
-// One token in more than ten minutes: what a test has used up does not come back while it runs.
+// Refills one token in more than ten minutes: used tokens do not return during a test.
 const BURST = 5;
 let platform: RunningPlatform;
 

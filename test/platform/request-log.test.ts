@@ -318,7 +318,7 @@ it("contain no secret, wherever a client sends one", async () => {
   expect(found.map(({ path }) => path)).toContain("/v1/orders/{id}/complete");
   const text = JSON.stringify(found);
   for (const secret of [...secrets, encoded]) expect(text).not.toContain(secret.slice(0, 30));
-  // Nothing of the request log's table, nor any other, holds the key.
+  // Neither the request log nor any other table contains the key.
   await api("GET", "/v1/me");
   const folder = dirname(platform.database);
   const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), "latin1"));

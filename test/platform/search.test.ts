@@ -3,7 +3,7 @@ import { startScriptedReceiver, type ScriptedReceiver } from "../delivery/suppor
 import { type EmbeddedPlatform, startEmbedded } from "../oauth/support/embedded-platform.ts";
 import { type Api, apiOf } from "../support/api.ts";
 
-/** More than a request searches. */
+/** More objects than one request searches. */
 const MANY = 2050;
 
 let platform: EmbeddedPlatform;

@@ -8,7 +8,7 @@ import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-pl
 
 const EVENTS = 40;
 const EVENT_BYTES = 900_000;
-/** A few events; all of them together are ten times as much. */
+/** Number of events that fit the buffers; the log contains ten times as many. */
 const MAX_RETAINED_BYTES = 4_000_000;
 
 let platform: HostedPlatform;
@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 afterEach(() => platform.close());
 
-/** What this process, whose server is in it, keeps for clients that do not take it. */
+/** Returns the bytes that this process, which runs the server, buffers for clients that do not read. */
 function retainedBytes(): number {
   const handles = (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles();
   const sockets = handles.filter((handle) => handle instanceof Socket);

@@ -10,13 +10,13 @@ import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/suppor
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The object with a member under another name, where it has it. */
+/** Renames a member of the object if it exists. */
 function renamed(object: Json, from: string, to: string): Json {
   const { [from]: value, ...rest } = object;
   return from in object ? { ...rest, [to]: value } : object;
 }
 
-/** Customers' names were called `full_name` until 2025-06-01, and their email `mail` until the newest version. */
+/** The field `name` of customers was `full_name` until 2025-06-01, and `email` was `mail` until the newest version. */
 const OLDEST: ApiVersion = {
   date: "2024-01-01",
   requests: { createCustomer: (body) => renamed(body, "full_name", "name") },
@@ -44,13 +44,13 @@ afterEach(async () => {
   await receiver.close();
 });
 
-/** An account that was made while the oldest version was the newest, on a platform that has moved on. */
+/** An account pinned to the oldest version, on an upgraded platform. */
 async function hostOldAccount(): Promise<void> {
   platform = await hostPlatform({ versions: [OLDEST] });
   await platform.restart({ versions: [OLDEST, OLDER, ...API_VERSIONS] });
 }
 
-/** Status and version of the response to a request to listen. */
+/** Returns the status and version of the response to a listen request. */
 async function rejectedUpgrade(baseUrl: string, key: string): Promise<unknown[]> {
   const headers = { Authorization: `Bearer ${key}` };
   const socket = new WebSocket(`${baseUrl.replace("http", "ws")}/v1/listen`, "service.listen.v1", { headers });

@@ -2,7 +2,7 @@ import { Agent, createServer, request, type IncomingMessage, type ServerResponse
 import { type AddressInfo, connect } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** A load balancer for several nodes: checks their readiness, and sends requests to ready ones in turn. */
+/** A load balancer for several nodes: checks their readiness, and sends requests to ready nodes in turn. */
 export async function startBalancer(targets: () => readonly string[]) {
   const agent = new Agent({ keepAlive: true });
   const served = new Map<string, number>();
@@ -74,9 +74,9 @@ export async function startBalancer(targets: () => readonly string[]) {
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** Number of requests to each node. */
+    /** The number of requests to each node. */
     served: served as ReadonlyMap<string, number>,
-    /** Number of ready nodes, as far as known. */
+    /** The number of ready nodes at the last check. */
     ready: () => ready.length,
     async close() {
       isClosed = true;

@@ -4,7 +4,7 @@ import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 import { startBalancer } from "./balancer.ts";
 
-/** Several processes on one PostgreSQL, which clients reach through a balancer that sends every request elsewhere. */
+/** Several processes on one PostgreSQL database, behind a balancer that sends each request to the next process. */
 export interface BehindBalancer {
   server: PostgresServer;
   database: string;
@@ -12,11 +12,11 @@ export interface BehindBalancer {
   /** The URL that clients use. */
   url: string;
   sandboxKey: string;
-  /** Signs the owner in, once. */
+  /** Signs the owner in once. */
   signInUrl: string;
-  /** Number of requests to each process. */
+  /** The number of requests to each process. */
   served(): number[];
-  /** Starts another process in the place of one that has ended. */
+  /** Starts a process that replaces one that has exited. */
   replace(place: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -51,7 +51,7 @@ export async function startBehindBalancer(count: number): Promise<BehindBalancer
   };
 }
 
-/** A browser with another one's cookies that speaks to one process alone. */
+/** Returns a browser with another one's cookies that connects to one process. */
 export function browserAt(node: RunningPlatform, other: Browser): Browser {
   const browser = new Browser(node.listenUrl);
   for (const [name, value] of other.cookies) browser.cookies.set(name, value);

@@ -30,7 +30,7 @@ afterAll(async () => {
 
 it("a change whose commit got no response may have been made, which the error says and a retry reveals", async () => {
   const order = () => api("POST", "/v1/orders", { amount: 2, currency: "EUR" }, { "Idempotency-Key": "once" });
-  // The server's answer.
+  // The server's response.
   line.state.breaksAt = "COMMIT\0";
   const lost = await order();
   line.state.breaksAt = undefined;
@@ -54,7 +54,7 @@ it("a listener's outcome whose commit got no response is recorded once", async (
   const event = listener.events[0]!.id;
   const deliveries = async () => (await api("GET", `/v1/deliveries?event=${event}`)).body.data;
   await expect.poll(deliveries).toHaveLength(1);
-  // A second outcome of the same listener is recorded behind whatever became of the first.
+  // A second outcome of the same listener is recorded after the first, whether or not that was committed.
   await api("POST", `/v1/events/${event}/replay`);
   await listener.until(2);
   listener.ack(2);

@@ -16,7 +16,7 @@ let url: string;
 let clock: MinuteClock;
 let platform: HostedPlatform;
 let receiver: ScriptedReceiver;
-/** A transaction of the test's own, to hold locks. */
+/** A separate connection for holding locks. */
 let holder: Client;
 
 beforeAll(async () => {
@@ -41,7 +41,7 @@ const sql = (text: string, values: unknown[] = []) => server.query<Record<string
 const advance = (seconds: number) => platform.api("POST", "/v1/test_clock/advance", { seconds });
 const deliveryOf = async (id: string) => (await platform.api("GET", `/v1/deliveries/${id}`)).body;
 
-/** Creates an event and returns the id of its delivery after the first attempt, which failed. */
+/** Creates an event whose first attempt fails. Returns the ID of its delivery. */
 async function createAttempted(): Promise<{ event: string; delivery: string }> {
   const created = await platform.api("POST", "/v1/events", { type: "order.completed", data: { id: "ord_1" } });
   const event = created.body.id as string;
@@ -60,7 +60,7 @@ it("a retry concurrent with retention never leaves a pending delivery without it
       old[index],
     ]);
   }
-  // Whoever deletes the first event without looking waits for this.
+  // A removal that did not check for a lease would wait here.
   await holder.query("BEGIN");
   await holder.query("SELECT id FROM events WHERE id = $1 FOR UPDATE", [old[0]]);
   const tasks = clock.waiting();
@@ -103,7 +103,7 @@ it("an advance of the test clock finishes although another process holds due del
 
 it("an advance takes over the claims of a dead process, and counts the attempt that it had begun", async () => {
   const { delivery } = await createAttempted();
-  // No process delivers: nobody else will release the lease.
+  // Deliveries are disabled, so no other process releases the lease.
   await platform.restart({ role: "api" });
   await sql(
     `UPDATE deliveries SET lease_until = 1, lease_token = 'dead.1', begun_at = next_attempt, next_attempt = next_attempt - 1
@@ -127,7 +127,7 @@ it("a rate limit refills as usual after the database's clock was set back by a d
   const bucket = { name: "a credential", burst: 3, refillMs: 20 };
   const take = async (count: number) => (await database.write((tx) => takeTokens(tx, bucket, count))).granted;
   expect(await take(3)).toBe(3);
-  // As it is left by a clock that was a day ahead.
+  // The state after the clock was a day ahead.
   await sql("UPDATE rate_buckets SET tokens = 0, at = at + 86400000");
   expect(await take(1)).toBe(0);
   await expect.poll(() => take(1)).toBe(1);

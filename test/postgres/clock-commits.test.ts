@@ -85,7 +85,7 @@ it("an advance of the test clock without readable progress is reported as begun,
   await expect.poll(async () => (await delivery())?.attempt_count).toBe(1);
   const advanced = advance("cut");
   await receiver.until(2);
-  // Whatever is sent from now on.
+  // Collects everything sent from now on.
   line.state.breaksAt = "\0";
   const cut = await advanced;
   line.state.breaksAt = undefined;

@@ -27,7 +27,7 @@ afterAll(async () => {
   expect(complaints).toEqual([]);
 });
 
-/** A browser of its own in which somebody is signed in. */
+/** Opens a browser context in which the owner is signed in. */
 async function signIn(link: string): Promise<Page> {
   const context = await chromium.newContext({ viewport: { width: 1440, height: 900 }, locale: "en-GB" });
   context.setDefaultTimeout(60_000);
@@ -116,7 +116,7 @@ it("continues with the other process when either one is killed", async () => {
   for (const email of ["third@example.com", "fourth@example.com"]) {
     await platform.nodes[0]!.kill();
     await platform.replace(0);
-    // The page's stream was at one of the two; what happens while it is away comes first when it is back.
+    // The page's stream was connected to one of the two; missed events come first after the reconnect.
     platform.nodes.reverse();
     expect((await apiAt(0)("POST", "/v1/customers", { email })).status).toBe(201);
     await list.getByText(email).waitFor();

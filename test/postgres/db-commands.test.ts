@@ -32,7 +32,7 @@ beforeAll(async () => {
     );
   }
   email = "c7@example.com";
-  // While it is served.
+  // The platform is running.
   const status = await runCli(["db", "status", "--database", file, "--json"]);
   expect(JSON.parse(status.stdout)).toMatchObject({ engine: "SQLite", in_use: true, deliveries_pending: 0 });
   const backup = `${file}.backup`;
@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 
-/** A folder with a program in PostgreSQL's place: not every machine has that. */
+/** Creates a folder with a stand-in for a PostgreSQL program, which not every machine has. */
 function pgDumpThat(script: string): string {
   const folder = mkdtempSync(join(tmpdir(), "service-dump-"));
   writeFileSync(join(folder, "pg_dump"), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
@@ -53,7 +53,7 @@ function pgDumpThat(script: string): string {
 describe("db backup", () => {
   it("creates a platform's database from a served SQLite file, with everything acknowledged", async () => {
     const platform = await startPlatformOn(`${file}.backup`, 0).catch((error: unknown) => error);
-    // The master key is no part of a backup.
+    // A backup does not include the master key.
     expect(String(platform)).toMatch(/has a master key already, but .* does not exist/);
     const status = await runCli(["db", "status", "--database", `${file}.backup`, "--json"]);
     expect(JSON.parse(status.stdout)).toMatchObject({ engine: "SQLite", in_use: true });
@@ -87,7 +87,7 @@ describe("db backup", () => {
     expect(args).toEqual(["--format=custom", expect.stringMatching(/^--dbname=postgres:/), '--schema="a b"']);
     const asked = new URL(args[1]!.slice("--dbname=".length));
     expect([asked.password, asked.searchParams.get("sslmode")]).toEqual(["", "disable"]);
-    // To libpq a plus sign is no space.
+    // libpq does not decode a plus sign as a space.
     expect(asked.search).not.toContain("+");
   });
 
@@ -168,7 +168,7 @@ describe("db copy", () => {
   it("copies every row although it was killed and run again, and a platform continues with the copy", async () => {
     const database = await server.createDatabase();
     await runCli(["db", "migrate"], { env: { SERVICE_DATABASE: database } });
-    // If it is to be killed: before the events.
+    // Kill the process before it copies the events.
     const wall = new Client({ connectionString: database });
     await wall.connect();
     await wall.query("BEGIN; LOCK TABLE events IN EXCLUSIVE MODE");

@@ -27,7 +27,7 @@ afterAll(async () => {
   await server.remove();
 });
 
-/** The same form to both processes at once, several times over; gives the bodies of those that succeeded. */
+/** Posts the same form to both processes several times concurrently. Returns the bodies of the successful responses. */
 async function sendToBoth(fields: Record<string, string>): Promise<Record<string, string>[]> {
   const responses = await Promise.all(
     Array.from({ length: AT_ONCE }, (_, index) => post(`${nodes[index % 2]!.baseUrl}/oauth/token`, fields)),
@@ -51,8 +51,7 @@ describe("two processes at once", () => {
     }
   });
 
-  // One that comes a moment later may be a client that was killed: it gets another successor, in the place of the
-  // first.
+  // A later refresh may be the retry of a killed client: it gets another successor, which replaces the first.
   it(`leave one refresh token that works, ${REFRESHES} rounds`, async () => {
     const started = Date.now();
     for (let round = 0; round < REFRESHES; round++) {
@@ -72,7 +71,7 @@ describe("two processes at once", () => {
 });
 
 describe("a database that cannot be used ends the start in words, without its password", () => {
-  /** The URL with something changed. */
+  /** Returns a changed copy of the URL. */
   const changed = (change: (url: URL) => void): string => {
     const url = new URL(database);
     change(url);

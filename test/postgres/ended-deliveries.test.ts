@@ -63,7 +63,7 @@ it("a delivery that waited too long for a disabled endpoint fails once, even wit
   });
   await isClaimed;
   const second = end(1);
-  // If it waits for the first instead of passing over what that has, it is seen to wait, and then to end it again.
+  // If it waited for the first transaction instead of skipping its rows, it would fail them again.
   const waiting = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
   const waits = async () => ((await server.query(waiting, [], url)).length > 0 ? "waits" : "works");
   const state = await Promise.race([

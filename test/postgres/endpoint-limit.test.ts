@@ -8,7 +8,7 @@ import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 
 const AT_ONCE = 12;
 const ROUNDS = 5;
-/** No statement gives up a lock that a test holds. */
+/** No statement times out while a test holds a lock. */
 const PATIENT = ["--database-timeout", "60"];
 
 let server: PostgresServer & { remove(): Promise<void> };
@@ -43,7 +43,7 @@ it("an endpoint is created while deliveries of its environment are being claimed
 
   const other = new Client({ connectionString: database });
   await other.connect();
-  // A claim can find what is due, and cannot lease it.
+  // A claim can find due deliveries but cannot lease them.
   await other.query("BEGIN; LOCK TABLE deliveries IN SHARE MODE");
   await server.query("UPDATE webhook_endpoints SET status = 'enabled'", [], database);
   const claims = `SELECT pid FROM pg_stat_activity

@@ -4,7 +4,7 @@ import { apiOf } from "../support/api.ts";
 import { startNode } from "../support/platform.ts";
 import { usePostgres } from "../support/postgres.ts";
 
-/** No entry of an index is longer than a third of a page. */
+/** An index entry is at most a third of a page. */
 const LONGER_THAN_AN_INDEX_HOLDS = 8_000;
 
 it("a custom event may be about an object with an ID of any length", async () => {

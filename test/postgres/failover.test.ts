@@ -11,11 +11,11 @@ import { volume } from "../support/volume.ts";
 
 const LISTENERS = volume(3, 1);
 const LOST = 100;
-/** Fewer transactions than were lost: their IDs are given again. */
+/** Fewer transactions than were lost, so that their IDs are reused. */
 const NEW = 15;
 const AT_ONCE = 5;
 
-/** What a client has heard: IDs of events, and gaps. */
+/** A client's received event IDs and gaps. */
 interface Client {
   events: () => string[];
   gaps: () => { from: string; to: string }[];
@@ -66,7 +66,7 @@ afterAll(async () => {
   await server.remove();
 });
 
-/** Creates events as a careful client does; returns the IDs of all, each acknowledged by a 201. */
+/** Creates events and retries failed requests. Returns the IDs of all, each acknowledged by a 201. */
 async function create(name: string, count: number): Promise<string[]> {
   const api = apiOf(node.baseUrl, node.sandboxKey);
   const ids: string[] = [];
@@ -76,7 +76,7 @@ async function create(name: string, count: number): Promise<string[]> {
       const key = next;
       const event = { type: "order.created", data: { id: key } };
       let id = "";
-      // The database may be away for a while.
+      // The database may be unavailable for a while.
       const post = async () => {
         const { status, body } = await api("POST", "/v1/events", event, { "Idempotency-Key": key });
         id = body.id;
@@ -90,7 +90,7 @@ async function create(name: string, count: number): Promise<string[]> {
   return ids;
 }
 
-/** What they are events of. */
+/** The object IDs of the events. */
 function namesOf(name: string, count: number): string[] {
   return Array.from({ length: count }, (_, i) => `order.created ${name}-${i}`);
 }

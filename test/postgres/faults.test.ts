@@ -14,7 +14,7 @@ const DELIVERIES = volume(10_000, 400);
 const CUTS = volume(20, 4);
 const ENDPOINTS = 10;
 const MIN_REJECTIONS = volume(100, 5);
-/** Of processes that share the deliveries, and of those that are restarted in turn. */
+/** Numbers of processes: those that share the deliveries, and those that are restarted in turn. */
 const PROCESSES = volume(4, 2);
 const RESTARTED = volume(3, 1);
 const WRITERS = volume(6, 3);
@@ -46,7 +46,7 @@ async function startNodes(count: number, args: readonly string[] = []): Promise<
   nodes.push(...(await Promise.all(Array.from({ length: count - 1 }, () => startNode(database, args)))));
 }
 
-/** Returns what `findViolations` is to know of them. */
+/** Returns the endpoints for `findViolations`. */
 async function addEndpoints(events: readonly string[] = ["order.*"], count = ENDPOINTS) {
   const api = apiOf(nodes[0]!.baseUrl, key);
   const endpoints: { id: string; events: readonly string[] }[] = [];
@@ -58,7 +58,7 @@ async function addEndpoints(events: readonly string[] = ["order.*"], count = END
 }
 
 const seconds = (since: number) => (performance.now() - since) / 1000;
-/** What a process says of faults that it did not expect. */
+/** Returns the unexpected errors that a process logged. */
 const complaints = (node: RunningPlatform) => node.lines.filter((line) => /unhandled|"event":"error"/i.test(line));
 
 it(`kill -9 of one of two processes amid ${DELIVERIES} deliveries: what it held is reclaimed, nothing is lost`, async () => {
@@ -202,7 +202,7 @@ it("a database outage causes 503 with Retry-After, and the processes survive and
   );
   await listener.until(3);
   await receiver.until(3);
-  // Waking works again too, not only polling.
+  // Notifications work again, not only polling.
   const waking =
     "SELECT 1 FROM pg_stat_activity WHERE application_name = 'service notifications' AND datname = current_database()";
   await expect.poll(() => server.query(waking, [], database)).toHaveLength(nodes.length);
@@ -212,7 +212,7 @@ it("a database outage causes 503 with Retry-After, and the processes survive and
 });
 
 it("no request fails while processes are restarted in turn under load", async () => {
-  // Time enough for the balancer to see that a process is not ready any more, on a machine that is busy.
+  // Time for the balancer to see that a process is not ready, even on a busy machine.
   const flags = ["--drain-delay", "3"];
   await startNodes(RESTARTED + 1, flags);
   const balancer = await startBalancer(() => nodes.map((node) => node.baseUrl));

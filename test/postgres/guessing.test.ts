@@ -4,7 +4,7 @@ import { type BehindBalancer, browserAt, startBehindBalancer } from "./behind-ba
 
 const PASSWORD = "correct horse battery";
 
-// These tests use up limits that the processes remember, so nothing else runs on their platform.
+// These tests exhaust limits that the processes keep in memory, so their platform is not shared.
 let platform: BehindBalancer;
 let owner: Browser;
 

@@ -5,13 +5,13 @@ import { type Api, apiOf } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 
-/** How long deliveries are attempted at all: whatever is still to come falls due on the way. */
+/** The retry period of deliveries: all retries fall due during the advance. */
 const ALL_RETRIES_SECONDS = 4 * 86_400;
 
 let server: PostgresServer & { remove(): Promise<void> };
 let database: string;
 let receiver: ScriptedReceiver;
-/** Replies to the attempts, in the order in which these came. */
+/** Pending responses to the attempts, in order of arrival. */
 let responses: ServerResponse[];
 let late: RunningPlatform;
 let other: RunningPlatform;
@@ -33,7 +33,7 @@ beforeEach(async () => {
   process.kill(late.pid, "SIGSTOP");
   other = await startNode(database);
   api = apiOf(other.baseUrl, late.sandboxKey);
-  // Its 15 seconds are over.
+  // The 15 seconds of the lease are over.
   await server.query("UPDATE deliveries SET lease_until = 1 WHERE lease_until IS NOT NULL", [], database);
   await receiver.until(2);
 });
@@ -55,7 +55,7 @@ const delivery = async () => {
 };
 const ended = (node: RunningPlatform) => node.lines.filter((line) => line.includes('"event":"delivery"'));
 
-/** Lets the process go on whose lease has run out, with an answer that would change everything. */
+/** Resumes the process with the expired lease, with a response that would change everything. */
 async function finishLate(): Promise<void> {
   responses[0]!.writeHead(500).end();
   process.kill(late.pid, "SIGCONT");
@@ -67,7 +67,9 @@ async function respond(): Promise<void> {
   await expect.poll(async () => (await delivery())[0]!["status"]).toBe("succeeded");
 }
 
-/** The attempt that was taken over counts as interrupted, and nothing is attempted any more by either process. */
+/**
+ * Expects that the attempt of the expired lease counts as interrupted, and that neither process attempts anything else.
+ */
 async function assertOver(): Promise<void> {
   expect(await delivery()).toEqual([
     expect.objectContaining({ status: "succeeded", attempt_count: 2, next_attempt: null, status_codes: [null, 200] }),

@@ -2,14 +2,14 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 interface LineState {
-  /** Cuts the connection instead of passing on a packet with this text. */
+  /** Cuts the connection instead of forwarding a packet with this text. */
   breaksAt: string | undefined;
   broken: number;
-  /** Passes a packet on with the first text replaced by the second, which has the same length. */
+  /** Forwards a packet with the first text replaced by the second, which has the same length. */
   replaces: readonly [from: string, to: string] | undefined;
 }
 
-/** A network between a process and the database that a test can break, manipulate or silence. */
+/** A proxy between a process and the database that can cut, change or silence the connection. */
 export async function startLine(database: string) {
   const target = new URL(database);
   const state: LineState = { breaksAt: undefined, broken: 0, replaces: undefined };
@@ -41,9 +41,9 @@ export async function startLine(database: string) {
   url.host = `127.0.0.1:${(between.address() as AddressInfo).port}`;
   return {
     state,
-    /** The database's URL, through this line. */
+    /** The URL of the database through this proxy. */
     url: url.href,
-    /** Simulates a lost network: no response, and no closed connection. */
+    /** Simulates a lost network: no data and no closed connection. */
     fallSilent() {
       between.close();
       for (const client of open) client.pause();

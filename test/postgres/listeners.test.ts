@@ -10,7 +10,7 @@ import { type BehindBalancer, startBehindBalancer } from "./behind-balancer.ts";
 
 const NODES = 3;
 const EVENTS = volume(450, 150);
-/** No multiple of 7. */
+/** Not a multiple of 7. */
 const OUTCOMES = 120;
 const KILLS_AT = [EVENTS / 3, (2 * EVENTS) / 3];
 const AT_ONCE = 8;
@@ -26,7 +26,7 @@ let terminals: Terminal[];
 beforeAll(async () => {
   platform = await startBehindBalancer(NODES);
   terminals = [];
-  // One after the other: the balancer gives each another process.
+  // One at a time: the balancer sends each to another process.
   for (let i = 0; i < NODES; i++) terminals.push(await openTerminal());
 });
 afterAll(async () => {
@@ -50,7 +50,7 @@ async function openTerminal(): Promise<Terminal> {
   return { listener, receiver };
 }
 
-/** Creates customers through the balancer as a careful client does; calls back at each. */
+/** Creates customers through the balancer, retries failed requests, and calls back for each. */
 async function createAll(created: (count: number) => void): Promise<Set<string>> {
   const api = apiOf(platform.url, platform.sandboxKey);
   const acknowledged = new Set<string>();
@@ -59,7 +59,7 @@ async function createAll(created: (count: number) => void): Promise<Set<string>>
     while (next < EVENTS) {
       const email = `customer-${next++}@example.com`;
       for (;;) {
-        // The response is lost where a process is killed amid it.
+        // The response is lost if its process is killed.
         const response = await api("POST", "/v1/customers", { email }, { "Idempotency-Key": email }).catch(
           () => undefined,
         );
@@ -77,7 +77,7 @@ async function createAll(created: (count: number) => void): Promise<Set<string>>
   return acknowledged;
 }
 
-/** How many listeners are at each process, by what it prints. */
+/** Returns the number of listeners at each process, from its metrics. */
 const listeners = () =>
   platform.nodes.map(({ lines }) => {
     const count = (state: string) => lines.filter((line) => line.includes(`"state":"${state}"`)).length;

@@ -17,7 +17,7 @@ let server: PostgresServer & { remove(): Promise<void> };
 let node: RunningPlatform;
 let environment: number;
 let writers: Writer[];
-/** Wakes whoever waits for events, as a commit of the platform does. */
+/** Notifies clients that wait for events, like a commit of the platform. */
 let notify: () => Promise<unknown>;
 
 beforeAll(async () => {
@@ -42,11 +42,11 @@ afterAll(async () => {
 });
 beforeEach(() => writers[0]!.connection.query("DELETE FROM events"));
 
-/** A process that writes events, each step when the test says so. */
+/** A process that writes events, one step at a time. */
 class Writer {
   readonly connection: Client;
   private readonly newId = createIdGenerator((size) => systemRandom.bytes(size));
-  /** Of the event in flight. */
+  /** The ID of the uncommitted event. */
   id: string | undefined;
   private isWritten = false;
 
@@ -66,7 +66,7 @@ class Writer {
     await this.connection.query("BEGIN ISOLATION LEVEL REPEATABLE READ");
   }
 
-  /** From here on the transaction has its ID, and the event its number. */
+  /** Assigns the transaction its ID, and the event its number. */
   async write(): Promise<void> {
     if (this.id === undefined || this.isWritten) return;
     this.isWritten = true;
@@ -76,7 +76,7 @@ class Writer {
     );
   }
 
-  /** Returns the ID of the event that is visible from now on. */
+  /** Commits, and returns the ID of the event, which is now visible. */
   async commit(): Promise<string | undefined> {
     await this.write();
     return this.end("COMMIT");
@@ -95,11 +95,11 @@ class Writer {
   }
 }
 
-/** A connection that events come over. */
+/** A connection that receives events. */
 interface Connection {
   ids(): string[];
   gaps(): number;
-  /** Where to go on before the first event came. */
+  /** The position to resume from before the first event. */
   cursor: string;
   close(): Promise<void> | void;
 }
@@ -114,7 +114,7 @@ async function connect(via: "listener" | "stream", after: string, isResumed: boo
       close: () => socket.close(),
     };
   }
-  // What a client of server-sent events asks for does not change; where it goes on is in a header.
+  // A client of server-sent events reconnects to the same URL; the position is in a header.
   const stream = await followStream(node.baseUrl, node.sandboxKey, isResumed ? { lastEventId: after } : { after });
   return {
     ids: () => stream.messages.filter(({ event }) => event === undefined || event === "event").map(({ id }) => id!),
@@ -124,16 +124,16 @@ async function connect(via: "listener" | "stream", after: string, isResumed: boo
   };
 }
 
-/** A client that reconnects from the last event that it received. */
+/** A client that reconnects from the last received event. */
 class Follower {
   private readonly via: "listener" | "stream";
   private connection: Connection | undefined;
   private readonly received = new Set<string>();
   private gaps = 0;
   private cursor = "";
-  /** How often the database lost the last event that this client had received. */
+  /** The number of times that the database lost this client's last received event. */
   losses = 0;
-  /** True for an event that this client must get. */
+  /** Returns true for an event that this client must receive. */
   expects: (id: string) => boolean = () => false;
 
   constructor(via: "listener" | "stream") {
@@ -163,7 +163,7 @@ class Follower {
     this.connection = undefined;
   }
 
-  /** What has come by now. */
+  /** Returns the events received by now. */
   take(): { received: ReadonlySet<string>; gaps: number } {
     const ids = this.connection?.ids() ?? [];
     for (const id of ids) this.received.add(id);
@@ -182,7 +182,7 @@ const action = fc.oneof(
       do: fc.constant("start"),
       who,
       via: fc.constantFrom("listener" as const, "stream" as const),
-      /** `now`, or the time of the event that was begun so many before the last. */
+      /** Returns `now`, or the time of an earlier event, counted from the last one. */
       from: fc.oneof(fc.constant("now" as const), fc.nat({ max: 6 })),
     }),
   },
@@ -227,7 +227,7 @@ describe("a client of the log that starts and resumes anywhere", () => {
               await follower.cut();
               const isStored = committed.includes(follower.lastReceived) && !lost.has(follower.lastReceived);
               if (step.do === "cut" || !isStored) continue;
-              // As a failover to a standby that lacks the last commits does.
+              // Simulates a failover to a standby that lacks the last commits.
               await writers[WRITERS - 1]!.rollBack();
               await writers[WRITERS - 1]!.connection.query("DELETE FROM events WHERE id = $1", [follower.lastReceived]);
               lost.add(follower.lastReceived);
@@ -300,7 +300,7 @@ describe("a list of events", () => {
   it("has the order in which listeners receive the events, page by page and between two times", async () => {
     const events: string[] = [];
     const [first, second] = writers as [Writer, Writer, ...Writer[]];
-    // Each time the event with the higher ID gets the lower number.
+    // The event with the higher ID always gets the lower number.
     for (let pair = 0; pair < 3; pair++) {
       await first.begin();
       await second.begin();

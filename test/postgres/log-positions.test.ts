@@ -7,7 +7,7 @@ import { openDatabase } from "../../src/platform/storage/open-database.ts";
 import { systemRandom } from "../../src/platform/system.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 
-/** As many units share a transaction at the most. */
+/** Maximum number of units of work that share a transaction. */
 const UNITS = 64;
 const EVENTS_A_UNIT = 15;
 const ENVIRONMENT = 1;

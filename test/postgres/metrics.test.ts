@@ -21,7 +21,7 @@ afterAll(async () => {
   await server.remove();
 });
 
-/** Returns the scrape's status, its text, and which gauges of the database it has. */
+/** Returns the scrape's status, its text, and the names of its database gauges. */
 async function scrape() {
   const response = await fetch(`${node.baseUrl}/metrics`);
   const text = await response.text();

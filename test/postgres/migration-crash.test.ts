@@ -14,7 +14,7 @@ import { volume } from "../support/volume.ts";
 const ROWS = 300;
 
 let server: PostgresServer & { remove(): Promise<void> };
-/** What a start that nobody disturbs makes. */
+/** The schema after an undisturbed start. */
 let whole: string;
 
 beforeAll(async () => {
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 
-/** Every column, index, constraint and migration. */
+/** Returns every column, index, constraint and migration. */
 async function schemaOf(database: string): Promise<string> {
   const lines = await server.query<{ line: string }>(
     `SELECT concat_ws(' ', table_name, column_name, data_type, is_nullable, column_default) AS line
@@ -42,7 +42,7 @@ async function schemaOf(database: string): Promise<string> {
   return lines.map(({ line }) => line).join("\n");
 }
 
-/** Fills a database of the first schema with rows that a later migration must keep. */
+/** Fills a database of the first schema with rows that later migrations must keep. */
 async function fill(database: string): Promise<void> {
   const storage = await openPostgres({ url: database, migrations: MIGRATIONS, version: "0.1.0" });
   await storage.close();
@@ -61,7 +61,7 @@ async function fill(database: string): Promise<void> {
   }
 }
 
-/** The content of the rows, independent of columns that a later migration adds. */
+/** Returns the content of the rows without columns that a later migration adds. */
 async function contentOf(database: string) {
   return server.query(
     `SELECT (SELECT md5(string_agg(concat(id, email, name, created), ',' ORDER BY id)) FROM customers) AS customers,
@@ -73,7 +73,7 @@ async function contentOf(database: string) {
   );
 }
 
-/** What the connections to a database wait for. */
+/** Returns the wait events of a database's connections. */
 async function waitsOf(database: string): Promise<string[]> {
   const rows = await server.query<{ wait: string }>(
     `SELECT wait_event AS wait FROM pg_stat_activity
@@ -113,7 +113,7 @@ it.each([
   expect(await ended).toEqual([0, null]);
 });
 
-/** Starts `wall`, a transaction of another program that makes a statement wait; kills a process that waits for it. */
+/** Starts `wall`, a transaction of another program that blocks a statement, and kills the waiting process. */
 async function killAt(database: string, wall: string, start: () => ChildProcess): Promise<Client> {
   const other = new Client({ connectionString: database });
   await other.connect();
@@ -127,7 +127,7 @@ async function killAt(database: string, wall: string, start: () => ChildProcess)
   return other;
 }
 
-/** Ends the wall once the killed process's statement and two new processes wait for it. */
+/** Ends `wall` once the killed process's statement and two new processes wait for it. */
 async function endWall(database: string, other: Client): Promise<void> {
   await expect.poll(() => waitsOf(database)).toHaveLength(3);
   expect(await waitsOf(database)).toEqual(expect.arrayContaining(["advisory", "advisory"]));

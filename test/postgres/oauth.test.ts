@@ -29,12 +29,12 @@ beforeAll(async () => {
 afterAll(() => platform.close());
 
 const at = (node: number, path: string) => platform.nodes[node]!.listenUrl + path;
-/** Sends a form of the public app to one process. */
+/** Posts a form of the public app to one process. */
 const send = (node: number, path: string, fields: Record<string, string>) =>
   post(at(node, path), { ...fields, ...proves(oauth, "public") });
 const refresh = (node: number, refresh_token: string) =>
   send(node, "/oauth/token", { grant_type: "refresh_token", refresh_token });
-/** What each process answers to an access token. */
+/** Returns each process's response to an access token. */
 const statusesOf = (accessToken: string) =>
   Promise.all(
     platform.nodes.map(async ({ listenUrl }) => (await apiOf(listenUrl, accessToken)("GET", "/v1/me")).status),
@@ -42,7 +42,7 @@ const statusesOf = (accessToken: string) =>
 const rewind = (column: string, table: string, milliseconds: number) =>
   platform.server.query(`UPDATE ${table} SET ${column} = ${column} - $1`, [milliseconds], platform.database);
 
-/** The same form, five times to each process at the same moment. */
+/** Posts the same form five times to each process concurrently. */
 async function sendToBothAtOnce(fields: Record<string, string>) {
   const responses = await Promise.all([0, 1].map((node) => postAtOnce(at(node, "/oauth/token"), fields, 5)));
   return responses.flat();

@@ -18,7 +18,7 @@ let apis: Api[];
 beforeAll(async () => {
   server = await usePostgres();
   database = await server.createDatabase();
-  // Both at once: one of them makes the schema and the first account.
+  // Both start at once; one of them creates the schema and the first account.
   nodes = await Promise.all([startNode(database), startNode(database)]);
   const first = nodes.filter((node) => node.ready.sandbox_key !== undefined);
   expect(first).toHaveLength(1);
@@ -44,7 +44,7 @@ describe("two processes on one PostgreSQL", () => {
   });
 
   it("write one request log, which each of them pages and filters", async () => {
-    // No other test asks for these.
+    // No other test creates events of this type.
     const path = "/v1/oauth_apps";
     const sent = new Set<string | null>();
     for (let i = 0; i < 6; i++) sent.add((await apis[i % 2]!("GET", path)).headers.get("request-id"));
@@ -207,7 +207,7 @@ describe("two processes on one PostgreSQL", () => {
        FROM events ORDER BY seq DESC LIMIT 1`,
     );
     const { id } = (await apis[0]!("POST", "/v1/events", { type: "order.created", data: { id: "ord_x" } })).body;
-    // Nothing behind the late one is sent, and whoever begins behind what it can already see is not led past it.
+    // No event after the late one is sent, and a client that starts after the visible ones still receives it.
     const begunMeanwhile = await listenTo(nodes[0]!.baseUrl, key, `?after=${id}`);
     expect(listener.events).toEqual([]);
     await slow.query("COMMIT");

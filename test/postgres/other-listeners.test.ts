@@ -42,7 +42,7 @@ it("a listener learns how many others listen at any process, without those that 
   await again.close();
 
   await nodes[1].kill();
-  // Three times it would have said by now that it lives.
+  // Three report intervals have passed.
   await server.query("UPDATE listener_counts SET reported_at = reported_at - 46000 WHERE sessions = 1", [], database);
   await expect.poll(sessions).toBe("1");
   const alone = await listen(0);

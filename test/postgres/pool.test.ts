@@ -95,7 +95,7 @@ it("a stop records the attempts in flight although the database failed meanwhile
     const stopping = node.stop();
     responses[0]!.end();
     await expect.poll(waiting).toBe(1);
-    // The statement's time limit is over.
+    // The statement has timed out.
     await expect.poll(waiting).toBe(0);
     return { stopping };
   });

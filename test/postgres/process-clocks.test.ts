@@ -11,10 +11,10 @@ const MASTER_KEY = "5a".repeat(32);
 let server: PostgresServer & { remove(): Promise<void> };
 let database: string;
 let receiver: ScriptedReceiver;
-/** A process of its own, whose clock is right. */
+/** A separate process with a correct clock. */
 let node: RunningPlatform;
 let api: Api;
-/** The platform in this process, and how far its monotonic clock is from where it was at the start. */
+/** The platform in this process, and the shift of its monotonic clock since its start. */
 let hosted: Platform;
 let ahead: number;
 let respond: (count: number, end: (status: number) => void) => void;
@@ -29,7 +29,7 @@ beforeEach(async () => {
   receiver = await startScriptedReceiver((_request, response) =>
     respond(receiver.received.length, (status) => response.writeHead(status).end()),
   );
-  // It serves the API and leaves deliveries to the other.
+  // It serves the API only; the other process delivers.
   node = await startNode(database, ["--role", "api"]);
   api = apiOf(node.baseUrl, node.sandboxKey);
   ahead = 0;
@@ -58,7 +58,7 @@ it("a process that was suspended with its machine leases deliveries for as long 
   respond = (_count, respond) => (end = respond);
   ahead = -60_000;
   await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
-  // It was due before the suspension, so that the process knows it to be.
+  // It was due before the suspension, so the process has already read it.
   await server.query("UPDATE deliveries SET next_attempt = 0", [], database);
   await receiver.until(1);
   const [lease] = await server.query(

@@ -1,6 +1,6 @@
 import type { PostgresServer } from "../support/postgres.ts";
 
-/** Puts so many events into a database, each with a delivery to an endpoint that is due now. */
+/** Inserts this many events, each with a delivery to an endpoint that is due now. */
 export async function queueDeliveries(server: PostgresServer, database: string, count: number): Promise<void> {
   await server.query(
     `WITH target AS (SELECT environment, id, row_number() OVER (ORDER BY id) - 1 AS place FROM webhook_endpoints),
@@ -18,7 +18,7 @@ export async function queueDeliveries(server: PostgresServer, database: string, 
   );
 }
 
-/** How the deliveries stand, by status. */
+/** Returns the number of deliveries by status. */
 export async function countDeliveries(server: PostgresServer, database: string): Promise<Record<string, number>> {
   const rows = await server.query<{ status: string; count: string }>(
     "SELECT status, COUNT(*) AS count FROM deliveries GROUP BY status",

@@ -16,7 +16,7 @@ let nodes: RunningPlatform[];
 let apis: Api[];
 let sandboxKey: string;
 let receiver: ScriptedReceiver;
-/** The response to the second attempt, which the clock is moved for. */
+/** The pending response to the second attempt, which the advance made due. */
 let retried: ServerResponse | undefined;
 
 beforeAll(async () => {
@@ -44,7 +44,7 @@ const clock = async (node = 1) => (await apis[node]!("GET", "/v1/test_clock")).b
 const arrived = () => expect.poll(async () => (await clock()).status).toBe("idle");
 const newest = async () => (await apis[0]!("GET", "/v1/deliveries?limit=1")).body.data[0] as Delivery;
 
-/** Makes a delivery whose first attempt fails; its second is held until the test answers it. */
+/** Creates a delivery whose first attempt fails, and whose second waits for the test's response. */
 async function failOnce(): Promise<void> {
   const attempts = receiver.received.length;
   await apis[0]!("POST", "/v1/orders", { amount: 1, currency: "EUR" });
@@ -117,7 +117,7 @@ it("a process that hangs for too long loses the advance to another, and neither 
     return (rows as { clock_holder: string }[])[0]?.clock_holder;
   };
   const first = await holder();
-  // Its hold has run out.
+  // The lease of the clock has expired.
   await server.query("UPDATE environments SET clock_held_until = 1 WHERE clock_held_until > 0", [], database);
   const isTakenOver = async () => {
     const now = await holder();
@@ -130,7 +130,7 @@ it("a process that hangs for too long loses the advance to another, and neither 
   expect(await clock()).toMatchObject({ offset_seconds: before + SECONDS });
   expect(await holder()).toBeUndefined();
   expect(receiver.received).toHaveLength(attempts + 1);
-  // What came of its attempt is recorded all the same.
+  // The outcome of its attempt is recorded all the same.
   expect(await newest()).toMatchObject({ status: "succeeded", attempt_count: 2 });
 });
 
@@ -144,7 +144,7 @@ it("an advance whose process is killed continues in another one, and loses nothi
   await cut;
   const running = await clock();
   expect(running).toMatchObject({ status: "advancing", remaining: 1 });
-  // The time that the leases and the hold of the dead process last is over.
+  // The leases of the dead process have expired.
   await server.query("UPDATE environments SET clock_held_until = 1 WHERE clock_held_until > 0", [], database);
   await server.query("UPDATE deliveries SET lease_until = 1 WHERE lease_until IS NOT NULL", [], database);
   await receiver.until(attempts + 2);

@@ -10,9 +10,9 @@ import { OTHERS, SELF_SIGNED } from "../support/self-signed.ts";
 const folder = mkdtempSync(join(tmpdir(), "service-tls-"));
 const OURS_FILE = join(folder, "ours.pem");
 const OTHERS_FILE = join(folder, "others.pem");
-/** Leads here, though it is none of the names that are known to do so. */
+/** A name of this machine that is not among the well-known loopback names. */
 const NAME_OF_ANOTHER = "LocalHost";
-/** Everything but the test's own statements must come encrypted. */
+/** Every connection except the test's own must be encrypted. */
 const ACCESS = "host postgres all 127.0.0.1/32 scram-sha-256\nhostssl all all 127.0.0.1/32 scram-sha-256";
 
 let server: OwnPostgresServer;
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 
-/** Writes a file of the server's own, readable by nobody else, as it demands of a key. */
+/** Writes a file that only the server can read, as it requires for a key. */
 async function writeServerFile(name: string, text: string): Promise<void> {
   const lines = `SELECT line FROM unnest(string_to_array('${text.trim()}', E'\\n')) AS line`;
   await server.query(`COPY (${lines}) TO PROGRAM 'umask 077; rm -f ${name}; cat > ${name}'`);
@@ -41,7 +41,7 @@ async function serveWith({ key, cert }: { key: string; cert: string }): Promise<
   await server.resume();
 }
 
-/** The database's URL with other parameters, and another name of this machine where one is given. */
+/** Returns the database's URL with other parameters, and another host name if given. */
 function urlWith(parameters: Record<string, string>, host = "127.0.0.1"): string {
   const url = new URL(database);
   url.hostname = host;

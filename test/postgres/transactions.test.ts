@@ -10,18 +10,18 @@ import { insert, notes } from "../storage/notes.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 import { startLine } from "./line.ts";
 
-/** For tests that wait for a statement's time limit; readers and units wait twice as long for their turn. */
+/** For tests that wait for a statement timeout. Readers and units of work wait twice as long for a connection. */
 const SHORT_MILLISECONDS = 500;
 
 let server: PostgresServer & { remove(): Promise<void> };
 let url: string;
 let line: Awaited<ReturnType<typeof startLine>>;
-/** Another program's connection. */
+/** The connection of another program. */
 let other: Client;
 /** Opened again for each test. */
 let database: Database;
 
-/** With three connections, one of them for readers. */
+/** Three connections, one of them for readers. */
 const open = (statementMilliseconds: number) =>
   openPostgres({ url: line.url, migrations: [notes], connections: 3, statementMilliseconds });
 
@@ -96,7 +96,7 @@ describe("BEGIN", () => {
 
 describe("a network failure", () => {
   it("makes storage unavailable, whatever its error is", async () => {
-    // The message's type and length come before its text.
+    // The type and length of the message precede its text.
     line.state.replaces = ["C\0\0\0\rSELECT 1\0", "!\0\0\0\rSELECT 1\0"];
     await expect(database.get("SELECT 1 AS one")).rejects.toThrow(StorageUnavailableError);
     line.state.replaces = undefined;
@@ -131,7 +131,7 @@ describe("a statement that cannot be prepared", () => {
 });
 
 describe("a lock", () => {
-  /** Runs a unit that holds the lock until it is told to go on. */
+  /** Runs a unit of work that holds the lock until it is released. */
   const hold = (mode: "shared" | "exclusive", order: string[], name: string) => {
     let end = () => {};
     const ended = new Promise<void>((resolve) => (end = resolve));
@@ -205,7 +205,7 @@ describe("a unit that conflicts with others", () => {
     await other.query("INSERT INTO counters (id, value) VALUES ('a', 0)");
   });
 
-  /** Takes the key after the unit has seen that it is free. */
+  /** Inserts the key after the unit has read that it is free. */
   const lose = async (tx: Transaction) => {
     await tx.all("SELECT id FROM notes");
     await other.query("BEGIN; DELETE FROM notes; INSERT INTO notes (id) VALUES ('a'); COMMIT");

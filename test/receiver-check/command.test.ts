@@ -36,7 +36,7 @@ async function reportOf(args: readonly string[], env: Record<string, string> = K
 
 const statusOf = ({ checks }: ReceiverReport, id: string): string => checks.find((check) => check.id === id)!.status;
 
-// Most of them wait.
+// Most of them only wait.
 describe.concurrent("service webhooks check", () => {
   it("reports a probe that does not count, or counts nothing", async () => {
     const { webhooks } = await start();
@@ -62,7 +62,7 @@ describe.concurrent("service webhooks check", () => {
     const sink = `127.0.0.1:${await freePort()}`;
     const calls: Promise<unknown>[] = [];
     const { webhooks } = await start(dedupe === "right" ? undefined : "has no dedupe", (id) => {
-      // The sink goes with the check, while the receiver is still at the burst.
+      // The sink closes with the check, while the receiver still handles the burst.
       calls.push(fetch(address(`http://${sink}`, id), { method: "POST" }).catch(() => {}));
     });
     const report = await reportOf([webhooks, "--effects", "--sink", sink]);
@@ -181,7 +181,7 @@ describe.concurrent("service webhooks check", () => {
   });
 });
 
-// Of a burst of 100 each is to be answered within 10 s: nothing else runs beside it.
+// Each delivery of a burst of 100 must get a response within 10 s, so nothing else runs in parallel.
 describe("the whole report of service webhooks check", () => {
   it("is not blocked by a receiver that does not respond to a rejected delivery", async () => {
     const { webhooks } = await start("never answers a refusal");

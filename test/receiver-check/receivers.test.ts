@@ -9,7 +9,7 @@ import { type Flaw, handWritten } from "./support/hand-written-receiver.ts";
 
 const SECRETS = [`whsec_${"a".repeat(43)}`, `whsec_${"b".repeat(43)}`];
 
-/** Sections of the documentation that rules link to. */
+/** The sections of the documentation that rules link to. */
 const RULES = [
   ...readFileSync(new URL("../../docs/receiving-webhooks.md", import.meta.url), "utf8").matchAll(/^## (.*)$/gm),
 ].map(([, heading]) => `docs/receiving-webhooks.md#${heading!.toLowerCase()}`);
@@ -19,7 +19,7 @@ afterAll(() => {
   for (const application of started) application.close();
 });
 
-/** Runs the command against a receiver; it is given both secrets of a rotation and the count of what was done. */
+/** Runs the command against a receiver, with both secrets of a rotation and the application's counter. */
 async function check(
   receiver: (work: Work) => RequestListener | Promise<RequestListener>,
 ): Promise<CliResult & { report: ReceiverReport }> {
@@ -35,7 +35,7 @@ function failed({ checks }: ReceiverReport): string[] {
   return checks.filter(({ status }) => status === "failed").map(({ id }) => id);
 }
 
-/** The slow one first: the others are done before it. */
+/** The slow one first: the others finish before it. */
 const FLAWS: readonly (readonly [Flaw, readonly string[]])[] = [
   ["answers after 12 s", ["within-ten-seconds"]],
   ["parses before verifying", ["body-spacing", "body-unicode", "body-escaped-slashes", "body-large-numbers"]],
@@ -61,7 +61,7 @@ const FLAWS: readonly (readonly [Flaw, readonly string[]])[] = [
   ],
 ];
 
-// The first waits.
+// The first one waits.
 describe.concurrent("service webhooks check", () => {
   it.each(FLAWS)("detects a receiver that %s", async (flaw, expected) => {
     const { exitCode, report } = await check((work) => handWritten(work, SECRETS, flaw));
@@ -73,7 +73,7 @@ describe.concurrent("service webhooks check", () => {
   });
 });
 
-// Of a burst of 100 each is to be answered within 10 s: nothing else runs beside it.
+// Each delivery of a burst of 100 must get a response within 10 s, so nothing else runs in parallel.
 describe("service webhooks check of a receiver without a flaw", () => {
   it.each(Object.entries(CORRECT))("finds no problem in a correct receiver in %s", async (_name, receiver) => {
     const { exitCode, report } = await check((work) => receiver(work, SECRETS));

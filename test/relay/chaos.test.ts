@@ -12,7 +12,7 @@ const idOf = ({ headers }: ReceivedRequest): string => String(headers["service-e
 
 const attemptOf = ({ headers }: ReceivedRequest): string => String(headers["service-delivery-attempt"]);
 
-/** Takes what the specification lets it take. */
+/** Accepts exactly the deliveries that the specification allows. */
 const verifying: Respond = (response, request) =>
   response.writeHead(rejectionOf(request) === undefined ? 200 : 400).end();
 
@@ -25,7 +25,7 @@ function rejectionOf({ headers, body }: ReceivedRequest): string | undefined {
   }
 }
 
-/** Sends so many events through chaos, one forward at a time, and lets time pass until all is done. */
+/** Relays events with faults, one forward at a time, and advances the clock until all are done. */
 async function disturb(
   chaos: string,
   count: number,
@@ -157,7 +157,7 @@ describe("chaos", () => {
     await platform.session.roundTrip();
     expect(receiver.requests).toEqual([]);
     platform.append();
-    // At once: none of them has its answer yet.
+    // All at once: none of the forwards has a response yet.
     await receiver.received(20);
     for (const response of responses) response.end();
     await reports.wait("forwarded", 20);

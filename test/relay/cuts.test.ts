@@ -19,7 +19,7 @@ it(`loses nothing, forwards nothing twice and keeps the order of each object ove
     const order = orders.get(data.object.id) ?? [];
     orders.set(data.object.id, order);
     receiver.requests.length = 0;
-    // Unequal work: without an order per object events would overtake each other here.
+    // Responses take different times: without an order per object, events would overtake each other.
     const end = (hops: number): unknown => {
       if (hops > 0) return setImmediate(end, hops - 1);
       order.push(n);
@@ -37,7 +37,7 @@ it(`loses nothing, forwards nothing twice and keeps the order of each object ove
       n += 1;
       platform.append("order.completed", JSON.stringify({ data: { object: { id: `ord_${random % OBJECTS}` } }, n }));
     }
-    // Somewhere in the ten, or before the first or after the last.
+    // Cuts within the ten events, before the first, or after the last.
     const progress = platform.acknowledgements.length + (random % 12);
     const isEnough = () => platform.session.unacknowledged.size === 0 || platform.acknowledgements.length >= progress;
     await platform.until(isEnough);

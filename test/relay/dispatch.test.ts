@@ -5,7 +5,7 @@ import { FakePlatform } from "./support/fake-platform.ts";
 import { openSession } from "./support/open-session.ts";
 import { type ReceivedRequest, startReceiver } from "./support/receivers.ts";
 
-/** An event about an object. */
+/** Returns an event of an object. */
 function about(platform: FakePlatform, object: string, type = "order.completed") {
   const body = JSON.stringify({ type, data: { object: { id: object } }, n: platform.log.length });
   return platform.append(type, body);

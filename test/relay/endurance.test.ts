@@ -18,7 +18,7 @@ const collectGarbage = runInNewContext("gc") as () => void;
 
 async function heapUsed(): Promise<number> {
   collectGarbage();
-  // What only finalizers let go is collected after these have run.
+  // Finalizers must have run before the objects that they release can be collected.
   await new Promise(setImmediate);
   collectGarbage();
   return process.memoryUsage().heapUsed + process.memoryUsage().external;
@@ -26,7 +26,7 @@ async function heapUsed(): Promise<number> {
 
 const newId = createIdGenerator((size) => new Uint8Array(size));
 
-/** Commits large events whose bodies the platform of the test makes up as they are sent, and does not keep. */
+/** Commits large events whose bodies are generated while they are sent, and not kept. */
 function appendLarge(platform: FakePlatform, count: number): void {
   const filler = "x".repeat(EVENT_BYTES);
   for (let i = 0; i < count; i += 1) {
@@ -45,10 +45,10 @@ function appendLarge(platform: FakePlatform, count: number): void {
 describe("a receiver that accepts nothing", () => {
   const EVENTS = volume(1_000, 400);
   const BATCH = EVENTS / 4;
-  /** A third of all that passes, measured while nothing is in flight. */
+  /** A third of the transferred bytes, measured while nothing is in flight. */
   const MAX_GROWTH = (EVENTS * EVENT_BYTES) / 3;
 
-  /** Relays to it until every event is acknowledged; gives the most that the heap grew by. */
+  /** Relays to a receiver until every event is acknowledged. Returns the maximum growth of the heap. */
   async function exhaust(
     target: URL,
     statuses: readonly (number | undefined)[],
@@ -57,7 +57,7 @@ describe("a receiver that accepts nothing", () => {
     const platform = await FakePlatform.start();
     const clock = new FakeClock();
     const counts = { attempts: 0, failures: 0, other: 0 };
-    // Keeping all reports would be the leak that is looked for.
+    // Keeping all reports would itself be a leak.
     const report = (reported: Report) => {
       if (reported.event !== "forwarded") return;
       counts.attempts += 1;

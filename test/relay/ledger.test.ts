@@ -128,7 +128,7 @@ describe("Ledger", () => {
           } else if (next.do === "confirm") {
             for (const entry of read(next.count)) ledger.confirm(entry);
           } else if (next.do === "cut") {
-            // Some acknowledgements reach the platform although their confirmation does not come back.
+            // Some acknowledgements reach the platform although their confirmation is lost.
             read(next.read);
             sent = [];
             ledger.disconnected();

@@ -12,7 +12,7 @@ describe("the heartbeat", () => {
     for (let beat = 1; beat <= 8; beat += 1) {
       clock.advance(15_000);
       await platform.until(() => platform.session.pings.length === beat);
-      // What the platform sends after its pong shows, once it is here, that the pong is.
+      // A later frame of the platform proves that its pong has arrived.
       platform.session.send({ frame: "gap", from: "evt_1", to: "evt_2" });
       await reports.wait("gap", beat);
     }

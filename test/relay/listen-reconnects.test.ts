@@ -54,7 +54,7 @@ describe("an upgrade that fails temporarily", () => {
       if (round === 8) {
         platform.append();
         await reports.wait("received");
-        // Until the acknowledgement is sent, and until the client asks whether it was read.
+        // Until the acknowledgement is sent, and until the client asks for its confirmation.
         clock.advance(2);
         await platform.until(() => platform.acknowledgements.length === 1);
         clock.advance(50);

@@ -5,7 +5,7 @@ import { PortAdvisor } from "../../src/relay/port-advisor.ts";
 import { type Clock, systemClock } from "../../src/relay/clock.ts";
 import { closedPort } from "./support/receivers.ts";
 
-/** What is said at the start of a session whose events are to go to these ports. */
+/** Returns the advice at the start of a session that forwards to these ports. */
 async function hintsFor(ports: readonly number[], clock: Clock = systemClock): Promise<string[]> {
   const hints: string[] = [];
   const expected = ports.map((port) => new URL(`http://localhost:${port}/`));

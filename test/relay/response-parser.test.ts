@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvalidResponseError, ResponseParser } from "../../src/relay/response-parser.ts";
 
-/** What a response is read as, however its bytes are cut. */
+/** Parses a response in pieces of any size. */
 function read(chunks: readonly string[], isClosed = false) {
   const seen = { status: 0, headers: {} as Record<string, string>, body: "", ends: 0 };
   const parser = new ResponseParser({
@@ -48,7 +48,7 @@ describe("an HTTP response", () => {
       fc.property(cuts, (places) => {
         const edges = [0, ...places.toSorted((a, b) => a - b), text.length];
         const chunks = edges.slice(1).map((edge, i) => text.slice(edges[i], edge));
-        // What was not asked for may come after the end has been told.
+        // Unrequested data may arrive after the end of the response.
         const { status, headers, body: got, ends } = read(chunks);
         expect({ status, headers, body: got }).toEqual({ status: whole.status, headers: whole.headers, body });
         expect(ends).toBeGreaterThanOrEqual(1);

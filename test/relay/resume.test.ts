@@ -16,7 +16,7 @@ describe("a session whose connection is cut", () => {
     await reports.wait("ready");
     const [first, stuck, last] = [platform.append(), platform.append(), platform.append()];
     await platform.until(() => platform.acknowledgements.length === 2);
-    // Confirmed too: each flush of acknowledgements brings a ping with it.
+    // Confirmed as well: each flush of acknowledgements includes a ping.
     await platform.until(() => platform.session.pings.length > 0);
     platform.cut();
     await reports.wait("duplicate", 2);

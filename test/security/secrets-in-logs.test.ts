@@ -12,13 +12,13 @@ import { apiOf } from "../support/api.ts";
 import { type ReadyLine, withCredentials } from "../support/platform.ts";
 import { BIN, cliEnv, createConfigDir, spawnCli } from "../support/run-cli.ts";
 
-/** Every secret that was handed out, by name. */
+/** Every issued secret by name. */
 const secrets: Record<string, string> = {};
 /** The stderr output of commands, which must not contain secrets. */
 let said = "";
-/** All that the platform printed after its first line, which shows its first keys once. */
+/** The platform's output after its first line, which shows its first keys once. */
 const logged: string[] = [];
-/** The command line of every process that ran meanwhile, as any user of the machine sees it. */
+/** The command line of every process in the meantime, as any user of the machine sees it. */
 const commandLines = new Set<string>();
 
 let folder: string;
@@ -38,7 +38,7 @@ beforeAll(async () => {
   logged.push(first);
   const ready = withCredentials(JSON.parse(first) as ReadyLine);
   noteCommandLines();
-  // For what the commands themselves start.
+  // For child processes of the commands.
   const watch = setInterval(noteCommandLines, 20);
   try {
     await work(ready);
@@ -55,7 +55,7 @@ function noteCommandLines(): void {
     try {
       commandLines.add(readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " "));
     } catch {
-      // It has ended.
+      // The process has exited.
     }
   }
 }
@@ -70,7 +70,7 @@ async function service(args: readonly string[], input?: string): Promise<Record<
   return JSON.parse(stdout.trim().split("\n").at(-1)!) as Record<string, unknown>;
 }
 
-/** Everything by which a secret comes into being, is used, and is replaced. */
+/** Creates, uses and rotates every kind of secret. */
 async function work(ready: ReadyLine): Promise<void> {
   dir = createConfigDir();
   env = { SERVICE_BASE_URL: ready.base_url, SERVICE_CONFIG_DIR: dir };
@@ -116,7 +116,7 @@ async function work(ready: ReadyLine): Promise<void> {
     administratorToken: (JSON.parse(readFileSync(`${database}.admin`, "utf8")) as { token: string }).token,
   });
 
-  // What clients put where it does not belong.
+  // Secrets in places where clients must not send them.
   const api = apiOf(ready.base_url, ready.sandbox_key);
   for (const secret of [ready.sandbox_key, String(endpoint["secret"]), access_token]) {
     for (const shown of [secret, secret.replace("_", "%5F")]) {

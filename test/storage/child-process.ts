@@ -18,7 +18,7 @@ const programs = {
 };
 const packages = fileURLToPath(new URL("../../node_modules", import.meta.url));
 
-/** Bundles the programs into a folder; without packages they find no SQLite but Node's own. */
+/** Bundles the programs into a folder. Without packages they find only the SQLite of Node.js. */
 export async function buildChildren(folder: string, options = { packages: true }): Promise<void> {
   await build({
     entryPoints: Object.values(programs).map((url) => fileURLToPath(url)),
@@ -38,13 +38,13 @@ export interface Child {
   readonly process: ChildProcess;
   /** The lines that it has written to stdout so far. */
   readonly lines: string[];
-  /** Resolves with the n-th line (from 0) once it is there; rejects where the child ends before. */
+  /** Resolves with the n-th line (from 0). Rejects if the child exits before. */
   line(index: number): Promise<string>;
-  /** How it ended, once all that it wrote was read. */
+  /** How it exited, once all its output was read. */
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null; stderr: string }>;
 }
 
-/** Starts a bundled program with this Node.js, behind `prefix` (a command that runs another) where one is given. */
+/** Starts a bundled program with this Node.js, through `prefix` (a command that runs another) if given. */
 export function startChild(
   folder: string,
   program: keyof typeof programs,

@@ -4,7 +4,7 @@ import { describeStatements } from "./conformance-statements.ts";
 import { describeUnits } from "./conformance-units.ts";
 import { type TestDatabase, useSubject } from "./subject.ts";
 
-/** The behavior of every driver, in terms of the port only. */
+/** Describes the behavior of every driver through the port only. */
 export function describeDatabase(name: string, createDatabase: () => Promise<TestDatabase>): void {
   describe(`${name} as a database`, () => {
     const subject = useSubject(createDatabase);

@@ -88,7 +88,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
     }),
   );
 
-  /** Leases what is due; returns the deliveries' ids. */
+  /** Leases due deliveries and returns their IDs. */
   async function lease(token: string, until: number, limit = 10, begunAt: number | null = null): Promise<string[]> {
     const rows = await database.write(async (tx) => {
       const due = await findDue(tx, { endpointId: ENDPOINT, dueAt: 10, limit });
@@ -236,7 +236,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
       await database.write((tx) => requeueDelivery(tx, row, at));
     };
     await lease("a.1", 100);
-    // The second retry is due at the very time at which the delivery already was.
+    // The second retry is due exactly when the delivery was already due.
     await retry("dlv_1", 7);
     await retry("dlv_2", 2);
     await retry("dlv_3", 7);
@@ -246,7 +246,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
     expect(await shown("dlv_1")).toMatchObject({ status: "pending", next_attempt: 7, attempt_count: 1 });
     expect(await shown("dlv_2")).toMatchObject({ status: "pending", next_attempt: 1, attempt_count: 1 });
     expect(await shown("dlv_3")).toMatchObject({ status: "succeeded", next_attempt: null });
-    // The retries of one that had failed for good last 3 days again.
+    // Retries of a failed delivery last 3 days again.
     const { first_attempt: first } = (await database.get<{ first_attempt: number | null }>(
       "SELECT first_attempt FROM deliveries WHERE id = 'dlv_2'",
     ))!;

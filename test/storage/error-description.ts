@@ -1,6 +1,6 @@
 import { type DatabaseReader, StorageOpenError } from "../../src/platform/storage/database.ts";
 
-/** Why a database was not opened, as plain data; one that was opened is closed. */
+/** Returns the error of opening a database as plain data. A database that did open is closed. */
 export async function describeError(
   opening: Promise<Pick<DatabaseReader, "close">>,
 ): Promise<{ code: string; message: string }> {

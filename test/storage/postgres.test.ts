@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 
-/** A schema of its own in one database. */
+/** A separate schema in one database. */
 async function postgresPlace() {
   const schema = `place_${(schemas += 1)}`;
   await server.query(`CREATE SCHEMA ${schema}`, [], database);

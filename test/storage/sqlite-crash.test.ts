@@ -86,7 +86,7 @@ describe("a full disk", () => {
   const [unshare, ...probe] = [...smallFileSystem("/mnt"), "true"];
   const mayMount = spawnSync(unshare, probe).status === 0;
 
-  // A limit on the size of files works for every user; a file system of its own needs the right to mount one.
+  // A file size limit works for every user; mounting a file system requires root.
   it.each(mayMount ? ["limit", "ballast"] : ["limit"])(
     "(%s) refuses writes and is forgotten once there is room",
     async (means) => {

@@ -20,14 +20,14 @@ import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
 import { insert, notes } from "./notes.ts";
 import { temporaryFolder } from "./test-database.ts";
 
-/** Of the pages that the notes take, one in the middle of the file. */
+/** The number of a page in the middle of the file that contains notes. */
 const PAGE = 4096;
 
 let folder: ReturnType<typeof temporaryFolder>;
 let file: string;
 let copy: string;
 let logged: { message: string; database: unknown }[];
-/** What checks of the whole file find; they are as many as were asked for. */
+/** The findings of checks of the whole file, one per check. */
 let found: string[];
 let checks: number;
 let database: Database;
@@ -55,7 +55,7 @@ afterEach(async () => {
   folder.remove();
 });
 
-/** What is opened from now on does by itself what the test's clock says. */
+/** Databases opened from now on use the test's clock. */
 function useFakeTimers(): void {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout"] });
 }
@@ -77,7 +77,7 @@ async function open(): Promise<void> {
 const add = (id: string) => database.write((transaction) => insert(transaction, id, "x".repeat(1000)));
 const fill = () => Promise.all(Array.from({ length: 200 }, (_, i) => add(`n${i}`)));
 
-/** Runs a statement as another program would. */
+/** Runs a statement from another program. */
 async function run(sql: string): Promise<void> {
   const { DatabaseSync } = await loadSqlite();
   const other = new DatabaseSync(file);
@@ -85,7 +85,7 @@ async function run(sql: string): Promise<void> {
   other.close();
 }
 
-/** Overwrites a part of a file in its place. */
+/** Overwrites a part of a file in place. */
 function overwrite(path: string, at: number, bytes: Buffer): void {
   const descriptor = openSync(path, "r+");
   writeSync(descriptor, bytes, 0, bytes.length, at);
@@ -124,7 +124,7 @@ describe("a file that is damaged under an open database", () => {
     useFakeTimers();
     await open();
     chmodSync(folder.path, 0);
-    // Root may look everywhere.
+    // Root ignores permissions.
     const isRoot = process.geteuid?.() === 0;
     if (isRoot) process.seteuid?.(65_534);
     const trouble = { name: "StorageUnavailableError", message: expect.stringContaining(`EACCES: permission denied`) };

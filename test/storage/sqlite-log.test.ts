@@ -30,7 +30,7 @@ afterEach(() => folder.remove());
 const open = () => openSqlite({ file, migrations: [notes] });
 const rejection = () => describeError(open());
 
-/** Opens the file and closes it again, with one note more. */
+/** Opens the file, writes a note, and closes it. */
 async function writeAndClose(id: string): Promise<void> {
   const database = await open();
   await database.write((transaction) => insert(transaction, id));
@@ -38,15 +38,15 @@ async function writeAndClose(id: string): Promise<void> {
 }
 
 /**
- * Starts a process that writes notes, so many at least; resolves with how to kill it, and the notes that it
- * acknowledged.
+ * Starts a process that writes at least this many notes. Resolves with a function that kills it, and the acknowledged
+ * notes.
  */
 async function startWriter(prefix: string, count: number) {
   const child = startChild(programs.path, "write", [file, prefix]);
   await child.line(count);
   return {
     acknowledged: child.lines,
-    /** Until it has acknowledged so many more. */
+    /** Resolves once it has acknowledged this many more. */
     more: (further: number) => child.line(child.lines.length + further),
     async kill() {
       child.process.kill("SIGKILL");
@@ -63,7 +63,7 @@ async function ids(): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Runs a statement on the file as another program would, while it is in use or not. */
+/** Runs a statement on the file from another program, whether or not it is in use. */
 async function run(sql: string): Promise<void> {
   const { DatabaseSync } = await loadSqlite();
   const database = new DatabaseSync(file);
@@ -71,7 +71,7 @@ async function run(sql: string): Promise<void> {
   database.close();
 }
 
-/** Expects that the file cannot be opened or read, and that neither it nor the log is changed by trying. */
+/** Expects that the file cannot be opened or read, and that trying changes neither it nor the log. */
 async function expectMismatch(): Promise<void> {
   const files = () => [file, log].map((path) => readFileSync(path));
   const before = files();
@@ -119,7 +119,7 @@ describe("the log that a killed process left", () => {
     await expect.poll(salt).not.toBe("");
     const before = salt();
     await expect.poll(salt).not.toBe(before);
-    // The new log's beginning alone, without a page, would be no reason to refuse anything.
+    // The header of the new log alone, without a page, would be no reason to reject it.
     await writer.more(50);
     await writer.kill();
     copyFileSync(copy, file);

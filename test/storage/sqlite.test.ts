@@ -40,7 +40,7 @@ function add(id: string): Promise<number> {
   });
 }
 
-/** Counts commits by how often they notify. */
+/** Counts commits by their notifications. */
 function countCommits(): () => number {
   let commits = 0;
   database.subscribe("events", () => {
@@ -269,7 +269,7 @@ describe("statements with ever new texts", () => {
 });
 
 describe("a damaged database", () => {
-  /** Overwrites the page that a table begins on. */
+  /** Overwrites the first page of a table. */
   async function damage(table: string): Promise<void> {
     const sql = "SELECT (rootpage - 1) * 4096 AS start FROM sqlite_schema WHERE name = $1";
     const row = await database.get<{ start: number }>(sql, [table]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { SqlValue } from "../../src/platform/storage/database.ts";
 import { arrange, translate } from "../../src/platform/storage/statements.ts";
 
-/** The statement as SQLite gets it, and the values for its places. */
+/** Returns SQLite's form of the statement, and the values of its placeholders. */
 function translated(sql: string, parameters: readonly unknown[]) {
   const translation = translate(sql);
   return { sql: translation.sql, values: arrange(translation, parameters as SqlValue[]) };

@@ -3,21 +3,21 @@ import type { Database } from "../../src/platform/storage/database.ts";
 import type { Migration } from "../../src/platform/storage/migrations/migration.ts";
 import { notes } from "./notes.ts";
 
-/** A place for one database, empty at first. */
+/** The location of one database, empty at first. */
 export interface TestDatabase {
   open(migrations: readonly Migration[]): Promise<Database>;
   remove(): Promise<void>;
 }
 
-/** The subject of a suite: a fresh database for each test. */
+/** The subject of a suite: a new database for each test. */
 export interface Subject {
   place: TestDatabase;
   database: Database;
-  /** The ids of all notes, in the order in which they were written. */
+  /** Returns the IDs of all notes in the order in which they were written. */
   ids(): Promise<string[]>;
 }
 
-/** Opens a fresh database before each test of the surrounding suite, and removes it afterwards. */
+/** Opens a new database before each test of the surrounding suite, and removes it afterwards. */
 export function useSubject(createDatabase: () => Promise<TestDatabase>): Subject {
   const subject = {} as Subject;
 

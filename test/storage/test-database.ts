@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
 import type { TestDatabase } from "./subject.ts";
 
-/** A folder for one test. */
+/** Creates a folder for one test. */
 export function temporaryFolder(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), "storage-"));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** An SQLite file in a separate folder. */
+/** Creates a location for an SQLite file in a separate folder. */
 export async function sqliteTestDatabase(): Promise<TestDatabase> {
   const folder = temporaryFolder();
   return {

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { Api } from "./api.ts";
 
-/** Moves the sandbox's clock and resolves with the response once it has arrived, however long the way. */
+/** Advances the sandbox's clock. Resolves with the response, however long the advance takes. */
 export async function advanceClock(api: Api, seconds: number): ReturnType<Api> {
   const advanced = await api("POST", "/v1/test_clock/advance", { seconds });
   if (advanced.status !== 202) return advanced;

@@ -11,7 +11,7 @@ export interface ApiOnPlatform {
   readonly live: Api;
 }
 
-/** A platform for all tests of a file, started before and stopped after them. Call it at the top of the file. */
+/** Starts a platform before the tests of a file and stops it afterwards. Call it at the top of the file. */
 export function apiOnPlatform(): ApiOnPlatform {
   let platform: ServedPlatform;
   beforeAll(async () => {

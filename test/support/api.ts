@@ -1,8 +1,8 @@
-/** One call to a platform's API, as any HTTP client would make it. */
+/** Calls a platform's API like any HTTP client. */
 export interface ApiResponse {
   status: number;
   headers: Headers;
-  // oxlint-disable-next-line typescript/no-explicit-any -- the tests look into responses of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- responses of every shape
   body: any;
 }
 
@@ -13,7 +13,9 @@ export type Api = (
   headers?: Record<string, string>,
 ) => Promise<ApiResponse>;
 
-/** Calls with a key; strings and buffers are sent as they are, anything else as JSON. */
+/**
+ * Returns a function that calls the API with a key. Strings and buffers are sent as they are, anything else as JSON.
+ */
 export function apiOf(baseUrl: string, key: string | undefined): Api {
   return async (method, path, body, headers = {}) => {
     const raw = typeof body === "string" || body instanceof Uint8Array;

@@ -12,8 +12,8 @@ const PLACES = [
 ];
 
 /**
- * What nobody sees, and what would disturb: the address bar's menus are pages of their own in each window. The last
- * flag of this name counts, so the features that Playwright disables are here too.
+ * Disables background features. The menus of the address bar would be additional pages in each window. Only the last
+ * flag of this name counts, so it repeats the features that Playwright disables.
  */
 const DISABLED_FEATURES = [
   "WebUIOmniboxPopup",
@@ -34,7 +34,7 @@ const DISABLED_FEATURES = [
   "PreconnectToSearch",
 ];
 
-/** Nothing of it may speak to the network by itself. */
+/** The browser must not access the network by itself. */
 const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -45,8 +45,8 @@ const FLAGS = [
 ];
 
 /**
- * Starts the Chromium that CHROMIUM names, the system's, or Playwright's own. Where there is none, Debian's package is
- * installed if that is possible; where it is not, this says so and throws.
+ * Starts the Chromium that CHROMIUM names, the system's, or Playwright's own. If there is none, it installs Debian's
+ * package where possible, and throws with a message otherwise.
  */
 export async function startBrowserServer(): Promise<{ url: string; remove(): Promise<void> }> {
   try {

@@ -7,11 +7,11 @@ export interface CliOnPlatform {
   readonly platform: ServedPlatform;
   /** Runs `service` with the platform's sandbox key. */
   readonly service: (args: readonly string[], options?: CliOptions) => Promise<CliResult>;
-  /** What it prints with `--json`; exit 0 and a silent stderr are expected. */
+  /** Returns the output with `--json`, and expects exit code 0 and empty stderr. */
   readonly json: <Value>(...args: string[]) => Promise<Value>;
 }
 
-/** A platform for all tests of a file, started before and stopped after them. Call it at the top of the file. */
+/** Starts a platform before the tests of a file and stops it afterwards. Call it at the top of the file. */
 export function cliOnPlatform(flags: readonly string[] = []): CliOnPlatform {
   let platform: ServedPlatform;
   beforeAll(async () => {

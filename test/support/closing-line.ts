@@ -2,8 +2,8 @@ import { relative } from "node:path";
 import type { Reporter, TestModule } from "vitest/node";
 
 /**
- * Ends a run with the names of what failed and one line that a program can read: `N passed, N failed`, and
- * `, N skipped` where tests were. A log that is cut at its end shows both.
+ * Prints the names of failed tests at the end of a run, and a machine-readable line: `N passed, N failed`, with `, N
+ * skipped` if there are any. A truncated log still shows both.
  */
 export class ClosingLine implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {

@@ -9,11 +9,11 @@ export interface ConnectProxy {
   url: string;
   /** The requested targets. */
   asked: string[];
-  /** The Proxy-Authorization header of each. */
+  /** The Proxy-Authorization header of each request. */
   signIns: (string | undefined)[];
 }
 
-/** Starts it until the test ends; with `tls` it speaks TLS itself, under the certificate of tests. */
+/** Starts it until the test ends. With `tls` it uses TLS itself, with the test certificate. */
 export async function startConnectProxy(
   targetPort: number,
   { tls = false, host = "127.0.0.1" }: { tls?: boolean; host?: string } = {},

@@ -6,17 +6,17 @@ import { join } from "node:path";
 const LIBRARIES = "/usr/lib";
 const NEEDED = "libfaketime is needed to set a process's clock: install the Debian package faketime";
 
-/** A wall clock for processes of a test, which can be set while they run. */
+/** A wall clock for test processes that can be set while they run. */
 export interface FakeTime {
-  /** What a process needs in its environment to see it. */
+  /** The environment variables that a process needs to use it. */
   env: Record<string, string>;
-  /** How far it is from the machine's clock: `+31d`, `-1d`, `+1h`, `+0`. */
+  /** Sets its offset from the machine's clock: `+31d`, `-1d`, `+1h`, `+0`. */
   set(distance: string): void;
 }
 
 /**
- * Makes a clock that agrees with the machine's until it is set. Monotonic clocks and the times of files stay as they
- * are. Where libfaketime is missing, Debian's package is installed if that is possible; where it is not, this throws.
+ * Creates a clock that matches the machine's until it is set. Monotonic clocks and file times are not affected. If
+ * libfaketime is missing, it installs Debian's package where possible, and throws otherwise.
  */
 export function createFakeTime(): FakeTime {
   const library = find() ?? install();

@@ -2,12 +2,10 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/**
- * Below the ports that systems give to connections and to servers on port 0, so that none of these takes it meanwhile.
- */
+/** Below the ephemeral port range, so that no other connection or server on port 0 takes it in the meantime. */
 const [FIRST, LAST] = [15_000, 32_000];
 
-/** A port of this machine that nothing listens on now. */
+/** Returns a port of this machine on which nothing listens. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(FIRST, LAST);

@@ -1,10 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { type RawResponse, readResponse } from "./raw-http.ts";
 
-/**
- * One connection that carries a request after the other, byte for byte as given; it is opened again where the peer ends
- * it.
- */
+/** A connection that sends one request after another, byte for byte, and is reopened if the peer closes it. */
 export class KeepAlive {
   private readonly host: string;
   private readonly port: number;

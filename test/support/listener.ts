@@ -13,17 +13,17 @@ export interface RunningListener {
   pid: number;
   /** Its output on stderr. */
   stderr(): string;
-  /** The first record that fits, now or later. */
+  /** Resolves with the first matching record, past or future. */
   record(fits: (record: ListenRecord) => boolean): Promise<ListenRecord>;
-  /** Ends it as Ctrl-C does; resolves with its exit code. */
+  /** Interrupts it like Ctrl-C. Resolves with its exit code. */
   interrupt(): Promise<number | null>;
-  /** Ends it by a signal; resolves with its exit code. */
+  /** Sends a signal. Resolves with its exit code. */
   end(signal: NodeJS.Signals): Promise<number | null>;
-  /** Ends it by SIGKILL. */
+  /** Kills it with SIGKILL. */
   kill(): Promise<void>;
 }
 
-/** Starts it and resolves once the platform has said that events flow. */
+/** Starts it, and resolves once the platform has confirmed the session. */
 export async function startListener(
   env: Readonly<Record<string, string>>,
   args: readonly string[],

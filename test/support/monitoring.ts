@@ -5,7 +5,7 @@ import { parse } from "yaml";
 /** Returns the path of a file in deploy/. */
 export const deployed = (name: string) => fileURLToPath(new URL(`../../deploy/${name}`, import.meta.url));
 
-/** A query in PromQL and where it is from. */
+/** A PromQL query and its source. */
 export interface NamedQuery {
   name: string;
   expr: string;
@@ -19,13 +19,13 @@ export function alertQueries(): NamedQuery[] {
   return groups.flatMap(({ rules }) => rules.map(({ alert, expr }) => ({ name: alert, expr })));
 }
 
-/** A dashboard of Grafana, as far as the tests read it. */
+/** A Grafana dashboard, as far as the tests read it. */
 interface Dashboard {
   templating: { list: { name: string; query: string | { query: string } }[] };
   panels: { title: string; type: string; targets?: { expr: string }[] }[];
 }
 
-/** Returns the queries of the dashboard's panels, and the series that its variables take their values from. */
+/** Returns the queries of the dashboard's panels and variables. */
 export function dashboardQueries(text = readFileSync(deployed("grafana/service.json"), "utf8")): NamedQuery[] {
   const { templating, panels } = JSON.parse(text) as Dashboard;
   const ofVariables = templating.list.flatMap(({ name, query }) => {
@@ -38,7 +38,7 @@ export function dashboardQueries(text = readFileSync(deployed("grafana/service.j
 
 const OPERATORS = new Set(["and", "or", "unless", "bool"]);
 
-/** Returns the metrics that a query reads, as they are declared: a histogram once, without its suffixes. */
+/** Returns the metrics that a query reads by their declared names: a histogram once, without its suffixes. */
 export function metricsIn(expr: string): string[] {
   const bare = expr
     .replaceAll(/"[^"]*"/g, "")

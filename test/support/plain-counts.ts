@@ -21,7 +21,7 @@ interface Failure {
   last_at: string;
 }
 
-/** What was counted row by row: minutes in which something happened, failures, and pending deliveries. */
+/** Counts from the rows: minutes with activity, failures, and pending deliveries. */
 interface Counted {
   minutes: Minute[];
   failures: Failure[];
@@ -33,7 +33,7 @@ interface Counted {
 const SANDBOX = "environment = (SELECT id FROM environments WHERE name = 'sandbox')";
 const SUCCEEDED = "COALESCE(a.status_code BETWEEN 200 AND 299, FALSE)";
 
-/** Counts the sandbox's rows since a time, or those of one of its endpoints. */
+/** Counts the sandbox's rows since a time, or those of one endpoint. */
 async function countRows(database: Queries, endpoint: string | undefined, since: number): Promise<Counted> {
   const ofEndpoint = endpoint === undefined ? "" : `AND d.endpoint_id = '${endpoint}'`;
   const attempts = `FROM attempts a JOIN deliveries d ON d.id = a.delivery_id
@@ -79,8 +79,8 @@ const order = (failures: readonly Failure[]) => failures.toSorted((a, b) => name
 const nameOf = ({ endpoint, status_code, error }: Failure) => `${endpoint} ${status_code} ${error}`;
 
 /**
- * Expects that the statistics of the last 6 hours are those of the database's rows: of all endpoints together and of
- * each of those given. While rows change, it counts again.
+ * Expects that the statistics of the last 6 hours match the database's rows, for all endpoints together and for each of
+ * those given. Counts again while rows change.
  */
 export async function expectPlainCounts(database: Queries, api: Api, endpoints: readonly string[] = []): Promise<void> {
   for (const endpoint of [undefined, ...endpoints]) {
@@ -110,7 +110,7 @@ interface OfEndpoint {
   intervals: { at: string; succeeded: number; failed: number }[];
 }
 
-/** Expects the counts of an endpoint to be those of its minutes; a deleted one is not listed. */
+/** Expects an endpoint's counts to match those of its minutes. A deleted endpoint is not listed. */
 function expectEndpoint(found: readonly OfEndpoint[], id: string, { minutes, pending, newest }: Counted): void {
   const [one, ...more] = found;
   expect(more).toEqual([]);
@@ -134,8 +134,8 @@ function expectEndpoint(found: readonly OfEndpoint[], id: string, { minutes, pen
 }
 
 /**
- * Does so many things at random that change the counts: events, endpoints that come, fail, pause and go, retries and
- * replays. Returns the ids of the endpoints.
+ * Performs random operations that change the counts: events, retries and replays, and endpoints that are created, fail,
+ * pause and are deleted. Returns the IDs of the endpoints.
  */
 export async function changeAtRandom(apis: readonly Api[], receiver: string, seed: number, steps: number) {
   const random = new Seeded(seed);

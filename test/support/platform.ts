@@ -8,7 +8,7 @@ import { BIN, cliEnv, interruption, createConfigDir, runCli } from "./run-cli.ts
 export interface ReadyLine {
   event: "ready";
   base_url: string;
-  /** If it listens, if clients reach it elsewhere. */
+  /** Present if the platform listens, or if clients use another URL. */
   listen_url?: string;
   auth_url: string;
   dashboard_url: string;
@@ -18,15 +18,15 @@ export interface ReadyLine {
   sandbox_key: string;
   live_key: string;
   sign_in_url?: string;
-  /** If the keys and the link are, unless the line itself has them. */
+  /** Present if the keys and the link are stored there, and not in the line itself. */
   credentials_file?: string;
 }
 
 /** The real platform. */
 export interface ServedPlatform {
-  /** Where clients reach it. */
+  /** The URL that clients use. */
   baseUrl: string;
-  /** The process itself, without any proxy in front of it. */
+  /** The URL of the process itself, without a proxy. */
   listenUrl: string;
   authUrl: string;
   sandboxKey: string;
@@ -34,40 +34,40 @@ export interface ServedPlatform {
   ready: ReadyLine;
   /** The lines that it has printed after the first one. */
   lines: string[];
-  /** What the command line needs to speak to it, over a settings folder that is shared by all who take this. */
+  /** The environment variables that the CLI needs to use it, with a shared settings folder. */
   env: Record<string, string>;
-  /** Ends it as a signal does and resolves with its exit code. */
+  /** Sends a signal and resolves with its exit code. */
   stop(): Promise<number | null>;
 }
 
 /** A platform in a separate process. */
 export interface RunningPlatform extends ServedPlatform {
   pid: number;
-  /** Ends it by SIGKILL, as a crash would. */
+  /** Kills it with SIGKILL, like a crash. */
   kill(): Promise<void>;
 }
 
-/** Tests call more often than a rate limit lets a credential. */
+/** Tests send more requests than the default rate limit allows. */
 const UNLIMITED = ["--rate-limit", "0"];
 const SERVE = ["serve", "--json", "--allow-private-targets"];
-/** The key that the processes on one database share. */
+/** The master key that the processes on one database share. */
 const MASTER_KEY = "5a".repeat(32);
 
-/** Starts `service serve` on a database file that outlives it; an empty one only shows its keys at the first start. */
+/** Starts `service serve` with a database file that outlives it. Only the first start prints the keys. */
 export function startPlatformOn(database: string, port: number): Promise<RunningPlatform> {
   return launch(["--database", database, "--port", String(port), ...UNLIMITED]);
 }
 
 /**
- * Starts `service serve --ephemeral` on a free port and resolves once it accepts requests; `limits` is what its shell
- * does before, such as `ulimit -n 64`.
+ * Starts `service serve --ephemeral` on a free port, and resolves once it accepts requests. `limits` is a shell command
+ * that runs first, such as `ulimit -n 64`.
  */
 export function startPlatform(args: readonly string[] = [], limits?: string): Promise<RunningPlatform> {
   const flags = ["--ephemeral", "--port", "0", ...(args.includes("--rate-limit") ? [] : UNLIMITED), ...args];
   return launch(flags, {}, limits);
 }
 
-/** Starts the same in this process, for tests that neither kill it nor look at its process. */
+/** Starts the same in this process, for tests that neither kill nor inspect the process. */
 export async function servePlatform(args: readonly string[] = []): Promise<ServedPlatform> {
   const flags = ["--ephemeral", "--port", "0", ...(args.includes("--rate-limit") ? [] : UNLIMITED), ...args];
   const controller = new AbortController();
@@ -94,7 +94,7 @@ export async function servePlatform(args: readonly string[] = []): Promise<Serve
   };
 }
 
-/** Starts one of several processes on a database, on a free port unless the flags name one; `limits` as above. */
+/** Starts one of several processes on a database, on a free port unless the flags name one. `limits` as above. */
 export function startNode(
   database: string,
   args: readonly string[] = [],
@@ -150,7 +150,7 @@ function served(ready: ReadyLine, lines: string[]): Omit<ServedPlatform, "stop">
   };
 }
 
-/** The first line with what the file of credentials holds. */
+/** Adds the contents of the credentials file to the first line. */
 export function withCredentials<Ready extends { credentials_file?: string }>(ready: Ready): Ready {
   const { credentials_file: file } = ready;
   return file === undefined ? ready : { ...(JSON.parse(readFileSync(file, "utf8")) as Ready), ...ready };

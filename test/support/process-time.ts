@@ -8,18 +8,18 @@ export const TELLS_PROCESS_TIME = existsSync("/proc/self/stat");
 const TICK_MS = 10;
 const USER_TIME = 11;
 
-/** The processor time that a process has used so far, in milliseconds. */
+/** Returns the processor time that a process has used so far, in milliseconds. */
 function processorTimeOf(pid: number): number {
   const text = readFileSync(`/proc/${pid}/stat`, "latin1");
-  // The program's name, which comes second, may contain spaces.
+  // The second field, the program's name, may contain spaces.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[USER_TIME]) + Number(fields[USER_TIME + 1])) * TICK_MS;
 }
 
-/** A process compiles code only after running it several times; other work on the machine slows some runs down. */
+/** Repeated runs: code is compiled only after several, and other work on the machine slows some down. */
 const RUNS = 10;
 
-/** Fails if a process needs more than the budget for each of several calls. */
+/** Fails if every one of several calls takes more processor time of a process than the budget. */
 export async function expectProcessWithin(budget: number, pid: number, call: () => Promise<unknown>): Promise<void> {
   let shortest = Number.POSITIVE_INFINITY;
   for (let run = 0; run < RUNS && shortest > budget; run++) {

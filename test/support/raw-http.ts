@@ -1,13 +1,13 @@
 import { connect } from "node:net";
 
-/** What came back on the wire, unparsed by any client library. */
+/** A raw response, not parsed by any client library. */
 export interface RawResponse {
   status: number;
   headers: Record<string, string>;
   body: string;
 }
 
-/** Sends bytes as they are and reads the one reply to the end of its body: for requests that no client would make. */
+/** Sends bytes as they are and reads one complete response, for requests that no client would send. */
 export function sendRaw(baseUrl: string, bytes: string | Buffer): Promise<RawResponse> {
   const { hostname, port } = new URL(baseUrl);
   return new Promise((resolve, reject) => {
@@ -33,7 +33,7 @@ export function sendRaw(baseUrl: string, bytes: string | Buffer): Promise<RawRes
   });
 }
 
-/** The first reply in what was received; undefined while it is not complete. */
+/** Returns the first response in the received bytes, or undefined while it is incomplete. */
 export function readResponse(bytes: Buffer): RawResponse | undefined {
   const end = bytes.indexOf("\r\n\r\n");
   if (end === -1) return undefined;

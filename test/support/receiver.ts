@@ -2,21 +2,24 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type SignatureError, verify, type WebhookEvent } from "../../src/webhooks/index.ts";
 
-/** An application that verifies what it is sent, and remembers it. */
+/** An application that verifies and records deliveries. */
 export interface Receiver {
   url: string;
-  /** Every verified delivery, in order of arrival; the same event may stand here twice. */
+  /** Every verified delivery in order of arrival, duplicates included. */
   events: WebhookEvent[];
-  /** Why others were refused. */
+  /** The errors of rejected deliveries. */
   rejections: SignatureError[];
-  /** The distinct ids of verified events. */
+  /** The distinct IDs of verified events. */
   ids(): Set<string>;
-  /** Resolves once the condition holds; looks again after each delivery. */
+  /** Resolves once the condition holds. Checks it after each delivery. */
   until(condition: () => boolean): Promise<void>;
   close(): Promise<void>;
 }
 
-/** `secret` is asked at every delivery: a listener tells it after the receiver has started. Port 0 takes a free one. */
+/**
+ * Calls `secret` for every delivery, because a listener reports it after the receiver has started. Port 0 selects a
+ * free one.
+ */
 export async function startReceiver(secret: () => string, port = 0): Promise<Receiver> {
   const events: WebhookEvent[] = [];
   const rejections: SignatureError[] = [];

@@ -14,7 +14,7 @@ import type { TextStream } from "../../src/cli/terminal/text-stream.ts";
 export const BIN = fileURLToPath(new URL("../../bin/service.js", import.meta.url));
 
 const require = createRequire(import.meta.url);
-/** What the program loads for all but the version. */
+/** The module that the program loads for everything but `--version`. */
 const builtCommand = () =>
   require("../../dist/cli/core.cjs") as { run: { runIn: typeof runIn }; cliErrors: typeof cliErrors };
 
@@ -29,26 +29,26 @@ export interface CliResult {
 
 export interface CliOptions {
   env?: Readonly<Record<string, string | undefined>>;
-  /** What stands on stdin; without it stdin is empty. */
+  /** The content of stdin, which is empty by default. */
   input?: string | Uint8Array;
   cwd?: string;
 }
 
-/** A command in this process can also be observed and interrupted. */
+/** Options to observe and interrupt a command in this process. */
 export interface RunOptions extends CliOptions {
   onStdout?: (text: string) => void;
   onStderr?: (text: string) => void;
   signal?: AbortSignal;
 }
 
-/** An empty folder for settings; each test that stores something takes its own. */
+/** Creates an empty settings folder. Each test that stores something uses its own. */
 export function createConfigDir(): string {
   return mkdtempSync(join(tmpdir(), "service-config-"));
 }
 
 /**
- * The environment of a test's processes: nothing of the developer's own settings, a settings folder that is empty
- * unless the test names one, and no question to the package registry.
+ * The environment of a test's processes: without the developer's settings, with an empty settings folder unless the
+ * test names one, and without requests to the package registry.
  */
 export function cliEnv(env: CliOptions["env"] = {}): Record<string, string> {
   const { PATH, NODE_V8_COVERAGE, TMPDIR } = inherited;
@@ -58,9 +58,8 @@ export function cliEnv(env: CliOptions["env"] = {}): Record<string, string> {
 }
 
 /**
- * Runs `service` with these arguments, and resolves once it has ended: in this process, through the function of the
- * built command that its program calls. Where Node itself has to see the working directory or a variable, as where a
- * test needs a process, `spawnCli` runs it.
+ * Runs `service` in this process with these arguments, through the same function as the program. Resolves once it has
+ * finished. Uses `spawnCli` if Node.js itself depends on the working directory or a variable.
  */
 export async function runCli(args: readonly string[], options: RunOptions = {}): Promise<CliResult> {
   const { env, input, cwd, signal = new AbortController().signal } = options;
@@ -96,10 +95,10 @@ export async function runCli(args: readonly string[], options: RunOptions = {}):
   return { exitCode, ...written };
 }
 
-/** What aborts the signal of a command in this process as Ctrl-C would. */
+/** Aborts the signal of a command in this process like Ctrl-C. */
 export const interruption = (): Error => new (builtCommand().cliErrors.InterruptedError)("SIGINT");
 
-/** Runs `service` with these arguments as a process in pipes, and resolves once it has ended. */
+/** Runs `service` in a separate process with pipes. Resolves once it has exited. */
 export function spawnCli(args: readonly string[], { env, input, cwd }: CliOptions = {}): Promise<CliResult> {
   const child = spawn(process.execPath, [BIN, ...args], { env: cliEnv(env), cwd, stdio: "pipe" });
   return new Promise((resolve, reject) => {
@@ -109,7 +108,7 @@ export function spawnCli(args: readonly string[], { env, input, cwd }: CliOption
     child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
     child.on("error", reject);
     child.on("close", (exitCode) => resolve({ exitCode, stdout, stderr }));
-    // A command that does not read stdin may have ended already.
+    // A command that does not read stdin may have exited already.
     child.stdin.on("error", () => {});
     child.stdin.end(input);
   });

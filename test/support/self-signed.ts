@@ -1,4 +1,4 @@
-/** A certificate for 127.0.0.1 and platform.test that nobody vouches for, and its key; both serve tests only. */
+/** An untrusted certificate for 127.0.0.1 and platform.test, and its key, for tests only. */
 export const SELF_SIGNED = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg397bSYj4ujthBIbY
@@ -21,7 +21,7 @@ Q3tNoJj+
 `,
 };
 
-/** Another's certificate, for other.test. */
+/** Another certificate, for other.test. */
 export const OTHERS = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgQ7TYZsDI+pT7JDBk

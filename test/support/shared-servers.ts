@@ -7,22 +7,22 @@ import { makePostgresTemplate, type PostgresTemplate, startPostgres } from "./po
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** If the process of the run says how to reach the servers that files share. */
+    /** Set if the process of the run provides shared servers. */
     sharedServersUrl: string;
   }
 }
 
 /** A server that this process has started. */
 interface SharedServer {
-  /** How tests reach it. */
+  /** Its address for tests. */
   url: string;
   remove(): Promise<void>;
 }
 
 /**
- * Starts servers that test files share, each once a file asks for it: `/postgres/N` is a PostgreSQL for the worker of
- * that number, `/browser` a Chromium for all. The response is the server's address, and for `/postgres-template` what
- * the data of a PostgreSQL is copied from; 503 with the reason where there is none.
+ * Starts servers that test files share, each at the first request: `/postgres/N` is the PostgreSQL server of worker N,
+ * `/browser` one Chromium for all. Responds with the server's address, for `/postgres-template` with the folder of a
+ * server's initial data, and with 503 and the reason if there is none.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const servers = new Map<string, Promise<SharedServer>>();

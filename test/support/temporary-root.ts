@@ -4,11 +4,11 @@ import { join } from "node:path";
 
 const { env } = process;
 
-/** A folder in memory, where Linux has one: tests make hundreds of databases, and none is to outlive them. */
+/** A folder in memory on Linux: tests create hundreds of databases, and none must outlive them. */
 const MEMORY = "/dev/shm";
 const ENOUGH_BYTES = 4 * 1024 ** 3;
 
-/** Everything that a test run puts into the temporary folder lies in one of its own, and goes with it. */
+/** Redirects the temporary folder of a test run to a separate one, which is removed afterwards. */
 export function setup(): () => void {
   const place = env["TMPDIR"] === undefined && isUsable(MEMORY) ? MEMORY : tmpdir();
   const root = mkdtempSync(join(place, "service-test-"));
@@ -16,7 +16,7 @@ export function setup(): () => void {
   return () => rmSync(root, { recursive: true, force: true, maxRetries: 3 });
 }
 
-/** Whether there is room, and programs may be run from there: containers often have little and forbid it. */
+/** Returns true if there is room and programs may run from there. Containers often have little and forbid it. */
 function isUsable(folder: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(folder);

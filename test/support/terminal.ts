@@ -3,16 +3,14 @@ import { BIN, type CliOptions, cliEnv } from "./run-cli.ts";
 
 /** The command in a real terminal. */
 export interface TerminalSession {
-  /** All that it has written, escape sequences included. */
+  /** All its output, including escape sequences. */
   output(): string;
-  /**
-   * What it shows as text: without color and cursor movement, and without what it erased, as a spinner that stopped.
-   */
+  /** Its output as text: without colors, cursor movements and erased lines, such as those of a stopped spinner. */
   text(): string;
-  /** Resolves once the text matches, even if it is erased later; rejects where the command ends first. */
+  /** Resolves once the text matches, even if it is erased later. Rejects if the command exits before. */
   waitFor(pattern: RegExp | string): Promise<void>;
   type(keys: string): void;
-  /** Resolves with the exit code once it has ended. */
+  /** Resolves with the exit code. */
   ended: Promise<number>;
 }
 
@@ -20,7 +18,7 @@ export const CTRL_C = "\u0003";
 export const ENTER = "\r";
 
 const ESCAPES = /\u001b(?:\[[0-9;?]*[A-Za-z]|\][^\u0007]*\u0007|[()][A-Z0-9]|[=>78])/g;
-/** The line so far, from its start: as spinners and progress bars erase it. */
+/** Matches the current line from its start, which spinners and progress bars erase. */
 const ERASED = /[^\n]*(?:\u001b\[1G\u001b\[0K|\r\u001b\[2K)/g;
 
 /** Runs `service` in a pseudo terminal. */

@@ -1,7 +1,8 @@
 const { env } = process;
 
 /**
- * How many rounds a test runs: all of them in the endurance tier, which runs every file that calls this; fewer here.
+ * Returns the number of rounds of a test: all in the endurance tier, which runs every file that calls this, and fewer
+ * otherwise.
  */
 export const volume = (full: number, inSuite = Math.ceil(full / 10)): number =>
   env["VOLUME"] === "full" ? full : inSuite;

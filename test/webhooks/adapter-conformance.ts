@@ -4,7 +4,7 @@ import { SignatureError, type WebhookEvent, type WebhookOptions } from "../../sr
 import { EVENT, headerOf, NOW, OTHER_SECRET, PAYLOAD, rejection, SECRET } from "./deliveries.ts";
 import { openDelivery, type Receiver, readToEnd } from "./receiver-server.ts";
 
-/** Starts a receiver in one framework: its handler calls `onEvent`, then responds 204. */
+/** Starts a receiver in one framework. Its handler calls `onEvent`, then responds with 204. */
 export interface AdapterUnderTest {
   name: string;
   start: (options: WebhookOptions, onEvent: (event: WebhookEvent) => unknown) => Promise<Receiver>;
@@ -27,7 +27,7 @@ export async function deliver(
   return { status: response.status, type, problem: type?.includes("json") === true ? JSON.parse(text) : {} };
 }
 
-/** Describes what every adapter does, on a real socket. */
+/** Describes the behavior of every adapter on a real socket. */
 export function describeAdapter({ name, start }: AdapterUnderTest): void {
   describe(`the ${name} adapter`, () => {
     it("passes a verified event to the handler, which responds", async () => {
@@ -56,7 +56,7 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
       ["a form", { "content-type": "application/x-www-form-urlencoded" }],
     ])("accepts a delivery with %s", async (_name, headers: Record<string, string>) => {
       const receiver = await start(OPTIONS, () => undefined);
-      // A Buffer, since fetch adds a content type of its own to text.
+      // A Buffer, because fetch adds a content type to text.
       expect(await deliver(receiver, Buffer.from(PAYLOAD), headerOf(PAYLOAD), headers)).toMatchObject({ status: 204 });
     });
 
@@ -142,7 +142,7 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
     it("a delivery whose client disconnects in the middle of the body", async () => {
       const onEvent = vi.fn<(event: WebhookEvent) => void>();
       const receiver = await start(OPTIONS, onEvent);
-      // The announced body begins with a whole signed event: what came must not pass for all of it.
+      // The received part of the announced body is a whole signed event, which must not count as complete.
       const head = [`Content-Length: ${PAYLOAD.length + 100}`, `Service-Signature: ${headerOf(PAYLOAD)}`];
       for (const leave of ["end", "destroy"] as const) {
         const socket = await openDelivery(receiver, head);

@@ -15,7 +15,7 @@ export function headerOf(payload: string | Uint8Array, t: string | number = NOW,
   return `t=${t},v1=${macOf(payload, t, secret)}`;
 }
 
-/** The SignatureError that `action` throws. Anything else that it throws, or nothing, fails the test. */
+/** Returns the SignatureError that `action` throws. Throws if there is none, or another error. */
 export function rejection(action: () => unknown): SignatureError {
   try {
     action();

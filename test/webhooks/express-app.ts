@@ -2,7 +2,7 @@ import type http from "node:http";
 import { createRequire } from "node:module";
 import type { NextFunction } from "../../src/webhooks/index.ts";
 
-/** Express ships no types; these are the parts that the tests use, written like its published ones. */
+/** Express has no types. These are the parts that the tests use, modeled on its published types. */
 interface Request extends http.IncomingMessage {
   body: unknown;
   rawBody?: Buffer;

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 
 export type FetchHandler = (request: Request) => Response | Promise<Response>;
 
-/** Serves a Fetch handler from a server of Node: the least of what Fetch servers for Node do. */
+/** Serves a Fetch handler from a Node.js server: a minimal Fetch server. */
 export function listenerOf(handle: FetchHandler): http.RequestListener {
   return (incoming, outgoing) => {
     respond(handle, incoming, outgoing).catch(() => outgoing.writeHead(500).end());

@@ -6,7 +6,7 @@ import { deliver, describeAdapter } from "./adapter-conformance.ts";
 import { EVENT, headerOf, NOW, PAYLOAD, SECRET } from "./deliveries.ts";
 import { listen } from "./receiver-server.ts";
 
-/** Koa ships no types; these are the parts that the tests use. */
+/** Koa has no types. These are the parts that the tests use. */
 interface Context extends KoaContext {
   request: { body?: unknown; rawBody?: unknown };
   req: http.IncomingMessage & KoaContext["req"];

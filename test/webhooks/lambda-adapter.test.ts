@@ -11,7 +11,7 @@ interface Delivery {
   base64?: boolean;
 }
 
-/** API Gateway's format 1.0: names of headers as they were sent, and each header's values as a list too. */
+/** API Gateway's format 1.0: header names as sent, and a list of each header's values. */
 function format1({ body, header = headerOf(body), method = "POST", base64 = false }: Delivery): LambdaRequest {
   const headers = { "Content-Type": "application/json", "Service-Signature": header };
   return {
@@ -23,7 +23,7 @@ function format1({ body, header = headerOf(body), method = "POST", base64 = fals
   };
 }
 
-/** API Gateway's format 2.0, which function URLs have too: names of headers in lowercase. */
+/** API Gateway's format 2.0, also used by function URLs: header names in lowercase. */
 function format2({ body, header = headerOf(body), method = "POST", base64 = false }: Delivery): LambdaRequest {
   return {
     requestContext: { http: { method } },

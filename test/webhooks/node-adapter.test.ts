@@ -113,7 +113,7 @@ describe("node:http", () => {
     const head = [`Content-Length: ${Buffer.byteLength(PAYLOAD)}`, `Service-Signature: ${headerOf(PAYLOAD)}`];
     const socket = await openDelivery(receiver, head);
     socket.write(PAYLOAD);
-    // The connection serves the next delivery too.
+    // The connection can be reused for the next delivery.
     socket.write(["POST / HTTP/1.1", "Host: receiver", "Connection: close", ...head, "", PAYLOAD].join("\r\n"));
     expect(await readToEnd(socket)).toMatch(/^HTTP\/1\.1 202 [^]*taken[^]*HTTP\/1\.1 202 [^]*taken/);
   });

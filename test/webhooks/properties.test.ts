@@ -46,8 +46,7 @@ describe("properties", () => {
     fc.assert(
       fc.property(body, fc.stringMatching(/^[!-~]{1,60}$/), fc.nat(), (payload, secrets, position) => {
         const header = sign({ payload, secrets, timestamp: NOW });
-        // Flipping one of the low five bits keeps it ASCII and free of NUL; a blank one would be refused for another
-        // reason.
+        // Flipping one of the low five bits keeps it ASCII without NUL; a blank would be rejected for another reason.
         const bytes = Buffer.from(secrets);
         const index = position % bytes.length;
         bytes.writeUInt8(bytes.readUInt8(index) ^ (1 << (position % 5)), index);

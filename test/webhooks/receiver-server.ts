@@ -28,21 +28,21 @@ export function receiverAt(port: number): Receiver {
   return { url: `http://127.0.0.1:${port}/webhooks`, port };
 }
 
-/** An open connection that has sent the head of a delivery, for what `fetch` cannot be made to do. */
+/** Opens a connection and sends the head of a delivery that `fetch` cannot send. */
 export async function openDelivery({ port }: Receiver, head: string[]): Promise<net.Socket> {
   const socket = net.connect(port, "127.0.0.1");
-  // Tests cut connections on purpose; each looks at what it got.
+  // Tests cut connections on purpose, and check the received bytes.
   socket.on("error", () => undefined);
   await once(socket, "connect");
   socket.write(["POST /webhooks HTTP/1.1", "Host: receiver", ...head, "", ""].join("\r\n"));
   return socket;
 }
 
-/** All that the server sends until it closes the connection. */
+/** Returns everything that the server sends until it closes the connection. */
 export async function readToEnd(socket: net.Socket): Promise<string> {
   const chunks: Buffer[] = [];
   socket.on("data", (chunk: Buffer) => chunks.push(chunk));
-  // Not events.once: a connection that is reset has come to its end too.
+  // Not events.once: a reset connection is closed too.
   if (!socket.closed) await new Promise((resolve) => socket.on("close", resolve));
   return Buffer.concat(chunks).toString("utf8");
 }

@@ -1,10 +1,10 @@
 import type * as Library from "../../src/webhooks/index.ts";
 import { EVENT, NOW, OTHER_SECRET, PAYLOAD, SECRET } from "./deliveries-data.ts";
 
-/** What the library does in a runtime, by name. The same everywhere, except for `synchronous`. */
+/** The outcomes of using the library in a runtime, by name. They are the same everywhere, except for `synchronous`. */
 export type RuntimeOutcomes = Record<string, unknown>;
 
-/** The outcomes in a runtime with WebCrypto. `synchronous` is true if there is `node:crypto`. */
+/** The expected outcomes in a runtime with WebCrypto. `synchronous` is true if `node:crypto` exists. */
 export function expectedOutcomes(synchronous: boolean): RuntimeOutcomes {
   return {
     known: EVENT.id,
@@ -17,10 +17,10 @@ export function expectedOutcomes(synchronous: boolean): RuntimeOutcomes {
   };
 }
 
-/** The MAC of PAYLOAD at NOW, from `openssl dgst -sha256 -hmac`, so that no runtime is tested against itself. */
+/** The MAC of PAYLOAD at NOW from `openssl dgst -sha256 -hmac`, so that no runtime is tested against itself. */
 const KNOWN = "1359ab2b52d09f4a042edb6886e62f620cb094582af258c998b2dbb8291db260";
 
-/** Uses the library as an application does. Needs nothing but the globals of a Fetch server. */
+/** Uses the library like an application. Needs only the globals of a Fetch server. */
 export async function checkRuntime(library: typeof Library): Promise<RuntimeOutcomes> {
   const { fetchWebhook, sign, signAsync, verify, verifyAsync, verifyRequest } = library;
   const bytes = new TextEncoder().encode(PAYLOAD);

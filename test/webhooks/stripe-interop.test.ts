@@ -33,7 +33,7 @@ describe("interoperability with an independent implementation of the scheme", ()
     const secret = fc.string({ unit: "grapheme", minLength: 1 }).filter((text) => text.trim() !== "");
     fc.assert(
       fc.property(event, secret, fc.nat(), (event, secret, timestamp) => {
-        // Its parser tells events of another kind apart by this field.
+        // Stripe's parser distinguishes event kinds by this field.
         fc.pre(!("object" in event));
         const payload = JSON.stringify(event);
         const ours = sign({ payload, secrets: secret, timestamp });

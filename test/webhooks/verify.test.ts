@@ -14,7 +14,7 @@ import {
 import { EVENT, headerOf, NOW, PAYLOAD, rejection, SECRET } from "./deliveries.ts";
 import { ACCEPTED, REJECTED, type Vector } from "./signature-vectors.ts";
 
-/** Vectors hold what no type allows: a program without types can pass it all the same. */
+/** Vectors contain values that the types forbid, which untyped programs can still pass. */
 function optionsOf(vector: Vector): VerifyOptions {
   const { payload = PAYLOAD, secrets = SECRET, now = NOW, tolerance } = vector;
   return {

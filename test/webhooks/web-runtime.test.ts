@@ -9,7 +9,7 @@ import { checkRuntime, expectedOutcomes, type RuntimeOutcomes } from "./runtime-
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Bundles a program on the built library for browsers. A module of Node in it would fail the build. */
+/** Bundles a program with the built library for browsers. A Node.js module in it would fail the build. */
 async function bundle(source: string): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: source, resolveDir: root, loader: "ts" },
@@ -28,7 +28,7 @@ const PROGRAM = `
   import { checkRuntime } from "./test/webhooks/runtime-checks.ts";
   globalThis.outcomes = checkRuntime(library);`;
 
-/** What edge runtimes have in common: the web's globals, and neither `process` nor `Buffer`. */
+/** The globals of edge runtimes: those of the web, without `process` and `Buffer`. */
 const WEB_GLOBALS = { crypto, TextDecoder, TextEncoder, Request, Response, Headers, ReadableStream, atob };
 
 async function runWithWebGlobals(program: string, globals: object = WEB_GLOBALS): Promise<unknown> {

@@ -4,7 +4,7 @@ import { type CliResult, runCli } from "../../support/run-cli.ts";
 import { runInTerminal, type TerminalSession } from "../../support/terminal.ts";
 
 const ESCAPE = "\u001b[";
-/** Colour, not the cursor, which the spinner of a slow request moves. */
+/** Matches colors but not cursor movements, which the spinner of a slow request writes. */
 const COLOUR = /\u001b\[[0-9;]*m/;
 let platform: RunningPlatform;
 let ada: string;

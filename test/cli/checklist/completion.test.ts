@@ -23,7 +23,7 @@ interface Respond {
   directive: number;
 }
 
-/** What a shell's script asks and gets: the values without their descriptions, and the sum of directives. */
+/** The command line of a completion script, with the expected values (without descriptions) and directives. */
 async function complete(words: readonly string[], env: Record<string, string> = {}): Promise<Respond> {
   const { exitCode, stdout, stderr } = await runCli(["complete", "--", ...words], { env });
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
@@ -173,7 +173,7 @@ describe("completion scripts", () => {
 });
 
 describe("completion in a real bash", () => {
-  /** Types into an interactive bash, presses Tab, and gives the command line that stands there then. */
+  /** Types into an interactive bash, presses Tab, and returns the resulting command line. */
   async function typed(text: string, expected: string, env: Record<string, string> = {}): Promise<void> {
     const bin = join(createConfigDir(), "bin");
     mkdirSync(bin);
@@ -209,7 +209,7 @@ describe("completion in a real bash", () => {
     } finally {
       shell.kill("SIGKILL");
       await ended;
-      // Nothing of what was typed is carried out.
+      // None of the typed text is executed.
       expect(readdirSync(bin)).toEqual(["service"]);
     }
   }

@@ -97,7 +97,7 @@ describe("help", () => {
   });
 });
 
-/** Every command with its parts, as the reference of commands lists them. */
+/** Every command with its sections, as the command reference lists them. */
 function allCommands(): string[][] {
   const reference = readFileSync(new URL("../../../docs/commands.md", import.meta.url), "utf8");
   return [...reference.matchAll(/^#+ `?service ([a-z -]+?)`?$/gm)].map(([, words]) => words!.split(" "));
@@ -182,7 +182,7 @@ describe("the version", () => {
 });
 
 describe("the modules that a command loads", () => {
-  // Words that the server's own packages and no part of the command carry.
+  // Strings that only the server's packages contain.
   const SERVER = ["FST_ERR_", "PRAGMA journal_mode", "~kind"];
 
   async function loadedFiles(args: readonly string[]): Promise<string[]> {

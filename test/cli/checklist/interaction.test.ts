@@ -164,7 +164,7 @@ describe("Ctrl-C", () => {
     });
     const [first] = (await once(child.stdout, "data")) as [Buffer];
     const ready = JSON.parse(first.toString().split("\n")[0]!) as { base_url: string; sandbox_key: string };
-    // A request whose body is not there yet is in flight.
+    // A request whose body has not arrived is in flight.
     const socket = connect(Number(new URL(ready.base_url).port), "127.0.0.1");
     const head = [
       "POST /v1/customers HTTP/1.1",

@@ -11,7 +11,7 @@ let folder: string;
 let env: Record<string, string | undefined>;
 let seen: string[];
 
-/** A package registry; the command asks it in the background. */
+/** Starts a package registry, which the command requests in the background. */
 async function startRegistry(respond: RequestListener): Promise<void> {
   const url = await listen(
     createServer((request, response) => {
@@ -46,7 +46,7 @@ async function terminal(...args: string[]): Promise<string> {
 const remember = (state: object): void => writeFileSync(join(folder, "update.json"), JSON.stringify(state));
 const remembered = (): Record<string, unknown> => JSON.parse(readFileSync(join(folder, "update.json"), "utf8"));
 
-/** Resolves once the background process has written what it found. */
+/** Resolves once the background process has stored its result. */
 function untilRemembered(latest: string): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {
@@ -81,7 +81,7 @@ describe("a newer version", () => {
     });
     await startRegistry(() => asked());
     await terminal("version");
-    // The command has ended, and nobody has answered.
+    // The command has exited before the registry responded.
     await request;
     expect(remembered()["checked"]).toBeGreaterThan(Date.now() - DAY);
   });

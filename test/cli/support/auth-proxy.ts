@@ -1,27 +1,27 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** The response of the token endpoint in the platform's place. */
-export interface Respond {
+/** A response that replaces the token endpoint's. */
+export interface ReplacedResponse {
   status?: number;
   headers?: Record<string, string>;
   body: string;
 }
 
-/** A proxy for a platform's OAuth server under its own name, so that a test can change responses. */
+/** A proxy in front of a platform's OAuth server that can change its responses. */
 export interface AuthProxy {
   url: string;
-  /** How often each path was requested. */
+  /** The number of requests by path. */
   count(path: string): number;
-  /** Changes the served metadata from now on. */
+  /** Changes the metadata of all further responses. */
   rewriteMetadata(change: (metadata: Record<string, unknown>) => object | string): void;
   /**
-   * Receives each response of a path after the platform has acted. Returns the response to send: another, the same, or
-   * none.
+   * Intercepts each response of a path after the platform has handled the request. Returns the response to send, or
+   * undefined for none.
    */
   intercept(
     path: string,
-    change: (genuine: Respond, form: URLSearchParams) => Promise<Respond | undefined> | Respond | undefined,
+    change: (genuine: ReplacedResponse, form: URLSearchParams) => Promise<ReplacedResponse | undefined> | ReplacedResponse | undefined,
   ): void;
   close(): Promise<void>;
 }
@@ -42,7 +42,7 @@ export async function startAuthProxy(platformUrl: string): Promise<AuthProxy> {
       headers: { "content-type": request.headers["content-type"] ?? "application/json" },
       ...(chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }),
     });
-    const genuine: Respond = {
+    const genuine: ReplacedResponse = {
       status: reply.status,
       headers: { "content-type": reply.headers.get("content-type") ?? "" },
       body: (await reply.text()).replaceAll(platformUrl, url),

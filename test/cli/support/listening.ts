@@ -5,17 +5,17 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { cliOnPlatform, type CliOnPlatform } from "../../support/cli-on-platform.ts";
 import { type Receiver, startReceiver } from "../../support/receiver.ts";
 
-/** Shared by tests of `service listen`: a platform, a receiver, and their signing secret. */
+/** The shared setup of `service listen` tests: a platform, a receiver, and their signing secret. */
 export interface Listening extends CliOnPlatform {
   readonly receiver: Receiver;
   readonly secret: string;
-  /** Creates events. Returns their IDs. */
+  /** Creates events and returns their IDs. */
   readonly trigger: (type: string, count?: number, env?: Record<string, string>) => Promise<string[]>;
-  /** Resolves once the receiver has all of them. */
+  /** Resolves once the receiver has received all of them. */
   readonly got: (ids: readonly string[]) => Promise<void>;
 }
 
-/** Call it at the top of a file. */
+/** Starts both before the tests of a file. Call it at the top of the file. */
 export function listening(): Listening {
   const cli = cliOnPlatform();
   let receiver: Receiver;
@@ -49,5 +49,5 @@ export function listening(): Listening {
   };
 }
 
-/** An empty folder for what a listener writes. */
+/** Creates an empty folder for a listener's files. */
 export const createFolder = (): string => mkdtempSync(join(tmpdir(), "service-listen-"));

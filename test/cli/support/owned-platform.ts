@@ -4,17 +4,17 @@ import { type ServedPlatform, servePlatform } from "../../support/platform.ts";
 import { createConfigDir } from "../../support/run-cli.ts";
 import { decide, followRedirect, loginEnv, type RunningLogin, signedInUser, startLogin } from "./running-login.ts";
 
-/** A platform and its owner's browser, to sign the CLI in. */
+/** A platform and its owner's browser, for signing the CLI in. */
 export interface OwnedPlatform {
   readonly platform: ServedPlatform;
   readonly user: Browser;
   /** Starts `service login` and resolves with the URL for the browser. */
   readonly begin: (args?: readonly string[], dir?: string) => Promise<RunningLogin>;
-  /** Approves the sign-in, and waits for the command to succeed. */
+  /** Approves the sign-in and waits until the command succeeds. */
   readonly finish: (login: RunningLogin) => Promise<void>;
 }
 
-/** For all tests of a file, started before and stopped after them. Call it at the top of the file. */
+/** Starts both before the tests of a file and stops them afterwards. Call it at the top of the file. */
 export function ownedPlatform(): OwnedPlatform {
   let platform: ServedPlatform;
   let user: Browser;

@@ -5,7 +5,7 @@ import { Browser, type Visit } from "../../oauth/support/browser.ts";
 import type { ServedPlatform } from "../../support/platform.ts";
 import { BIN, type CliResult, cliEnv, interruption, runCli } from "../../support/run-cli.ts";
 
-/** The instructions of `service login --json` on stderr. */
+/** The instructions that `service login --json` prints on stderr. */
 export interface Announcement {
   authorization_url?: string;
   user_code?: string;
@@ -14,18 +14,18 @@ export interface Announcement {
   expires_in?: number;
 }
 
-/** `service login --json`, while it waits. */
+/** A running `service login --json`. */
 export interface RunningLogin {
   announcement: Announcement;
-  /** Where the browser should return to. */
+  /** The URL that the browser returns to. */
   redirectUri: string;
   state: string;
   ended: Promise<CliResult>;
-  /** Interrupts it as Ctrl-C does. */
+  /** Interrupts it like Ctrl-C. */
   interrupt(): void;
 }
 
-/** Starts it in this process and resolves once it has printed its instructions. */
+/** Starts it in this process. Resolves once it has printed its instructions. */
 export function startLogin(args: readonly string[], env: Record<string, string>): Promise<RunningLogin> {
   const controller = new AbortController();
   return announced((onStderr) => {
@@ -74,19 +74,19 @@ async function announced(
   };
 }
 
-/** The environment of a terminal with a settings folder of its own. */
+/** The environment of a terminal with a separate settings folder. */
 export function loginEnv(platform: ServedPlatform, configDir: string): Record<string, string> {
   return { SERVICE_BASE_URL: platform.baseUrl, SERVICE_CONFIG_DIR: configDir };
 }
 
-/** The owner's browser, signed in by the one-time link. The link works once per platform. */
+/** Returns the owner's browser, signed in by the one-time link. The link works once per platform. */
 export async function signedInUser(platform: ServedPlatform): Promise<Browser> {
   const user = new Browser(platform.baseUrl);
   await user.get(platform.ready.sign_in_url!);
   return user;
 }
 
-/** Approves or denies an authorization request. Returns the redirect without following it. */
+/** Approves or denies an authorization request. Returns the redirect URL without following it. */
 export async function decide(user: Browser, url: string, decision: "approve" | "deny"): Promise<URL> {
   const question = await user.get(url);
   const { left, text, status } = await user.submit(question, { decision }, isQuestion);
@@ -94,7 +94,7 @@ export async function decide(user: Browser, url: string, decision: "approve" | "
   return left;
 }
 
-/** Enters a device's code, then approves or denies it. Throws if either is rejected. */
+/** Enters a device code, then approves or denies it. Throws if either is rejected. */
 export async function decideDevice(
   user: Browser,
   { verification_uri, user_code }: Announcement,
@@ -105,13 +105,13 @@ export async function decideDevice(
   return await user.submit(question, { decision }, isQuestion);
 }
 
-/** Follows the redirect to the waiting command, which must accept it. */
+/** Follows the redirect to the waiting command, and expects it to succeed. */
 export async function followRedirect(url: URL): Promise<void> {
   const { status, text } = await visit(url);
   if (status !== 200) throw new Error(`service login rejected the redirect: ${status}\n${text}`);
 }
 
-/** Signs a settings folder in, as a person and their browser do. */
+/** Signs in a settings folder through a user's browser. */
 export async function signIn(
   platform: ServedPlatform,
   user: Browser,
@@ -124,7 +124,7 @@ export async function signIn(
   if (exitCode !== 0) throw new Error(`service login ended with ${exitCode}: ${stderr}`);
 }
 
-/** One request as a browser's navigation, with these headers besides. */
+/** Sends a request as a browser navigates, with additional headers. */
 export function visit(
   url: URL | string,
   { method = "GET", headers = {} }: { method?: string; headers?: Record<string, string> } = {},

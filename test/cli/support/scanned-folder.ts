@@ -9,14 +9,14 @@ import { type CliResult, runCli } from "../../support/run-cli.ts";
 export const newKey = (prefix: CredentialPrefix = "sk_sandbox_") => formatCredential(prefix, randomBytes(32));
 export const masked = (key: string) => `${key.slice(0, 12)}…${key.slice(-4)}`;
 
-/** The locations of the findings, without their descriptions. */
+/** Returns the locations of the findings without their descriptions. */
 export const places = ({ stdout }: CliResult) =>
   stdout
     .split("\n")
     .slice(0, -1)
     .map((line) => line.split("\t")[0]!);
 
-/** A new folder for each test of a file. Call it at the top of the file. */
+/** Creates a folder for each test of a file. Call it at the top of the file. */
 export function scannedFolder() {
   let cwd: string;
   beforeEach(() => {

@@ -1,10 +1,10 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** The reaction to one delivery: a status with a body, or a closed connection. */
+/** The response to one delivery: a status with a body, or a closed connection. */
 export type Reaction = { status: number; body?: string } | "hang up";
 
-/** A receiver that reacts to the n-th delivery with the n-th reaction, and with the last one from then on. */
+/** Starts a receiver that sends the n-th response to the n-th delivery, and then repeats the last one. */
 export interface ScriptedReceiver {
   url: string;
   /** The `Service-Event-Id` of each delivery. */

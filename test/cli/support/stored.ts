@@ -13,12 +13,12 @@ interface StoredSettings {
   profiles: Record<string, { auth_url: string; base_url: string; credentials: Record<string, StoredTokens> }>;
 }
 
-/** The settings file of a folder. */
+/** Returns the path of a folder's settings file. */
 export function readStored(dir: string): StoredSettings {
   return JSON.parse(readFileSync(join(dir, "config.json"), "utf8")) as StoredSettings;
 }
 
-/** The sandbox tokens of the default profile. */
+/** Returns the sandbox tokens of the default profile. */
 export function tokensIn(dir: string): StoredTokens {
   return readStored(dir).profiles["default"]!.credentials["sandbox"]!;
 }

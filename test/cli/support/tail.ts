@@ -4,19 +4,19 @@ import { createInterface } from "node:readline";
 import { expect, onTestFinished } from "vitest";
 import { BIN, cliEnv } from "../../support/run-cli.ts";
 
-/** A command that follows a list, in pipes. */
+/** A running command that follows a list. */
 export interface Tail {
-  /** The output on stdout. */
+  /** Its output on stdout. */
   readonly lines: string[];
   stderr(): string;
   until(condition: () => boolean): Promise<void>;
-  /** Calls `provoke` until a line arrives, which shows that the command has started. */
+  /** Calls `provoke` until a line arrives, which shows that the command is ready. */
   begun(provoke: () => Promise<unknown>): Promise<void>;
-  /** Sends a signal. Resolves with the exit code. */
+  /** Sends a signal and resolves with the exit code. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts a command such as `events tail`. It is stopped at the end of the test. */
+/** Starts a command such as `events tail`, and stops it at the end of the test. */
 export function startTail(args: readonly string[], env: Readonly<Record<string, string>>): Tail {
   const child: ChildProcess = spawn(process.execPath, [BIN, ...args], {
     env: cliEnv(env),

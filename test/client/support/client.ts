@@ -1,7 +1,7 @@
 import { parseBaseUrl } from "../../../src/client/base-url.ts";
 import { type Client, type ClientOptions, createClient } from "../../../src/client/http.ts";
 
-/** A client that never waits between attempts, with predictable idempotency keys. */
+/** Creates a client that never waits between attempts and has predictable idempotency keys. */
 export function clientOf(baseUrl: string, options: Partial<ClientOptions> = {}): Client {
   let serial = 0;
   return createClient({

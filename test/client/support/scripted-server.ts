@@ -13,7 +13,7 @@ export interface SeenRequest {
 
 export type Respond = (request: SeenRequest, response: ServerResponse) => void;
 
-/** A server that returns the n-th response to the n-th request, and then repeats the last one. */
+/** Starts a server that sends the n-th response to the n-th request, and then repeats the last one. */
 export async function startServer(...results: Respond[]): Promise<{ url: string; seen: SeenRequest[] }> {
   const seen: SeenRequest[] = [];
   const url = await listen(
@@ -31,7 +31,7 @@ export async function startServer(...results: Respond[]): Promise<{ url: string;
   return { url, seen };
 }
 
-/** Listens on a free port of this machine until the test ends. */
+/** Listens on a free port of 127.0.0.1 until the test ends. */
 export async function listen(server: Server | TlsServer): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
@@ -41,7 +41,7 @@ export async function listen(server: Server | TlsServer): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A response in the platform's format. */
+/** Responds with JSON. */
 export function json(status: number, body: unknown, headers: Record<string, string> = {}): Respond {
   return (_request, response) => {
     response.writeHead(status, { "content-type": "application/json", "request-id": "req_1", ...headers });
@@ -49,11 +49,11 @@ export function json(status: number, body: unknown, headers: Record<string, stri
   };
 }
 
-/** An error response of the platform. */
+/** Responds with a problem document. */
 export function problem(status: number, code: string, headers: Record<string, string> = {}): Respond {
   const body = { type: "about:blank", title: code, status, detail: `It is ${code}.`, code, request_id: "req_1" };
   return json(status, body, { "content-type": "application/problem+json", ...headers });
 }
 
-/** Breaks the connection instead of responding. */
+/** Closes the connection without a response. */
 export const hangUp: Respond = (_request, response) => response.destroy();

@@ -34,12 +34,12 @@ interface Schema {
   required?: string[];
 }
 
-/** What clients send, or what they receive: requests may allow more over time, responses contain more. */
+/** Schemas that clients send, or that they receive: requests may accept more over time, responses contain more. */
 type Direction = "sent" | "received";
 
 /**
- * Returns what clients of an API may rely on, one fact a line: operations, parameters, fields, types, values, scopes.
- * Components are listed by name, because generated clients use the names.
+ * Returns the facts that API clients may rely on, one per line: operations, parameters, fields, types, values and
+ * scopes. Components are listed by name, because generated clients use their names.
  */
 export function promisesOf({ paths, webhooks, components }: ApiDocument): string[] {
   const lines = new Set<string>();
@@ -95,12 +95,12 @@ export function promisesOf({ paths, webhooks, components }: ApiDocument): string
   addSchema("every error", { $ref: "#/components/schemas/Problem" }, "received");
   return [...lines].sort();
 
-  /** Returns parameters and body as the fields of one object. */
+  /** Returns parameters and body as fields of one object. */
   function requestOf({ parameters, requestBody }: DescribedOperation): Schema {
     const fields = parameters.flatMap((parameter): { name: string; required: boolean; schema: Schema }[] => {
       if ("$ref" in parameter) return [{ name: nameOf(parameter.$ref), required: false, schema: parameter }];
       const { name, in: position, required = false, schema } = parameter;
-      // The path itself shows its parameters.
+      // The path itself contains its parameters.
       return position === "path" ? [] : [{ name: `${position} ${name}`, required, schema }];
     });
     const bodies = Object.entries(requestBody?.content ?? {}).map(([type, { schema }]) => {
@@ -115,12 +115,12 @@ export function promisesOf({ paths, webhooks, components }: ApiDocument): string
   }
 }
 
-/** Returns what a client of the old document cannot rely on in the new one. */
+/** Returns the facts of the old document that the new one breaks. */
 export function breakingChanges(before: readonly string[], after: readonly string[]): string[] {
   const [had, has] = [new Set(before), new Set(after)];
   const newlyRequired = after.filter((line) => {
     const [, object] = /^(.+)\.[^.]+ required$/.exec(line) ?? [];
-    // What is new as a whole may require anything.
+    // A new operation may require anything.
     return object !== undefined && had.has(`${object} accepts object`) && !had.has(line);
   });
   return [

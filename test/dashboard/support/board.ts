@@ -8,20 +8,20 @@ import { startChromium } from "../../support/chromium.ts";
 
 const BUILT = fileURLToPath(new URL("../../../dist/dashboard/", import.meta.url));
 
-/** A platform with its dashboard, and a browser in which its owner is signed in. */
+/** A platform with its dashboard, and a browser in which the owner is signed in. */
 export interface Board {
   platform: EmbeddedPlatform;
   api: Api;
   page: Page;
-  /** Errors in the browser's console: scripts, and violations of the content policy. */
+  /** Errors in the browser's console, and violations of the content policy. */
   complaints: string[];
-  /** Opens a page by the menu. */
+  /** Opens a page from the menu. */
   menu(name: string): Promise<void>;
-  /** Opens a page of the dashboard as a link would, without a page load. */
+  /** Navigates to a page of the dashboard without a page load. */
   show(path: string): Promise<void>;
-  /** Loads the overview again, without what the page has read and without an open dialog. */
+  /** Reloads the overview, which clears cached responses and closes dialogs. */
   restart(): Promise<void>;
-  /** Signs the owner in in another browser. */
+  /** Signs the owner in with another browser. */
   signInElsewhere(): Promise<BrowserContext>;
   close(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export async function openBoard(settings: Partial<PlatformSettings> = {}): Promi
     const context = await newContext(browser, platform.baseUrl);
     const page = await context.newPage();
     page.on("pageerror", ({ message }) => complaints.push(message));
-    // A rejected call is shown by the page.
+    // The page itself shows rejected calls.
     page.on("console", (message) => {
       if (message.type() === "error" && !/Failed to load resource/.test(message.text()))
         complaints.push(message.text());

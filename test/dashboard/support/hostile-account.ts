@@ -5,7 +5,7 @@ import type { Board } from "./board.ts";
 export const MARKUP = `"><img src=x onerror="window.harmed=1"><script>window.harmed=1</script><b>bold</b>{{7*7}}`;
 const LINK = "javascript:window.harmed=1";
 
-/** Every page of the dashboard that such an account fills, by a name for its picture. */
+/** The pages of the dashboard that such an account fills, by the name of their picture. */
 export type Pages = Record<string, string>;
 
 /** Fills an account with names, metadata and responses full of markup. Returns the pages that show them. */

@@ -5,18 +5,18 @@ import { type Api, apiOf } from "../../support/api.ts";
 import { withCredentials } from "../../support/platform.ts";
 import { BIN, cliEnv } from "../../support/run-cli.ts";
 
-/** The built platform in a separate process, on a file that outlives it. */
+/** The built platform in a separate process, with a database file that outlives it. */
 export interface ChildPlatform {
   baseUrl: string;
   api: Api;
   /** The value of the Authorization header. */
   authorization: string;
   pid: number;
-  /** When it reported that it was ready, in milliseconds of this process. */
+  /** When it reported readiness, in milliseconds of this process. */
   readyAt: number;
-  /** Its lines of JSON of one kind. */
+  /** Returns its JSON lines of one kind. */
   lines(event: string): Record<string, unknown>[];
-  /** Stops it by a signal. Resolves with its exit code, or null if the signal ended it. */
+  /** Sends a signal. Resolves with the exit code, or null if the signal ended it. */
   end(signal: "SIGTERM" | "SIGKILL"): Promise<number | null>;
 }
 
@@ -24,11 +24,11 @@ export interface ChildPlatformOptions {
   database: string;
   port?: number;
   env?: Record<string, string>;
-  /** Whether to keep lines, of which there are many. */
+  /** Whether to keep its output, which may be long. */
   keepLines?: boolean;
 }
 
-/** Keys are shown at the first start on a file only. */
+/** Keys are printed only at the first start with a database file. */
 const keys = new Map<string, string>();
 
 export async function startChildPlatform({

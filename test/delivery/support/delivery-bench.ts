@@ -2,7 +2,7 @@ import { vi } from "vitest";
 import { type HostedPlatform, hostPlatform } from "./hosted-platform.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./scripted-receiver.ts";
 
-/** A delivery as the API shows it. */
+/** A delivery as the API returns it. */
 export interface Shown {
   id: string;
   status: string;
@@ -24,11 +24,11 @@ export interface DeliveryBench {
   platform: HostedPlatform;
   /** The path selects the response: `/503?retry-after=120`. */
   receiver: ScriptedReceiver;
-  /** `path` is the receiver's, or another's whole URL. */
+  /** Creates an endpoint. `path` is a path of the receiver, or a whole URL. */
   createEndpoint: (path: string, events?: string[]) => Promise<{ id: string; secret: string }>;
   disable: (id: string) => Promise<unknown>;
   remove: (id: string) => Promise<unknown>;
-  /** Creates a customer. Returns the ID of its event. */
+  /** Creates a customer and returns the ID of its event. */
   createCustomer: () => Promise<string>;
   /** Returns the delivery of an event to an endpoint, once it has this many attempts. */
   delivered: (event: string, endpoint: string, attempts?: number) => Promise<Shown>;

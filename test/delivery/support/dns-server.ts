@@ -2,7 +2,7 @@ import { createSocket, type RemoteInfo } from "node:dgram";
 import { once } from "node:events";
 import { isIPv4 } from "node:net";
 
-/** A name server's response to a name: addresses, an error, or nothing. */
+/** A name server's response to a query: addresses, an error, or none. */
 export type DnsResult = readonly string[] | "NXDOMAIN" | "SERVFAIL" | "silence";
 
 export interface DnsServer {
@@ -16,7 +16,7 @@ export interface DnsServer {
 const TYPES: Readonly<Record<number, string>> = { 1: "A", 28: "AAAA" };
 const RCODES = { NXDOMAIN: 3, SERVFAIL: 2 } as const;
 
-/** A name server over UDP on this machine with configured responses, for `A` and `AAAA` only. */
+/** Starts a name server over UDP with configured responses for `A` and `AAAA` queries. */
 export async function startDnsServer(
   answer: (name: string, type: string) => DnsResult | Promise<DnsResult>,
 ): Promise<DnsServer> {
@@ -49,13 +49,13 @@ function responseTo(question: Buffer, type: number, says: Exclude<DnsResult, "si
   const rcode = typeof says === "string" ? RCODES[says] : 0;
   const fitting = typeof says === "string" ? [] : says.filter((address) => isIPv4(address) === (type === 1));
   const head = Buffer.from(question);
-  // A response, recursion available; one question, these answers, nothing else.
+  // Flags: response, recursion available. Counts: one question, these answers.
   head.writeUInt16BE(0x8180 | rcode, 2);
   for (const [at, count] of [1, fitting.length, 0, 0].entries()) head.writeUInt16BE(count, 4 + 2 * at);
   return Buffer.concat([head, ...fitting.map((address) => record(type, bytesOf(address)))]);
 }
 
-/** A resource record of the question's name, valid for a minute. */
+/** Returns a resource record for the question's name with a TTL of one minute. */
 function record(type: number, data: Buffer): Buffer {
   const fields = Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 60, 0, data.length]);
   return Buffer.concat([fields, data]);

@@ -8,18 +8,18 @@ export interface StreamMessage {
   data: string;
 }
 
-/** A client of server-sent events that only reads. */
+/** A client of server-sent events. */
 export interface FollowedStream {
   /** The received messages, `ready` first. */
   messages: StreamMessage[];
   /** Resolves after this many messages. */
   until(count: number): Promise<void>;
-  /** Resolves when the platform ends it. */
+  /** Resolves when the platform ends the stream. */
   ended: Promise<void>;
   close(): void;
 }
 
-/** Follows events; resolves once the platform has said where it begins. */
+/** Opens a stream, and resolves once the platform has sent its start position. */
 export async function followStream(
   baseUrl: string,
   key: string,

@@ -5,7 +5,7 @@ import type { Activity } from "../../../src/platform/observability/activity.ts";
 import { type Platform, type PlatformSettings, startPlatform } from "../../../src/platform/start.ts";
 import { type Api, apiOf } from "../../support/api.ts";
 
-/** The platform in this process, with a database file of its own. */
+/** The platform in this process, with its own database file. */
 export interface HostedPlatform {
   baseUrl: string;
   /** The database's file. */
@@ -16,14 +16,14 @@ export interface HostedPlatform {
   activities: Activity[];
   /** Its logged warnings and errors. */
   complaints: string[];
-  /** Stops it and starts it again on the same file. */
+  /** Restarts it with the same file. */
   restart(settings?: Partial<PlatformSettings>): Promise<void>;
   /** Stops it and keeps its file. */
   stop(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Private targets are allowed unless the settings say otherwise. */
+/** Starts it. Private targets are allowed unless the settings forbid them. */
 export async function hostPlatform(settings: Partial<PlatformSettings> = {}): Promise<HostedPlatform> {
   const folder = mkdtempSync(join(tmpdir(), "service-delivery-"));
   const activities: Activity[] = [];

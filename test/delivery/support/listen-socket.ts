@@ -8,7 +8,7 @@ import {
   type SentEvent,
 } from "../../../src/contract/listen.ts";
 
-/** A listening client that a test controls. */
+/** A WebSocket client of the listen protocol. */
 export interface ListenSocket {
   frames: PlatformFrame[];
   events: SentEvent[];
@@ -18,7 +18,7 @@ export interface ListenSocket {
   close(): Promise<void>;
 }
 
-/** Connects and resolves with the `ready` frame behind it. */
+/** Connects, and resolves once the `ready` frame has arrived. */
 export async function listenTo(baseUrl: string, key: string, query = "", device = "unnamed"): Promise<ListenSocket> {
   const url = `${baseUrl.replace("http", "ws")}${LISTEN_PATH}${query}`;
   const socket = new WebSocket(url, LISTEN_SUBPROTOCOL, {

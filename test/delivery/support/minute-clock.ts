@@ -1,14 +1,14 @@
 import type { Clock } from "../../../src/platform/ports.ts";
 import { systemClock } from "../../../src/platform/system.ts";
 
-/** The machine's clock, but timers of a minute or longer wait until the test advances it. */
+/** The machine's clock, except that timers of a minute or longer wait until the test advances it. */
 export interface MinuteClock extends Clock {
   passMinute(): void;
   /** Advances the time. */
   pass(milliseconds: number): void;
-  /** Sets the wall clock to an offset from the right time. */
+  /** Sets the wall clock to an offset from real time. */
   set(milliseconds: number): void;
-  /** Number of waiting timers. */
+  /** The number of waiting timers. */
   waiting(): number;
 }
 

@@ -7,11 +7,11 @@ import { type ScriptedReceiver, startScriptedReceiver } from "./scripted-receive
 export interface ReceiverOnPlatform {
   readonly platform: HostedPlatform;
   readonly receiver: ScriptedReceiver;
-  /** Calls in the sandbox. */
+  /** Calls the API in the sandbox. */
   readonly api: Api;
 }
 
-/** Both for all tests of a file, started before and closed after them. Call it at the top of the file. */
+/** Starts both before the tests of a file and stops them afterwards. Call it at the top of the file. */
 export function receiverOnPlatform(): ReceiverOnPlatform {
   let platform: HostedPlatform;
   let receiver: ScriptedReceiver;

@@ -8,17 +8,17 @@ export interface Received {
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
-  /** The event's id. */
+  /** The event's ID. */
   event: string;
-  /** Milliseconds of this process. */
+  /** Arrival time in milliseconds of this process. */
   at: number;
 }
 
-/** An application with configured responses that records its requests. */
+/** A receiver with configured responses that records its requests. */
 export interface ScriptedReceiver {
   url: string;
   received: Received[];
-  /** The requests to one path. */
+  /** Returns the requests to one path. */
   at(path: string): Received[];
   /** Resolves after this many requests. */
   until(count: number, path?: string): Promise<void>;
@@ -27,7 +27,7 @@ export interface ScriptedReceiver {
 
 export type Script = (request: Received, response: ServerResponse) => void;
 
-/** Returns 200 unless the script returns a response. */
+/** Starts it. It returns 200 unless the script sends a response. */
 export async function startScriptedReceiver(
   script: Script = (_request, response) => void response.end("ok"),
 ): Promise<ScriptedReceiver> {

@@ -1,6 +1,6 @@
 /**
- * Hosts that a URL can name and a delivery must never reach: loopback in every spelling, and the rest of what is not
- * public.
+ * Hosts that a URL can name and that deliveries must never reach: every spelling of loopback and other non-public
+ * addresses.
  */
 export const LOOPBACK_SPELLINGS: readonly string[] = [
   "127.0.0.1",

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { pathToFileURL } from "node:url";
 import { type FetchHandler, listenerOf } from "../../webhooks/fetch-listener.ts";
 
-/** What a module exports that Fetch servers run: a route handler, or an application. */
+/** A module that Fetch servers run: it exports a route handler or an application. */
 interface Served {
   POST?: FetchHandler;
   default?: { fetch: FetchHandler };

@@ -1,4 +1,4 @@
-// Serves oidc-provider, under a Node of its own: the folder that it is installed in, then the apps as JSON.
+// Serves oidc-provider with a separate Node.js. Arguments: the folder that it is installed in, then the apps as JSON.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";

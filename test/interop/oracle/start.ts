@@ -6,7 +6,7 @@ import { type AuthorizationServer, type Outcome, post } from "../../oauth/suppor
 import { Browser, formsOf, type Visit } from "../../oauth/support/browser.ts";
 import { installPackages } from "../support/packages.ts";
 
-/** It needs a newer Node than ours. */
+/** oidc-provider requires a newer Node.js than ours. */
 const PACKAGES = ["oidc-provider@9.13.3", "node@24"];
 
 const APPS = {
@@ -15,7 +15,7 @@ const APPS = {
   scopes: ["read_customers", "write_customers"] as const,
 };
 
-/** oidc-provider as the checks see it: another implementation of the same documents, in a process of its own. */
+/** Starts oidc-provider for the checks: an independent implementation of the same standards, in a separate process. */
 export async function startOracle(): Promise<{ server: AuthorizationServer; stop: () => void }> {
   const folder = await installPackages(...PACKAGES);
   const program = fileURLToPath(new URL("serve.ts", import.meta.url));
@@ -67,12 +67,12 @@ function oracle(issuer: string): AuthorizationServer {
       const fields = { token, client_id: confidentialApp.id, client_secret: confidentialApp.secret };
       return (await post(`${issuer}/token/introspection`, fields)).body.active === true;
     },
-    // Its checks need no time to pass.
+    // Its checks do not depend on time.
     advance() {},
   };
 }
 
-/** Signs in and answers as long as it asks. */
+/** Signs in and submits every prompt. */
 async function respond(browser: Browser, visit: Visit, decision: "approve" | "deny"): Promise<Visit> {
   const [form] = formsOf(visit);
   switch (form?.fields["prompt"]) {

@@ -6,8 +6,8 @@ import { join } from "node:path";
 const { env } = process;
 
 /**
- * Returns the command of a program: the system's, or that of the Debian package, which is unpacked outside the tree
- * once a machine. Returns undefined if there is neither.
+ * Returns the path of a program: the system's, or that of the Debian package, which is unpacked outside the tree once
+ * per machine. Returns undefined if neither exists.
  */
 export function findProgram(program: string, debianPackage: string): string | undefined {
   if (spawnSync(program, ["--help"], { stdio: "ignore" }).error === undefined) return program;

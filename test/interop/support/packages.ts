@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 
 const { env } = process;
 
-/** Installs packages outside the tree, once a machine, and returns the folder that holds their node_modules. */
+/** Installs packages outside the tree, once per machine. Returns the folder that contains their node_modules. */
 export async function installPackages(...packages: string[]): Promise<string> {
   const cache = join(env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "service-tests");
   const folder = join(cache, packages.join("+"));

@@ -10,13 +10,13 @@ import {
 } from "../support/authorization-server.ts";
 import type { Check } from "../support/check.ts";
 
-/** The user stays at the server and reads why. */
+/** The server shows the error to the user and does not redirect. */
 function expectPage({ redirect, status }: Outcome): void {
   expect(redirect?.href).toBeUndefined();
   expect(status).toBeGreaterThanOrEqual(400);
 }
 
-/** The app is told, at its own address. */
+/** The server redirects to the app with the error. */
 function expectError({ redirect }: Outcome, error: string): void {
   expect(redirect?.searchParams.get("error")).toBe(error);
   expect(redirect?.searchParams.get("code")).toBeNull();

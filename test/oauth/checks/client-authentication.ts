@@ -17,7 +17,7 @@ function basic({ confidentialApp: { id, secret } }: AuthorizationServer, wrong =
   return { Authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
 }
 
-/** A refresh of a confidential app, without its proof. */
+/** A refresh request of the confidential app without client authentication. */
 async function refreshFields(server: AuthorizationServer): Promise<Record<string, string>> {
   const { refresh_token } = await obtainTokens(server, "confidential");
   return { grant_type: "refresh_token", refresh_token };

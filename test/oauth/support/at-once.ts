@@ -3,8 +3,8 @@ import { connect, type Socket } from "node:net";
 import type { JsonResponse } from "./authorization-server.ts";
 
 /**
- * Posts the same form this many times concurrently, over connections that the server has already used: all requests
- * have arrived when it reads the first one.
+ * Posts the same form several times concurrently, over connections that the server has already used: all requests have
+ * arrived when it reads the first one.
  */
 export function postAtOnce(url: string, fields: Record<string, string>, times: number): Promise<JsonResponse[]> {
   const { host, pathname } = new URL(url);
@@ -15,7 +15,7 @@ export function postAtOnce(url: string, fields: Record<string, string>, times: n
   return sendAtOnce(url, post, times);
 }
 
-/** The same for GET. */
+/** Sends the same GET request several times concurrently. */
 export function getAtOnce(url: string, times: number): Promise<JsonResponse[]> {
   const { host, pathname, search } = new URL(url);
   return sendAtOnce(url, `GET ${pathname}${search} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`, times);

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 
-/** A server under test, ours or another one. */
+/** An authorization server under test: ours or another implementation. */
 export interface AuthorizationServer {
   name: string;
   issuer: string;
@@ -9,23 +9,23 @@ export interface AuthorizationServer {
   publicApp: { id: string; redirectUri: string };
   /** A confidential app with this single redirect URI. */
   confidentialApp: { id: string; secret: string; redirectUri: string };
-  /** Two scopes that it knows. */
+  /** Two scopes that it supports. */
   scopes: readonly [string, string];
-  /** Opens the URL as a user would, signs in if needed, and approves or denies the request. */
+  /** Opens the URL like a user: signs in if needed, and approves or denies the request. */
   authorize(url: URL, decision?: "approve" | "deny"): Promise<Outcome>;
-  /** Opens the URL as a user would, up to the first page or redirect without a prompt. */
+  /** Opens the URL like a user, up to the first page or redirect without a prompt. */
   open(url: URL): Promise<Outcome>;
-  /** Enters a device's code as a user would, then approves or denies it. Returns false if the code was rejected. */
+  /** Enters a device code like a user, then approves or denies it. Returns false if the code was rejected. */
   decideDevice(userCode: string, decision: "approve" | "deny"): Promise<boolean>;
-  /** Returns true if the access token gives access. */
+  /** Returns true if the access token is valid. */
   works(accessToken: string): Promise<boolean>;
-  /** Lets time pass for the server. */
+  /** Advances the server's clock. */
   advance(milliseconds: number): void;
 }
 
-/** Where an authorization request led: to the app, or to a page. */
+/** The result of an authorization request: a redirect to the app, or a page. */
 export interface Outcome {
-  /** Where the app gets the response. */
+  /** The redirect URL with the response. */
   redirect: URL | undefined;
   status: number;
   headers: Headers;
@@ -43,13 +43,13 @@ export function newProof(): Proof {
   return { verifier, challenge: createHash("sha256").update(verifier).digest("base64url") };
 }
 
-/** What identifies an app in an authorization request. */
+/** Returns the parameters that identify an app in an authorization request. */
 export function appOf(server: AuthorizationServer, app: AppName): { id: string; redirectUri: string } {
   if (app === "confidential") return server.confidentialApp;
   return { id: server.publicApp.id, redirectUri: withPort(server.publicApp.redirectUri, 49_152) };
 }
 
-/** A loopback address with a port. */
+/** Returns a loopback address with a port. */
 export function withPort(uri: string, port: number): string {
   const url = new URL(uri);
   url.port = String(port);
@@ -79,7 +79,7 @@ export function authorizationUrl(
   return url;
 }
 
-/** A response of an endpoint that speaks JSON. */
+/** A JSON response. */
 export interface JsonResponse {
   status: number;
   headers: Headers;
@@ -108,13 +108,13 @@ export async function post(
   return { status: response.status, headers: response.headers, body };
 }
 
-/** The fields by which an app proves itself. */
+/** Returns the form fields that authenticate an app. */
 export function proves(server: AuthorizationServer, app: AppName): Record<string, string> {
   if (app === "public") return { client_id: server.publicApp.id };
   return { client_id: server.confidentialApp.id, client_secret: server.confidentialApp.secret };
 }
 
-/** Returns a code that a user has just approved. */
+/** Returns a code that the user has just approved. */
 export async function obtainCode(
   server: AuthorizationServer,
   app: AppName,

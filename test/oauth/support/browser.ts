@@ -1,4 +1,4 @@
-/** A form as it stands in a page. */
+/** A form of a page. */
 export interface PageForm {
   action: string;
   method: string;
@@ -6,21 +6,21 @@ export interface PageForm {
   fields: Record<string, string>;
 }
 
-/** A page, or a redirect that leaves the server. */
+/** A page, or a redirect to another origin. */
 export interface Visit {
   status: number;
   /** The last requested URL. */
   url: string;
   headers: Headers;
   text: string;
-  /** Set if the server redirected the browser elsewhere; not followed. */
+  /** Set if the server redirected to another origin, which is not followed. */
   left: URL | undefined;
 }
 
 /** A browser without scripts: cookies, redirects within one origin, forms. */
 export class Browser {
   readonly cookies = new Map<string, string>();
-  /** Sent with every request, as a proxy would add them. */
+  /** Headers of every request, as a proxy would add them. */
   readonly headers: Record<string, string> = {};
   private readonly origin: string;
 
@@ -28,7 +28,7 @@ export class Browser {
     this.origin = new URL(anyUrl).origin;
   }
 
-  /** Another browser with the same cookies. */
+  /** Returns another browser with the same cookies. */
   copy(): Browser {
     const other = new Browser(this.origin);
     for (const [name, value] of this.cookies) other.cookies.set(name, value);
@@ -50,7 +50,7 @@ export class Browser {
     return next;
   }
 
-  /** Like `submit`, but returns error responses too. */
+  /** Like `submit`, but also returns error responses. */
   trySubmit(
     visit: Visit,
     fields: Record<string, string>,
@@ -62,7 +62,7 @@ export class Browser {
     return this.post(address, { ...form.fields, ...fields });
   }
 
-  /** One request, no redirect followed. */
+  /** Sends one request without following redirects. */
   async send(method: string, url: URL, body?: URLSearchParams): Promise<Response> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const response = await fetch(url, {
@@ -90,7 +90,7 @@ export class Browser {
   }
 }
 
-/** The forms of a page, with their hidden and prefilled fields. */
+/** Returns the forms of a page with their hidden and prefilled fields. */
 export function formsOf({ text }: Visit): PageForm[] {
   return [...text.matchAll(/<form\b([^>]*)>([^]*?)<\/form>/g)].map(([, head, inner]) => {
     const fields: Record<string, string> = {};

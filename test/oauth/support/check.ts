@@ -1,8 +1,8 @@
 import type { AuthorizationServer } from "./authorization-server.ts";
 
-/** One thing that a server must do, whoever wrote the server. */
+/** A requirement for every authorization server. */
 export interface Check {
   name: string;
-  /** Rejects if the server does not. */
+  /** Rejects if the server violates it. */
   run(server: AuthorizationServer): Promise<void>;
 }

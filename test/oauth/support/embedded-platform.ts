@@ -7,22 +7,22 @@ import type { Clock } from "../../../src/platform/ports.ts";
 import { type Platform, type PlatformSettings, startPlatform } from "../../../src/platform/start.ts";
 import { systemClock } from "../../../src/platform/system.ts";
 
-/** A hash at full strength takes 200 ms. */
+/** A cheap hash; one at full strength takes 200 ms. */
 const CHEAP: PasswordCost = { logN: 4, r: 8, p: 1 };
 
 /** The real platform in this process, with its own database and a clock that can be advanced. */
 export interface EmbeddedPlatform {
   baseUrl: string;
-  /** Where it listens, if clients reach it elsewhere. */
+  /** The server's own URL if clients use another. */
   listenUrl: string;
   /** The database's file. */
   database: string;
   sandboxKey: string;
   liveKey: string;
-  /** Signs the owner in, once. */
+  /** Signs the owner in once. */
   signInUrl: string;
   account: string;
-  /** The platform's log, line by line. */
+  /** The lines of the platform's log. */
   logged: string[];
   /** The platform's time. */
   now(): number;
@@ -31,7 +31,7 @@ export interface EmbeddedPlatform {
   close(): Promise<void>;
 }
 
-/** Starts it; `database` continues one that a test prepared. */
+/** Starts it. `database` names an existing database. */
 export async function startEmbedded(
   settings: Partial<PlatformSettings> & { folder?: string } = {},
 ): Promise<EmbeddedPlatform> {

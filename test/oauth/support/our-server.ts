@@ -3,15 +3,15 @@ import type { AuthorizationServer, Outcome } from "./authorization-server.ts";
 import { Browser, type Visit } from "./browser.ts";
 import type { EmbeddedPlatform } from "./embedded-platform.ts";
 
-/** Our platform as the checks see it, with the owner signed in and a confidential app registered. */
+/** Our platform for the checks, with the owner signed in and a confidential app registered. */
 export interface OurServer extends AuthorizationServer {
-  /** In which the owner is signed in. */
+  /** The owner's browser. */
   browser: Browser;
 }
 
 export const THIRD_PARTY_REDIRECT = "https://app.example.com/oauth/callback";
 
-/** Signs in by `signInUrl`, and registers the app with the sandbox key. */
+/** Signs in with `signInUrl`, and registers the app with the sandbox key. */
 export async function ourServer(
   platform: Pick<EmbeddedPlatform, "baseUrl" | "signInUrl" | "sandboxKey" | "advance">,
 ): Promise<OurServer> {

@@ -14,7 +14,7 @@ interface Visit {
   tokens?: client.TokenEndpointResponse;
 }
 
-/** Starts it. `register` gets its redirect URI and returns its client ID and secret. */
+/** Starts it. `register` receives its redirect URI and returns its client ID and secret. */
 export async function startThirdPartyApp(
   platformUrl: string,
   scope: string,
@@ -57,7 +57,7 @@ export async function startThirdPartyApp(
         response.writeHead(303, { Location: "/" }).end();
         return;
       default: {
-        // It passes on the platform's response to the user's own token.
+        // Passes on the platform's response to a request with the user's own token.
         const path = searchParams.get("path") ?? "/v1/me";
         const method = searchParams.get("method") ?? "GET";
         const reply = await fetch(platformUrl + path, {

@@ -16,7 +16,7 @@ import { systemRandom } from "../../../src/platform/system.ts";
 import { createVault } from "../../../src/platform/secrets/vault.ts";
 import { type EmbeddedPlatform, startEmbedded } from "./embedded-platform.ts";
 
-/** One account of a platform that has two. */
+/** One of the platform's two accounts. */
 export interface PreparedAccount {
   id: string;
   sandboxKey: string;
@@ -24,7 +24,10 @@ export interface PreparedAccount {
   signInUrl: string;
 }
 
-/** A platform with two accounts, each with an owner and full keys; the second owner's password has the given hash. */
+/**
+ * Starts a platform with two accounts, each with an owner and full-access keys. The second owner's password has the
+ * given hash.
+ */
 export async function startWithTwoAccounts({
   password = null,
   ...settings

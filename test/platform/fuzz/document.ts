@@ -1,4 +1,4 @@
-/** A part of the served document. */
+/** A part of the served OpenAPI document. */
 export type Json = Record<string, unknown>;
 
 export interface Schema {
@@ -40,14 +40,14 @@ export interface Operation {
   /** True if the operation requires a signed-in user, and rejects keys. */
   takesSession: boolean;
   body: Schema | undefined;
-  /** Pointers into the document, by status: the response, references resolved. */
+  /** JSON pointers to the response by status, with references resolved. */
   responses: Map<number, string>;
 }
 
 export interface Document {
   root: Json;
   operations: Operation[];
-  /** Follows references to the referenced value. */
+  /** Follows references to the value. */
   resolve: <Part>(part: Part | { $ref: string }) => Part;
   at: (pointer: string) => unknown;
 }
@@ -60,7 +60,7 @@ interface RawOperation {
   responses: Record<string, { $ref?: string }>;
 }
 
-/** Reads what is needed to call every operation, from the document alone; what is left out must be in it. */
+/** Reads everything needed to call each operation from the document alone, which must therefore be complete. */
 export function readDocument(root: Json, leftOut: readonly string[] = []): Document {
   const at = (pointer: string) =>
     pointer

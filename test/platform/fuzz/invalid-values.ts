@@ -1,7 +1,7 @@
 import type { Document, Schema } from "./document.ts";
 import type { Seeded } from "./seeded.ts";
 
-/** Text that careless programs trip over. */
+/** Text that careless programs mishandle. */
 export const HOSTILE_TEXTS = [
   "",
   " ",
@@ -29,7 +29,7 @@ export const HOSTILE_TEXTS = [
 
 const OTHER_TYPES: unknown[] = [null, true, 0, -1, 1.5, 2 ** 53, "", "text", [], [null], {}, { a: 1 }];
 
-/** Changes a valid body in one place, so that it breaks a rule of its schema, or probably does. */
+/** Changes one part of a valid body, so that it probably violates its schema. */
 export function breakBody(body: unknown, reference: Schema, document: Document, seeded: Seeded): unknown {
   const schema = document.resolve<Schema>(reference);
   const { properties = {}, required = [] } = schema;
@@ -62,7 +62,7 @@ function breakValue(value: unknown, reference: Schema, document: Document, seede
   if (maximum !== undefined) candidates.push(maximum + 1, maximum * 10, 1e308);
   if (maxLength !== undefined) {
     candidates.push("x".repeat(maxLength + 1), "🙂".repeat(maxLength + 1), "🙂".repeat(maxLength));
-    // Few characters for the eye, many in fact.
+    // Few visible characters, but many code points.
     candidates.push("e\u0301".repeat(maxLength), `a${"\u0301".repeat(maxLength)}`);
   }
   if (minLength !== undefined && minLength > 0) candidates.push("x".repeat(minLength - 1));
@@ -86,7 +86,7 @@ function breakValue(value: unknown, reference: Schema, document: Document, seede
     : seeded.pick(candidates);
 }
 
-/** Bodies of invalid JSON, built from a valid one. */
+/** Bodies with invalid JSON, derived from a valid one. */
 export function breakJson(json: string, seeded: Seeded): Buffer {
   const texts = [
     json.slice(0, -1),

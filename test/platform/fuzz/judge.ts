@@ -14,7 +14,7 @@ interface Header {
   schema: Schema;
 }
 
-/** Errors that a request allowed by the document never gets. */
+/** Errors that a request allowed by the document never receives. */
 const STRUCTURAL = new Set([
   "unknown_field",
   "wrong_type",
@@ -29,7 +29,7 @@ const STRUCTURAL = new Set([
   "invalid",
 ]);
 
-/** Compares responses with the served document, by a validator that the platform does not use. */
+/** Compares responses with the served document, using a validator independent of the platform. */
 export class Judge {
   private readonly document: Document;
   private readonly ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -42,13 +42,13 @@ export class Judge {
     this.ajv.addSchema(closed(document.root) as AnySchema, "closed");
   }
 
-  /** Returns true if the body breaks the operation's schema. */
+  /** Returns true if the body violates the operation's schema. */
   breaks(operation: Operation, body: unknown): boolean {
     const at = `document#/paths/${escape(operation.path)}/${operation.method.toLowerCase()}/requestBody/content/application~1json/schema`;
     return !this.validatorAt(at)(body);
   }
 
-  /** What is wrong with the response: empty if nothing is. */
+  /** Returns the violations of a response. */
   faultsOf(request: Request, reply: RawResponse): string[] {
     const { status, headers, body } = reply;
     const { responses } = request.operation;
@@ -118,7 +118,10 @@ function expectationFaults({ expected }: Request, status: number, value: Json): 
     .map((error) => `a good request was refused: ${JSON.stringify(error)}`);
 }
 
-/** The document with every object that lists its properties closed, so that a member it does not know is a fault. */
+/**
+ * Returns the document with additional properties forbidden in every object schema, so that undocumented members are
+ * violations.
+ */
 function closed(part: unknown, isPartial = false): unknown {
   if (Array.isArray(part)) return part.map((item) => closed(item, isPartial));
   if (typeof part !== "object" || part === null) return part;

@@ -3,12 +3,12 @@ import type { Seeded } from "./seeded.ts";
 const ID = /^([a-z]+_)[0-9A-Za-z]{22}$/;
 const KEPT = 24;
 
-/** Ids that earlier responses held, newest last, so that later requests are about things that exist. */
+/** IDs from earlier responses, newest last, so that later requests address existing objects. */
 export class Pool {
   private readonly ids = new Map<string, string[]>();
   private readonly excluded: ReadonlySet<string>;
 
-  /** Barred IDs are never used: the key that the requests are made with must not revoke itself. */
+  /** Excluded IDs are never used: the key of these requests must not revoke itself. */
   constructor(excluded: readonly string[]) {
     this.excluded = new Set(excluded);
   }
@@ -19,7 +19,7 @@ export class Pool {
     else if (typeof value === "object" && value !== null) for (const part of Object.values(value)) this.collect(part);
   }
 
-  /** Returns an ID that matches the schema's pattern, the newest ones most often. */
+  /** Returns an ID that matches the schema's pattern; newer ones are more likely. */
   pick(pattern: string, seeded: Seeded): string | undefined {
     const known = this.ids.get(/^\^([a-z]+_)\[/.exec(pattern)?.[1] ?? "");
     if (known === undefined) return undefined;

@@ -5,7 +5,7 @@ import type { ValidValues } from "./valid-values.ts";
 
 /** The required response to a request, in addition to the document's rules. */
 type Expectation =
-  /** Success, or a refusal by the resource's own rules: what the document allows is never malformed. */
+  /** Success, or an error of the resource's own rules: a request that the document allows is never malformed. */
   | "taken"
   /** Any error response. */
   | "refused"
@@ -23,7 +23,7 @@ export interface Request {
   expected: Expectation;
 }
 
-/** A cursor as a list gave it, with the query that it belongs to. */
+/** A cursor from a list, with the query that it belongs to. */
 export interface Cursor {
   operation: Operation;
   query: [string, string][];
@@ -37,12 +37,12 @@ export interface RequestTools {
   credential: string;
   /** The headers of a signed-in user, for operations that reject keys. */
   personHeaders: [name: string, value: string][];
-  /** Host and port, as a client would send them. */
+  /** Host and port as a client would send them. */
   host: string;
-  /** A credential of the other environment, where nothing of what is known exists. */
+  /** A credential of the other environment, where none of the known objects exist. */
   otherCredential: string;
   cursors: Cursor[];
-  /** True if the body breaks its schema by the judgement of an independent validator. */
+  /** Returns true if the body violates its schema, according to an independent validator. */
   breaks: (operation: Operation, body: unknown) => boolean;
 }
 
@@ -68,7 +68,7 @@ const KINDS: [weight: number, name: string, kind: Kind][] = [
   [2, "other environment", otherEnvironment],
 ];
 
-/** Creates a request to the operation, valid or invalid in one way. */
+/** Creates a valid request to the operation, or one with a single mistake. */
 export function makeRequest(operation: Operation, tools: RequestTools): Request {
   const { seeded } = tools;
   for (;;) {
@@ -90,7 +90,7 @@ export function makeRequest(operation: Operation, tools: RequestTools): Request 
   }
 }
 
-/** The request as it goes over the wire. */
+/** Returns the request's bytes. */
 export function toBytes({ operation, target, headers, body }: Request): Buffer {
   const length: [string, string][] = body === undefined ? [] : [["Content-Length", String(body.length)]];
   const lines = [...headers, ...length].map(([name, value]) => `${name}: ${value}\r\n`);
@@ -217,7 +217,7 @@ function badQuery(operation: Operation, draft: Draft, { seeded }: RequestTools):
   return { target: `${draft.path}?${seeded.pick(queries)}`, expected: "refused" };
 }
 
-/** What a parameter of the schema may not be, as it stands in a URL. */
+/** Returns values that violate the parameter's schema, as they appear in a URL. */
 function wrongTexts({ type, enum: names, pattern, minimum = -Infinity, maximum = Infinity }: Schema): string[] {
   if (type === "integer") {
     const beyond = [minimum - 1, maximum + 1].filter(Number.isFinite).map(String);
@@ -312,7 +312,7 @@ function otherEnvironment(_operation: Operation, draft: Draft, { otherCredential
   return { expected: "documented" };
 }
 
-/** Also what is no Unicode: such text can only be sent inside JSON. */
+/** Includes invalid Unicode, which can only be sent inside JSON. */
 function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }

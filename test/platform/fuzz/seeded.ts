@@ -1,4 +1,4 @@
-/** Random choices that a seed repeats. */
+/** Random choices that repeat for the same seed. */
 export class Seeded {
   private state: number;
 
@@ -6,7 +6,7 @@ export class Seeded {
     this.state = seed >>> 0;
   }
 
-  /** A number in [0, 1). */
+  /** Returns a number in [0, 1). */
   next(): number {
     this.state = (this.state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(this.state ^ (this.state >>> 15), this.state | 1);
@@ -18,7 +18,7 @@ export class Seeded {
     return this.next() < probability;
   }
 
-  /** A whole number from `least` to `most`, both included. */
+  /** Returns an integer from `min` to `max`, inclusive. */
   integer(min: number, max: number): number {
     return min + Math.floor(this.next() * (max - min + 1));
   }
@@ -27,7 +27,7 @@ export class Seeded {
     return items[this.integer(0, items.length - 1)]!;
   }
 
-  /** Some of the items, in their order, at least one where there are any. */
+  /** Returns some of the items in their order, at least one unless there are none. */
   some<Item>(items: readonly Item[]): Item[] {
     const chosen = items.filter(() => this.chance(0.4));
     return chosen.length > 0 || items.length === 0 ? chosen : [this.pick(items)];

@@ -6,13 +6,15 @@ const PASSWORD = "correct horse battery";
 const FURTHER_SESSIONS = 6;
 const GRANTS = 4;
 
-/** The owner of the account, signed in: what some operations take instead of a key. */
+/** The signed-in owner of the account, whom some operations require instead of a key. */
 export interface User {
-  /** The headers of a request that the dashboard's page makes. */
+  /** The headers of a dashboard request. */
   headers: [name: string, value: string][];
 }
 
-/** Signs the owner in, in several browsers, and lets some apps act for them, so that there is something to end. */
+/**
+ * Signs the owner in with several browsers, and authorizes some apps, so that there are sessions and grants to revoke.
+ */
 export async function signInOwner({ baseUrl, ready }: RunningPlatform): Promise<User> {
   const browser = new Browser(baseUrl);
   await browser.get(ready.sign_in_url!);
@@ -33,7 +35,7 @@ export async function signInOwner({ baseUrl, ready }: RunningPlatform): Promise<
   };
 }
 
-/** The device flow to its end: an access token that nobody uses. */
+/** Completes the device flow. The access token is not used. */
 async function letAppAct(browser: Browser, baseUrl: string): Promise<void> {
   const post = async (path: string, fields: Record<string, string>) => {
     const response = await fetch(baseUrl + path, { method: "POST", body: new URLSearchParams(fields) });

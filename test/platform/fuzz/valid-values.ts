@@ -2,16 +2,16 @@ import type { Document, Schema } from "./document.ts";
 import type { Pool } from "./pool.ts";
 import type { Seeded } from "./seeded.ts";
 
-/** Letters that a text field should accept. */
+/** Letters that every text field should accept. */
 const LETTERS = Array.from("abcdefghij XYZ0123456789.,;:'\"\\/<>&%{}[]()äöüßñçéøłžŸ中文字かな한글אבגعرب🙂🚀");
 const KEY_LETTERS = Array.from("abcdefghijklmnopqrstuvwxyz0123456789_-.");
 
-/** Creates values that a schema of the document accepts. */
+/** Creates values that match a schema of the document. */
 export class ValidValues {
   private readonly document: Document;
   private readonly pool: Pool;
   private readonly seeded: Seeded;
-  /** Replaces the hosts of example URLs, so that nothing leaves the machine. */
+  /** Replaces the hosts of example URLs, so that no request leaves the machine. */
   private readonly receiver: string;
 
   constructor(document: Document, pool: Pool, seeded: Seeded, receiver: string) {

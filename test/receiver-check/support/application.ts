@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** How an application processes events. */
+/** The ways an application processes events. */
 export interface Work {
-  /** Processes an event unless its ID is stored: the ID is stored first, which is only possible once. */
+  /** Stores the ID of an event first, which succeeds only once, and then processes it. */
   once(id: string): void;
   /** Processes an event unconditionally. */
   act(id: string): void;
@@ -12,7 +12,7 @@ export interface Work {
   acted: string[];
 }
 
-/** An application with a webhook route and a count of what it did, on a real socket. */
+/** An application with a webhook route and a counter of processed events, on a real socket. */
 export interface Application {
   webhooks: string;
   count: string;
@@ -20,7 +20,7 @@ export interface Application {
   close(): void;
 }
 
-/** `onAct` is called for each processed event, as a receiver would call another service. */
+/** `onAct` is called for each processed event, like a call to another service. */
 export async function startApplication(
   receiver: (work: Work) => RequestListener | Promise<RequestListener>,
   onAct: (id: string) => void = () => {},

@@ -10,7 +10,7 @@ import { readBody } from "./read-body.ts";
 
 type Receiver = (work: Work, secrets: readonly string[]) => RequestListener | Promise<RequestListener>;
 
-/** Receivers as this package's library makes them, in a line each. */
+/** Receivers built with this package's library. */
 export const CORRECT: Readonly<Record<string, Receiver>> = {
   "node:http": (work, secrets) =>
     nodeWebhook({ secrets }, ({ id }, _request, response) => {
@@ -55,7 +55,7 @@ export const CORRECT: Readonly<Record<string, Receiver>> = {
     ),
 };
 
-/** A verifier for another platform with the same scheme, which checks the past only. */
+/** A verifier for another platform with the same scheme, which rejects old timestamps only. */
 export const stripeReceiver: Receiver = (work, secrets) => {
   const stripe = new Stripe("sk_test_unused");
   const verify = (body: Buffer, header: string): { id: string } => {

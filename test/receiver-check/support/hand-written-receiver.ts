@@ -18,7 +18,7 @@ export type Flaw =
   | "answers 500 to whatever it refuses"
   | "takes everything";
 
-/** A receiver written from the specification without the library. */
+/** A receiver written from the specification, without the library. */
 export function handWritten(work: Work, secrets: readonly string[], flaw?: Flaw): RequestListener {
   const seen = new Set<string>();
 
@@ -39,7 +39,7 @@ export function handWritten(work: Work, secrets: readonly string[], flaw?: Flaw)
 
   async function actUnlessSeen(id: string): Promise<void> {
     const isKnown = seen.has(id);
-    // A database takes some time for each of the two.
+    // A database takes some time for both queries.
     await delay(25);
     if (isKnown) return;
     work.act(id);

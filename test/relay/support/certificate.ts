@@ -1,4 +1,4 @@
-/** Self-signed, for localhost and 127.0.0.1, for tests only. */
+/** A self-signed certificate for localhost and 127.0.0.1, for tests only. */
 export const TEST_CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBmjCCAUGgAwIBAgIUV7x3Tn43pWuGC2qgFNDofoOp20wwCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTEwMTAzMFoYDzIxMjYxMDI4

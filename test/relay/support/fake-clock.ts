@@ -5,7 +5,7 @@ interface Timer {
   callback: () => void;
 }
 
-/** Time that only a test advances. */
+/** A clock that only the test advances. */
 export class FakeClock implements Clock {
   readonly #start = Date.now();
   #elapsed = 0;
@@ -39,7 +39,7 @@ export class FakeClock implements Clock {
     this.#elapsed = end;
   }
 
-  /** When the waiting timers are due, in milliseconds from now. */
+  /** The times until the waiting timers are due, in milliseconds. */
   get waiting(): number[] {
     return this.#timers.map(({ at }) => at - this.#elapsed).sort((a, b) => a - b);
   }

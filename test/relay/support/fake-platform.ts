@@ -7,7 +7,7 @@ import { createIdGenerator } from "../../../src/contract/ids.ts";
 import { LIMITS } from "../../../src/contract/limits.ts";
 import { parseClientFrame, type Ack, type PlatformFrame, type SentEvent } from "../../../src/contract/listen.ts";
 
-/** Characters of bodies in a frame with several events. */
+/** The maximum total length of bodies in a frame with several events. */
 const MAX_FRAME_LENGTH = 256 * 1024;
 
 export const SESSION_SECRET = "whsec_of_the_session";
@@ -16,12 +16,12 @@ export interface LoggedEvent {
   id: string;
   type: string;
   body: string;
-  /** On a replay: the id that names its place. */
+  /** For a replay: the ID that identifies its position. */
   cursor?: string;
 }
 
 export interface FakePlatformOptions {
-  /** Handles an upgrade itself; returns true if it did. */
+  /** Handles an upgrade itself. Returns true if it did. */
   intercept?: (request: IncomingMessage, stream: Duplex) => boolean;
   /** Responds to pings; a half-open connection does not. */
   autoPong?: boolean;
@@ -29,7 +29,7 @@ export interface FakePlatformOptions {
   ignoreWindow?: boolean;
 }
 
-/** Implements the platform's side of the protocol with a log in memory, and lets a test break it in every way. */
+/** Implements the platform's side of the protocol with a log in memory that tests can break in every way. */
 export class FakePlatform {
   readonly log: LoggedEvent[] = [];
   /** Every received acknowledgement, in order. */
@@ -37,7 +37,7 @@ export class FakePlatform {
   readonly acknowledgedIds = new Set<string>();
   readonly upgrades: IncomingMessage[] = [];
   readonly sessions: FakeSession[] = [];
-  /** Sends something else than ready at the start of a session. */
+  /** Sends another frame instead of ready at the start of a session. */
   opening: ((session: FakeSession) => void) | undefined;
   /** The time of new events, in Unix milliseconds. */
   time = Date.now();
@@ -65,7 +65,7 @@ export class FakePlatform {
     });
   }
 
-  /** Starts on a free port; closed when the test ends. */
+  /** Starts on a free port, and closes when the test ends. */
   static async start(options: FakePlatformOptions = {}): Promise<FakePlatform> {
     const platform = new FakePlatform(options);
     await new Promise<void>((resolve) => platform.#server.listen(0, "127.0.0.1", resolve));
@@ -94,7 +94,7 @@ export class FakePlatform {
     return this.#append(event);
   }
 
-  /** Commits an event once more, at the end of the log. */
+  /** Commits an event again, at the end of the log. */
   replay(event: LoggedEvent): LoggedEvent {
     return this.#append({ ...event, cursor: this.#nextId("event", this.time) });
   }
@@ -113,7 +113,7 @@ export class FakePlatform {
     if (!isMet()) await new Promise<void>((resolve) => this.#waiters.push({ isMet, resolve }));
   }
 
-  /** Something happened that somebody may wait for. */
+  /** Wakes all waits for a condition. */
   changed(): void {
     const met = this.#waiters.filter(({ isMet }) => isMet());
     this.#waiters = this.#waiters.filter((waiter) => !met.includes(waiter));
@@ -159,14 +159,14 @@ export class FakePlatform {
   }
 }
 
-/** One connection of a client. */
+/** One client connection. */
 export class FakeSession {
   readonly socket: WebSocket;
   readonly protocol: string;
   readonly unacknowledged = new Map<number, string>();
-  /** Maximum number of unacknowledged events at any time. */
+  /** The maximum number of unacknowledged events so far. */
   peak = 0;
-  /** What the client's pings carried. */
+  /** The payloads of the client's pings. */
   readonly pings: string[] = [];
   closeCode: number | undefined;
   #platform: FakePlatform;
@@ -195,7 +195,7 @@ export class FakeSession {
     });
   }
 
-  /** Afterwards the client has read all that was sent here before, and what it sent in turn is read here. */
+  /** Resolves once the client has read everything sent before, and its responses have arrived. */
   async roundTrip(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.socket.once("pong", () => resolve());
@@ -203,7 +203,7 @@ export class FakeSession {
     });
   }
 
-  /** Afterwards the client knows that all its acknowledgements on this connection were read. */
+  /** Resolves once the client knows that all its acknowledgements on this connection were read. */
   async confirmed(): Promise<void> {
     await this.#platform.until(() => this.pings.at(-1) === String(this.#acknowledged));
     await this.roundTrip();

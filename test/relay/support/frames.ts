@@ -1,6 +1,6 @@
 import type { ReadyFrame } from "../../../src/contract/listen.ts";
 
-/** What a platform says of a session that it has begun. */
+/** Returns the frame that starts a session. */
 export const READY: ReadyFrame = {
   frame: "ready",
   session: "lsn_1",
@@ -12,7 +12,7 @@ export const READY: ReadyFrame = {
   others: 0,
 };
 
-/** The frame by which a platform ends a session. */
+/** Returns the frame that ends a session. */
 export function bye(code: string) {
   return { frame: "bye" as const, code, message: "later" };
 }

@@ -4,7 +4,7 @@ import { FakeClock } from "./fake-clock.ts";
 import type { FakePlatform } from "./fake-platform.ts";
 import { Reports } from "./reports.ts";
 
-/** Starts a session against a platform; stopped when the test ends. */
+/** Starts a session with a platform, and stops it when the test ends. */
 export function openSession(
   platform: FakePlatform,
   options: Partial<SessionOptions> = {},
@@ -20,7 +20,7 @@ export function openSession(
   onTestFinished(async () => {
     platform.cut();
     const stopped = session.stop();
-    // What a test left hanging has to run into its limits.
+    // Forwards that a test left hanging must time out.
     if (options.clock instanceof FakeClock) options.clock.advance(20_000);
     await stopped;
   });

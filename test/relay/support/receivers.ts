@@ -17,7 +17,7 @@ export interface ReceivedRequest {
   path: string;
   headers: IncomingHttpHeaders;
   body: Buffer;
-  /** The port at the other end: one for each connection. */
+  /** The client's port, which identifies the connection. */
   peerPort: number | undefined;
 }
 
@@ -33,7 +33,7 @@ export type Respond = (response: ServerResponse, request: ReceivedRequest, messa
 
 const ok: Respond = (response) => response.end("ok");
 
-/** An HTTP receiver that reads each request and then responds as configured. Closed at the end of the test. */
+/** Starts an HTTP receiver that reads each request and then responds as configured. Closed at the end of the test. */
 export async function startReceiver(
   respond: Respond = ok,
   host = "127.0.0.1",
@@ -73,7 +73,7 @@ export async function startReceiver(
   };
 }
 
-/** A receiver that responds to each request with raw bytes, or uses the socket directly. */
+/** Starts a receiver that responds to each request with raw bytes, or uses the socket directly. */
 export async function startRawReceiver(
   respond: (socket: Socket) => void,
 ): Promise<{ url: URL; connections(): number }> {
@@ -82,7 +82,7 @@ export async function startRawReceiver(
     connections += 1;
     socket.on("error", () => socket.destroy());
     socket.on("data", (data) => {
-      // The tests' bodies are one JSON object: its end is the request's.
+      // The body is one JSON object, whose end is the end of the request.
       if (data.toString("latin1").endsWith("}")) respond(socket);
     });
   });
@@ -90,7 +90,7 @@ export async function startRawReceiver(
   return { url: new URL(`http://127.0.0.1:${port}/hook`), connections: () => connections };
 }
 
-/** A receiver over TLS that answers the greeting only when it is told to. */
+/** Starts a TLS receiver that completes the handshake only when told to. */
 export async function startHesitantReceiver(): Promise<{
   url: URL;
   requests: string[];
@@ -127,7 +127,7 @@ const BUSY_RECEIVER = `
   server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => console.log(server.address().port));
 `;
 
-/** A receiver on 127.0.0.1 with a full connection queue: it accepts no more until it resumes. */
+/** Starts a receiver on 127.0.0.1 with a full connection queue: it accepts no more until it resumes. */
 export async function startBusyReceiver(): Promise<{ port: number; resume(): void }> {
   const child = spawn(process.execPath, ["-e", BUSY_RECEIVER], { stdio: ["ignore", "pipe", "inherit"] });
   const [line] = (await once(child.stdout, "data")) as [Buffer];
@@ -143,7 +143,7 @@ export async function startBusyReceiver(): Promise<{ port: number; resume(): voi
   return { port, resume: () => void child.kill("SIGCONT") };
 }
 
-/** A port on which nothing listens. */
+/** Returns a port on which nothing listens. */
 export async function closedPort(): Promise<number> {
   const server = createTcpServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

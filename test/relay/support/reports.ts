@@ -3,7 +3,7 @@ import type { Report } from "../../../src/relay/report.ts";
 type Name = Report["event"];
 type Of<N extends Name> = Extract<Report, { event: N }>;
 
-/** Records the reports of a session, and lets a test wait for them. */
+/** Records the reports of a session, and lets tests wait for them. */
 export class Reports {
   readonly all: Report[] = [];
   #waiters: { isMet: () => boolean; resolve: () => void }[] = [];

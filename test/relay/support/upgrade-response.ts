@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 
-/** A problem document of a rejecting platform. */
+/** A problem document of a platform that rejects the upgrade. */
 export const PROBLEM = {
   type: "about:blank",
   title: "No",
@@ -10,7 +10,7 @@ export const PROBLEM = {
   request_id: "req_1",
 };
 
-/** Responds to an upgrade with plain HTTP. Returns true, since that handles it. */
+/** Responds to an upgrade with plain HTTP. Returns true, because that handles it. */
 export function respond(stream: Duplex, status: number, type: string, body: string, headers = ""): true {
   const length = Buffer.byteLength(body);
   stream.end(

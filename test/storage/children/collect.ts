@@ -1,4 +1,4 @@
-// Reads and writes while everything that can be collected is, then does the same with databases that nobody holds.
+// Reads and writes during garbage collections, then does the same with unreferenced databases.
 import { join } from "node:path";
 import { openSqlite } from "../../../src/platform/storage/sqlite/open.ts";
 import { insert, notes } from "../notes.ts";
@@ -12,7 +12,7 @@ async function use(file: string, rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     await Promise.all([
       database.write((transaction) => insert(transaction, `a${round}`)),
-      // A text of its own: a statement more to collect.
+      // A unique text, so that there is another statement to collect.
       database.write((transaction) => transaction.run(`INSERT INTO notes (id) VALUES ('b${round}')`)),
     ]);
     gc?.();

@@ -1,4 +1,4 @@
-// Opens a database as under a Node.js without SQLite of its own, and prints why it could not.
+// Opens a database in a Node.js without SQLite, and prints the error.
 import { openSqlite } from "../../../src/platform/storage/sqlite/open.ts";
 import { describeError } from "../error-description.ts";
 

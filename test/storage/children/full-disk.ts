@@ -1,5 +1,5 @@
-// Writes before, during and after a full disk, and prints what became of it all. `ballast` fills the file system that
-// the database lies on (a small one of its own); `limit` forbids this process to make files any longer.
+// Writes before, during and after a full disk, and prints the results. `ballast` fills the database's file system, a
+// small one for this test; `limit` sets the process's file size limit.
 import { execFileSync } from "node:child_process";
 import { appendFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ function free(): void {
   else rmSync(ballast);
 }
 
-// Without a listener the signal would end the process, where the limit is a full disk's stand-in.
+// Without a listener, the signal of the limit that simulates a full disk would end the process.
 process.on("SIGXFSZ", () => undefined);
 
 const report = {

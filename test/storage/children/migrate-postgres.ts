@@ -1,4 +1,4 @@
-// Opens a PostgreSQL database with a program that knows one migration more than the platform.
+// Opens a PostgreSQL database with one migration more than the platform has.
 import { MIGRATIONS } from "../../../src/platform/storage/migrations/index.ts";
 import { openPostgres } from "../../../src/platform/storage/postgres/open.ts";
 

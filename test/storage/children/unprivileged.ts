@@ -1,9 +1,9 @@
-// Opens databases where only another user may write, and prints why it could not.
+// Opens databases in which only another user may write, and prints the errors.
 import { openSqlite } from "../../../src/platform/storage/sqlite/open.ts";
 import { describeError } from "../error-description.ts";
 
 const [scratch = "", ...files] = process.argv.slice(2);
-// SQLite is loaded now: where it lies may be out of the other user's reach.
+// Load SQLite now: the other user may have no access to it.
 await describeError(openSqlite({ file: scratch, migrations: [] }));
 if (process.geteuid?.() === 0) process.seteuid?.(65_534);
 for (const file of files) {

@@ -1,5 +1,4 @@
-// Writes notes as fast as it can, many at a time, and prints the id of each one that was acknowledged, until it is
-// killed.
+// Writes notes as fast as possible, many concurrently, and prints the ID of each acknowledged one until it is killed.
 import { openSqlite } from "../../../src/platform/storage/sqlite/open.ts";
 import { insert, notes } from "../notes.ts";
 

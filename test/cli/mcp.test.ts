@@ -24,8 +24,8 @@ async function connect(key: string): Promise<Client> {
   const env = cliEnv({ ...platform.env, SERVICE_API_KEY: key });
   const transport = new StdioClientTransport({ command: process.execPath, args: [BIN, "mcp"], env, stderr: "pipe" });
   transport.stderr!.on("data", (text) => (warnings += String(text)));
-  // Collects output on stdout that is not a protocol message. oxlint-disable-next-line
-  // unicorn/prefer-add-event-listener -- the client is no EventTarget
+  // Collects output on stdout that is not a protocol message.
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client is no EventTarget
   client.onerror = (error) => {
     if (error instanceof SyntaxError || error.name === "ZodError") strayOutput.push(error);
   };

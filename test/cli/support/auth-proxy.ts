@@ -21,7 +21,10 @@ export interface AuthProxy {
    */
   intercept(
     path: string,
-    change: (genuine: ReplacedResponse, form: URLSearchParams) => Promise<ReplacedResponse | undefined> | ReplacedResponse | undefined,
+    change: (
+      genuine: ReplacedResponse,
+      form: URLSearchParams,
+    ) => Promise<ReplacedResponse | undefined> | ReplacedResponse | undefined,
   ): void;
   close(): Promise<void>;
 }

@@ -6,10 +6,13 @@ import { fileURLToPath } from "node:url";
 import {
   discoverOAuthProtectedResourceMetadata,
   discoverOAuthServerInfo,
+  type OAuthClientProvider,
 } from "@modelcontextprotocol/sdk/client/auth.js";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
 import { describe, expect, it } from "vitest";
+import { ourServer } from "../oauth/support/our-server.ts";
 import { apiOf, type ApiResponse } from "../support/api.ts";
 import { apiOnPlatform } from "../support/api-on-platform.ts";
 import { servePlatform } from "../support/platform.ts";
@@ -106,6 +109,38 @@ describe("the credential of /mcp", () => {
     });
     const { authorizationServerMetadata } = await discoverOAuthServerInfo(url);
     expect(authorizationServerMetadata).toMatchObject({ issuer: on.platform.baseUrl });
+  });
+
+  it("may be an access token, which the SDK's client gets by itself once its user approves", async () => {
+    const { baseUrl, ready, sandboxKey } = on.platform;
+    const server = await ourServer({ baseUrl, sandboxKey, signInUrl: ready.sign_in_url!, advance: () => {} });
+    const { id, secret, redirectUri } = server.confidentialApp;
+    const sent: URL[] = [];
+    let verifier = "";
+    let tokens: OAuthTokens | undefined;
+    const authProvider: OAuthClientProvider = {
+      redirectUrl: redirectUri,
+      clientMetadata: { redirect_uris: [redirectUri] },
+      clientInformation: () => ({ client_id: id, client_secret: secret }),
+      state: () => "state",
+      tokens: () => tokens,
+      saveTokens: (given) => void (tokens = given),
+      redirectToAuthorization: (url) => void sent.push(url),
+      saveCodeVerifier: (given) => void (verifier = given),
+      codeVerifier: () => verifier,
+    };
+    const open = () => new StreamableHTTPClientTransport(new URL(`${baseUrl}/mcp`), { authProvider });
+    const first = open();
+    await expect(new Client({ name: "test", version: "1" }).connect(first)).rejects.toThrow("Unauthorized");
+    const [asked] = sent;
+    expect(asked!.searchParams.get("resource")).toBe(`${baseUrl}/mcp`);
+    const { redirect } = await server.authorize(asked!);
+    await first.finishAuth(redirect!.searchParams.get("code")!);
+    const client = new Client({ name: "test", version: "1" });
+    await client.connect(open());
+    const order = { name: "create_order", arguments: { amount: 1, currency: "EUR" } };
+    expect(await client.callTool(order)).toMatchObject({ structuredContent: { object: "order" } });
+    await client.close();
   });
 
   it("is not a session of the dashboard", async () => {

@@ -3,10 +3,10 @@ import type { Context } from "../../context.ts";
 import { InterruptedError, UserError } from "../../errors.ts";
 import { flagsOf } from "../../project/forwarding.ts";
 import type { Project } from "../../project/schema.ts";
-import { type Display, streamSink } from "../listen/display.ts";
+import { streamSink } from "../listen/display.ts";
 import { type Receivers, readForwardingOptions } from "../listen/forwarding-options.ts";
 import { accessPlatform, type PlatformAccess } from "../listen/platform-access.ts";
-import { createListenPrinter } from "../listen/printer.ts";
+import { createListenPrinter, type Display } from "../listen/printer.ts";
 import { Listening, type ListenFlags } from "../listen/run.ts";
 
 type Ready = Extract<Report, { event: "ready" }>;

@@ -1,22 +1,8 @@
-import type { Report } from "../../../relay/report.ts";
-import type { Session } from "../../../relay/session.ts";
 import type { Context } from "../../context.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import type { TextStream } from "../../terminal/text-stream.ts";
 import type { Setup } from "./forwarding-options.ts";
-import { createListenPrinter, type LineSink, omittedLine } from "./printer.ts";
-
-/** The output of a session, and the keys that act on it. */
-export interface Display {
-  print(report: Report): void;
-  warn(text: string): void;
-  /** Reads keys, if this is a terminal. */
-  start(session: Session): void;
-  /** Restores the terminal. */
-  stop(): void;
-  /** Call this last. Resolves once the output was read, or dropped after a timeout. */
-  settle(): Promise<void>;
-}
+import { createListenPrinter, type Display, type LineSink, omittedLine } from "./printer.ts";
 
 /** Returns where the reports of a session go. A command that runs meanwhile has stdout to itself. */
 export async function openDisplay(

@@ -1,9 +1,22 @@
 import type { Report } from "../../../relay/report.ts";
+import type { Session } from "../../../relay/session.ts";
 import type { Context } from "../../context.ts";
 import { printableJson } from "../../terminal/printable.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import type { Setup } from "./forwarding-options.ts";
 import { type Fold, gapText, layoutFor, linesOf } from "./lines.ts";
+
+/** The output of a session, and the keys that act on it. */
+export interface Display {
+  print(report: Report): void;
+  warn(text: string): void;
+  /** Reads keys, if this is a terminal. */
+  start(session: Session): void;
+  /** Restores the terminal. */
+  stop(): void;
+  /** Call this last. Resolves once the output was read, or dropped after a timeout. */
+  settle(): Promise<void>;
+}
 
 /** Where lines go. */
 export interface LineSink {

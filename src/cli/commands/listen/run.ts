@@ -9,7 +9,8 @@ import type { Context } from "../../context.ts";
 import { isCtrlC, SilentExit, UserError } from "../../errors.ts";
 import { SECRET_VARIABLE } from "../webhooks/secrets.ts";
 import { ChildCommand, type ChildEnd } from "./child.ts";
-import { type Display, openDisplay } from "./display.ts";
+import { openDisplay } from "./display.ts";
+import type { Display } from "./printer.ts";
 import { type EnvTarget, SessionFiles } from "./files.ts";
 import {
   type ForwardingFlags,

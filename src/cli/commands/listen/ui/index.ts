@@ -3,7 +3,7 @@ import type { Session } from "../../../../relay/session.ts";
 import type { Context } from "../../../context.ts";
 import { FullScreen } from "../../../terminal/full-screen.ts";
 import type { Key } from "../../../terminal/keys.ts";
-import type { Display } from "../display.ts";
+import type { Display } from "../printer.ts";
 import type { Setup } from "../forwarding-options.ts";
 import { gapText } from "../lines.ts";
 import { Actions } from "./actions.ts";

@@ -105,6 +105,10 @@ it("every dialog is accessible in both themes", async () => {
     ["keys", "Create key"],
     ["endpoints", "Create endpoint"],
     [pages["event"]!, "Replay"],
+    ["deliveries", "Retry failed"],
+    [pages["endpoint"]!, "Rotate secret"],
+    [pages["endpoint"]!, "Edit"],
+    [pages["endpoint"]!, "Delete"],
   ] as const) {
     await settle(path);
     await page.getByRole("button", { name: button }).click();

@@ -246,7 +246,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     example: { detail: "Only the dashboard's own pages may use a session." },
   },
   exceeds_maker: {
-    meaning: "The new key would have more rights than the key that creates it.",
+    meaning: "The new key would have more permissions than the key that creates it.",
     cause:
       "A key with address ranges or an expiry date can only create keys within these ranges and with no later expiry date.",
     remedy: "Restrict the fields named in `errors`, or create the key with a credential that is not restricted.",

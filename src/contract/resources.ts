@@ -309,7 +309,7 @@ export interface Field {
   unique?: true;
   /** True where only the platform sets it. */
   output?: true;
-  /** True where lists can be filtered by it. */
+  /** Whether lists can be filtered by it. */
   filter?: true;
   /** True where lists show it as a column. */
   inList?: true;

@@ -330,7 +330,7 @@ class Schedule<Item> {
     this.#ready.push(item);
   }
 
-  /** Removes what has not started. */
+  /** Removes items that have not started. */
   clear(): void {
     this.#ready.clear();
     this.#partitions.clear();

@@ -11,7 +11,7 @@ export interface NetworkFailure {
 }
 
 export interface Peer {
-  /** As it is called in messages: "the receiver". */
+  /** Its name in messages, such as "the receiver". */
   name: string;
   /** The addresses that were tried: "127.0.0.1:3000 or [::1]:3000". */
   hosts: string;

@@ -64,7 +64,7 @@ export class Ledger {
     return this.size >= MAX_REMEMBERED && this.#entries.at(this.#completed)!.outcome === undefined;
   }
 
-  /** Sets where the session starts, as told by the platform; later calls change nothing. */
+  /** Sets where the session starts, as the platform reported; later calls change nothing. */
   startAt(cursor: string): void {
     this.#cursor ??= cursor;
   }

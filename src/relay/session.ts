@@ -14,7 +14,7 @@ export interface SessionOptions extends Omit<ConnectionOptions, "window" | "cloc
   wanted?: ((event: RelayedEvent) => boolean) | undefined;
   /** Called with the cursor after which a later session can start, each time that it moves. */
   passed?: ((cursor: string) => void) | undefined;
-  /** Called with everything that happens, in order. Must not throw. */
+  /** Called with every report, in order. Must not throw. */
   report: (report: Report) => void;
 }
 

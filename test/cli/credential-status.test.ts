@@ -43,7 +43,7 @@ async function usedUp(): Promise<string> {
   return key;
 }
 
-describe("platform specification 5.4, through HTTP and through the command", () => {
+describe("invalid credentials, through HTTP and the command", () => {
   it("401 without a credential; the command says how to sign in", async () => {
     const response = await apiOf(platform.baseUrl, undefined)("GET", "/v1/customers");
     expect(response).toMatchObject({ status: 401, body: { code: "missing_credential" } });

@@ -87,7 +87,7 @@ describe("Koa", () => {
     expect(seen).toEqual([EVENT]);
   });
 
-  it("names the fix if a parser kept nothing", async () => {
+  it("names the fix if a parser did not keep the raw body", async () => {
     const app = quietApp()
       .use(async ({ req }, next) => {
         for await (const _chunk of req);

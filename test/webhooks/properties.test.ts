@@ -9,7 +9,7 @@ const secret = fc.string({ unit: "binary", minLength: 1, maxLength: 60 }).filter
 const time = fc.integer({ min: 0, max: 999_999_999_999 });
 
 describe("properties", () => {
-  it("whatever bytes are signed verify", () => {
+  it("any signed bytes verify", () => {
     fc.assert(
       fc.property(body, secret, time, (payload, secrets, timestamp) => {
         const header = sign({ payload, secrets, timestamp });

@@ -47,7 +47,7 @@ describe("the library in a runtime", () => {
     expect(JSON.parse(JSON.stringify(outcomes))).toEqual(expectedOutcomes(false));
   });
 
-  it("without any crypto says so", async () => {
+  it("reports missing crypto", async () => {
     const program = await bundle(`
       import { verifyAsync } from "./dist/webhooks/index.js";
       globalThis.outcomes = verifyAsync({ payload: "{}", header: "t=1,v1=" + "0".repeat(64), secrets: "k", now: 1 })

@@ -45,7 +45,7 @@ export const EventReplay = closed(
 );
 export type EventReplay = Static<typeof EventReplay>;
 
-/** What a replay made: deliveries to endpoints, by their ids. Listening sessions get the event without one. */
+/** The result of a replay: the IDs of its deliveries to endpoints. Listening sessions get the event without one. */
 export const Replay = Type.Object(
   { object: Type.Literal("replay"), event: idOf("event"), deliveries: Type.Array(idOf("delivery")) },
   { $id: "Replay", description: "The result of a replay" },

@@ -117,7 +117,7 @@ function LastAdvance({ clock, target, reload }: { clock: TestClock; target: stri
   const { status, attempts, succeeded, failed, remaining } = clock;
   const outcome =
     attempts === 0
-      ? "No attempts fell due on the way."
+      ? "No attempts became due."
       : `${counted(attempts, "attempt")} on the way: ${count(succeeded)} succeeded, ${count(failed)} failed.`;
   if (status !== "advancing") {
     return (

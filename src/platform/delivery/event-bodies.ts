@@ -27,7 +27,7 @@ export class EventBodies {
     return this.#bodies.get(eventId)?.body;
   }
 
-  /** Retains the body until `release` was called as often. Returns the buffer to use. */
+  /** Retains the body until `release` has been called equally often. Returns the buffer to use. */
   retain(eventId: string, body: Buffer): Buffer {
     const known = this.#bodies.get(eventId);
     if (known !== undefined) {

@@ -187,7 +187,7 @@ class IncomingRequest extends IncomingMessage {
 /** A registered route. */
 interface Route {
   method: string;
-  /** As Fastify writes it: `/v1/customers/:id`. */
+  /** In Fastify's notation: `/v1/customers/:id`. */
   path: string;
   crossOrigin?: CrossOrigin | undefined;
 }

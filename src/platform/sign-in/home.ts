@@ -1,4 +1,4 @@
-/** Where users go who did not request a page. */
+/** The default page after sign-in. */
 export const HOME = "/dashboard";
 
 /** The signed-in person's own page. */

@@ -35,7 +35,7 @@ export function firstAccount(queries: Queries): Promise<AccountRow | undefined> 
   return queries.get<AccountRow>("SELECT id, name, version, created FROM accounts ORDER BY id LIMIT 1");
 }
 
-/** Returns the number of an account's environment. */
+/** Returns the ID of an account's environment. */
 export async function findEnvironmentNumber(queries: Queries, accountId: string, name: Environment): Promise<number> {
   const row = await queries.get<{ id: number }>("SELECT id FROM environments WHERE account_id = $1 AND name = $2", [
     accountId,

@@ -164,7 +164,7 @@ export function hintLines({ code, deliveries, nearest, others, events }: Expecta
   const came = Object.entries(others).map(([type, count]) => `${count} × ${type}`);
   if (code === "event_not_seen" || code === "too_few_events") {
     if (came.length > 0) lines.push(`Other events that came: ${came.join(", ")}`);
-    else if (nearest === null && events.length === 0) lines.push("No events came at all.");
+    else if (nearest === null && events.length === 0) lines.push("No events arrived.");
   }
   const failure = deliveries.find(({ status }) => status !== "succeeded");
   const subject = failure?.id ?? (code === "not_delivered" ? events[0]?.id : nearest?.event.id);

@@ -61,7 +61,7 @@ export class ChildCommand {
     this.#child?.kill(signal);
   }
 
-  /** A terminal sends Ctrl-C to both. Twice may mean something else to the command. */
+  /** A terminal sends Ctrl-C to both processes. A second one may mean something else to the command. */
   #passOn(reason: unknown, { stdin }: Context): void {
     const signal = reason instanceof InterruptedError ? reason.signal : "SIGTERM";
     if (signal === "SIGINT" && stdin.isTTY) return;

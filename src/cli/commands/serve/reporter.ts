@@ -19,7 +19,7 @@ export interface Reporter {
   log: Log;
   activity: (activity: Activity) => void;
   ready(platform: Platform, database: string, credentials: FirstCredentials | undefined): Promise<void>;
-  /** Call this if the platform could not start. It prints what was held back until it would be ready. */
+  /** Prints the buffered lines after a failed start. */
   failed(): void;
   stopping(): void;
   /** Replaces lines that the reader did not keep up with. */

@@ -4,7 +4,7 @@ import type { Clock } from "../../ports.ts";
 import type { Transaction } from "../../storage/database.ts";
 import { longOperation, type Operation, readOperation, writeOperation } from "../operation.ts";
 
-/** Moves the clocks of sandboxes, and attempts what becomes due on the way. */
+/** Advances test clocks, and attempts deliveries that become due. */
 export interface ClockAdvancer {
   /** Starts an advance; `endsAt` is the environment's time. */
   begin(tx: Transaction, environment: number, seconds: number): Promise<{ number: number; endsAt: number }>;

@@ -30,6 +30,7 @@ const RULES = [
   [/\b(?:is|are|was|were) told\b/i, "receives, is notified"],
   [/\b(?:given|put) out\b/i, "issued"],
   [/\bso many\b/i, "this many"],
+  [/\bspecification \d/i, "give the reason, or a public source"],
   [/\bkept for \d/i, "retained for"],
   [/\bMOST_|\b(?!atMost\b)\w+Most\b/, "max"],
 ];

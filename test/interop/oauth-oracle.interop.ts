@@ -14,7 +14,7 @@ const DIFFERENCES: Record<string, string> = {
   "71: 200 unknown scopes are refused": "it leaves unknown scopes out",
   "a request without scopes is refused": "it grants nothing at all then, which RFC 6749 3.3 lets a server choose",
   "an unknown scope is refused": "it leaves unknown scopes out",
-  "a request without state is refused": "RFC 6749 only recommends state; the platform's specification 5.2 demands it",
+  "a request without state is refused": "RFC 6749 only recommends state; our server requires it",
   "of 10 refreshes at once, the one that succeeds got a token that lives":
     "it takes every repeated token for a theft, so that a client with two processes is signed out",
   "within the grace the direct parent gets another successor, and one token lives":

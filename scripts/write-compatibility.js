@@ -1,0 +1,115 @@
+// Writes docs/compatibility.md from results of `npm run test:interop`, as its JSON reporter writes them.
+//
+//   npm run test:interop -- --reporter=json --outputFile=results.json
+//   node scripts/write-compatibility.js results.json …
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const tests = `${root}test/interop/`;
+
+/**
+ * Each tool: the package whose version the tests pin, or the program that prints it, and the full names of its tests. A
+ * tool with neither has no version of its own.
+ */
+const TOOLS = [
+  { tool: "npm", pinned: "npm", tests: /by npm without/ },
+  { tool: "npx", pinned: "npm", tests: /by npx without/ },
+  { tool: "pnpm 10", pinned: "pnpm", tests: /by pnpm 10 without/ },
+  { tool: "pnpm 12", pinned: "@pnpm/exe.linux-x64", tests: /by pnpm 12 without/ },
+  { tool: "pnpm dlx", pinned: "@pnpm/exe.linux-x64", tests: /by pnpm dlx without/ },
+  { tool: "Yarn classic", pinned: "yarn", tests: /by Yarn classic without/ },
+  { tool: "Yarn with Plug'n'Play", pinned: "@yarnpkg/cli-dist", tests: /by Yarn with Plug'n'Play without/ },
+  { tool: "Bun", pinned: "@oven/bun-linux-x64", tests: /by Bun without|works on Bun/ },
+  { tool: "Deno", pinned: "@deno/linux-x64-glibc", tests: /works on Deno/ },
+  { tool: "EdgeVM", pinned: "@edge-runtime/vm", tests: /works on EdgeVM/ },
+  { tool: "workerd", pinned: "@cloudflare/workerd-linux-64", tests: /works on workerd/ },
+  { tool: "Node.js", version: "20 to 26", tests: /works on Node \d+|suite passes on Node/ },
+  { tool: "axios", pinned: "axios", tests: /axios/i },
+  { tool: "got", pinned: "got", tests: /\bgot\b/ },
+  { tool: "ky", pinned: "ky", tests: /\bky\b/ },
+  { tool: "eventsource", pinned: "eventsource", tests: /eventsource/i },
+  { tool: "oidc-client-ts in Chromium", pinned: "oidc-client-ts", tests: /oidc-client-ts/ },
+  { tool: "oauth4webapi in Chromium", pinned: "oauth4webapi", tests: /oauth4webapi/ },
+  { tool: "MCP inspector and SDK", pinned: "@modelcontextprotocol/inspector", tests: /\bmcp\b|inspector/i },
+  { tool: "Redocly lint", pinned: "@redocly/cli", tests: /Redocly CLI lint/ },
+  { tool: "Redocly respect", pinned: "@redocly/cli", tests: /Redocly CLI respect/ },
+  { tool: "fish", program: "fish", tests: /in fish/ },
+  { tool: "HAProxy", program: "haproxy", tests: /haproxy/i },
+  { tool: "promtool", tests: /^promtool / },
+  { tool: "Prometheus", tests: /^Prometheus / },
+  { tool: "newman", pinned: "newman", tests: /newman/i },
+  { tool: "Prism proxy", pinned: "@stoplight/prism-cli", tests: /prism/i },
+  { tool: "openapi-typescript", pinned: "openapi-typescript", tests: /openapi-typescript/ },
+];
+
+/** Of one tool, in a cell of the table. */
+const MAX_TITLES = 2;
+
+const sources = readdirSync(tests)
+  .filter((name) => name.endsWith(".ts"))
+  .map((name) => readFileSync(tests + name, "utf8"))
+  .join("\n");
+
+const files = process.argv.slice(2);
+if (files.length === 0) throw new Error("Name the JSON results of `npm run test:interop`.");
+const results = files
+  .flatMap((file) => JSON.parse(readFileSync(file, "utf8")).testResults)
+  .flatMap(({ assertionResults }) => assertionResults);
+
+const rows = TOOLS.map((entry) => {
+  const own = results.filter(({ fullName }) => entry.tests.test(fullName));
+  return [entry.tool, versionOf(entry), triedIn(own), resultOf(own)];
+});
+const others = results.filter(({ fullName }) => !TOOLS.some((entry) => entry.tests.test(fullName)));
+for (const suite of new Set(others.map(({ ancestorTitles }) => ancestorTitles.join(" ")))) {
+  const own = others.filter(({ ancestorTitles }) => ancestorTitles.join(" ") === suite);
+  rows.push([suite, "", triedIn(own), resultOf(own)]);
+}
+
+const cell = (text) => text.replaceAll("|", "\\|");
+const page = `# Compatibility
+
+What the tools of others do with this package and its platform: the results of \`npm run test:interop\` on Node.js
+${process.version} and ${process.platform}, written by \`scripts/write-compatibility.js\`.
+
+| Tool | Version | Tried | Result |
+| --- | --- | --- | --- |
+${rows.map((row) => `| ${row.map(cell).join(" | ")} |`).join("\n")}
+
+"Not run" means that this run had no test of the tool, or that the tool was not installed. Some environments cannot be
+installed at all: for a GitHub Actions runner, \`test/package/action.test.ts\` runs the steps of \`action.yml\` with bash; for AWS
+Lambda, Vercel and Cloudflare, the tests use the event formats of Lambda, EdgeVM and workerd.
+`;
+const path = `${root}docs/compatibility.md`;
+writeFileSync(path, page);
+execFileSync(process.execPath, [`${root}node_modules/oxfmt/bin/oxfmt`, path]);
+
+function versionOf({ pinned, program, version = "" }) {
+  if (pinned !== undefined) {
+    const [, found = ""] =
+      new RegExp(`["'\`]${pinned.replaceAll(/[/.]/g, "\\$&")}(?:@|", ")(\\d[\\w.-]*)`).exec(sources) ?? [];
+    return found;
+  }
+  if (program === undefined) return version;
+  try {
+    return /\d+(\.\d+)+/.exec(execFileSync(program, ["--version"], { encoding: "utf8" }))?.[0] ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/** Returns what the first tests say, which is enough where many are variations. */
+function triedIn(own) {
+  const titles = [...new Set(own.map(({ fullName }) => fullName))];
+  const more = titles.length > MAX_TITLES ? [`${titles.length - MAX_TITLES} more`] : [];
+  return [...titles.slice(0, MAX_TITLES), ...more].join("; ");
+}
+
+function resultOf(own) {
+  const run = own.filter(({ status }) => status === "passed" || status === "failed");
+  const passed = run.filter(({ status }) => status === "passed").length;
+  if (run.length === 0) return "Not run";
+  return passed === run.length ? "Passes" : `Fails: ${run.length - passed} of ${run.length}`;
+}

@@ -1,16 +1,25 @@
-// Draws docs/terminal.svg: the output of `service demo --once` on a terminal, from a run that this script makes.
+// Draws docs/terminal.svg, the output of `service demo --once` on a terminal, and docs/listen.svg, the screen of
+// `service listen`, from runs that this script makes.
+import { spawn as spawnProcess } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createInterface } from "node:readline";
 import { spawn } from "@lydell/node-pty";
+import headless from "@xterm/headless";
 
 const COLUMNS = 92;
+const LISTEN_COLUMNS = 120;
+const LISTEN_ROWS = 30;
 const LINE = 19;
 const CHARACTER = 8.43;
 const MARGIN = 20;
 const TITLE_BAR = 36;
 const INK = "#e5e7eb";
+const BACKGROUND = "#111827";
 const COLORS = {
   31: "#f87171",
   32: "#4ade80",
@@ -24,7 +33,12 @@ const COLORS = {
 const root = fileURLToPath(new URL("..", import.meta.url));
 const lines = (await record(["demo", "--once"])).trimEnd().split("\r\n");
 mkdirSync(join(root, "docs"), { recursive: true });
-writeFileSync(join(root, "docs/terminal.svg"), draw(["\u001b[2m$\u001b[22m service demo --once", "", ...lines]));
+const demo = ["\u001b[2m$\u001b[22m service demo --once", "", ...lines];
+writeFileSync(join(root, "docs/terminal.svg"), draw(demo, COLUMNS, "service demo in a terminal"));
+writeFileSync(
+  join(root, "docs/listen.svg"),
+  draw(await recordListen(), LISTEN_COLUMNS, "service listen in a terminal"),
+);
 
 function record(args) {
   const home = mkdtempSync(join(tmpdir(), "service-picture-"));
@@ -43,12 +57,78 @@ function record(args) {
   });
 }
 
-function draw(rows) {
-  const width = Math.round(COLUMNS * CHARACTER + 2 * MARGIN);
+/** Shows three events and the details of one that failed. Returns the lines of the screen with their colors. */
+async function recordListen() {
+  const home = mkdtempSync(join(tmpdir(), "service-picture-"));
+  const bin = join(root, "bin/service.js");
+  const receiver = createServer((request, response) => {
+    let body = "";
+    request.on("data", (data) => (body += data));
+    request.on("end", () => {
+      const isRejected = JSON.parse(body).type === "payment.failed";
+      response.writeHead(isRejected ? 500 : 200, { "Content-Type": "application/json" });
+      response.end(isRejected ? '{"error":"no such table: payments"}' : '{"received":true}');
+    });
+  }).listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  const target = `localhost:${receiver.address().port}/webhooks`;
+  const env = { PATH: process.env.PATH, HOME: home, TERM: "xterm-256color" };
+  const platform = spawnProcess(process.execPath, [bin, "serve", "--ephemeral", "--port", "0", "--json"], { env });
+  const [line] = await once(createInterface(platform.stdout), "line");
+  const ready = JSON.parse(line);
+  Object.assign(env, { SERVICE_BASE_URL: ready.base_url, SERVICE_API_KEY: ready.sandbox_key });
+  const terminal = new headless.Terminal({ cols: LISTEN_COLUMNS, rows: LISTEN_ROWS, allowProposedApi: true });
+  const size = { cols: LISTEN_COLUMNS, rows: LISTEN_ROWS };
+  const args = [bin, "listen", "--forward-to", target, "--retries", "0"];
+  const pty = spawn(process.execPath, args, { ...size, env });
+  pty.onData((data) => terminal.write(data));
+  const shows = async (text) => {
+    while (!linesOf(terminal).join("\n").includes(text)) await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+  await shows("Connected");
+  for (const type of ["customer.created", "order.completed", "payment.failed"]) {
+    await once(spawnProcess(process.execPath, [bin, "trigger", type], { env, stdio: "ignore" }), "exit");
+    await shows(type);
+  }
+  await shows("1 failed");
+  pty.write("\r");
+  await shows("DETAILS");
+  const lines = linesOf(terminal);
+  pty.kill();
+  platform.kill();
+  receiver.close();
+  receiver.closeAllConnections();
+  rmSync(home, { recursive: true, force: true });
+  return lines;
+}
+
+/** Returns what a terminal shows as lines with the sequences of their colors. */
+function linesOf({ buffer: { active }, rows }) {
+  return Array.from({ length: rows }, (_, row) => {
+    const line = active.getLine(active.baseY + row);
+    let text = "";
+    let style = "";
+    for (let column = 0; column < line.length; column += 1) {
+      const cell = line.getCell(column);
+      const color = cell.isFgDefault() ? 39 : cell.getFgColor() < 8 ? 30 + cell.getFgColor() : 82 + cell.getFgColor();
+      const codes = ["0", color];
+      if (cell.isBold()) codes.push("1");
+      if (cell.isDim()) codes.push("2");
+      if (cell.isInverse()) codes.push("7");
+      const next = `\u001b[${codes.join(";")}m`;
+      text += (next === style ? "" : next) + (cell.getChars() || " ");
+      style = next;
+    }
+    return text;
+  });
+}
+
+function draw(rows, columns, label) {
+  const width = Math.round(columns * CHARACTER + 2 * MARGIN);
   const height = TITLE_BAR + rows.length * LINE + MARGIN;
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="service demo in a terminal">`,
-    `<rect width="${width}" height="${height}" rx="10" fill="#111827"/>`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="${label}">`,
+    `<rect width="${width}" height="${height}" rx="10" fill="${BACKGROUND}"/>`,
     ...["#f87171", "#fbbf24", "#4ade80"].map(
       (color, i) => `<circle cx="${22 + i * 20}" cy="18" r="6" fill="${color}"/>`,
     ),
@@ -65,23 +145,35 @@ function drawRows(rows) {
   let style = {};
   return rows.map((row, index) => {
     const spans = [];
+    const y = TITLE_BAR + index * LINE;
     let column = 0;
+    let background = "";
     // Text and the sequences that change its style alternate.
     row.split(/\u001b\[([\d;]*)m/).forEach((part, turn) => {
       if (turn % 2 === 1) style = part.split(";").reduce(restyle, style);
       else if (part !== "") {
-        spans.push(span(part, column, style));
+        if (style.inverse) background = highlight(column, part.length, y);
+        // Not every viewer keeps spaces in a row: what follows them gets a position of its own.
+        for (const { 0: words, index: at } of part.matchAll(/(?: ?\S+)+/g)) {
+          spans.push(span(words, column + at, style.inverse ? { color: BACKGROUND } : style));
+        }
         column += part.length;
       }
     });
-    return `<text y="${TITLE_BAR + index * LINE + 14}">${spans.join("")}</text>`;
+    return `${background}<text y="${y + 14}">${spans.join("")}</text>`;
   });
+}
+
+function highlight(column, length, y) {
+  const x = (MARGIN + column * CHARACTER).toFixed(1);
+  return `<rect x="${x}" y="${y}" width="${(length * CHARACTER).toFixed(1)}" height="${LINE}" fill="${INK}"/>`;
 }
 
 function restyle(style, code) {
   if (code === "" || code === "0") return {};
   if (code === "1") return { ...style, weight: "bold" };
   if (code === "2") return { ...style, opacity: "0.6" };
+  if (code === "7") return { ...style, inverse: true };
   if (code === "22") return { color: style.color };
   if (code === "39") return { ...style, color: undefined };
   return { ...style, color: COLORS[code] ?? style.color };

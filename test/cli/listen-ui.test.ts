@@ -67,11 +67,12 @@ describe("the list of service listen", () => {
   });
 
   it("marks the selected row by a sign and by exchanged colors, with NO_COLOR by the sign alone", async () => {
-    const screen = await listen();
+    const screen = await listen([], { columns: 82 });
     await trigger("customer.created");
     await screen.shows("❯");
     const marked = screen.lines().findIndex((line) => line.startsWith("❯"));
-    expect(screen.isInverse(marked)).toBe(true);
+    expect([0, 81].map((column) => screen.isInverse(marked, column))).toEqual([true, true]);
+    expect(screen.isInverse(marked + 1, 0)).toBe(false);
     const plain = await listen([], { env: { ...cli.platform.env, NO_COLOR: "1" } });
     await trigger("customer.created");
     await plain.shows(/❯ [\d:]+ +200/);

@@ -15,8 +15,8 @@ export interface Screen {
   isCursorHidden(): boolean;
   /** The column, from 0, at which a character of this line is shown; undefined if it is not. */
   columnOf(line: number, character: string): number | undefined;
-  /** True if the colors of this line are exchanged. */
-  isInverse(line: number): boolean;
+  /** True if the colors of a character are exchanged. */
+  isInverse(line: number, column: number): boolean;
   /** All that was written, escape sequences included. */
   output(): string;
   type(keys: string): void;
@@ -75,7 +75,7 @@ export function openScreen(program: string, args: readonly string[], options: Sc
       const column = columns.indexOf(character);
       return column === -1 ? undefined : column;
     },
-    isInverse: (row) => lineAt(row)?.getCell(0)?.isInverse() !== 0,
+    isInverse: (row, column) => lineAt(row)?.getCell(column)?.isInverse() !== 0,
     output: () => output,
     type: (keys) => pty.write(keys),
     resize(width, height) {

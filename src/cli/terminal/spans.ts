@@ -33,7 +33,8 @@ function beginning(text: string, width: number): string {
 export function fitLine(spans: readonly Span[], width: number): Span[] {
   const line: Span[] = [];
   let room = width;
-  for (const [text, style] of withoutLastSpaces(spans)) {
+  const total = spans.reduce((sum, [text]) => sum + widthOf(text), 0);
+  for (const [text, style] of total > width ? withoutLastSpaces(spans) : spans) {
     const size = widthOf(text);
     if (size <= room) {
       line.push([text, style]);

@@ -42,6 +42,12 @@ describe("errors in service.yaml", () => {
     expect(() => parseProject("a: 1\nb: 2")).toThrow("service.yaml has 2 errors");
   });
 
+  it("do not include a port as a target", () => {
+    const project = parseProject("forward: { to: 3000, routes: { order.*: 3001 } }");
+    expect(project).toEqual({ forward: { to: 3000, routes: { "order.*": 3001 } } });
+    expect(() => parseProject("forward: { to: 70000 }")).toThrow("service.yaml has an error");
+  });
+
   it("do not include keys that begin with x-", () => {
     expect(parseProject("x-anchors: &to { to: web:3000 }\nforward: *to")).toMatchObject({
       forward: { to: "web:3000" },

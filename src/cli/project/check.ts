@@ -5,7 +5,7 @@ import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS, typesOfSubscription } from "../../
 import { nearest } from "../../contract/nearest.ts";
 import { parseTarget, TargetError } from "../../relay/targets.ts";
 import { parseSubscriptions } from "../arguments/values.ts";
-import type { Schema } from "./schema.ts";
+import type { Schema, TypeName } from "./schema.ts";
 
 /** An error in a value. */
 export interface Mistake {
@@ -19,7 +19,8 @@ export interface Mistake {
 /** Returns the errors of a value, in the order of the schema. */
 export function mistakesIn(value: unknown, schema: Schema, path: Mistake["path"] = []): Mistake[] {
   const wrong = (message: string): Mistake[] => [{ path, atKey: false, message }];
-  if (!isOfType(value, schema.type)) return wrong(`must be ${NAMES[schema.type]}, not ${nameOf(value)}`);
+  const types = [schema.type].flat();
+  if (!types.some((type) => isOfType(value, type))) return wrong(`must be ${NAMES[types[0]!]}, not ${nameOf(value)}`);
   if (schema.type === "object") return mistakesInObject(value as Record<string, unknown>, schema, path);
   const { minItems = 0, minLength = 0, minimum, maximum, pattern, format, items } = schema;
   if (Array.isArray(value)) {
@@ -61,7 +62,7 @@ function didYouMean([guess]: readonly string[]): string {
   return guess === undefined ? "" : `; did you mean ${guess}?`;
 }
 
-const NAMES: Readonly<Record<Schema["type"], string>> = {
+const NAMES: Readonly<Record<TypeName, string>> = {
   object: "keys and values",
   array: "a list",
   string: "a string",
@@ -69,7 +70,7 @@ const NAMES: Readonly<Record<Schema["type"], string>> = {
   boolean: "true or false",
 };
 
-function isOfType(value: unknown, type: Schema["type"]): boolean {
+function isOfType(value: unknown, type: TypeName): boolean {
   if (type === "object") return typeof value === "object" && value !== null && !Array.isArray(value);
   if (type === "array") return Array.isArray(value);
   if (type === "integer") return Number.isSafeInteger(value);
@@ -85,7 +86,7 @@ function nameOf(value: unknown): string {
 
 /** The rules of the flags that take the same values. Each returns an error message, or undefined. */
 const FORMATS = {
-  target: (text: string) => messageOf(() => parseTarget(text), TargetError),
+  target: (target: string | number) => messageOf(() => parseTarget(String(target)), TargetError),
   "base-url": (text: string) => messageOf(() => parseBaseUrl(text, { insecure: true }), UnsafeRequestError),
   subscriptions: (names: readonly string[]) =>
     messageOf(() => parseSubscriptions(names.join(",")), InvalidArgumentError),

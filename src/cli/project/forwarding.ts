@@ -10,7 +10,7 @@ export type ProjectFlags = Partial<Pick<ForwardingFlags, "forwardTo" | "route" |
 export function flagsOf({ forward = {} }: Project): ProjectFlags {
   const { to, routes, events, ordered, retries } = forward;
   return {
-    ...(to === undefined ? {} : { forwardTo: to }),
+    ...(to === undefined ? {} : { forwardTo: String(to) }),
     ...(routes === undefined ? {} : { route: Object.entries(routes).map(([name, target]) => `${name}=${target}`) }),
     ...(events === undefined ? {} : { events: parseSubscriptions(events.join(",")) }),
     ...(ordered === undefined ? {} : { ordered }),

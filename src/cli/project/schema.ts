@@ -1,15 +1,20 @@
+/** As `--forward-to` takes it. A port is a number in YAML. */
+type Target = string | number;
+
 /** The content of a valid project file, without defaults. Paths are relative to its folder. */
 export interface Project {
   platform?: { url?: string; port?: number; database?: string };
-  forward?: { to?: string; routes?: Record<string, string>; events?: string[]; ordered?: boolean; retries?: number };
+  forward?: { to?: Target; routes?: Record<string, Target>; events?: string[]; ordered?: boolean; retries?: number };
   env?: { file?: string; secret?: string; key?: string; url?: string };
   seed?: string;
   run?: string;
 }
 
+export type TypeName = "object" | "array" | "string" | "integer" | "boolean";
+
 /** The subset of JSON Schema that the project file uses. */
 export interface Schema {
-  type: "object" | "array" | "string" | "integer" | "boolean";
+  type: TypeName | readonly TypeName[];
   description?: string;
   default?: string | number | boolean;
   examples?: readonly unknown[];
@@ -81,7 +86,7 @@ export const PROJECT_SCHEMA: Schema = {
       additionalProperties: false,
       properties: {
         to: {
-          type: "string",
+          type: ["string", "integer"],
           description: "Receives the events that no route matches",
           format: "target",
           examples: ["localhost:3000/webhooks"],
@@ -89,7 +94,7 @@ export const PROJECT_SCHEMA: Schema = {
         routes: {
           type: "object",
           description: "Targets for some event types; the first that matches is used",
-          additionalProperties: { type: "string", format: "target" },
+          additionalProperties: { type: ["string", "integer"], format: "target" },
           examples: [{ "order.*": "localhost:3000/orders" }],
         },
         events: {

@@ -11,7 +11,7 @@ const DIFFERENCES: Record<string, string> = {
   "a challenge of 44 characters is refused": "it takes any length from 43 to 128, though S256 gives 43 only",
   "the question stands in no frame and is kept nowhere": "its own pages are for development; a product brings its own",
   "iss comes with an error": "the error is an unknown scope, which it leaves out instead of refusing",
-  "71: 200 unknown scopes are refused": "it leaves unknown scopes out",
+  "200 unknown scopes are refused": "it leaves unknown scopes out",
   "a request without scopes is refused": "it grants nothing at all then, which RFC 6749 3.3 lets a server choose",
   "an unknown scope is refused": "it leaves unknown scopes out",
   "a request without state is refused": "RFC 6749 only recommends state; our server requires it",

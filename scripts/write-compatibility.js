@@ -27,11 +27,12 @@ const TOOLS = [
   { tool: "workerd", pinned: "@cloudflare/workerd-linux-64", tests: /works on workerd/ },
   { tool: "Node.js", version: "20 to 26", tests: /works on Node \d+|suite passes on Node/ },
   { tool: "axios", pinned: "axios", tests: /axios/i },
-  { tool: "got", pinned: "got", tests: /\bgot\b/ },
+  { tool: "got", pinned: "got", tests: /got reads/ },
   { tool: "ky", pinned: "ky", tests: /\bky\b/ },
   { tool: "eventsource", pinned: "eventsource", tests: /eventsource/i },
   { tool: "oidc-client-ts in Chromium", pinned: "oidc-client-ts", tests: /oidc-client-ts/ },
   { tool: "oauth4webapi in Chromium", pinned: "oauth4webapi", tests: /oauth4webapi/ },
+  { tool: "oidc-provider", pinned: "oidc-provider", tests: /^another server passes|^with known differences/ },
   { tool: "MCP inspector and SDK", pinned: "@modelcontextprotocol/inspector", tests: /\bmcp\b|inspector/i },
   { tool: "Redocly lint", pinned: "@redocly/cli", tests: /Redocly CLI lint/ },
   { tool: "Redocly respect", pinned: "@redocly/cli", tests: /Redocly CLI respect/ },
@@ -39,6 +40,7 @@ const TOOLS = [
   { tool: "HAProxy", program: "haproxy", tests: /haproxy/i },
   { tool: "promtool", tests: /^promtool / },
   { tool: "Prometheus", tests: /^Prometheus / },
+  { tool: "kubectl", tests: /kubectl builds/ },
   { tool: "newman", pinned: "newman", tests: /newman/i },
   { tool: "Prism proxy", pinned: "@stoplight/prism-cli", tests: /prism/i },
   { tool: "openapi-typescript", pinned: "openapi-typescript", tests: /openapi-typescript/ },
@@ -47,7 +49,7 @@ const TOOLS = [
 /** Of one tool, in a cell of the table. */
 const MAX_TITLES = 2;
 
-const sources = readdirSync(tests)
+const sources = readdirSync(tests, { recursive: true })
   .filter((name) => name.endsWith(".ts"))
   .map((name) => readFileSync(tests + name, "utf8"))
   .join("\n");

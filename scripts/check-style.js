@@ -66,7 +66,7 @@ for (const file of git("ls-files", "--", ...AREAS.map((area) => `:(glob)${area}`
 const tests = git("ls-files", "--", `:(glob)${TESTS}`).trimEnd().split("\n");
 for (const file of tests) {
   for (const [, name] of readFileSync(file, "utf8").matchAll(
-    /(?:\b(?:it|describe)|\))\(\s*"([^"\n]+)", (?:async )?\(/g,
+    /(?:\b(?:it|describe)|\))\(\s*"([^"\n]+)",\s+(?:async )?\(/g,
   )) {
     for (const [phrase, instead] of [...RULES, ...NAME_RULES]) {
       const found = phrase.exec(name);

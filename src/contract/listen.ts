@@ -96,7 +96,7 @@ export interface AcksFrame {
   acks: Ack[];
 }
 
-/** A frame that is not one of the protocol's: its message says what is wrong. */
+/** The error of an invalid frame. Its message names the mistake. */
 export class FrameError extends Error {
   override name = "FrameError";
 }

@@ -120,8 +120,8 @@ describe("streams", () => {
 
 describe("reads a response of any shape", () => {
   it.each([
-    ["a title that is no text", { title: { a: 1 }, detail: [], code: 7, request_id: null }],
-    ["errors that are no list", { detail: "no", errors: "many" }],
+    ["a title that is not text", { title: { a: 1 }, detail: [], code: 7, request_id: null }],
+    ["errors that are not a list", { detail: "no", errors: "many" }],
     ["errors of another shape", { detail: "no", errors: [null, 5, {}, { pointer: 1, code: 2, detail: 3 }] }],
     ["a list", []],
     ["nothing", null],

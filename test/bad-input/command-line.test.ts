@@ -91,7 +91,7 @@ describe("a server that is not the platform", () => {
 });
 
 it.each([["customers", "list", "--json"], ["--version"], ["--help"]])(
-  "%s: output that is lost is no success",
+  "%s: lost output is a failure",
   async (...args) => {
     const full = openSync("/dev/full", "w");
     const child = spawn(process.execPath, [BIN, ...args], {

@@ -54,7 +54,7 @@ export const INVALID: JsonTexts = {
     {"a" 1}   {"a",1}   {"a"=1}   {"a"=>1}   {"a"::1}   {"a":1:2}   {"a":b}   {"a":1,b:2}   {"a":1,"b"}
     {"a":1,"b":}
   `,
-  "keys that are no strings": texts`{a:1}   {'a':1}   {1:1}   {null:1}   {:1}   {[]:1}   {{}:1}   {...a}   {a}   {"\x":1}   {-"a":1}`,
+  "keys that are not strings": texts`{a:1}   {'a':1}   {1:1}   {null:1}   {:1}   {[]:1}   {{}:1}   {...a}   {a}   {"\x":1}   {-"a":1}`,
   "spaces that JSON does not know": [
     "\u00a01",
     "1\u0085",

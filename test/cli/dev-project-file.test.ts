@@ -139,7 +139,7 @@ describe("the seed of service dev", () => {
     await dev.waitFor("seed     │ ✓ 2 calls of fixtures/seed.yaml sent");
   });
 
-  it("that fails removes what it created, and is sent again at the next start", async () => {
+  it("removes what it created if it fails, and is sent again at the next start", async () => {
     const failing = `${CALL}- method: POST\n  path: /v1/orders\n  body: { amount: -1 }\n`;
     const project = await makeProject({ ...SEEDED, "fixtures/seed.yaml": failing });
     const failed = startDev(project);

@@ -96,7 +96,7 @@ describe("metadata", () => {
       "authorization_endpoint",
     ],
     [
-      "whose browser address is no web page",
+      "whose browser address is not a web page",
       (metadata) => ({ ...metadata, authorization_endpoint: "file:///etc/passwd" }),
       "authorization_endpoint",
     ],

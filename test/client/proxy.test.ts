@@ -173,7 +173,7 @@ describe("NO_PROXY", () => {
   });
 
   it.each(["http://[bad", "socks5://127.0.0.1:1080", "http://", "http://100%:pass@proxy:3128"])(
-    "refuses %j in words, without repeating it",
+    "rejects %j with a message that does not repeat it",
     (text) => {
       const reach = () => proxyFor(new URL("https://example.com"), { https_proxy: text });
       expect(reach).toThrow("The variable HTTPS_PROXY is not the address of an http or https proxy");

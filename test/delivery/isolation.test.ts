@@ -205,7 +205,7 @@ describe("receivers that misbehave", () => {
     await expect.poll(() => platform.activities.filter(({ event }) => event === "delivery").length).toBe(21);
     const growth = (process.memoryUsage().rss - before) / 1024 / 1024;
     figure(
-      `20 replies of 100 MB: ${growth.toFixed(1)} MB more memory; ${(sent / 1024 / 1024).toFixed(0)} MB left the receiver`,
+      `20 responses of 100 MB: ${growth.toFixed(1)} MB more memory; ${(sent / 1024 / 1024).toFixed(0)} MB left the receiver`,
     );
     expect(growth).toBeLessThan(20);
     const { data } = (await platform.api("GET", "/v1/deliveries?status=succeeded")).body;

@@ -104,7 +104,7 @@ async function round(worker: Worker): Promise<void> {
   expect((await worker.platform.api("GET", `/v1/orders/${first.body.id}`)).body).toEqual(first.body);
 }
 
-it(`killed ${ROUNDS} times between a commit and its answer, it makes each order once and gives one reply`, async () => {
+it(`killed ${ROUNDS} times between a commit and its response, it creates each order once and returns one response`, async () => {
   let begun = 0;
   const began = performance.now();
   await Promise.all(
@@ -125,7 +125,7 @@ it(`killed ${ROUNDS} times between a commit and its answer, it makes each order 
     }),
   );
   const seconds = ((performance.now() - began) / 1000).toFixed(0);
-  figure(`${ROUNDS} kills between a commit and its answer: one order and one reply each (${seconds} s)`);
+  figure(`${ROUNDS} kills between a commit and its response: one order and one response each (${seconds} s)`);
 });
 
 it("50 requests at once with one key have one effect", async () => {

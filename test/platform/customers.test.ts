@@ -68,7 +68,7 @@ describe("a customer", () => {
 
 describe("emails", () => {
   it.each(["a@b", "a@@example.com", "a b@example.com", "@example.com", "a@", "a@exa mple.com", "ü@example.com", ""])(
-    "refuses %j",
+    "rejects %j",
     async (email) => {
       const response = await api("POST", "/v1/customers", { email });
       expect(response.status).toBe(400);
@@ -104,7 +104,7 @@ describe("emails", () => {
 
 describe("phones and metadata", () => {
   it.each(["0301234", "+1", "+4420718387501234", "+44 20 7183 8750", "+44abc", "+４４２０７１８３８７５０"])(
-    "refuses the phone %j",
+    "rejects the phone %j",
     async (phone) => {
       const response = await api("POST", "/v1/customers", { email: newEmail(), phone });
       expect(response.body.errors).toEqual([expect.objectContaining({ pointer: "/phone", code: "invalid_format" })]);

@@ -39,7 +39,7 @@ async function newOrder(): Promise<string> {
 
 describe("an empty body", () => {
   it.each(["application/x-www-form-urlencoded", "text/plain", "application/json; charset=utf-16"])(
-    "is no body, whatever type it is said to have: %s",
+    "is not a body, whatever its declared type: %s",
     async (type) => {
       for (const framing of ["Content-Length: 0", "Transfer-Encoding: chunked"]) {
         const [name = "", value = ""] = framing.split(": ");

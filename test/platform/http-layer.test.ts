@@ -111,7 +111,7 @@ describe("paths and methods", () => {
   });
 
   it.each(["/v1/customers/cus%00_1", "/v1/customers/..%2fevents", `/v1/customers/cus_${"9".repeat(400)}`])(
-    "answers 404 to the id in %s",
+    "returns 404 for the ID in %s",
     async (path) => {
       const response = await api("GET", path);
       expect(response.status).toBe(404);

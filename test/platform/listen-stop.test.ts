@@ -67,7 +67,7 @@ it(
 );
 
 it(
-  "outcomes that the database takes in time are recorded, and who comes meanwhile is told to come again",
+  "outcomes that the database accepts in time are recorded, and new connections are asked to retry later",
   async () => {
     const bringBack = takeDatabaseAway();
     listener.ack(1);

@@ -143,7 +143,7 @@ it(`every connection cut ${CUTS} times under load: nothing acknowledged is lost,
   const kept = new Set(rows.map(({ id }) => id));
   const lost = [...acknowledged].filter((id) => !kept.has(id));
   figure(
-    `${CUTS} cuts, ${acknowledged.size} customers: ${lost.length} lost, ${unavailable.length} answered 503 or 409 and repeated, ` +
+    `${CUTS} cuts, ${acknowledged.size} customers: ${lost.length} lost, ${unavailable.length} rejected with 503 or 409 and repeated, ` +
       `ready again after ${Math.max(...recoveries).toFixed(2)} s at most`,
   );
   expect(lost).toEqual([]);

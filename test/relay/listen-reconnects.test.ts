@@ -132,7 +132,7 @@ describe("an upgrade that fails temporarily", () => {
 describe("a connection is replaced", () => {
   const faults: [string, (session: FakeSession) => void, string, RegExp][] = [
     ["a frame is not JSON", ({ socket }) => socket.send("{"), "protocol", /not JSON/],
-    ["a frame is no object", ({ socket }) => socket.send("null"), "protocol", /not a JSON object/],
+    ["a frame is not an object", ({ socket }) => socket.send("null"), "protocol", /not a JSON object/],
     ["a frame is unknown", ({ socket }) => socket.send('{"frame":"hello"}'), "protocol", /unknown frame/],
     [
       "a field is missing",

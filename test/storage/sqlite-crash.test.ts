@@ -87,37 +87,27 @@ describe("a full disk", () => {
   const mayMount = spawnSync(unshare, probe).status === 0;
 
   // A file size limit works for every user; mounting a file system requires root.
-  it.each(mayMount ? ["limit", "ballast"] : ["limit"])(
-    "(%s) refuses writes and is forgotten once there is room",
-    async (means) => {
-      const data = join(folder.path, "data");
-      mkdirSync(data);
-      const prefix = means === "ballast" ? smallFileSystem(data) : [];
-      const child = startChild(programs.path, "full-disk", [data, means], { prefix });
-      expect(await child.ended).toEqual({ code: 0, signal: null, stderr: "" });
-      const report = JSON.parse(await child.line(0)) as DiskReport;
+  it.each(mayMount ? ["limit", "ballast"] : ["limit"])("(%s) fails writes until there is room", async (means) => {
+    const data = join(folder.path, "data");
+    mkdirSync(data);
+    const prefix = means === "ballast" ? smallFileSystem(data) : [];
+    const child = startChild(programs.path, "full-disk", [data, means], { prefix });
+    expect(await child.ended).toEqual({ code: 0, signal: null, stderr: "" });
+    const report = JSON.parse(await child.line(0)) as DiskReport;
 
-      // No unit of work got a wrong result, whichever met the full disk first.
-      expect(report.present.toSorted()).toEqual(report.acknowledged.toSorted());
-      expect(report.integrity).toBe("ok");
-      expect(report.rejected).toEqual(
-        expect.arrayContaining([
-          "big",
-          "swallowing",
-          "swallowing-alone",
-          "returning",
-          "swallowing-last",
-          "during-2-199",
-        ]),
-      );
-      expect(new Set(report.errors)).toEqual(new Set(["StorageUnavailableError"]));
-      expect(report.readDuring).toBeGreaterThanOrEqual(20);
-      expect(report.rejected.filter((id) => /before|after/.test(id))).toEqual([]);
-      expect(report.acknowledged).toContain("after-big");
-      expect(report.logged.at(0)).toBe("the database rejects writes");
-      expect(report.logged.at(-1)).toBe("the database accepts writes again");
-    },
-  );
+    // No unit of work got a wrong result, whichever met the full disk first.
+    expect(report.present.toSorted()).toEqual(report.acknowledged.toSorted());
+    expect(report.integrity).toBe("ok");
+    expect(report.rejected).toEqual(
+      expect.arrayContaining(["big", "swallowing", "swallowing-alone", "returning", "swallowing-last", "during-2-199"]),
+    );
+    expect(new Set(report.errors)).toEqual(new Set(["StorageUnavailableError"]));
+    expect(report.readDuring).toBeGreaterThanOrEqual(20);
+    expect(report.rejected.filter((id) => /before|after/.test(id))).toEqual([]);
+    expect(report.acknowledged).toContain("after-big");
+    expect(report.logged.at(0)).toBe("the database rejects writes");
+    expect(report.logged.at(-1)).toBe("the database accepts writes again");
+  });
 });
 
 describe("the garbage collector", () => {

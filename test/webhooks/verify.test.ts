@@ -75,7 +75,7 @@ describe("verifySignature accepts MACs from openssl of", () => {
       NOW,
     ],
     [
-      "bytes that are no text",
+      "bytes that are not text",
       Uint8Array.of(0xff, 0xfe, 0x00, 0x01),
       "t=1700000000,v1=1c77a902feb06f8f8b2dc9e9d3bf4f823ca874620bf1615cd50ae6fa7ea07d93",
       SECRET,

@@ -24,7 +24,7 @@ import { retryDelivery } from "./deliveries.ts";
 import { replayEvent } from "./replay.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 
-/** Objects that one slice looks at, and of those the ones that it retries or replays: short enough to hold nobody up. */
+/** Objects that one slice looks at, and of those the ones that it retries or replays: few enough not to delay other requests. */
 const MAX_SCANNED = 500;
 const MAX_CHANGED = 50;
 

@@ -19,7 +19,7 @@ import type { ServerResponse } from "node:http";
 import { ApiError } from "../domain/api-error.ts";
 import { credentialError } from "../http/credentials.ts";
 
-/** What listeners are kept with. */
+/** The dependencies of the listener registry. */
 export interface ListenerTools {
   database: Database;
   vault: Vault;

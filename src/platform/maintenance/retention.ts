@@ -48,7 +48,7 @@ export function createRetention(tools: RetentionTools): Periodic {
   return new Periodic(tools, EVERY_MILLISECONDS, (signal) => removeOldRows(tools, signal));
 }
 
-/** Goes once through everything with a retention period. */
+/** Removes everything past its retention period, once. */
 async function removeOldRows({ database, clock, clockTrust }: RetentionTools, signal: AbortSignal): Promise<void> {
   const remove = async (claim: string, step: Step) => {
     // One process at a time removes rows; the others need not.

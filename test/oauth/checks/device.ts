@@ -59,7 +59,7 @@ export const DEVICE_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "a denial is told to the device",
+    name: "the device learns of a denial",
     async run(server) {
       const { body } = await begin(server);
       await server.decideDevice(body.user_code, "deny");

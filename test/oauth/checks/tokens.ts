@@ -33,7 +33,7 @@ async function refreshAtOnce(server: AuthorizationServer): Promise<JsonResponse[
 
 export const TOKEN_CHECKS: readonly Check[] = [
   {
-    name: "a code gives a Bearer token for an hour at most, and the reply is kept nowhere",
+    name: "a code returns a Bearer token for at most an hour, and the response must not be cached",
     async run(server) {
       const proof = newProof();
       const response = await exchange(server, "public", await obtainCode(server, "public", proof), proof);

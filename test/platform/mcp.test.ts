@@ -218,7 +218,8 @@ describe("a call over /mcp", () => {
           await waitForASecond();
           return (await reads()) - before;
         },
-        { interval: 10 },
+        // In less time than a page of the log takes to fill.
+        { interval: 10, timeout: 30_000 },
       )
       .toBe(0);
   });

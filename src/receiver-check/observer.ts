@@ -34,7 +34,7 @@ export function probeAt(url: URL, { clock, signal }: { clock: Clock; signal: Abo
         limitMilliseconds: LIMIT_MILLISECONDS,
         skipVerify: false,
         signal,
-        now: () => clock.now(),
+        now: () => clock.monotonicMilliseconds(),
       });
       const count = isAccepted(response) ? countIn(response.excerpt) : undefined;
       if (count !== undefined) return count;

@@ -45,11 +45,11 @@ const RETRY_MILLISECONDS = 250;
 /** Checks a receiver. Rejects only if `signal` aborts. */
 export async function checkReceiver(options: RunOptions): Promise<ReceiverReport> {
   const { clock, url, onResult } = options;
-  const started = clock.now();
+  const started = clock.monotonicMilliseconds();
   const subject = new Subject(options, FIRST_LIMIT_MILLISECONDS);
   const results: CheckResult[] = [];
   const add = (check: Omit<Check, "run">, finding: Finding, since: number): void => {
-    const result = resultOf(check, finding, clock.now() - since);
+    const result = resultOf(check, finding, clock.monotonicMilliseconds() - since);
     results.push(result);
     onResult(result);
   };
@@ -63,7 +63,7 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
   let obstacle = isAccepted(response) ? undefined : "Skipped: the receiver did not accept a valid delivery";
 
   for (const batch of batches(CHECKS)) {
-    const since = clock.now();
+    const since = clock.monotonicMilliseconds();
     if (obstacle !== undefined) {
       for (const check of batch) add(check, skipped("Nothing", obstacle), since);
       continue;
@@ -82,7 +82,7 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
     passed: !results.some(({ level, status }) => level === "required" && status === "failed"),
     ...gradeOf(results, CHECKS),
     counts: { passed: count("passed"), failed: count("failed"), skipped: count("skipped") },
-    duration_ms: Math.round(clock.now() - started),
+    duration_ms: Math.round(clock.monotonicMilliseconds() - started),
     checks: results,
   };
 }
@@ -109,10 +109,10 @@ async function runBatch(
 /** Delivers one event until it is accepted, or the time is over. */
 async function firstResponse(subject: Subject, { clock, waitMilliseconds }: RunOptions): Promise<Response> {
   const event = subject.event();
-  const started = clock.now();
+  const started = clock.monotonicMilliseconds();
   for (let attempt = 1; ; attempt++) {
     const response = await subject.deliver(event, { attempt });
-    const left = started + waitMilliseconds - clock.now();
+    const left = started + waitMilliseconds - clock.monotonicMilliseconds();
     if (isAccepted(response) || left <= 0) return response;
     await clock.sleep(Math.min(RETRY_MILLISECONDS, left));
   }
@@ -121,10 +121,10 @@ async function firstResponse(subject: Subject, { clock, waitMilliseconds }: RunO
 /** Returns true if the receiver responds, or does so again soon: watchers restart what has crashed. */
 async function isThere(subject: Subject): Promise<boolean> {
   const { clock } = subject;
-  const started = clock.now();
+  const started = clock.monotonicMilliseconds();
   for (;;) {
     if (!isDisconnection(await subject.deliver(subject.event()))) return true;
-    if (clock.now() - started > RETURN_MILLISECONDS) return false;
+    if (clock.monotonicMilliseconds() - started > RETURN_MILLISECONDS) return false;
     await clock.sleep(RETRY_MILLISECONDS);
   }
 }

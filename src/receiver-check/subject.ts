@@ -95,7 +95,7 @@ export class Subject {
       limitMilliseconds: deviation.limitMilliseconds ?? this.limitMilliseconds,
       skipVerify,
       signal,
-      now: () => this.clock.now(),
+      now: () => this.clock.monotonicMilliseconds(),
     });
   }
 }

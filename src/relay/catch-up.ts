@@ -32,13 +32,13 @@ export class CatchUp {
     this.#newest = lowestIdAt("event", this.#clock.unixMilliseconds() + this.#ahead);
     this.#missed = 0;
     this.#done = done;
-    this.#lastArrival = this.#clock.now();
+    this.#lastArrival = this.#clock.monotonicMilliseconds();
     this.#cancel = this.#clock.after(QUIET_MS, () => this.#check());
   }
 
   /** Records an event that was not received before. */
   add(id: string): void {
-    const now = this.#clock.now();
+    const now = this.#clock.monotonicMilliseconds();
     if (now - this.#sampledAt >= SAMPLE_MS && isId("event", id)) {
       this.#sampledAt = now;
       this.#ahead = Math.max(this.#ahead, timeOfId(id) - this.#clock.unixMilliseconds());
@@ -58,7 +58,7 @@ export class CatchUp {
   }
 
   #check(): void {
-    const wait = this.#lastArrival + QUIET_MS - this.#clock.now();
+    const wait = this.#lastArrival + QUIET_MS - this.#clock.monotonicMilliseconds();
     if (wait <= 0 && !this.#blocked()) return this.end();
     this.#cancel = this.#clock.after(wait > 0 ? Math.ceil(wait) : QUIET_MS, () => this.#check());
   }

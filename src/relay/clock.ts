@@ -3,7 +3,7 @@ import { callAfter } from "../network/deadline.ts";
 /** Time as the relay reads it, so that a test can pass half a minute of silence in an instant. */
 export interface Clock {
   /** Monotonic milliseconds; only differences mean something. */
-  now(): number;
+  monotonicMilliseconds(): number;
   /** Unix time in milliseconds. */
   unixMilliseconds(): number;
   /** Calls back once after a delay in milliseconds; the returned function cancels it. */
@@ -15,7 +15,7 @@ export type Random = () => number;
 
 /** The machine's own clock. */
 export const systemClock: Clock = {
-  now: () => performance.now(),
+  monotonicMilliseconds: () => performance.now(),
   unixMilliseconds: () => Date.now(),
   after: callAfter,
 };

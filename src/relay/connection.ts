@@ -87,7 +87,7 @@ export class Connection {
   constructor(options: ConnectionOptions, observer: ConnectionObserver) {
     this.#options = options;
     this.#observer = observer;
-    this.#downSince = options.clock.now();
+    this.#downSince = options.clock.monotonicMilliseconds();
     // While most of its window is used, the platform may have more to send.
     this.#catchUp = new CatchUp(
       options.clock,
@@ -157,13 +157,13 @@ export class Connection {
     const first = !this.#everReady;
     this.#everReady = true;
     this.#state = "ready";
-    this.#readySince = clock.now();
+    this.#readySince = clock.monotonicMilliseconds();
     this.#cancelDowntime?.();
     this.#ledger.startAt(frame.cursor);
     this.#cursorAtReady = this.#ledger.cursor;
     this.#acknowledgements = new Acknowledgements(
       this.#ledger,
-      () => clock.now(),
+      () => clock.monotonicMilliseconds(),
       (ack) => this.#socket?.acknowledge(ack),
     );
     this.#observer.ready(frame, first);
@@ -214,7 +214,7 @@ export class Connection {
     const retryAfterMs = Math.min((end.rejection?.retryAfterSeconds ?? 0) * 1000, MAX_RETRY_AFTER_MS);
     const delay = Math.max(reconnectDelay(this.#failures, baseUrl.hostname, random), retryAfterMs);
     const { waitMs = Infinity } = this.#options;
-    if (!this.#everReady && clock.now() - this.#downSince + delay > waitMs) {
+    if (!this.#everReady && clock.monotonicMilliseconds() - this.#downSince + delay > waitMs) {
       return this.#stop(new ListenError("unreachable", end.reason.message));
     }
     this.#cancelRetry = clock.after(delay, () => void this.#connect());
@@ -225,7 +225,7 @@ export class Connection {
 
   #lost(): void {
     this.#state = "down";
-    this.#downSince = this.#options.clock.now();
+    this.#downSince = this.#options.clock.monotonicMilliseconds();
     this.#limitDowntime();
     const progress = this.#ledger.cursor !== this.#cursorAtReady;
     if (progress || this.#downSince - this.#readySince >= STABLE_MS) this.#failures = 0;

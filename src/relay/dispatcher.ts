@@ -226,7 +226,7 @@ export class Dispatcher<Event extends RelayedEvent> {
   #retryAfter(milliseconds: number, delivery: Delivery<Event>, result: ForwardResult): void {
     // A copy: a slice would keep the whole response in memory.
     const excerpt = Buffer.from(result.excerpt.slice(0, MAX_EARLIER_EXCERPT)).toString();
-    delivery.earlier.push({ ...attemptOutcome(result), excerpt, endedAt: this.#clock.now() });
+    delivery.earlier.push({ ...attemptOutcome(result), excerpt, endedAt: this.#clock.monotonicMilliseconds() });
     if (delivery.earlier.length > LIMITS.earlierAttempts) delivery.earlier.shift();
     delivery.attempt += 1;
     this.#startAfter(milliseconds, delivery);

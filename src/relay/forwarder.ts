@@ -102,7 +102,7 @@ export class Forwarder {
         ended(result);
       },
     });
-    if (this.#cancelDeadline === undefined) this.#watchDeadline(clock.now());
+    if (this.#cancelDeadline === undefined) this.#watchDeadline(clock.monotonicMilliseconds());
     slot.connection.post(postRequest(url, headers, body), slot.exchange);
   }
 
@@ -124,12 +124,12 @@ export class Forwarder {
   /** One timer serves all exchanges: it waits for the oldest one's deadline. */
   #watchDeadline(startedAt: number): void {
     const { clock } = this.#options;
-    const wait = startedAt + this.#timeoutMs - clock.now();
+    const wait = startedAt + this.#timeoutMs - clock.monotonicMilliseconds();
     this.#cancelDeadline = clock.after(Math.ceil(wait), () => this.#checkDeadlines());
   }
 
   #checkDeadlines(): void {
-    const now = this.#options.clock.now();
+    const now = this.#options.clock.monotonicMilliseconds();
     let oldest = Infinity;
     for (const { exchange } of this.#slots) if (exchange?.isDue(now) === true) exchange.expire();
     for (const { exchange } of this.#slots) oldest = Math.min(oldest, exchange?.startedAt ?? Infinity);
@@ -159,7 +159,7 @@ class Exchange implements ResponseReader {
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
-    this.startedAt = options.clock.now();
+    this.startedAt = options.clock.monotonicMilliseconds();
   }
 
   head(status: number, headers: ResponseHeaders): void {
@@ -235,7 +235,7 @@ class Exchange implements ResponseReader {
   }
 
   #elapsed(): number {
-    return this.#options.clock.now() - this.startedAt;
+    return this.#options.clock.monotonicMilliseconds() - this.startedAt;
   }
 
   #excerpt(): string {

@@ -41,7 +41,7 @@ export class ReceiverConnection {
 
   /** Sends a whole request; the reader is called with everything that follows. */
   post(request: Uint8Array, reader: ResponseReader): void {
-    if (this.#options.clock.now() - this.#idleSince > MAX_IDLE_MS) this.close();
+    if (this.#options.clock.monotonicMilliseconds() - this.#idleSince > MAX_IDLE_MS) this.close();
     const socket = (this.#socket ??= this.#connect());
     this.#reader = reader;
     this.#parser = new ResponseParser({
@@ -97,7 +97,7 @@ export class ReceiverConnection {
     // The reader may have closed this connection, and another request may have begun.
     if (reader !== this.#reader) return;
     this.#reader = undefined;
-    this.#idleSince = this.#options.clock.now();
+    this.#idleSince = this.#options.clock.monotonicMilliseconds();
     if (this.#parser?.reusable !== true) this.close();
     reader.end();
   }

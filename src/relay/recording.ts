@@ -73,7 +73,7 @@ export async function replay(
   };
   const onAbort = () => resume();
   signal.addEventListener("abort", onAbort);
-  const startedAt = clock.now();
+  const startedAt = clock.monotonicMilliseconds();
   let first: number | undefined;
   const finish = async (): Promise<Summary> => {
     await waitUntil(() => waiting === 0);
@@ -100,7 +100,7 @@ export async function replay(
 }
 
 async function waitUntilDue(due: number, clock: Clock, signal: AbortSignal): Promise<void> {
-  const wait = due - clock.now();
+  const wait = due - clock.monotonicMilliseconds();
   if (!(wait > 0) || signal.aborted) return;
   await new Promise<void>((resolve) => {
     const cancel = clock.after(wait, done);

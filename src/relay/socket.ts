@@ -143,9 +143,9 @@ export class PlatformSocket {
   }
 
   #opened(): void {
-    this.#lastReceivedAt = this.#clock.now();
+    this.#lastReceivedAt = this.#clock.monotonicMilliseconds();
     // Any bytes count, not only whole frames: a large event on a slow line shows that the platform is alive.
-    this.#tcp?.on("data", () => (this.#lastReceivedAt = this.#clock.now()));
+    this.#tcp?.on("data", () => (this.#lastReceivedAt = this.#clock.monotonicMilliseconds()));
     this.#schedulePing();
     this.#cancelSilence = this.#clock.after(SILENCE_MS, () => this.#checkSilence());
   }
@@ -158,7 +158,7 @@ export class PlatformSocket {
   }
 
   #checkSilence(): void {
-    const remaining = this.#lastReceivedAt + SILENCE_MS - this.#clock.now();
+    const remaining = this.#lastReceivedAt + SILENCE_MS - this.#clock.monotonicMilliseconds();
     if (remaining > 0) {
       this.#cancelSilence = this.#clock.after(Math.ceil(remaining), () => this.#checkSilence());
       return;

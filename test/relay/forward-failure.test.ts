@@ -110,7 +110,7 @@ describe("a forward fails with a message", () => {
   });
 
   it("when the response is too late although no timer has fired yet", async () => {
-    const clock = { ...systemClock, now: () => now, after: () => () => {} };
+    const clock = { ...systemClock, monotonicMilliseconds: () => now, after: () => () => {} };
     let now = 0;
     const receiver = await startReceiver((response) => {
       now = 10_001;

@@ -216,7 +216,7 @@ describe("a limited downtime", () => {
       clock.advance(retryInMs);
     }
     expect((await session.ended).error).toMatchObject({ code: "downtime", message: expect.stringContaining("60 s") });
-    expect(clock.now()).toBeLessThanOrEqual(90_000);
+    expect(clock.monotonicMilliseconds()).toBeLessThanOrEqual(90_000);
   });
 
   it("starts again at each loss", async () => {
@@ -235,12 +235,12 @@ describe("a limited downtime", () => {
     rejecting = true;
     platform.cut();
     await reports.wait("lost", 2);
-    const lostAt = clock.now();
+    const lostAt = clock.monotonicMilliseconds();
     clock.advance(59_000);
     await new Promise(setImmediate);
     expect(reports.of("summary")).toEqual([]);
     clock.advance(1_000);
     expect((await session.ended).error).toMatchObject({ code: "downtime" });
-    expect(clock.now() - lostAt).toBe(60_000);
+    expect(clock.monotonicMilliseconds() - lostAt).toBe(60_000);
   });
 });

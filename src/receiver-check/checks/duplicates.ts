@@ -28,24 +28,24 @@ export class Effects {
 
   /** Begins to count once effects of earlier deliveries have stopped. */
   static async countFor(ids: readonly string[], observer: Observer, clock: Clock): Promise<Effects> {
-    const started = clock.now();
+    const started = clock.monotonicMilliseconds();
     let before = await observer.count(ids);
-    for (let quietSince = started; clock.now() - quietSince < MIN_QUIET_MILLISECONDS;) {
+    for (let quietSince = started; clock.monotonicMilliseconds() - quietSince < MIN_QUIET_MILLISECONDS;) {
       await clock.sleep(POLL_MILLISECONDS);
       const count = await observer.count(ids);
       if (count === before) continue;
       before = count;
-      if (clock.now() - started < PATIENCE_MILLISECONDS) quietSince = clock.now();
+      if (clock.monotonicMilliseconds() - started < PATIENCE_MILLISECONDS) quietSince = clock.monotonicMilliseconds();
     }
     return new Effects(observer, clock, ids, before);
   }
 
   /** Waits until this many effects were seen, for at most 10 s. Resolves with their number. */
   async reach(wanted: number): Promise<number> {
-    const started = this.#clock.now();
+    const started = this.#clock.monotonicMilliseconds();
     for (;;) {
       const count = await this.#count();
-      const elapsed = this.#clock.now() - started;
+      const elapsed = this.#clock.monotonicMilliseconds() - started;
       if (count >= wanted) this.#delay = Math.max(this.#delay, elapsed);
       if (count >= wanted || elapsed >= PATIENCE_MILLISECONDS) return count;
       await this.#clock.sleep(POLL_MILLISECONDS);
@@ -55,9 +55,9 @@ export class Effects {
   /** Like `reach`, then keeps looking for one too many: for three times as long as an effect has taken so far. */
   async settle(wanted: number): Promise<number> {
     let count = await this.reach(wanted);
-    const started = this.#clock.now();
+    const started = this.#clock.monotonicMilliseconds();
     const quiet = Math.min(MAX_QUIET_MILLISECONDS, Math.max(MIN_QUIET_MILLISECONDS, 3 * this.#delay));
-    while (count === wanted && this.#clock.now() - started < quiet) {
+    while (count === wanted && this.#clock.monotonicMilliseconds() - started < quiet) {
       await this.#clock.sleep(POLL_MILLISECONDS);
       count = await this.#count();
     }

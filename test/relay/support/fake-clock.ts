@@ -11,7 +11,7 @@ export class FakeClock implements Clock {
   #elapsed = 0;
   #timers: Timer[] = [];
 
-  now(): number {
+  monotonicMilliseconds(): number {
     return this.#elapsed;
   }
 

@@ -49,7 +49,7 @@ export async function performCheck(request: CheckRequest, context: Context): Pro
 
 export function clockOf(context: Context): Clock {
   return {
-    now: () => performance.now(),
+    monotonicMilliseconds: () => performance.now(),
     unixMilliseconds: () => context.now(),
     sleep: (milliseconds) => context.sleep(milliseconds),
   };

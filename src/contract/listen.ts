@@ -53,7 +53,7 @@ export interface EventsFrame {
 
 /**
  * Events after `from` and before `to` may be missing: retention removed them, or a failover of the database lost them.
- * Comes at any time in a session, before the event `to`; where none follows yet, `to` is the lowest ID of that moment.
+ * Sent at any time in a session, before the event `to`; where none follows yet, `to` is the lowest ID of that moment.
  * Where both are the same, the stored event is damaged.
  */
 export interface GapFrame {

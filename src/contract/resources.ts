@@ -305,7 +305,7 @@ export interface Field {
   /** Type `id`: the resource that it names, which must exist. */
   of?: string;
   required?: true;
-  /** Type `email` alone: unique per environment, ignoring case. A second column, `<name>_key`, has it in lower case. */
+  /** For type `email` only: unique per environment, ignoring case. A second column, `<name>_key`, has it in lower case. */
   unique?: true;
   /** True where only the platform sets it. */
   output?: true;

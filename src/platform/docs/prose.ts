@@ -33,7 +33,7 @@ function bold(text: string): Html[] {
   return text.split("**").map((part, index) => (index % 2 === 1 ? html`<strong>${part}</strong>` : html`${part}`));
 }
 
-/** Cuts a text in two at the first mark; the second is undefined where there is none. */
+/** Splits a text at the first mark. The second part is undefined if there is none. */
 function cut(text: string, mark: string): [string, string | undefined] {
   const at = text.indexOf(mark);
   return at === -1 ? [text, undefined] : [text.slice(0, at), text.slice(at + mark.length)];

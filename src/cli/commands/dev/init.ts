@@ -20,7 +20,7 @@ export interface InitFlags {
   force?: true;
 }
 
-/** An answer that leaves a setting out. */
+/** The answer that omits a setting. */
 const NONE = "none";
 
 /** `service dev init`: writes the project file. Import this module lazily. */

@@ -89,7 +89,9 @@ describe("service listen on a terminal", () => {
   it("shows the title of an HTML error page, and not the page", async () => {
     const page = `<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head>${"<p>noise</p>\n".repeat(600)}</html>`;
     const url = await receiverThat({ status: 502, body: page });
-    const session = runInTerminal(["listen", "--forward-to", url, "--retries", "0"], { env: cli.platform.env });
+    const session = runInTerminal(["listen", "--no-ui", "--forward-to", url, "--retries", "0"], {
+      env: cli.platform.env,
+    });
     await session.waitFor("Ready.");
     await order(1);
     await session.waitFor(/HTML page of \d KB/);

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { createTransport } from "../../src/client/transport.ts";
 import { exchange } from "../../src/receiver-check/exchange.ts";
@@ -29,7 +31,13 @@ describe.each(Object.entries(CALLERS))("%s", (_name, call) => {
     ["app.localhost", "127.0.0.1"],
     ["app.localhost", "::1"],
   ])("reaches %s on %s without DNS", async (name, host) => {
-    const { port } = await startReceiver((response) => response.end("found"), host);
+    // A port that is free at ::1 may belong to another program at 127.0.0.1.
+    const other = createServer().listen(0, host === "::1" ? "127.0.0.1" : "::1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    await startReceiver((response) => response.end("found"), host, false, port);
+    other.close();
+    await once(other, "close");
     expect(await call(new URL(`http://${name}:${port}`))).toMatchObject({ status: 200, text: "found" });
   });
 });

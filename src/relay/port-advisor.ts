@@ -1,5 +1,6 @@
 import { connect } from "node:net";
 import { isLoopback } from "../network/connect-options.ts";
+import { isOutOfDescriptors } from "../network/descriptors.ts";
 import type { Clock } from "./clock.ts";
 import type { Report } from "./report.ts";
 
@@ -85,7 +86,7 @@ function tryLoopback(port: number, clock: Clock): Promise<(boolean | undefined)[
   return Promise.all(LOOPBACK.map((address) => acceptsConnections(port, address, clock)));
 }
 
-/** Resolves with undefined if it stays unknown within the time limit, as on a busy machine. */
+/** Resolves with undefined if it stays unknown: on a busy machine, or without a file descriptor for the socket. */
 function acceptsConnections(port: number, host: string, clock: Clock): Promise<boolean | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ port, host });
@@ -96,6 +97,6 @@ function acceptsConnections(port: number, host: string, clock: Clock): Promise<b
     };
     const cancel = clock.after(TIMEOUT_MS, () => end(undefined));
     socket.once("connect", () => end(true));
-    socket.once("error", () => end(false));
+    socket.once("error", (error) => end(isOutOfDescriptors(error) ? undefined : false));
   });
 }

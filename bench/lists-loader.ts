@@ -60,14 +60,19 @@ for (let first = 0; first < count; first += UNIT) {
     }
   });
 }
+const { seq } = (await database.get<{ seq: number }>("SELECT seq FROM events WHERE environment = $1 AND id = $2", [
+  environment,
+  middle.event,
+]))!;
 await database.close();
 
 const vault = createVault(loadMasterKeyFile(`${file}.key`), systemRandom);
-const cursor = (list: "customer" | "event") => encodeCursor(vault, { list, environment, filters: {} }, middle[list]);
+const cursor = (list: "customer" | "event", position: string) =>
+  encodeCursor(vault, { list, environment, filters: {} }, position);
 process.stdout.write(
   `${JSON.stringify({
-    customers: cursor("customer"),
-    events: cursor("event"),
+    customers: cursor("customer", middle.customer),
+    events: cursor("event", String(seq)),
     email: middle.email,
     related: middle.object,
     since: formatTimestamp(timeOfId(middle.event)),

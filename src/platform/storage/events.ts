@@ -106,8 +106,9 @@ export async function listEvents(
   const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
   const matching = ["environment = $1"];
   if (filters.objectId !== undefined) matching.push(`object_id = ${parameter(filters.objectId)}`);
-  const range = ["seq < (SELECT horizon FROM log)"];
-  if (position !== undefined) range.push(`seq < ${parameter(Number(position))}`);
+  const range: string[] = [];
+  const ends = ["horizon"];
+  if (position !== undefined) ends.push(parameter(Number(position)));
   const bounds: string[] = [];
   if (from !== undefined) {
     const last = parameter(await lastDisorderedId(queries, environment, from));
@@ -119,8 +120,12 @@ export async function listEvents(
     const first = parameter(await firstDisorderedId(queries, environment, before));
     const bound = parameter(before);
     range.push(`id < ${bound}`, "seq <= (SELECT highest FROM log)");
+    ends.push("highest + 1");
     bounds.push(`(${extremeSeq("MAX", `id >= ${first} AND id < ${bound}`)}) AS highest`);
   }
+  // One bound: of several, SQLite uses one for the index and compares the others row by row.
+  const least = queries.dialect === "sqlite" ? "MIN" : "LEAST";
+  range.push(`seq < (SELECT ${ends.length === 1 ? ends[0]! : `${least}(${ends.join(", ")})`} FROM log)`);
   const types = filters.types?.map((type) => `type = ${parameter(type)}`);
   const rowLimit = parameter(limit + 1);
   const index = filters.objectId !== undefined ? "object" : types === undefined ? "seq" : "type";

@@ -1,6 +1,9 @@
 import type { Context } from "./context.ts";
 
-/** Returns why no browser can open here, to follow a verb: `over SSH`. Returns undefined if one probably can. */
+/**
+ * Returns why no browser can be opened here, as a phrase that follows a verb: `over SSH`. Returns undefined if one
+ * probably can.
+ */
 export function whyNoBrowser({ env, platform, stderr }: Context): string | undefined {
   if (env["SSH_CONNECTION"] || env["SSH_TTY"] || env["SSH_CLIENT"]) return "over SSH";
   if (env["CI"]) return "in CI";

@@ -7,7 +7,7 @@ const WEBHOOKS = "Events and webhooks";
 const SESSION = "Session";
 const MORE = "More";
 
-/** Returns the command of a resource that the table of resources describes by its fields. */
+/** Returns the command of a resource that is described by its fields in the table of resources. */
 function objectCommand(kind: ObjectKind): CommandEntry {
   const { name, summary } = RESOURCES[kind].command;
   const load = async () => (await import("./commands/resource/index.ts")).commandOf(kind);

@@ -3,7 +3,7 @@ import type { Context } from "./context.ts";
 
 /** A module of `commands/`. It adds its command, with its subcommands and flags, to the program. */
 export interface CommandModule {
-  /** `programArgs` are the words after `--`, for a command that runs another program. */
+  /** `programArgs` are the arguments after `--`, for a command that runs another program. */
   register(program: Command, context: Context, programArgs?: readonly string[]): void;
 }
 
@@ -14,9 +14,9 @@ export interface CommandEntry {
   summary: string;
   /** True for commands that only programs call. Help does not list them. */
   hidden?: true;
-  /** True if the words after `--` are a program to run and its arguments. */
+  /** True if the arguments after `--` are a program to run and its arguments. */
   runsProgram?: true;
-  /** True if `--jq` selects what the command works on, and not what it prints. */
+  /** True if `--jq` selects the input of the command instead of its output. */
   jqSelects?: true;
   load(): Promise<CommandModule>;
 }

@@ -47,7 +47,7 @@ export function connect(
   };
 }
 
-/** Reads as usual, and ends the command at the first request that would make a change. */
+/** Sends reads as usual, and ends the command at the first request that would make a change. */
 function dryRunClient(client: Client, output: Output): Client {
   let shown: Promise<void> | undefined;
   return {

@@ -10,7 +10,7 @@ import type { Output } from "./terminal/output.ts";
 const LONG = "--dry-run";
 const SECRET = new RegExp(`^(${[...Object.keys(CREDENTIAL_PREFIXES), SIGNING_SECRET_PREFIX].join("|")})[\\w-]{16,}$`);
 
-/** `-n, --dry-run` as the root parses it: it may follow any command, and those without it reject it. */
+/** `-n, --dry-run` at the root, so that it may follow any command. Commands without dry run reject it. */
 export function dryRunOption(): Option {
   return new Option(`-n, ${LONG}`, "Print the requests without sending them");
 }

@@ -3,7 +3,7 @@ import { writeSync } from "node:fs";
 void main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<void> {
-  // Scripts often ask for the version, which needs nothing else.
+  // Scripts often query the version, which needs nothing else.
   const isVersion = args.length === 1 && (args[0] === "--version" || args[0] === "-v" || args[0] === "-V");
   process.exitCode = isVersion ? await printVersion() : await (await import("./run.ts")).run(args);
 }

@@ -44,8 +44,8 @@ async function settleOutput(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Ends the command on signals; the same one again ends the process at once. Another one is ignored: Ctrl-C reaches this
- * process and its parent, which may pass on SIGTERM.
+ * Ends the command on signals. The same signal again ends the process at once; a different one is ignored, because
+ * Ctrl-C reaches both this process and its parent, which may pass on SIGTERM.
  */
 function listenForSignals(controller: AbortController): void {
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {

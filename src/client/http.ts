@@ -143,7 +143,7 @@ export function createClient(options: ClientOptions): Client {
       }
       const isRejected = failure instanceof ApiError && failure.status === 401;
       if (isRejected && source !== undefined && credential !== undefined && !renewed) {
-        // Only once: if the new credential fails too, another one does not help.
+        // Only once: if the new credential fails too, another one will not help.
         renewed = true;
         credential = await source.renewed(credential);
         continue;

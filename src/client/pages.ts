@@ -9,7 +9,7 @@ export interface Page<Item> {
   next_cursor: string | null;
 }
 
-/** Yields the items of a list, newest first, up to `max`. Calls `onCut` if there are more. */
+/** Yields the items of a list, newest first, up to `max`. Calls `onCut` if the list has more. */
 export async function* listItems<Item>(
   client: Client,
   path: string,

@@ -15,8 +15,8 @@ export function isEventType(text: string): text is EventType {
 }
 
 /**
- * Returns the event types that a subscription covers: `*` all of them, `<prefix>.*` any depth below the prefix, else the
- * exact type. Returns none if the subscription covers no type that exists.
+ * Returns the event types of a subscription: all for `*`, every type below the prefix for `<prefix>.*`, otherwise the
+ * exact type. Returns none if no such type exists.
  */
 export function typesOfSubscription(subscription: string): EventType[] {
   if (subscription === "*") return [...EVENT_TYPES];

@@ -29,9 +29,9 @@ const CHUNK = 62 ** CHUNK_DIGITS;
 export type IdGenerator = (kind: IdKind, time: number) => string;
 
 /**
- * Returns a generator whose IDs strictly increase within the process: a counter in the 12 bits behind the millisecond
- * orders ids of one millisecond, and a clock that steps back repeats the last millisecond instead. All ids are newer than
- * those created up to `newest`, in Unix milliseconds.
+ * Returns a generator whose IDs strictly increase within the process: the 12 bits after the millisecond are a counter
+ * that orders IDs of the same millisecond, and if the clock steps back, the last millisecond is repeated. All IDs are
+ * newer than those created up to `newest`, in Unix milliseconds.
  */
 export function createIdGenerator(randomBytes: (size: number) => Uint8Array, newest = -1): IdGenerator {
   let lastTime = newest;
@@ -62,7 +62,7 @@ export function isId(kind: IdKind, text: string): boolean {
   return BODY_PATTERN.test(body) && body <= LARGEST_BODY;
 }
 
-/** Returns the kind of an ID, or undefined if the text is no ID. */
+/** Returns the kind of an ID, or undefined if the text is not an ID. */
 export function kindOfId(text: string): IdKind | undefined {
   return (Object.keys(ID_PREFIXES) as IdKind[]).find((kind) => isId(kind, text));
 }

@@ -16,13 +16,13 @@ export const LISTEN_DEVICE_HEADER = HEADERS.device;
 export interface ListenQuery {
   /** Comma-separated subscriptions; absent means all. */
   events?: string;
-  /** Where to start: behind an event id, `now`, or `-<seconds>` ago. */
+  /** Start position: after an event ID, `now`, or `-<seconds>` for a time in the past. */
   after?: string;
-  /** The most unacknowledged events in flight. */
+  /** Maximum number of unacknowledged events. */
   window?: string;
 }
 
-/** The first frame. `cursor` is an event id to give as `after` where nothing has been acknowledged yet. */
+/** The first frame. `cursor` is an event ID to pass as `after` until an event has been acknowledged. */
 export interface ReadyFrame {
   frame: "ready";
   session: string;
@@ -31,7 +31,7 @@ export interface ReadyFrame {
   account: string;
   environment: Environment;
   subscriptions: string[];
-  /** How many other sessions listen to the same environment now. */
+  /** Number of other sessions that listen to the same environment. */
   others: number;
 }
 
@@ -45,7 +45,7 @@ export interface SentEvent {
   body: string;
 }
 
-/** Events in commit order: all that are due and fit, up to `LIMITS.eventsPerFrame`. A lone event is sent at once. */
+/** Events in commit order, at most `LIMITS.eventsPerFrame`. A single due event is sent at once. */
 export interface EventsFrame {
   frame: "events";
   events: SentEvent[];
@@ -53,8 +53,8 @@ export interface EventsFrame {
 
 /**
  * Events after `from` and before `to` may be missing: retention removed them, or a failover of the database lost them.
- * Sent at any time in a session, before the event `to`; where none follows yet, `to` is the lowest ID of that moment.
- * Where both are the same, the stored event is damaged.
+ * Sent before the event `to`; if there is no later event yet, `to` is the lowest ID of the current time. If both are
+ * equal, the stored event is damaged.
  */
 export interface GapFrame {
   frame: "gap";
@@ -71,7 +71,7 @@ export interface ByeFrame {
 
 export type PlatformFrame = ReadyFrame | EventsFrame | GapFrame | ByeFrame;
 
-/** One attempt to forward an event: the receiver's status, or why there is none. */
+/** One attempt to forward an event: the receiver's status, or the error if there was no response. */
 export interface ForwardAttempt {
   status_code?: number;
   error?: string;
@@ -79,15 +79,18 @@ export interface ForwardAttempt {
   response_excerpt?: string;
 }
 
-/** An attempt that was followed by another one, and how long before the acknowledgement it ended, in milliseconds. */
+/** An attempt that was retried, and how many milliseconds before the acknowledgement it ended. */
 export interface EarlierAttempt extends ForwardAttempt {
   ago_ms: number;
 }
 
-/** The outcome of one event: that of its last attempt. Neither status nor error: received without being forwarded. */
+/**
+ * The outcome of an event, which is the result of its last attempt. Without status and error, the event was received
+ * but not forwarded.
+ */
 export interface Ack extends ForwardAttempt {
   seq: number;
-  /** In order, at most `LIMITS.earlierAttempts`: the most recent ones. */
+  /** Oldest first; only the most recent `LIMITS.earlierAttempts`. */
   attempts?: EarlierAttempt[];
 }
 
@@ -96,19 +99,19 @@ export interface AcksFrame {
   acks: Ack[];
 }
 
-/** The error of an invalid frame. Its message names the mistake. */
+/** The error for an invalid frame. Its message names the mistake. */
 export class FrameError extends Error {
   override name = "FrameError";
 }
 
-/** What a field may hold, and what that is called. `?` after a kind: the field is optional. */
+/** The kinds of fields, by their name in error messages. `?` after a kind: the field is optional. */
 const FIELD_KINDS = {
   string: (value: unknown) => typeof value === "string",
   "list of strings": (value: unknown) => Array.isArray(value) && value.every((item) => typeof item === "string"),
   list: (value: unknown) => Array.isArray(value),
   count: (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0,
   status: (value: unknown) => Number.isInteger(value) && (value as number) >= 100 && (value as number) <= 999,
-  // As much as every database can store, rounded: 24 days.
+  // A limit that every database can store: 24 days.
   duration: (value: unknown) => typeof value === "number" && value >= 0 && value <= 2 ** 31 - 1,
 } as const;
 
@@ -189,7 +192,7 @@ function parseFrame(text: string, frames: Record<string, Shape>): unknown {
   }
   if (!isObject(value)) throw new FrameError("a frame is not a JSON object");
   const name = value["frame"];
-  // JSON.stringify of any other value would overflow the stack where it is nested deep enough.
+  // A name of another type is not printed: JSON.stringify would overflow the stack for deeply nested values.
   if (typeof name !== "string") throw new FrameError("a frame has no name");
   const shape = Object.hasOwn(frames, name) ? frames[name] : undefined;
   if (shape === undefined) throw new FrameError(`unknown frame ${JSON.stringify(name.slice(0, 40))}`);

@@ -1,8 +1,8 @@
 const MAX_GUESSES = 3;
 
 /**
- * Returns what a misspelled name may mean, closest first: candidates that begin with it, or that few edits make of it, at
- * most one for three letters and always fewer than half of the letters.
+ * Returns the probable meanings of a misspelled name, closest first: candidates that begin with it, or that differ by a
+ * few edits (at most one edit per three letters, and fewer than half of the letters).
  */
 export function nearest(name: string, candidates: readonly string[]): string[] {
   const wanted = name.slice(0, 64).toLowerCase();

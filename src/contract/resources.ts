@@ -262,7 +262,7 @@ export const RESOURCES = {
   },
 } as const satisfies Record<string, Resource>;
 
-/** What an entry holds. The key is the resource's `object` in JSON. */
+/** The entry of a resource. Its key is the resource's `object` in JSON. */
 export interface Resource {
   /** First characters of its IDs. */
   prefix?: string;
@@ -273,49 +273,54 @@ export interface Resource {
   labels: string;
   /** A sentence for the OpenAPI document. */
   about: string;
-  /** True where the scopes `<plural>:read` and `<plural>:write` exist. */
+  /** True if the scopes `<plural>:read` and `<plural>:write` exist. */
   scoped?: true;
-  /** Warning on the consent page of an app that asks for `<plural>:write`. */
+  /** Warning on the consent page of an app that requests `<plural>:write`. */
   writeWarning?: string;
   /** Event types without the resource: `created` for `customer.created`. */
   events?: readonly string[];
-  /** The initial status first, each with how it is highlighted. */
+  /** Statuses, the initial one first, each with its highlighting. */
   statuses?: Readonly<Record<string, StatusTone>>;
-  /** Fields in the order of the JSON, without those of every object: id, object, metadata, livemode and created. */
+  /**
+   * Fields in the order of the JSON, without the fields that every object has: id, object, metadata, livemode and
+   * created.
+   */
   fields?: Readonly<Record<string, Field>>;
-  /** True where PATCH changes every input field and merges the metadata. */
+  /** True if PATCH can change every input field and merges the metadata. */
   updatable?: true;
   deletable?: true;
   /** Verbs that move a pending object to a final status: `POST /v1/<plural>/{id}/<verb>`. */
   actions?: Readonly<Record<string, Action>>;
-  /** The CLI command; with a summary where the shared verbs are all it has. */
+  /** The CLI command; with a summary if it has the shared verbs only. */
   command?: { name: string; summary?: string };
-  /** The dashboard page: the name in its address, its section of the menu, and its label there unless `labels` is. */
+  /**
+   * The dashboard page: its name in the URL, its section of the menu, and its label there if it differs from `labels`.
+   */
   page?: { name: string; section: "Activity" | "Business" | "Developers"; label?: string };
 }
 
 export type StatusTone = "plain" | "good" | "bad" | "dim";
 
-/** A field of a resource that the shared verbs handle. Without `required` its value may be null. */
+/** A field of a resource that the shared verbs handle. Without `required`, its value may be null. */
 export interface Field {
   type: "text" | "email" | "phone" | "amount" | "currency" | "status" | "id" | "code";
   label: string;
   /** A phrase for help texts. */
   about: string;
-  /** Type `id`: the resource that it names, which must exist. */
+  /** For type `id`: the kind of resource, which must exist. */
   of?: string;
   required?: true;
   /** For type `email` only: unique per environment, ignoring case. A second column, `<name>_key`, has it in lower case. */
   unique?: true;
-  /** True where only the platform sets it. */
+  /** True if only the platform sets it. */
   output?: true;
   /** Whether lists can be filtered by it. */
   filter?: true;
-  /** True where lists show it as a column. */
+  /** True if lists show it as a column. */
   inList?: true;
-  /** The column of the database, where it is not the field's name. */
+  /** The column of the database, if its name differs from the field's. */
   stored?: string;
-  /** For documentation and triggered events. The second one is what an update changes it to. */
+  /** For documentation and triggered events. An update changes the first value to the second. */
   examples?: readonly (string | number)[];
 }
 
@@ -325,7 +330,7 @@ export interface Action {
   about: string;
   /** Text of its button. */
   label: string;
-  /** Optional fields of the request that it sets, with their defaults. */
+  /** Optional fields of the request, with their defaults. */
   takes?: Readonly<Record<string, string>>;
 }
 

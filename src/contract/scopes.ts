@@ -2,10 +2,10 @@ import { type KindWith, RESOURCES, kindsWith } from "./resources.ts";
 
 type ScopedResource = (typeof RESOURCES)[KindWith<"scoped">]["plural"];
 
-/** What a credential may do: `<resource>:read` or `<resource>:write`; write does not imply read. */
+/** Permissions of a credential: `<resource>:read` or `<resource>:write`; write does not include read. */
 export type Scope = `${ScopedResource}:${"read" | "write"}` | "listen:read";
 
-/** Resources with a scope to read and one to write. */
+/** Resources with a scope for reading and one for writing. */
 export const SCOPED_RESOURCES: readonly ScopedResource[] = kindsWith("scoped").map((kind) => RESOURCES[kind].plural);
 
 export const SCOPES: readonly Scope[] = [

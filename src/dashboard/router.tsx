@@ -26,7 +26,7 @@ export const route = computed<Route>(() => {
   return { environment: environment === "live" ? "live" : "sandbox", page, id: decoded(id), query };
 });
 
-/** A URL may be typed by hand: what cannot be decoded is an ID that no object has. */
+/** A URL may be typed by hand: what cannot be decoded is treated as an ID that does not exist. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -53,14 +53,12 @@ export function settle(href: string): void {
 let moves = 0;
 let isBack = false;
 
-/**
- * Returns true once the user went from one page to another. The first page leaves the focus where the browser put it.
- */
+/** Returns true once the user has navigated. On the first page, the focus stays where the browser put it. */
 export function hasMoved(): boolean {
   return moves > 0;
 }
 
-/** Returns true while the page was reached by Back or Forward, which shows what it showed before. */
+/** Returns true if the page was reached by Back or Forward. Such a page restores its previous content. */
 export function hasGoneBack(): boolean {
   return isBack;
 }

@@ -18,7 +18,7 @@ export interface SomeObject {
   status?: string;
 }
 
-/** All that is known about one ID, from the API request to the last attempt. */
+/** Everything about one ID, from the API request to the last attempt. */
 export interface Chain {
   id: string;
   kind: IdKind;
@@ -53,15 +53,15 @@ export function explainedKind(id: string): IdKind | undefined {
   return EXPLAINED.find((kind) => kind === kindOfId(id));
 }
 
-/** How the API is read: by the command, or in the browser. */
+/** Access to the API: of the command, or in the browser. */
 export interface ChainApi {
-  /** Returns the JSON of a resource. Throws what `problemOf` knows. */
+  /** Returns the JSON of a resource. Throws an error that `problemOf` can describe. */
   get(path: string): Promise<unknown>;
   /** Returns the status of an error response, and the scope that its request lacked; undefined for other errors. */
   problemOf(error: unknown): { status: number; requiredScope: unknown } | undefined;
 }
 
-/** Reads what is known about an ID of this kind. Throws what `get` throws if it does not exist. */
+/** Reads everything about an ID of this kind. Throws the error of `get` if it does not exist. */
 export function readChain(api: ChainApi, id: string, kind: IdKind): Promise<Chain> {
   return new ChainReader(api, id, kind).read();
 }

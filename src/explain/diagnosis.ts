@@ -52,7 +52,7 @@ export function diagnose(chain: Chain, spanOf: (seconds: number) => string): Fin
     if (endpoint?.status === "disabled") findings.push(disabled(endpoint));
   }
   const troubled = deliveries.filter(({ status }) => status !== "succeeded");
-  // The requested one comes first.
+  // The requested delivery comes first.
   for (const delivery of troubled.toSorted((a, b) => Number(b.id === id) - Number(a.id === id))) {
     const endpoint = delivery.endpoint === null ? undefined : chain.endpoints.get(delivery.endpoint);
     findings.push(ofDelivery(delivery, endpoint, chain));
@@ -183,7 +183,7 @@ function ofDelivery(delivery: Delivery, endpoint: WebhookEndpoint | undefined, {
 
 type Cause = [code: FindingCode, summary: string, fix: string];
 
-/** The likely cause of an attempt's failure. */
+/** Returns the likely cause of a failed attempt. */
 function causeOf(
   { status_code: status, error, response_excerpt: body }: Attempt,
   delivery: Delivery,

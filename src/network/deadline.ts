@@ -1,4 +1,4 @@
-/** A timer that fires this much too late shows that the process was suspended, or busy for as long. */
+/** A timer that fires this late shows that the process was suspended, or busy for as long. */
 export const SUSPENDED_MS = 1000;
 
 /**

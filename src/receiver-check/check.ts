@@ -7,7 +7,7 @@ export type Group = (typeof GROUPS)[number];
 /** A required check determines the exit code; an advisory one does not. */
 export type Level = "required" | "advisory";
 
-/** `skipped`: it could not run, and `seen` says why. */
+/** `skipped`: the check could not run; `seen` contains the reason. */
 export type Status = "passed" | "failed" | "skipped";
 
 /** The result of one check. */
@@ -39,9 +39,9 @@ export interface Check {
   fix: string;
   /** True if a failure allows forged deliveries: then nothing else counts. */
   forgery?: true;
-  /** True if it needs something that not every receiver has. If it is skipped, it does not count in the grade. */
+  /** True if it needs a feature that not every receiver has. If it is skipped, it does not affect the grade. */
   optional?: true;
-  /** True if it may run concurrently with its neighbors: its deliveries do not depend on theirs. */
+  /** True if it can run concurrently with adjacent checks, because its deliveries do not depend on theirs. */
   together?: true;
   run(subject: Subject): Promise<Finding>;
 }

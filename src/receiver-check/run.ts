@@ -88,8 +88,8 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
 }
 
 /**
- * Runs neighbors concurrently. Those whose connection failed are repeated alone: one of the others may have taken the
- * receiver down for a moment.
+ * Runs adjacent checks concurrently. Those whose connection failed are repeated alone, because another one may have
+ * crashed the receiver for a moment.
  */
 async function runBatch(
   batch: readonly Check[],
@@ -129,7 +129,7 @@ async function isThere(subject: Subject): Promise<boolean> {
   }
 }
 
-/** Groups neighbors that may run concurrently; every other check is alone. */
+/** Groups adjacent checks that can run concurrently; every other check is alone. */
 function batches(checks: readonly Check[]): Check[][] {
   const batches: Check[][] = [];
   for (const check of checks) {

@@ -1,19 +1,19 @@
 import { isId, lowestIdAt, timeOfId } from "../contract/ids.ts";
 import type { Clock } from "./clock.ts";
 
-/** Without any event for this long, though the platform may send, everything missed is taken to have arrived. */
+/** After this long without an event, though the platform may send, all missed events are assumed to have arrived. */
 const QUIET_MS = 1_000;
 const SAMPLE_MS = 1_000;
 
 /**
- * Counts the missed events as they arrive after a reconnect. The platform does not say which one is the last: an event
- * that is newer than the connection shows it, or a while without any.
+ * Counts the missed events as they arrive after a reconnect. The platform does not mark the last one: it is detected by
+ * an event that is newer than the connection, or by a pause.
  */
 export class CatchUp {
   readonly #clock: Clock;
   /** True while the platform may be waiting for acknowledgements before it sends more. */
   readonly #blocked: () => boolean;
-  /** How far the platform's clock, which a test clock may move by days, was seen to be ahead of this one. */
+  /** How far the platform's clock, which a test clock may move by days, is known to be ahead of this one. */
   #ahead = 0;
   #sampledAt = -Infinity;
   #lastArrival = 0;

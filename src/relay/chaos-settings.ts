@@ -3,7 +3,7 @@ export const CHAOS_FAULTS = ["duplicate", "reorder", "delay", "drop", "badsig", 
 
 export type ChaosFault = (typeof CHAOS_FAULTS)[number];
 
-/** Fractions from 0 to 1 say how many events are affected. */
+/** Fractions from 0 to 1 of the events that are affected. */
 export interface ChaosSettings {
   /** Sent twice: concurrently, or one after the other. */
   duplicate: number;

@@ -160,7 +160,7 @@ export interface FaultTally {
   refused: number;
   /** Other responses, or none. */
   failed: number;
-  /** How many had the right outcome: forgeries refused, everything else accepted. */
+  /** How many had the correct outcome: forgeries rejected, everything else accepted. */
   right: number;
 }
 

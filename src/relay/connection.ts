@@ -20,7 +20,7 @@ const STABLE_MS = 10_000;
 const MAX_RETRY_AFTER_MS = 30_000;
 const FIRST_DELAY_MS = 250;
 const MAX_DELAY_MS = 30_000;
-/** A platform on this machine has nobody else to spare, and its developer waits for it. */
+/** Maximum wait for a platform on this machine, which has no other clients and whose developer is waiting. */
 const MAX_LOOPBACK_DELAY_MS = 5_000;
 
 export interface ConnectionOptions {

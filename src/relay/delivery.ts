@@ -23,9 +23,9 @@ export interface Delivery<Event extends RelayedEvent> {
   readonly earlier: (AttemptOutcome & { endedAt: number })[];
   /** Faults that were injected. */
   faults: readonly ChaosFault[];
-  /** Set on a delivery beside the event's own: it is never retried, and its outcome is not the event's. */
+  /** Set on an extra delivery of the event: it is never retried, and its outcome is not the event's. */
   readonly copy?: "duplicate" | "badsig" | "stale" | "resent";
-  /** The number of a delivery that was resent by hand. */
+  /** The number of a manual resend. */
   readonly resend?: number;
   /** Sent once this one has ended. */
   follower?: Delivery<Event>;

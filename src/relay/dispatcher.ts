@@ -60,7 +60,7 @@ export function assertSigningSecret(secret: string): void {
   sign({ payload: "", secrets: secret });
 }
 
-/** Forwards events to their receivers (when, in which order, how often, signed how) and counts what came of it. */
+/** Forwards events to their receivers (timing, order, retries, signature) and counts the results. */
 export class Dispatcher<Event extends RelayedEvent> {
   readonly #hooks: DispatcherHooks<Event>;
   readonly #clock: Clock;
@@ -107,7 +107,7 @@ export class Dispatcher<Event extends RelayedEvent> {
   }
 
   /**
-   * Forwards an event again, beside its own delivery. Returns the number that the report of it has; undefined if no
+   * Forwards an event again, in addition to its own delivery. Returns the number in its report; undefined if no
    * receiver is configured for it.
    */
   resend(event: Event): number | undefined {

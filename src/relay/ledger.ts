@@ -35,8 +35,8 @@ const MAX_COMPLETED = 512;
 const MAX_REMEMBERED = 8_192;
 
 /**
- * What is in flight, what is acknowledged, and where to resume. An acknowledgement may be lost with its connection, so the
- * ledger trusts only confirmed ones: events after the first unconfirmed entry are sent again, recognized here, and
+ * Tracks events in flight, acknowledgements, and where to resume. An acknowledgement may be lost with its connection,
+ * so only confirmed ones count: events after the first unconfirmed entry are sent again, recognized here, and
  * acknowledged again instead of being forwarded twice.
  */
 export class Ledger {

@@ -14,12 +14,12 @@ export interface PortAdvisorOptions {
   clock: Clock;
   /** Ports that are never suggested: the platform's own. */
   except: readonly number[];
-  /** Where a receiver should listen once the session is ready. */
+  /** Addresses on which a receiver should listen once the session is ready. */
   expected: readonly URL[];
   report: (report: Report) => void;
 }
 
-/** Suggests other ports of this machine when a forward is refused: once for each receiver until it responds. */
+/** Suggests other ports of this machine when a connection is refused: once per receiver until it responds. */
 export class PortAdvisor {
   readonly #options: PortAdvisorOptions;
   readonly #advised = new Set<string>();
@@ -39,7 +39,7 @@ export class PortAdvisor {
     void this.#advise(url);
   }
 
-  /** Reports each expected address of this machine that certainly nothing listens on. */
+  /** Reports each expected address of this machine on which definitely nothing listens. */
   async checkExpected(): Promise<void> {
     const { clock, expected, report } = this.#options;
     const origins = new Map(expected.filter(({ hostname }) => isLoopback(hostname)).map((url) => [url.origin, url]));
@@ -86,7 +86,7 @@ function tryLoopback(port: number, clock: Clock): Promise<(boolean | undefined)[
   return Promise.all(LOOPBACK.map((address) => acceptsConnections(port, address, clock)));
 }
 
-/** Resolves with undefined if it stays unknown: on a busy machine, or without a file descriptor for the socket. */
+/** Resolves with undefined if the result is unknown: on a busy machine, or without a file descriptor for the socket. */
 function acceptsConnections(port: number, host: string, clock: Clock): Promise<boolean | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ port, host });

@@ -38,7 +38,7 @@ export type Report =
   | Hint
   | ({ event: "summary" } & Summary);
 
-/** A suggestion about something reported before, or about what forwards wait for. */
+/** A suggestion about an earlier report, or about a missing receiver. */
 export interface Hint {
   event: "hint";
   url: URL;
@@ -59,9 +59,9 @@ export interface ForwardedReport {
   retryInMs?: number;
   /** Faults injected into this delivery. */
   faults?: readonly ChaosFault[];
-  /** Set on a delivery beside the event's own: sent by hand, or injected. */
+  /** Set on an extra delivery: a manual resend, or an injected one. */
   copy?: "duplicate" | "badsig" | "stale" | "resent";
-  /** Set on a delivery that was resent by hand: the number that `Session.resend` returned. */
+  /** Set on a manual resend: the number that `Session.resend` returned. */
   resend?: number;
   status?: number;
   /** Target of a redirect; it is not followed. */
@@ -77,10 +77,10 @@ export interface ForwardedReport {
   hint?: string;
 }
 
-/** Each bucket reaches 2 % further than the one before. */
+/** Each bucket's limit is 2 % higher than the previous one. */
 const GROWTH = Math.log(1.02);
 const MIN_MS = 0.01;
-/** Reach an hour; slower responses count as that. */
+/** Enough for an hour; slower responses count as an hour. */
 const BUCKETS = 1000;
 
 /** Percentiles of durations, within 1 %, in memory that does not grow with their number. */

@@ -25,7 +25,7 @@ export interface SessionEnd {
 }
 
 interface ReceivedEvent extends RelayedEvent {
-  /** Undefined on an event that is resent by hand. */
+  /** Undefined for a manual resend. */
   entry: Entry | undefined;
 }
 
@@ -83,7 +83,7 @@ export class Session {
   }
 
   /**
-   * Forwards an event again, beside its own delivery. Returns the number that the report of it has; undefined if no
+   * Forwards an event again, in addition to its own delivery. Returns the number in its report; undefined if no
    * receiver is configured for it, or the session is ending.
    */
   resend({ id, type, body }: RelayedEvent): number | undefined {

@@ -2,7 +2,7 @@ import type * as NodeCrypto from "node:crypto";
 import { SignatureError } from "./signature-error.ts";
 
 /**
- * Node's own crypto where the runtime has it: Node, Bun, Deno, and workerd with `nodejs_compat`. Looked up rather than
+ * Node's own crypto if the runtime has it: Node, Bun, Deno, and workerd with `nodejs_compat`. Looked up rather than
  * imported, so that bundles for browsers and edge runtimes have nothing to resolve.
  */
 const nodeCrypto = /* @__PURE__ */ findNodeCrypto();
@@ -12,7 +12,7 @@ export const hasSynchronousCrypto = nodeCrypto !== undefined;
 
 /**
  * Returns the HMAC-SHA256 (RFC 2104) over `<timestamp>.<payload>`, 32 bytes. The key is the whole secret, `whsec_`
- * included, in UTF-8. Throws SignatureError `crypto_unavailable` where there is no `node:crypto`.
+ * included, in UTF-8. Throws SignatureError `crypto_unavailable` without `node:crypto`.
  */
 export function computeMac(secret: string, timestamp: string, payload: string | Uint8Array): Uint8Array {
   if (nodeCrypto === undefined) {
@@ -26,8 +26,8 @@ export function computeMac(secret: string, timestamp: string, payload: string | 
 
 /**
  * Returns the HMAC-SHA256 over the bytes of `signedBytes`, by WebCrypto
- * (https://developer.mozilla.org/docs/Web/API/SubtleCrypto/sign). Rejects with SignatureError `crypto_unavailable` where
- * there is none.
+ * (https://developer.mozilla.org/docs/Web/API/SubtleCrypto/sign). Rejects with SignatureError `crypto_unavailable`
+ * without WebCrypto.
  */
 export async function computeMacAsync(secret: string, signed: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
   const { crypto } = globalThis as { crypto?: Partial<NodeCrypto.webcrypto.Crypto> };

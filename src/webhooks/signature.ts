@@ -238,7 +238,10 @@ export function listSecrets(secrets: Secrets): readonly string[] {
   return list;
 }
 
-/** Returns the payload as text or bytes, not copied. Throws SignatureError `payload_not_raw`, for a parsed body say. */
+/**
+ * Returns the payload as text or bytes, not copied. Throws SignatureError `payload_not_raw`, for example for a parsed
+ * body.
+ */
 function rawPayload(payload: unknown): string | Uint8Array {
   if (typeof payload === "string" || payload instanceof Uint8Array) return payload;
   // Not instanceof: bytes of another realm, such as a test runner's sandbox, are bytes too.

@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from "commander";
 
-/** A condition on one value of an event: `data.object.amount=500`, or `!=`. */
+/** A condition on one value of an event, such as `data.object.amount=500` or `!=`. */
 export interface Condition {
-  /** As it was typed. */
+  /** The condition as typed. */
   text: string;
   path: string;
   isNegated: boolean;
@@ -18,12 +18,12 @@ export function parseCondition(text: string, previous: readonly Condition[] = []
   return [...previous, { text, path, isNegated: operator === "!=", value }];
 }
 
-/** Returns true if a JSON value meets a condition. Text is compared as it is, and other values as JSON. */
+/** Returns true if a JSON value meets a condition. Strings are compared as they are, other values as JSON. */
 export function meets(value: unknown, { path, isNegated, value: wanted }: Condition): boolean {
   return (textAt(value, path) === wanted) !== isNegated;
 }
 
-/** Returns the text that a condition compares with; undefined where the path leads nowhere. */
+/** Returns the text to compare with a condition; undefined if the path does not exist. */
 export function textAt(value: unknown, path: string): string | undefined {
   let current = value;
   for (const name of path.split(".")) {

@@ -17,7 +17,7 @@ export function rejectRepeatedOptions(command: Command): void {
   for (const child of command.commands) rejectRepeatedOptions(child);
 }
 
-/** Rejects a flag in the place of another flag's value: `--email --name Ada`. No value begins like a flag. */
+/** Rejects a flag used as the value of another flag: `--email --name Ada`. No value begins like a flag. */
 export function rejectSwallowedFlags(command: Command): void {
   for (const option of command.options) {
     if (!option.required) continue;
@@ -29,7 +29,7 @@ export function rejectSwallowedFlags(command: Command): void {
   for (const child of command.commands) rejectSwallowedFlags(child);
 }
 
-/** Returns the first unknown flag of a command line, with the nearest known one. */
+/** Returns the first unknown flag of a command line, with the nearest existing one. */
 export function unknownFlag(command: Command, args: readonly string[]): { flag: string; meant: string[] } | undefined {
   const known = optionsOf(command);
   for (let at = 0; at < args.length && args[at] !== "--"; at++) {

@@ -26,8 +26,8 @@ export function register(program: Command, context: Context): void {
 type Shell = "bash" | "zsh" | "fish" | "powershell";
 
 /**
- * Prints the script that binds the program's `complete` to a shell's Tab key. Asked as `service-cli`, the script leaves
- * `service` alone, which may be another program: several Linux distributions have one.
+ * Prints the script that binds the program's `complete` to the Tab key of a shell. If it was called as `service-cli`,
+ * the script leaves `service` alone, which may be another program: several Linux distributions have one.
  */
 function printScript(shell: Shell, program: string, stdout: TextStream): void {
   const names = basename(program).startsWith(PACKAGE) ? [PACKAGE] : ["service", PACKAGE];

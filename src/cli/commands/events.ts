@@ -81,7 +81,7 @@ async function runReplay(id: string, { endpoint, idempotencyKey }: BulkFlags, co
     body: (endpoint === undefined ? {} : { endpoint }) satisfies EventReplay,
     idempotencyKey,
   });
-  // The response of a replay has no ID of its own; its deliveries have.
+  // The response of a replay has no ID of its own, but its deliveries do.
   if (output.quiet && !output.json) {
     for (const delivery of body.deliveries) output.line(printable(delivery));
     return;

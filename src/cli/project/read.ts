@@ -81,7 +81,7 @@ function isManifest(value: unknown): boolean {
   return typeof value === "object" && value !== null && "apiVersion" in value && "kind" in value;
 }
 
-/** A platform is either started or there already. */
+/** A platform is either started or exists already. */
 function conflictsIn(value: unknown): Mistake[] {
   const { platform } = (value ?? {}) as { platform?: unknown };
   if (typeof platform !== "object" || platform === null || !("url" in platform)) return [];
@@ -103,7 +103,7 @@ function lineOf({ path, atKey, message }: Mistake, parsed: ParsedYaml): string {
   return `${PROJECT_FILE}:${line}:${column}: ${name === "" ? "the file" : name}: ${message}`;
 }
 
-/** Returns the offset of the key or value at a path, or of the last part of the path that has one. */
+/** Returns the offset of the key or value at a path, or of the last part of the path that exists. */
 function offsetOf(root: Node | null, path: Mistake["path"], atKey: boolean): number {
   let node: unknown = root;
   let offset = 0;

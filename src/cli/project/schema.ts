@@ -27,7 +27,7 @@ export interface Schema {
   minimum?: number;
   maximum?: number;
   pattern?: string;
-  /** What `check.ts` checks by the rules of the flag that takes the same value. */
+  /** Formats that `check.ts` validates with the rules of the flag that takes the same value. */
   format?: "target" | "subscriptions" | "base-url";
 }
 

@@ -18,11 +18,11 @@ const ESCAPE_MS = 50;
 
 export interface FullScreenOptions {
   onKey(key: Key): void;
-  /** The screen must be painted again: its size has changed, or another program has used it. */
+  /** The screen must be repainted: its size has changed, or another program has used it. */
   onChange(): void;
 }
 
-/** The terminal while one program has all of it. However the process ends, except by SIGKILL, it is restored. */
+/** The terminal while one program uses all of it. It is restored however the process ends, except by SIGKILL. */
 export class FullScreen {
   readonly #context: Context;
   readonly #options: FullScreenOptions;
@@ -51,7 +51,7 @@ export class FullScreen {
     this.#active = true;
     this.#shown = [];
     stdout.write(ENTER);
-    // A terminal that is gone reports errors; SIGHUP, which comes with them, ends the command.
+    // A closed terminal reports errors. The SIGHUP that accompanies them ends the command.
     stdin.off("error", ignore).on("error", ignore);
     stdin.setEncoding("utf8");
     stdin.on("data", this.#onData);
@@ -59,7 +59,7 @@ export class FullScreen {
     stdin.resume();
     process.on("SIGWINCH", this.#onResize);
     process.on("exit", this.leave);
-    // The stack trace of a crash must be on the screen that remains.
+    // The stack trace of a crash must appear on the normal screen.
     process.on("uncaughtExceptionMonitor", this.leave);
     if (platform === "win32") return;
     process.on("SIGTSTP", this.#onSuspend);
@@ -84,7 +84,7 @@ export class FullScreen {
     stdout.write(LEAVE);
   };
 
-  /** Shows these lines from the top, each at most as wide as the screen. Only writes those that have changed. */
+  /** Shows these lines from the top, each at most as wide as the screen. Writes only lines that have changed. */
   paint(lines: readonly string[]): void {
     if (!this.#active) return;
     const changes: string[] = [];
@@ -96,7 +96,7 @@ export class FullScreen {
     this.#context.stdout.write(BEGIN_FRAME + changes.join("") + END_FRAME);
   }
 
-  /** Sends a sequence that moves no cursor. */
+  /** Sends a sequence that does not move the cursor. */
   send(sequence: string): void {
     this.#context.stdout.write(sequence);
   }
@@ -115,7 +115,7 @@ export class FullScreen {
     if (!this.#active) return;
     if (key.name === "ctrl-c") process.kill(process.pid, "SIGINT");
     else if (key.name !== "ctrl-z") this.#options.onKey(key);
-    // As the terminal does: to all processes of the foreground job.
+    // Like the terminal, sends it to all processes of the foreground job.
     else if (this.#context.platform !== "win32") process.kill(0, "SIGTSTP");
   }
 
@@ -132,7 +132,7 @@ export class FullScreen {
   };
 
   readonly #onContinue = (): void => {
-    // SIGSTOP cannot be handled: the shell may have changed the terminal meanwhile.
+    // SIGSTOP cannot be handled, so the shell may have changed the terminal in the meantime.
     this.leave();
     this.enter();
     this.#options.onChange();

@@ -1,7 +1,7 @@
-/** A key of the terminal: a name such as `up` or `ctrl-c`, the character that it types, or pasted text. */
+/** A key press: a name such as `up` or `ctrl-c`, the typed character, or pasted text. */
 export interface Key {
   name: string;
-  /** The text that it stands for; absent for keys that type nothing. */
+  /** The typed text; absent for keys that type nothing. */
   text?: string;
 }
 
@@ -36,7 +36,7 @@ const INCOMPLETE = /^\u001b(?:(?:\[|O)[\d;]*)?$/;
 /** Longer pastes are dropped. */
 const MAX_WAITING = 64 * 1024;
 
-/** Recognizes the keys in what a terminal sends. */
+/** Parses key presses from the input of a terminal. */
 export class KeyReader {
   #waiting = "";
 
@@ -72,7 +72,7 @@ export class KeyReader {
     return this.#waiting !== "";
   }
 
-  /** Returns the keys of an incomplete sequence: the escape key sends its first character alone. */
+  /** Returns the keys of an incomplete sequence: the escape key alone sends its first character. */
   flush(): Key[] {
     const waiting = this.#waiting;
     this.#waiting = "";

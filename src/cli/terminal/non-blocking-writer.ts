@@ -35,7 +35,7 @@ export function openNonBlockingWriter(
       pipe.write(text);
     },
     async settle() {
-      // Output of this turn of the event loop still belongs to it.
+      // Output of this turn of the event loop is included.
       await new Promise((resolve) => setImmediate(resolve));
       const closed = new Promise((resolve) => pipe.once("close", resolve));
       if (pipe.destroyed) return;

@@ -180,12 +180,12 @@ export class Output {
     if (this.#options.stderr.isTTY && !this.quiet && !this.json) this.#options.stderr.write(`${text}\n`);
   }
 
-  /** Prints a notice for users and logs, though nothing is wrong; not with `--quiet`. */
+  /** Prints a notice for users and logs; not with `--quiet`. */
   notice(text: string): void {
     if (!this.quiet) this.#options.stderr.write(`${this.json ? compactJson({ notice: text }) : text}\n`);
   }
 
-  /** Prints a note that something was done. It names the object. */
+  /** Prints a note that something was done, with the object's name. */
   success(text: string): void {
     this.note(`${this.noteStyles.good("✓")} ${text}`);
   }

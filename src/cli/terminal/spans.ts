@@ -17,7 +17,7 @@ export function cutText(text: string, width: number): string {
 
 /** Returns as much of a text as fits. */
 function beginning(text: string, width: number): string {
-  // A character that follows may be an accent.
+  // The next character may be a combining accent.
   if (ASCII.test(text.slice(0, width + 1))) return text.slice(0, width);
   let kept = "";
   let used = 0;
@@ -50,13 +50,13 @@ export function fitLine(spans: readonly Span[], width: number): Span[] {
   return line;
 }
 
-/** Spaces at the end are not worth an ellipsis. */
+/** Trailing spaces do not need an ellipsis. */
 function withoutLastSpaces(spans: readonly Span[]): Span[] {
   const last = spans.findLastIndex(([text]) => text.trim() !== "");
   return spans.slice(0, last + 1).map(([text, style], at) => [at === last ? text.trimEnd() : text, style]);
 }
 
-/** Breaks a line between graphemes, wherever it is full. Further lines are indented. */
+/** Breaks a line between graphemes wherever it is full. Continuation lines are indented. */
 export function wrapLine(spans: readonly Span[], width: number, indent = 0): Span[][] {
   const lines: Span[][] = [];
   let line: Span[] = [];
@@ -79,7 +79,7 @@ export function wrapLine(spans: readonly Span[], width: number, indent = 0): Spa
   return [...lines, line];
 }
 
-/** Yields what a reader sees as characters. */
+/** Yields what users perceive as characters. */
 export function* graphemes(text: string): Generator<string> {
   if (ASCII.test(text)) yield* text;
   else for (const { segment } of segmenter.segment(text)) yield segment;

@@ -76,7 +76,7 @@ function linesOf<Item>(text: string, { column, width }: Cells<Item>): string[] {
   return column.wraps === true ? wrapList(text, width) : [text];
 }
 
-/** A narrow column that was dropped before a wide one may fit after all. */
+/** A narrow column that was dropped before a wide one may fit now. */
 function refill<Item>(
   all: readonly Cells<Item>[],
   columns: readonly Cells<Item>[],

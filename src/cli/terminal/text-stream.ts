@@ -77,7 +77,7 @@ function writeDirectly({ descriptor, onClosed }: TextStreamOptions): TextStream 
 
 const FULL_PIPE_MILLISECONDS = 5;
 
-/** Another process may have made the pipe non-blocking. Then a full one has to be waited for. */
+/** Another process may have made the pipe non-blocking. Then a full pipe has to be polled. */
 function writeAll(descriptor: number, bytes: Buffer): void {
   let written = 0;
   while (written < bytes.length) {

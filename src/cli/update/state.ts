@@ -43,7 +43,7 @@ export function isVersion(value: unknown): value is string {
   return typeof value === "string" && /^\d{1,6}\.\d{1,6}\.\d{1,6}$/.test(value);
 }
 
-/** Whether update notices are enabled, and which setting decides it. */
+/** Whether update notices are enabled, and the setting that decides it. */
 export function updateNotices(
   env: Readonly<Record<string, string | undefined>>,
   { update_notices: stored }: Settings,

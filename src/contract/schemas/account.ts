@@ -28,7 +28,9 @@ export const UserInvite = closed(
 export type UserInvite = Static<typeof UserInvite>;
 
 export const UserList = listOf(User, "UserList");
-/** What removing a user returns. Their sessions and grants are revoked; keys stay valid until someone revokes them. */
+/**
+ * The response to removing a user. Their sessions and grants are revoked; API keys stay valid until they are revoked.
+ */
 export const DeletedUser = Type.Object(
   {
     ...deleted("user", "").properties,
@@ -58,7 +60,9 @@ export type Session = Static<typeof Session>;
 export const SessionList = listOf(Session, "SessionList");
 export const DeletedSession = deleted("session", "DeletedSession");
 
-/** What the caller allowed an app, in one environment: every token descends from a grant and ends with it. */
+/**
+ * The access that a user granted to an app in one environment. Every token belongs to a grant, and is revoked with it.
+ */
 export const OAuthGrant = Type.Object(
   {
     id: idOf("oauth_grant"),
@@ -79,7 +83,7 @@ export const RevokedOAuthGrant = Type.Object(
   { $id: "RevokedOAuthGrant", description: "A revoked grant" },
 );
 
-/** What `GET /v1/me` answers: whom the credential stands for and what it may do. */
+/** The response of `GET /v1/me`: the owner of the credential and its permissions. */
 export const Identity = Type.Object(
   {
     object: Type.Literal("identity"),

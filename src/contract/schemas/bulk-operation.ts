@@ -48,10 +48,10 @@ export const EventBulkReplay = closed(
 );
 export type EventBulkReplay = Static<typeof EventBulkReplay>;
 
-/** Which objects an operation is about: the body of the request that created it. */
+/** The filters of an operation, as in the request that created it. */
 export type BulkFilters = Omit<EventBulkReplay, "dry_run">;
 
-/** Work on many objects, carried out in the background. It survives the process that began it. */
+/** An operation on many objects, which runs in the background. It survives the process that started it. */
 export const BulkOperation = Type.Object(
   {
     id: nullable(idOf("bulk_operation", { description: "Null for a dry run" })),

@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 import { EVENT_TYPES } from "../event-types.ts";
 import { closed, SEARCH_FILTERS, idOf, listOf, listQuery, Livemode, nullable, Timestamp } from "./fields.ts";
 
-/** Any object. A record of unknown values would be the same, and test each key of a body against a pattern. */
+/** Any object. A record of unknown values would be equivalent, but tests each key of a body against a pattern. */
 const Snapshot = Type.Unsafe<Record<string, unknown>>({
   type: "object",
   examples: [{ id: "cus_06Fv3Tt0q1Yd8mWc5KxLrB" }],
@@ -65,7 +65,7 @@ export type EventListQuery = Static<typeof EventListQuery>;
 
 export const EventList = listOf(Event, "EventList");
 
-/** The header by which a client of server-sent events resumes (HTML standard). */
+/** The header with which a client of server-sent events resumes (HTML standard). */
 export const LAST_EVENT_ID = "Last-Event-ID";
 
 export const EventStreamQuery = Type.Object(

@@ -16,7 +16,7 @@ export const MetadataInput = Type.Record(
   { maxProperties: LIMITS.metadataKeys, additionalProperties: false, examples: [METADATA_EXAMPLE] },
 );
 
-/** Merged into what is there; `null` or an empty string removes a key. */
+/** Merged into the existing metadata; `null` or an empty string removes a key. */
 export const MetadataPatch = Type.Record(
   Type.String({ pattern: `^[\\s\\S]{1,${LIMITS.metadataKeyLength}}$` }),
   Type.Union([Type.String({ maxLength: LIMITS.metadataValueLength }), Type.Null()]),
@@ -42,12 +42,14 @@ export function nullable<Schema extends TSchema>(schema: Schema) {
   return Type.Union([schema, Type.Null()]);
 }
 
-/** A secret that only the response which creates it shows. `x-secret` marks it, in the OpenAPI document too. */
+/**
+ * A secret that only one response shows: the one that creates it. `x-secret` marks it, also in the OpenAPI document.
+ */
 export function secretShownOnce(description: string) {
   return Type.String({ description, "x-secret": true });
 }
 
-/** An object that takes the named fields and no others. */
+/** An object with the named fields and no others. */
 export function closed<Properties extends Record<string, TSchema>>(properties: Properties, options: object = {}) {
   return Type.Object(properties, { ...options, additionalProperties: false });
 }
@@ -64,7 +66,7 @@ export function listQuery<Filters extends Record<string, TSchema>>(filters: Filt
       }),
     ),
     cursor: Type.Optional(
-      // Without an example: a cursor is signed, so only one that the platform returned is valid.
+      // Without an example: a cursor is signed, so only a returned one is valid.
       Type.String({ description: "`next_cursor` of the previous page, with the same filters" }),
     ),
     ...filters,
@@ -111,7 +113,7 @@ export function listOf<Item extends TSchema>(item: Item, name: string) {
   );
 }
 
-/** What DELETE answers. */
+/** The response of DELETE. */
 export function deleted<Name extends IdKind>(object: Name, schemaName: string) {
   return Type.Object(
     { id: idOf(object), object: Type.Literal(object), deleted: Type.Literal(true) },

@@ -28,21 +28,21 @@ import {
 } from "./fields.ts";
 import { WebhookEndpoint } from "./webhook-endpoint.ts";
 
-/** The schemas of a resource that the table of resources describes by its fields. */
+/** The schemas of a resource that is described by its fields in the table of resources. */
 export interface ObjectSchemas {
   object: TObject;
   list: TObject;
   query: TObject;
   create: TObject;
-  /** Undefined where objects cannot be updated. */
+  /** Undefined if objects cannot be updated. */
   update: TObject | undefined;
-  /** Undefined where objects cannot be deleted. */
+  /** Undefined if objects cannot be deleted. */
   deleted: TObject | undefined;
-  /** Request bodies of the actions that take fields, by verb. */
+  /** Request bodies of the actions that have fields, by verb. */
   actions: Readonly<Record<string, TObject>>;
 }
 
-/** Limits of values in requests, which responses do not state. */
+/** Limits of values in requests, which responses do not repeat. */
 const REQUEST_LIMITS: Readonly<Partial<Record<Field["type"], object>>> = {
   text: { minLength: 1, maxLength: LIMITS.nameLength },
   email: { maxLength: LIMITS.emailLength },
@@ -130,7 +130,7 @@ function schemasBy<Value>(
   return Object.fromEntries(entries.map(([name, value]) => [name, schemaOf(value, name)]));
 }
 
-/** Returns the schema of a field's value as responses show it, or with the limits of requests. */
+/** Returns the schema of a field's value: as in responses, or with the limits of requests. */
 function valueSchema(kind: ObjectKind, { type, about, examples, of }: Field, limits: object = {}): TSchema {
   const options = { description: about, ...(examples && { examples: examples.slice(0, 1) }), ...limits };
   switch (type) {

@@ -4,7 +4,7 @@ import { SEARCH_FILTERS, idOf, listOf, listQuery, nullable, Timestamp } from "./
 export const REQUEST_METHODS = ["GET", "HEAD", "POST", "PATCH", "DELETE"] as const;
 export type RequestMethod = (typeof REQUEST_METHODS)[number];
 
-/** One API request, kept 7 days; never a secret or an Authorization header. */
+/** An API request, retained for 7 days, without secrets and Authorization headers. */
 export const RequestLog = Type.Object(
   {
     id: idOf("request", { description: "ID of the request, as in the Request-Id header" }),
@@ -28,7 +28,7 @@ export type RequestLog = Static<typeof RequestLog>;
 
 const Headers = Type.Record(Type.String(), Type.String());
 
-/** What was sent and received. Secrets are replaced by an ellipsis. */
+/** The content of request and response. Secrets are replaced by an ellipsis. */
 const EXCHANGE = {
   client_address: nullable(Type.String()),
   query: nullable(Type.String({ description: "The query string" })),
@@ -40,7 +40,7 @@ const EXCHANGE = {
 const Exchange = Type.Object(EXCHANGE);
 export type RequestExchange = Static<typeof Exchange>;
 
-/** A request with all that is known of it. Under heavy load, headers and bodies are not kept and null. */
+/** An API request with headers and bodies. Under heavy load these are not stored, and are null. */
 export const RequestLogDetail = Type.Object(
   {
     ...RequestLog.properties,

@@ -2,12 +2,12 @@ import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
 import { closed, idOf, nullable, Timestamp } from "./fields.ts";
 
-/** How many intervals an endpoint's minutes are counted in. */
+/** Number of intervals into which an endpoint's minutes are grouped. */
 export const STATISTICS_INTERVALS = 12;
 
 const Count = Type.Integer({ minimum: 0 });
 
-/** Latencies are estimated from a histogram, null where nothing was attempted. */
+/** Latencies are estimated from a histogram; null without attempts. */
 const COUNTS = {
   events: Count,
   attempts: Count,
@@ -23,7 +23,7 @@ export const StatisticsMinute = Type.Object(
 );
 export type StatisticsMinute = Static<typeof StatisticsMinute>;
 
-/** Failed attempts that have the receiver and the reason in common; `endpoint` is null for listeners. */
+/** Failed attempts with the same receiver and reason; `endpoint` is null for listeners. */
 export const StatisticsFailure = Type.Object(
   {
     endpoint: nullable(Type.String()),
@@ -36,7 +36,7 @@ export const StatisticsFailure = Type.Object(
 );
 export type StatisticsFailure = Static<typeof StatisticsFailure>;
 
-/** Latencies and the rest are by minute only: an endpoint's counts are of intervals, to draw small. */
+/** An endpoint has counts per interval, for a small chart, and no latencies: these are per minute and environment. */
 export const StatisticsEndpoint = Type.Object(
   {
     endpoint: idOf("webhook_endpoint"),
@@ -54,7 +54,7 @@ export const StatisticsEndpoint = Type.Object(
 );
 export type StatisticsEndpoint = Static<typeof StatisticsEndpoint>;
 
-/** The environment's last minutes, oldest first, the current one included, and its queue as it is now. */
+/** The last minutes of the environment, oldest first and including the current one, and the state of its queue. */
 export const Statistics = Type.Object(
   {
     object: Type.Literal("statistics"),

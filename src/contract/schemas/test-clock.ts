@@ -2,7 +2,10 @@ import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
 import { closed, nullable, Timestamp } from "./fields.ts";
 
-/** The sandbox's clock: `now` is real time plus `offset_seconds`. The fields after `status` tell of the last advance. */
+/**
+ * The clock of the sandbox: `now` is real time plus `offset_seconds`. The fields after `status` describe the last
+ * advance.
+ */
 export const TestClock = Type.Object(
   {
     object: Type.Literal("test_clock"),

@@ -5,13 +5,13 @@ import { CallError, send, withQuery } from "./call.ts";
 
 export const liveState = signal<"connecting" | "live" | "paused">("connecting");
 
-/** Changes reported by the platform that no event reports. */
+/** Changes that the platform reports without an event. */
 export type Topic = "deliveries" | "clock" | "requests";
 
 interface Follower {
   event?(event: Event, isReplay: boolean): void;
   changed?(topic: Topic): void;
-  /** Earlier reads may be outdated in any way; with a gap, some events will never arrive. */
+  /** Earlier reads may be outdated; after a gap, some events never arrive. */
   missed?(isGap: boolean): void;
 }
 const followers = new Set<Follower>();
@@ -55,7 +55,7 @@ export function startLive(): () => void {
         }
       }
     } else if (name === "gap" || after === undefined) {
-      // Changes committed between a page's reads and the start of its stream are in neither.
+      // Changes between a page's reads and the start of its stream are in neither.
       for (const follower of followers) follower.missed?.(name === "gap");
     }
     after = id ?? after;

@@ -12,7 +12,7 @@ interface ListResponse<Item> {
 /** The loaded part of a list. */
 export interface Pages<Item> {
   items: Item[] | undefined;
-  /** New items that are held back, so that the rows on screen do not move. */
+  /** New items that are not shown yet, so that the rows on screen do not move. */
   held: number;
   error: CallError | undefined;
   hasMore: boolean;
@@ -21,7 +21,7 @@ export interface Pages<Item> {
   pagesRead: number;
   loadMore: () => void;
   reload: () => void;
-  /** Holds new items back, or shows them. */
+  /** Hides new items, or shows them. */
   hold: (isHeld: boolean) => void;
   /** Shows the newest items, and drops other loaded pages. */
   startOver: () => void;
@@ -35,7 +35,7 @@ const MAX_LISTINGS = 20;
 
 interface Listing<Item> {
   items: Item[];
-  /** The newest page that was merged, and the one that is held back. */
+  /** The newest page that was merged, and the one that is not shown yet. */
   merged: ListResponse<Item> | undefined;
   waiting: ListResponse<Item> | undefined;
   /** The pages after the first; the last one leads on. */
@@ -81,7 +81,7 @@ export function usePages<Item extends { id: string }>(
   const newest = useQuery<ListResponse<Item>>(first);
   const key = `${environment.value} ${first}`;
   useMemo(() => {
-    // A link shows the newest items, Back those that were there.
+    // A link shows the newest items; Back restores the previous ones.
     if (!hasGoneBack()) listings.delete(key);
   }, [key]);
   const listing = listingOf<Item>(key);
@@ -132,7 +132,7 @@ export function usePages<Item extends { id: string }>(
   };
 }
 
-/** Shows the newest page: at once, or when the list is no longer being read. */
+/** Shows the newest page: at once, or once the user has left the list. */
 function take<Item extends { id: string }>(listing: Listing<Item>, page: ListResponse<Item>): void {
   const fresh = freshIn(listing, page);
   if (listing.merged === undefined) beginWith(listing, page);

@@ -122,7 +122,7 @@ export function Empty({ title, icon, children }: { title: string; icon?: IconNam
   );
 }
 
-/** Shows data once it is there. The error of a later try is above the previous data. */
+/** Shows data once it is loaded. The error of a later attempt appears above the previous data. */
 export function Loaded<Data>({ of, children }: { of: Query<Data>; children: (data: Data) => ComponentChildren }) {
   const { data, error, reload } = of;
   return (

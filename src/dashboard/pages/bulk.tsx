@@ -23,7 +23,7 @@ const RANGES = [
   ["0", "Any time"],
 ] as const;
 
-/** A button that retries the failed deliveries, of one endpoint or all, after it has shown how many they are. */
+/** A button that retries failed deliveries, of one endpoint or all, after showing how many there are. */
 export function RetryFailed({ endpoint, class: name }: { endpoint?: string; class?: string }) {
   const [isOpen, setOpen] = useState(false);
   return (

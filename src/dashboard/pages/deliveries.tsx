@@ -70,7 +70,7 @@ export function DeliveryTable(props: {
   empty?: ComponentChildren;
   keepsPosition?: boolean;
   search?: string;
-  /** What all of them have in common is shown once, on the page. */
+  /** Filters that all rows match are shown once, above the list. */
   of?: "event" | "endpoint";
 }) {
   const endpoints = useEndpoints();

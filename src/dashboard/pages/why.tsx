@@ -194,7 +194,7 @@ function DeliveryItem({ delivery, chain }: { delivery: Delivery; chain: Chain })
   );
 }
 
-/** Returns attempts with identical outcomes in a row together. */
+/** Groups consecutive attempts with identical outcomes. */
 function outcomes(attempts: readonly Attempt[]): { attempt: Attempt; times: number }[] {
   const groups: { attempt: Attempt; times: number }[] = [];
   for (const attempt of attempts) {

@@ -43,7 +43,7 @@ function chooseLanguage(name: string): void {
   }
 }
 
-/** Samples of other languages have other heights: what the reader looks at stays where it is. */
+/** Samples in other languages have other heights, so the content that the reader looks at is kept in place. */
 function keepPosition(element: Element, change: () => void): void {
   const before = element.getBoundingClientRect().top;
   change();
@@ -75,7 +75,7 @@ function filter(words: string): void {
   document.querySelector("#menu .none")!.textContent = count === 0 ? "No matches" : "";
 }
 
-/** Marks the link of the part that is being read. */
+/** Highlights the link of the visible section. */
 function markSection(): void {
   const links = new Map(
     [...document.querySelectorAll<HTMLAnchorElement>("#menu a")].map((link) => [link.hash.slice(1), link]),

@@ -1,4 +1,4 @@
-/** "Try it": sends an operation's request from the page. The key stays in this page's memory and is gone with it. */
+/** "Try it": sends an operation's request from the page. The key exists only in the memory of this page. */
 
 interface Document {
   paths: Record<string, Record<string, OperationObject>>;

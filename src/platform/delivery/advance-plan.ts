@@ -21,9 +21,9 @@ export interface AdvanceTotal {
 }
 
 /**
- * How many attempts an advance of a test clock may begin. Somebody waits for it, so an endpoint gets more at once than in
- * ordinary delivery, as long as it keeps up: its window starts at the ordinary limit, grows by one with each attempt that
- * takes about as long as the fastest, and shrinks by one with each that takes longer.
+ * Decides how many attempts an advance of a test clock may begin. Because a user waits for it, an endpoint gets more
+ * concurrent attempts than in normal delivery, as long as it keeps up: its window starts at the normal limit, grows by
+ * one with each attempt that takes about as long as the fastest, and shrinks by one with each slower one.
  */
 export class AdvanceSlots {
   readonly #limits: DeliveryLimits;
@@ -36,7 +36,7 @@ export class AdvanceSlots {
     this.#total = total;
   }
 
-  /** For all endpoints together. Each advance may have the ordinary limit, whatever others do. */
+  /** For all endpoints together. Each advance may use the normal limit, whatever others use. */
   get available(): number {
     const { perProcess, allAdvances } = this.#limits;
     return Math.max(0, perProcess - this.#open, allAdvances - this.#total.open);
@@ -74,7 +74,7 @@ export class AdvanceSlots {
   }
 }
 
-/** Endpoints with fewer slots are read this far all the same, to learn when their retries may be due. */
+/** Endpoints with fewer slots are also read this far, to learn when their retries may be due. */
 const MIN_READ = 20;
 
 /** Which deliveries of an endpoint to claim. */
@@ -83,7 +83,7 @@ interface Share {
   dueBy: number;
 }
 
-/** How far an advance has come. */
+/** The progress of an advance. */
 interface AdvanceState {
   /** The environment's time when it began: what was due before is attempted then. */
   begin: number;
@@ -95,8 +95,8 @@ interface AdvanceState {
 }
 
 /**
- * Chooses what begins now, in order of time, up to the earliest time at which a retry of an attempt in flight, or of
- * one that begins now, may be due.
+ * Selects the attempts to begin now, in order of time, up to the earliest time at which a retry of an attempt in
+ * flight, or of a selected one, may be due.
  */
 export async function planShares(
   tx: Transaction,
@@ -114,7 +114,7 @@ export async function planShares(
       const at = Math.max(begin, next);
       return { endpointId, next, at, retryAt: at + shortestWait(count + 1) };
     });
-    // Nothing is known of the deliveries after these, except that they are due later.
+    // The deliveries after these are unknown, except that they are due later.
     if (rows.length > max) horizon = Math.min(horizon, rows.at(-1)!.at + shortestWait(1));
     return rows;
   });

@@ -176,14 +176,14 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
 /**
  * A timer may fire slightly late, so the limit is checked here too. After a suspension the duration says nothing about
- * the endpoint: its response may have waited just as long to be read.
+ * the endpoint, because its response may have waited as long.
  */
 function isLate(durationMs: number): boolean {
   const limit = LIMITS.deliverySeconds * 1000;
   return durationMs > limit && durationMs <= limit + SUSPENDED_MS;
 }
 
-/** Returns the first headers as JSON, as many as there is room for. */
+/** Returns the first headers as JSON, as many as fit. */
 function shownHeaders(headers: Record<string, string | string[] | undefined>): string {
   const shown: Record<string, string> = {};
   let left: number = LIMITS.deliveryHeaderCharacters;

@@ -11,7 +11,7 @@ const POLL_MILLISECONDS = 250;
 /** Pause between transactions, so that other writers wait for at most one of them. */
 const PAUSE_MILLISECONDS = 5;
 
-/** What bulk operations are carried out with. */
+/** The dependencies of bulk operations. */
 export interface BulkTools {
   database: Database;
   clock: Clock;
@@ -21,8 +21,8 @@ export interface BulkTools {
 }
 
 /**
- * Carries out bulk operations, a slice of each in turn. They are rows of the database: whichever process finds one goes
- * on with it, one process at a time.
+ * Runs bulk operations, a slice of each in turn. They are rows of the database: any process that finds one continues
+ * it, one process at a time.
  */
 export function createBulkRunner(tools: BulkTools): Periodic {
   return new Periodic(tools, POLL_MILLISECONDS, async (signal) => {

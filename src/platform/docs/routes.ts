@@ -12,7 +12,7 @@ import type { ReferenceFiles } from "./reference/page.ts";
 
 export const DOCS_PATH = "/docs";
 
-/** No inline script or style, nothing from elsewhere, in no frame, and no text that becomes markup. */
+/** Allows no inline script or style, no other origins, no framing, and no conversion of text into markup. */
 const REFERENCE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -28,7 +28,7 @@ const REFERENCE_POLICY = [
 
 interface Reference {
   document: () => Promise<ServedDocument>;
-  /** Undefined where the dashboard was not built; there is no page at /docs then. */
+  /** Undefined if the dashboard was not built; then there is no page at /docs. */
   files: ReferenceFiles | undefined;
 }
 
@@ -43,7 +43,7 @@ export function registerDocs(app: FastifyInstance, baseUrl: () => string, { docu
   );
 }
 
-/** The page is built at the first request. */
+/** The page is rendered at the first request. */
 function referenceRoutes(
   app: FastifyInstance,
   baseUrl: () => string,
@@ -104,7 +104,7 @@ export function problemIndexPage(): Page {
   };
 }
 
-/** Renders the page of one error code: what it means, its cause, and what to do. */
+/** Renders the page of one error code: its meaning, cause and fix. */
 export function problemPage(code: ErrorCode, baseUrl: string): Page {
   const { meaning, cause, remedy } = ERROR_GUIDES[code];
   const { status, title } = ERRORS[code];

@@ -19,7 +19,7 @@ const URL_INPUT = { type: "string" };
 /** A delivery is attempted within a second; the schedule of retries takes longer. */
 const WAIT = [{ name: "wait", type: "retry", retryAfter: 0.5, retryLimit: 60 }];
 
-/** Returns the document: Arazzo 1.0.1, on the operations of the OpenAPI document at this URL. */
+/** Returns the document in Arazzo 1.0.1, for the OpenAPI document at this URL. */
 function workflowsDocument(openapi: string): Json {
   return {
     arazzo: "1.0.1",
@@ -137,11 +137,11 @@ function inputs(properties: Json): Json {
 }
 
 interface StepOptions {
-  /** Of the object in the path. */
+  /** The ID of the object in the path. */
   id?: string;
   query?: Record<string, string>;
   body?: Json;
-  /** Conditions that the step is repeated for. */
+  /** Repeats the step until these conditions are met. */
   until?: readonly string[];
   outputs?: Json;
 }

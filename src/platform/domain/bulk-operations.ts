@@ -24,7 +24,10 @@ import { retryDelivery } from "./deliveries.ts";
 import { replayEvent } from "./replay.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 
-/** Objects that one slice looks at, and of those the ones that it retries or replays: few enough not to delay other requests. */
+/**
+ * Maximum number of objects that one slice reads, and that it retries or replays: few enough not to delay other
+ * requests.
+ */
 const MAX_SCANNED = 500;
 const MAX_CHANGED = 50;
 
@@ -74,7 +77,7 @@ export async function createBulkOperation(
   return toBulkOperation(row, tenant);
 }
 
-/** Stops an operation where it is. What was done stays done. An operation that has ended stays as it is. */
+/** Cancels an operation. Completed work is not undone. An operation that has ended is unchanged. */
 export async function cancelBulkOperation(tx: Transaction, context: RequestContext, id: string) {
   const { environment } = context.tenant;
   const row = await existing("bulk_operation", id, () => findBulkOperation(tx, environment, id));
@@ -135,7 +138,7 @@ async function carryOut(
       const deliveries = await endpointDeliveriesOf(tx, environment, item);
       const wanted = deliveries.filter((one) => endpointId === undefined || one.endpoint_id === endpointId);
       if (!wanted.some((one) => one.status === status)) return false;
-      // A later delivery counts: what a replay has delivered since is not sent again.
+      // A later delivery counts: an event that a replay has delivered since is not sent again.
       const latest = new Map(wanted.map((one) => [one.endpoint_id, one.status]));
       for (const [endpoint, current] of latest) {
         if (current === status) await replayEvent(tx, context, item, { endpoint });
@@ -153,7 +156,7 @@ async function carryOut(
 function end(row: BulkOperationRow, status: "succeeded" | "canceled", at: number): void {
   row.status = status;
   row.ended_at = at;
-  // What matched at first may have changed since.
+  // An object that matched at first may have changed since.
   if (status === "succeeded") row.total = row.done + row.failed;
 }
 

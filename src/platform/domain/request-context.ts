@@ -3,7 +3,7 @@ import type { IdKind } from "../../contract/ids.ts";
 import type { Versions } from "./versions.ts";
 import type { Scope } from "../../contract/scopes.ts";
 
-/** The environment of a call. Nothing outside it is ever visible to the call. */
+/** The environment of a call, which can access nothing outside it. */
 export interface Tenant {
   /** The environment's number, which its rows carry. */
   environment: number;

@@ -33,7 +33,7 @@ const NOTHING_STORED: RequestExchange = {
   response_body: null,
 };
 
-/** Returns a request with what was sent and received, and the events that it caused. Throws ApiError. */
+/** Returns a request with its headers and bodies, and the events that it caused. Throws ApiError. */
 export async function getRequestLog(queries: Queries, tenant: Tenant, id: string): Promise<RequestLogDetail> {
   const row = await existing("request", id, () => findRequestLog(queries, tenant.environment, id));
   const exchange = row.detail === null ? NOTHING_STORED : (JSON.parse(row.detail) as RequestExchange);
@@ -41,7 +41,7 @@ export async function getRequestLog(queries: Queries, tenant: Tenant, id: string
   return { ...toRequestLog(row, tenant), ...exchange, events };
 }
 
-/** Events about one object that are looked through. */
+/** Maximum number of events about one object to search. */
 const MAX_EVENTS = 50;
 
 /** An event names its request, but is found by its object: the one in the path, or the one in the response. */

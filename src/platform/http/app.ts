@@ -201,7 +201,7 @@ function methodsOf(routes: readonly Route[]): string[] {
   return [...new Set([...routes.map(({ method }) => method), "OPTIONS"])].sort();
 }
 
-/** Says what a path takes; returns false where there is no such path. */
+/** Returns the methods of a path; false if the path does not exist. */
 function sendOptions(routes: readonly Route[], request: FastifyRequest, reply: FastifyReply): boolean {
   const matching = routesAt(routes, request.url.split("?", 1)[0]!);
   if (matching.length === 0) return false;

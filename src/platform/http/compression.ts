@@ -15,8 +15,8 @@ type Coding = keyof typeof COMPRESSORS;
 const CODINGS = Object.keys(COMPRESSORS) as Coding[];
 
 /**
- * Compresses JSON for clients that accept it, in Node's thread pool. Pages are left alone: their forms hold tokens, which
- * the length of compressed text could give away.
+ * Compresses JSON for clients that accept it, in Node's thread pool. Pages are not compressed: their forms contain
+ * tokens, which the length of compressed text could reveal.
  */
 export function compressJson(app: FastifyInstance): void {
   app.addHook("onSend", (request, reply, payload, done) => {
@@ -36,7 +36,7 @@ function isJson(reply: FastifyReply): boolean {
   return /^application\/(problem\+)?json\b/.test(String(reply.getHeader("Content-Type") ?? ""));
 }
 
-/** The coding of the greatest weight, brotli among equals (RFC 9110 12.5.3). */
+/** Returns the coding with the greatest weight, preferring brotli (RFC 9110 12.5.3). */
 function preferredCoding(header: string | string[] | undefined): Coding | undefined {
   if (header === undefined) return undefined;
   const weights = new Map<string, number>();
@@ -47,6 +47,6 @@ function preferredCoding(header: string | string[] | undefined): Coding | undefi
   }
   const weightOf = (coding: string) => weights.get(coding) ?? weights.get("*") ?? 0;
   const [best] = CODINGS.filter((coding) => weightOf(coding) > 0).sort((a, b) => weightOf(b) - weightOf(a));
-  // `identity` is only better where a client says so.
+  // `identity` is preferred only if the client says so.
   return best !== undefined && weightOf(best) < (weights.get("identity") ?? 0) ? undefined : best;
 }

@@ -10,7 +10,7 @@ export type CrossOrigin = "anyone" | "access token";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** Absent where no page of another origin may read anything. */
+    /** Absent if no page of another origin may read anything. */
     crossOrigin?: CrossOrigin;
   }
 }
@@ -55,7 +55,7 @@ function bearsAccessToken({ headers: { origin, authorization } }: FastifyRequest
   return origin !== undefined && /^bearer +at_/i.test(authorization ?? "");
 }
 
-/** Adds what a browser asks before it sends another origin's request; nothing where the request would be rejected. */
+/** Adds the response headers of a preflight request; none if the request would be rejected. */
 export function addPreflightHeaders(
   { headers }: FastifyRequest,
   reply: FastifyReply,

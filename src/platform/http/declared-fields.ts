@@ -1,6 +1,6 @@
 import type { TSchema } from "typebox";
 
-/** Returns a value without the fields that its schema does not declare; the same value where there are none. */
+/** Returns a value without the fields that its schema does not declare; the same value if there are none. */
 type Selection = <Value>(value: Value) => Value;
 
 interface Keywords {

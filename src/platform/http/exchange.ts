@@ -8,7 +8,7 @@ import type { RequestExchange } from "../../contract/schemas/request-log.ts";
 const HIDDEN_HEADERS = new Set(["cookie", "set-cookie", "idempotency-key", "proxy-authorization", "x-csrf-token"]);
 const HIDDEN = "…";
 
-/** What a request sent and received, without secrets: for the request log. */
+/** The content of request and response for the request log, without secrets. */
 export function exchangeOf(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -60,7 +60,7 @@ function withoutFields(json: string, names: readonly string[]): string {
   return json.replaceAll(new RegExp(`("(?:${names.join("|")})":)"[^"]*"`, "g"), `$1"${HIDDEN}"`);
 }
 
-/** The rest is cut off last, so that no half of a secret passes for something else. */
+/** Truncated last, so that no part of a secret looks harmless. */
 function excerpt(text: string): string {
   const max = LIMITS.requestLogBodyCharacters;
   // A credential may begin before the end of what is shown, and end after it.

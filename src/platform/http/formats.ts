@@ -21,7 +21,7 @@ const DOMAIN_LABEL = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
 interface FormatRule {
   accepts: (value: string) => boolean;
-  /** What an error says is expected. */
+  /** The expectation in error messages. */
   expected: string;
   /** The closest keywords of plain JSON Schema, for the OpenAPI document. */
   keywords: Record<string, unknown>;
@@ -63,7 +63,7 @@ const FORMATS: Record<string, FormatRule> = {
     expected: "an https URL, or http to this machine, such as https://app.example.com/callback",
     keywords: { format: "uri", examples: ["https://app.example.com/callback"] },
   },
-  // Why a URL is rejected depends on the environment: the rules of endpoints say it.
+  // Why a URL is rejected depends on the environment, so the rules of endpoints check it.
   "endpoint-url": {
     accepts: () => true,
     expected: "an https URL",
@@ -95,7 +95,7 @@ for (const kind of Object.keys(ID_PREFIXES) as IdKind[]) {
   };
 }
 
-/** No valid value of a format is longer. */
+/** The maximum length of a valid value. */
 const MAX_LENGTH = LIMITS.endpointUrlLength;
 
 /** Registers the formats with the validators. Called once, before any schema is compiled. */

@@ -174,7 +174,7 @@ export function takeJson(app: FastifyInstance): void {
       done(error as Error);
     }
   });
-  // Of another type, a body that ends before its first byte is none, too; any other is rejected unread.
+  // If a body of another type ends before its first byte, it counts as no body; any other is rejected unread.
   app.addContentTypeParser("*", (request, body, done) => {
     const reject = () => {
       body.off("error", done).pause();

@@ -10,7 +10,7 @@ import { type Call, RawJson } from "./operation.ts";
 import type { TSchema } from "typebox";
 import { timingSafeEqual } from "node:crypto";
 
-/** What a cursor is valid for: the same list, environment and filters only. */
+/** The list, environment and filters that a cursor is valid for. */
 interface CursorScope {
   list: string;
   environment: number;
@@ -98,7 +98,7 @@ export async function sendList<Item, Query extends ListQuery>(
   return new RawJson(text, next ?? undefined);
 }
 
-/** Narrows a search for the ID of an item to that item. */
+/** Replaces a search for an item's ID by a filter for that item. */
 function boundsOf(
   kind: IdKind,
   { before, from }: { before: string | undefined; from: string | undefined },

@@ -16,16 +16,13 @@ declare module "fastify" {
     identified: { caller: Caller; path: string; secretFields: readonly string[] } | null;
     /** Set if the response is a problem. */
     errorCode: ErrorCode | null;
-    /** The body as it was sent, and the response's: for the request log. */
+    /** The body as sent, and the response: for the request log. */
     sentBody: Buffer | null;
     responseText: string | null;
   }
 }
 
-/**
- * Records every request with a known account and environment, except reads of this log: anyone who follows it would
- * soon find little else there.
- */
+/** Records every request with a known account and environment, except reads of this log, which would soon fill it. */
 export function recordRequests(app: FastifyInstance, requests: RequestRecorder, clientAddress: ClientAddress): void {
   app.decorateRequest("identified", null);
   app.decorateRequest("errorCode", null);

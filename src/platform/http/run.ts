@@ -12,7 +12,7 @@ import { declaredFields } from "./declared-fields.ts";
 import { fingerprintOf, type InFlight, type StoredResponse, onceForKey, readIdempotencyKey } from "./idempotency.ts";
 import { type Call, type Operation, RawJson, type ResponseBody } from "./operation.ts";
 
-/** What changes are made with. */
+/** The dependencies of changes. */
 export interface RunTools {
   database: Database;
   vault: Vault;

@@ -2,10 +2,10 @@ import { type IdKind, kindOfId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { PageRequest } from "../storage/page.ts";
 
-/** How many rows are read together. */
+/** Number of rows to read at once. */
 const BATCH = 500;
 
-/** Rows that were found, and where the next page begins. */
+/** The matching rows, and where the next page begins. */
 interface Found<Item> {
   rows: Item[];
   /** Undefined after the last row of the list. */
@@ -13,8 +13,8 @@ interface Found<Item> {
 }
 
 /**
- * Reads a list from a position until a page of matches is found, or `LIMITS.searchedRows` rows were read. So a search
- * costs the same however many rows there are, and goes on with the next page.
+ * Reads a list from a position until a page of matches is complete, or `LIMITS.searchedRows` rows have been read. This
+ * bounds the cost of a search, which continues with the next page.
  */
 export async function searchRows<Item>(
   page: PageRequest,
@@ -50,10 +50,10 @@ function normalized(text: string): string {
   return text.toLowerCase().replaceAll(/\s+/g, " ");
 }
 
-/** Fields that a search would find everything by: an order's `object` is `order`, and times begin with the year. */
+/** Fields with values that every search would match: an order's `object` is `order`, and times begin with the year. */
 const OF_EVERY_OBJECT = new Set(["object", "created"]);
 
-/** Returns the values within a value, and amounts as they are shown. */
+/** Returns the nested values of a value, and formatted amounts. */
 function textsOf(value: unknown): string[] {
   if (typeof value === "string") return [value];
   if (typeof value === "number") return [String(value)];
@@ -64,7 +64,7 @@ function textsOf(value: unknown): string[] {
   return [...values, ...amountOf(value as Record<string, unknown>)];
 }
 
-/** Returns filters for which an index exists, in place of a search for the whole ID that they take. */
+/** Returns filters with an index, instead of a search for a complete ID. */
 export function narrowed<Filters extends { query?: string }>(
   filters: Filters,
   references: Readonly<Partial<Record<IdKind, keyof Filters & string>>>,
@@ -74,7 +74,7 @@ export function narrowed<Filters extends { query?: string }>(
   return name === undefined || filters[name] !== undefined ? filters : { ...filters, [name]: filters.query };
 }
 
-/** How amounts are written in languages that separate thousands by commas, dots or spaces, and without separators. */
+/** Formats of amounts with commas, dots or spaces as thousands separators, and without any. */
 const LOCALES = ["en", "de", "fr"].map((locale) => ({ locale, useGrouping: true }));
 const WRITINGS = [...LOCALES, ...LOCALES.slice(0, 2).map(({ locale }) => ({ locale, useGrouping: false }))];
 

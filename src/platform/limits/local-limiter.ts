@@ -5,7 +5,7 @@ const MAX_NAMES = 10_000;
 
 interface Bucket {
   attempts: number;
-  /** When `attempts` was current. */
+  /** The time at which `attempts` was correct. */
   at: number;
 }
 

@@ -53,7 +53,7 @@ export class LogReader {
   #gapAfter: string | undefined;
   /** What the client knows to be removed. */
   #removed: LogNumbers;
-  /** Events are assumed to be large before the first one was read. */
+  /** Events are assumed to be large until the first one has been read. */
   #eventBytes = READ_BYTES / 8;
   #asked = false;
   #running = false;
@@ -76,7 +76,7 @@ export class LogReader {
     this.ask();
   }
 
-  /** Reads on. A request during a read is handled after it. */
+  /** Continues reading. If called during a read, reads again afterwards. */
   ask(): void {
     this.#asked = true;
     if (this.#running || this.#stopped) return;

@@ -143,7 +143,7 @@ interface TableShape {
   key: readonly string[];
 }
 
-/** What each database maintains itself: counts follow the rows that are copied. */
+/** Tables that each database maintains itself: counts are derived from the copied rows. */
 const OWN = new Set(["schema_migrations", "sqlite_sequence", "event_counts", "attempt_counts", "pending_counts"]);
 
 /** Returns the tables of an SQLite file in the order of their creation, so none refers to a later one. */

@@ -13,9 +13,11 @@ import { digestIdempotencyKey, type Vault } from "../secrets/vault.ts";
 
 const COLLECT_MILLISECONDS = 500;
 const ROWS_A_UNIT = 256;
-/** A few megabytes. A database that rejects writes for longer than that loses entries. */
+/** A few megabytes. If a database rejects writes for longer, entries are lost. */
 const MAX_WAITING = 20_000;
-/** Characters of headers and bodies that wait. When they are more, those of errors alone are kept, up to the second limit. */
+/**
+ * Maximum characters of waiting headers and bodies. Above it, only those of errors are stored, up to the second limit.
+ */
 const MAX_DETAILS = 1024 * 1024;
 const MAX_DETAILS_OF_ERRORS = 4 * MAX_DETAILS;
 /** Characters of an Idempotency-Key's digest: 96 bits. */
@@ -30,7 +32,7 @@ export interface CompletedRequest {
   milliseconds: number;
   idempotencyKey: string | undefined;
   errorCode: ErrorCode | undefined;
-  /** Returns what was sent and received. Called only if there is room for it. */
+  /** Returns the content of request and response. Called only if there is room for it. */
   exchange?: () => RequestExchange;
 }
 
@@ -114,7 +116,7 @@ export class RequestRecorder {
     return digestIdempotencyKey(this.#vault, idempotencyKey).slice(0, SHOWN_DIGEST);
   }
 
-  /** Takes the details of rows, which wait in the same order. */
+  /** Removes the details of these rows, which are waiting in the same order. */
   #takeDetailsOf(rows: readonly RequestLogRow[]): RequestDetailRow[] {
     const ids = new Set(rows.map(({ id }) => id));
     const end = this.#details.findIndex(({ id }) => !ids.has(id));

@@ -20,7 +20,7 @@ import { queueHeads } from "../storage/delivery-queue.ts";
 const MINUTE = 60_000;
 const FAILURES_SHOWN = 20;
 
-/** `now` is the environment's time. An endpoint narrows attempts, failures and queue to its own. */
+/** `now` is the environment's time. With an endpoint, only its own attempts, failures and queue are included. */
 export async function readStatistics(
   queries: Queries,
   environment: number,

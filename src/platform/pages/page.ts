@@ -29,7 +29,7 @@ export interface Page {
   body: Html;
   /** Origins besides this one to which a form's response may redirect. */
   formTargets?: readonly string[];
-  /** For pages with more than one short form. */
+  /** For pages with several short forms. */
   wide?: boolean;
 }
 

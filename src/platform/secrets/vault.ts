@@ -3,7 +3,7 @@ import type { Random } from "../ports.ts";
 
 /** Everything that the master key protects. */
 export interface Vault {
-  /** Returns what is stored instead of a key or token: its HMAC-SHA256. */
+  /** Returns the stored form of a key or token: its HMAC-SHA256. */
   digest(credential: string): Buffer;
   /** Encrypts a secret that must be read again. `context` (an ID) binds it to its row. */
   seal(secret: string, context: string): Buffer;

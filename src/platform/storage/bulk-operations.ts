@@ -49,7 +49,7 @@ export async function insertBulkOperation(tx: Transaction, row: BulkOperationRow
   await tx.run(`INSERT INTO bulk_operations (${COLUMNS}) VALUES (${placeholders})`, values);
 }
 
-/** Sets how far an operation has come, and its status. */
+/** Updates the progress and the status of an operation. */
 export async function updateBulkOperation(tx: Transaction, row: BulkOperationRow): Promise<void> {
   await tx.run(
     `UPDATE bulk_operations
@@ -77,7 +77,7 @@ export function runningBulkOperations(queries: Queries) {
   );
 }
 
-/** Removes operations that ended and whose ID is below a bound; returns how many. */
+/** Removes operations that have ended and whose ID is below a bound. Returns how many. */
 export function deleteBulkOperations(tx: Transaction, environment: number, idBound: string, limit: number) {
   return tx.run(
     `DELETE FROM bulk_operations WHERE environment = $1 AND id IN (
@@ -86,7 +86,7 @@ export function deleteBulkOperations(tx: Transaction, environment: number, idBou
   );
 }
 
-/** Which objects an operation is about. IDs bound their times. */
+/** Selects the objects of an operation. IDs limit the time. */
 export interface BulkRange {
   environment: number;
   endpointId: string | undefined;
@@ -104,14 +104,14 @@ interface BulkItem {
   type: string;
 }
 
-/** Deliveries to endpoints in the order of their IDs, whatever their type. */
+/** Returns deliveries to endpoints in the order of their IDs, whatever their type. */
 export function nextDeliveries(queries: Queries, range: BulkRange, limit: number): Promise<BulkItem[]> {
   const { conditions, parameters } = ofDeliveries(range, "id");
   const sql = `SELECT id, event_type AS type FROM deliveries WHERE ${conditions}`;
   return queries.all(`${sql} ORDER BY id LIMIT $${parameters.push(limit)}`, parameters);
 }
 
-/** Events in the order of their IDs, whatever their type and deliveries. */
+/** Returns events in the order of their IDs, whatever their type and deliveries. */
 export function nextEvents(queries: Queries, range: BulkRange, limit: number): Promise<BulkItem[]> {
   return queries.all(
     "SELECT id, type FROM events WHERE environment = $1 AND id > $2 AND id < $3 ORDER BY id LIMIT $4",

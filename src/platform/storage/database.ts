@@ -1,4 +1,7 @@
-/** The storage port: what the platform needs of a database. It has two drivers, which one conformance suite checks. */
+/**
+ * The storage port: the database operations that the platform needs. It has two drivers, which one conformance suite
+ * tests.
+ */
 
 /** A value of a column: text, a number within ±2^53, bytes, or null. Booleans are stored as 0 and 1. */
 export type SqlValue = string | number | null | Uint8Array;
@@ -57,7 +60,7 @@ export interface WriteOptions {
   readonly isolation?: "serialized" | "batched" | "read committed";
 }
 
-/** What a process may wait for: new events in the log, deliveries that may be due. */
+/** Topics that a process can subscribe to: new events in the log, and deliveries that may be due. */
 export type Topic = "events" | "deliveries";
 
 export type UnitOfWork<Result> = (transaction: Transaction) => Promise<Result>;

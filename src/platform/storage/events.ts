@@ -150,7 +150,7 @@ export async function listEvents(
   const { horizon, held_back: heldBack } = found[0]!;
   // If there is no event on the page, the row contains only the state.
   const rows = found.filter((row): row is Row & { seq: number } => row.seq !== null);
-  // The row after the page is not shown.
+  // The row after the page is not returned.
   for (const row of rows.slice(0, limit)) assertIntact(row);
   return { rows, heldBack: heldBack ?? 0, horizon };
 }

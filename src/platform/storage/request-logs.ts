@@ -54,7 +54,7 @@ export async function insertRequestLogs(tx: Transaction, rows: readonly RequestL
   }
 }
 
-/** What was sent and received, as JSON. */
+/** The content of request and response, as JSON. */
 export interface RequestDetailRow {
   environment: number;
   id: string;
@@ -67,7 +67,7 @@ export async function insertRequestDetails(tx: Transaction, rows: readonly Reque
   await Promise.all(rows.map(({ environment, id, detail }) => tx.run(sql, [environment, id, detail])));
 }
 
-/** Returns a request, with what was sent and received if that was kept. */
+/** Returns a request, with the content of request and response if it was stored. */
 export function findRequestLog(queries: Queries, environment: number, id: string) {
   return queries.get<RequestLogRow & { detail: string | null }>(
     `SELECT ${NAMES.map((name) => `r.${name}`).join(", ")}, d.detail
@@ -99,8 +99,8 @@ export interface RequestLogFilters {
 }
 
 /**
- * Newest first. Every index ends in method, status and ID, so that a page costs what it holds whichever of them are
- * filtered by; the others are merged. Path and key together are looked up by the path.
+ * Newest first. Every index ends in method, status and ID, so that the cost of a page depends only on its size,
+ * whichever filters are used; the others are merged. With both path and key, rows are looked up by path.
  */
 export function listRequestLogs(
   queries: Queries,

@@ -133,7 +133,7 @@ export function enabledEndpoints(queries: Queries, environment: number): Promise
   ]);
 }
 
-/** What an attempt needs of an endpoint: URL, secrets, and the environment's clock. */
+/** The endpoint data that an attempt needs: URL, secrets, and the environment's clock. */
 export interface DeliveryTarget {
   environment: number;
   id: string;

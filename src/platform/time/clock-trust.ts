@@ -12,8 +12,8 @@ const AWAY_MILLISECONDS = DAY;
 const STEADY_AFTER_START_MILLISECONDS = HOUR;
 
 /**
- * Tells whether the wall clock can be trusted to say that something is too old. The consequences cannot be undone: rows
- * are deleted, deliveries fail permanently. A clock that is a month ahead for a minute must not cost the history.
+ * Decides whether the wall clock can be trusted to say that something is too old. The consequences are irreversible:
+ * rows are deleted, deliveries fail permanently. A clock that is a month ahead for a minute must not delete history.
  */
 export class ClockTrust {
   readonly #clock: Clock;

@@ -6,9 +6,8 @@ const POLL_MILLISECONDS = 10_000;
 const NOTABLE_MILLISECONDS = 1_000;
 
 /**
- * The database's clock, which all its processes share: leases, schedules and expiries of one must mean the same to
- * another whose machine's clock is wrong. It is queried periodically; in between, this machine's monotonic clock is
- * added.
+ * The database's clock, shared by all processes on it, so that leases, schedules and expiry times mean the same even if
+ * a machine's clock is wrong. It is queried periodically; in between, this machine's monotonic clock is added.
  */
 export class DatabaseClock implements Clock {
   readonly #machine: Clock;

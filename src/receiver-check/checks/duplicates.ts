@@ -40,7 +40,7 @@ export class Effects {
     return new Effects(observer, clock, ids, before);
   }
 
-  /** Waits until this many effects were seen, for at most 10 s. Resolves with their number. */
+  /** Waits until this many effects were counted, for at most 10 s. Resolves with their number. */
   async reach(wanted: number): Promise<number> {
     const started = this.#clock.monotonicMilliseconds();
     for (;;) {
@@ -52,7 +52,7 @@ export class Effects {
     }
   }
 
-  /** Like `reach`, then keeps looking for one too many: for three times as long as an effect has taken so far. */
+  /** Like `reach`, then waits for one effect too many: three times as long as an effect has taken so far. */
   async settle(wanted: number): Promise<number> {
     let count = await this.reach(wanted);
     const started = this.#clock.monotonicMilliseconds();

@@ -24,7 +24,10 @@ export type Receive = (header: SignatureHeaderValue, readBody: ReadBody) => Prom
 
 const DEFAULT_LIMIT = 1_048_576;
 
-/** Checks the options at once, so that a missing secret shows at startup rather than at the first delivery. */
+/**
+ * Checks the options when the adapter is created, so that a missing secret is detected at startup instead of at the
+ * first delivery.
+ */
 export function createReceiver({ secrets, tolerance, limit = DEFAULT_LIMIT, now }: WebhookOptions): Receive {
   if (typeof secrets !== "function") listSecrets(secrets);
   if (tolerance !== undefined) assertTolerance(tolerance);

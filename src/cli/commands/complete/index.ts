@@ -9,11 +9,11 @@ import { subcommands, type Suggestion, type Values, valuesOfArgument, valuesOfOp
 const NO_SPACE = 2;
 const NO_FILES = 4;
 
-/** Shells insert a suggestion as it is, so one that a shell would parse as more than a word is omitted. */
+/** Shells insert a suggestion as it is, so suggestions that a shell would split or expand are omitted. */
 const SAFE = /^[\w.:@,=/+-]+$/;
 
 interface Completion {
-  /** `--status=`, if the word at the cursor contains the flag and its value. */
+  /** `--status=`, if the word at the cursor contains both the flag and its value. */
   flag: string;
   values: Values;
 }
@@ -47,7 +47,7 @@ async function runComplete(
       context,
     );
   } catch (error) {
-    // In the middle of a command line, an error message is of no use.
+    // An error message in the middle of a command line does not help.
     if (context.debug) output.trace(String(error));
   }
   const { suggestions, list, files } = completion.values;
@@ -91,7 +91,7 @@ async function suggest(
   return { flag: "", values: { ...values, suggestions: [...children, ...values.suggestions] } };
 }
 
-/** Loads the commands by name, the named one with all its subcommands. */
+/** Loads the commands by name, and the named one with all its subcommands. */
 async function declare(
   commands: readonly CommandEntry[],
   named: string | undefined,
@@ -120,7 +120,7 @@ function globalsIn(before: readonly string[], { globals }: Context): GlobalOptio
   }
 }
 
-/** Returns flags that may still follow. One that takes a single value may occur once. */
+/** Returns the flags that can still follow. A flag that takes a single value can occur once. */
 function flags(root: Command, { command, given }: Position): Suggestion[] {
   const open = optionsOf(command, root).filter((option) => !given.has(option) || mayRepeat(option));
   const help: Suggestion = { value: "--help", description: "Show help" };
@@ -142,7 +142,7 @@ function unquoted(word: string): string {
 /** The state after parsing the words before the cursor. */
 interface Position {
   command: Command;
-  /** Number of arguments that the command has already. */
+  /** Number of arguments that the command already has. */
   operands: readonly string[];
   /** The flag whose value is next. */
   option: Option | undefined;

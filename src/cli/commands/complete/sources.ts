@@ -120,7 +120,7 @@ function isFile(placeholder: string): boolean {
   return /\b(file|path|folder|env)\b/i.test(placeholder);
 }
 
-/** The timeout for someone who pressed Tab. */
+/** Timeout for a user who waits after pressing Tab. */
 const TIMEOUT_MILLISECONDS = 2000;
 const COUNT = 30;
 const DESCRIPTIVE_FIELDS = ["email", "url", "type", "name", "event_type", "status"];
@@ -128,7 +128,7 @@ const MAX_DESCRIPTION_LENGTH = 60;
 
 type Item = { id?: unknown } & Record<string, unknown>;
 
-/** Returns the newest IDs of a list of the API, or nothing if they cannot be had quickly. */
+/** Returns the newest IDs of a list of the API, or nothing if they are not available quickly. */
 async function fetchIds(path: string, context: Context): Promise<Suggestion[]> {
   const connection = await context.connection();
   const stored = connection.credential?.value;

@@ -76,13 +76,13 @@ async function runNpm(folder: string, { env, signal }: Context): Promise<void> {
   }
 }
 
-/** Returns the first line that says what failed: npm prints error codes before and the stack after it. */
+/** Returns the first line that says what failed: npm prints error codes before it and the stack after it. */
 function messageOf(printed: string): string | undefined {
   const lines = printed.split("\n").map((line) => line.replace(/^npm error /, ""));
   return lines.find((line) => !/^(code|syscall|errno|path|dest|$)/.test(line));
 }
 
-/** The package has the source of SQLite and builds for every system: 29 MB, of which this machine needs a sixth. */
+/** Removes SQLite's source and the builds for other systems: about 24 of 29 MB. */
 function removeForeignFiles(driver: string): void {
   rmSync(join(driver, "src"), { recursive: true, force: true });
   const builds = join(driver, "prebuilds");

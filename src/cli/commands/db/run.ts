@@ -127,7 +127,7 @@ async function confirmReplacing(database: string, context: Context): Promise<voi
   if (typed.trim() !== "restore") throw new UserError("Restore canceled", { code: "not_confirmed" });
 }
 
-/** Counting all events takes longer than a request may. */
+/** Counting all events takes longer than the timeout of a request. */
 const CHECK_SECONDS = 3600;
 
 /** Checks for damage. Exits with 1 if there is any. */

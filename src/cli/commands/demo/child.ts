@@ -7,7 +7,7 @@ export class CommandChild {
   readonly #exit: Promise<number>;
   readonly #records: Record<string, unknown>[] = [];
   readonly #errors: string[] = [];
-  /** The exit code, once it has ended. */
+  /** The exit code, once the command has exited. */
   #code: number | undefined;
   #onChange: () => void = () => {};
 
@@ -37,7 +37,7 @@ export class CommandChild {
     return this.#errors.join("\n");
   }
 
-  /** The exit code, once it has ended. */
+  /** The exit code, once the command has exited. */
   get ended(): Promise<number> {
     return this.#exit;
   }

@@ -20,8 +20,8 @@ interface Stage {
 }
 
 /**
- * Runs each step as its user would, with this CLI in separate processes, and only relies on what the receiver reports.
- * With `once` it exits then; otherwise it runs until Ctrl-C.
+ * Runs each step as a user would, with this CLI in separate processes, and relies only on what the receiver reports.
+ * With `once` it exits after the last step; otherwise it runs until Ctrl-C.
  */
 export async function runDemo({ once }: { once: boolean }, context: Context): Promise<void> {
   context.output.rejectFilters();

@@ -33,12 +33,12 @@ export function startApp(
   return group;
 }
 
-/** Returns true for an address where the app can be expected to listen. */
+/** Returns true for an address at which the app can be expected to listen. */
 export function isLocal(target: URL | undefined): target is URL {
   return target !== undefined && isLoopback(target.hostname);
 }
 
-/** Returns whether something accepts connections there. */
+/** Returns whether an address accepts connections. */
 export function isListening(target: URL): Promise<boolean> {
   return canConnect(target, CONNECT_MS);
 }

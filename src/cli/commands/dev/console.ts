@@ -2,7 +2,7 @@ import type { Context } from "../../context.ts";
 import { colorLevel, loadColors } from "../../terminal/styles.ts";
 import type { TextStream } from "../../terminal/text-stream.ts";
 
-/** The parts, in the order in which they start. Their output begins with their name. */
+/** The parts, in the order in which they start. Each line of output begins with the name of its part. */
 const PARTS = ["platform", "seed", "listen", "app", "dev"] as const;
 export type PartName = (typeof PARTS)[number];
 
@@ -10,7 +10,7 @@ const NAME_WIDTH = Math.max(...PARTS.map((name) => name.length));
 const SEPARATOR = " │ ";
 const PREFIX_WIDTH = NAME_WIDTH + SEPARATOR.length;
 
-/** Anything but colors would move the cursor out of the part's lines, or clear those of the others. */
+/** Escape sequences other than colors could move the cursor out of the part's lines or clear other parts' lines. */
 const CONTROL = /\u001b(?:\[[0-9;?]*(?!m)[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[()][A-Z0-9]|[=>78cDEHM])/g;
 
 type Colors = ReadonlyMap<PartName, (text: string) => string>;
@@ -72,7 +72,10 @@ export class Console {
     };
   }
 
-  /** Returns functions that print the output of the app: pieces as they arrive, and what is left at its end. */
+  /**
+   * Returns two functions that print the output of the app: `write` prints complete lines as output arrives, and `end`
+   * prints the last, incomplete line.
+   */
   appOutput(name: "stdout" | "stderr"): { write: (text: string) => void; end: () => void } {
     const { [name]: stream, output } = this.#context;
     return byLine((line) => {
@@ -87,7 +90,7 @@ export class Console {
   }
 }
 
-/** Calls back with whole lines. */
+/** Collects text and calls `print` once per line. */
 function byLine(print: (line: string) => void): { write: (text: string) => void; end: () => void } {
   let rest = "";
   return {
@@ -103,7 +106,7 @@ function byLine(print: (line: string) => void): { write: (text: string) => void;
   };
 }
 
-/** A progress bar writes over its line; only its last state is shown. */
+/** A progress bar overwrites its line, so only its last state is shown. */
 function shown(line: string): string {
   const [last = ""] = line.replace(/\r+$/, "").split("\r").slice(-1);
   const text = last.replace(CONTROL, "");

@@ -30,7 +30,7 @@ export async function runInit(flags: InitFlags, context: Context): Promise<void>
   if (existsSync(path)) await confirmReplacement(flags, context);
   const content = stringify(await askProject(flags, context));
   const text = `# yaml-language-server: $schema=${SCHEMA_FILE}\n${content}`;
-  // Reports invalid answers in the words that the file's reader uses.
+  // Reports invalid input in the same words as the reader of the file.
   const project = parseProject(text) ?? {};
   await replaceFile(path, text, 0o644);
   prepareFolder(project, text, cwd);
@@ -51,7 +51,7 @@ async function confirmReplacement({ force }: InitFlags, context: Context): Promi
   if (!/^y(es)?$/i.test(typed.trim())) throw new UserError("Nothing was written", { code: "not_confirmed" });
 }
 
-/** Asks for what no flag gives; with `--yes`, takes the defaults. */
+/** Prompts for settings that no flag provides; with `--yes`, uses the defaults. */
 async function askProject(flags: InitFlags, context: Context): Promise<Project> {
   const ask = async (given: string | undefined, message: string, flag: string, standard: string): Promise<string> => {
     if (given !== undefined) return given;

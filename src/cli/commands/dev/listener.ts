@@ -11,7 +11,7 @@ import { Listening, type ListenFlags } from "../listen/run.ts";
 
 type Ready = Extract<Report, { event: "ready" }>;
 
-/** The listener of `service dev`, which can be restarted with other settings. No event is skipped meanwhile. */
+/** The listener of `service dev`, which can be restarted with other settings. A restart skips no events. */
 export class RestartableListener {
   readonly #context: Context;
   readonly #onFailure: (error: unknown) => void;
@@ -20,7 +20,7 @@ export class RestartableListener {
   /** Where the next session starts. */
   #cursor = "now";
 
-  /** `onFailure` receives what ended a session that was ready. */
+  /** `onFailure` receives the error that ended a session after it was ready. */
   constructor(context: Context, onFailure: (error: unknown) => void) {
     this.#context = context;
     this.#onFailure = onFailure;
@@ -32,7 +32,7 @@ export class RestartableListener {
     const stop = new AbortController();
     const context = this.#context.withSignal(stop.signal);
     const flags: ListenFlags = { ...NO_FLAGS, ...flagsOf(project), since: this.#cursor };
-    // The project file may name another platform by now.
+    // The project file may have been changed to name another platform.
     this.#platform ??= await accessPlatform(this.#context);
     const platform = this.#platform;
     const { receivers, options: forwarding } = readForwardingOptions(flags, context);
@@ -80,7 +80,7 @@ const NO_FLAGS: ListenFlags = {
   ui: false,
 };
 
-/** Prints as `service listen` does, except that the caller says when it is ready. */
+/** Prints like `service listen`, except that the caller reports readiness. */
 async function openDisplay(context: Context, receivers: Receivers, onReady: (ready: Ready) => void): Promise<Display> {
   const { output, stdout } = context;
   const print = await createListenPrinter(context, streamSink(stdout, output.styles), receivers);

@@ -23,7 +23,7 @@ interface Problem {
   code?: string;
 }
 
-/** `service serve` in a process of its own, which ends if this one is killed. */
+/** `service serve` in a separate process, which exits if this process is killed. */
 export class PlatformProcess {
   readonly group: ProcessGroup;
   /** Resolves with the base URL once requests are accepted; rejects with UserError if it cannot start. */
@@ -80,7 +80,7 @@ function print(record: ServeRecord, line: string, context: Context): void {
   }
 }
 
-/** Says why it did not start, with the fix in the project file. */
+/** Explains why the platform did not start, and how to fix it in the project file. */
 function explain(problem: Problem | undefined, exitCode: number | null, port: number, database: string): UserError {
   const { title = `The platform exited with code ${exitCode}`, detail, code = "failed" } = problem ?? {};
   if (code === "port_taken") {

@@ -5,7 +5,7 @@ import { constants } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 
 const POLL_MS = 20;
-/** Output that is not read by then belongs to a process that has left the group. */
+/** Output that has not arrived by then is from a process that has left the group. */
 const LAST_OUTPUT_MS = 500;
 
 /** How a process ended. */
@@ -15,7 +15,7 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** A process and all that it starts, unless they leave its group. Ctrl-C in the terminal does not reach them. */
+/** A process and its descendants, unless they leave its process group. Ctrl-C in the terminal does not reach them. */
 export class ProcessGroup {
   readonly child: ChildProcess;
   /** Resolves once the first process has ended; rejects if it could not be started. */
@@ -39,7 +39,10 @@ export class ProcessGroup {
     this.exited.catch(() => {});
   }
 
-  /** Asks all of them to end, kills those that are still there after `graceMs`, and waits. Returns true if it killed. */
+  /**
+   * Sends the signal to all processes, kills those that are still running after `graceMs`, and waits. Returns true if
+   * any were killed.
+   */
   async stop(signal: NodeJS.Signals, graceMs: number): Promise<boolean> {
     const { pid } = this.child;
     if (pid === undefined) return false;
@@ -53,7 +56,7 @@ export class ProcessGroup {
     return isKilled;
   }
 
-  /** Ends all of them at once. */
+  /** Kills all processes at once. */
   kill(): void {
     if (this.#isAlive()) this.#send("SIGKILL");
   }
@@ -68,7 +71,7 @@ export class ProcessGroup {
     try {
       process.kill(-pid, signal);
     } catch {
-      // All have ended.
+      // All processes have exited.
     }
   }
 
@@ -86,7 +89,7 @@ export class ProcessGroup {
   }
 }
 
-/** In a container, nobody may collect ended processes, which still count as members of their group. */
+/** In a container, nothing may reap exited processes, and these still count as members of their group. */
 function hasLiveMember(group: number): boolean {
   return readdirSync("/proc").some((name) => {
     if (!/^\d+$/.test(name)) return false;

@@ -16,7 +16,7 @@ import type { Exit, ProcessGroup } from "./process-group.ts";
 import { sendSeed } from "./seed.ts";
 import { watchProject } from "./watch.ts";
 
-/** How long the app may take to end, then the listener and the platform: 10 s in total. */
+/** Time limit for the app to exit, then for the listener and the platform: 10 s in total. */
 const APP_GRACE_MS = 5000;
 const LISTENER_GRACE_MS = 1500;
 const PLATFORM_GRACE_MS = 3000;
@@ -46,7 +46,7 @@ export async function runDev(context: Context): Promise<void> {
   await new Dev(found, context, await Console.open(context)).run();
 }
 
-/** What ended the work first. */
+/** The first event that ended the work. */
 type End = { by: "signal" } | { by: "app"; exit: Exit } | { by: "failure"; error: unknown };
 
 class Dev {
@@ -55,7 +55,7 @@ class Dev {
   readonly #context: Context;
   readonly #console: Console;
   readonly #startedAt: number;
-  /** Aborted as soon as anything ends. */
+  /** Aborted as soon as any part ends. */
   readonly #over = new AbortController();
   readonly #ended: Promise<End>;
   #end: (end: End) => void = () => {};
@@ -203,7 +203,7 @@ class Dev {
     if (exit === undefined && signal.aborted && !isCtrlC(signal.reason)) throw signal.reason;
   }
 
-  /** Ends all processes at once at the second Ctrl-C, and if this process ends in another way than planned. */
+  /** Ends all processes immediately at a second Ctrl-C, or if this process exits unexpectedly. */
   #guardProcesses(): () => void {
     const kill = (): void => {
       this.#app?.kill();
@@ -225,7 +225,7 @@ class Dev {
     };
   }
 
-  /** Says how to get a credential for the platform of this project. */
+  /** Explains how to get a credential for the platform of this project. */
   #explainAccess(error: unknown): unknown {
     if (!(error instanceof UserError)) return error;
     const { message, code, exitCode } = error;

@@ -9,7 +9,7 @@ import { Cleanup } from "../trigger/cleanup.ts";
 import { parseFixture } from "../trigger/fixture/read.ts";
 import { runFixture } from "../trigger/fixture/run.ts";
 
-/** What is stored once a seed has been sent. */
+/** A record that a seed was sent. */
 interface SeedRecord {
   account: string;
   seed: string;
@@ -18,8 +18,9 @@ interface SeedRecord {
 }
 
 /**
- * Sends the calls of a fixture, once per account, which each database creates its own of. If one fails, removes what
- * was created, so that the next start can send it again. Returns the number of calls; undefined if it was sent before.
+ * Sends the calls of a fixture once per account. Each database creates its own account, so a new database gets the seed
+ * again. If a call fails, removes what was created, so that the next start can send the seed again. Returns the number
+ * of calls; undefined if the seed was sent before.
  */
 export async function sendSeed(seed: string, context: Context): Promise<number | undefined> {
   const bytes = await context.readInput(resolve(context.cwd, seed), "seed");
@@ -54,7 +55,7 @@ function folderOf({ settingsDirectory }: Context): string {
   return join(settingsDirectory, "seeds");
 }
 
-/** The same file name in another project is another seed, but of another account as well. */
+/** Another project's file of the same name is a different seed, but it also belongs to a different account. */
 function fileOf({ account, seed }: SeedRecord, context: Context): string {
   const name = createHash("sha256")
     .update(JSON.stringify([account, seed]))

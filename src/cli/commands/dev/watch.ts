@@ -5,11 +5,11 @@ import { PROJECT_FILE } from "../../project/file-name.ts";
 import { parseProject, ProjectFileError, readText } from "../../project/read.ts";
 import type { Project } from "../../project/schema.ts";
 
-/** Polling sees a file that an editor replaces, and one on a network or in a container. */
+/** Polling also detects a file that an editor replaces, or one on a network drive or in a container. */
 const INTERVAL_MS = 250;
 
 interface WatchOptions {
-  /** What runs now. */
+  /** The current content of the file. */
   text: string;
   project: Project;
   context: Context;
@@ -41,7 +41,7 @@ export function watchProject({ text, project, context, signal, restart, onFailur
     await restart(running);
   }
 
-  /** Returns undefined if there is nothing new, or nothing valid, which it says. */
+  /** Returns undefined if nothing has changed, or, after a warning, if the new content is invalid. */
   function readChanged(): Project | undefined {
     try {
       const now = readText(context.cwd);

@@ -1,6 +1,6 @@
 import { connect, createServer } from "node:net";
 
-/** Returns whether anything listens there, within some milliseconds. */
+/** Returns whether anything listens on a port, within some milliseconds. */
 export function canConnect(url: URL, timeoutMs: number): Promise<boolean> {
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   return new Promise((resolve) => {

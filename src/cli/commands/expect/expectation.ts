@@ -12,7 +12,7 @@ export interface Expectation {
   conditions: readonly Condition[];
   /** A jq expression that must yield true. */
   jq: string | undefined;
-  /** Exactly this many; undefined for one or more. */
+  /** Expects exactly this many; undefined for one or more. */
   count: number | undefined;
   /** True if each of them must be delivered. */
   isDelivered: boolean;
@@ -21,25 +21,25 @@ export interface Expectation {
 /** Why an expectation was not met: stable names. */
 export type FailureCode = "event_not_seen" | "too_few_events" | "too_many_events" | "not_delivered" | "delivery_failed";
 
-/** One condition that an event does not meet. */
+/** A condition that an event does not meet. */
 interface Difference {
   condition: string;
   expected: string;
   actual: string | null;
 }
 
-/** An event of the type that comes nearest, and why it does not match. */
+/** The event that comes closest to the expectation, and how it differs. */
 export interface Near {
   event: Event;
   differences: Difference[];
 }
 
-/** The events seen so far. */
+/** The events received so far. */
 export interface Observation {
   matching: Event[];
   /** The event of the type with the fewest differences. */
   nearest: Near | undefined;
-  /** How many events of other types came. */
+  /** Number of events of other types, by type. */
   others: ReadonlyMap<string, number>;
   deliveries: Delivery[];
 }
@@ -77,7 +77,7 @@ export class Watch {
     };
   }
 
-  /** Reads new events. Lists are in the order of commits, so that nothing is missed below the last event that was seen. */
+  /** Reads new events. Lists are in commit order, so no event before the newest one is missed. */
   async look(): Promise<void> {
     const fresh: Event[] = [];
     for await (const event of listItems<Event>(this.#client, "/v1/events")) {
@@ -122,10 +122,10 @@ export class Watch {
   }
 }
 
-/** `met` and `failed` are final; `open` may become either until the time is over. */
+/** `met` and `failed` are final; `open` can become either until the time is up. */
 export type Verdict = { state: "met" | "open" } | { state: "failed"; code: FailureCode };
 
-/** Judges the events. `isOver` is true once the time has passed. */
+/** Judges the events. `isOver` is true once the time is up. */
 export function judge(
   { count, isDelivered }: Expectation,
   { matching, deliveries }: Observation,
@@ -143,6 +143,6 @@ export function judge(
   if (isDelivered && (pending || matching.some(({ id }) => !delivered.has(id)))) {
     return isOver ? { state: "failed", code: "not_delivered" } : { state: "open" };
   }
-  // One more could come until the time is over.
+  // Another event could arrive until the time is up.
   return { state: count === undefined || isOver ? "met" : "open" };
 }

@@ -47,7 +47,7 @@ export async function runExpect(
   const watch = await Watch.begin(client, expectation);
   const end = command.length === 0 ? undefined : await new ChildCommand(command, {}, context).ended;
   if (end?.error !== undefined) context.stderr.write(`Error: ${end.error.message}\n`);
-  // A command that failed decides the exit code, so nothing is waited for.
+  // If the command failed, its exit code decides, so there is no need to wait.
   const seconds = end === undefined || end.exitCode === 0 ? flags.within : 0;
   const code = await output.spinner.during(`Waiting for ${type}`, observe(watch, expectation, seconds, context));
   const durationMs = performance.now() - beganAt;
@@ -79,7 +79,7 @@ async function observe(
 ): Promise<FailureCode | null> {
   const deadline = performance.now() + seconds * 1000;
   for (;;) {
-    // Read before the last poll, so that events within the time are seen.
+    // Checked before the last poll, so that events just before the deadline are included.
     const isOver = performance.now() >= deadline;
     await watch.look();
     const verdict = judge(expectation, watch.observation, isOver);
@@ -108,7 +108,7 @@ export interface ExpectationReport {
   events: Event[];
   deliveries: Delivery[];
   nearest: Near | null;
-  /** How many events of other types came. */
+  /** Number of events of other types, by type. */
   others: Record<string, number>;
   duration_ms: number;
 }

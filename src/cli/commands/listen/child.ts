@@ -6,7 +6,7 @@ import { InterruptedError, UserError } from "../../errors.ts";
 
 /** Signals that a shell user expects to reach the command. Those that end this process come through the context. */
 const PASSED_ON = ["SIGQUIT", "SIGUSR2"] as const;
-/** Exit codes of shells for a command that cannot be found, or cannot be run. */
+/** Exit codes of shells for a command that cannot be found, or cannot be executed. */
 const NOT_FOUND = 127;
 const NOT_EXECUTABLE = 126;
 
@@ -16,7 +16,7 @@ export interface ChildEnd {
   error?: UserError;
 }
 
-/** A command that runs in the foreground, beside this one: it has the terminal and the signals. */
+/** A command that runs in the foreground, beside this process: it has the terminal and gets the signals. */
 export class ChildCommand {
   readonly ended: Promise<ChildEnd>;
   #child: ChildProcess | undefined;
@@ -61,7 +61,7 @@ export class ChildCommand {
     this.#child?.kill(signal);
   }
 
-  /** A terminal sends Ctrl-C to both processes. A second one may mean something else to the command. */
+  /** A terminal sends Ctrl-C to both processes. A second Ctrl-C may mean something else to the command. */
   #passOn(reason: unknown, { stdin }: Context): void {
     const signal = reason instanceof InterruptedError ? reason.signal : "SIGTERM";
     if (signal === "SIGINT" && stdin.isTTY) return;

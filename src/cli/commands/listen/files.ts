@@ -6,7 +6,7 @@ import { formatRecordedEvent, type RecordedEvent } from "../../../relay/recordin
 import { UserError } from "../../errors.ts";
 import { isOpenToOthers } from "../../settings/read.ts";
 
-/** A file to put the secret into, and the variable that it gets there. */
+/** The file to write the secret to, and the name of the variable. */
 export interface EnvTarget {
   file: string;
   name: string;

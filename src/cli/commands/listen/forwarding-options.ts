@@ -64,20 +64,20 @@ function readChaos({ chaos, ordered }: ForwardingFlags, context: Context): Chaos
 
 /** Where events are forwarded. */
 export interface Receivers {
-  /** Receives what no route matches. */
+  /** Receives events that match no route. */
   target: URL | undefined;
   routes: readonly Route[];
 }
 
-/** What the ready message adds to the platform's information. */
+/** Details that the ready message adds to the platform's information. */
 export interface Setup extends Receivers {
   /** Signing secret, if it is not the session's own. */
   secret?: string | undefined;
-  /** The injected faults, as flags to repeat them. */
+  /** The injected faults, as flags that repeat them. */
   chaos?: string | undefined;
   /** The source of the credential. */
   credentialSource?: string;
-  /** How to end it; absent if the status line lists the keys. */
+  /** How to stop it; absent if the status line lists the keys. */
   ending?: string;
 }
 

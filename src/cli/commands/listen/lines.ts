@@ -72,7 +72,7 @@ function readyLines(ready: Extract<Report, { event: "ready" }>, context: LineCon
   return [...lines, ...(ending === undefined ? [] : [styles.dim(`  ${ending}`)]), ""];
 }
 
-/** What a user must know of a session: each with its label. */
+/** What a user needs to know about a session, each item with its label. */
 export function factsOf(
   ready: Extract<Report, { event: "ready" }>,
   { target, routes, secret, chaos, credentialSource }: Setup,

@@ -40,7 +40,7 @@ export async function createListenPrinter(
   const render = rendererOf(context, sink, { ...setup, fold });
   return (report) => {
     for (const line of render(report)) add(line);
-    // What follows: the error that explains why the command failed, or the whole-terminal view.
+    // Printed after this: the error that explains why the command failed, or the terminal UI.
     if (report.event === "summary" || report.event === "ready") flush();
   };
 }
@@ -70,13 +70,13 @@ function rendererOf(
   };
 }
 
-/** Replaces lines that the reader did not keep up with. */
+/** Replaces lines that the reader was too slow to receive. */
 export function omittedLine(lines: number, context: Context): string {
   if (!context.output.json) return `… ${lines} unread lines omitted`;
   return JSON.stringify({ event: "left_out", lines, time: new Date(context.now()).toISOString() });
 }
 
-/** A receiver that is down fails many events. The hint is not repeated for each. */
+/** A receiver that is down fails many events. The hint is printed once, not for each event. */
 function dropRepeatedHints(): (report: Report) => Report {
   let last: string | undefined;
   return (report) => {
@@ -88,7 +88,10 @@ function dropRepeatedHints(): (report: Report) => Report {
   };
 }
 
-/** Writes the lines of one turn of the event loop at once: a write each would cost more than relaying the events. */
+/**
+ * Writes the lines of one turn of the event loop at once: a separate write for each line would cost more than relaying
+ * the events.
+ */
 function gatherLines(write: (text: string) => void): { add: (line: string) => void; flush: () => void } {
   let lines: string[] = [];
   function flush(): void {

@@ -4,7 +4,7 @@ import type { Context } from "../../context.ts";
 import { flagsOf, variableNames } from "../../project/forwarding.ts";
 import type { ListenFlags } from "./run.ts";
 
-/** Returns what the project file of the working folder sets, without what flags of the command set. */
+/** Returns the settings of the project file in the working folder, without those that flags override. */
 export async function projectFlags(command: Command, context: Context): Promise<Partial<ListenFlags>> {
   if (!context.hasProjectFile) return {};
   const { readProject } = await import("../../project/read.ts");

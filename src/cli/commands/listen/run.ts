@@ -26,7 +26,7 @@ export interface ListenFlags extends ForwardingFlags {
   events?: string[];
   where?: Condition[];
   failOnError: boolean;
-  /** What the platform is asked for: an event id, `now` or `-<seconds>`; or `last`. */
+  /** The start position for the platform: an event ID, `now` or `-<seconds>`; or `last`. */
   since?: string;
   printSecret: boolean;
   writeEnv?: EnvTarget;
@@ -73,13 +73,13 @@ export interface ListeningOptions {
   receivers: Receivers;
   forwarding: ForwardingOptions;
   display: Display;
-  /** True if something else starts the receiver, so that nothing need listen there yet. */
+  /** True if something else starts the receiver, so that nothing needs to listen there yet. */
   receiverStarts?: boolean;
   /** Called with the cursor after which a later session can start, each time that it moves. */
   passed?: (cursor: string) => void;
 }
 
-/** One session from start to end, with its files, its position and the command that runs meanwhile. */
+/** One session from start to end, with its files, its position and the child command. */
 export class Listening {
   readonly #options: ListeningOptions;
   readonly #context: Context;
@@ -216,7 +216,7 @@ export class Listening {
   }
 }
 
-/** Returns undefined if every event is wanted. */
+/** Returns undefined if all events are selected. */
 function wantedBy(conditions: readonly Condition[] | undefined) {
   if (conditions === undefined) return undefined;
   return ({ body }: { body: string }) => {

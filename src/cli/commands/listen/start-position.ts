@@ -68,7 +68,7 @@ export function openStartPosition({
   };
 }
 
-/** Positions are written at most this often. What was handled since the last time is sent again after a crash. */
+/** Positions are written at most this often. Events handled since the last write are sent again after a crash. */
 const SAVE_MS = 250;
 
 interface LastPositionOptions {

@@ -93,7 +93,7 @@ async function showUrl(context: Context, server: AuthorizationServer, url: URL, 
   context.output.warn("Could not open a browser. Open the URL above, or sign in with a code: service login --device");
 }
 
-/** The browser waits for its page until everything is done, and shows the same outcome as the terminal. */
+/** The browser waits for its page until the sign-in is complete, and shows the same result as the terminal. */
 async function finish(
   server: AuthorizationServer,
   { authorization, callback, keep }: { authorization: Authorization; callback: Callback; keep: BrowserSignIn["keep"] },

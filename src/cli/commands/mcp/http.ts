@@ -5,7 +5,7 @@ import type { McpExchange } from "../../../platform/mcp/route.ts";
 import { createMcpServer } from "./server.ts";
 
 /**
- * Responds to one POST of MCP over HTTP. There are no sessions: each request has a server of its own, so that any process
+ * Responds to one POST of MCP over HTTP without sessions: each request gets its own MCP server, so that any process
  * behind a load balancer can respond. Import this module lazily: the protocol is large.
  */
 export async function serveMcp(exchange: McpExchange): Promise<void> {

@@ -18,7 +18,7 @@ export const PROMPTS: readonly Prompt[] = [
   },
 ];
 
-/** Returns the messages of a prompt; undefined if there is none of this name. */
+/** Returns the messages of a prompt; undefined for an unknown name. */
 export function getPrompt(name: string, given: Readonly<Record<string, string>>): GetPromptResult | undefined {
   const prompt = PROMPTS.find((known) => known.name === name);
   if (prompt === undefined) return undefined;

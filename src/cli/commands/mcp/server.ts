@@ -37,20 +37,20 @@ const TOOLS: readonly Tool[] = [
   ...CLOCK_TOOLS,
 ];
 
-/** Whom a server serves. */
+/** What a server needs from its transport. */
 interface Served extends Pick<ToolSession, "client" | "now" | "uuid"> {
   version: string;
   /** Names the account and the platform. */
   instructions: string;
-  /** Of the credential. */
+  /** The scopes of the credential. */
   scopes: readonly string[];
-  /** Tools of this transport alone. */
+  /** Tools that only this transport offers. */
   furtherTools?: readonly Tool[];
-  /** Called with each call of a tool. */
+  /** Called for each tool call. */
   onCall?: (running: Promise<CallToolResult>) => void;
 }
 
-/** Returns a server that is not connected yet: tools that the scopes allow, resources and prompts. */
+/** Returns an unconnected server with resources, prompts and the tools that the scopes allow. */
 export function createMcpServer(served: Served): Server {
   const { client, scopes, version, instructions, now, uuid } = served;
   const tools = [...TOOLS, ...(served.furtherTools ?? [])];
@@ -101,7 +101,7 @@ export function createMcpServer(served: Served): Server {
 /** The protocol's own code, which the SDK does not name. */
 const RESOURCE_NOT_FOUND = -32002;
 
-/** Returns the scopes that a tool needs and the credential lacks, as words. */
+/** Returns a phrase that names the scopes that a tool needs and the credential lacks. */
 function missingScopes(tool: Tool, scopes: readonly string[]): string[] {
   return tool.scopes
     .filter((either) => !either.some((scope: Scope) => scopes.includes(scope)))
@@ -140,7 +140,7 @@ async function asProtocolError<Result>(work: () => Promise<Result>): Promise<Res
 /** Formats of JSON Schema that every validator knows. The platform checks the contract's own. */
 const COMMON_FORMATS: ReadonlySet<unknown> = new Set(["email", "uri", "date-time"]);
 
-/** A tool as `tools/list` shows it. */
+/** A tool in the format of `tools/list`. */
 function describeTool({ name, description, effect, idempotent = false, input, output }: Tool): ListedTool {
   return {
     name,
@@ -156,7 +156,7 @@ function describeTool({ name, description, effect, idempotent = false, input, ou
   };
 }
 
-/** Returns JSON Schema without what is specific to the contract. */
+/** Returns a JSON Schema without the contract's own keywords and formats. */
 function plainSchema(schema: object, omitted: readonly string[] = []): unknown {
   return JSON.parse(
     JSON.stringify(schema, (key, value: unknown) => {

@@ -86,7 +86,7 @@ export function apiTool(description: Description & { method: Method; path: strin
   };
 }
 
-/** Takes an argument out of the others, which are those of the API. */
+/** Removes an argument of the tool from those of the API. */
 function textArgument(name: string, members: Record<string, unknown>): string | undefined {
   const { [name]: value } = members;
   delete members[name];
@@ -127,7 +127,7 @@ export function ownTool<Input extends TSchema>(
   };
 }
 
-/** Returns the names and values that a text refers to. */
+/** Returns the names and values of the placeholders in a text. */
 function detailOf(params: object): string {
   const lists = Object.values(params).filter(Array.isArray).flat();
   return lists.length === 0 ? "" : `(${lists.join(", ")})`;

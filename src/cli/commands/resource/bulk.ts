@@ -25,7 +25,7 @@ export interface BulkFlags {
   idempotencyKey?: string;
 }
 
-/** Which request carries out the work, and what the output calls it. */
+/** The request that performs the work, and its name in the output. */
 interface BulkWork {
   kind: "delivery" | "event";
   /** `/v1/deliveries/retry` */
@@ -36,7 +36,7 @@ interface BulkWork {
   flags: BulkFlags;
 }
 
-/** `--since`, `--type`, `--endpoint` and `--yes` of commands that work on one object or on many. */
+/** `--since`, `--type`, `--endpoint` and `--yes`, for commands that work on one object or on many. */
 export function addBulkOptions(command: Command, endpoint: string): Command {
   return command
     .addOption(
@@ -49,7 +49,7 @@ export function addBulkOptions(command: Command, endpoint: string): Command {
     .option("--yes", "Skip the confirmation");
 }
 
-/** Throws UsageError where flags that select many objects accompany the ID of one, or neither is given. */
+/** Throws UsageError if flags that select many objects are combined with the ID of one, or if neither is given. */
 export function assertOneOrMany(
   id: string | undefined,
   flags: BulkFlags,
@@ -71,7 +71,10 @@ function sinceTime(text: string): string {
   throw new InvalidArgumentError("Must be an age such as 10m, 2h or 7d, or a time such as 2026-11-01T12:00:00Z.");
 }
 
-/** Returns a time as the API takes it. An age counts on the environment's clock, which may be ahead of real time. */
+/**
+ * Returns a time in the format of the API. An age is relative to the environment's clock, which may be ahead of real
+ * time.
+ */
 async function timeOf(since: string, client: Client, context: Context): Promise<string> {
   const [, count, unit] = /^(\d+)([smhdw])$/.exec(since) ?? [];
   if (count === undefined || unit === undefined) return since;
@@ -84,8 +87,8 @@ async function timeOf(since: string, client: Client, context: Context): Promise<
 }
 
 /**
- * Counts what matches, asks, starts the operation and follows it. The platform goes on with it after Ctrl-C. Throws
- * UserError if some objects could not be retried or replayed.
+ * Counts the matching objects, asks for confirmation, starts the operation and shows its progress. The platform
+ * continues it after Ctrl-C. Throws UserError if some objects could not be retried or replayed.
  */
 export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWork, context: Context): Promise<void> {
   const { output } = context;
@@ -141,7 +144,7 @@ async function confirm(question: string, count: string, yes: true | undefined, c
   if (!/^y(es)?$/i.test(typed.trim())) throw new UserError("Nothing was sent", { code: "not_confirmed" });
 }
 
-/** Resolves once the operation is over. After an interrupt, a message says how to see and stop it. */
+/** Resolves once the operation has ended. After an interrupt, prints how to follow and cancel it. */
 async function follow(
   started: BulkOperation,
   participle: string,

@@ -8,9 +8,9 @@ import type { Context } from "../../context.ts";
 import { isCtrlC } from "../../errors.ts";
 
 interface Following<Item> extends Omit<NewItemsOptions<Item>, "onLost" | "onBack"> {
-  /** Printed once new items are being watched. */
+  /** Printed once the command watches for new items. */
   ready: string;
-  /** What the spinner says between items. */
+  /** Text of the spinner while no new items arrive. */
   waiting: string;
   print: (item: Item) => Promise<void>;
 }
@@ -45,9 +45,9 @@ const MAX_WAIT_MILLISECONDS = 30_000;
  * An ID contains the time at which its work began. An item that began this long before another may be listed after it.
  */
 const OVERLAP_MILLISECONDS = 5000;
-/** How often a poll goes back further, if there is work that takes long. */
+/** How often a poll goes back further, for work that takes long. */
 const POLLS_PER_DEEP_POLL = 20;
-/** True for IDs in the order of commits. */
+/** True for IDs in commit order. */
 const MAX_ID_DISORDER_MILLISECONDS = 60_000;
 
 interface NewItemsOptions<Item> {
@@ -57,7 +57,7 @@ interface NewItemsOptions<Item> {
   query: Readonly<Record<string, QueryValue>>;
   /** True if the list takes `created_after`. */
   timed: boolean;
-  /** True if the list is in the order of commits: new items are before all known ones. */
+  /** True if the list is in commit order: new items come before all earlier ones. */
   inCommitOrder?: boolean;
   /** How long before others an item that is listed after them may have begun, in milliseconds (default: 5000). */
   maxLag?: number;
@@ -76,7 +76,7 @@ class NewItems<Item extends { id: string }> {
   #polls = 0;
   /** The first item of the list at the last poll. */
   #first: string | undefined;
-  /** The newest item's time on the environment's clock, and when it was seen here. */
+  /** The newest item's time on the environment's clock, and when it was received here. */
   #newest: { time: number; seenAt: number } | undefined;
 
   constructor(client: Client, context: Context, options: NewItemsOptions<Item>) {
@@ -85,7 +85,7 @@ class NewItems<Item extends { id: string }> {
     this.#options = options;
   }
 
-  /** Existing items count as seen. Rejects if the platform cannot be reached. */
+  /** Existing items count as received. Rejects if the platform cannot be reached. */
   async begin(): Promise<void> {
     for await (const { id } of this.#list(undefined)) {
       this.#first ??= id;
@@ -111,7 +111,7 @@ class NewItems<Item extends { id: string }> {
     for (const id of this.#seen) if (timeOfId(id) < forgotten) this.#seen.delete(id);
     const fresh: Item[] = [];
     let first: string | undefined;
-    // The filter has a resolution of seconds and excludes its own.
+    // The filter has a resolution of seconds and excludes items of the given second.
     const after = since === undefined ? undefined : formatTimestamp(since - 1000);
     for await (const item of this.#list(after)) {
       if (this.#options.inCommitOrder ? item.id === this.#first : since !== undefined && timeOfId(item.id) < since)
@@ -120,7 +120,7 @@ class NewItems<Item extends { id: string }> {
       if (!this.#seen.has(item.id)) fresh.push(item);
     }
     this.#first = first ?? this.#first;
-    // Updated only now, so that an interrupted poll is repeated from where it began.
+    // Updated only now, so that an interrupted poll is repeated from the same position.
     for (const { id } of fresh) this.#seen.add(id);
     const time = fresh[0] === undefined ? undefined : timeOfId(fresh[0].id);
     if (time !== undefined && time > (this.#newest?.time ?? 0)) {
@@ -129,10 +129,10 @@ class NewItems<Item extends { id: string }> {
     return fresh.filter(this.#options.wanted ?? (() => true)).toReversed();
   }
 
-  /** Nothing new can be older than this, because the environment's clock runs at least as fast as real time. */
+  /** No new item can be older than this, because the environment's clock runs at least as fast as real time. */
   #horizon(overlap: number): number | undefined {
     if (this.#newest === undefined) return undefined;
-    // New items are found by their position in the list. This limits the search if the last known one was deleted.
+    // New items are found by their position in the list. This limits the search if the last received item was deleted.
     if (this.#options.inCommitOrder) return this.#newest.time - MAX_ID_DISORDER_MILLISECONDS;
     const passed = Math.max(0, this.#context.now() - this.#newest.seenAt);
     return Math.min(this.#newest.time, this.#newest.time + passed - overlap);

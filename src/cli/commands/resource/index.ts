@@ -31,7 +31,10 @@ import {
   registerList,
 } from "./verbs.ts";
 
-/** Returns the command of a resource that the table describes by its fields, with the verbs that the resource has. */
+/**
+ * Returns the command of a resource that is described by its fields in the table of resources, with the verbs that the
+ * resource has.
+ */
 export function commandOf(kind: ObjectKind): CommandModule {
   return { register: (program, context) => register(program, context, kind) };
 }

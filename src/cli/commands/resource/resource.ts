@@ -19,7 +19,7 @@ export function locationOf(kind: CommandKind): Omit<Resource<object>, "view"> {
   return { path: pathOf(kind), command: RESOURCES[kind].command.name, exampleId: exampleIdOf(kind) };
 }
 
-/** Returns what a view calls the resource. */
+/** Returns the name of a resource in a view. */
 export function nounsFor(kind: CommandKind): { noun: string; plural: string } {
   return { noun: nounOf(kind), plural: nounsOf(kind) };
 }

@@ -68,7 +68,7 @@ async function* keeping<Item>(items: AsyncIterable<Item>, seen: Item[]): AsyncGe
   }
 }
 
-/** Creates an object, and says so. */
+/** Creates an object, and prints a note. */
 export async function createObject<Item extends { id: string }>(
   context: Context,
   { path, view }: Resource<Item>,
@@ -81,7 +81,7 @@ export async function createObject<Item extends { id: string }>(
   return created;
 }
 
-/** Changes an object, says so in the past tense of the verb, and shows it. */
+/** Changes an object, prints a note with the past tense of the verb, and shows the object. */
 export async function changeObject<Item extends object>(
   context: Context,
   { path, view }: Resource<Item>,
@@ -137,7 +137,7 @@ export function registerGet<Item extends object>(group: Command, context: Contex
 interface Action<Flags extends object> {
   /** The command's name and the last segment of the path. */
   verb: string;
-  /** Returns the note once it is done: `Order ord_1 completed`. */
+  /** Returns the note after success: `Order ord_1 completed`. */
   done: (id: string) => string;
   description: string;
   options?: readonly Option[];

@@ -51,7 +51,7 @@ export function namedDatabase(options: { database?: string }, context: Context):
   return resolve(context.cwd, named);
 }
 
-/** The path of the master key of a PostgreSQL database, unless it is given. */
+/** The path of the master key for a PostgreSQL database, unless it is given. */
 export function defaultKeyFile(context: Context): string {
   return join(dataFolder(context.env), "master.key");
 }

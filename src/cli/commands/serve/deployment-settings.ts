@@ -7,7 +7,7 @@ import { defaultKeyFile, type PostgresOptions } from "./database-options.ts";
 
 const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** Returns the settings of a command's options. Without a log the database is opened silently. */
+/** Returns the settings from a command's options. Without a log, the database is opened silently. */
 export function deploymentSettings(
   database: string,
   options: PostgresOptions,

@@ -22,7 +22,7 @@ export interface Reporter {
   /** Prints the buffered lines after a failed start. */
   failed(): void;
   stopping(): void;
-  /** Replaces lines that the reader did not keep up with. */
+  /** Replaces lines that the reader was too slow to receive. */
   omitted(lines: number): string;
 }
 

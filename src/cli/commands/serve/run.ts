@@ -45,7 +45,7 @@ const NOT_WRITABLE = "Choose another location with --database, or use a temporar
 /** A start that takes longer is reported. */
 const SLOW_START_MILLISECONDS = 2000;
 
-/** Runs until a signal or a closed stdout, then finishes what is in flight. Exits with 0, after SIGHUP with 129. */
+/** Runs until a signal or a closed stdout, then completes work in flight. Exits with 0, after SIGHUP with 129. */
 export async function runServe(options: ServeOptions, context: Context): Promise<void> {
   context.output.rejectFilters();
   rejectPublicHost(options, context);
@@ -74,7 +74,7 @@ export async function runServe(options: ServeOptions, context: Context): Promise
 
 /**
  * Returns the keys and sign-in link of the first account if they are temporary or stdout is a terminal. Otherwise
- * stdout may be a log, so they are in a file that only its owner can read.
+ * stdout may be a log, so they are written to a file that only its owner can read.
  */
 function firstCredentials(
   { baseUrl, firstAccount }: Platform,
@@ -243,7 +243,7 @@ const BACKGROUND = 10;
 
 /**
  * Runs `service db check --quick` on a file in a separate process: SQLite reads the whole file in one call, which would
- * block every request here. Rejects if the process gave no result.
+ * block every request here. Rejects if the process returns no result.
  */
 export const checkFile: FileCheck = (file, signal) =>
   new Promise((resolve, reject) => {

@@ -28,7 +28,7 @@ export class Cleanup {
     if (method === "DELETE") this.#created.delete(id);
   }
 
-  /** Removes what can be removed, newest first, and reports what stays. */
+  /** Removes the created objects that can be removed, newest first, and reports the others. */
   async run(client: Client, context: Context): Promise<void> {
     const { output } = context;
     // A line for each of a thousand would hide the rest; a few need no progress bar.

@@ -7,7 +7,7 @@ import { UserError } from "../../errors.ts";
 import { printable } from "../../terminal/printable.ts";
 import { formatSpan } from "../../terminal/time.ts";
 
-/** What finding the deliveries of an event requires. */
+/** The dependencies of finding an event's deliveries. */
 export type TriggeredEvent = Pick<Event, "id">;
 
 const FIRST_WAIT_MILLISECONDS = 100;
@@ -16,7 +16,7 @@ const STYLES = { succeeded: "good", failed: "bad", pending: "warn", canceled: "d
 
 /**
  * Waits until every delivery of the events has succeeded or permanently failed, and prints the results. Throws
- * UserError if one failed, or is pending after this many seconds.
+ * UserError if one failed, or is still pending after this many seconds.
  */
 export async function reportDeliveries(
   events: readonly TriggeredEvent[],

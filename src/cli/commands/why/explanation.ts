@@ -7,7 +7,7 @@ import { diagnose, type Finding, type FindingCode } from "../../../explain/diagn
 import { EXIT_CODES, UserError } from "../../errors.ts";
 import { formatSpan } from "../../terminal/time.ts";
 
-/** An explanation as `--json` and the MCP tool have it. */
+/** An explanation in the format of `--json` and the MCP tool. */
 export interface Explanation {
   object: "explanation";
   id: string;

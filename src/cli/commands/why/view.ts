@@ -12,7 +12,7 @@ const MAX_ATTEMPTS = 5;
 const MAX_RESPONSE_LINES = 3;
 const LABEL_WIDTH = 10;
 
-/** The chain from the request to the responses, then the likely cause and its fix. */
+/** Renders the chain from the request to the responses, then the likely cause and its fix. */
 export function explanationLines(chain: Chain, findings: readonly Finding[], { output }: Context): string[] {
   const { styles, width } = output;
   const { request, subject, event, otherEvents, operation, deliveries } = chain;

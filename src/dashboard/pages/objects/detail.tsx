@@ -148,7 +148,7 @@ function Actions({ kind, item, onDone }: { kind: ObjectKind; item: Item; onDone:
   );
 }
 
-/** The objects of a kind that refer to this one, if that kind has a field for it. */
+/** The objects of another kind that refer to this one, if that kind has a field for it. */
 function ReferringObjects({ kind, to, id }: { kind: ObjectKind; to: ObjectKind; id: string }) {
   const field = Object.entries<Field>(RESOURCES[kind].fields).find(([, { of, filter }]) => of === to && filter)?.[0];
   return field === undefined ? null : <ReferringTable kind={kind} field={field} to={to} id={id} />;

@@ -18,7 +18,10 @@ import { ObjectDetail } from "./detail.tsx";
 import { CreateObject } from "./form.tsx";
 import { type Item, ObjectTable } from "./item.tsx";
 
-/** Returns the pages of a resource that the table of resources describes by its fields: its list, and each object. */
+/**
+ * Returns the pages of a resource that is described by its fields in the table of resources: its list and the page of
+ * each object.
+ */
 export function objectPage(kind: ObjectKind) {
   return function ObjectPage() {
     const { id } = route.value;

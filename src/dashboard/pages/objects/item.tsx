@@ -6,7 +6,7 @@ import { None, ObjectLink, Status, Time } from "../../components/values.tsx";
 import { money } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
 
-/** An object of the API that the table of resources describes by its fields. */
+/** An API object of a resource that is described by its fields in the table of resources. */
 export interface Item extends Record<string, unknown> {
   id: string;
   metadata: Record<string, string>;

@@ -38,7 +38,7 @@ export function Overview() {
         />
       }
     >
-      {/* What stands above is known first, so that nothing moves down once it is there. */}
+      {/* Waits for the content above, so that nothing moves down later. */}
       <Loaded of={progress === undefined ? { ...statistics, data: undefined } : statistics}>
         {(data) => {
           const failing = failingOf(data, endpoints.items);

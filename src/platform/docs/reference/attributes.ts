@@ -5,12 +5,12 @@ import type { Documents, ParameterObject, Reference, Schema } from "./document.t
 /** How deep attributes of attributes are shown. */
 const MAX_DEPTH = 4;
 
-/** Lists the attributes of an object, those of nested objects folded under them. */
+/** Renders the attributes of an object, with the attributes of nested objects collapsed below them. */
 export function attributes(documents: Documents, schema: Schema, { showsRequired }: { showsRequired: boolean }): Html {
   return attributeList(documents, schema, showsRequired, 0);
 }
 
-/** Lists parameters of one place: path, query or headers. */
+/** Renders the parameters of one location: path, query or headers. */
 export function parameters(documents: Documents, list: readonly ParameterObject[]): Html {
   return html`<ul class="attributes">
     ${list.map(({ name, schema, description, required }) =>
@@ -60,7 +60,7 @@ function entry(documents: Documents, { name, schema, required, showsRequired = f
   </li>`;
 }
 
-/** The object that an attribute holds, itself or as items of its array. */
+/** Returns the object that an attribute contains, itself or as the items of its array. */
 function nestedSchema(documents: Documents, schema: Schema): Schema | undefined {
   const inner = schema.items === undefined ? schema : documents.schema(schema.items);
   return inner.properties === undefined ? undefined : inner;
@@ -80,7 +80,7 @@ function nameOf(documents: Documents, type: string, { items, additionalPropertie
   return type;
 }
 
-/** Allowed values, the default and the limits, each where the schema has one. */
+/** Renders the allowed values, the default and the limits of a schema. */
 function facts(schema: Schema): Html | false {
   const lines = [
     values(schema).length > 1 && html`One of ${codes(values(schema))}`,

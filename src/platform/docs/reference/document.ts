@@ -62,12 +62,12 @@ export interface Reference {
   $ref: string;
 }
 
-/** An operation of the API, with its place. */
+/** An operation of the API, with its method and path. */
 export interface Operation extends Omit<OperationObject, "parameters"> {
   method: string;
   path: string;
   parameters: readonly ParameterObject[];
-  /** The body that it takes, with an example. */
+  /** The request body, with an example. */
   body: { schema: Schema; example: unknown } | undefined;
   success: { status: string; description: string; mediaType?: string; schema?: Schema; example?: unknown };
   errors: readonly { status: string; description: string }[];
@@ -81,14 +81,14 @@ export class Documents {
     this.document = document;
   }
 
-  /** Returns what a reference of the form `#/components/<kind>/<name>` leads to; anything else as it is. */
+  /** Resolves a reference of the form `#/components/<kind>/<name>`; returns any other value unchanged. */
   follow<T extends object>(value: T | Reference): T {
     if (!("$ref" in value)) return value;
     const [, , kind, name] = value.$ref.split("/") as [string, string, keyof OpenApiDocument["components"], string];
     return this.document.components[kind][name] as T;
   }
 
-  /** Returns a schema with its references followed and the parts of `allOf` joined. */
+  /** Returns a schema with resolved references and merged `allOf` parts. */
   schema(given: Schema | Reference): Schema {
     const { allOf, ...schema } = this.follow<Schema>(given);
     if (allOf === undefined) return schema;
@@ -111,7 +111,7 @@ export class Documents {
     );
   }
 
-  /** What webhook endpoints receive: one operation per event type, with the type as its path. */
+  /** The deliveries that webhook endpoints receive: one operation per event type, with the type as its path. */
   webhooks(): Operation[] {
     return Object.entries(this.document.webhooks).map(([type, { post }]) => this.#operation("POST", type, post));
   }

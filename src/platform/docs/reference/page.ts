@@ -5,7 +5,7 @@ import { attributes, parameters } from "./attributes.ts";
 import { Documents, type OpenApiDocument, type Operation, type ParameterObject } from "./document.ts";
 import { requestSamples, type Sample } from "./samples.ts";
 
-/** Addresses of the built files that the page loads. */
+/** URLs of the built files that the page loads. */
 export interface ReferenceFiles {
   script: string;
   style: string;
@@ -13,8 +13,8 @@ export interface ReferenceFiles {
 }
 
 /**
- * The API reference at /docs: an OpenAPI document as one page that reads, links and prints without a script. The script
- * adds search, the choice of a language and "Try it".
+ * Renders the API reference at /docs: an OpenAPI document as one page that can be read, navigated and printed without
+ * scripts. Its script adds search, a choice of languages and "Try it".
  */
 export function referencePage(document: OpenApiDocument, baseUrl: string, files: ReferenceFiles): string {
   const documents = new Documents(document);
@@ -52,7 +52,7 @@ interface Group {
   name: string;
   description: string;
   operations: Operation[];
-  /** Operations of the platform that a receiver answers, not calls. */
+  /** True for deliveries, which a receiver handles, instead of API calls. */
   areWebhooks: boolean;
 }
 
@@ -258,7 +258,7 @@ function idOf(group: string): string {
   return group.toLowerCase().replaceAll(" ", "-");
 }
 
-/** Indented JSON whose keys and values can be told apart. */
+/** Renders indented JSON with keys and values highlighted. */
 function json(value: unknown, indent = ""): Html {
   const inner = `${indent}  `;
   if (Array.isArray(value))

@@ -1,14 +1,14 @@
 import { RESOURCES } from "../../../contract/resources.ts";
 import type { Operation } from "./document.ts";
 
-/** One way to make a request, as a reader pastes it. */
+/** A code sample of a request. */
 export interface Sample {
   name: "curl" | "node" | "cli";
   label: string;
   text: string;
 }
 
-/** Commands whose words or flags do not follow from the operation. `{id}` is the ID of the example. */
+/** Commands that cannot be derived from the operation. `{id}` is the ID of the example. */
 const COMMANDS: Readonly<Record<string, string>> = {
   advanceTestClock: "service clock advance 1h",
   cancelTestClock: "service clock cancel",
@@ -28,10 +28,10 @@ const COMMANDS: Readonly<Record<string, string>> = {
   updateWebhookEndpoint: "service endpoints update {id} --url https://example.com/webhooks",
 };
 
-/** Operations of resources with a command that have no subcommand of their own. */
+/** Operations without a subcommand, though their resource has a command. */
 const WITHOUT_COMMAND = new Set(["createEvent"]);
 
-/** The requests that a reader can paste: with cURL, with Node.js and with the command. */
+/** Returns samples of a request with cURL, Node.js and the CLI. */
 export function requestSamples(operation: Operation, baseUrl: string): Sample[] {
   return [
     { name: "curl", label: "cURL", text: curl(operation, baseUrl) },
@@ -70,7 +70,7 @@ function node(operation: Operation, baseUrl: string): string {
   ].join("\n");
 }
 
-/** The command that makes the request; `service api` where there is none of its own. */
+/** Returns the command for the request, or `service api` if there is none. */
 function commandOf(operation: Operation): string {
   const { operationId, method, path, body } = operation;
   const known = COMMANDS[operationId];
@@ -104,7 +104,7 @@ function flags(example: object): string[] {
   });
 }
 
-/** The path with the ID of an example. */
+/** Returns the path with the ID of an example. */
 export function examplePath(operation: Operation): string {
   return operation.path.replace("{id}", exampleId(operation));
 }
@@ -115,7 +115,7 @@ function exampleId({ parameters }: Operation): string {
   return typeof example === "string" ? example : "{id}";
 }
 
-/** Quotes for a POSIX shell, if it must be. */
+/** Quotes text for a POSIX shell if needed. */
 function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
@@ -124,7 +124,7 @@ function indent(text: string): string {
   return text.replaceAll("\n", "\n  ");
 }
 
-/** A name for what came: its kind. */
+/** Returns a variable name for a response: its kind of object. */
 function variable(example: unknown): string {
   const { object } = (example ?? {}) as { object?: string };
   const words = (object ?? "result").split("_");

@@ -13,7 +13,7 @@ import { LIMITS } from "../../../contract/limits.ts";
 import { LISTEN_PATH, LISTEN_SUBPROTOCOL } from "../../../contract/listen.ts";
 import { PROBLEMS_PATH } from "../problem.ts";
 
-/** What applies to every operation, in Markdown. */
+/** Information that applies to every operation, in Markdown. */
 const INTRODUCTION = `Send an API key or an OAuth access token as \`Authorization: Bearer …\`. A credential belongs to one account and one
 environment, live or sandbox, and sees nothing beyond it.
 
@@ -32,7 +32,7 @@ WebSocket at \`${LISTEN_PATH}\` (subprotocol \`${LISTEN_SUBPROTOCOL}\`).
 
 **Workflows**: an [Arazzo document](${WORKFLOWS_PATH}) describes common sequences of calls.`;
 
-/** What the document says of the platform that serves it. */
+/** Facts about the platform that serves the document. */
 interface DocumentFacts {
   baseUrl: string;
   /** Dates, oldest first. */

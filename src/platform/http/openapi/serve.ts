@@ -33,7 +33,9 @@ export function serveDocument(
   return document;
 }
 
-/** True where the client has what the tag stands for: weak comparison of a list of tags, or `*` (RFC 9110 13.1.2). */
+/**
+ * Returns true if the client has the current document, by weak comparison of a list of tags, or `*` (RFC 9110 13.1.2).
+ */
 export function matchesTag(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false;
   const opaque = tag.replace("W/", "");

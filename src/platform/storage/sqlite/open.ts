@@ -197,7 +197,7 @@ class SqliteStorage implements Database {
     this.#lock.release();
   }
 
-  /** Returns false if the log must not be written into the file, which closing it would do. */
+  /** Returns false if the log must not be written into the file. Closing the file would do that. */
   #isIntact(): boolean {
     try {
       this.#watch.verify();

@@ -19,7 +19,7 @@ export interface Finding extends Match {
 
 const BODY = 49;
 const CANDIDATE = new RegExp(`(?:${Object.keys(CREDENTIAL_PREFIXES).join("|")})[0-9A-Za-z]{${BODY}}`, "g");
-/** A candidate that spans a cut begins at most this far before it. */
+/** A candidate that spans a cut begins at most this many characters before it. */
 export const MAX_CREDENTIAL_LENGTH =
   Math.max(...Object.keys(CREDENTIAL_PREFIXES).map((prefix) => prefix.length)) + BODY;
 

@@ -21,7 +21,7 @@ export interface ActionsOptions {
   baseUrl: URL;
 }
 
-/** What keys do with the selected event. Each says what came of it. */
+/** The actions of keys on the selected event. Each reports its result. */
 export class Actions {
   readonly #options: ActionsOptions;
 
@@ -33,7 +33,7 @@ export class Actions {
     this.#send(event, "resent");
   }
 
-  /** Resolves once the editor has ended and the screen is back. */
+  /** Resolves once the editor has exited and the screen is restored. */
   async edit({ event }: Row, isOver: () => boolean): Promise<void> {
     const { context, screen } = this.#options;
     let object: Record<string, unknown>;

@@ -14,7 +14,7 @@ export function curlCommand(
     const value = isSignature ? sign({ payload: body, secrets: secret, timestamp }) : headers[i + 1]!;
     parts.push(`-H ${quoted(`${headers[i]!}: ${value}`)}`);
   }
-  // Unlike --data, this takes a leading @ as it is.
+  // Unlike --data, this does not treat a leading @ as a file name.
   parts.push(`--data-raw ${quoted(body)}`);
   return parts.join(" \\\n  ");
 }

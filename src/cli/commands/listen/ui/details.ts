@@ -9,12 +9,12 @@ import { clockTime } from "../../../terminal/traffic.ts";
 import type { Row } from "./history.ts";
 import { statusSpan, tagsOf } from "./row.ts";
 
-/** Characters of a body that are shown. */
+/** Maximum number of characters of a body to show. */
 const MAX_BODY_LENGTH = 64 * 1024;
 
 type Line = readonly Span[];
 
-/** Returns everything about one delivery, in lines of at most this width: event, request, response. */
+/** Returns the details of one delivery in lines of at most this width: event, request, response. */
 export function detailsOf(row: Row, width: number): Span[][] {
   return linesOf(row).flatMap((line) => wrapLine(line, width, 2));
 }
@@ -41,7 +41,7 @@ function earlierLines({ earlier }: Row): Line[] {
   ]);
 }
 
-/** How the last attempt ended, and what to do about it. */
+/** The result of the last attempt, and what to do about it. */
 function resultLines(row: Row, { attempt, durationMs, failure, hint, retryInMs }: ForwardedReport): Line[] {
   const lines: Line[] = [
     [

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { RelayedEvent } from "../../../../relay/delivery.ts";
 import { escapeReferences } from "../../trigger/fixture/fixture.ts";
 
-/** Names of files that are tried before giving up. */
+/** Maximum number of file names to try. */
 const MAX_NAMES = 1_000;
 
 /**
@@ -18,7 +18,7 @@ export function saveFixture({ type, body }: RelayedEvent, folder: string): strin
   for (let number = 1; ; number += 1) {
     const name = number === 1 ? `${safeType}.json` : `${safeType}-${number}.json`;
     try {
-      // Never over an existing file, and readable for its owner alone: it has the data of a customer.
+      // Never overwrites a file. Only the owner can read it, because it contains customer data.
       writeFileSync(join(folder, name), text, { flag: "wx", mode: 0o600 });
       return name;
     } catch (error) {

@@ -2,8 +2,8 @@ import type { Row } from "./history.ts";
 import { tagsOf } from "./row.ts";
 
 /**
- * Returns which rows contain every word: in event type, ID, notes, status, payload or response. A word after `!` must not be
- * there. Case does not matter. Returns undefined for a filter without words.
+ * Returns a test for rows that contain every word in event type, ID, notes, status, payload or response. A word after
+ * `!` must not occur. Case is ignored. Returns undefined for a filter without words.
  */
 export function filterOf(text: string): ((row: Row) => boolean) | undefined {
   const words = text.split(/\s+/).filter((word) => word !== "" && word !== "!");
@@ -13,7 +13,7 @@ export function filterOf(text: string): ((row: Row) => boolean) | undefined {
     const pattern = (isExcluded ? word.slice(1) : word).replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
     return { isExcluded, pattern: new RegExp(pattern, "i") };
   });
-  // Payloads may be large, and the rows are filtered for each frame.
+  // Payloads may be large, and rows are filtered for each frame.
   const known = new WeakMap<Row, { version: number; matches: boolean }>();
   return (row) => {
     const earlier = known.get(row);

@@ -18,7 +18,7 @@ export function frameOf(model: Model, styles: Styles, now: number): string[] {
   return Array.from({ length: rows }, (_, row) => paint(fitLine(lines[row] ?? [], columns), styles));
 }
 
-/** Events are forwarded, whether they can be shown or not. */
+/** The window is too small for the list, but events are still forwarded. */
 function smallScreen({ size, history }: Model): Line[] {
   const { received, failed } = history.totals;
   return [
@@ -32,7 +32,7 @@ function screen(model: Model, now: number): Line[] {
   return [stateLine(model, now), totalsLine(model), ...bodyLines(model), ...messageLines(model, now), keysLine(model)];
 }
 
-/** The connection, and where events go; while there is no connection, when the next attempt follows. */
+/** Renders the connection and the targets, or the time until the next attempt while disconnected. */
 function stateLine({ lost, paused, ready, setup, size }: Model, now: number): Line {
   if (lost !== undefined) {
     const seconds = Math.max(Math.ceil((lost.retryAt - now) / 1000), 0);
@@ -73,10 +73,10 @@ function bodyLines(model: Model): Line[] {
   return left.map((line, row) => [...fitLine(line, list.width), ["│", "dim"], [" "], ...(right[row] ?? [])]);
 }
 
-/** The details or the help, from the line to which they are scrolled. */
+/** Renders the visible part of the details or of the help. */
 function paneLines(model: Model, { width, height }: { width: number; height: number }): Line[] {
   const all = model.pane();
-  // A larger terminal may show more of it.
+  // In a larger terminal, a smaller scroll position may show the rest.
   const first = Math.max(Math.min(model.scroll, all.length - height), 0);
   const last = Math.min(first + height, all.length);
   const { position, count } = model.window();
@@ -113,7 +113,7 @@ function emptyList(model: Model, width: number, height: number): Line[] {
   return [...shown.map((line): Line => [["  "], ...line]), ...emptyLines(height - shown.length)];
 }
 
-/** The filter that is typed, a message, or why the selected delivery failed. */
+/** Renders the filter being typed, a message, or the failure of the selected delivery. */
 function messageLines({ typing, filter, message, selected, view, size }: Model, now: number): Line[] {
   const { columns } = size;
   if (typing) return [[[" Filter: ", "accent"], [`${printable(filter)}_`], ["  enter keep  esc cancel", "dim"]], []];
@@ -132,12 +132,12 @@ function failureOf(row: Row): string {
   return [noteOf(row), hint === undefined ? "" : printable(hint)].filter(Boolean).join(". ");
 }
 
-/** From the most to the least important. */
+/** Most important first. */
 const LIST_KEYS = ["↑↓ move", "enter details", "/ filter", "r resend", "e edit", "y cURL", "t fixture", "o open"];
 const DETAIL_KEYS = ["↑↓ scroll", "←→ event", "esc back", "r resend", "e edit", "y cURL", "t fixture", "o open"];
 const HELP_KEYS = ["↑↓ scroll", "esc back"];
 
-/** As many keys as fit; help and quit are always there. */
+/** Shows as many keys as fit; help and quit are always shown. */
 function keysLine({ view, paused, filter, size }: Model): Line {
   const own = view === "list" ? LIST_KEYS : view === "details" ? DETAIL_KEYS : HELP_KEYS;
   const escape = view === "list" && filter !== "" ? ["esc all"] : [];

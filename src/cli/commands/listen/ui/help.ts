@@ -23,7 +23,7 @@ const KEYS = [
   ["q  Ctrl-C", "Quit"],
 ] as const;
 
-/** Returns the keys, what the session is, and the limits, in lines of at most this width. */
+/** Returns the keys, the settings of the session, and the limits, in lines of at most this width. */
 export function helpOf({ ready, setup }: SessionFacts, width: number): Span[][] {
   const lines: Span[][] = [
     [["Keys", "strong"]],

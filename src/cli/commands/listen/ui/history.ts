@@ -8,7 +8,7 @@ const MAX_TEXT_LENGTH = 16 * 1024 * 1024;
 /** Attempts of one delivery. */
 const MAX_ATTEMPTS = 20;
 
-/** An attempt that was followed by another one. */
+/** An attempt that was retried. */
 export interface EarlierAttempt {
   at: number;
   number: number;
@@ -17,27 +17,27 @@ export interface EarlierAttempt {
   durationMs: number;
 }
 
-/** One delivery: of an event that was received, or of a copy. Times in Unix milliseconds. */
+/** A delivery of a received event, or of a copy. Times are in Unix milliseconds. */
 export interface Row {
   readonly event: RelayedEvent;
   /** When it was received, or resent. */
   readonly at: number;
-  /** What distinguishes it from an event as it was received. */
+  /** How this delivery differs from that of a received event. */
   readonly copy: "edited" | ForwardedReport["copy"];
   /** False for an event that matches no target. */
   readonly isForwarded: boolean;
   /** The last attempt; undefined until it has ended. */
   outcome: ForwardedReport | undefined;
-  /** When the last attempt ended. */
+  /** When the last attempt ended; undefined until then. */
   endedAt: number;
   readonly earlier: EarlierAttempt[];
-  /** Grows with each change. */
+  /** Incremented with each change. */
   version: number;
-  /** False once it was dropped. */
+  /** False after the row was dropped. */
   isListed: boolean;
 }
 
-/** Totals of the session, counted as its summary counts. */
+/** Totals of the session, counted like those of its summary. */
 export interface Totals {
   received: number;
   forwarded: number;
@@ -51,14 +51,14 @@ export class History {
   readonly totals: Totals = { received: 0, forwarded: 0, failed: 0, duplicates: 0 };
   /** Rows dropped because of the limits. */
   dropped = 0;
-  /** The row that is never dropped. */
+  /** A row that is never dropped. */
   pinned: Row | undefined;
   #text = 0;
-  /** Rows whose delivery has not ended, by event ID, oldest first. */
+  /** Rows of unfinished deliveries by event ID, oldest first. */
   readonly #pending = new Map<string, Row[]>();
   readonly #resent = new Map<number, Row>();
 
-  /** Number of deliveries that have not ended. */
+  /** Number of unfinished deliveries. */
   get waiting(): number {
     return this.#pending.size + this.#resent.size;
   }
@@ -71,14 +71,14 @@ export class History {
     return row;
   }
 
-  /** Adds an event that is resent under a number. */
+  /** Adds a resend of an event, identified by a number. */
   resent(event: RelayedEvent, copy: "resent" | "edited", number: number, at: number): Row {
     const row = this.#add({ event, at, isForwarded: true, copy });
     this.#resent.set(number, row);
     return row;
   }
 
-  /** Records the end of an attempt. */
+  /** Records the result of an attempt. */
   ended(report: ForwardedReport, at: number): void {
     const isLast = report.retryInMs === undefined;
     if (report.resend !== undefined) {
@@ -102,7 +102,7 @@ export class History {
     this.dropped = 0;
   }
 
-  /** A copy that `--chaos` sent: a row of its own, as its outcome is not the event's. */
+  /** A copy sent by `--chaos` has a row of its own, because its outcome is not that of the event. */
   #addCopy(report: ForwardedReport, at: number): void {
     const original = this.rows.findLast(({ event }) => event.id === report.id);
     if (original === undefined) return;

@@ -13,25 +13,25 @@ import { Model, type ReadyReport } from "./model.ts";
 
 /** Minimum time between two frames. */
 const FRAME_MS = 50;
-/** While nothing else changes, a countdown does. */
+/** A countdown changes every second even if nothing else does. */
 const TICK_MS = 1_000;
 
 export interface ListenUiOptions {
   context: Context;
   setup: Setup;
   baseUrl: URL;
-  /** Prints a report as plain lines, before and after the session has the screen. */
+  /** Prints a report as plain lines, before the session takes over the screen and afterwards. */
   print: (report: Report) => void;
 }
 
 /**
- * Shows a session on the whole terminal, from the time that it is ready until it ends: another view of the reports that
- * are printed as lines elsewhere.
+ * Shows a session in the whole terminal from the time that it is ready. The same reports are printed as lines without
+ * the UI.
  */
 export class ListenUi implements Display {
   readonly #options: ListenUiOptions;
   readonly #screen: FullScreen;
-  /** Shown again below the summary, because the screen that had them is gone. */
+  /** Repeated below the summary, because the screen that showed them is gone. */
   readonly #warnings: string[] = [];
   #session: Session | undefined;
   #model: Model | undefined;
@@ -90,7 +90,7 @@ export class ListenUi implements Display {
     this.#draw();
   }
 
-  /** Many events share a frame. */
+  /** Many events share one frame. */
   #drawSoon(): void {
     if (!this.#screen.active) return;
     const wait = this.#paintedAt + FRAME_MS - this.#options.context.now();

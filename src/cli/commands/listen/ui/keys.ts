@@ -3,7 +3,7 @@ import { graphemes } from "../../../terminal/spans.ts";
 import { layoutOf } from "./layout.ts";
 import type { Model } from "./model.ts";
 
-/** Rows or lines by which these keys move; a page is `page` long. */
+/** Number of rows or lines that these keys move by; `page` is the height of a page. */
 const STEPS: Readonly<Record<string, (page: number) => number>> = {
   up: () => -1,
   k: () => -1,
@@ -19,7 +19,7 @@ const STEPS: Readonly<Record<string, (page: number) => number>> = {
 };
 const EVENT_STEPS: Readonly<Record<string, -1 | 1>> = { left: -1, h: -1, right: 1, l: 1 };
 
-/** Changes what is shown. Returns false for other keys. */
+/** Handles the keys for navigation. Returns false for any other key. */
 export function move(model: Model, key: string): boolean {
   const { view } = model;
   const lines = STEPS[key]?.(Math.max(layoutOf(model.size, view).pane.height - 1, 1));
@@ -43,7 +43,7 @@ export function move(model: Model, key: string): boolean {
   return true;
 }
 
-/** Edits the filter, which applies at once. */
+/** Edits the filter. Changes apply immediately. */
 export function typeFilter(model: Model, { name, text }: Key): void {
   if (name === "enter") return model.endFilter(true);
   if (name === "escape" || (name === "backspace" && model.filter === "")) return model.endFilter(false);

@@ -1,13 +1,13 @@
 import type { Size } from "../../../terminal/full-screen.ts";
 
-/** Below this size there is only room for a message. */
+/** A smaller terminal only has room for a message. */
 export const MIN_SIZE: Size = { columns: 40, rows: 10 };
-/** From this width on, the details are beside the list. */
+/** At this width or more, the details are beside the list. */
 const SPLIT_COLUMNS = 100;
 const LIST_SHARE = 0.44;
 const MAX_LIST_COLUMNS = 72;
 export const MESSAGE_ROWS = 2;
-/** State, totals, titles; message, keys. */
+/** Lines above and below: state, totals and titles; message and keys. */
 const FIXED_ROWS = 3 + MESSAGE_ROWS + 1;
 
 interface Area {
@@ -15,7 +15,7 @@ interface Area {
   height: number;
 }
 
-/** Where the parts of the screen are. */
+/** The positions of the parts of the screen. */
 export interface Layout {
   list: Area;
   /** The details or the help. */
@@ -30,7 +30,7 @@ export function layoutOf({ columns, rows }: Size, view: "list" | "details" | "he
   const listWidth = isSplit ? Math.min(Math.floor(columns * LIST_SHARE), MAX_LIST_COLUMNS) : columns;
   return {
     list: { width: listWidth, height },
-    // One column separates them; one on the left is empty.
+    // One column separates them, and one on the left is empty.
     pane: { width: (isSplit ? columns - listWidth - 1 : columns) - 2, height },
     isSplit,
   };

@@ -24,7 +24,7 @@ export interface Message {
 const MESSAGE_MS = 8_000;
 const WARNING_MS = 30_000;
 
-/** What the screen shows. Times in Unix milliseconds. */
+/** The state of the screen. Times are in Unix milliseconds. */
 export class Model {
   readonly history = new History();
   readonly ready: ReadyReport;
@@ -32,19 +32,19 @@ export class Model {
   size: Size;
   view: "list" | "details" | "help" = "list";
   paused = false;
-  /** Set while there is no connection. */
+  /** Set while disconnected. */
   lost: { reason: string; failures: number; retryAt: number } | undefined;
   message: Message | undefined;
-  /** True while a filter is typed. */
+  /** True while the user types a filter. */
   typing = false;
-  /** First line of the details or the help that is shown. */
+  /** First visible line of the details or the help. */
   scroll = 0;
   #filter = "";
   #filterBefore = "";
   #matches: ((row: Row) => boolean) | undefined;
-  /** Undefined to follow the newest row. */
+  /** Undefined while following the newest row. */
   #selected: Row | undefined;
-  /** The line of the list, from 0, at which the selected row is shown. */
+  /** The line of the list, from 0, that shows the selected row. */
   #offset = 0;
   #details: { row: Row; version: number; width: number; lines: Span[][] } | undefined;
 
@@ -58,7 +58,7 @@ export class Model {
     return this.#filter;
   }
 
-  /** The rows that the filter selects, oldest first. */
+  /** The rows that match the filter, oldest first. */
   get rows(): readonly Row[] {
     const { rows } = this.history;
     return this.#matches === undefined ? rows : rows.filter(this.#matches);
@@ -68,7 +68,7 @@ export class Model {
     return this.#selected ?? this.rows.at(-1);
   }
 
-  /** The rows that are shown, the position of the selected one among all, from 0, and the line at which it is shown. */
+  /** The visible rows, the position of the selected row among all rows (from 0), and the line that shows it. */
   window(): { shown: readonly Row[]; position: number; line: number; count: number } {
     const { rows } = this;
     const height = layoutOf(this.size, this.view).list.height;
@@ -114,13 +114,13 @@ export class Model {
     }
   }
 
-  /** Shows a line for a while. */
+  /** Shows a message for a few seconds. */
   say(text: string, now: number, style?: Message["style"]): void {
     const until = now + (style === "warn" || style === "bad" ? WARNING_MS : MESSAGE_MS);
     this.message = { text: printable(text), style, until };
   }
 
-  /** Selects an older (negative) or a newer row. After the newest, the selection follows new rows. */
+  /** Selects an older (negative) or newer row. After the newest row, the selection follows new rows. */
   move(step: number): void {
     const { rows } = this;
     const { line, position } = this.window();
@@ -132,7 +132,7 @@ export class Model {
     this.scroll = 0;
   }
 
-  /** Selects this row, which is the newest. */
+  /** Selects this row, the newest one. */
   selectNewest(row: Row): void {
     this.#offset = layoutOf(this.size, this.view).list.height - 1;
     this.#select(row);
@@ -149,7 +149,7 @@ export class Model {
     this.#select(this.selected);
   }
 
-  /** Returns to the list; from the list, to that without filter and message. */
+  /** Returns to the list; in the list, clears the filter and the message. */
   back(): void {
     this.message = undefined;
     if (this.view === "list") this.setFilter("");
@@ -175,13 +175,13 @@ export class Model {
     this.scroll = Math.max(Math.min(this.scroll + lines, this.pane().length - height), 0);
   }
 
-  /** Begins to type a filter. */
+  /** Starts typing a filter. */
   beginFilter(): void {
     this.typing = true;
     this.#filterBefore = this.#filter;
   }
 
-  /** Ends it: with the filter that was typed, or with the one before. */
+  /** Finishes typing. Keeps the new filter, or restores the previous one. */
   endFilter(isAccepted: boolean): void {
     this.typing = false;
     if (!isAccepted) this.setFilter(this.#filterBefore);

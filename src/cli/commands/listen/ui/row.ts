@@ -12,12 +12,12 @@ const DURATION_WIDTH = 8;
 const ID_WIDTH = 26;
 const MARKED = "❯ ";
 const UNMARKED = "  ";
-/** Rooms from which on a row has these columns. */
+/** Minimum widths of a row for these columns. */
 const WITH_DURATION = 60;
 const WITH_ID = 77;
 const WITH_NOTE = 110;
 
-/** Returns the titles above the rows. */
+/** Returns the column titles. */
 export function titlesOf(width: number): string {
   const titles = [UNMARKED, "TIME".padEnd(10), "STATUS".padEnd(STATUS_WIDTH + 1), "TYPE".padEnd(TYPE_WIDTH + 2)];
   if (width >= WITH_DURATION) titles.push("DURATION".padStart(DURATION_WIDTH), "  ");
@@ -26,7 +26,7 @@ export function titlesOf(width: number): string {
   return titles.join("").trimEnd();
 }
 
-/** Returns one row of the list. The selected one is marked, and highlighted where there is color. */
+/** Renders one row of the list. The selected row has a mark, and is highlighted if the terminal has color. */
 export function rowLine(row: Row, isSelected: boolean, width: number): Span[] {
   const { event, at, outcome } = row;
   const tags = tagsOf(row);
@@ -52,7 +52,7 @@ export function rowLine(row: Row, isSelected: boolean, width: number): Span[] {
   return isSelected ? [[line.map(([text]) => text).join(""), "inverse"]] : line;
 }
 
-/** Returns how the last attempt ended. */
+/** Renders the result of the last attempt. */
 export function statusSpan({ outcome, isForwarded }: Row): Span {
   if (outcome === undefined) return [isForwarded ? "…" : "–", "dim"];
   const { status, failure, copy, retryInMs } = outcome;
@@ -68,7 +68,7 @@ function shortFailure(code: string | undefined): string {
   return code !== undefined && code.length <= STATUS_WIDTH ? code : "failed";
 }
 
-/** Returns what distinguishes a delivery from a first attempt. */
+/** Returns notes on how a delivery differs from a first attempt. */
 export function tagsOf({ copy, outcome }: Row): string {
   if (copy !== undefined) return copy === "edited" ? "edited and resent" : COPY_TAGS[copy];
   if (outcome === undefined) return "";
@@ -76,7 +76,7 @@ export function tagsOf({ copy, outcome }: Row): string {
   return [...(attempt > 1 ? [`attempt ${attempt}`] : []), ...faults].join(", ");
 }
 
-/** Characters of a response that can be visible in a row. */
+/** Maximum number of characters of a response in a row. */
 const MAX_NOTE_LENGTH = 200;
 
 /** Returns why the last attempt failed, or the first line of its response. */

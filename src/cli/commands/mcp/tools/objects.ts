@@ -12,7 +12,7 @@ import { closed, idOf } from "../../../../contract/schemas/fields.ts";
 import { OBJECT_SCHEMAS } from "../../../../contract/schemas/objects.ts";
 import { apiTool, type Tool } from "../tool.ts";
 
-/** Tools for the resources that the table of resources describes by their fields. */
+/** Tools for the resources that are described by their fields in the table of resources. */
 export const OBJECT_TOOLS: readonly Tool[] = kindsWith("fields").flatMap(toolsOf);
 
 function toolsOf(kind: ObjectKind): Tool[] {

@@ -10,7 +10,7 @@ import { clockOf, parseAddress, performCheck } from "../../webhooks/check/perfor
 import { secretsIfGiven } from "../../webhooks/secrets.ts";
 import { ownTool, type Tool } from "../tool.ts";
 
-/** Returns the tools that send requests to this machine, so only a command that its user started has them. */
+/** Returns the tools that send requests to this machine, which only a command started by its user may offer. */
 export const receiverTools = (context: Context): readonly Tool[] => [
   ownTool({
     name: "check_receiver",
@@ -63,7 +63,7 @@ export const receiverTools = (context: Context): readonly Tool[] => [
   }),
 ];
 
-/** The author of the arguments must not reach other machines through this one. */
+/** Prompts can influence the arguments, so they must not reach other machines through this one. */
 function onThisMachine(text: string, name: string): URL {
   const address = parseAddress(text, name);
   if (isLoopback(address.hostname)) return address;

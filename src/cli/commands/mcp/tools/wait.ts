@@ -50,7 +50,7 @@ export const WAIT_TOOLS: readonly Tool[] = [
         return body.data[0]?.id;
       }
 
-      /** Lists are in the order of commits, so nothing is missed. */
+      /** Lists are in commit order, so no event is missed. */
       async function oldestAfter(position: string | undefined): Promise<Event | undefined> {
         let oldest: Event | undefined;
         for await (const event of listItems<Event>(client, "/v1/events", { query })) {

@@ -48,7 +48,7 @@ export function reportLines(report: ReceiverReport, styles: Styles, terminalWidt
   return [...lines, ...foldText(report.verdict, width, MAX_LINES)];
 }
 
-/** Where a group of checks begins that one cause kept from running: a line for each would hide the cause. */
+/** The start of a group of checks that were skipped for the same reason: a line for each would hide the reason. */
 function blockedFrom(checks: readonly CheckResult[]): number {
   const last = checks.at(-1);
   if (last?.status !== "skipped") return checks.length;

@@ -97,6 +97,7 @@ describe("service clock", () => {
     const stopped = await json<TestClock>("clock", "show");
     expect(stopped).toMatchObject({ status: "canceled" });
     expect(await json<TestClock>("clock", "cancel")).toMatchObject({ status: "canceled", target: stopped.target });
+    expect((await service(["endpoints", "delete", id, "--yes"])).exitCode).toBe(0);
     silent.closeAllConnections();
     silent.close();
   });

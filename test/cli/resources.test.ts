@@ -120,6 +120,7 @@ describe("service api", () => {
   });
 
   it("follows the cursors with --paginate", async () => {
+    for (let count = 0; count < 3; count++) await newOrder();
     const pages = await json<{ data: unknown[]; has_more: boolean; next_cursor: null }>(
       "api",
       "get",

@@ -47,7 +47,7 @@ describe("a table", () => {
 
   it.each([120, 80, 60, 40])("fits %i columns without cutting IDs", async (columns) => {
     const lines = await linesOf(inTerminal(["customers", "list"], { columns }));
-    expect(lines[1]).toContain(ada);
+    expect(lines.filter((line) => line.startsWith(ada))).toHaveLength(1);
     for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
   });
 

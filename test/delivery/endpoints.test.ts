@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 import { LOOPBACK_SPELLINGS, OTHER_BLOCKED } from "./support/spellings.ts";
@@ -19,6 +19,12 @@ afterAll(async () => {
   await platform.close();
   await strict.close();
   await receiver.close();
+});
+
+// An environment may have 100 of them.
+afterEach(async () => {
+  const { data } = (await platform.api("GET", "/v1/webhook_endpoints?limit=100")).body;
+  await Promise.all(data.map(({ id }: { id: string }) => platform.api("DELETE", `/v1/webhook_endpoints/${id}`)));
 });
 
 const create = (body: object, api = platform.api) => api("POST", "/v1/webhook_endpoints", body);

@@ -6,34 +6,50 @@ import { type Api, apiOf } from "../support/api.ts";
 /** More objects than one request searches. */
 const MANY = 2050;
 
-let platform: EmbeddedPlatform;
-let receiver: ScriptedReceiver;
-let api: Api;
-let endpoint: string;
-let ada: { id: string; email: string };
-let order: { id: string };
-
-beforeAll(async () => {
-  receiver = await startScriptedReceiver((_request, response) => response.end());
-  platform = await startEmbedded({ allowPrivateTargets: true });
-  api = apiOf(platform.baseUrl, platform.sandboxKey);
-  const target = { url: `${receiver.url}/warehouse`, events: ["order.completed"], description: "Stock and shipping" };
-  endpoint = (await api("POST", "/v1/webhook_endpoints", target)).body.id;
-  const metadata = { plan: "Team 東京" };
-  ada = (await api("POST", "/v1/customers", { email: "ada@example.com", name: "Ada Byron", metadata })).body;
-  await api("POST", "/v1/customers", { email: "bob@example.com", name: "Bob" });
-  order = (await api("POST", "/v1/orders", { amount: 123_456, currency: "EUR", customer: ada.id })).body;
-  await api("POST", `/v1/orders/${order.id}/complete`, {});
-});
-afterAll(async () => {
-  await platform.close();
-  await receiver.close();
-});
+/** A platform with an endpoint, two customers and an order of one of them. */
+interface Scene {
+  api: Api;
+  search: (list: string, query: string, more?: string) => Promise<Found>;
+  endpoint: string;
+  ada: { id: string; email: string };
+  order: { id: string };
+}
 
 type Found = { id: string; type?: string; path?: string }[];
 
-const search = async (list: string, query: string, more = "") =>
-  (await api("GET", `/v1/${list}?query=${encodeURIComponent(query)}${more}`)).body.data as Found;
+let receiver: ScriptedReceiver;
+let scene: Scene;
+let api: Api;
+let search: Scene["search"];
+
+const platforms: EmbeddedPlatform[] = [];
+
+async function openScene(): Promise<Scene> {
+  const platform = await startEmbedded({ allowPrivateTargets: true });
+  platforms.push(platform);
+  const api = apiOf(platform.baseUrl, platform.sandboxKey);
+  const target = { url: `${receiver.url}/warehouse`, events: ["order.completed"], description: "Stock and shipping" };
+  const endpoint = (await api("POST", "/v1/webhook_endpoints", target)).body.id;
+  const metadata = { plan: "Team 東京" };
+  const ada = (await api("POST", "/v1/customers", { email: "ada@example.com", name: "Ada Byron", metadata })).body;
+  await api("POST", "/v1/customers", { email: "bob@example.com", name: "Bob" });
+  const order = (await api("POST", "/v1/orders", { amount: 123_456, currency: "EUR", customer: ada.id })).body;
+  await api("POST", `/v1/orders/${order.id}/complete`, {});
+  const search = async (list: string, query: string, more = "") =>
+    (await api("GET", `/v1/${list}?query=${encodeURIComponent(query)}${more}`)).body.data as Found;
+  return { api, search, endpoint, ada, order };
+}
+
+beforeAll(async () => {
+  receiver = await startScriptedReceiver((_request, response) => response.end());
+  scene = await openScene();
+  ({ api, search } = scene);
+});
+afterAll(async () => {
+  await Promise.all(platforms.map((platform) => platform.close()));
+  await receiver.close();
+});
+
 const ids = (found: Found) => found.map(({ id }) => id);
 
 it.each([
@@ -42,13 +58,13 @@ it.each([
   ["customers", "東京"],
   ["customers", "team\u00a0東京"],
 ])("finds in %s a value that contains %j", async (list, query) => {
-  expect(ids(await search(list, query))).toEqual([ada.id]);
+  expect(ids(await search(list, query))).toEqual([scene.ada.id]);
 });
 
 it.each(["1234.56", "1,234.56", "1.234,56", "EUR 1,234.56", "1234.56 eur", "1\u202f234,56"])(
   "finds an order by its amount as it is shown, %s",
   async (amount) => {
-    expect(ids(await search("orders", amount))).toEqual([order.id]);
+    expect(ids(await search("orders", amount))).toEqual([scene.order.id]);
     const events = await search("events", amount);
     expect(events.map(({ type }) => type)).toEqual(["order.completed", "order.created"]);
   },
@@ -71,14 +87,14 @@ it("combines with filters and ranges, and a cursor belongs to its search", async
   const first = (await api("GET", "/v1/customers?query=example.com&limit=1")).body;
   expect([first.data.length, first.has_more]).toEqual([1, true]);
   const cursor = `&cursor=${first.next_cursor}`;
-  expect(ids(await search("customers", "example.com", `&limit=1${cursor}`))).toEqual([ada.id]);
+  expect(ids(await search("customers", "example.com", `&limit=1${cursor}`))).toEqual([scene.ada.id]);
   expect((await api("GET", `/v1/customers?query=other&limit=1${cursor}`)).body.code).toBe("invalid_cursor");
 });
 
 it("finds deliveries by their endpoint, and takes ranges of time", async () => {
   await expect.poll(async () => (await search("deliveries", "stock")).length).toBe(1);
   const [delivery] = await search("deliveries", "WAREHOUSE");
-  expect(ids(await search("deliveries", endpoint))).toEqual([delivery!.id]);
+  expect(ids(await search("deliveries", scene.endpoint))).toEqual([delivery!.id]);
   expect(ids(await search("deliveries", delivery!.id))).toEqual([delivery!.id]);
   expect(await search("deliveries", "stock", "&created_after=2020-01-01T00:00:00Z")).toHaveLength(1);
   expect(await search("deliveries", "stock", "&created_before=2020-01-01T00:00:00Z")).toHaveLength(0);
@@ -86,7 +102,7 @@ it("finds deliveries by their endpoint, and takes ranges of time", async () => {
 
 it("finds requests by a part of their path", async () => {
   const found = await search("request_logs", "/COMPLETE");
-  expect(found.map(({ path }) => path)).toEqual([`/v1/orders/${order.id}/complete`]);
+  expect(found.map(({ path }) => path)).toEqual([`/v1/orders/${scene.order.id}/complete`]);
 });
 
 it.each(["", " ", "x".repeat(201)])("rejects a search for %j", async (query) => {
@@ -95,6 +111,7 @@ it.each(["", " ", "x".repeat(201)])("rejects a search for %j", async (query) => 
 });
 
 it("a request searches a bounded number of items, and finds IDs however old they are", async () => {
+  const { api, search, ada, order } = await openScene();
   const [event] = await search("events", order.id);
   for (let start = 0; start < MANY; start += 205) {
     const create = () => api("POST", "/v1/orders", { amount: 1, currency: "EUR" });

@@ -1,5 +1,5 @@
 import { Client } from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { LIMITS } from "../../src/contract/limits.ts";
 import { freePort } from "../support/free-port.ts";
 import { type Api, apiOf } from "../support/api.ts";
@@ -28,6 +28,8 @@ afterAll(async () => {
   await server.remove();
 });
 
+afterEach(() => server.query("DELETE FROM webhook_endpoints", [], database));
+
 const create = (index: number) =>
   apis[index % apis.length]!("POST", "/v1/webhook_endpoints", { url: "https://example.com/", events: ["*"] });
 
@@ -52,7 +54,7 @@ it("an endpoint is created while deliveries of its environment are being claimed
   const created = await create(0);
   await other.end();
   expect(created.status).toBe(201);
-  expect(await server.query("DELETE FROM webhook_endpoints RETURNING id", [], database)).toHaveLength(2);
+  expect(await server.query("SELECT id FROM webhook_endpoints", [], database)).toHaveLength(2);
 });
 
 it("one of many concurrent requests for an environment's last endpoint succeeds, in any process", async () => {

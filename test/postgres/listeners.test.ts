@@ -121,6 +121,7 @@ it("three listeners at three processes get every event once, while two of these 
     killed.push(platform.nodes[killed.length]!.kill());
   });
   await Promise.all(killed);
+  await Promise.all(KILLS_AT.map((_, place) => platform.replace(place)));
   expect(killed).toHaveLength(KILLS_AT.length);
   const customers = ({ receiver }: Terminal) => receiver.events.map(({ data }) => data.object["id"]);
   for (const terminal of terminals) {

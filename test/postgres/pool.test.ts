@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { Client } from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { figure } from "../delivery/support/figures.ts";
 import { startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
 import { type Api, apiOf, type ApiResponse } from "../support/api.ts";
@@ -17,14 +17,14 @@ let api: Api;
 
 beforeAll(async () => {
   server = await usePostgres();
+});
+beforeEach(async () => {
   database = await server.createDatabase();
   node = await startNode(database, ["--database-pool", "3", "--database-timeout", String(STATEMENT_SECONDS)]);
   api = apiOf(node.baseUrl, node.sandboxKey);
 });
-afterAll(async () => {
-  await node.stop();
-  await server.remove();
-});
+afterEach(() => node.stop());
+afterAll(() => server.remove());
 
 const order = () => api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
 const orders = () => api("GET", "/v1/orders?limit=1");

@@ -1,5 +1,6 @@
 import { type IdKind, kindOfId } from "../contract/ids.ts";
 import { kindsWith, pathOf, type ResourceKind } from "../contract/resources.ts";
+import type { ApiKey } from "../contract/schemas/api-key.ts";
 import type { BulkOperation } from "../contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { Event } from "../contract/schemas/event.ts";
@@ -23,6 +24,8 @@ export interface Chain {
   id: string;
   kind: IdKind;
   request: RequestLogDetail | undefined;
+  /** The API key of a request that lacked a scope. */
+  key: ApiKey | undefined;
   subject: SomeObject | undefined;
   event: Event | undefined;
   /** Other events about the same object, newest first. */
@@ -103,10 +106,12 @@ class ChainReader {
       subject ?? this.#optional<SomeObject>(objectKind(event), objectId(event)),
       this.#clock(),
     ]);
+    const lacking = causing?.error_code === "insufficient_scope" ? causing.key : null;
     return {
       id,
       kind,
       request: causing,
+      key: await this.#optional<ApiKey>("api_key", lacking),
       subject: current,
       event: kind === "webhook_endpoint" ? undefined : event,
       otherEvents: kind === "webhook_endpoint" ? [] : otherEvents,

@@ -1,3 +1,4 @@
+import type { ApiKey } from "../contract/schemas/api-key.ts";
 import type { Attempt, Delivery } from "../contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import type { Chain } from "./chain.ts";
@@ -46,7 +47,7 @@ export interface Finding {
 export function diagnose(chain: Chain, spanOf: (seconds: number) => string): Finding[] {
   const { request, event, deliveries, operation, clock, missingScopes, kind, id } = chain;
   const findings: Finding[] = [];
-  if (request !== undefined && request.status >= 400) findings.push(requestFailed(request));
+  if (request !== undefined && request.status >= 400) findings.push(requestFailed(request, chain.key));
   if (operation !== undefined) findings.push(...ofOperation(operation));
   for (const endpoint of kind === "webhook_endpoint" ? chain.endpoints.values() : []) {
     if (endpoint?.status === "disabled") findings.push(disabled(endpoint));
@@ -85,14 +86,13 @@ export function diagnose(chain: Chain, spanOf: (seconds: number) => string): Fin
   return findings;
 }
 
-function requestFailed({
-  id,
-  status,
-  error_code: code,
-  key,
-  response_body: body,
-}: NonNullable<Chain["request"]>): Finding {
-  const summary = `The API request failed with ${status} ${code ?? ""}${detailOf(body)}`;
+function requestFailed(
+  { id, status, error_code: code, key, response_body: body }: NonNullable<Chain["request"]>,
+  apiKey: ApiKey | undefined,
+): Finding {
+  const { detail, required_scope: scope } = problemIn(body);
+  const reason = typeof detail === "string" ? `: ${detail.replace(/\.$/, "")}` : "";
+  const summary = `The API request failed with ${status} ${code ?? ""}${reason}`;
   const finding = (fix: string | null, of: FindingCode = "request_failed"): Finding => ({
     code: of,
     subject: id,
@@ -100,18 +100,24 @@ function requestFailed({
     fix,
   });
   if (code === "insufficient_scope") {
-    return finding(key === null ? "service login" : `service keys get ${key}`, "missing_scope");
+    return finding(key === null ? "service login" : fixOfScope(key, apiKey, scope), "missing_scope");
   }
   if (status === 401) return finding("service login");
   return finding(`service logs get ${id}`);
 }
 
-function detailOf(body: string | null): string {
+/** An update replaces all scopes of a key, so the command names those that it has too. */
+function fixOfScope(id: string, key: ApiKey | undefined, scope: unknown): string {
+  if (key === undefined || key.revoked_at !== null || typeof scope !== "string") return `service keys get ${id}`;
+  return `service keys update ${id} --scope ${[...key.scopes, scope].join(",")}`;
+}
+
+/** Returns the members of the problem document in a response. */
+function problemIn(body: string | null): { detail?: unknown; required_scope?: unknown } {
   try {
-    const { detail } = JSON.parse(body ?? "{}") as { detail?: unknown };
-    return typeof detail === "string" ? `: ${detail.replace(/\.$/, "")}` : "";
+    return JSON.parse(body ?? "{}") as object;
   } catch {
-    return "";
+    return {};
   }
 }
 

@@ -133,7 +133,10 @@ describe("service why", () => {
     const { key, id } = (await api("POST", "/v1/api_keys", { scopes: ["customers:read"] })).body;
     const forbidden = await api("GET", "/v1/orders", undefined, key);
     const second = await why(forbidden.headers.get("request-id")!);
-    expect(second).toMatchObject({ cause: "missing_scope", findings: [{ fix: `service keys get ${id}` }] });
+    const fix = `service keys update ${id} --scope customers:read,orders:read`;
+    expect(second).toMatchObject({ cause: "missing_scope", findings: [{ fix }] });
+    await service(fix.split(" ").slice(1));
+    expect((await api("GET", "/v1/orders", undefined, key)).status).toBe(200);
   });
 
   it("names the scopes that it would need to show the rest", async () => {

@@ -221,11 +221,16 @@ export class Context {
     });
   }
 
-  /** The parser is loaded only if there is a file. */
+  /** The parser is loaded only if there is a file. Errors in the file do not matter if a flag or variable wins. */
   async #findProject(): Promise<ProjectPlatform | undefined> {
     if (!this.hasProjectFile) return undefined;
     const { findProjectPlatform } = await import("./project/platform.ts");
-    return findProjectPlatform(this.cwd);
+    try {
+      return findProjectPlatform(this.cwd);
+    } catch (error) {
+      if (error instanceof UserError && (this.globals.baseUrl ?? this.env["SERVICE_BASE_URL"])) return undefined;
+      throw error;
+    }
   }
 
   async #openClient(): Promise<Client> {

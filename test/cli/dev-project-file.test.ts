@@ -81,6 +81,25 @@ describe("commands in the folder of service.yaml", () => {
     );
   });
 
+  it("ignore errors that do not concern the platform", async () => {
+    const project = await makeProject({
+      "service.yaml": "platform: { port: PORT }\nforward: { to: 70000, events: [!order.created] }",
+    });
+    const dev = startDev(project);
+    expect(await dev.ended).toBe(1);
+    const { stdout } = await project.service(["config", "get", "base_url"]);
+    expect(stdout).toContain(`http://127.0.0.1:${project.port}`);
+  });
+
+  it("fail for errors that concern the platform, unless the URL is from elsewhere", async () => {
+    const project = await makeProject({ "service.yaml": "platfrom: { port: PORT }" });
+    const { exitCode, stderr } = await project.service(["customers", "list"]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("service.yaml:1:1: platfrom: unknown key; did you mean platform?");
+    expect((await project.service(["whoami", "--json"], on.platform.env)).exitCode).toBe(0);
+    expect((await project.service(["config", "get", "profile"])).stdout).toContain("default");
+  });
+
   it("ignore a manifest of Kubernetes with this name", async () => {
     const project = await makeProject({ "service.yaml": "apiVersion: v1\nkind: Service" });
     expect((await project.service(["whoami", "--json"], on.platform.env)).exitCode).toBe(0);

@@ -202,7 +202,9 @@ export const CONFIG_KEYS: Readonly<Record<string, ConfigKey>> = {
 
 async function fromPlace(context: Context, member: "profile" | "baseUrl" | "authUrl"): Promise<Effective> {
   const { globals, env, settings } = context;
-  const { value, name } = resolveTarget({ flags: globals, env, settings, project: await context.project() })[member];
+  // The profile does not depend on the project file, which may be invalid.
+  const project = member === "profile" ? undefined : await context.project();
+  const { value, name } = resolveTarget({ flags: globals, env, settings, project })[member];
   return { value, source: name };
 }
 

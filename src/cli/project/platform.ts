@@ -7,7 +7,7 @@ import { type Project, PROJECT_DEFAULTS } from "./schema.ts";
 
 /** Returns the platform that the project file of a folder names, if there is such a file. Throws ProjectFileError. */
 export function findProjectPlatform(folder: string): ProjectPlatform | undefined {
-  const found = readProject(folder);
+  const found = readProject(folder, "platform");
   if (found === undefined) return undefined;
   const { platform } = found.project;
   if (platform?.url !== undefined) return { baseUrl: withoutTrailingSlashes(platform.url), keys: undefined };

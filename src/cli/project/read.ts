@@ -18,12 +18,13 @@ export class ProjectFileError extends UserError {
 
 /**
  * Reads the project file of a folder; returns undefined if there is none, or one of Kubernetes, whose manifests often
- * have this name. Throws ProjectFileError. Import this module lazily: its parser is large.
+ * have this name. Throws ProjectFileError, with `section` only for errors that concern this top-level key. Import this
+ * module lazily: its parser is large.
  */
-export function readProject(folder: string): { project: Project; text: string } | undefined {
+export function readProject(folder: string, section?: keyof Project): { project: Project; text: string } | undefined {
   const text = readText(folder);
   if (text === undefined) return undefined;
-  const project = parseProject(text);
+  const project = parseProject(text, section);
   return project === undefined ? undefined : { project, text };
 }
 
@@ -38,8 +39,11 @@ export function readText(folder: string): string | undefined {
   }
 }
 
-/** Parses a project file. Returns undefined for a manifest of Kubernetes. Throws ProjectFileError. */
-export function parseProject(text: string): Project | undefined {
+/**
+ * Parses a project file. Returns undefined for a manifest of Kubernetes. Throws ProjectFileError, with `section` only for
+ * errors that concern this top-level key.
+ */
+export function parseProject(text: string, section?: keyof Project): Project | undefined {
   if (Buffer.byteLength(text) > MAX_YAML_BYTES) {
     throw new ProjectFileError(`${PROJECT_FILE} is larger than 64 KiB`, "Remove what does not belong to it.");
   }
@@ -47,7 +51,7 @@ export function parseProject(text: string): Project | undefined {
   const { value = {} } = parsed;
   // Without quotes, `!order.created` is a tag of an empty value.
   const tags = parsed.document.warnings.filter(({ code }) => code === "TAG_RESOLVE_FAILED");
-  if (tags.length > 0) {
+  if (tags.length > 0 && section === undefined) {
     const lines = tags.map(({ pos: [offset], message }) => {
       const { line, column } = parsed.placeOf(offset);
       return `${PROJECT_FILE}:${line}:${column}: "${/!\S*/.exec(message)?.[0] ?? "!"}" must be in quotes`;
@@ -57,7 +61,7 @@ export function parseProject(text: string): Project | undefined {
   if (isManifest(value)) return undefined;
   // An empty file means the defaults.
   const mistakes = value === null ? [] : mistakesIn(value, PROJECT_SCHEMA);
-  const all = [...mistakes, ...conflictsIn(value)];
+  const all = [...mistakes, ...conflictsIn(value)].filter((mistake) => concerns(mistake, section));
   if (all.length === 0) return value ?? {};
   const count = all.length === 1 ? "an error" : `${all.length} errors`;
   throw new ProjectFileError(`${PROJECT_FILE} has ${count}`, all.map((mistake) => lineOf(mistake, parsed)).join("\n"));
@@ -75,6 +79,11 @@ function parse(text: string): ParsedYaml {
       error,
     );
   }
+}
+
+/** An unknown key may be a misspelled section. */
+function concerns({ path, atKey }: Mistake, section: keyof Project | undefined): boolean {
+  return section === undefined || path.length === 0 || path[0] === section || (path.length === 1 && atKey);
 }
 
 function isManifest(value: unknown): boolean {

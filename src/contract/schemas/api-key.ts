@@ -40,7 +40,8 @@ export const ApiKeyCreate = closed(
       Type.Array(Type.Enum([...SCOPES]), { minItems: 1, maxItems: SCOPES.length, uniqueItems: true }),
     ),
     ip_allowlist: Type.Optional(Type.Array(Type.String({ format: "cidr" }), { maxItems: 100 })),
-    expires_at: Type.Optional(nullable(Timestamp)),
+    // In the future: clients generate requests from examples.
+    expires_at: Type.Optional(nullable({ ...Timestamp, examples: ["2100-01-01T00:00:00Z"] })),
   },
   { $id: "ApiKeyCreate", description: "Parameters of a new key; without scopes it has those of its creator" },
 );

@@ -11,13 +11,20 @@ import {
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
-import { describe, expect, it } from "vitest";
-import { ourServer } from "../oauth/support/our-server.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { obtainTokens } from "../oauth/support/authorization-server.ts";
+import { type OurServer, ourServer } from "../oauth/support/our-server.ts";
 import { apiOf, type ApiResponse } from "../support/api.ts";
 import { apiOnPlatform } from "../support/api-on-platform.ts";
 import { servePlatform } from "../support/platform.ts";
 
 const on = apiOnPlatform();
+/** The platform's owner is signed in. */
+let server: OurServer;
+beforeAll(async () => {
+  const { baseUrl, ready, sandboxKey } = on.platform;
+  server = await ourServer({ baseUrl, sandboxKey, signInUrl: ready.sign_in_url!, advance: () => {} });
+});
 
 const ACCEPT = { Accept: "application/json, text/event-stream" };
 const LIST = { jsonrpc: "2.0", id: 1, method: "tools/list" };
@@ -73,7 +80,7 @@ describe("a request to /mcp", () => {
     }
   });
 
-  it("may come from a page of this machine or of the platform, and from no other", async () => {
+  it("may come with a key from a page of this machine or of the platform, and from no other", async () => {
     for (const origin of [on.platform.baseUrl, "http://localhost:6274", "http://127.0.0.1:1", "http://[::1]:1"]) {
       expect((await post(LIST, { Origin: origin })).status, origin).toBe(200);
     }
@@ -112,8 +119,7 @@ describe("the credential of /mcp", () => {
   });
 
   it("may be an access token, which the SDK's client gets by itself once its user approves", async () => {
-    const { baseUrl, ready, sandboxKey } = on.platform;
-    const server = await ourServer({ baseUrl, sandboxKey, signInUrl: ready.sign_in_url!, advance: () => {} });
+    const { baseUrl } = on.platform;
     const { id, secret, redirectUri } = server.confidentialApp;
     const sent: URL[] = [];
     let verifier = "";
@@ -173,6 +179,42 @@ describe("the credential of /mcp", () => {
     } finally {
       await platform.stop();
     }
+  });
+});
+
+describe("a page of another origin", () => {
+  const ORIGIN = { Origin: "https://shop.example" };
+  const isReadable = ({ headers }: { headers: Headers }) => headers.get("access-control-allow-origin") === "*";
+
+  it("may send what the SDK sends, and read where to sign in", async () => {
+    const url = `${on.platform.baseUrl}/mcp`;
+    const asked = await fetch(url, {
+      method: "OPTIONS",
+      headers: {
+        ...ORIGIN,
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization,content-type,mcp-protocol-version,mcp-session-id",
+      },
+    });
+    expect([asked.status, isReadable(asked)]).toEqual([204, true]);
+    expect(asked.headers.get("access-control-allow-methods")).toBe("OPTIONS, POST");
+    expect(asked.headers.get("access-control-allow-headers")).toMatch(/MCP-Protocol-Version, Mcp-Session-Id/);
+    const rejected = await fetch(url, {
+      method: "POST",
+      headers: { ...ORIGIN, ...ACCEPT, "Content-Type": "application/json" },
+      body: JSON.stringify(LIST),
+    });
+    expect([rejected.status, isReadable(rejected)]).toEqual([401, true]);
+    expect(rejected.headers.get("access-control-expose-headers")).toMatch(/Mcp-Session-Id.*WWW-Authenticate/);
+    const notAllowed = await fetch(url, { headers: { ...ORIGIN, Accept: "text/event-stream" } });
+    expect([notAllowed.status, isReadable(notAllowed)]).toEqual([405, true]);
+  });
+
+  it("may call tools with an access token", async () => {
+    const { access_token } = await obtainTokens(server, "confidential");
+    const reply = await post(LIST, ORIGIN, access_token);
+    expect([reply.status, isReadable(reply)]).toEqual([200, true]);
+    expect(messageOf(reply).result.tools).toContainEqual(expect.objectContaining({ name: "get_customer" }));
   });
 });
 

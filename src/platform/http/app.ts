@@ -10,7 +10,7 @@ import { addCommonHeaders, type ResponseTools, sendError } from "./send.ts";
 import type { Authenticate } from "./authenticate.ts";
 import type { ClientAddress } from "./client-address.ts";
 import { compressJson } from "./compression.ts";
-import { addPreflightHeaders, allowCrossOrigin, type CrossOrigin } from "./cross-origin.ts";
+import { addCrossOriginHeaders, addPreflightHeaders, allowCrossOrigin, type CrossOrigin } from "./cross-origin.ts";
 import { registerOperations } from "./dispatch.ts";
 import { registerFormats } from "./formats.ts";
 import { loggedPath, recordRequests } from "./request-log.ts";
@@ -59,6 +59,8 @@ export function createApp(
       return done(problem);
     }
     if (request.method === "OPTIONS" && sendOptions(routes, request, reply)) return;
+    // A page reads which methods are allowed, as it reads the responses of the others.
+    addCrossOriginHeaders(request, reply, crossOriginOf(routesAt(routes, pathOf(request))));
     done(notFound(request));
   });
   allowCrossOrigin(app);
@@ -201,13 +203,18 @@ function methodsOf(routes: readonly Route[]): string[] {
   return [...new Set([...routes.map(({ method }) => method), "OPTIONS"])].sort();
 }
 
+function crossOriginOf(routes: readonly Route[]): CrossOrigin | undefined {
+  return routes.find((route) => route.crossOrigin !== undefined)?.crossOrigin;
+}
+
+const pathOf = ({ url }: FastifyRequest) => url.split("?", 1)[0]!;
+
 /** Returns the methods of a path; false if the path does not exist. */
 function sendOptions(routes: readonly Route[], request: FastifyRequest, reply: FastifyReply): boolean {
-  const matching = routesAt(routes, request.url.split("?", 1)[0]!);
+  const matching = routesAt(routes, pathOf(request));
   if (matching.length === 0) return false;
   const methods = methodsOf(matching);
-  const crossOrigin = matching.find((route) => route.crossOrigin !== undefined)?.crossOrigin;
-  addPreflightHeaders(request, reply, { crossOrigin, methods });
+  addPreflightHeaders(request, reply, { crossOrigin: crossOriginOf(matching), methods });
   void reply.code(204).header("Allow", methods.join(", ")).send();
   return true;
 }

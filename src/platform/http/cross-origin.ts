@@ -23,6 +23,8 @@ const REQUEST_HEADERS = [
   LAST_EVENT_ID,
   "traceparent",
   "tracestate",
+  "MCP-Protocol-Version",
+  "Mcp-Session-Id",
 ];
 const KNOWN_HEADERS: ReadonlySet<string> = new Set(["accept", ...REQUEST_HEADERS.map((name) => name.toLowerCase())]);
 const RESPONSE_HEADERS = [
@@ -34,6 +36,7 @@ const RESPONSE_HEADERS = [
   "ETag",
   "Link",
   "Location",
+  "Mcp-Session-Id",
   "Retry-After",
   "WWW-Authenticate",
 ].join(", ");
@@ -42,13 +45,20 @@ const MAX_AGE_SECONDS = 7200;
 /** Lets pages of other origins read responses, never with cookies (Fetch standard, CORS protocol). */
 export function allowCrossOrigin(app: FastifyInstance): void {
   app.addHook("onRequest", (request, reply, done) => {
-    const { crossOrigin } = request.routeOptions.config;
-    const isReadable = crossOrigin === "anyone" || (crossOrigin === "access token" && bearsAccessToken(request));
-    if (isReadable) {
-      void reply.header("Access-Control-Allow-Origin", "*").header("Access-Control-Expose-Headers", RESPONSE_HEADERS);
-    }
+    addCrossOriginHeaders(request, reply, request.routeOptions.config.crossOrigin);
     done();
   });
+}
+
+/** Lets a page of another origin read the response, if the route is for such pages. */
+export function addCrossOriginHeaders(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  crossOrigin: CrossOrigin | undefined,
+): void {
+  const isReadable = crossOrigin === "anyone" || (crossOrigin === "access token" && bearsAccessToken(request));
+  if (!isReadable) return;
+  void reply.header("Access-Control-Allow-Origin", "*").header("Access-Control-Expose-Headers", RESPONSE_HEADERS);
 }
 
 function bearsAccessToken({ headers: { origin, authorization } }: FastifyRequest): boolean {

@@ -67,14 +67,14 @@ export function registerMcp(
   app.post(
     MCP_PATH,
     {
-      config: { resourceMetadata: METADATA_PATH },
+      config: { resourceMetadata: METADATA_PATH, crossOrigin: "anyone" },
       onRequest: async (request, reply) => {
-        assertOrigin(request.raw, publicUrl);
         // Cookies are for the dashboard.
         delete request.raw.headers.cookie;
         request.caller = await authenticate(request.raw, ({ tenant }) => {
           void reply.header(HEADERS.version, versionOfResponse(versions, request.headers, tenant.account.version));
         });
+        if (request.caller.credential.kind !== "access_token") assertOrigin(request.raw, publicUrl);
         if (request.caller.tenant.livemode) {
           throw new ApiError("sandbox_only", "MCP tools work with a sandbox credential only.");
         }
@@ -104,14 +104,14 @@ export function registerMcp(
   );
 }
 
-/** A page of another site cannot call this machine through a name that it controls, even with a credential. */
+/** A page of another site gets an access token from a user. An API key is a secret that no such page should have. */
 function assertOrigin({ headers: { origin, host } }: IncomingMessage, publicUrl: URL | undefined): void {
   if (origin === undefined || origin === publicUrl?.origin) return;
   const named = URL.canParse(origin) ? new URL(origin) : undefined;
   if (named !== undefined && (isLoopback(named.hostname) || named.host === host)) return;
   throw new ApiError(
     "cross_site_request",
-    "MCP is available to programs, and to pages of this origin or this machine.",
+    "A page of another origin needs an access token: an API key is for programs, and pages of this origin or machine.",
   );
 }
 

@@ -32,6 +32,7 @@ const key = {
 
 const nothing: Transaction = {
   dialect: "sqlite",
+  isShared: true,
   get: (async (sql: string) => (sql.includes("FROM api_keys") ? key : undefined)) as Transaction["get"],
   all: async () => [],
   allShared: (async (sql: string) =>

@@ -151,7 +151,7 @@ export const RESOURCES = {
     about: "URLs that receive events, and their signing secrets.",
     scoped: true,
     writeWarning: "It can send a copy of every event elsewhere.",
-    events: ["ping"],
+    events: ["ping", "failing", "recovered", "disabled"],
     statuses: { enabled: "good", disabled: "dim" },
     deletable: true,
     command: { name: "endpoints" },

@@ -99,4 +99,7 @@ export interface EventObjects {
   "payment.succeeded": Payment;
   "payment.failed": Payment;
   "webhook_endpoint.ping": WebhookEndpoint;
+  "webhook_endpoint.failing": WebhookEndpoint;
+  "webhook_endpoint.recovered": WebhookEndpoint;
+  "webhook_endpoint.disabled": WebhookEndpoint;
 }

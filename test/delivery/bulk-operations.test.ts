@@ -34,7 +34,7 @@ async function startScene(start: () => Promise<RunningPlatform>): Promise<Scene>
   };
 }
 
-const createEndpoint = async ({ api, receiver }: Scene, path: string, events = ["*"]): Promise<string> =>
+const createEndpoint = async ({ api, receiver }: Scene, path: string, events = ["order.*"]): Promise<string> =>
   (await api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events })).body.id;
 
 async function createOrders({ api }: Scene, count: number): Promise<void> {

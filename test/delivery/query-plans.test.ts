@@ -46,6 +46,7 @@ const explainAll: Transaction["all"] = async (sql, parameters) => {
 };
 const explained: Transaction = {
   dialect: "sqlite",
+  isShared: true,
   get: async (sql, parameters) => {
     await explain(sql, parameters);
     return database.get(sql, parameters);

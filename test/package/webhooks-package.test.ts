@@ -146,6 +146,9 @@ describe("the types", () => {
       case "webhook_endpoint.ping":
         console.log(event.data.object.url.length);
         break;
+      case "webhook_endpoint.failing":
+        console.log(event.data.object.health.failing_since?.length, event.request.id?.length);
+        break;
       default:
         console.log("ignored", event.type);
     }`;

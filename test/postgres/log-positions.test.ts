@@ -10,6 +10,7 @@ import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 /** Maximum number of units of work that share a transaction. */
 const UNITS = 64;
 const EVENTS_A_UNIT = 15;
+const EVENTS_ALONE = 1000;
 const ENVIRONMENT = 1;
 
 let server: PostgresServer & { remove(): Promise<void> };
@@ -54,10 +55,14 @@ it("the log numbers every event of a transaction with the maximum number of full
   expect(await counted()).toEqual({ events: all, places: all });
 });
 
-it("a unit of work that would write more events is rejected as a whole", async () => {
-  const before = await counted();
-  await expect(database.write((tx) => writeEvents(tx, EVENTS_A_UNIT + 1))).rejects.toThrow("use several");
-  expect(await counted()).toEqual(before);
+it("a unit of work with more events than it may add to a shared transaction gets one of its own, up to a maximum", async () => {
+  const { events } = (await counted()) as { events: number };
+  const counts = [EVENTS_A_UNIT + 1, 1, EVENTS_ALONE];
+  await Promise.all(counts.map((count) => database.write((tx) => writeEvents(tx, count), { isolation: "batched" })));
+  const all = events + EVENTS_A_UNIT + 2 + EVENTS_ALONE;
+  expect(await counted()).toEqual({ events: all, places: all });
+  await expect(database.write((tx) => writeEvents(tx, EVENTS_ALONE + 1))).rejects.toThrow("use several");
+  expect(await counted()).toEqual({ events: all, places: all });
 });
 
 it("a log copied to a new server continues after its last event, even one with the next transaction's number", async () => {

@@ -44,6 +44,6 @@ function runSlice({ database, time, versions }: BulkTools, environment: number, 
   return database.write(async (tx) => {
     if (!(await tx.claim(`bulk ${environment}`))) return false;
     const tenant = await tenantOf(tx, environment);
-    return carryOutSlice(tx, { tenant, requestId: "", versions, ...(await time.read(tx, tenant)) }, id);
+    return carryOutSlice(tx, { tenant, requestId: null, versions, ...(await time.read(tx, tenant)) }, id);
   });
 }

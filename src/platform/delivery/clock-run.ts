@@ -8,7 +8,7 @@ import { AdvanceSlots, type AdvanceTotal, planShares } from "./advance-plan.ts";
 import { claimAt, claimEnded, LEASE_MILLISECONDS } from "./claim.ts";
 import { type Finished, type Job, toLease } from "./sender.ts";
 import { BodyClaim } from "./event-bodies.ts";
-import { recordFinished, reportFinished, takeOver } from "./record.ts";
+import { recordAttempts, recordFinished, reportFinished, takeOver } from "./record.ts";
 import type { DeliveryTools } from "./worker.ts";
 
 const POLL_AGAIN_MILLISECONDS = 10;
@@ -201,7 +201,7 @@ export class ClockRun {
     const { inFlight } = state;
     const step: Step = {
       state: "going",
-      disabled: await recordFinished(tx, state.finished),
+      disabled: await recordAttempts(tx, state.finished, this.#tools),
       abandoned: [],
       jobs: [],
       offset: this.#offset,

@@ -1,48 +1,81 @@
+import type { RequestContext } from "../domain/request-context.ts";
+import type { Versions } from "../domain/versions.ts";
+import { disableGoneEndpoint, isReportable, reportHealth } from "../domain/webhook-endpoints.ts";
 import type { Activity } from "../observability/activity.ts";
 import { tracedLine } from "../observability/trace-context.ts";
 import type { Random } from "../ports.ts";
+import { tenantOf } from "../storage/accounts.ts";
 import type { Transaction } from "../storage/database.ts";
 import { type AbandonedLease, recordOutcomes, releaseLeases } from "../storage/delivery-queue.ts";
-import { countFailuresInRow, disableEndpoint, type EndpointOutcomes } from "../storage/webhook-endpoints.ts";
+import { countFailuresInRow, type EndpointOutcomes } from "../storage/webhook-endpoints.ts";
+import type { EnvironmentTime } from "../time/environment-time.ts";
 import type { Finished } from "./sender.ts";
 import { nextAttemptAt } from "./schedule.ts";
 
 const INTERRUPTED = "interrupted: the platform stopped before the attempt finished";
 
-/** Records finished attempts. Returns the endpoints that were disabled because they are gone. */
-export async function recordFinished(tx: Transaction, finished: readonly Finished[]): Promise<string[]> {
+/** What events about endpoints are emitted with. */
+export interface EmitTools {
+  time: EnvironmentTime;
+  versions: Versions;
+}
+
+/** Records finished deliveries of which nothing was sent: they say nothing about the endpoint. */
+export async function recordFinished(tx: Transaction, finished: readonly Finished[]): Promise<void> {
   await recordOutcomes(
     tx,
     finished.map(({ outcome }) => outcome),
   );
-  for (const outcomes of outcomesByEndpoint(finished)) await countFailuresInRow(tx, outcomes);
+}
+
+/**
+ * Records finished attempts, and emits the events about the health of their endpoints. Returns the endpoints that were
+ * disabled because they are gone.
+ */
+export async function recordAttempts(
+  tx: Transaction,
+  finished: readonly Finished[],
+  tools: EmitTools,
+): Promise<string[]> {
+  await recordFinished(tx, finished);
+  for (const { mayReport, ...outcomes } of outcomesByEndpoint(finished)) {
+    const mayHaveChanged = await countFailuresInRow(tx, outcomes);
+    if (!mayHaveChanged || !mayReport) continue;
+    await reportHealth(tx, () => contextOf(tx, outcomes.environment, tools), outcomes);
+  }
   const disabled: string[] = [];
-  for (const { delivery, endpointId, outcome, goneUrl } of finished) {
-    if (goneUrl === undefined) continue;
-    const { environment } = delivery;
+  for (const { delivery, endpointId: id, outcome, goneUrl: url } of finished) {
+    if (url === undefined || disabled.includes(id)) continue;
+    const context = await contextOf(tx, delivery.environment, tools);
     const at = outcome.at + outcome.duration_ms;
-    if (await disableEndpoint(tx, { environment, id: endpointId, url: goneUrl, at })) disabled.push(endpointId);
+    if (await disableGoneEndpoint(tx, context, { id, url, at })) disabled.push(id);
   }
   return disabled;
 }
 
-/** Attempts that the endpoint had no part in. */
-const NOT_SENT = /^(endpoint_deleted|endpoint_disabled|event_expired|expired|interrupted):/;
+/** The platform itself causes these changes, at the time of their environment. */
+async function contextOf(tx: Transaction, environment: number, { time, versions }: EmitTools): Promise<RequestContext> {
+  const tenant = await tenantOf(tx, environment);
+  return { tenant, requestId: null, versions, ...(await time.read(tx, tenant)) };
+}
+
+/** Outcomes, and whether an event may tell of the health that they lead to. */
+type ReportedOutcomes = EndpointOutcomes & { mayReport: boolean };
 
 /** Returns the outcomes of each endpoint, ordered by ID, so that processes never wait for each other in a circle. */
-function outcomesByEndpoint(finished: readonly Finished[]): EndpointOutcomes[] {
-  const found = new Map<string, EndpointOutcomes>();
-  const sent = finished.filter(({ outcome: { error } }) => !NOT_SENT.test(error ?? ""));
+function outcomesByEndpoint(finished: readonly Finished[]): ReportedOutcomes[] {
+  const found = new Map<string, ReportedOutcomes>();
   const endOf = ({ outcome: { at, duration_ms: took } }: Finished) => at + took;
-  for (const { delivery, endpointId, outcome } of sent.toSorted((a, b) => endOf(a) - endOf(b))) {
-    const { environment } = delivery;
+  for (const { delivery, endpointId, outcome } of finished.toSorted((a, b) => endOf(a) - endOf(b))) {
+    const { environment, event_type: type } = delivery;
     const none = { environment, id: endpointId, succeeded: false, failures: 0, first: null, last: null };
-    const before = found.get(endpointId) ?? none;
+    const before = found.get(endpointId) ?? { ...none, mayReport: false };
+    const mayReport = before.mayReport || isReportable(type);
     found.set(
       endpointId,
       outcome.status === "succeeded"
-        ? { ...none, succeeded: true }
-        : { ...before, failures: before.failures + 1, first: before.first ?? outcome.at, last: outcome.at },
+        ? { ...none, succeeded: true, mayReport }
+        : { ...before, failures: before.failures + 1, first: before.first ?? outcome.at, last: outcome.at, mayReport },
     );
   }
   return [...found.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));

@@ -17,7 +17,7 @@ import { claimDue, LEASE_MILLISECONDS } from "./claim.ts";
 import { type DeliverySender, type Finished, type Job, toLease } from "./sender.ts";
 import { BodyClaim, type EventBodies } from "./event-bodies.ts";
 import { type DeliveryLimits, type EndpointQueue, EndpointQueues } from "./endpoint-queues.ts";
-import { recordFinished, reportFinished, takeOver } from "./record.ts";
+import { type EmitTools, recordAttempts, recordFinished, reportFinished, takeOver } from "./record.ts";
 import type { SecretOpener } from "./secret-opener.ts";
 import { InFlight } from "./in-flight.ts";
 
@@ -41,7 +41,7 @@ interface Claimed {
 }
 
 /** What attempts are recorded with. */
-export interface RecordTools {
+export interface RecordTools extends EmitTools {
   database: Database;
   clock: Clock;
   clockTrust: ClockTrust;
@@ -217,7 +217,7 @@ export class DeliveryWorker {
     const unit = async (tx: Transaction) => {
       const token = `${owner}.${(this.#claims += 1)}`;
       tried.push(token);
-      const disabled = await recordFinished(tx, finished);
+      const disabled = await recordAttempts(tx, finished, this.#tools);
       await releaseTokens(tx, this.#doubtful);
       await releaseLeases(tx, notStarted.map(toLease));
       const marked = begun.map(({ job, at }) => markBegun(tx, { ...toLease(job), at }));

@@ -21,15 +21,22 @@ export interface DomainEvent {
 
 /**
  * Writes the event and a delivery for every endpoint that subscribes to it, in the caller's transaction: a change, its
- * event and the deliveries become durable together. Returns the event's row.
+ * event and the deliveries become durable together. `exceptId` names an endpoint that gets no delivery. Returns the
+ * event's row.
  */
-export async function emit(tx: Transaction, context: RequestContext, domainEvent: DomainEvent): Promise<EventRow> {
+export async function emit(
+  tx: Transaction,
+  context: RequestContext,
+  domainEvent: DomainEvent,
+  exceptId?: string,
+): Promise<EventRow> {
   // Sent together, so that neither waits for the other's result.
   const [event, endpoints] = await Promise.all([
     writeEvent(tx, context, domainEvent),
     enabledEndpoints(tx, context.tenant.environment),
   ]);
-  await deliverToSubscribers(tx, context, event, endpoints);
+  const others = endpoints.filter(({ id }) => id !== exceptId);
+  await deliverToSubscribers(tx, context, event, others);
   return event;
 }
 

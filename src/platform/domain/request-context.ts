@@ -15,7 +15,8 @@ export interface Tenant {
 /** One change: its environment and time, and the request that causes it. */
 export interface RequestContext {
   tenant: Tenant;
-  requestId: string;
+  /** Null for a change that no request caused. */
+  requestId: string | null;
   /** The trace of the request, and so of the events that it causes, as `parseTraceparent` returns it. */
   trace?: string | null;
   /** An event has the shape of the version that the account is pinned to. */

@@ -1,4 +1,5 @@
 import { formatSigningSecret } from "../../contract/credentials.ts";
+import type { EventType } from "../../contract/event-types.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type {
   SecretRotate,
@@ -15,16 +16,18 @@ import type { PageRequest } from "../storage/page.ts";
 import {
   countEndpoints,
   deleteEndpoint,
+  disableEndpoint,
   findEndpoint,
   insertEndpoint,
   listEndpoints,
+  setFailingReported,
   updateEndpoint,
   type WebhookEndpointRow,
 } from "../storage/webhook-endpoints.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { ApiError, invalidFields, existing } from "./api-error.ts";
 import { checkEndpointUrl, type EndpointUrlRules } from "./endpoint-url.ts";
-import { type DomainEvent, emitTo } from "./events.ts";
+import { type DomainEvent, emit, emitTo } from "./events.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 
 /** What creating endpoints requires. */
@@ -69,6 +72,7 @@ export async function createEndpoint(
     failures: 0,
     first_failure: null,
     last_failure: null,
+    failing_reported: 0,
   };
   await insertEndpoint(tx, row);
   return { ...toEndpoint(row, context.tenant), secret };
@@ -92,15 +96,66 @@ export async function changeEndpoint(
   }
   if (input.events !== undefined) row.events = JSON.stringify(input.events);
   if (input.description !== undefined) row.description = input.description;
-  if (input.status !== undefined && input.status !== row.status) {
-    const isDisabled = input.status === "disabled";
-    row.status = input.status;
+  const { status = row.status } = input;
+  const isDisabled = status !== row.status && status === "disabled";
+  if (status !== row.status) {
+    row.status = status;
     row.disabled_reason = isDisabled ? "user" : null;
     row.disabled_at = isDisabled ? context.now : null;
   }
   await updateEndpoint(tx, row);
+  if (isDisabled) await emitHealth(tx, context, "webhook_endpoint.disabled", row);
   tx.notify("deliveries");
   return toEndpoint(row, context.tenant);
+}
+
+/** Disables an endpoint that responded with 410 Gone at a URL, unless its URL has changed since. */
+export async function disableGoneEndpoint(
+  tx: Transaction,
+  context: RequestContext,
+  gone: { id: string; url: string; at: number },
+): Promise<boolean> {
+  const { environment } = context.tenant;
+  if (!(await disableEndpoint(tx, { environment, ...gone }))) return false;
+  await emitHealth(tx, context, "webhook_endpoint.disabled", (await findEndpoint(tx, environment, gone.id))!);
+  return true;
+}
+
+/** Events about the health of an endpoint, which the delivery engine emits. */
+const HEALTH_EVENTS: ReadonlySet<string> = new Set<EventType>([
+  "webhook_endpoint.failing",
+  "webhook_endpoint.recovered",
+  "webhook_endpoint.disabled",
+]);
+
+/**
+ * Returns true if an attempt to deliver an event of this type may cause an event about the endpoint's health. Those of
+ * health events cause none: endpoints that fail could otherwise cause events for each other without end.
+ */
+export function isReportable(type: string): boolean {
+  return !HEALTH_EVENTS.has(type);
+}
+
+/**
+ * Emits `webhook_endpoint.failing` or `webhook_endpoint.recovered` if the endpoint is failing and that was not reported
+ * yet, or the reverse. Its row must be locked, so that only one process reports it.
+ */
+export async function reportHealth(
+  tx: Transaction,
+  contextOf: () => Promise<RequestContext>,
+  { environment, id }: { environment: number; id: string },
+): Promise<void> {
+  const row = await findEndpoint(tx, environment, id);
+  if (row === undefined) return;
+  const isFailing = failingSince(row) !== null;
+  if (isFailing === (row.failing_reported === 1)) return;
+  await setFailingReported(tx, environment, id, isFailing);
+  await emitHealth(tx, await contextOf(), isFailing ? "webhook_endpoint.failing" : "webhook_endpoint.recovered", row);
+}
+
+/** The endpoint itself does not get the event: it would only add to what it fails to receive. */
+async function emitHealth(tx: Transaction, context: RequestContext, type: EventType, row: WebhookEndpointRow) {
+  await emit(tx, context, { type, object: toEndpoint(row, context.tenant) }, row.id);
 }
 
 /** Deletes an endpoint. Its pending deliveries are canceled. */

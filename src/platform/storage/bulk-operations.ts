@@ -12,7 +12,7 @@ export interface BulkOperationRow {
   /** The request's filters, as JSON. */
   filters: string;
   /** The ID of the request that created it. */
-  request_id: string;
+  request_id: string | null;
   total: number;
   done: number;
   failed: number;

@@ -29,6 +29,8 @@ export interface DatabaseReader extends Queries {
 }
 
 export interface Transaction extends Queries {
+  /** True if other units of work run in the same transaction. */
+  readonly isShared: boolean;
   /** Runs a statement that changes rows. Returns how many it changed. */
   run(sql: string, parameters?: readonly SqlValue[]): Promise<number>;
   /**

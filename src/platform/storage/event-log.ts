@@ -292,18 +292,17 @@ export async function stateOfLog(queries: Queries): Promise<string> {
 
 /**
  * Maximum number of events and replays of a unit of work. PostgreSQL numbers those of a transaction with ten bits, and
- * up to 64 units share one: with more, a number could be used twice. No operation writes more than one.
+ * up to 64 units share one: with more, a number could be used twice. No operation of the API writes more than one.
  */
-const MAX_POSITIONS_PER_UNIT = 15;
+const MAX_POSITIONS = { shared: 15, alone: 1000 };
 const positionsTaken = new WeakMap<Transaction, number>();
 
 /** Throws if a unit of work writes more events than a transaction has room for: write them in several units. */
 export function takePosition(tx: Transaction): void {
   if (tx.dialect === "sqlite") return;
   const taken = (positionsTaken.get(tx) ?? 0) + 1;
-  if (taken > MAX_POSITIONS_PER_UNIT) {
-    throw new Error(`A unit of work may write at most ${MAX_POSITIONS_PER_UNIT} events: use several.`);
-  }
+  const max = tx.isShared ? MAX_POSITIONS.shared : MAX_POSITIONS.alone;
+  if (taken > max) throw new Error(`A unit of work may write at most ${max} events: use several.`);
   positionsTaken.set(tx, taken);
 }
 

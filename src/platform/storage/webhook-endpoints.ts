@@ -23,12 +23,14 @@ export interface WebhookEndpointRow {
   failures: number;
   first_failure: number | null;
   last_failure: number | null;
+  /** 1 between the events `webhook_endpoint.failing` and `webhook_endpoint.recovered`. */
+  failing_reported: 0 | 1;
 }
 
 const COLUMNS = `environment, id, url, events, description, status, disabled_reason, disabled_at, secret, secret_created,
   previous_secret, previous_until, created`;
 /** Written by the delivery engine only. */
-const FAILURES = "failures, first_failure, last_failure";
+const HEALTH = "failures, first_failure, last_failure, failing_reported";
 
 export async function insertEndpoint(tx: Transaction, row: WebhookEndpointRow): Promise<void> {
   await tx.run(
@@ -87,17 +89,26 @@ export interface EndpointOutcomes {
   last: number | null;
 }
 
-/** Counts the attempts that failed in a row. Writes nothing while all succeed. */
-export async function countFailuresInRow(tx: Transaction, outcomes: EndpointOutcomes): Promise<void> {
+/**
+ * Counts the attempts that failed in a row. Writes nothing while all succeed. Returns true if the endpoint's health may
+ * have changed: then its row is locked until the transaction ends.
+ */
+export async function countFailuresInRow(tx: Transaction, outcomes: EndpointOutcomes): Promise<boolean> {
   const { environment, id, succeeded, failures, first, last } = outcomes;
-  await tx.run(
+  const changed = await tx.run(
     `UPDATE webhook_endpoints
      SET failures = CASE WHEN $3 = 1 THEN 0 ELSE failures END + $4,
          first_failure = CASE WHEN $3 = 1 OR failures = 0 THEN CAST($5 AS BIGINT) ELSE first_failure END,
          last_failure = CAST($6 AS BIGINT)
-     WHERE environment = $1 AND id = $2 AND (failures > 0 OR $4 > 0)`,
+     WHERE environment = $1 AND id = $2 AND (failures > 0 OR $4 > 0 OR failing_reported = 1)`,
     [environment, id, succeeded ? 1 : 0, failures, first, last],
   );
+  return changed === 1;
+}
+
+export async function setFailingReported(tx: Transaction, environment: number, id: string, isFailing: boolean) {
+  const sql = "UPDATE webhook_endpoints SET failing_reported = $3 WHERE environment = $1 AND id = $2";
+  await tx.run(sql, [environment, id, isFailing ? 1 : 0]);
 }
 
 export async function deleteEndpoint(tx: Transaction, environment: number, id: string): Promise<void> {
@@ -106,7 +117,7 @@ export async function deleteEndpoint(tx: Transaction, environment: number, id: s
 
 export function findEndpoint(queries: Queries, environment: number, id: string) {
   return queries.get<WebhookEndpointRow>(
-    `SELECT ${COLUMNS}, ${FAILURES} FROM webhook_endpoints WHERE environment = $1 AND id = $2`,
+    `SELECT ${COLUMNS}, ${HEALTH} FROM webhook_endpoints WHERE environment = $1 AND id = $2`,
     [environment, id],
   );
 }
@@ -117,7 +128,7 @@ export async function countEndpoints(queries: Queries, environment: number): Pro
 }
 
 export function listEndpoints(queries: Queries, page: PageRequest): Promise<WebhookEndpointRow[]> {
-  return readPage<WebhookEndpointRow>(queries, "webhook_endpoints", `${COLUMNS}, ${FAILURES}`, page, {});
+  return readPage<WebhookEndpointRow>(queries, "webhook_endpoints", `${COLUMNS}, ${HEALTH}`, page, {});
 }
 
 /** The columns of an endpoint that creating deliveries needs. */

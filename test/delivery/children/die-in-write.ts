@@ -26,6 +26,7 @@ function counted(tx: Transaction): Transaction {
   };
   return {
     dialect: tx.dialect,
+    isShared: tx.isShared,
     get: (sql, parameters) => (step(), tx.get(sql, parameters)),
     all: (sql, parameters) => (step(), tx.all(sql, parameters)),
     allShared: (sql, parameters) => (step(), tx.allShared(sql, parameters)),

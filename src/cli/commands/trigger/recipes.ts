@@ -39,7 +39,8 @@ function eventStep(type: EventType, object: Record<string, unknown>): Step {
 function recipeOf(kind: ReturnType<typeof kindsWith<"events">>[number], change: string): readonly Step[] {
   if (!("fields" in RESOURCES[kind])) {
     const { statuses = {} } = resourceOf(kind);
-    return [eventStep(`${kind}.${change}` as EventType, { object: kind, status: Object.keys(statuses)[0] })];
+    const status = change in statuses ? change : Object.keys(statuses)[0];
+    return [eventStep(`${kind}.${change}` as EventType, { object: kind, status })];
   }
   const create = createSteps(kind as ObjectKind);
   if (change === "created") return create;

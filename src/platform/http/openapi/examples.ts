@@ -41,9 +41,20 @@ export function exampleResponse(schema: TSchema): unknown {
 /** Returns an object as an event of a type shows it, with the values that the schemas name as examples. */
 export function sampleObject(type: EventType): Record<string, unknown> {
   const [kind = "", change = ""] = type.split(".");
-  const sample = exampleResponse(EVENT_OBJECT_SCHEMAS[kind as KindWith<"events">]) as Record<string, unknown>;
+  const example = exampleResponse(EVENT_OBJECT_SCHEMAS[kind as KindWith<"events">]) as Record<string, unknown>;
+  const sample = kind === "webhook_endpoint" ? { ...example, ...sampleHealth(type, example) } : example;
   const { statuses = {} } = resourceOf(kind as KindWith<"events">);
   return Object.hasOwn(statuses, change) ? { ...sample, status: change } : sample;
+}
+
+/** Returns the fields of an endpoint that an event of a type tells about. */
+function sampleHealth(type: EventType, { health, disabled_at: disabledAt }: Record<string, unknown>) {
+  const isDisabled = type === "webhook_endpoint.disabled";
+  return {
+    disabled_reason: isDisabled ? "gone" : null,
+    disabled_at: isDisabled ? disabledAt : null,
+    health: type === "webhook_endpoint.failing" ? health : { failing_since: null },
+  };
 }
 
 /** Returns a request body with the required fields, and the optional ones that have an example. */

@@ -136,13 +136,14 @@ function deliveries(types: ColumnTypes): string[] {
   const { dialect, id, integer, bytes, clustered } = types;
   return [
     // failures: attempts that failed since the last successful one, with the times of the first and the last of them.
+    // failing_reported: 1 between the events webhook_endpoint.failing and webhook_endpoint.recovered.
     `CREATE TABLE webhook_endpoints (
        environment INTEGER NOT NULL REFERENCES environments (id), id ${id} NOT NULL, url TEXT NOT NULL,
        events TEXT NOT NULL, description TEXT, status TEXT NOT NULL, disabled_reason TEXT,
        disabled_at ${integer}, secret ${bytes} NOT NULL,
        secret_created ${integer} NOT NULL, previous_secret ${bytes}, previous_until ${integer},
        created ${integer} NOT NULL, failures INTEGER NOT NULL DEFAULT 0, first_failure ${integer},
-       last_failure ${integer}, PRIMARY KEY (environment, id))`,
+       last_failure ${integer}, failing_reported INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (environment, id))`,
     `CREATE TABLE listeners (
        id ${id} PRIMARY KEY, environment INTEGER NOT NULL REFERENCES environments (id), owner ${id} NOT NULL,
        device TEXT NOT NULL, secret ${bytes} NOT NULL, created ${integer} NOT NULL, seen_at ${integer},
@@ -168,7 +169,7 @@ function deliveries(types: ColumnTypes): string[] {
     `CREATE INDEX attempts_by_time ON attempts (at)`,
     `CREATE TABLE bulk_operations (
        environment INTEGER NOT NULL REFERENCES environments (id), id ${id} NOT NULL, type TEXT NOT NULL,
-       status TEXT NOT NULL, filters TEXT NOT NULL, request_id ${id} NOT NULL, total ${integer} NOT NULL,
+       status TEXT NOT NULL, filters TEXT NOT NULL, request_id ${id}, total ${integer} NOT NULL,
        done ${integer} NOT NULL, failed ${integer} NOT NULL, last_error TEXT, position ${id} NOT NULL,
        until_id ${id} NOT NULL, created ${integer} NOT NULL, ended_at ${integer},
        PRIMARY KEY (environment, id)) ${clustered}`,

@@ -70,6 +70,10 @@ export class PostgresTransaction implements Transaction {
     this.#sharedRows = sharedRows;
   }
 
+  get isShared(): boolean {
+    return this.#sharedRows !== undefined;
+  }
+
   async get<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row | undefined> {
     return (await this.#execute(sql, parameters)).rows[0] as Row | undefined;
   }

@@ -193,6 +193,7 @@ export class GroupCommit {
 /** One unit of work's view of the writer's connection, from its savepoint to its end. */
 class UnitTransaction implements Transaction {
   readonly dialect = "sqlite";
+  readonly isShared = true;
   readonly #connection: Connection;
   readonly #topics = new Set<Topic>();
   #ended = false;

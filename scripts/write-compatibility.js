@@ -73,10 +73,10 @@ for (const suite of new Set(others.map(({ ancestorTitles }) => ancestorTitles.jo
 const cell = (text) => text.replaceAll("|", "\\|");
 const page = `# Compatibility
 
-What the tools of others do with this package and its platform: the results of \`npm run test:interop\` on Node.js
+Results of \`npm run test:interop\`, which tests this package and its platform with third-party tools, on Node.js
 ${process.version} and ${process.platform}, written by \`scripts/write-compatibility.js\`.
 
-| Tool | Version | Tried | Result |
+| Tool | Version | Tests | Result |
 | --- | --- | --- | --- |
 ${rows.map((row) => `| ${row.map(cell).join(" | ")} |`).join("\n")}
 

@@ -25,7 +25,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "dev",
     group: START,
-    summary: "Run platform, listener and your app together",
+    summary: "Run the platform, a listener and your app together",
     load: () => import("./commands/dev/index.ts"),
   },
   {

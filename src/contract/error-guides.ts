@@ -206,7 +206,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "The signature or the key identifier is missing, the signature does not match the bytes of the body, or the platform was started without the signers' public keys.",
     remedy:
       "Sign the raw body with ECDSA, P-256 and SHA-256, and name the published key. The operator of the platform configures these keys with `service serve --leak-keys`.",
-    example: { detail: "The signature does not fit the body." },
+    example: { detail: "The signature does not match the body." },
   },
   insufficient_scope: {
     meaning: "The credential is valid but lacks the required scope.",

@@ -62,7 +62,7 @@ export function App() {
       startStore(),
       follow({
         missed(isGap) {
-          if (isGap) showToast("Some events are missing here: the platform no longer has them.", false);
+          if (isGap) showToast("Some events are missing here: the platform no longer stores them.", false);
         },
       }),
       startLive(),
@@ -87,7 +87,7 @@ function SignedOut() {
   return (
     <main class="signed-out">
       <h1>You are signed out</h1>
-      <p>Your session has expired or was ended, here or in another tab.</p>
+      <p>Your session has expired, or you signed out in another tab.</p>
       <p>
         <a class="button primary" href={location.pathname + location.search}>
           Sign in again

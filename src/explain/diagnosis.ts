@@ -63,19 +63,19 @@ export function diagnose(chain: Chain, spanOf: (seconds: number) => string): Fin
     findings.push({
       code: "no_receiver",
       subject: event.id,
-      summary: `No enabled endpoint subscribed to ${event.type} when it happened, and no listener forwarded it`,
+      summary: `No enabled endpoint subscribed to ${event.type} when the event happened, and no listener forwarded it`,
       fix: `service listen --forward-to localhost:3000 --since ${event.id}`,
     });
   }
   if (event === undefined && request !== undefined && request.status < 400) {
-    const summary = request.method === "GET" ? "The request only read" : "The request caused no event";
+    const summary = request.method === "GET" ? "The request changed nothing" : "The request caused no event";
     findings.push({ code: "no_event", subject: request.id, summary, fix: null });
   }
   if (clock !== undefined) {
     findings.push({
       code: "clock_ahead",
       subject: id,
-      summary: `The test clock is ${spanOf(clock.offset_seconds)} ahead of real time, and so are times shown here`,
+      summary: `The test clock is ${spanOf(clock.offset_seconds)} ahead of real time, and so are the times shown here`,
       fix: "service clock reset",
     });
   }
@@ -137,13 +137,13 @@ function ofOperation({
   if (failed > 0) {
     const fix = "service deliveries list --status failed";
     return [
-      { code: "delivery_failed", subject, summary: `${failed} of ${total} could not be sent: ${reason ?? ""}`, fix },
+      { code: "delivery_failed", subject, summary: `${failed} of ${total} could not be resent: ${reason ?? ""}`, fix },
     ];
   }
   if (status === "canceled") {
     return [{ code: "delivery_canceled", subject, summary: `Canceled after ${done} of ${total}`, fix: null }];
   }
-  return [{ code: "delivered", subject, summary: `All ${done} were sent again`, fix: "service deliveries list" }];
+  return [{ code: "delivered", subject, summary: `All ${done} were resent`, fix: "service deliveries list" }];
 }
 
 function disabled({ id, disabled_reason: reason, disabled_at: at }: WebhookEndpoint): Finding {
@@ -209,7 +209,7 @@ function causeOf(
       case "refused":
         return [
           "connection_refused",
-          `Nothing accepts connections at ${where}: the receiver is not running, or the port is wrong`,
+          `No server listens at ${where}: the receiver is not running, or the port is wrong`,
           elsewhere,
         ];
       case "timeout":
@@ -237,7 +237,7 @@ function causeOf(
       case "event_damaged":
         return ["event_damaged", "The stored event is damaged", "service db check"];
       case "endpoint_disabled":
-        return ["endpoint_disabled", "The endpoint was disabled until the retries were over", again];
+        return ["endpoint_disabled", "The endpoint stayed disabled until its retries expired", again];
       case "unreachable":
         return ["unreachable", `${where} cannot be reached from the platform`, elsewhere];
       default:
@@ -249,27 +249,27 @@ function causeOf(
     const secret = isListener ? "service listen --print-secret" : `service webhooks check ${url}`;
     return [
       "signature_rejected",
-      `${description}: it rejected the signature. Its secret is not the one that signs`,
+      `${description}: it rejected the signature. Its secret differs from the endpoint's signing secret`,
       secret,
     ];
   }
   if (status === 401 || status === 403) {
     return [
       "receiver_unauthorized",
-      `${description}: it asks for a credential that deliveries do not have`,
+      `${description}: it requires a credential, which deliveries do not have`,
       isListener ? "service listen --print-secret" : `service webhooks check ${url}`,
     ];
   }
   if (status === 404 || status === 405)
-    return ["receiver_not_found", `${description}: the path is wrong, or takes no POST`, elsewhere];
+    return ["receiver_not_found", `${description}: the path is wrong, or does not accept POST`, elsewhere];
   if (status === 410)
     return [
       "endpoint_disabled",
       `${description}, which disables the endpoint`,
       `service endpoints enable ${delivery.endpoint ?? ""}`,
     ];
-  if (status === 429) return ["rate_limited", `${description}: it takes no more requests at the moment`, again];
+  if (status === 429) return ["rate_limited", `${description}: it accepts no more requests at the moment`, again];
   if (status >= 300 && status < 400) return ["redirect", `${description}: redirects are not followed`, elsewhere];
-  if (status >= 500) return ["receiver_error", `${description}: it failed. Its own log says why`, again];
+  if (status >= 500) return ["receiver_error", `${description}: it failed. Check its log`, again];
   return ["receiver_rejected", `${description}: its validation rejected the event`, again];
 }

@@ -33,7 +33,7 @@ export function isDisconnection({ failure }: Response): boolean {
 /** Summarizes the response: `204 in 3 ms`. */
 export function formatResponse(response: Response): string {
   const { status, failure, milliseconds, excerpt, location } = response;
-  if (status === undefined) return failure?.message ?? "no answer";
+  if (status === undefined) return failure?.message ?? "no response";
   const words = `${status} in ${formatDuration(milliseconds)}`;
   if (location !== undefined && status >= 300 && status < 400) return `${words}, a redirect to ${location}`;
   return status >= 400 && excerpt !== "" ? `${words}: ${excerpt}` : words;

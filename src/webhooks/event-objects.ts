@@ -48,7 +48,7 @@ export interface Payment {
   currency: string;
   /** Current status. */
   status: "pending" | "succeeded" | "failed";
-  /** ID of the order that it pays. */
+  /** ID of the order to pay. */
   order: string | null;
   /** Reason of the failure, in snake_case. */
   failure_code: string | null;

@@ -53,9 +53,9 @@ describe("service deliveries retry --failed", () => {
   });
 
   it.each([
-    [["deliveries", "retry"], "An ID is required, or flags that select several"],
-    [["events", "replay"], "An ID is required, or flags that select several"],
-    [["deliveries", "retry", "dlv_4Vf8aTqz0bKm2sNw9XyRcd", "--failed"], "--failed selects many"],
+    [["deliveries", "retry"], "Missing an ID, or flags that select objects"],
+    [["events", "replay"], "Missing an ID, or flags that select objects"],
+    [["deliveries", "retry", "dlv_4Vf8aTqz0bKm2sNw9XyRcd", "--failed"], "--failed cannot be combined with an ID"],
     [["events", "replay", "--since", "yesterday"], "Must be an age such as 10m"],
   ])("rejects %j", async (args, reason) => {
     expect(await service(args)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(reason) });
@@ -111,7 +111,7 @@ describe("a bulk operation on a terminal", () => {
     await session.waitFor("40/700 retried");
     session.type(CTRL_C);
     expect(await session.ended).toBe(130);
-    expect(session.text()).toContain("40 of 700 retried; the platform goes on with the rest.");
+    expect(session.text()).toContain("40 of 700 retried; the platform continues with the rest.");
     expect(session.text()).toContain(`service why ${operation.id}`);
     expect(session.text()).toContain(`/v1/bulk_operations/${operation.id}/cancel`);
   });

@@ -104,7 +104,7 @@ describe("commands in the folder of service.yaml", () => {
     const project = await makeProject({ "service.yaml": "apiVersion: v1\nkind: Service" });
     expect((await project.service(["whoami", "--json"], on.platform.env)).exitCode).toBe(0);
     const { stderr } = await project.service(["dev"]);
-    expect(stderr).toContain("service.yaml is a manifest of Kubernetes");
+    expect(stderr).toContain("service.yaml is a Kubernetes manifest");
   });
 
   it("listen as forward says; flags win", async () => {
@@ -148,7 +148,8 @@ describe("the seed of service dev", () => {
       dev.child.kill("SIGINT");
       expect(await dev.ended).toBe(0);
       if (run === 0) expect(dev.output()).toContain("seed     │ ✓ 1 call of fixtures/seed.yaml sent");
-      if (run === 1) expect(dev.output()).toContain("seed     │ · fixtures/seed.yaml was sent to this database before");
+      if (run === 1)
+        expect(dev.output()).toContain("seed     │ · fixtures/seed.yaml was already sent to this database");
       if (run === 2)
         expect(dev.output()).toContain("fixtures/seed.yaml has changed since it was sent to this database");
     }
@@ -204,7 +205,7 @@ describe("a change of service.yaml while service dev runs", () => {
     await second.until(() => first.events.length + second.events.length === 4);
     expect(new Set([...first.ids(), ...second.ids()]).size).toBe(4);
     project.write("service.yaml", `${file(second.url)}run: node app.js\n`);
-    await dev.waitFor("the new run will be used after a restart of `service dev`");
+    await dev.waitFor("restart `service dev` to apply the new run");
     await Promise.all([first.close(), second.close()]);
   });
 });

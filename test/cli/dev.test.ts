@@ -253,7 +253,7 @@ describe("a start of service dev that cannot succeed", () => {
     server.close();
     expect(dev.output()).toContain(`Cannot listen on 127.0.0.1:${project.port}: the port is in use by`);
     expect(dev.output()).toContain(
-      `choose another port in service.yaml: platform.port. If it is a platform to use, set platform.url: http://127.0.0.1:${project.port}`,
+      `set another platform.port in service.yaml. To use it as the platform, set platform.url: http://127.0.0.1:${project.port}`,
     );
     expect(dev.output()).not.toContain("app      │");
   });
@@ -266,21 +266,21 @@ describe("a start of service dev that cannot succeed", () => {
     const second = startDev(project);
     expect(await second.ended).toBe(1);
     expect(second.output()).toMatch(/platform\.db is in use by the process \d+/);
-    expect(second.output()).toContain("choose another file in service.yaml: platform.database");
+    expect(second.output()).toContain("set another platform.database in service.yaml");
   });
 
   it("says how to write the file where there is none", async () => {
     const project = await makeProject({});
     const { exitCode, stderr } = await project.service(["dev"]);
     expect(exitCode).toBe(1);
-    expect(stderr).toContain(`There is no service.yaml in ${project.folder}`);
-    expect(stderr).toContain("To write one: service dev init");
+    expect(stderr).toContain(`service.yaml not found in ${project.folder}`);
+    expect(stderr).toContain("To create it: service dev init");
   });
 
   it("exits with 7 if the platform of platform.url does not run", async () => {
     const project = await makeProject({ "service.yaml": "platform: { url: 'http://127.0.0.1:PORT' }" });
     const dev = startDev(project, [], { SERVICE_API_KEY: `sk_sandbox_${"a".repeat(49)}` });
     expect(await dev.ended).toBe(7);
-    expect(dev.output()).toContain("Is the platform of platform.url in service.yaml running?");
+    expect(dev.output()).toContain("Is the platform at platform.url (service.yaml) running?");
   });
 });

@@ -77,7 +77,7 @@ describe("service expect", () => {
     expect(exitCode).toBe(1);
     expect(stderr).toContain("No matching order.created within 1 s");
     expect(stderr).toMatch(
-      /The nearest event: evt_\w+\n {2}data.object.amount=700\n {4}expected {2}700\n {4}actual {4}500\n/,
+      /Closest event: evt_\w+\n {2}data.object.amount=700\n {4}expected {2}700\n {4}actual {4}500\n/,
     );
     expect(stderr).toMatch(/expected {2}not EUR\n {4}actual {4}EUR\n/);
     expect(stderr).not.toContain("livemode");
@@ -87,7 +87,7 @@ describe("service expect", () => {
   it("names the events of other types that came instead", async () => {
     const { exitCode, stderr } = await assertThat("payment.failed", ...SHORT, ...create);
     expect(exitCode).toBe(1);
-    expect(stderr).toContain("Other events that came: 1 × order.created");
+    expect(stderr).toContain("Other events received: 1 × order.created");
   });
 
   it("takes a jq expression as a condition", async () => {

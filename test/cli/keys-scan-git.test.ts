@@ -95,7 +95,7 @@ describe("service keys scan --staged", () => {
     execFileSync("chmod", ["+x", join(folder.path, ".git/hooks/pre-commit")]);
     write("a.txt", newKey());
     git("add", ".");
-    expect(() => git("commit", "-qm", "with a key")).toThrow("Remove it before you commit");
+    expect(() => git("commit", "-qm", "with a key")).toThrow("If you remove it before you commit");
     write("a.txt", "harmless");
     git("add", ".");
     git("commit", "-qm", "without");

@@ -94,7 +94,7 @@ describe("a key of service listen", () => {
     await cli.service(["customers", "create", "--email", "curl@example.com", "--name", 'It\'s "quoted" $HOME 日本']);
     await screen.shows("1 forwarded");
     screen.type("y");
-    await screen.shows("Copied as cURL through the terminal (OSC 52)");
+    await screen.shows("Copied as cURL, if the terminal allows programs to copy");
     const [, encoded = ""] = /\u001b\]52;c;([A-Za-z0-9+/=]+)\u0007/.exec(screen.output()) ?? [];
     const command = Buffer.from(encoded, "base64").toString();
     const shell = spawnSync("sh", ["-c", `curl() { printf '%s\\0' "$@"; }\n${command}`], { encoding: "utf8" });
@@ -155,6 +155,6 @@ describe("a key of service listen", () => {
     screen.type("r");
     await screen.shows("Cannot resend: no --forward-to target matches this event");
     screen.type("y");
-    await screen.shows("Cannot copy: nothing was sent yet");
+    await screen.shows("Cannot copy: no request was sent yet");
   });
 });

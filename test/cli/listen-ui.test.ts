@@ -229,7 +229,7 @@ describe("the help of service listen", () => {
     const screen = await listen([], { rows: 50 });
     screen.type("?");
     await screen.shows(/e +Edit the payload/);
-    await screen.shows("The list keeps the last 1,000 deliveries");
+    await screen.shows("The list shows the last 1,000 deliveries");
     await screen.shows(/secret +whsec_/);
     screen.type("?");
     await screen.shows("Waiting for events");

@@ -73,7 +73,7 @@ describe("the likely cause of a failed delivery", () => {
     const { event } = await attempted(await newEndpoint(url));
     const { cause, findings } = await why(event.id);
     expect(cause).toBe("connection_refused");
-    expect(findings[0]!.summary).toContain(`Nothing accepts connections at ${url}`);
+    expect(findings[0]!.summary).toContain(`No server listens at ${url}`);
   });
 
   it("is endpoint_deleted after the endpoint was deleted", async () => {

@@ -284,7 +284,7 @@ describe("request log and test clock", () => {
     const { offset_seconds: before } = (await api("GET", "/v1/test_clock")).body;
     await board.menu("Test clock");
     await page.getByRole("button", { name: "Advance 3 days" }).click();
-    await page.getByText(/^\d+ attempts on the way: 0 succeeded, \d+ failed\.$/).waitFor();
+    await page.getByText(/^\d+ attempts during the advance: 0 succeeded, \d+ failed\.$/).waitFor();
     const ahead = duration(before + 3 * 86_400);
     await page.getByText(ahead, { exact: true }).waitFor();
     await page.locator(".bar").getByText(`${ahead} ahead`).waitFor();

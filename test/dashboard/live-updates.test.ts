@@ -94,6 +94,6 @@ it("a secret that cannot be copied is reported beside it, even under a dialog", 
   await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
   const once = page.getByRole("dialog", { name: "The new API key" });
   await once.getByRole("button", { name: "Copy the API key" }).click();
-  await once.getByText("Select it by hand").waitFor();
+  await once.getByText("Select it manually").waitFor();
   await once.getByRole("button", { name: "Done" }).click();
 });

@@ -131,7 +131,7 @@ describe("db status and migrate", () => {
     expect([none.exitCode, none.stderr]).toEqual([1, expect.stringContaining("none.db does not exist")]);
     writeFileSync(join(folder, "empty.db"), "");
     const empty = await runCli(["db", "status", "--database", join(folder, "empty.db")]);
-    expect([empty.exitCode, empty.stderr]).toEqual([1, expect.stringContaining("not a platform's database")]);
+    expect([empty.exitCode, empty.stderr]).toEqual([1, expect.stringContaining("not a database of the platform")]);
     writeFileSync(join(folder, "text.db"), "no database at all, but long enough to be looked at".repeat(20));
     const text = await runCli(["db", "status", "--database", join(folder, "text.db")]);
     expect([text.exitCode, text.stderr]).toEqual([1, expect.stringContaining("not an SQLite database")]);

@@ -115,7 +115,7 @@ describe("the database file", () => {
     await database.close();
     expect(await rejection(foreign)).toEqual({
       code: "not_a_database",
-      message: `${foreign} is an SQLite database of another program. Name another file.`,
+      message: `${foreign} is an SQLite database of another program. Choose another file.`,
     });
     expect(await rejection()).toEqual({ code: "opened", message: "" });
   });

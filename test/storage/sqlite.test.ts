@@ -296,7 +296,7 @@ describe("a damaged database", () => {
     await damage("schema_migrations");
     await expect(openSqlite({ file, migrations: [notes] })).rejects.toMatchObject({
       code: "not_a_database",
-      message: `${file} is a damaged SQLite database. Restore it from a backup, or name another file.`,
+      message: `${file} is a damaged SQLite database. Restore it from a backup, or choose another file.`,
     });
   });
 });

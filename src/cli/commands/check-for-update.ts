@@ -13,7 +13,7 @@ const MAX_BYTES = 1024 * 1024;
 export function register(program: Command, context: Context): void {
   program
     .command("check-for-update", { hidden: true })
-    .description("Ask the package registry for the newest version and store the answer")
+    .description("Query the package registry for the latest version and store the result")
     .action(() => runCheck(context));
 }
 

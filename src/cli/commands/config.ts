@@ -190,7 +190,7 @@ export const CONFIG_KEYS: Readonly<Record<string, ConfigKey>> = {
       })),
   },
   update_notices: {
-    meaning: "Whether to show a notice about newer versions, at most daily",
+    meaning: "Show a notice about newer versions, at most once a day",
     values: ["true", "false"],
     effective: ({ env, settings }) => updateNotices(env, settings),
     store(text, settings) {

@@ -53,9 +53,9 @@ const REPLAY: ResourceView<Replay> = {
 export function registerReplay(events: Command, context: Context): void {
   const replay = events
     .command("replay")
-    .description("Replay an event of the last 30 days, or many, to endpoints and listeners")
+    .description("Replay one or more events of the last 30 days to endpoints and listeners")
     .argument("[id]", "ID of the event", objectId)
-    .option("--failed", "Only events with a failed delivery, sent only to its endpoint");
+    .option("--failed", "Only events with failed deliveries, sent only to their endpoints");
   addBulkOptions(replay, "Replay to this webhook endpoint and to listeners only");
   addIdempotencyKey(replay).action((id: string | undefined, flags: BulkFlags) => {
     const ofMany = flags.since !== undefined || flags.failed === true;

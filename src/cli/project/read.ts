@@ -45,7 +45,7 @@ export function readText(folder: string): string | undefined {
  */
 export function parseProject(text: string, section?: keyof Project): Project | undefined {
   if (Buffer.byteLength(text) > MAX_YAML_BYTES) {
-    throw new ProjectFileError(`${PROJECT_FILE} is larger than 64 KiB`, "Remove what does not belong to it.");
+    throw new ProjectFileError(`${PROJECT_FILE} is larger than 64 KiB`, "Remove everything except the settings.");
   }
   const parsed = parse(text);
   const { value = {} } = parsed;

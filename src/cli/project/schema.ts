@@ -50,18 +50,18 @@ const variable = (description: string, standard: string): Schema => ({
 /** Describes the project file: for its validation, and for editors as `docs/service.schema.json`. */
 export const PROJECT_SCHEMA: Schema = {
   type: "object",
-  description: "What `service dev` runs. `service listen` and `service trigger` read this file too.",
+  description: "Settings of `service dev`. `service listen` and `service trigger` also read this file.",
   additionalProperties: false,
   patternProperties: { "^x-": {} },
   properties: {
     platform: {
       type: "object",
-      description: "The platform: one that `service dev` starts, or the URL of one that runs",
+      description: "The platform that `service dev` starts, or the URL of an existing one",
       additionalProperties: false,
       properties: {
         url: {
           type: "string",
-          description: "URL of a platform that runs already, instead of port and database",
+          description: "URL of an existing platform, instead of port and database",
           format: "base-url",
           examples: ["https://sandbox.example.com"],
         },
@@ -87,13 +87,13 @@ export const PROJECT_SCHEMA: Schema = {
       properties: {
         to: {
           type: ["string", "integer"],
-          description: "Receives the events that no route matches",
+          description: "Target of events that match no route",
           format: "target",
           examples: ["localhost:3000/webhooks"],
         },
         routes: {
           type: "object",
-          description: "Targets for some event types; the first that matches is used",
+          description: "Targets for some event types; the first match is used",
           additionalProperties: { type: ["string", "integer"], format: "target" },
           examples: [{ "order.*": "localhost:3000/orders" }],
         },
@@ -122,7 +122,7 @@ export const PROJECT_SCHEMA: Schema = {
       properties: {
         file: {
           type: "string",
-          description: "File to write the variables to; its other lines stay as they are",
+          description: "File to write the variables to; other lines are preserved",
           minLength: 1,
           examples: [".env.local"],
         },

@@ -9,7 +9,7 @@ export interface Question {
   default?: string;
 }
 
-/** Asks on stderr, so that stdout stays data. Ctrl-C at a question throws InterruptedError. */
+/** Asks on stderr, so that stdout stays data. Ctrl-C at a prompt throws InterruptedError. */
 export interface Prompts {
   /** A line of text. */
   text(question: Question): Promise<string>;

@@ -112,7 +112,7 @@ export const VersionList = Type.Object(
     object: Type.Literal("list"),
     data: Type.Array(VersionDate("A date for `Service-Version`"), { description: "Oldest first" }),
     latest: VersionDate("The newest version"),
-    pinned: VersionDate("What holds for the account where no version is named"),
+    pinned: VersionDate("Version of requests without a `Service-Version` header"),
   },
   { $id: "VersionList", description: "Supported versions" },
 );

@@ -27,7 +27,7 @@ export const DeliveryBulkRetry = closed(
     ),
     dry_run: DryRun,
   },
-  { $id: "DeliveryBulkRetry", description: "Which deliveries to retry" },
+  { $id: "DeliveryBulkRetry", description: "Filters for the deliveries to retry" },
 );
 export type DeliveryBulkRetry = Static<typeof DeliveryBulkRetry>;
 
@@ -44,7 +44,7 @@ export const EventBulkReplay = closed(
     ),
     dry_run: DryRun,
   },
-  { $id: "EventBulkReplay", description: "Which events to replay, and to which endpoints" },
+  { $id: "EventBulkReplay", description: "Filters for the events to replay, and their endpoints" },
 );
 export type EventBulkReplay = Static<typeof EventBulkReplay>;
 
@@ -65,10 +65,13 @@ export const BulkOperation = Type.Object(
       created_after: nullable(Timestamp),
       created_before: nullable(Timestamp),
     }),
-    total: Type.Integer({ description: "How many objects match" }),
-    done: Type.Integer({ description: "How many were retried or replayed" }),
-    failed: Type.Integer({ description: "How many could not be, for example because their endpoint is disabled" }),
-    last_error: nullable(Type.String({ description: "Why the latest of those could not be" })),
+    total: Type.Integer({ description: "Number of matching objects" }),
+    done: Type.Integer({ description: "Number of objects that were retried or replayed" }),
+    failed: Type.Integer({
+      description:
+        "Number of objects that could not be retried or replayed, for example because their endpoint is disabled",
+    }),
+    last_error: nullable(Type.String({ description: "Reason for the last of these failures" })),
     livemode: Livemode,
     created: Timestamp,
     ended_at: nullable(Timestamp),

@@ -13,7 +13,7 @@ export const Attempt = Type.Object(
     duration_ms: Type.Number(),
     request_headers: nullable(
       Type.Record(Type.String(), Type.String(), {
-        description: "What was sent, with the signature; null if nothing was, and for listeners",
+        description: "Request headers, including the signature; null if no request was sent, and for listeners",
       }),
     ),
     response_headers: nullable(

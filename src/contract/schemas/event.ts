@@ -72,7 +72,7 @@ export const EventStreamQuery = Type.Object(
   {
     after: Type.Optional(
       Type.String({
-        description: "Where to begin: after an event's ID, `now` (the default), or `-600`, seconds ago",
+        description: "Start position: after an event ID, `now` (the default), or `-600` for 600 seconds ago",
         examples: ["now"],
       }),
     ),

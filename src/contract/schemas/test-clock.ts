@@ -26,6 +26,6 @@ export type TestClock = Static<typeof TestClock>;
 
 export const TestClockAdvance = closed(
   { seconds: Type.Integer({ minimum: 1, maximum: LIMITS.replaySeconds * 12 }) },
-  { $id: "TestClockAdvance", description: "How far to advance the clock" },
+  { $id: "TestClockAdvance", description: "Duration to advance the clock by" },
 );
 export type TestClockAdvance = Static<typeof TestClockAdvance>;

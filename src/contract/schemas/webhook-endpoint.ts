@@ -37,7 +37,7 @@ export const WebhookEndpoint = Type.Object(
     previous_secret_until: nullable(
       Type.String({ format: "timestamp", description: "End of the overlap while both secrets sign" }),
     ),
-    secret: Type.Optional(secretShownOnce("What deliveries are signed with; shown at creation and rotation only")),
+    secret: Type.Optional(secretShownOnce("Signing secret of deliveries; shown at creation and rotation only")),
   },
   { $id: "WebhookEndpoint", description: "A URL that events are delivered to" },
 );
@@ -83,7 +83,7 @@ export const SecretRotate = closed(
       }),
     ),
   },
-  { $id: "SecretRotate", description: "How long the old secret keeps signing" },
+  { $id: "SecretRotate", description: "Parameters of a secret rotation" },
 );
 export type SecretRotate = Static<typeof SecretRotate>;
 
@@ -93,11 +93,11 @@ export const EndpointPing = closed(
       Type.String({
         format: "event-type",
         default: "webhook_endpoint.ping",
-        description: "Type of the event; another than webhook_endpoint.ping carries a sample object (sandbox only)",
+        description: "Type of the event; any type except webhook_endpoint.ping contains a sample object (sandbox only)",
       }),
     ),
   },
-  { $id: "EndpointPing", description: "What to send to the endpoint" },
+  { $id: "EndpointPing", description: "The event to send to the endpoint" },
 );
 export type EndpointPing = Static<typeof EndpointPing>;
 

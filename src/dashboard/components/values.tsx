@@ -110,7 +110,7 @@ const SHOWN_MILLISECONDS = 2000;
 
 /** Copies text. Without access to the clipboard (plain HTTP on another machine), the button says to select it. */
 export function Copy({ text, what, label }: { text: string; what: string; label?: string }) {
-  const [outcome, setOutcome] = useState<"Copied" | "Select it by hand">();
+  const [outcome, setOutcome] = useState<"Copied" | "Select it manually">();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   const copy = async () => {
@@ -118,7 +118,7 @@ export function Copy({ text, what, label }: { text: string; what: string; label?
       await navigator.clipboard.writeText(text);
       setOutcome("Copied");
     } catch {
-      setOutcome("Select it by hand");
+      setOutcome("Select it manually");
     }
     clearTimeout(timer.current);
     timer.current = setTimeout(() => setOutcome(undefined), SHOWN_MILLISECONDS);

@@ -222,7 +222,7 @@ function LeakReports({ keys }: { keys: readonly ApiKey[] }) {
 /** Text, never a link: the reporter of the key chose it. */
 function revocationNote({ revoked_reason: reason }: ApiKey): string {
   const found = /^leaked: (.*)$/s.exec(reason ?? "")?.[1];
-  return found === undefined ? "place unknown" : `found at ${found}`;
+  return found === undefined ? "location unknown" : `found at ${found}`;
 }
 
 /** Returns the user's email address; the ID for a removed user or another key. */

@@ -17,7 +17,7 @@ export function Apps() {
   return (
     <Page
       title="OAuth apps"
-      subtitle="Third-party apps that act for users of other accounts, with their consent."
+      subtitle="Third-party apps that use the API on behalf of users, with their consent."
       actions={
         <CreateButton
           label="Register app"
@@ -174,8 +174,8 @@ function AppForm(props: { app?: OAuthApp; onClose: () => void; onSaved: (app: OA
             />
             {app === undefined && (
               <label class="check">
-                <input type="checkbox" checked={isPublic} onChange={() => setPublic(!isPublic)} /> Public client: it
-                cannot keep a secret, so it gets none
+                <input type="checkbox" checked={isPublic} onChange={() => setPublic(!isPublic)} /> Public client, such
+                as a mobile app: no client secret
               </label>
             )}
           </>

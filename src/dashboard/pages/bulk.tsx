@@ -134,7 +134,7 @@ export function RunningOperations({ endpoint }: { endpoint?: string }) {
             run={async () => {
               await call("POST", `/v1/bulk_operations/${operation.id}/cancel`);
               reload();
-              return "Stopped. What was retried stays retried.";
+              return "Canceled. Completed retries are not undone.";
             }}
           >
             Stop

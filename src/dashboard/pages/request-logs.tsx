@@ -16,7 +16,7 @@ export function RequestLogs() {
   return id === "" ? <RequestList /> : <RequestDetail id={id} />;
 }
 
-const REAL_TIME = "Requests are logged in real time, which the test clock does not move.";
+const REAL_TIME = "Request times are real times, which the test clock does not affect.";
 
 function RequestList() {
   const { method, status, key, query } = Object.fromEntries(
@@ -57,7 +57,7 @@ function RequestList() {
         search={query}
         empty={
           <Empty icon="logs" title={isFiltered ? "No matching requests" : "No requests yet"}>
-            {!isFiltered && <p>Requests to the API are listed here.</p>}
+            {!isFiltered && <p>API requests appear here.</p>}
           </Empty>
         }
         columns={[
@@ -134,7 +134,7 @@ function RequestFacts({ log }: { log: RequestLogDetail }) {
         </Card>
       )}
       {log.request_headers === null && log.response_headers === null ? (
-        <p class="notice">Headers and bodies were not kept: the platform was under heavy load.</p>
+        <p class="notice">Headers and bodies were not stored: the platform was under heavy load.</p>
       ) : (
         <div class="columns">
           <Card title="Request">

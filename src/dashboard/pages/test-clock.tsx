@@ -79,7 +79,7 @@ function Advance({ clock, query }: { clock: TestClock; query: Query<TestClock> }
   const isAdvancing = clock.status === "advancing";
   return (
     <Card title="Advance">
-      <p>Everything that falls due on the way is attempted in order, each at its own time.</p>
+      <p>Deliveries that become due during the advance are attempted in order, each at its own time.</p>
       <div class="row-actions">
         {STEPS.map(([label, seconds]) => (
           <Action
@@ -117,8 +117,8 @@ function LastAdvance({ clock, target, reload }: { clock: TestClock; target: stri
   const { status, attempts, succeeded, failed, remaining } = clock;
   const outcome =
     attempts === 0
-      ? "No attempts became due."
-      : `${counted(attempts, "attempt")} on the way: ${count(succeeded)} succeeded, ${count(failed)} failed.`;
+      ? "No deliveries became due."
+      : `${counted(attempts, "attempt")} during the advance: ${count(succeeded)} succeeded, ${count(failed)} failed.`;
   if (status !== "advancing") {
     return (
       <p class={status === "canceled" ? "notice wait" : "notice good"} role="status">

@@ -44,7 +44,7 @@ function tryForm(method: string, path: string, parameters: readonly ParameterObj
   const form = element("form", { className: "try" });
   const keyField = element("input", { type: "password", autocomplete: "off", spellcheck: false, value: key });
   keyField.placeholder = "sk_sandbox_…";
-  const note = "The key stays in this page and is sent to this platform alone.";
+  const note = "The key stays in this page and is sent only to this platform.";
   form.append(field("Sandbox API key", keyField, note));
   const inputs = parameters
     .filter((parameter) => parameter.in !== "header")
@@ -91,7 +91,7 @@ function tryForm(method: string, path: string, parameters: readonly ParameterObj
 
 function problemOfKey(given: string): string | undefined {
   if (given === "")
-    return "Enter a sandbox key. “service serve” prints one at its first start; the dashboard creates more.";
+    return "Enter a sandbox key. “service serve” prints one at its first start. You can create more in the dashboard.";
   if (/^(sk|rk)_live_/.test(given)) return "This is a live key. Use a sandbox key (sk_sandbox_… or rk_sandbox_…).";
   return /^(sk|rk)_sandbox_/.test(given) ? undefined : "A sandbox key begins with sk_sandbox_ or rk_sandbox_.";
 }

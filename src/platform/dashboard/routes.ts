@@ -74,7 +74,7 @@ ${preload.map((name) => `<link rel="modulepreload" href="${pathOf(name)}">`).joi
 <body>
 <div id="dashboard"></div>
 <noscript>
-<p>The dashboard runs in the browser and needs JavaScript. The command line does all of it too: <code>service --help</code>.</p>
+<p>The dashboard runs in the browser and needs JavaScript. The CLI has the same features: <code>service --help</code>.</p>
 </noscript>
 </body>
 </html>
@@ -111,7 +111,7 @@ export function dashboardRoutes(
 ): void {
   scope.get(`${HOME}/assets/:name`, { config: { quiet: true } }, async (request, reply) => {
     const asset = assets?.files.get((request.params as { name: string }).name);
-    if (asset === undefined) throw new PageError(404, "Not found", "The dashboard has no such file.");
+    if (asset === undefined) throw new PageError(404, "Not found", "This file does not exist.");
     return sendAsset(reply, asset, /\bgzip\b/.test(request.headers["accept-encoding"] ?? ""));
   });
 

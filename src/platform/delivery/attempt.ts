@@ -30,7 +30,7 @@ const KINDS: Readonly<Record<FailureKind, string>> = {
 };
 
 const WORDS: Record<string, string> = {
-  connection_refused: "nothing accepts connections there",
+  connection_refused: "no server listens on this address and port",
   dns: "the host name could not be resolved",
   connection_closed: "the connection closed before the response was complete",
   timeout: "the connection timed out",

@@ -11,10 +11,10 @@ import type { SecretOpener } from "./secret-opener.ts";
 /** An attempt takes at most 10 s; the rest is for recording it. */
 export const LEASE_MILLISECONDS = 15_000;
 
-const ENDED = "expired: the 3 days of retries are over";
+const ENDED = "expired: the 3 days of retries have passed";
 const DELETED = "endpoint_deleted: the endpoint was deleted";
 const DAMAGED = "event_damaged: the stored event does not match its checksum";
-const DISABLED = "endpoint_disabled: the endpoint stayed disabled until the 3 days of retries were over";
+const DISABLED = "endpoint_disabled: the endpoint stayed disabled until the 3 days of retries had passed";
 const EVENT_EXPIRED = "event_expired: the event is older than 30 days and was deleted";
 
 /** The result of claiming an endpoint's deliveries. */

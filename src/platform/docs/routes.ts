@@ -134,7 +134,7 @@ export function unknownProblemPage(): Page {
   return {
     title: "No such error",
     body: html`<h1>No such error</h1>
-      <p>The platform has no error code of this name. See the <a href="${PROBLEMS_PATH}">list of all of them</a>.</p>`,
+      <p>There is no error code with this name. See the <a href="${PROBLEMS_PATH}">list of error codes</a>.</p>`,
   };
 }
 

@@ -26,7 +26,7 @@ export function problemOfRedirectUri(text: string): string | undefined {
   if (url.protocol !== "https:" && !isLoopback) return "must be https, or http to 127.0.0.1, [::1] or localhost";
   if (url.username !== "" || url.password !== "") return "must not contain a user name or password";
   if (text.includes("#")) return "must not have a fragment";
-  if (text.includes("*")) return "must not hold a wildcard: name each address";
+  if (text.includes("*")) return "must not contain a wildcard: list each URI";
   if (!HOST.test(url.hostname)) return "must have a host of letters, digits, hyphens and dots";
   if (url.href !== text) return `must be written as ${shorten(url.href)}`;
   return undefined;

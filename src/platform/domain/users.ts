@@ -35,7 +35,7 @@ export async function inviteUser(tx: Transaction, tools: InviteTools, accountId:
     created: now,
   };
   if (!(await insertUser(tx, row))) {
-    const errors = [{ pointer: "/email", code: "taken", detail: "somebody signs in with this address already" }];
+    const errors = [{ pointer: "/email", code: "taken", detail: "another user has this email address" }];
     throw new ApiError("email_taken", "Another user has that email address.", { members: { errors } });
   }
   const token = await createLinkToken(tx, tools, { userId: row.id, invitation: true, now });

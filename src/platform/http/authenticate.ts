@@ -42,7 +42,7 @@ export function createAuthenticate(tools: AuthenticateTools): Authenticate {
   const proveKey = async (secret: string, address: string | undefined, identified: Identified) => {
     const key = await findKeyByDigest(database, vault.digest(secret));
     if (key === undefined) {
-      throw unauthorized("invalid_credential", "This platform has no such key.");
+      throw unauthorized("invalid_credential", "This platform has no API key with this value.");
     }
     const caller = callerOfKey(key);
     identified(caller);

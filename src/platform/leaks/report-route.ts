@@ -67,7 +67,7 @@ export function leakReportRoute(
     const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
     const { key, signature } = await signerOf(keys, request.raw);
     // ECDSA over P-256 with SHA-256, over the raw bytes.
-    if (!verify("sha256", raw, key, signature)) throw unsigned("The signature does not fit the body.");
+    if (!verify("sha256", raw, key, signature)) throw unsigned("The signature does not match the body.");
     const leaks = readReport(raw);
     const real = await endLeaked({ database, vault, now: clock.now }, leaks);
     const count = real.filter(Boolean).length;
@@ -123,7 +123,7 @@ async function signerOf(
   }
   if (key === undefined) throw unsigned(`No key ${JSON.stringify(identifier[0]!.slice(0, 80))} is published.`);
   if (key.asymmetricKeyType !== "ec" || key.asymmetricKeyDetails?.namedCurve !== "prime256v1") {
-    throw unsigned("The published key is not one of ECDSA over P-256.");
+    throw unsigned("The published key is not an ECDSA P-256 key.");
   }
   return { key, signature: Buffer.from(signature[0]!, "base64") };
 }

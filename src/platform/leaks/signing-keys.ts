@@ -25,7 +25,7 @@ export class SigningKeys {
   /** `source` is an https URL (http to this machine) or a file. Throws SigningKeysError for any other URL. */
   constructor(source: string, elapsed: () => number) {
     if (/^[a-z][a-z0-9+.-]*:\/\//i.test(source) && !isFetchable(source)) {
-      throw new SigningKeysError(`Leak report keys cannot be read from ${source}: give an https URL or a file.`);
+      throw new SigningKeysError(`Leak report keys cannot be read from ${source}: pass an https URL or a file.`);
     }
     this.#source = source;
     this.#limiter = new LocalLimiter(elapsed, LOOKS);

@@ -42,7 +42,7 @@ export async function backUp(
 }
 
 function alreadyExists(file: string): BackupError {
-  return new BackupError(`${file} already exists. Name another file, or delete that one.`);
+  return new BackupError(`${file} already exists. Choose another file, or delete it.`);
 }
 
 function createFile(partial: string, file: string): number {

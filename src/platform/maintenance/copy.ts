@@ -57,7 +57,7 @@ async function begin(target: Database, tables: readonly TableShape[]): Promise<v
     if (await hasUnfinishedCopy(tx)) return;
     for (const { name } of tables) {
       if ((await tx.get(`SELECT 1 AS one FROM ${name} LIMIT 1`)) === undefined) continue;
-      throw new CopyError(`The target is not empty: ${name} holds rows. Copy into a database of its own.`);
+      throw new CopyError(`The target is not empty: ${name} holds rows. Copy into an empty database.`);
     }
     await tx.run("CREATE TABLE copy_progress (name TEXT PRIMARY KEY, last_key TEXT NOT NULL)");
   });

@@ -89,7 +89,7 @@ function assertWhole(backup: string, database: string): void {
   if (!existsSync(backup)) throw new RestoreError(`${backup} does not exist.`);
   if (!statSync(backup).isFile()) throw new RestoreError(`${backup} is not a file.`);
   if (existsSync(database) && realpathSync(backup) === realpathSync(database)) {
-    throw new RestoreError(`${backup} is the database itself. Name its backup.`);
+    throw new RestoreError(`${backup} is the database itself. Pass a backup of it.`);
   }
   if ((statSync(`${backup}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
   assertLogBelongs(backup);

@@ -107,10 +107,10 @@ function redirectUriOf(client: ClientRow, parameters: Parameters): string {
   if (asked === undefined) {
     const [only, ...others] = registered;
     if (only !== undefined && others.length === 0) return only;
-    throw wrong("The app has several redirect URIs, and its request names none.");
+    throw wrong("The app has several redirect URIs, so its request must contain redirect_uri.");
   }
   if (registered.some((uri) => matchesRedirectUri(uri, asked))) return asked;
-  throw wrong("The app's request has a redirect URI that the app has not registered.");
+  throw wrong("The redirect_uri of the app's request is not registered.");
 }
 
 function challengeOf(parameters: Parameters): string {

@@ -102,7 +102,7 @@ function codePage(browser: SignedIn, form: { code: string; problem?: string }): 
   return {
     title: "Connect a device",
     body: html`<h1>Connect a device</h1>
-      <p class="soft">Type the code that your device or terminal shows.</p>
+      <p class="soft">Enter the code shown on your device or in your terminal.</p>
       ${form.problem !== undefined && html`<p class="notice bad" role="alert">${form.problem}</p>`}
       <form method="post" action="${OAUTH_PATHS.device}">
         ${csrfField(browser)}
@@ -132,8 +132,8 @@ function donePage(approved: boolean): Page {
     title: approved ? "Device connected" : "Not connected",
     body: approved
       ? html`<h1>Device connected</h1>
-          <p>It goes on by itself within a few seconds. You can close this page.</p>`
+          <p>Your device continues within a few seconds. You can close this page.</p>`
       : html`<h1>Not connected</h1>
-          <p>The device got no access. You can close this page.</p>`,
+          <p>Access was denied. You can close this page.</p>`,
   };
 }

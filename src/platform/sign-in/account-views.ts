@@ -48,7 +48,7 @@ function details(browser: SignedIn, { asksPassword, email }: AccountView): Html 
       ${
         first
           ? "Until you set one, you can sign in with one-time links only."
-          : "A new password signs you out everywhere else. Leave it empty to keep yours."
+          : "Changing your password signs you out everywhere else. Leave it empty to keep your current password."
       }
     </p>
     <form method="post" action="/account/details">
@@ -79,7 +79,7 @@ function details(browser: SignedIn, { asksPassword, email }: AccountView): Html 
 function people(browser: SignedIn, { users, invitation, leftKeys }: AccountView): Html {
   const isOwner = browser.user.role === "owner";
   return html`<section>
-    <h2>People</h2>
+    <h2>Team</h2>
     <ul class="rows">
       ${users.map(
         ({ id, email, role, password }) =>
@@ -132,7 +132,7 @@ function people(browser: SignedIn, { users, invitation, leftKeys }: AccountView)
 
 function apps(browser: SignedIn, { grants }: AccountView): Html {
   return html`<section>
-    <h2>Apps with access</h2>
+    <h2>Authorized apps</h2>
     ${grants.length === 0 && html`<p class="soft">No authorized apps.</p>`}
     <ul class="rows">
       ${grants.map(
@@ -144,7 +144,7 @@ function apps(browser: SignedIn, { grants }: AccountView): Html {
                 ${(JSON.parse(scopes) as string[]).join(", ")} · since ${formatTimestamp(created).slice(0, 10)}
               </span>
             </span>
-            ${buttonForm(browser, "/account/apps/revoke", "Take back", { fields: { grant: id } })}
+            ${buttonForm(browser, "/account/apps/revoke", "Revoke", { fields: { grant: id } })}
           </li>`,
       )}
     </ul>

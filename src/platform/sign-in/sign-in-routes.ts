@@ -75,7 +75,7 @@ export function signInRoutes(
       return sendPage(
         reply,
         401,
-        signInPage(browser, { next, email, problem: "The email address or the password is wrong." }),
+        signInPage(browser, { next, email, problem: "Incorrect email address or password." }),
       );
     }
     const old = user.password!;

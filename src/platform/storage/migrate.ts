@@ -42,7 +42,7 @@ export function pendingMigrations(
 export function assertOwnDatabase(connection: Connection, file: string): void {
   const tables = connection.all("SELECT name FROM sqlite_schema WHERE type = 'table'");
   if (tables.length === 0 || tables.some((table) => table["name"] === "schema_migrations")) return;
-  const message = `${file} is an SQLite database of another program. Name another file.`;
+  const message = `${file} is an SQLite database of another program. Choose another file.`;
   throw new StorageOpenError("not_a_database", message);
 }
 

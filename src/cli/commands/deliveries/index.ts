@@ -49,7 +49,7 @@ export function register(program: Command, context: Context): void {
 export function registerRetry(deliveries: Command, context: Context): void {
   const retry = deliveries
     .command("retry")
-    .description("Retry a delivery now, or all that failed")
+    .description("Retry a delivery now, or all failed deliveries")
     .argument("[id]", "ID of the delivery", objectId)
     .option("--failed", "Retry all failed deliveries, in the background");
   addBulkOptions(retry, "Only deliveries to this webhook endpoint");

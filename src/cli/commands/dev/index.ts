@@ -9,7 +9,7 @@ export function register(program: Command, context: Context): void {
   const dev = program
     .command("dev")
     .description(
-      "Run platform, listener and app together, as service.yaml in this folder says. Ctrl-C stops all of them; the exit code is the app's.",
+      "Run the platform, a listener and your app with the settings in service.yaml. Ctrl-C stops all of them. Exits with the exit code of the app.",
     )
     .action(async () => {
       const { runDev } = await import("./run.ts");
@@ -17,15 +17,15 @@ export function register(program: Command, context: Context): void {
     });
   const init = dev
     .command("init")
-    .summary("Write service.yaml")
-    .description("Write service.yaml, and ask for what no flag gives")
+    .summary("Create service.yaml")
+    .description("Create service.yaml; prompts for settings that no flag sets")
     .option("--port <number>", "Port of the platform that `service dev` starts (default: 4010)", wholeNumber(1, 65_535))
-    .addOption(new Option("--url <url>", "URL of a platform that runs, to use instead").conflicts("port"))
+    .addOption(new Option("--url <url>", "URL of an existing platform to use instead").conflicts("port"))
     .option("--forward-to <target>", "Where your app receives events (default: localhost:3000/webhooks)")
     .option("--run <command>", "Command that starts your app, or none (default: from package.json)")
     .option("--env-file <file>", "File for the signing secret and the API key, or none (default: .env.local)")
     .option("--seed <file>", "Fixture to send once per database")
-    .option("--yes", "Use the defaults without asking")
+    .option("--yes", "Accept the defaults without prompting")
     .option("--force", "Replace an existing service.yaml")
     .action(async (flags: InitFlags) => {
       const { runInit } = await import("./init.ts");
@@ -35,5 +35,5 @@ export function register(program: Command, context: Context): void {
     "service dev init",
     "service dev init --yes --forward-to localhost:3000/webhooks --run 'npm run dev'",
   ]);
-  addExamples(dev, ["service dev init   # write service.yaml", "service dev"]);
+  addExamples(dev, ["service dev init   # create service.yaml", "service dev"]);
 }

@@ -60,7 +60,7 @@ async function askProject(flags: InitFlags, context: Context): Promise<Project> 
   };
   const platform = await ask(
     flags.url ?? flags.port?.toString(),
-    "Port for a platform on this machine, or the URL of one that runs",
+    "Port for a platform on this machine, or the URL of an existing one",
     "--port, --url",
     String(PROJECT_DEFAULTS.port),
   );

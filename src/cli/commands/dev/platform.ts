@@ -86,13 +86,13 @@ function explain(problem: Problem | undefined, exitCode: number | null, port: nu
   if (code === "port_taken") {
     return new UserError(title, {
       code,
-      hint: `Stop that program, or choose another port in service.yaml: platform.port. If it is a platform to use, set platform.url: http://127.0.0.1:${port}`,
+      hint: `Stop that program, or set another platform.port in service.yaml. To use it as the platform, set platform.url: http://127.0.0.1:${port}`,
     });
   }
   if (code === "locked") {
     return new UserError(title, {
       code,
-      hint: `Another \`service dev\` or \`service serve\` uses it. Stop that one, or choose another file in service.yaml: platform.database. To use its platform, set platform.url.`,
+      hint: `Another \`service dev\` or \`service serve\` is using it. Stop it, or set another platform.database in service.yaml. To use its platform, set platform.url.`,
     });
   }
   return new UserError(title, { code, hint: detail === title ? `Database: ${database}` : detail });

@@ -34,11 +34,11 @@ export async function runDev(context: Context): Promise<void> {
   if (found === undefined) {
     const isOther = context.hasProjectFile;
     throw new UserError(
-      isOther ? `${PROJECT_FILE} is a manifest of Kubernetes` : `There is no ${PROJECT_FILE} in ${context.cwd}`,
+      isOther ? `${PROJECT_FILE} is a Kubernetes manifest` : `${PROJECT_FILE} not found in ${context.cwd}`,
       {
         hint: isOther
-          ? "Move it to a folder of its own, then write one: service dev init"
-          : "To write one: service dev init",
+          ? "Move it to another folder, then create service.yaml: service dev init"
+          : "To create it: service dev init",
         code: "no_project_file",
       },
     );
@@ -145,7 +145,7 @@ class Dev {
     const count = await sendSeed(seed, await this.#console.part("seed", baseUrl)).catch((error: unknown) => {
       throw this.#explainAccess(error);
     });
-    if (count === undefined) this.#sayState("seed", "skipped", `${seed} was sent to this database before`);
+    if (count === undefined) this.#sayState("seed", "skipped", `${seed} was already sent to this database`);
     else this.#sayState("seed", "ready", `${count === 1 ? "1 call" : `${count} calls`} of ${seed} sent`);
   }
 
@@ -230,14 +230,14 @@ class Dev {
     if (!(error instanceof UserError)) return error;
     const { message, code, exitCode } = error;
     if (code === "not_signed_in" && this.#platform !== undefined) {
-      return new UserError("There is no API key for the platform's database", {
+      return new UserError("No API key for the platform's database", {
         code,
         exitCode,
-        hint: "Its keys were shown when another command created it. Set SERVICE_API_KEY to one of its sandbox keys, or name another file in service.yaml: platform.database.",
+        hint: "Its keys were shown when the database was created. Set SERVICE_API_KEY to one of its sandbox keys, or set another platform.database in service.yaml.",
       });
     }
     if (code !== "unreachable") return error;
-    return new UserError(message, { code, exitCode, hint: "Is the platform of platform.url in service.yaml running?" });
+    return new UserError(message, { code, exitCode, hint: "Is the platform at platform.url (service.yaml) running?" });
   }
 
   #sayListening({ target, routes }: Receivers): void {

@@ -34,7 +34,7 @@ export async function sendSeed(seed: string, context: Context): Promise<number |
   if (sent !== undefined) {
     if (sent.content !== content) {
       context.output.warn(
-        `${seed} has changed since it was sent to this database, and is not sent again. To send it: service trigger --fixture ${seed}`,
+        `${seed} has changed since it was sent to this database. It is not sent again. To send it: service trigger --fixture ${seed}`,
       );
     }
     return undefined;

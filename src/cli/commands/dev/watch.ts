@@ -33,7 +33,7 @@ export function watchProject({ text, project, context, signal, restart, onFailur
     const isSame = (key: keyof Project) => JSON.stringify(read[key]) === JSON.stringify(running[key]);
     const others = (["platform", "env", "seed", "run"] as const).filter((key) => !isSame(key));
     if (others.length > 0) {
-      output.warn(`${PROJECT_FILE}: the new ${others.join(", ")} will be used after a restart of \`service dev\`.`);
+      output.warn(`${PROJECT_FILE}: restart \`service dev\` to apply the new ${others.join(", ")}.`);
     }
     if (isSame("forward")) return;
     if (!output.json) output.line(`${PROJECT_FILE} has changed; restarting the listener`);
@@ -46,10 +46,10 @@ export function watchProject({ text, project, context, signal, restart, onFailur
     try {
       const now = readText(context.cwd);
       if (now === known) return undefined;
-      if (now === undefined) throw new ProjectFileError(`${PROJECT_FILE} is gone`, "");
+      if (now === undefined) throw new ProjectFileError(`${PROJECT_FILE} was deleted`, "");
       known = now;
       const read = parseProject(now);
-      if (read === undefined) throw new ProjectFileError(`${PROJECT_FILE} is a manifest of Kubernetes`, "");
+      if (read === undefined) throw new ProjectFileError(`${PROJECT_FILE} is a Kubernetes manifest`, "");
       return read;
     } catch (error) {
       if (!(error instanceof ProjectFileError)) throw error;

@@ -124,11 +124,11 @@ export function drawResults(results: readonly Result[], { styles, width }: Outpu
     const available = Math.max(MIN_WIDTH, width - lead.length);
     const indent = " ".repeat(width - lead.length < MIN_WIDTH ? 4 : lead.length);
     const [first = "", ...rest] = wrapWords(printable(detail), available);
-    const todo = advice === null ? [] : wrapWords(`→ ${printable(advice)}`, available);
+    const adviceLines = advice === null ? [] : wrapWords(`→ ${printable(advice)}`, available);
     return [
       `${styles[style](`${sign} ${status.padEnd(7)}`)}  ${styles.strong(title.padEnd(titleWidth))}  ${first}`,
       ...rest.map((line) => indent + line),
-      ...todo.map((line) => indent + styles.accent(line)),
+      ...adviceLines.map((line) => indent + styles.accent(line)),
     ];
   });
 }

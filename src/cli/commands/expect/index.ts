@@ -18,18 +18,18 @@ export function register(program: Command, context: Context, programArgs: readon
   const expect = program
     .command("expect")
     .description(
-      "Assert that an event happens, and with --delivered that it is delivered. Counts from now, or while a command runs and for --within after it. Exits 1 if not, or with the command's own code if that is not 0.",
+      "Assert that an event happens and, with --delivered, that it is delivered. Watches events from now on; with a command, while it runs and for --within afterwards. Exits with 1 if the expectation is not met, or with the exit code of the command if it fails.",
     )
     .argument("<event type>", "Type of the event, such as order.completed", parseEventType)
     .addOption(
-      new Option("--within <duration>", "Time limit; after the command ended, if there is one")
+      new Option("--within <duration>", "Time limit, from the end of the command if there is one")
         .argParser(duration(1, MAX_SECONDS))
         .default(5, "5s"),
     )
     .addOption(
       new Option(
         "--count <number>",
-        "Expect exactly this many, and wait until the time is over (default: one or more)",
+        "Expect exactly this many events, and wait for the whole time limit (default: at least one)",
       ).argParser(wholeNumber(0)),
     )
     .addOption(
@@ -38,7 +38,7 @@ export function register(program: Command, context: Context, programArgs: readon
         parseCondition,
       ),
     )
-    .option("--delivered", "Expect that all deliveries of these events succeed, and that there is one")
+    .option("--delivered", "Require that these events are delivered, and that all of their deliveries succeed")
     .option("--junit <file>", "Write a JUnit report to this file")
     .usage("<event type> [options] [-- command...]")
     .action(async (type, flags: ExpectFlags) => {

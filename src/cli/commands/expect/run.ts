@@ -156,14 +156,14 @@ function messageOf(code: FailureCode, { type, count }: Expectation, observation:
 export function hintLines({ code, deliveries, nearest, others, events }: ExpectationReport): string[] {
   const lines: string[] = [];
   if (nearest !== null) {
-    lines.push(`The nearest event: ${nearest.event.id}`);
+    lines.push(`Closest event: ${nearest.event.id}`);
     for (const { condition, expected, actual } of nearest.differences) {
-      lines.push(`  ${condition}`, `    expected  ${expected}`, `    actual    ${actual ?? "nothing there"}`);
+      lines.push(`  ${condition}`, `    expected  ${expected}`, `    actual    ${actual ?? "not present"}`);
     }
   }
   const came = Object.entries(others).map(([type, count]) => `${count} × ${type}`);
   if (code === "event_not_seen" || code === "too_few_events") {
-    if (came.length > 0) lines.push(`Other events that came: ${came.join(", ")}`);
+    if (came.length > 0) lines.push(`Other events received: ${came.join(", ")}`);
     else if (nearest === null && events.length === 0) lines.push("No events arrived.");
   }
   const failure = deliveries.find(({ status }) => status !== "succeeded");

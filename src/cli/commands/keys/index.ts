@@ -119,13 +119,16 @@ export function registerUpdate(keys: Command, context: Context): void {
     .command("update")
     .description("Update the name, scopes, addresses or expiry of an API key")
     .argument("<id>", "ID of the key", objectId)
-    .option("--name <text>", "Name of the key; empty to remove it")
+    .option("--name <text>", "New name; empty removes it")
     .addOption(
-      repeatable(new Option("--scope <scopes>", "All scopes of the key, separated by commas (repeatable)"), scopeNames),
+      repeatable(
+        new Option("--scope <scopes>", "New scopes, separated by commas; replace the existing ones (repeatable)"),
+        scopeNames,
+      ),
     )
     .addOption(
       repeatable(
-        new Option("--ip-allow <ranges>", "All allowed addresses in CIDR form; any allows every address (repeatable)"),
+        new Option("--ip-allow <ranges>", "New allowed addresses in CIDR form; any allows every address (repeatable)"),
         collectList,
       ),
     )

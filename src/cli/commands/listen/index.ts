@@ -38,10 +38,10 @@ export function register(program: Command, context: Context, programArgs: readon
       )
       .option("--ready-file <file>", "File to write once the listener is ready; removed at exit", parseFile)
       .option("--record <file>", "File to record every event in, for `service listen replay`", parseFile)
-      .option("--fail-on-error", "Exit 1 if a forward failed for good", false)
+      .option("--fail-on-error", "Exit with 1 if a forward failed after all retries", false)
       .option("--wait [duration]", "Maximum wait for the platform to start (default: 30s)", duration(1, MAX_SECONDS))
       .option("--max-downtime <duration>", "Exit after this long without a connection", duration(1, MAX_SECONDS))
-      .option("--no-ui", "Print plain lines on a terminal too"),
+      .option("--no-ui", "Print plain lines instead of the terminal UI"),
   ).action(async (loose: string[], flags: ListenFlags, command: Command) => {
     rejectUnexpectedWords(loose);
     const { runListen } = await import("./run.ts");

@@ -208,7 +208,7 @@ export class Listening {
     }
     if (this.#options.flags.failOnError && this.#failedForwards > 0) {
       const forwards = this.#failedForwards === 1 ? "1 forward" : `${this.#failedForwards} forwards`;
-      throw new UserError(`${forwards} failed for good`, { code: "forward_failed" });
+      throw new UserError(`${forwards} failed after all retries`, { code: "forward_failed" });
     }
     if (this.#childEnd !== undefined) return;
     const isAsked = isCtrlC(signal.reason) && this.#options.command.length === 0;

@@ -75,7 +75,7 @@ async function keep(
     ({ body: identity } = await client.request<Identity>({ method: "GET", path: "/v1/me" }));
     if (identity.environment !== target.environment) {
       throw new UserError(
-        `The platform signed in to the ${identity.environment} environment, not ${target.environment}`,
+        `The platform returned a session for the ${identity.environment} environment instead of ${target.environment}`,
       );
     }
     replaced = await storeSignIn(context, target, identity, storedTokens(tokens, context.now()));

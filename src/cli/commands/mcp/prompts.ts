@@ -14,7 +14,7 @@ export const PROMPTS: readonly Prompt[] = [
   {
     name: "debug_failing_endpoint",
     description: "Find out why deliveries to a webhook endpoint fail, fix the cause and retry them",
-    arguments: [{ name: "endpoint", description: "ID of the endpoint, we_… (default: the one that fails)" }],
+    arguments: [{ name: "endpoint", description: "ID of the endpoint, we_… (default: the failing one)" }],
   },
 ];
 

@@ -40,7 +40,7 @@ interface BulkWork {
 export function addBulkOptions(command: Command, endpoint: string): Command {
   return command
     .addOption(
-      new Option("--since <time>", "Only those created since: an age such as 1h, a date or a timestamp").argParser(
+      new Option("--since <time>", "Only objects created since: an age such as 1h, a date or a timestamp").argParser(
         sinceTime,
       ),
     )
@@ -58,9 +58,9 @@ export function assertOneOrMany(
   const many = Object.entries({ since: flags.since, type: flags.type, failed: flags.failed }).find(
     ([, value]) => value,
   );
-  if (id !== undefined && many !== undefined) throw new UsageError(`--${many[0]} selects many; remove it or the ID`);
+  if (id !== undefined && many !== undefined) throw new UsageError(`--${many[0]} cannot be combined with an ID`);
   if (id === undefined && !ofMany) {
-    throw new UsageError("An ID is required, or flags that select several", { hint: `For example: ${command}` });
+    throw new UsageError("Missing an ID, or flags that select objects", { hint: `For example: ${command}` });
   }
 }
 
@@ -123,20 +123,18 @@ export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWo
   await output.object(operation, BULK_OPERATION);
   if (operation.failed > 0) {
     throw new UserError(`${operation.failed} of ${counted(operation.total)} could not be ${done.toLowerCase()}`, {
-      hint: `The latest reason: ${operation.last_error ?? ""}`,
+      hint: `Last error: ${operation.last_error ?? ""}`,
       code: "bulk_incomplete",
     });
   }
-  output.success(
-    `${done} ${counted(operation.done)}${operation.status === "canceled" ? "; then it was canceled" : ""}`,
-  );
+  output.success(`${done} ${counted(operation.done)}${operation.status === "canceled" ? "; then canceled" : ""}`);
 }
 
 async function confirm(question: string, count: string, yes: true | undefined, context: Context): Promise<void> {
   if (yes === true) return;
   const { environment } = await context.connection();
   if (!context.interactive) {
-    const consequence = `${count} will be sent again`;
+    const consequence = `${count} will be resent`;
     return confirmDestruction(context, { id: count, consequence, yes, live: environment === "live" });
   }
   const where = environment === "live" ? "the live environment" : "the sandbox";
@@ -169,7 +167,7 @@ async function follow(
     progress.end();
     if (context.signal.aborted) {
       output.notice(
-        `${shown} of ${started.total} ${participle}; the platform goes on with the rest.\n` +
+        `${shown} of ${started.total} ${participle}; the platform continues with the rest.\n` +
           `See its progress:  service why ${started.id}\n` +
           `Stop it:           service api POST ${PATH}/${started.id}/cancel`,
       );

@@ -112,7 +112,7 @@ export function searchFilters(context: Context): Option[] {
     new Option("--created-after <time>", "Earliest creation time: a timestamp, a date, or an age such as 2h").argParser(
       parse,
     ),
-    new Option("--created-before <time>", "Latest creation time, in the same forms").argParser(parse),
+    new Option("--created-before <time>", "Latest creation time, in the same formats").argParser(parse),
   ];
 }
 

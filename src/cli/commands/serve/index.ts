@@ -35,7 +35,7 @@ export function register(program: Command, context: Context): void {
         collectList,
       ).default([]),
     )
-    .option("--contact <uri>", "Whom to write to about security, as mailto: or https: URI, for security.txt")
+    .option("--contact <uri>", "Security contact for security.txt: a mailto: or https: URI")
     .option("--drain-delay <seconds>", "Seconds between failing the readiness check and stopping", parseSeconds, 0)
     .option("--allow-private-targets", "Allow webhooks to private addresses and http sandbox endpoints", false)
     .option("--ephemeral", "Use a temporary database, deleted at exit", false)

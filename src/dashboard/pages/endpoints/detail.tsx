@@ -231,7 +231,7 @@ function Health({ minutes }: { minutes: Statistics["minutes"] }) {
         summary={`${count(sum("succeeded"))} succeeded, ${counted(sum("failed"), "attempt")} failed`}
         minutes={minutes}
       />
-      <LatencyChart summary="how long responses took" minutes={minutes} />
+      <LatencyChart summary="response times" minutes={minutes} />
     </div>
   );
 }

@@ -66,7 +66,7 @@ export function EventDetail({ id }: { id: string }) {
                   title={`Raw bytes (${count(new TextEncoder().encode(raw).length)})`}
                   actions={<Copy text={raw} what="the raw bytes" label="Copy" />}
                 >
-                  <p class="soft">Exactly what every attempt signs and sends.</p>
+                  <p class="soft">The exact bytes that every attempt signs and sends.</p>
                   <Raw text={raw} label="Raw bytes" />
                 </Card>
               </div>

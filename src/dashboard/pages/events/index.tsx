@@ -35,7 +35,7 @@ function EventList() {
     if (searchesOn) readOn();
   });
   return (
-    <Page title="Events" subtitle="Everything that changed, as it happens. Retained for 30 days.">
+    <Page title="Events" subtitle="All changes, as they happen. Retained for 30 days.">
       <Filters>
         <Choice
           label="Type"

@@ -142,10 +142,7 @@ function Charts({ minutes, totals }: Statistics) {
         summary={`${count(totals.succeeded)} succeeded, ${count(totals.failed)} failed`}
         minutes={minutes}
       />
-      <LatencyChart
-        summary={`half of the attempts took at most ${milliseconds(totals.latency_p50_ms)}`}
-        minutes={minutes}
-      />
+      <LatencyChart summary={`median latency ${milliseconds(totals.latency_p50_ms)}`} minutes={minutes} />
     </div>
   );
 }

@@ -12,14 +12,14 @@ const CONFLICTS = new Set(["40001", "40P01", UNIQUE_VIOLATION]);
 const UNAVAILABLE: readonly { prefix: string; reason: string }[] = [
   { prefix: "08", reason: "the connection was lost" },
   { prefix: "25006", reason: "the database is read-only" },
-  { prefix: "25P03", reason: "a transaction stood still for too long" },
+  { prefix: "25P03", reason: "a transaction was idle for too long" },
   { prefix: "53100", reason: "the database's disk is full" },
-  { prefix: "53300", reason: "the database takes no more connections" },
+  { prefix: "53300", reason: "the database accepts no more connections" },
   { prefix: "53", reason: "the database has run out of resources" },
   { prefix: "55P03", reason: "a lock was held for too long" },
   { prefix: "57014", reason: "a statement took too long" },
-  { prefix: "57P", reason: "the database shuts down or starts" },
-  { prefix: "58", reason: "the database's disk fails" },
+  { prefix: "57P", reason: "the database is shutting down or starting up" },
+  { prefix: "58", reason: "the database's disk is failing" },
   { prefix: "XX001", reason: "the database is damaged" },
 ];
 

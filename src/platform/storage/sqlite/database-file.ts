@@ -23,7 +23,7 @@ export function locateFile(file: string): string {
     const real = realpathSync(path);
     const stats = statSync(real);
     if (stats.isDirectory()) {
-      throw new StorageOpenError("not_a_database", `${file} is a folder. Name a file in it.`);
+      throw new StorageOpenError("not_a_database", `${file} is a folder. Pass a file in it.`);
     }
     // Each of its names would have another lock and another log.
     if (stats.nlink > 1) {

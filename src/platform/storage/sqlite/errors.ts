@@ -36,7 +36,7 @@ export function asOpenError(error: unknown, file: string): unknown {
     case NOT_A_DATABASE:
     case CORRUPT: {
       const problem = failure.code === CORRUPT ? "a damaged SQLite database" : "not an SQLite database";
-      const advice = "Restore it from a backup, or name another file.";
+      const advice = "Restore it from a backup, or choose another file.";
       return new StorageOpenError("not_a_database", `${file} is ${problem}. ${advice}`, { cause });
     }
     case BUSY: {

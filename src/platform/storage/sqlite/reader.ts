@@ -18,7 +18,7 @@ export async function openSqliteReader(file: string, driver?: string): Promise<D
     connection.exec("PRAGMA busy_timeout = 5000; PRAGMA trusted_schema = OFF");
     if (connection.get("SELECT name FROM sqlite_schema WHERE name = 'schema_migrations'") === undefined) {
       connection.close();
-      throw new StorageOpenError("not_a_database", `${file} is not a platform's database. Name another file.`);
+      throw new StorageOpenError("not_a_database", `${file} is not a database of the platform. Pass another file.`);
     }
     const all = async <Row>(sql: string, parameters?: readonly SqlValue[]) => connection.all(sql, parameters) as Row[];
     return {

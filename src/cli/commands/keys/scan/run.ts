@@ -81,7 +81,7 @@ function conclusion(
     return alive === 0 ? `${found} All of them are invalid now.` : `${found} ${alive} could not be revoked.`;
   }
   return staged === true
-    ? `${found} Remove it before you commit, and it need not be revoked.`
+    ? `${found} If you remove it before you commit, you do not need to revoke it.`
     : `${found} Removing it is not enough, because others may have read it. Revoke it with --revoke.`;
 }
 

@@ -51,7 +51,7 @@ export class Actions {
 
   copyAsCurl({ event, outcome }: Row): void {
     const { context, model, screen } = this.#options;
-    if (outcome === undefined) return this.#say("Cannot copy: nothing was sent yet", "warn");
+    if (outcome === undefined) return this.#say("Cannot copy: no request was sent yet", "warn");
     const secret = model.setup.secret ?? model.ready.secret;
     const timestamp = Math.floor(context.now() / 1000);
     const encoded = Buffer.from(curlCommand(outcome, event.body, { secret, timestamp })).toString("base64");
@@ -59,10 +59,7 @@ export class Actions {
       return this.#say("Cannot copy: the payload is too large for a terminal's clipboard", "warn");
     }
     screen.send(`\u001b]52;c;${encoded}\u0007`);
-    this.#say(
-      "Copied as cURL through the terminal (OSC 52). If nothing can be pasted, it does not allow that.",
-      "good",
-    );
+    this.#say("Copied as cURL, if the terminal allows programs to copy (OSC 52).", "good");
   }
 
   saveAsFixture({ event }: Row): void {

@@ -71,7 +71,9 @@ function responseLines({ status, excerpt, responseHeaders }: ForwardedReport): L
   const title: Line = [["Response", "strong"], [status === undefined ? "" : ` ${status}`]];
   const body = excerpt === "" ? [[["(empty body)", "dim"] as const]] : bodyLines(excerpt);
   const isCut = Buffer.byteLength(excerpt) >= LIMITS.deliveryExcerptBytes - 3;
-  const rest: Line[] = isCut ? [[[`… only the first ${LIMITS.deliveryExcerptBytes / 1024} KiB are kept`, "dim"]]] : [];
+  const rest: Line[] = isCut
+    ? [[[`… only the first ${LIMITS.deliveryExcerptBytes / 1024} KiB are stored`, "dim"]]]
+    : [];
   return [title, ...headers, ...(headers.length === 0 ? [] : [[]]), ...body, ...rest];
 }
 

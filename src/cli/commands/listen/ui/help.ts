@@ -6,13 +6,13 @@ import { factsOf } from "../lines.ts";
 import { MAX_ROWS } from "./history.ts";
 
 const KEYS = [
-  ["↑ ↓  j k", "Select an event; in the details and here: scroll"],
-  ["PgUp PgDn", "The same by a page"],
-  ["g G", "First and newest event; the newest is followed"],
+  ["↑ ↓  j k", "Select an event, or scroll the details or this help"],
+  ["PgUp PgDn", "Move by a page"],
+  ["g G", "Go to the first or the newest event; the list then follows new events"],
   ["enter", "Show the request and the response"],
-  ["← →  h l", "In the details: previous and next event"],
+  ["← →  h l", "Show the previous or next event in the details"],
   ["esc", "Back"],
-  ["/", "Filter by words in what an event's details show; !word excludes"],
+  ["/", "Filter by words in the details of events; !word excludes"],
   ["r", "Resend, with a fresh signature"],
   ["e", "Edit the payload in $VISUAL or $EDITOR, and resend"],
   ["y", "Copy as a cURL command with a fresh signature, valid for 5 minutes"],
@@ -43,7 +43,7 @@ function labelled(label: Span, text: string, width: number): Span[][] {
 }
 
 const LABEL_WIDTH = 11;
-const LIMITS = `The list keeps the last ${MAX_ROWS.toLocaleString("en-US")} deliveries, and at most 16 MB of text. Older events are in the dashboard and in service events list.`;
+const LIMITS = `The list shows the last ${MAX_ROWS.toLocaleString("en-US")} deliveries, with at most 16 MB of text. For older events, use the dashboard or service events list.`;
 
 type SessionFacts = { ready: Parameters<typeof factsOf>[0]; setup: Parameters<typeof factsOf>[1] };
 

@@ -14,22 +14,27 @@ export const WAIT_TOOLS: readonly Tool[] = [
   ownTool({
     name: "wait_for_event",
     description:
-      "Wait until an event happens, of a type or about an object. Returns the first one since the call, or after the event in `after`, " +
-      "which also finds one that has already happened. `event` is null if none happened in time: call again with the same `after`.",
+      "Wait for an event of a type or about an object. Returns the first event after the call, or after the event in `after`, " +
+      "even if it has already happened. If none happens in time, `event` is null: call again with the returned `after`.",
     scopes: [["events:read"]],
     effect: "reads",
     input: closed({
       type: Type.Optional(Type.String({ description: "An event type, or a wildcard such as order.* (default: any)" })),
       related: Type.Optional(Type.String({ description: "ID of the object that the event is about" })),
-      after: Type.Optional(idOf("event", { description: "ID of the last event that does not count" })),
+      after: Type.Optional(idOf("event", { description: "Event ID: only later events count" })),
       timeout_seconds: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: MAX_SECONDS, default: DEFAULT_SECONDS, description: "How long to wait" }),
+        Type.Integer({
+          minimum: 1,
+          maximum: MAX_SECONDS,
+          default: DEFAULT_SECONDS,
+          description: "Maximum time to wait, in seconds",
+        }),
       ),
     }),
     output: Type.Object({
       object: Type.Literal("wait"),
       event: nullable(Event),
-      after: nullable(Type.String({ description: "For `after` of the next call" })),
+      after: nullable(Type.String({ description: "Pass this as `after` in the next call" })),
     }),
     async run({ type, related, after, timeout_seconds: seconds = DEFAULT_SECONDS }, { client, signal, now, progress }) {
       const query = { type, related };

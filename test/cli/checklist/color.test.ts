@@ -20,26 +20,26 @@ const service = (args: readonly string[], env: Record<string, string> = {}): Pro
 const inTerminal = (args: readonly string[], env: Record<string, string> = {}): TerminalSession =>
   runInTerminal(args, { env: { ...platform.env, ...env } });
 
-async function colouredOnTerminal(env: Record<string, string>, ...flags: string[]): Promise<boolean> {
+async function coloredOnTerminal(env: Record<string, string>, ...flags: string[]): Promise<boolean> {
   const session = inTerminal(["customers", "list", ...flags], env);
   expect(await session.ended).toBe(0);
   return COLOUR.test(session.output());
 }
-const colouredErrors = async (env: Record<string, string>, ...flags: string[]): Promise<boolean> =>
+const coloredErrors = async (env: Record<string, string>, ...flags: string[]): Promise<boolean> =>
   (await service(["customers", "lst", ...flags], env)).stderr.includes(ESCAPE);
 
 describe("color", () => {
   it("is on for a terminal, also in JSON, and off in a pipe", async () => {
-    expect(await colouredOnTerminal({})).toBe(true);
-    expect(await colouredOnTerminal({}, "--json")).toBe(true);
-    expect(await colouredErrors({})).toBe(false);
+    expect(await coloredOnTerminal({})).toBe(true);
+    expect(await coloredOnTerminal({}, "--json")).toBe(true);
+    expect(await coloredErrors({})).toBe(false);
   });
 
   it("is disabled by NO_COLOR, TERM=dumb and --no-color, each alone", async () => {
-    expect(await colouredOnTerminal({ NO_COLOR: "1" })).toBe(false);
-    expect(await colouredOnTerminal({ TERM: "dumb" })).toBe(false);
-    expect(await colouredOnTerminal({}, "--no-color")).toBe(false);
-    expect(await colouredOnTerminal({ NO_COLOR: "" })).toBe(true);
+    expect(await coloredOnTerminal({ NO_COLOR: "1" })).toBe(false);
+    expect(await coloredOnTerminal({ TERM: "dumb" })).toBe(false);
+    expect(await coloredOnTerminal({}, "--no-color")).toBe(false);
+    expect(await coloredOnTerminal({ NO_COLOR: "" })).toBe(true);
   });
 
   it("is decided per stream: data in a pipe stays plain if stderr is colored", async () => {
@@ -49,14 +49,14 @@ describe("color", () => {
     ]) {
       expect((await service(args, { FORCE_COLOR: "1" })).stdout).not.toContain(ESCAPE);
     }
-    expect(await colouredErrors({ FORCE_COLOR: "1" })).toBe(true);
+    expect(await coloredErrors({ FORCE_COLOR: "1" })).toBe(true);
   });
 
   it("is enabled by FORCE_COLOR unless NO_COLOR is set, as help says", async () => {
-    expect(await colouredErrors({ FORCE_COLOR: "1" })).toBe(true);
-    expect(await colouredErrors({ FORCE_COLOR: "0" })).toBe(false);
-    expect(await colouredErrors({ FORCE_COLOR: "1", NO_COLOR: "1" })).toBe(false);
-    expect(await colouredErrors({ FORCE_COLOR: "1" }, "--no-color")).toBe(false);
+    expect(await coloredErrors({ FORCE_COLOR: "1" })).toBe(true);
+    expect(await coloredErrors({ FORCE_COLOR: "0" })).toBe(false);
+    expect(await coloredErrors({ FORCE_COLOR: "1", NO_COLOR: "1" })).toBe(false);
+    expect(await coloredErrors({ FORCE_COLOR: "1" }, "--no-color")).toBe(false);
     expect((await service(["help", "environment"])).stdout).toMatch(/^NO_COLOR .* takes precedence over FORCE_COLOR$/m);
   });
 
@@ -70,18 +70,18 @@ describe("color", () => {
     ]) {
       const session = inTerminal(args, { NO_COLOR: "1" });
       await session.ended;
-      expect({ args, coloured: COLOUR.test(session.output()) }).toEqual({ args, coloured: false });
+      expect({ args, colored: COLOUR.test(session.output()) }).toEqual({ args, colored: false });
     }
   });
 
   it("carries no meaning of its own: the text is the same without it", async () => {
-    const [coloured, plain] = [
+    const [colored, plain] = [
       inTerminal(["customers", "get", ada]),
       inTerminal(["customers", "get", ada, "--no-color"]),
     ];
-    expect([await coloured.ended, await plain.ended]).toEqual([0, 0]);
+    expect([await colored.ended, await plain.ended]).toEqual([0, 0]);
     const words = (text: string): string => text.replace(/\d+ seconds? ago|just now/, "");
-    expect(words(coloured.text())).toBe(words(plain.text()));
+    expect(words(colored.text())).toBe(words(plain.text()));
     const doctor = inTerminal(["doctor", "--no-color"], { SERVICE_API_KEY: "" });
     await doctor.ended;
     expect(doctor.text()).toContain("✓ ok");

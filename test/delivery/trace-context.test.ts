@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { apiOf } from "../support/api.ts";
 import { type ServedPlatform, servePlatform, startNode } from "../support/platform.ts";
 import { usePostgres } from "../support/postgres.ts";
@@ -40,25 +40,34 @@ describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (name) => {
 
   const api = (method: string, path: string, body?: unknown, traceparent?: string) =>
     apiOf(platform.baseUrl, platform.sandboxKey)(method, path, body, traceparent === undefined ? {} : { traceparent });
-  const lines = () => platform.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  const linesAbout = (request: string, event: string) =>
+    platform.lines
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter((line) => line["request_id"] === request || line["event_id"] === event);
+
+  afterEach(async () => {
+    const { data } = (await api("GET", "/v1/webhook_endpoints")).body;
+    for (const { id } of data) expect((await api("DELETE", `/v1/webhook_endpoints/${id}`)).status).toBe(200);
+  });
+
+  async function createEndpoint(path: string): Promise<void> {
+    const endpoint = { url: receiver.url + path, events: ["customer.created"] };
+    expect((await api("POST", "/v1/webhook_endpoints", endpoint)).status).toBe(201);
+  }
 
   /** Creates an endpoint at a path, then a customer; returns the request's ID and the event's. */
   async function createCustomer(path: string, traceparent?: string): Promise<{ request: string; event: string }> {
-    const url = receiver.url + path;
-    const endpoint = await api("POST", "/v1/webhook_endpoints", { url, events: ["customer.created"] });
-    expect(endpoint.status).toBe(201);
+    await createEndpoint(path);
     const created = await api("POST", "/v1/customers", newCustomer(), traceparent);
     expect(created.status).toBe(201);
     await receiver.until(1, path);
     const event = receiver.at(path)[0]!.event;
-    expect((await api("DELETE", `/v1/webhook_endpoints/${endpoint.body.id}`)).status).toBeLessThan(300);
     return { request: created.headers.get("request-id")!, event };
   }
 
   it("a request's trace is in the logs and continues in each attempt of its event, which is a span of its own", async () => {
     const path = `/fails-once/${name}`;
-    const url = receiver.url + path;
-    const endpoint = await api("POST", "/v1/webhook_endpoints", { url, events: ["customer.created"] });
+    await createEndpoint(path);
     const traceparent = `00-${TRACE}-${SPAN}-01`;
     const created = await api("POST", "/v1/customers", newCustomer(), traceparent);
     expect(created.status).toBe(201);
@@ -81,27 +90,24 @@ describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (name) => {
 
     const request = created.headers.get("request-id");
     await expect
-      .poll(() => lines().filter((line) => line["trace_id"] === TRACE))
+      .poll(() => linesAbout(request!, event))
       .toMatchObject([
-        { event: "request", request_id: request },
-        { event: "delivery", event_id: event, attempt: 1 },
-        { event: "delivery", event_id: event, attempt: 2 },
+        { event: "request", trace_id: TRACE },
+        { event: "delivery", trace_id: TRACE, attempt: 1 },
+        { event: "delivery", trace_id: TRACE, attempt: 2 },
       ]);
     const log = async () => (await api("GET", `/v1/request_logs/${request}`)).body;
     await expect.poll(log).toMatchObject({ request_headers: { traceparent }, events: [event] });
-    expect((await api("DELETE", `/v1/webhook_endpoints/${endpoint.body.id}`)).status).toBeLessThan(300);
   });
 
   it("a replay continues the trace of the request that caused the event", async () => {
     const { event } = await createCustomer(`/first/${name}`, `00-${TRACE}-${SPAN}-00`);
     const path = `/replayed/${name}`;
-    const url = receiver.url + path;
-    const endpoint = await api("POST", "/v1/webhook_endpoints", { url, events: ["customer.created"] });
+    await createEndpoint(path);
     const replayed = await api("POST", `/v1/events/${event}/replay`, {}, `00-${"c".repeat(32)}-${SPAN}-01`);
     expect(replayed.status).toBeLessThan(300);
     await receiver.until(1, path);
     expect(receiver.at(path)[0]!.headers["traceparent"]).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`));
-    expect((await api("DELETE", `/v1/webhook_endpoints/${endpoint.body.id}`)).status).toBeLessThan(300);
   });
 
   it("a later version of the header is read as far as it is known", async () => {
@@ -125,8 +131,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (name) => {
     const path = `/${encodeURIComponent(kind)}/${name}`;
     const { request, event } = await createCustomer(path, traceparent);
     expect(receiver.at(path)[0]!.headers).not.toHaveProperty("traceparent");
-    const own = () => lines().filter((line) => line["request_id"] === request || line["event_id"] === event);
-    await expect.poll(() => own().length).toBe(2);
-    for (const line of own()) expect(line).not.toHaveProperty("trace_id");
+    await expect.poll(() => linesAbout(request, event).length).toBe(2);
+    for (const line of linesAbout(request, event)) expect(line).not.toHaveProperty("trace_id");
   });
 });

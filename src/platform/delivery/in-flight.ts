@@ -1,5 +1,4 @@
 import { LIMITS } from "../../contract/limits.ts";
-import type { ClockTrust } from "../time/clock-trust.ts";
 import type { Clock } from "../ports.ts";
 import { LEASE_MILLISECONDS } from "./claim.ts";
 import type { DeliverySender, Finished, Job } from "./sender.ts";
@@ -23,7 +22,6 @@ export class InFlight {
   readonly #queues: EndpointQueues;
   readonly #bodies: EventBodies;
   readonly #clock: Clock;
-  readonly #clockTrust: ClockTrust;
   readonly #max: number;
   readonly #ended: () => void;
   readonly #paused: () => void;
@@ -43,7 +41,7 @@ export class InFlight {
    * no file descriptor left. At most `max` may be unsettled at once.
    */
   constructor(
-    { clock, clockTrust }: { clock: Clock; clockTrust: ClockTrust },
+    clock: Clock,
     { sender, queues, bodies }: { sender: DeliverySender; queues: EndpointQueues; bodies: EventBodies },
     max: number,
     { ended, paused }: { ended: () => void; paused: () => void },
@@ -52,7 +50,6 @@ export class InFlight {
     this.#queues = queues;
     this.#bodies = bodies;
     this.#clock = clock;
-    this.#clockTrust = clockTrust;
     this.#max = max;
     this.#ended = ended;
     this.#paused = paused;
@@ -158,7 +155,6 @@ export class InFlight {
       if (this.#ageOf(queue.ahead[0]!) >= maxAge) return;
       const job = queue.ahead.shift()!;
       const at = Math.floor(job.claimedTime + this.#ageOf(job));
-      job.mayExpire = this.#clockTrust.isTrusted();
       queue.open += 1;
       this.#onWire.set(job, at);
       this.#unsettled += 1;

@@ -32,8 +32,8 @@ export interface Job {
   claimedTime: number;
   /** True once the start of the attempt is in the database. */
   isMarkedBegun: boolean;
-  /** False while the clock may be wrong: then the delivery does not fail because of its age. */
-  mayExpire: boolean;
+  /** False if the clock may have been wrong at the claim: then the delivery does not fail because of its age. */
+  readonly mayExpire: boolean;
 }
 
 /** The claim that a job belongs to. */

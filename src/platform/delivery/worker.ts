@@ -92,7 +92,7 @@ export class DeliveryWorker {
     this.#tools = tools;
     this.#queues = new EndpointQueues(tools.limits);
     const queues = this.#queues;
-    this.#inFlight = new InFlight(tools, { ...tools, queues }, tools.limits.perProcess, {
+    this.#inFlight = new InFlight(tools.clock, { ...tools, queues }, tools.limits.perProcess, {
       ended: () => this.#plan(),
       paused: () => this.#warnOfDescriptors(),
     });

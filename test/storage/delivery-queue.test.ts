@@ -9,7 +9,7 @@ import type { Database, Queries, SqlValue } from "../../src/platform/storage/dat
 import {
   findDelivery,
   findDeliveryWithAttempts,
-  insertDelivery,
+  insertDeliveries,
   requeueDelivery,
 } from "../../src/platform/storage/deliveries.ts";
 import {
@@ -71,8 +71,9 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
         body: "{}",
       } as const;
       await insertEvent(tx, event);
-      for (const [index, id] of DELIVERIES.entries()) {
-        await insertDelivery(tx, {
+      await insertDeliveries(
+        tx,
+        DELIVERIES.map((id, index) => ({
           id,
           environment,
           event_id: event.id,
@@ -83,8 +84,8 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
           attempt_count: 0,
           next_attempt: index + 1,
           created: 1,
-        });
-      }
+        })),
+      );
     }),
   );
 

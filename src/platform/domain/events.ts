@@ -5,7 +5,7 @@ import type { EventListQuery } from "../../contract/schemas/event.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { Clock } from "../ports.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
-import { insertDelivery } from "../storage/deliveries.ts";
+import { insertDeliveries } from "../storage/deliveries.ts";
 import { type EventPage, type EventRow, findEvent, insertEvent, listEvents } from "../storage/events.ts";
 import type { PageRequest } from "../storage/page.ts";
 import { enabledEndpoints, type SubscribedEndpoint } from "../storage/webhook-endpoints.ts";
@@ -89,32 +89,47 @@ function deliverToSubscribers(
   endpoints: readonly SubscribedEndpoint[],
 ): Promise<string[]> {
   const subscribed = endpoints.filter(({ events }) => matchesSubscriptions(JSON.parse(events) as string[], event.type));
-  // Sent together, so that none waits for another's result.
-  return Promise.all(subscribed.map(({ id }) => deliverTo(tx, context, event, id)));
+  return createDeliveries(
+    tx,
+    context,
+    event,
+    subscribed.map(({ id }) => id),
+  );
 }
 
 /** Creates a delivery of the event to one endpoint, due now. Returns its ID. */
 export async function deliverTo(
   tx: Transaction,
-  { tenant, now, newId }: RequestContext,
+  context: RequestContext,
   event: EventRow,
   endpointId: string,
 ): Promise<string> {
-  const id = newId("delivery");
-  await insertDelivery(tx, {
-    id,
+  const [id] = await createDeliveries(tx, context, event, [endpointId]);
+  return id!;
+}
+
+async function createDeliveries(
+  tx: Transaction,
+  { tenant, now, newId }: RequestContext,
+  event: EventRow,
+  endpointIds: readonly string[],
+): Promise<string[]> {
+  if (endpointIds.length === 0) return [];
+  const rows = endpointIds.map((endpointId) => ({
+    id: newId("delivery"),
     environment: tenant.environment,
     event_id: event.id,
     event_type: event.type,
     endpoint_id: endpointId,
     listener_id: null,
-    status: "pending",
+    status: "pending" as const,
     attempt_count: 0,
     next_attempt: now,
     created: now,
-  });
+  }));
+  await insertDeliveries(tx, rows);
   tx.notify("deliveries");
-  return id;
+  return rows.map(({ id }) => id);
 }
 
 export async function getEvent(queries: Queries, tenant: Tenant, id: string): Promise<EventRow> {

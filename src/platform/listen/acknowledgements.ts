@@ -2,9 +2,14 @@ import type { Ack, ForwardAttempt } from "../../contract/listen.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { EnvironmentNow } from "../time/environment-time.ts";
 import type { LogTools } from "./log-reader.ts";
-import { hasListenerAttempt, insertAttempt, storableText } from "../storage/attempts.ts";
+import { type AttemptRow, hasListenerAttempt, insertAttempts, storableText } from "../storage/attempts.ts";
 import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
-import { findListenerDelivery, insertDelivery, recordListenerOutcome } from "../storage/deliveries.ts";
+import {
+  type DeliveryRow,
+  findListenerDeliveries,
+  insertDeliveries,
+  recordListenerOutcome,
+} from "../storage/deliveries.ts";
 import { findEnvironment } from "../storage/environments.ts";
 import { lockListener } from "../storage/listeners.ts";
 
@@ -81,12 +86,11 @@ export class AckRecorder {
             await lockListener(tx, id);
             const { clock_offset: offset } = await findEnvironment(tx, environment);
             const { newId } = await time.read(tx, { environment, livemode: false });
-            await inTurn(batch, async (outcome) => {
-              const at = outcome.at + offset;
-              if (mayBeRecorded && (await hasListenerAttempt(tx, { environment, listenerId: id, ...outcome, at })))
-                return;
-              await this.#recordOne(tx, { ...outcome, at }, newId);
-            });
+            for (const outcomes of oncePerEvent(batch)) {
+              const shifted = outcomes.map((outcome) => ({ ...outcome, at: outcome.at + offset }));
+              const fresh = mayBeRecorded ? await this.#withoutRecorded(tx, shifted) : shifted;
+              await this.#recordAll(tx, fresh, newId);
+            }
           },
           { isolation: "read committed" },
         );
@@ -124,44 +128,64 @@ export class AckRecorder {
     });
   }
 
-  async #recordOne(
-    tx: Transaction,
-    { eventId, eventType, ack, at }: Outcome,
-    newId: EnvironmentNow["newId"],
-  ): Promise<void> {
+  async #withoutRecorded(tx: Transaction, outcomes: readonly Outcome[]): Promise<Outcome[]> {
     const { id: listenerId, environment } = this.#listener;
-    const succeeded = ack.status_code !== undefined && ack.status_code >= 200 && ack.status_code < 300;
-    const status = succeeded ? "succeeded" : "failed";
-    const earlier = await findListenerDelivery(tx, environment, eventId, listenerId);
-    const deliveryId = earlier?.id ?? newId("delivery");
-    const lastAt = earlier?.last_attempt_at ?? -Infinity;
-    // After a lost connection an event is acknowledged again, with attempts that may be recorded already.
-    const attempts = (ack.attempts ?? [])
-      .map((attempt) => ({ ...attempt, at: Math.round(at - attempt.ago_ms) }))
-      .filter((attempt) => attempt.at > lastAt);
-    attempts.push({ ...ack, at: Math.max(at, lastAt), ago_ms: 0 });
-    if (earlier === undefined) {
-      await insertDelivery(tx, {
-        id: deliveryId,
-        environment,
-        event_id: eventId,
-        event_type: eventType,
-        endpoint_id: null,
-        listener_id: listenerId,
-        status,
-        attempt_count: attempts.length,
-        next_attempt: null,
-        created: at,
-      });
-    } else {
-      await recordListenerOutcome(tx, deliveryId, status, attempts.length);
-    }
-    let number = earlier?.attempt_count ?? 0;
-    for (const attempt of attempts) {
-      number += 1;
-      await insertAttempt(tx, { delivery_id: deliveryId, number, ...attemptColumns(attempt) });
-    }
+    const found = await Promise.all(
+      outcomes.map(({ eventId, at }) => hasListenerAttempt(tx, { environment, listenerId, eventId, at })),
+    );
+    return outcomes.filter((_outcome, index) => found[index] === false);
   }
+
+  /** Records outcomes of different events: with a few statements, however many there are. */
+  async #recordAll(tx: Transaction, outcomes: readonly Outcome[], newId: EnvironmentNow["newId"]): Promise<void> {
+    const { id: listenerId, environment } = this.#listener;
+    const eventIds = outcomes.map(({ eventId }) => eventId);
+    const known = new Map(
+      (await findListenerDeliveries(tx, this.#listener, eventIds)).map((delivery) => [delivery.event_id, delivery]),
+    );
+    const deliveries: DeliveryRow[] = [];
+    const attempts: AttemptRow[] = [];
+    const repeated: Promise<void>[] = [];
+    for (const { eventId, eventType, ack, at } of outcomes) {
+      const earlier = known.get(eventId);
+      const deliveryId = earlier?.id ?? newId("delivery");
+      const made = attemptsOf(ack, at, earlier?.last_attempt_at ?? -Infinity);
+      const succeeded = ack.status_code !== undefined && ack.status_code >= 200 && ack.status_code < 300;
+      const status = succeeded ? "succeeded" : "failed";
+      const first = (earlier?.attempt_count ?? 0) + 1;
+      for (const [index, attempt] of made.entries()) {
+        attempts.push({ delivery_id: deliveryId, number: first + index, ...attemptColumns(attempt) });
+      }
+      if (earlier !== undefined) repeated.push(recordListenerOutcome(tx, deliveryId, status, made.length));
+      else {
+        deliveries.push({
+          id: deliveryId,
+          environment,
+          event_id: eventId,
+          event_type: eventType,
+          endpoint_id: null,
+          listener_id: listenerId,
+          status,
+          attempt_count: made.length,
+          next_attempt: null,
+          created: at,
+        });
+      }
+    }
+    // Sent together; they are executed in order.
+    await Promise.all([...repeated, insertDeliveries(tx, deliveries), insertAttempts(tx, attempts)]);
+  }
+}
+
+/**
+ * Returns the attempts of an acknowledgement that are later than `lastAt`: after a lost connection an event is
+ * acknowledged again, with attempts that may be recorded already.
+ */
+function attemptsOf(ack: Ack, at: number, lastAt: number): (ForwardAttempt & { at: number })[] {
+  const earlier = (ack.attempts ?? [])
+    .map((attempt) => ({ ...attempt, at: Math.round(at - attempt.ago_ms) }))
+    .filter((attempt) => attempt.at > lastAt);
+  return [...earlier, { ...ack, at: Math.max(at, lastAt) }];
 }
 
 function attemptColumns(attempt: ForwardAttempt & { at: number }) {
@@ -180,12 +204,14 @@ function storableOrNull(text: string | undefined, length: number): string | null
   return text === undefined ? null : storableText(text.slice(0, length));
 }
 
-/** Processes all outcomes concurrently, but those of one event in order. */
-async function inTurn(outcomes: readonly Outcome[], record: (outcome: Outcome) => Promise<void>): Promise<void> {
-  const last = new Map<string, Promise<void>>();
+/** Splits outcomes into lists that hold at most one of each event, in order. */
+function oncePerEvent(outcomes: readonly Outcome[]): Outcome[][] {
+  const lists: Outcome[][] = [];
+  const counts = new Map<string, number>();
   for (const outcome of outcomes) {
-    const before = last.get(outcome.eventId);
-    last.set(outcome.eventId, before === undefined ? record(outcome) : before.then(() => record(outcome)));
+    const before = counts.get(outcome.eventId) ?? 0;
+    counts.set(outcome.eventId, before + 1);
+    (lists[before] ??= []).push(outcome);
   }
-  await Promise.all(last.values());
+  return lists;
 }

@@ -1,4 +1,5 @@
-import type { Queries, Transaction } from "./database.ts";
+import { insertRows } from "./batches.ts";
+import type { Queries } from "./database.ts";
 
 export interface AttemptRow {
   delivery_id: string;
@@ -14,22 +15,17 @@ export interface AttemptRow {
   response_excerpt: string | null;
 }
 
-const COLUMNS =
-  "delivery_id, number, at, status_code, error, duration_ms, request_headers, response_headers, response_excerpt";
-
-export async function insertAttempt(tx: Transaction, row: AttemptRow): Promise<void> {
-  await tx.run(`INSERT INTO attempts (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, [
-    row.delivery_id,
-    row.number,
-    row.at,
-    row.status_code,
-    row.error,
-    row.duration_ms,
-    row.request_headers,
-    row.response_headers,
-    row.response_excerpt,
-  ]);
-}
+export const insertAttempts = insertRows<AttemptRow>("attempts", [
+  "delivery_id",
+  "number",
+  "at",
+  "status_code",
+  "error",
+  "duration_ms",
+  "request_headers",
+  "response_headers",
+  "response_excerpt",
+]);
 
 /** Returns true if a listener's attempt that began at this time is recorded. */
 export async function hasListenerAttempt(

@@ -1,19 +1,65 @@
-import type { SqlValue } from "./database.ts";
+import type { SqlValue, Transaction } from "./database.ts";
 
-const BATCH = 256;
-const PLACEHOLDERS = Array.from({ length: BATCH }, (_, index) => `$${index + 1}`).join(", ");
+/** Lengths of lists in statements: few, since each is a statement to prepare. In long ones a row costs a third less. */
+const LENGTHS = [64, 16, 4, 1] as const;
+const LONGEST = 256;
 
-/** Looks up many values by `IN (…)`, always with lists of one length, so that it stays one statement. */
+/** Looks up many values by `IN (…)`. Lists are filled up with their first value to one of a few lengths. */
 export async function inBatches<Value extends SqlValue, Row>(
   values: readonly Value[],
   find: (placeholders: string, batch: Value[]) => Promise<Row[]>,
 ): Promise<Row[]> {
   const rows: Row[] = [];
-  for (let start = 0; start < values.length; start += BATCH) {
-    const batch = values.slice(start, start + BATCH);
-    const filler = batch[0]!;
-    while (batch.length < BATCH) batch.push(filler);
-    rows.push(...(await find(PLACEHOLDERS, batch)));
+  for (let start = 0; start < values.length; start += LONGEST) {
+    const batch = values.slice(start, start + LONGEST);
+    const length = LENGTHS.findLast((fitting) => fitting >= batch.length) ?? LONGEST;
+    while (batch.length < length) batch.push(batch[0]!);
+    rows.push(...(await find(batch.map((_value, index) => `$${index + 1}`).join(", "), batch)));
   }
   return rows;
+}
+
+/** Runs a statement for any number of rows. */
+export type RunForRows<Row> = (tx: Transaction, rows: readonly Row[]) => Promise<void>;
+
+/**
+ * Returns a function that runs a statement for lists of rows. `text` makes the statement from the list of their
+ * placeholders, `($1, $2), ($3, $4)`. The statements of one list are sent together and executed in order.
+ */
+export function forRows<Row>(
+  columns: number,
+  text: (placeholders: string) => string,
+  valuesOf: (row: Row) => readonly SqlValue[],
+): RunForRows<Row> {
+  const statements = LENGTHS.map((length) => ({ length, sql: text(placeholdersOf(length, columns)) }));
+  return async (tx, rows) => {
+    const runs: Promise<unknown>[] = [];
+    let start = 0;
+    for (const { length, sql } of statements) {
+      for (; rows.length - start >= length; start += length) {
+        runs.push(tx.run(sql, rows.slice(start, start + length).flatMap(valuesOf)));
+      }
+    }
+    await Promise.all(runs);
+  };
+}
+
+/** Returns a function that adds rows to a table. */
+export function insertRows<Row>(
+  table: string,
+  columns: readonly (keyof Row & string)[],
+  conflict: "" | "ON CONFLICT DO NOTHING" = "",
+): RunForRows<Row> {
+  const insert = `INSERT INTO ${table} (${columns.join(", ")}) VALUES`;
+  return forRows<Row>(
+    columns.length,
+    (rows) => `${insert} ${rows} ${conflict}`,
+    (row) => columns.map((column) => row[column] as SqlValue),
+  );
+}
+
+function placeholdersOf(rows: number, columns: number): string {
+  const row = (index: number) =>
+    `(${Array.from({ length: columns }, (_, column) => `$${index * columns + column + 1}`).join(", ")})`;
+  return Array.from({ length: rows }, (_, index) => row(index)).join(", ");
 }

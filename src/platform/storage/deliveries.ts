@@ -1,6 +1,7 @@
 import { statusesOf } from "../../contract/resources.ts";
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
 import type { AttemptRow } from "./attempts.ts";
+import { inBatches, insertRows } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 import { type PageRequest, readMergedPage, readPage } from "./page.ts";
 
@@ -24,25 +25,23 @@ export interface ShownDelivery extends DeliveryRow {
   endpoint_status: "enabled" | "disabled" | null;
 }
 
-const COLUMNS =
-  "id, environment, event_id, event_type, endpoint_id, listener_id, status, attempt_count, next_attempt, created";
+const NAMES = [
+  "id",
+  "environment",
+  "event_id",
+  "event_type",
+  "endpoint_id",
+  "listener_id",
+  "status",
+  "attempt_count",
+  "next_attempt",
+  "created",
+] as const satisfies (keyof DeliveryRow)[];
+const COLUMNS = NAMES.join(", ");
 const SHOWN = `${COLUMNS}, (SELECT w.status FROM webhook_endpoints w WHERE w.environment = deliveries.environment
                             AND w.id = deliveries.endpoint_id) AS endpoint_status`;
 
-export async function insertDelivery(tx: Transaction, row: DeliveryRow): Promise<void> {
-  await tx.run(`INSERT INTO deliveries (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, [
-    row.id,
-    row.environment,
-    row.event_id,
-    row.event_type,
-    row.endpoint_id,
-    row.listener_id,
-    row.status,
-    row.attempt_count,
-    row.next_attempt,
-    row.created,
-  ]);
-}
+export const insertDeliveries = insertRows<DeliveryRow>("deliveries", NAMES);
 
 export function findDelivery(queries: Queries, environment: number, id: string): Promise<ShownDelivery | undefined> {
   return queries.get(`SELECT ${SHOWN} FROM deliveries WHERE id = $2 AND environment = $1`, [environment, id]);
@@ -119,13 +118,27 @@ export async function requeueDelivery(tx: Transaction, row: ShownDelivery, dueAt
   );
 }
 
-/** Returns the delivery of an event to a listener, if one was recorded. */
-export function findListenerDelivery(queries: Queries, environment: number, eventId: string, listenerId: string) {
-  return queries.get<{ id: string; attempt_count: number; last_attempt_at: number | null }>(
-    `SELECT d.id, d.attempt_count,
-       (SELECT a.at FROM attempts a WHERE a.delivery_id = d.id AND a.number = d.attempt_count) AS last_attempt_at
-     FROM deliveries d WHERE d.environment = $1 AND d.event_id = $2 AND d.listener_id = $3`,
-    [environment, eventId, listenerId],
+export interface ListenerDelivery {
+  id: string;
+  event_id: string;
+  attempt_count: number;
+  last_attempt_at: number | null;
+}
+
+/** Returns the deliveries of events to a listener that were recorded. */
+export function findListenerDeliveries(
+  queries: Queries,
+  { id, environment }: { id: string; environment: number },
+  eventIds: readonly string[],
+): Promise<ListenerDelivery[]> {
+  return inBatches(eventIds, (placeholders, batch) =>
+    queries.all(
+      `SELECT d.id, d.event_id, d.attempt_count,
+         (SELECT a.at FROM attempts a WHERE a.delivery_id = d.id AND a.number = d.attempt_count) AS last_attempt_at
+       FROM deliveries d WHERE d.event_id IN (${placeholders})
+         AND d.environment = $${batch.length + 1} AND d.listener_id = $${batch.length + 2}`,
+      [...batch, environment, id],
+    ),
   );
 }
 

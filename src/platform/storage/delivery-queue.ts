@@ -1,4 +1,5 @@
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
+import { forRows } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
 /** The first waiting delivery of an endpoint. */
@@ -286,32 +287,20 @@ const ABANDONED = `SELECT ${QUEUED}, d.endpoint_id, d.lease_token, d.begun_at, v
   FROM deliveries d JOIN environments v ON v.id = d.environment
   LEFT JOIN events e ON e.environment = d.environment AND e.id = d.event_id`;
 
-/** Lists of few lengths only, because each length is a statement to prepare. */
-const BATCHES = [64, 16, 4, 1];
+type Dialect = Transaction["dialect"];
 
-/** Records the results of attempts. Deliveries that another process has taken over since stay as they are. */
-export async function recordOutcomes(tx: Transaction, outcomes: readonly AttemptOutcome[]): Promise<void> {
-  const batches: Promise<unknown>[] = [];
-  let start = 0;
-  for (const size of BATCHES) {
-    for (; outcomes.length - start >= size; start += size) {
-      batches.push(recordBatch(tx, outcomes.slice(start, start + size)));
-    }
-  }
-  // Sent together; they are executed in order.
-  await Promise.all(batches);
-}
-
-function recordBatch(tx: Transaction, outcomes: readonly AttemptOutcome[]): Promise<unknown> {
-  const inserted = tx.run(
-    `INSERT INTO attempts (delivery_id, number, at, status_code, error, duration_ms, request_headers,
-       response_headers, response_excerpt)
-     SELECT d.id, d.attempt_count + 1, CAST(o.column3 AS BIGINT), CAST(o.column4 AS INTEGER), o.column5,
-            CAST(o.column6 AS INTEGER), o.column7, o.column8, o.column9
-     FROM (VALUES ${rowsOfPlaceholders(outcomes.length, 9)}) AS o
-     CROSS JOIN deliveries d WHERE d.id = o.column1 AND d.lease_token = o.column2
-     ${tx.dialect === "postgres" ? "FOR UPDATE OF d" : ""}`,
-    outcomes.flatMap((o) => [
+const insertOutcomes = ofDialects((dialect) =>
+  forRows<AttemptOutcome>(
+    9,
+    (rows) =>
+      `INSERT INTO attempts (delivery_id, number, at, status_code, error, duration_ms, request_headers,
+         response_headers, response_excerpt)
+       SELECT d.id, d.attempt_count + 1, CAST(o.column3 AS BIGINT), CAST(o.column4 AS INTEGER), o.column5,
+              CAST(o.column6 AS INTEGER), o.column7, o.column8, o.column9
+       FROM (VALUES ${rows}) AS o
+       CROSS JOIN deliveries d WHERE d.id = o.column1 AND d.lease_token = o.column2
+       ${dialect === "postgres" ? "FOR UPDATE OF d" : ""}`,
+    (o) => [
       o.id,
       o.token,
       o.at,
@@ -321,33 +310,40 @@ function recordBatch(tx: Transaction, outcomes: readonly AttemptOutcome[]): Prom
       o.request_headers,
       o.response_headers,
       o.response_excerpt,
-    ]),
-  );
-  // A retry requested during the attempt counts unless the attempt succeeded. It is due at the earlier of both times.
-  const retried = "o.column3 <> 'succeeded' AND next_attempt <> CAST(o.column6 AS BIGINT)";
-  const scheduled = "CAST(o.column4 AS BIGINT)";
-  // A delivery that was canceled during the attempt stays canceled unless the attempt succeeded.
-  const canceled = "status = 'canceled' AND o.column3 <> 'succeeded'";
-  const updated = tx.run(
+    ],
+  ),
+);
+
+// A retry requested during the attempt counts unless the attempt succeeded. It is due at the earlier of both times.
+const RETRIED = "o.column3 <> 'succeeded' AND next_attempt <> CAST(o.column6 AS BIGINT)";
+const SCHEDULED = "CAST(o.column4 AS BIGINT)";
+// A delivery that was canceled during the attempt stays canceled unless the attempt succeeded.
+const CANCELED = "status = 'canceled' AND o.column3 <> 'succeeded'";
+
+const updateAttempted = forRows<AttemptOutcome>(
+  6,
+  (rows) =>
     `UPDATE deliveries
-     SET status = CASE WHEN ${canceled} THEN 'canceled' WHEN ${retried} THEN 'pending' ELSE o.column3 END,
-         next_attempt = CASE WHEN ${canceled} THEN NULL WHEN ${retried} AND next_attempt < COALESCE(${scheduled}, next_attempt + 1)
-                        THEN next_attempt ELSE ${scheduled} END,
+     SET status = CASE WHEN ${CANCELED} THEN 'canceled' WHEN ${RETRIED} THEN 'pending' ELSE o.column3 END,
+         next_attempt = CASE WHEN ${CANCELED} THEN NULL WHEN ${RETRIED} AND next_attempt < COALESCE(${SCHEDULED}, next_attempt + 1)
+                        THEN next_attempt ELSE ${SCHEDULED} END,
          attempt_count = attempt_count + 1,
-         first_attempt = CASE WHEN ${retried} AND o.column3 = 'failed' THEN NULL
+         first_attempt = CASE WHEN ${RETRIED} AND o.column3 = 'failed' THEN NULL
                          ELSE COALESCE(first_attempt, CAST(o.column5 AS BIGINT)) END,
          ${RELEASED}
-     FROM (VALUES ${rowsOfPlaceholders(outcomes.length, 6)}) AS o
+     FROM (VALUES ${rows}) AS o
      WHERE deliveries.id = o.column1 AND deliveries.lease_token = o.column2`,
-    outcomes.flatMap((o) => [o.id, o.token, o.status, o.next_attempt, o.at, o.claimed_due]),
-  );
-  return Promise.all([inserted, updated]);
+  (o) => [o.id, o.token, o.status, o.next_attempt, o.at, o.claimed_due],
+);
+
+/** Records the results of attempts. Deliveries that another process has taken over since stay as they are. */
+export async function recordOutcomes(tx: Transaction, outcomes: readonly AttemptOutcome[]): Promise<void> {
+  // Sent together; they are executed in order.
+  await Promise.all([insertOutcomes[tx.dialect](tx, outcomes), updateAttempted(tx, outcomes)]);
 }
 
-function rowsOfPlaceholders(rows: number, columns: number): string {
-  const row = (index: number) =>
-    `(${Array.from({ length: columns }, (_, column) => `$${index * columns + column + 1}`).join(", ")})`;
-  return Array.from({ length: rows }, (_, index) => row(index)).join(", ");
+function ofDialects<Value>(of: (dialect: Dialect) => Value): Record<Dialect, Value> {
+  return { sqlite: of("sqlite"), postgres: of("postgres") };
 }
 
 /** Releases leases whose attempts did not begin, or whose result is unknown. */

@@ -1,6 +1,7 @@
 import { ERRORS } from "../../contract/errors.ts";
 import { REQUEST_METHODS, type RequestMethod } from "../../contract/schemas/request-log.ts";
-import type { Queries, SqlValue, Transaction } from "./database.ts";
+import { insertRows } from "./batches.ts";
+import type { Queries, Transaction } from "./database.ts";
 import { type PageRequest, readMergedPage, readPage } from "./page.ts";
 
 export interface RequestLogRow {
@@ -34,25 +35,8 @@ const COLUMNS = NAMES.join(", ");
 /** Every status of a recorded request. */
 const STATUSES = [...new Set([101, 200, 201, ...Object.values(ERRORS).map(({ status }) => status)])];
 
-/** Numbers of rows per statement, largest first: in large ones a row costs a third less. */
-const INSERTS = [128, 16, 1].map((rows) => ({ rows, sql: insertStatement(rows) }));
-
-function insertStatement(rows: number): string {
-  const values = Array.from({ length: rows }, (_row, row) => {
-    return `(${NAMES.map((_name, column) => `$${row * NAMES.length + column + 1}`).join(", ")})`;
-  });
-  return `INSERT INTO request_logs (${COLUMNS}) VALUES ${values.join(", ")} ON CONFLICT DO NOTHING`;
-}
-
 /** Adds rows. An existing one stays as it is. */
-export async function insertRequestLogs(tx: Transaction, rows: readonly RequestLogRow[]): Promise<void> {
-  let start = 0;
-  for (const insert of INSERTS) {
-    for (; start + insert.rows <= rows.length; start += insert.rows) {
-      await tx.run(insert.sql, rows.slice(start, start + insert.rows).flatMap(valuesOf));
-    }
-  }
-}
+export const insertRequestLogs = insertRows<RequestLogRow>("request_logs", NAMES, "ON CONFLICT DO NOTHING");
 
 /** The content of request and response, as JSON. */
 export interface RequestDetailRow {
@@ -62,10 +46,11 @@ export interface RequestDetailRow {
 }
 
 /** Adds details; those that exist stay as they are. */
-export async function insertRequestDetails(tx: Transaction, rows: readonly RequestDetailRow[]): Promise<void> {
-  const sql = "INSERT INTO request_details (environment, id, detail) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
-  await Promise.all(rows.map(({ environment, id, detail }) => tx.run(sql, [environment, id, detail])));
-}
+export const insertRequestDetails = insertRows<RequestDetailRow>(
+  "request_details",
+  ["environment", "id", "detail"],
+  "ON CONFLICT DO NOTHING",
+);
 
 /** Returns a request, with the content of request and response if it was stored. */
 export function findRequestLog(queries: Queries, environment: number, id: string) {
@@ -84,10 +69,6 @@ export function deleteRequestDetails(tx: Transaction, environment: number, idBou
        SELECT id FROM request_details WHERE environment = $1 AND id < $2 ORDER BY id LIMIT $3)`,
     [environment, idBound, limit],
   );
-}
-
-function valuesOf(row: RequestLogRow): SqlValue[] {
-  return NAMES.map((name) => row[name]);
 }
 
 export interface RequestLogFilters {

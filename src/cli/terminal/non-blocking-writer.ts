@@ -23,6 +23,17 @@ export function openNonBlockingWriter(
   const pipe = new Socket({ fd: descriptor, readable: false, writable: true });
   pipe.on("error", onClosed);
   let missing = 0;
+  let isGathering = false;
+  /** Lines of one turn of the event loop share a system call. */
+  const gather = () => {
+    if (isGathering) return;
+    isGathering = true;
+    pipe.cork();
+    setImmediate(() => {
+      isGathering = false;
+      pipe.uncork();
+    });
+  };
   return {
     write(text) {
       if (pipe.writableEnded || pipe.destroyed) return;
@@ -30,6 +41,7 @@ export function openNonBlockingWriter(
         missing += text.split("\n").length - 1;
         return;
       }
+      gather();
       if (missing > 0) pipe.write(omitted(missing));
       missing = 0;
       pipe.write(text);

@@ -9,8 +9,12 @@ import { ApiError } from "../domain/api-error.ts";
  * address, localhost, this machine or the public URL's host. A page of another site sends its own host name.
  */
 export function problemOfHost({ headers, socket }: IncomingMessage, publicHost: string | undefined) {
+  const host = headers.host ?? "";
+  // Most requests, which need no URL to be parsed.
+  const plain = host.replace(/:\d*$/, "");
+  if (plain === "localhost" || isIP(plain) !== 0) return undefined;
   if (!isLoopback(socket.localAddress ?? "")) return undefined;
-  const name = hostName(headers.host ?? "");
+  const name = hostName(host);
   if (isLocalhost(name) || isIP(name) !== 0 || name === publicHost) return undefined;
   if (name === hostname().toLowerCase()) return undefined;
   return new ApiError(

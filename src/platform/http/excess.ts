@@ -19,54 +19,75 @@ interface Shape {
   maxLength?: number;
 }
 
+/** Returns the pointer to a value. Called only for errors. */
+type Pointer = () => string;
+
+/** Adds what exceeds a schema to a list. */
+type Inspect = (value: unknown, pointer: Pointer, found: FieldError[]) => void;
+
 /**
- * Returns what exceeds a schema: unknown fields, too many items or keys, and texts that are too long. Checked before
- * the schema library checks formats and duplicates, which would take long for such values. Its list of errors also
- * stops after a few, which unknown fields could fill.
+ * Returns a function that returns what exceeds a schema: unknown fields, too many items or keys, and texts that are too
+ * long. Checked before the schema library checks formats and duplicates, which would take long for such values. Its list
+ * of errors also stops after a few, which unknown fields could fill.
  */
-export function excessOf(schema: TSchema, value: unknown): FieldError[] {
-  return [...excessIn(schema, value, "")];
+export function compileExcess(schema: TSchema): (value: unknown) => FieldError[] {
+  const inspect = inspectOf(schema);
+  return (value) => {
+    const found: FieldError[] = [];
+    inspect(value, () => "", found);
+    return found;
+  };
 }
 
-function* excessIn(given: Shape, value: unknown, pointer: string): Generator<FieldError> {
+function inspectOf(given: Shape): Inspect {
   const shape = given.anyOf?.find(({ type }) => type !== "null") ?? given;
-  if (Array.isArray(value)) {
-    const { items, maxItems = Number.POSITIVE_INFINITY } = shape;
-    if (value.length > maxItems) return yield tooMany(pointer, `${maxItems} items`);
-    if (items === undefined) return;
-    for (const [index, item] of value.entries()) yield* excessIn(items, item, `${pointer}/${index}`);
-    return;
-  }
-  if (typeof value === "string") {
-    if (shape.maxLength !== undefined && isLonger(value, shape.maxLength)) yield tooLong(pointer, shape.maxLength);
-    return;
-  }
-  if (typeof value !== "object" || value === null) return;
-  const { properties = {}, patternProperties = {}, maxProperties = Number.POSITIVE_INFINITY } = shape;
-  const names = Object.keys(value);
-  if (names.length > maxProperties) return yield tooMany(pointer, `${maxProperties} keys`);
-  if (shape.additionalProperties === false) yield* unknownFields(shape, names, pointer);
-  const within = (name: string, inner: Shape) =>
-    excessIn(inner, (value as Record<string, unknown>)[name], pointerTo(pointer, name));
-  for (const [name, inner] of Object.entries(properties)) if (Object.hasOwn(value, name)) yield* within(name, inner);
-  for (const inner of Object.values(patternProperties)) {
-    // There may be many values of any kind, which have no limits to check.
-    if (Object.keys(inner).length > 0) for (const name of names) yield* within(name, inner);
-  }
+  const { maxLength = Number.POSITIVE_INFINITY } = shape;
+  const inspectItems = inspectItemsOf(shape);
+  const inspectFields = inspectFieldsOf(shape);
+  return (value, pointer, found) => {
+    if (typeof value === "string") {
+      if (isLonger(value, maxLength)) found.push(tooLong(pointer(), maxLength));
+    } else if (Array.isArray(value)) inspectItems(value, pointer, found);
+    else if (typeof value === "object" && value !== null) inspectFields(value, pointer, found);
+  };
 }
 
-function* unknownFields(
-  { properties = {}, patternProperties = {} }: Shape,
-  names: readonly string[],
-  pointer: string,
-): Generator<FieldError> {
+function inspectItemsOf({ items, maxItems = Number.POSITIVE_INFINITY }: Shape) {
+  const inspect = items && inspectOf(items);
+  return (list: readonly unknown[], pointer: Pointer, found: FieldError[]) => {
+    if (list.length > maxItems) found.push(tooMany(pointer(), `${maxItems} items`));
+    else if (inspect !== undefined) {
+      for (const [index, item] of list.entries()) inspect(item, () => `${pointer()}/${index}`, found);
+    }
+  };
+}
+
+function inspectFieldsOf({
+  properties = {},
+  patternProperties = {},
+  additionalProperties,
+  maxProperties = Number.POSITIVE_INFINITY,
+}: Shape) {
+  const known = Object.entries(properties).map(([name, inner]) => ({ name, inspect: inspectOf(inner) }));
   const patterns = Object.keys(patternProperties).map((pattern) => new RegExp(pattern, "u"));
-  let count = 0;
-  for (const name of names) {
-    if (Object.hasOwn(properties, name) || patterns.some((pattern) => pattern.test(name))) continue;
-    yield unknownField(pointer, name, Object.keys(properties));
-    if (++count === MAX_ERRORS) return;
-  }
+  const ofAnyName = Object.values(patternProperties)
+    // There may be many values of any kind, which have no limits to check.
+    .filter((inner) => Object.keys(inner).length > 0)
+    .map(inspectOf);
+  return (value: object, pointer: Pointer, found: FieldError[]) => {
+    const names = Object.keys(value);
+    if (names.length > maxProperties) return void found.push(tooMany(pointer(), `${maxProperties} keys`));
+    if (additionalProperties === false) {
+      const isUnknown = (name: string) =>
+        !Object.hasOwn(properties, name) && !patterns.some((pattern) => pattern.test(name));
+      const unknown = names.filter(isUnknown).slice(0, MAX_ERRORS);
+      for (const name of unknown) found.push(unknownField(pointer(), name, Object.keys(properties)));
+    }
+    const inspectField = (inspect: Inspect, name: string) =>
+      inspect((value as Record<string, unknown>)[name], () => pointerTo(pointer(), name), found);
+    for (const { name, inspect } of known) if (Object.hasOwn(value, name)) inspectField(inspect, name);
+    for (const inspect of ofAnyName) for (const name of names) inspectField(inspect, name);
+  };
 }
 
 function unknownField(pointer: string, name: string, known: readonly string[]): FieldError {

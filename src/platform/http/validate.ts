@@ -6,7 +6,7 @@ import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS } from "../../contract/event-types.
 import type { FieldError } from "../../contract/schemas/problem.ts";
 import { nearest } from "../../contract/nearest.ts";
 import { problemOfRedirectUri } from "../domain/redirect-uris.ts";
-import { escapePointer, excessOf, MAX_ERRORS } from "./excess.ts";
+import { compileExcess, escapePointer, MAX_ERRORS } from "./excess.ts";
 import { expectedOfFormat } from "./formats.ts";
 
 /** Checks a value. Returns the errors of each field, or an empty list if there are none. */
@@ -14,9 +14,10 @@ export type Check = (value: unknown) => FieldError[];
 
 /** Compiles a schema into a check whose errors name the field and what it should be. */
 export function compileCheck(schema: TSchema): Check {
+  const excessOf = compileExcess(schema);
   const validator = Compile(schema);
   return (value) => {
-    const excess = excessOf(schema, value);
+    const excess = excessOf(value);
     const exceedsLimit = excess.some(({ code }) => code === "too_many" || code === "too_long");
     if (exceedsLimit || excess.length >= MAX_ERRORS) return excess;
     if (excess.length === 0 && validator.Check(value)) return [];

@@ -43,17 +43,12 @@ export interface LogPart {
   removed: LogNumbers;
 }
 
-interface ReadRow extends StoredBody {
-  is_known: number;
-  held: number;
-  removed_seq: number;
-  removed_replay: number;
-  last_seq: number | null;
-  last_id: string | null;
-  last_replay: number | null;
-  last_replay_id: string | null;
-  last_after_seq: number | null;
-  after_seq: number | null;
+/** A row of the log, or the row with its state. */
+type ReadRow = EntryRow | { state: string };
+
+interface EntryRow extends StoredBody {
+  state: null;
+  after_seq: number;
   number: number;
   id: string;
   type: EventType;
@@ -102,7 +97,7 @@ export async function readLog(
   const rows = await queries.all<ReadRow>(
     `WITH log AS (SELECT ${HORIZON[dialect]} AS horizon),
      new_events AS (
-       SELECT seq AS after_seq, 0 AS number, id, type, body, body_checksum, NULL AS replay_id FROM events
+       SELECT seq AS after_seq, 0 AS number, id, type, body, body_checksum FROM events
        WHERE environment = $1 AND seq > $2 AND seq < ${horizon} AND type IN (${wanted}) ORDER BY seq LIMIT $5),
      new_replays AS (
        SELECT r.after_seq, r.number, e.id, e.type, e.body, e.body_checksum, r.id AS replay_id
@@ -119,33 +114,52 @@ export async function readLog(
        FROM log JOIN environments ON environments.id = $1
        LEFT JOIN (${LAST_EVENT(horizon)}) AS last_event ON 1 = 1
        LEFT JOIN (${LAST_REPLAY(horizon)}) AS last_replay ON 1 = 1)
-     SELECT state.*, entries.* FROM state LEFT JOIN (
-       SELECT * FROM new_events UNION ALL SELECT * FROM new_replays ORDER BY after_seq, number LIMIT $5) AS entries ON 1 = 1`,
+     SELECT ${STATE_TEXT} AS state, CAST(NULL AS BIGINT) AS after_seq, CAST(NULL AS BIGINT) AS number, NULL AS id,
+            NULL AS type, NULL AS body, CAST(NULL AS BIGINT) AS body_checksum, NULL AS replay_id FROM state
+     UNION ALL SELECT NULL, after_seq, number, id, type, body, body_checksum, NULL FROM new_events
+     UNION ALL SELECT NULL, after_seq, number, id, type, body, body_checksum, replay_id FROM new_replays`,
     parameters,
   );
-  const state = rows[0]!;
+  const entries = rows.filter((row): row is EntryRow => row.state === null).sort(byPosition);
+  return { events: toEvents(entries.slice(0, limit), after), ...readState(rows) };
+}
+
+/** The log's state as one text, because each column costs time for each row. An ID has no space. */
+const STATE_TEXT = [
+  "is_known",
+  "held",
+  "removed_seq",
+  "removed_replay",
+  "last_seq",
+  "last_id",
+  "last_replay",
+  "last_replay_id",
+  "last_after_seq",
+]
+  .map((column) => `COALESCE(CAST(${column} AS TEXT), '')`)
+  .join(" || ' ' || ");
+
+function readState(rows: readonly ReadRow[]): Omit<LogPart, "events"> {
+  const row = rows.find(({ state }) => state !== null);
+  const [isKnown, held, removedSeq, removedReplay, lastSeq, lastId, lastReplay, lastReplayId, lastAfterSeq] =
+    row!.state!.split(" ") as [string, string, string, string, string, string, string, string, string];
   return {
-    events: toEvents(rows, after),
-    heldBack: state.held === 1,
-    isKnown: state.is_known === 1,
+    heldBack: held === "1",
+    isKnown: isKnown === "1",
     end: toPosition(
-      state.last_seq === null ? undefined : { seq: state.last_seq, id: state.last_id! },
-      state.last_replay === null
-        ? undefined
-        : { number: state.last_replay, id: state.last_replay_id!, after_seq: state.last_after_seq! },
+      lastSeq === "" ? undefined : { seq: Number(lastSeq), id: lastId },
+      lastReplay === "" ? undefined : { number: Number(lastReplay), id: lastReplayId, after_seq: Number(lastAfterSeq) },
     ),
-    removed: { seq: state.removed_seq, replay: state.removed_replay },
+    removed: { seq: Number(removedSeq), replay: Number(removedReplay) },
   };
 }
 
-function toEvents(rows: readonly ReadRow[], after: LogPosition): LoggedEvent[] {
+function toEvents(entries: readonly EntryRow[], after: LogPosition): LoggedEvent[] {
   const events: LoggedEvent[] = [];
   let { seq, replay } = after;
-  // If there is no event, the row contains only the state.
-  const entries = rows.filter((row) => row.after_seq !== null).sort(byPosition);
   for (const entry of entries) {
     const { after_seq: afterSeq, number, id, type, body, replay_id: replayId } = entry;
-    if (replayId === null) seq = afterSeq!;
+    if (replayId === null) seq = afterSeq;
     else replay = number;
     const isDamaged = !isIntact(entry);
     const position = { seq, replay, id: replayId ?? id };
@@ -154,8 +168,8 @@ function toEvents(rows: readonly ReadRow[], after: LogPosition): LoggedEvent[] {
   return events;
 }
 
-function byPosition(a: ReadRow, b: ReadRow): number {
-  return a.after_seq! - b.after_seq! || a.number - b.number;
+function byPosition(a: EntryRow, b: EntryRow): number {
+  return a.after_seq - b.after_seq || a.number - b.number;
 }
 
 /** Returns the later of two positions. */

@@ -3,22 +3,18 @@ import { createServer } from "node:http";
 import { createInterface } from "node:readline";
 
 let received = 0;
-let notes = [];
-let noting = false;
 let target = Infinity;
 let start = 0n;
 
 const server = createServer((request, response) => {
-  const now = process.hrtime.bigint();
-  if (received === 0) start = now;
-  if (noting) notes.push([request.headers["service-event-id"], Number(now / 1000n)]);
+  if (received === 0) start = process.hrtime.bigint();
   request.resume();
   request.on("end", () => {
     response.writeHead(204).end();
     received += 1;
     if (received === target) {
       const seconds = Number(process.hrtime.bigint() - start) / 1e9;
-      process.stdout.write(`${JSON.stringify({ received, seconds, notes })}\n`);
+      process.stdout.write(`${JSON.stringify({ received, seconds })}\n`);
     }
   });
 });
@@ -28,7 +24,6 @@ server.listen(0, "127.0.0.1", () => {
 });
 
 createInterface(process.stdin).on("line", (line) => {
-  ({ target, noting } = { noting: false, ...JSON.parse(line) });
+  ({ target } = JSON.parse(line));
   received = 0;
-  notes = [];
 });

@@ -1,5 +1,5 @@
 // `service listen`: stored events through the real platform to a receiver in a third process, every acknowledgement
-// recorded; against undici posting the same bytes directly. Then the latency of single events.
+// recorded; against undici posting the same bytes directly. The latency of single events is measured in peers.js.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
@@ -10,8 +10,6 @@ import { alternate, measure, rowOf, timeRowOf } from "./rounds.js";
 const EVENTS = 10_000;
 const BYTES = 1024;
 const ROUNDS = 3;
-const LATENCY_EVENTS = 600;
-const LATENCY_RATE = 200;
 
 /** Creates events whose bodies have 1 KiB. */
 async function storeEvents(call, count) {
@@ -56,34 +54,6 @@ async function directRound(receiver, bytes) {
   return { rate: EVENTS / (await done).seconds, times: { client: ready.microseconds / EVENTS } };
 }
 
-/** Events at a steady rate: from the API response (the commit) to the receiver's first byte. */
-async function latency(service, receiver) {
-  const listen = await startNode([BIN, "listen", "--json", "--forward-to", receiver.ready.url], {
-    env: environment(service),
-  });
-  listen.lines.on("line", () => {});
-  const done = nextCount(receiver, { target: LATENCY_EVENTS, noting: true });
-  const call = api(service);
-  const committed = new Map();
-  const begin = performance.now();
-  const calls = [];
-  for (let i = 0; i < LATENCY_EVENTS; i++) {
-    const wait = begin + (i * 1000) / LATENCY_RATE - performance.now();
-    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
-    calls.push(
-      call("POST", "/v1/events", {
-        type: "order.completed",
-        data: { id: "ord_1", filler: "x".repeat(BYTES - 218) },
-      }).then(({ id }) => committed.set(id, Number(process.hrtime.bigint() / 1000n))),
-    );
-  }
-  await Promise.all(calls);
-  const { notes } = await done;
-  listen.child.kill("SIGINT");
-  const delays = notes.map(([id, at]) => (at - committed.get(id)) / 1000).sort((a, b) => a - b);
-  return { p50: delays[Math.floor(delays.length / 2)], p99: delays[Math.floor(delays.length * 0.99)] };
-}
-
 export async function benchRelay() {
   const service = await startService();
   const receiver = await startNode(["bench/receiver.js"], { input: "pipe" });
@@ -92,7 +62,6 @@ export async function benchRelay() {
     baseline: () => directRound(receiver, bytes),
     measured: () => relayRound(service, receiver, ["--concurrency", "32"]),
   });
-  const { p50, p99 } = await latency(service, receiver);
   await stop(service);
   receiver.child.kill();
   return [
@@ -112,11 +81,5 @@ export async function benchRelay() {
       process: "platform",
       goal: atMost(0.45),
     }),
-    {
-      name: `Relay: response of the API (commit) to the receiver's first byte, ${LATENCY_RATE} events/s`,
-      figure: `median ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`,
-      value: p50,
-      goal: atMost(1.5, "ms"),
-    },
   ];
 }

@@ -23,7 +23,8 @@ interface ChartProps {
 
 const WIDTH = 600;
 const HEIGHT = 120;
-const STEPS = [1, 2, 5]
+/** Ends of the axis. Half of each is a whole number, to write in the middle. */
+const STEPS = [2, 4, 6, 10]
   .flatMap((step) => [0, 1, 2, 3, 4, 5, 6].map((power) => step * 10 ** power))
   .sort((a, b) => a - b);
 const timeOfDay = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
@@ -80,6 +81,7 @@ export function Chart({ title, summary, kind, times, series, write }: ChartProps
             />
           ))}
         </svg>
+        {totals.every((total) => total === 0) && <span class="nothing">None in this time</span>}
         <span class="times">
           <span>{times.length > 0 && timeOfDay.format(times[0])}</span>
           <span>{shown !== undefined && timeOfDay.format(times[shown])}</span>

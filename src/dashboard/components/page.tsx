@@ -4,6 +4,7 @@ import type { CallError } from "../api/call.ts";
 import type { Query } from "../api/store.ts";
 import { environment, hasGoneBack, hasMoved, Link } from "../router.tsx";
 import { Icon, type IconName } from "./icon.tsx";
+import { CopyLine } from "./values.tsx";
 
 interface PageProps {
   title: string;
@@ -75,28 +76,34 @@ export function Facts({ rows }: { rows: readonly (readonly [label: string, value
 
 /** Shows why something failed, with the details that support needs. */
 export function ErrorBox({ error, onRetry }: { error: CallError; onRetry?: () => void }) {
+  if (error.status === 404) {
+    return (
+      <div class="empty" role="alert">
+        <Icon name="search" />
+        <p>
+          <strong>Not found.</strong>
+        </p>
+        <p>{error.message}</p>
+      </div>
+    );
+  }
   return (
     <div class="notice bad" role="alert">
       <p>
-        <strong>{titleOf(error)}</strong> {error.message}
+        <strong>{error.status === 0 ? "No connection." : "The request failed."}</strong> {error.message}
       </p>
       {error.requestId !== undefined && (
         <p>
           Request <code>{error.requestId}</code>
         </p>
       )}
-      {onRetry !== undefined && error.status !== 404 && (
+      {onRetry !== undefined && (
         <button type="button" class="small" onClick={onRetry}>
           Try again
         </button>
       )}
     </div>
   );
-}
-
-function titleOf({ status }: CallError): string {
-  if (status === 404) return "Not found.";
-  return status === 0 ? "No connection." : "The request failed.";
 }
 
 export function Loading({ what = "Loading" }: { what?: string }) {
@@ -110,7 +117,9 @@ export function Loading({ what = "Loading" }: { what?: string }) {
   );
 }
 
-export function Empty({ title, icon, children }: { title: string; icon?: IconName; children?: ComponentChildren }) {
+/** A place without content: why, what to do, and the command that does it in the sandbox. */
+export function Empty(props: { title: string; icon?: IconName; children?: ComponentChildren; command?: string }) {
+  const { title, icon, children, command } = props;
   return (
     <div class="empty">
       {icon !== undefined && <Icon name={icon} />}
@@ -118,6 +127,9 @@ export function Empty({ title, icon, children }: { title: string; icon?: IconNam
         <strong>{title}</strong>
       </p>
       {children}
+      {command !== undefined && (
+        <CopyLine text={environment.value === "live" ? `${command} --live` : command} what="the command" />
+      )}
     </div>
   );
 }

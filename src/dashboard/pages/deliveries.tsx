@@ -82,7 +82,7 @@ export function DeliveryTable(props: {
   const columns: Column<Delivery>[] = [
     {
       label: props.of === "event" ? "Endpoint" : "Event",
-      isLong: true,
+      isLong: props.of === "event",
       cell: (delivery) => (
         <Link href={hrefOf("deliveries", delivery.id)}>
           {props.of === "event" ? nameOf(delivery) : delivery.event_type}

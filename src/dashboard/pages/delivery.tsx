@@ -207,7 +207,7 @@ function AttemptGroup(props: { group: Group; isLast: boolean; request: SentReque
               <Raw label={`Response of attempt ${last}`} text={message(String(code), received, response)} />
             )}
           </details>
-          <details>
+          <details open={props.isLast}>
             <summary>Request</summary>
             <Raw
               label={`Request of attempt ${last}`}

@@ -37,9 +37,9 @@ export function EndpointDetail({ id }: { id: string }) {
   const failures = statistics.data?.failures ?? [];
   return (
     <Page
-      title={data?.url ?? "Endpoint"}
+      title={data?.description ?? data?.url ?? "Endpoint"}
       back={{ href: hrefOf("endpoints"), label: "Endpoints" }}
-      {...(typeof data?.description === "string" ? { subtitle: data.description } : {})}
+      {...(typeof data?.description === "string" ? { subtitle: data.url } : {})}
       actions={
         data !== undefined && (
           <Actions endpoint={data} path={path} onChange={query.reload} onPing={() => deliveries.reload()} />
@@ -118,7 +118,6 @@ function Actions(props: { endpoint: WebhookEndpoint; path: string; onChange: () 
   };
   return (
     <>
-      <WhyLink id={endpoint.id} />
       <ConfirmedAction
         class="danger"
         title="Delete this endpoint?"
@@ -139,6 +138,7 @@ function Actions(props: { endpoint: WebhookEndpoint; path: string; onChange: () 
       <button type="button" onClick={() => setAsked("edit")}>
         Edit
       </button>
+      <WhyLink id={endpoint.id} />
       <Action
         class={endpoint.status === "enabled" ? "primary" : ""}
         disabled={endpoint.status === "disabled"}
@@ -205,7 +205,7 @@ function SecretNotice({ endpoint }: { endpoint: WebhookEndpoint }) {
 
 function DisabledNotice({ endpoint: { disabled_reason: reason, disabled_at: at } }: { endpoint: WebhookEndpoint }) {
   return (
-    <p class="notice bad">
+    <p class={`notice ${reason === "gone" ? "bad" : "wait"}`}>
       <strong>
         {reason === "gone" ? "Disabled after a 410 Gone response" : "This endpoint is disabled"}
         {at === null ? (

@@ -58,7 +58,11 @@ function EndpointList() {
         label="Endpoints, newest first"
         pages={pages}
         empty={
-          <Empty icon="endpoints" title="No endpoints yet">
+          <Empty
+            icon="endpoints"
+            title="No endpoints yet"
+            command="service endpoints create --url https://example.com/webhooks"
+          >
             <p>Create an endpoint, and the events that it subscribes to are sent to it.</p>
           </Empty>
         }

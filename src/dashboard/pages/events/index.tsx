@@ -55,8 +55,12 @@ function EventList() {
       {error !== undefined && <ErrorBox error={error} onRetry={loadMore} />}
       {shown.length === 0 && isLoading && <Loading />}
       {shown.length === 0 && !isLoading && error === undefined && (
-        <Empty icon="events" title={isFiltered ? "No matching events" : "No events yet"}>
-          {!isFiltered && <p>Create a customer or an order, and its event appears here.</p>}
+        <Empty
+          icon="events"
+          title={isFiltered ? "No matching events" : "No events yet"}
+          {...(isFiltered ? {} : { command: "service trigger order.completed" })}
+        >
+          {!isFiltered && <p>Create a customer or an order, and its event appears here. The CLI can create one:</p>}
           {isFiltered && !isComplete && (
             <p>
               Searched the newest {count(pagesRead * LIMITS.searchedRows)}.{" "}

@@ -1,5 +1,6 @@
 import {
   type Field,
+  inputFieldsOf,
   kindsWith,
   nounOf,
   nounsOf,
@@ -70,11 +71,19 @@ function ObjectList({ kind }: { kind: ObjectKind }) {
           <Empty
             title={isFiltered ? `No matching ${nouns}` : `No ${nouns} yet`}
             {...(icon === undefined ? {} : { icon })}
+            {...(isFiltered ? {} : { command: createCommand(kind) })}
           >
-            {!isFiltered && <p>Create one here, or with POST {pathOf(kind)}.</p>}
+            {!isFiltered && <p>Create one here, with POST {pathOf(kind)}, or with the CLI:</p>}
           </Empty>
         }
       />
     </Page>
   );
+}
+
+/** Returns the command that creates an object with the examples of its required fields. */
+function createCommand(kind: ObjectKind): string {
+  const required = inputFieldsOf(kind).filter(([, field]) => field.required);
+  const flags = required.map(([name, { examples = [] }]) => `--${name} ${examples[0]}`);
+  return ["service", RESOURCES[kind].command.name, "create", ...flags].join(" ");
 }

@@ -7,8 +7,8 @@ import { build } from "esbuild";
 
 const OUTDATED_MILLISECONDS = 3_600_000;
 
-/** Returns the build's metadata. */
-export async function buildDashboard(root, folder) {
+/** Returns the build's metadata. A development build has a page more, which shows all components. */
+export async function buildDashboard(root, folder, { isDevelopment = false } = {}) {
   const { outputFiles, metafile } = await build({
     absWorkingDir: root,
     entryPoints: {
@@ -30,6 +30,7 @@ export async function buildDashboard(root, folder) {
     target: ["es2022"],
     jsx: "automatic",
     jsxImportSource: "preact",
+    define: { __DEVELOPMENT__: String(isDevelopment) },
     legalComments: "none",
     logLevel: "warning",
     metafile: true,

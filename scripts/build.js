@@ -203,7 +203,7 @@ const builds = await Promise.all([
     // Bundled CommonJS dependencies call require() for Node's own modules, which an ES module lacks.
     banner: { js: `import{createRequire as $cr}from"node:module";const require=$cr(import.meta.url);` },
   }),
-  buildDashboard(root, join(dist, "dashboard")),
+  buildDashboard(root, join(dist, "dashboard"), { isDevelopment: process.argv.includes("--development") }),
 ]);
 await buildWebhooks(root, join(dist, "webhooks"));
 writeSqliteDriver(join(dist, "sqlite-driver"));

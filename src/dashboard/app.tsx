@@ -48,16 +48,22 @@ const OWN_PAGES: Record<OwnPage | "" | "why", ComponentType> = {
   clock: TestClockPage,
 };
 
-const PAGES: Readonly<Partial<Record<string, ComponentType>>> = {
+const PAGES: Partial<Record<string, ComponentType>> = {
   ...OWN_PAGES,
   ...Object.fromEntries(kindsWith("fields").map((kind) => [RESOURCES[kind].page.name, objectPage(kind)])),
 };
+
+if (__DEVELOPMENT__) {
+  const { Components } = await import("./pages/components.tsx");
+  PAGES["components"] = Components;
+}
 
 export function App() {
   const shown = environment.value;
   useEffect(() => {
     // The URL always names the environment, so that a copied one shows the same.
-    if (!location.pathname.startsWith(hrefOf(""))) settle(hrefOf(""));
+    const { page, id, query } = route.value;
+    if (!location.pathname.startsWith(hrefOf(""))) settle(hrefOf(page, id, Object.fromEntries(query)));
     const stops = [
       startStore(),
       follow({

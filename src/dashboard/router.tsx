@@ -1,10 +1,10 @@
 import { computed, signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import type { Environment } from "../contract/environments.ts";
+import { type Environment, ENVIRONMENTS } from "../contract/environments.ts";
 
 const BASE = "/dashboard";
 
-/** The parts of the URL: `/dashboard/<environment>/<page>/<id>?<query>`. */
+/** The parts of the URL: `/dashboard/<environment>/<page>/<id>?<query>`. Without an environment it is the sandbox. */
 export interface Route {
   environment: Environment;
   /** Empty for the overview. */
@@ -22,8 +22,11 @@ function readAddress(): string {
 
 export const route = computed<Route>(() => {
   const { pathname, searchParams: query } = new URL(address.value, location.origin);
-  const [environment = "", page = "", id = ""] = pathname.slice(BASE.length + 1).split("/");
-  return { environment: environment === "live" ? "live" : "sandbox", page, id: decoded(id), query };
+  const parts = pathname.slice(BASE.length + 1).split("/");
+  const [first = ""] = parts;
+  const environment = ENVIRONMENTS.find((name) => name === first);
+  const [page = "", id = ""] = environment === undefined ? parts : parts.slice(1);
+  return { environment: environment ?? "sandbox", page, id: decoded(id), query };
 });
 
 /** A URL may be typed by hand: what cannot be decoded is treated as an ID that does not exist. */

@@ -28,6 +28,8 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
+export const ICON_NAMES = Object.keys(PATHS) as IconName[];
+
 /** Returns the icon of a page, if it has one. */
 export function iconOf(page: string): IconName | undefined {
   return page === "" ? "overview" : page in PATHS ? (page as IconName) : undefined;

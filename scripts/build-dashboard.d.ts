@@ -1,0 +1,1 @@
+export function buildDashboard(root: string, folder: string, options?: { isDevelopment?: boolean }): Promise<object>;

@@ -10,6 +10,7 @@ import { type RunningPlatform, startNode, startPlatformOn } from "../support/pla
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 
+let customers = 0;
 const SECONDS_OF_RETRIES = 3 * 86_400 + 60;
 
 /** A platform whose deliveries fail until the test repairs the receiver. */
@@ -167,6 +168,19 @@ describe.each(["sqlite", "postgres"] as const)("bulk operations on %s", (dialect
     const { body } = await scene.api("POST", "/v1/events/replay", { created_after: from });
     expect(await ended(scene, body.id)).toMatchObject({ status: "succeeded", total: 3, done: 3 });
     await expect.poll(() => count(scene, `endpoint=${endpoint}&status=succeeded`)).toBe(3);
+  });
+
+  it("include what was created after the test clock was reset", async () => {
+    const createCustomer = async () => {
+      const email = `customer-${(customers += 1)}@example.com`;
+      expect((await scene.api("POST", "/v1/customers", { email })).status).toBe(201);
+    };
+    await advanceClock(scene.api, 7200);
+    await createCustomer();
+    expect((await scene.api("POST", "/v1/test_clock/reset")).status).toBe(200);
+    for (let count = 0; count < 2; count++) await createCustomer();
+    const { body } = await scene.api("POST", "/v1/events/replay", { type: "customer.created" });
+    expect(await ended(scene, body.id)).toMatchObject({ status: "succeeded", total: 3, done: 3 });
   });
 
   it("reject an endpoint that does not exist and times in the wrong order", async () => {

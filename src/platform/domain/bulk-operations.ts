@@ -12,6 +12,7 @@ import {
   findBulkOperation,
   insertBulkOperation,
   listBulkOperations,
+  newestId,
   nextDeliveries,
   nextEvents,
   updateBulkOperation,
@@ -66,7 +67,7 @@ export async function createBulkOperation(
     failed: 0,
     last_error: null,
     position: lowestIdAt(kind, from ? from + 1000 : kind === "event" ? oldest : 0),
-    until_id: lowestIdAt(kind, Math.min(until || Infinity, now + 1)),
+    until_id: await endOfRange(tx, environment, kind, until || undefined),
     created: now,
     ended_at: null,
   };
@@ -75,6 +76,17 @@ export async function createBulkOperation(
   if (isDryRun) return { ...toBulkOperation(row, tenant), id: null };
   await insertBulkOperation(tx, row);
   return toBulkOperation(row, tenant);
+}
+
+/**
+ * Returns the first ID that does not belong to an operation: at a time, and of what is created later. After a reset of
+ * the test clock, new IDs continue from the time that it had, so the current time says nothing of them.
+ */
+async function endOfRange(tx: Transaction, environment: number, kind: "delivery" | "event", until?: number) {
+  const newest = (await newestId(tx, kind === "delivery" ? "deliveries" : "events", environment)) ?? "";
+  const afterNewest = `${newest}0`;
+  const end = until === undefined ? afterNewest : lowestIdAt(kind, until);
+  return end < afterNewest ? end : afterNewest;
 }
 
 /** Cancels an operation. Completed work is not undone. An operation that has ended is unchanged. */

@@ -30,9 +30,14 @@ export const DEEP = `[${pumped(`${"[".repeat(31)}${"]".repeat(31)},`)}1]`;
  * The budget for 1 MiB of untrusted input: 100 ms of processor time, or on a slow or busy machine twice what JSON.parse
  * takes for its slowest shape. Quadratic code takes seconds to minutes instead.
  */
-export const BUDGET = Math.max(100, 2 * processorTime(() => JSON.parse(DEEP), 3, 0));
+export const BUDGET = currentBudget();
 
-/** Fails if no run of the call is within the budget. */
+function currentBudget(): number {
+  return Math.max(100, 2 * processorTime(() => JSON.parse(DEEP), 3, 0));
+}
+
+/** Fails if no run of the call is within the budget, which is measured again in case the machine became slower. */
 export function expectWithinBudget(call: () => unknown): void {
-  expect(processorTime(call, 3, BUDGET)).toBeLessThan(BUDGET);
+  const taken = processorTime(call, 3, BUDGET);
+  expect(taken).toBeLessThan(taken < BUDGET ? BUDGET : currentBudget());
 }

@@ -40,7 +40,7 @@ export async function benchWebhooks() {
   return rows;
 }
 
-/** What a receiver would write by hand, without checks of the header or the event. */
+/** A manually written verification, without checks of the header or the event. */
 function verifyBare({ payload, header, secrets }) {
   const [t, v1] = header.split(",").map((item) => item.slice(item.indexOf("=") + 1));
   if (Math.abs(Date.now() / 1000 - Number(t)) > 300) throw new Error("old");

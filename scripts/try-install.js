@@ -30,7 +30,7 @@ const npmCache = npm(root, ["config", "get", "cache"]);
 
 npm(root, ["pack", "--silent", "--ignore-scripts", "--pack-destination", folder]);
 const tarball = join(folder, `service-cli-${version}.tgz`);
-for (const wanted of versions.length === 0 ? [undefined] : versions) await tryNode(wanted);
+for (const version of versions.length === 0 ? [undefined] : versions) await tryNode(version);
 
 async function tryNode(wanted) {
   const node = wanted === undefined ? process.execPath : installNode(wanted);
@@ -83,11 +83,11 @@ async function tryNode(wanted) {
   );
 }
 
-function installNode(wanted) {
-  const home = join(folder, `node-${wanted}`);
+function installNode(version) {
+  const home = join(folder, `node-${version}`);
   mkdirSync(home);
   writeFileSync(join(home, "package.json"), "{}");
-  npm(home, ["install", "--no-audit", "--no-fund", `node@${wanted}`]);
+  npm(home, ["install", "--no-audit", "--no-fund", `node@${version}`]);
   return join(home, "node_modules/node/bin/node");
 }
 

@@ -59,52 +59,52 @@ export function judge({
     {
       what: "Violated invariants of what the API lists",
       bound: "0",
-      seen: violations.join("; ") || "0",
+      observed: violations.join("; ") || "0",
       isMet: violations.length === 0,
     },
     {
       what: "Acknowledged events that a receiver never verified",
       bound: "0",
-      seen: each(missing),
+      observed: each(missing),
       isMet: none(missing),
     },
-    { what: "Verified events of no acknowledged write", bound: "0", seen: each(unknown), isMet: none(unknown) },
-    { what: "Rejected signatures", bound: "0", seen: each(rejected), isMet: none(rejected) },
+    { what: "Verified events of no acknowledged write", bound: "0", observed: each(unknown), isMet: none(unknown) },
+    { what: "Rejected signatures", bound: "0", observed: each(rejected), isMet: none(rejected) },
     {
       what: "Events verified again",
       bound: `what kills may repeat: ${all.map(([name]) => `${name} ${mayRepeat(name)}`).join(", ")}`,
-      seen: each(repeated),
+      observed: each(repeated),
       isMet: all.every(([name, receiver]) => repeated(receiver) <= mayRepeat(name)),
     },
     {
       what: "Orders completed before they were created, as seen by ordered listeners",
       bound: "0",
-      seen: ordered.map(([name, { inversions }]) => `${name} ${inversions()}`).join(", "),
+      observed: ordered.map(([name, { inversions }]) => `${name} ${inversions()}`).join(", "),
       isMet: ordered.every(([, { inversions }]) => inversions() === 0),
     },
     {
       what: "Pending deliveries at the end",
       bound: "0",
-      seen: String(pending),
+      observed: String(pending),
       isMet: pending === 0,
     },
     {
       what: "Load: acknowledged events",
       bound: `≥ ${Math.ceil(MIN_LOAD * planned)}, a tenth of the planned writes`,
-      seen: String(expected.size),
+      observed: String(expected.size),
       isMet: expected.size > 0 && expected.size >= MIN_LOAD * planned,
     },
-    { what: "Kills", bound: "≥ 1", seen: String(kills.length), isMet: kills.length > 0 },
+    { what: "Kills", bound: "≥ 1", observed: String(kills.length), isMet: kills.length > 0 },
     {
       what: "Processes that exited by themselves",
       bound: "0",
-      seen: falls.join("; ") || "0",
+      observed: falls.join("; ") || "0",
       isMet: falls.length === 0,
     },
     {
       what: "Exit codes when stopped",
       bound: "0",
-      seen: ends,
+      observed: ends,
       isMet: processes.every(({ end }) => end === 0),
     },
     ...processes.flatMap(({ name }) =>
@@ -123,11 +123,11 @@ function flat(name, measure, samples) {
     bound: `≤ ${ratio.toFixed(2)}, or ${noise} ${unit} more`,
   };
   const found = heldOver(samples, measure, MIN_LIFE_SECONDS);
-  if (found === undefined) return { ...verdict, seen: `no life of ${MIN_LIFE_SECONDS} s`, isMet: undefined };
+  if (found === undefined) return { ...verdict, observed: `no life of ${MIN_LIFE_SECONDS} s`, isMet: undefined };
   const { second, last, seconds } = found;
   return {
     ...verdict,
-    seen: `${(last / (second || 1)).toFixed(2)}: ${Math.round(second)} to ${Math.round(last)} in ${Math.round(seconds)} s`,
+    observed: `${(last / (second || 1)).toFixed(2)}: ${Math.round(second)} to ${Math.round(last)} in ${Math.round(seconds)} s`,
     isMet: last <= second * ratio || last - second <= noise,
   };
 }

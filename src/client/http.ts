@@ -265,7 +265,7 @@ function textOf(value: unknown): string | undefined {
 
 const FIRST_MILLISECONDS = 250;
 const MAX_MILLISECONDS = 4000;
-/** Longer waits are reported instead: nobody wants to wait an hour for a command. */
+/** Longer waits are reported instead: a command should not wait for an hour. */
 const LONGEST_RETRY_AFTER_SECONDS = 60;
 const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 

@@ -190,7 +190,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
   revoked_credential: {
     meaning: "The credential was revoked.",
     cause:
-      "Somebody revoked or rolled the key, it was found in a public place, or the user revoked the app's access. `detail` says when, and why if the reason is known.",
+      "A user revoked or rolled the key, it was found in a public place, or the user revoked the app's access. `detail` says when, and why if the reason is known.",
     remedy: "Use another key, or create one. If an app lost its access, the user must sign in again.",
     example: { detail: "The key key_06Fv3Tt0q1Yd8mWc5KxLrB was revoked at 2026-11-20T09:30:00Z." },
   },

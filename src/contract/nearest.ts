@@ -5,19 +5,19 @@ const MAX_GUESSES = 3;
  * few edits (at most one edit per three letters, and fewer than half of the letters).
  */
 export function nearest(name: string, candidates: readonly string[]): string[] {
-  const wanted = name.slice(0, 64).toLowerCase();
-  const limit = Math.ceil(wanted.length / 3);
+  const typed = name.slice(0, 64).toLowerCase();
+  const limit = Math.ceil(typed.length / 3);
   return candidates
-    .map((candidate) => ({ candidate, distance: distanceTo(wanted, candidate.toLowerCase()) }))
-    .filter(({ candidate, distance }) => distance <= limit && distance < Math.max(wanted.length, candidate.length) / 2)
+    .map((candidate) => ({ candidate, distance: distanceTo(typed, candidate.toLowerCase()) }))
+    .filter(({ candidate, distance }) => distance <= limit && distance < Math.max(typed.length, candidate.length) / 2)
     .sort((a, b) => a.distance - b.distance)
     .slice(0, MAX_GUESSES)
     .map(({ candidate }) => candidate);
 }
 
-function distanceTo(wanted: string, candidate: string): number {
-  if (wanted.length >= 3 && candidate.startsWith(wanted)) return 1;
-  return editDistance(wanted, candidate);
+function distanceTo(typed: string, candidate: string): number {
+  if (typed.length >= 3 && candidate.startsWith(typed)) return 1;
+  return editDistance(typed, candidate);
 }
 
 /** Counts insertions, deletions, substitutions and swaps of neighbors. */

@@ -17,9 +17,8 @@ export function relativeTime(at: number, now: number): string {
     const isThisYear = new Date(at).getFullYear() === new Date(now).getFullYear();
     return (isThisYear ? dayAndTime : fullDate).format(at);
   }
-  const words =
-    distance < 60 ? `${distance} s` : distance < 3600 ? `${Math.floor(distance / 60)} min` : hours(distance);
-  return seconds > 0 ? `in ${words}` : `${words} ago`;
+  const text = distance < 60 ? `${distance} s` : distance < 3600 ? `${Math.floor(distance / 60)} min` : hours(distance);
+  return seconds > 0 ? `in ${text}` : `${text} ago`;
 }
 
 function hours(seconds: number): string {

@@ -29,7 +29,7 @@ export const route = computed<Route>(() => {
   return { environment: environment ?? "sandbox", page, id: decoded(id), query };
 });
 
-/** A URL may be typed by hand: what cannot be decoded is treated as an ID that does not exist. */
+/** A URL may be typed manually: what cannot be decoded is treated as an ID that does not exist. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);

@@ -88,12 +88,12 @@ class ChainReader {
     const found = await this.#first<object>(kind, id);
     const request = kind === "request" ? (found as RequestLogDetail) : undefined;
     const operation = kind === "bulk_operation" ? (found as BulkOperation) : undefined;
-    const asked = kind === "delivery" ? (found as Delivery) : undefined;
+    const requested = kind === "delivery" ? (found as Delivery) : undefined;
     const named = kind === "event" ? (found as Event) : undefined;
     let events: Event[] = [];
     let subject: SomeObject | undefined;
     if (named !== undefined) events = [named];
-    else if (asked !== undefined) events = await this.#events([asked.event]);
+    else if (requested !== undefined) events = await this.#events([requested.event]);
     else if (request !== undefined) events = await this.#events(request.events);
     else if (operation === undefined) {
       subject = found as SomeObject;
@@ -101,7 +101,7 @@ class ChainReader {
     }
     const [event, ...otherEvents] = events;
     const [deliveries, causing, current, clock] = await Promise.all([
-      kind === "webhook_endpoint" ? this.#deliveries({ endpoint: id }) : this.#deliveriesOf(event, asked),
+      kind === "webhook_endpoint" ? this.#deliveries({ endpoint: id }) : this.#deliveriesOf(event, requested),
       request ?? this.#optional<RequestLogDetail>("request", event?.request.id),
       subject ?? this.#optional<SomeObject>(objectKind(event), objectId(event)),
       this.#clock(),
@@ -157,8 +157,8 @@ class ChainReader {
     return (await this.#allowed(() => this.#list<Event>("/v1/events", { related: id }, OTHER_EVENTS))) ?? [];
   }
 
-  async #deliveriesOf(event: Event | undefined, asked: Delivery | undefined): Promise<Delivery[]> {
-    if (event === undefined) return asked === undefined ? [] : [asked];
+  async #deliveriesOf(event: Event | undefined, requested: Delivery | undefined): Promise<Delivery[]> {
+    if (event === undefined) return requested === undefined ? [] : [requested];
     return this.#deliveries({ event: event.id });
   }
 
@@ -168,14 +168,14 @@ class ChainReader {
     return (await Promise.all(whole)).filter((delivery) => delivery !== undefined);
   }
 
-  async #endpoints(deliveries: readonly Delivery[], asked: WebhookEndpoint | undefined) {
+  async #endpoints(deliveries: readonly Delivery[], requested: WebhookEndpoint | undefined) {
     const ids = [...new Set(deliveries.map(({ endpoint }) => endpoint))].filter((id) => id !== null);
     const read = async (id: string) => {
-      const endpoint = id === asked?.id ? asked : await this.#optional<WebhookEndpoint>("webhook_endpoint", id);
+      const endpoint = id === requested?.id ? requested : await this.#optional<WebhookEndpoint>("webhook_endpoint", id);
       return [id, endpoint] as const;
     };
     const entries = await Promise.all(ids.map(read));
-    return new Map(asked === undefined ? entries : [[asked.id, asked], ...entries]);
+    return new Map(requested === undefined ? entries : [[requested.id, requested], ...entries]);
   }
 
   async #clock(): Promise<TestClock | undefined> {

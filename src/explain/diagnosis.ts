@@ -203,7 +203,7 @@ function causeOf(
     : `service endpoints update ${delivery.endpoint} --url <url>`;
   const where = isListener ? "the forwarding target" : url;
   if (status === null) {
-    const [, code = "", words = error ?? ""] = /^([a-z_]+): (.*)$/s.exec(error ?? "") ?? [];
+    const [, code = "", description = error ?? ""] = /^([a-z_]+): (.*)$/s.exec(error ?? "") ?? [];
     switch (code) {
       case "connection_refused":
       case "refused":
@@ -221,11 +221,11 @@ function causeOf(
       case "dns":
         return ["dns", `The host name of ${where} could not be resolved`, elsewhere];
       case "tls":
-        return ["tls", `The TLS handshake with ${where} failed: ${words}`, elsewhere];
+        return ["tls", `The TLS handshake with ${where} failed: ${description}`, elsewhere];
       case "blocked_target":
         return [
           "target_blocked",
-          `The platform does not deliver to ${where}: ${words}`,
+          `The platform does not deliver to ${where}: ${description}`,
           "service listen --forward-to localhost:3000",
         ];
       case "connection_closed":
@@ -241,7 +241,7 @@ function causeOf(
       case "unreachable":
         return ["unreachable", `${where} cannot be reached from the platform`, elsewhere];
       default:
-        return ["delivery_failed", words === "" ? "The attempt got no response" : words, again];
+        return ["delivery_failed", description === "" ? "The attempt got no response" : description, again];
     }
   }
   const description = `${where} responded with ${status}`;

@@ -34,9 +34,9 @@ export function isDisconnection({ failure }: Response): boolean {
 export function formatResponse(response: Response): string {
   const { status, failure, milliseconds, excerpt, location } = response;
   if (status === undefined) return failure?.message ?? "no response";
-  const words = `${status} in ${formatDuration(milliseconds)}`;
-  if (location !== undefined && status >= 300 && status < 400) return `${words}, a redirect to ${location}`;
-  return status >= 400 && excerpt !== "" ? `${words}: ${excerpt}` : words;
+  const summary = `${status} in ${formatDuration(milliseconds)}`;
+  if (location !== undefined && status >= 300 && status < 400) return `${summary}, a redirect to ${location}`;
+  return status >= 400 && excerpt !== "" ? `${summary}: ${excerpt}` : summary;
 }
 
 export function formatDuration(milliseconds: number): string {

@@ -94,16 +94,16 @@ export class Chaos<Event extends RelayedEvent> {
     if (plan.overtakenBy > 0) return this.#holdBack(delivery, plan);
     this.#gather(delivery, plan);
     const passed = this.#reordered.filter((held) => (held.overtakenBy -= 1) === 0);
-    for (const held of passed) this.#unhold(held);
+    for (const held of passed) this.#sendHeld(held);
   }
 
   #holdBack(delivery: Delivery<Event>, plan: Plan): void {
     const held = { delivery, plan, overtakenBy: plan.overtakenBy, cancel: () => {} };
-    held.cancel = this.#after(MAX_HOLD_MS, () => this.#unhold(held));
+    held.cancel = this.#after(MAX_HOLD_MS, () => this.#sendHeld(held));
     this.#reordered.push(held);
   }
 
-  #unhold(held: Held<Event>): void {
+  #sendHeld(held: Held<Event>): void {
     held.cancel();
     this.#reordered = this.#reordered.filter((other) => other !== held);
     this.#gather(held.delivery, held.plan);
@@ -171,7 +171,7 @@ export interface ChaosSummary {
 }
 
 /** Counts the outcomes of deliveries by fault. */
-export class ChaosTally {
+export class FaultCounter {
   readonly #settings: ChaosSettings;
   readonly #faults: Partial<Record<ChaosFault, FaultTally>> = {};
 
@@ -185,12 +185,12 @@ export class ChaosTally {
 
   /** Counts a delivery with this fault that has ended, with or without a status. */
   add(fault: ChaosFault, status: number | undefined): void {
-    const tally = this.#faults[fault];
-    if (tally === undefined) return;
+    const counts = this.#faults[fault];
+    if (counts === undefined) return;
     const outcome = outcomeOf(status);
-    tally.sent += 1;
-    tally[outcome] += 1;
-    if (outcome === (FORGERIES.has(fault) ? "refused" : "accepted")) tally.right += 1;
+    counts.sent += 1;
+    counts[outcome] += 1;
+    if (outcome === (FORGERIES.has(fault) ? "refused" : "accepted")) counts.right += 1;
   }
 
   get summary(): ChaosSummary {

@@ -1,6 +1,6 @@
 import { LIMITS } from "../contract/limits.ts";
 import { sign } from "../webhooks/index.ts";
-import { Chaos, ChaosTally } from "./chaos.ts";
+import { Chaos, FaultCounter } from "./chaos.ts";
 import type { ChaosSettings } from "./chaos-settings.ts";
 import { type Clock, type Random, systemClock } from "./clock.ts";
 import { type Delivery, objectIdOf, type RelayedEvent } from "./delivery.ts";
@@ -70,7 +70,7 @@ export class Dispatcher<Event extends RelayedEvent> {
   readonly #router: Router;
   readonly #schedule: Schedule<Delivery<Event>>;
   readonly #chaos: Chaos<Event> | undefined;
-  readonly #tally: ChaosTally | undefined;
+  readonly #faultCounter: FaultCounter | undefined;
   readonly #latency = new LatencyHistogram();
   readonly #counts = { received: 0, forwarded: 0, failed: 0 };
   #resends = 0;
@@ -93,7 +93,7 @@ export class Dispatcher<Event extends RelayedEvent> {
     this.#schedule = new Schedule(concurrencyOf(options), ordered ? ({ partition }) => partition : undefined);
     if (chaos === undefined) return;
     this.#chaos = new Chaos(chaos, clock, (delivery) => this.#enqueue(delivery));
-    this.#tally = new ChaosTally(chaos);
+    this.#faultCounter = new FaultCounter(chaos);
   }
 
   /** Forwards an event; returns false if no receiver is configured for it. */
@@ -144,7 +144,7 @@ export class Dispatcher<Event extends RelayedEvent> {
     this.#router.close();
     const [p50, p99] = [this.#latency.percentile(0.5), this.#latency.percentile(0.99)];
     const summary: Summary = { ...this.#counts, duplicates, p50, p99 };
-    if (this.#tally !== undefined) summary.chaos = this.#tally.summary;
+    if (this.#faultCounter !== undefined) summary.chaos = this.#faultCounter.summary;
     return summary;
   }
 
@@ -208,7 +208,7 @@ export class Dispatcher<Event extends RelayedEvent> {
   }
 
   #record({ event, faults, copy, earlier }: Delivery<Event>, result: ForwardResult, isLast: boolean): void {
-    if (isLast) for (const fault of faults) this.#tally?.add(fault, result.status);
+    if (isLast) for (const fault of faults) this.#faultCounter?.add(fault, result.status);
     if (copy !== undefined) return;
     this.#latency.add(result.durationMs);
     if (!isLast) return;

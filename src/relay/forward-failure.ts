@@ -132,7 +132,7 @@ function hintFor(code: NetworkFailureCode, url: URL, host: HostKind): string {
         ? "Check what listens on that port. If it serves https, forward to https://."
         : "Check what listens on that port.";
     case "network":
-      return "Send the same request by hand for details.";
+      return "Send the same request manually for details.";
   }
 }
 

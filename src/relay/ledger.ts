@@ -72,12 +72,12 @@ export class Ledger {
   /** Records an arrival. `duplicate` if the event is known and must not be forwarded again. */
   receive(cursor: string, sequence: number): { entry: Entry; duplicate: boolean } {
     const position = this.#positions.get(cursor);
-    const known = position === undefined ? undefined : this.#entries.at(position - this.#first);
-    if (known === undefined) return { entry: this.#append(cursor, sequence), duplicate: false };
-    known.arrived = true;
-    known.sequences.push(sequence);
-    this.#pass(known.position);
-    return { entry: known, duplicate: true };
+    const existing = position === undefined ? undefined : this.#entries.at(position - this.#first);
+    if (existing === undefined) return { entry: this.#append(cursor, sequence), duplicate: false };
+    existing.arrived = true;
+    existing.sequences.push(sequence);
+    this.#pass(existing.position);
+    return { entry: existing, duplicate: true };
   }
 
   /** Records the result of an event. */

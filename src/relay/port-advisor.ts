@@ -46,7 +46,7 @@ export class PortAdvisor {
     for (const url of origins.values()) {
       const port = portOf(url);
       const tries = await tryLoopback(port, clock);
-      if (!tries.every((taken) => taken === false)) continue;
+      if (!tries.every((isOpen) => isOpen === false)) continue;
       report({ event: "hint", url, message: `Nothing listens on ${url.hostname}:${port} yet.` });
     }
   }

@@ -98,9 +98,9 @@ export class LatencyHistogram {
   percentile(fraction: number): number | undefined {
     if (this.#count === 0) return undefined;
     const rank = Math.max(1, Math.ceil(fraction * this.#count));
-    let seen = 0;
+    let cumulative = 0;
     let bucket = 0;
-    while ((seen += this.#buckets[bucket]!) < rank) bucket += 1;
+    while ((cumulative += this.#buckets[bucket]!) < rank) bucket += 1;
     return MIN_MS * Math.exp((bucket - 0.5) * GROWTH);
   }
 }

@@ -110,10 +110,10 @@ export class ResponseParser {
   }
 
   #assertHttp(bytes: Buffer): void {
-    const known = this.#pieces.length === 0 ? bytes : Buffer.concat([...this.#pieces, bytes]);
+    const previous = this.#pieces.length === 0 ? bytes : Buffer.concat([...this.#pieces, bytes]);
     // Another protocol may never end its first line.
-    if (!PREFIX.startsWith(known.toString("latin1", 0, PREFIX.length))) {
-      throw new InvalidResponseError(`it starts with ${JSON.stringify(known.toString("latin1", 0, 20))}`);
+    if (!PREFIX.startsWith(previous.toString("latin1", 0, PREFIX.length))) {
+      throw new InvalidResponseError(`it starts with ${JSON.stringify(previous.toString("latin1", 0, 20))}`);
     }
   }
 
@@ -199,8 +199,8 @@ function readFields(lines: readonly string[]): Map<string, string> {
     if (!FIELD_NAME.test(name) || UNPRINTABLE.test(line)) throw new InvalidResponseError("malformed header");
     const key = name.toLowerCase();
     const value = withoutSpaces(line.slice(colon + 1));
-    const known = headers.get(key);
-    headers.set(key, known === undefined ? value : `${known}, ${value}`);
+    const previous = headers.get(key);
+    headers.set(key, previous === undefined ? value : `${previous}, ${value}`);
   }
   return headers;
 }

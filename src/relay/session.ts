@@ -11,7 +11,7 @@ export interface SessionOptions extends Omit<ConnectionOptions, "window" | "cloc
   /** Signs with this secret instead of the session's own. */
   secret?: string | undefined;
   /** Returns false for an event that is acknowledged and neither reported nor forwarded. */
-  wanted?: ((event: RelayedEvent) => boolean) | undefined;
+  filter?: ((event: RelayedEvent) => boolean) | undefined;
   /** Called with the cursor after which a later session can start, each time that it moves. */
   passed?: ((cursor: string) => void) | undefined;
   /** Called with every report, in order. Must not throw. */
@@ -118,7 +118,7 @@ export class Session {
   #received(event: ReceivedEvent & { entry: Entry }): void {
     if (this.#stopping) return;
     const { id, type, body, entry } = event;
-    if (this.#options.wanted?.(event) === false) return this.#connection.acknowledge(entry, { durationMs: 0 });
+    if (this.#options.filter?.(event) === false) return this.#connection.acknowledge(entry, { durationMs: 0 });
     this.#options.report({ event: "received", id, type, body });
     if (!this.#dispatcher.add(event)) this.#connection.acknowledge(entry, { durationMs: 0 });
   }

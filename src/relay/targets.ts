@@ -176,8 +176,8 @@ export class Router {
   }
 
   #destinationOf(url: URL, options: Omit<ForwarderOptions, "url">): Destination {
-    const known = this.#byUrl.get(url.href);
-    if (known !== undefined) return known;
+    const existing = this.#byUrl.get(url.href);
+    if (existing !== undefined) return existing;
     const destination = { url, forwarder: new Forwarder({ ...options, url }) };
     this.#byUrl.set(url.href, destination);
     return destination;

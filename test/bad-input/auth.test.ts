@@ -20,13 +20,13 @@ const get = (...headers: string[]): Promise<RawResponse> => {
 };
 const codeOf = ({ status, body }: RawResponse) => [status, (JSON.parse(body) as { code?: string }).code];
 
-describe("accepts a credential in the Authorization header after Bearer, and nowhere else", () => {
+describe("a credential", () => {
   it.each([
     ["in another header", () => `X-Api-Key: ${key}`],
     ["in a cookie", () => `Cookie: token=${key}; Authorization=Bearer ${key}`],
-    ["for a proxy", () => `Proxy-Authorization: Bearer ${key}`],
+    ["in a proxy header", () => `Proxy-Authorization: Bearer ${key}`],
     ["in an empty header", () => "Authorization:"],
-  ])("%s it is none", async (_where, header) => {
+  ])("is missing if it is %s", async (_where, header) => {
     const response = await get(header());
     expect(codeOf(response)).toEqual([401, "missing_credential"]);
     expect(response.headers["www-authenticate"]).toMatch(
@@ -37,7 +37,7 @@ describe("accepts a credential in the Authorization header after Bearer, and now
   it.each([
     ["as a user name of Basic", () => `Basic ${Buffer.from(`${key}:`).toString("base64")}`],
     ["without a scheme", () => key],
-    ["behind a tab", () => `Bearer\t${key}`],
+    ["after a tab", () => `Bearer\t${key}`],
     ["in quotes", () => `Bearer "${key}"`],
     ["with a comma", () => `Bearer ${key},`],
     ["in letters of another alphabet", () => "Bearer \xe4\xf6"],
@@ -46,14 +46,14 @@ describe("accepts a credential in the Authorization header after Bearer, and now
     ["under the prefix of the other environment", () => `Bearer ${key.replace("sandbox", "live")}`],
     ["as a refresh token", () => `Bearer ${formatCredential("rt_", Buffer.alloc(32, 1))}`],
     ["as a client secret", () => `Bearer ${formatCredential("cs_", Buffer.alloc(32, 1))}`],
-  ])("%s it is not valid", async (_where, value) => {
+  ])("is invalid if it is %s", async (_where, value) => {
     const response = await get(`Authorization: ${value()}`);
     expect(codeOf(response)).toEqual([401, "invalid_credential"]);
     expect(response.headers["www-authenticate"]).toContain('error="invalid_token"');
     expect(response.body).not.toContain(key);
   });
 
-  it("returns the same response whatever other headers are sent", async () => {
+  it("is accepted whatever other headers are sent", async () => {
     expect((await get(`Authorization: Bearer ${key}`, "X-Forwarded-For: 127.0.0.1", "Cookie: a=b")).status).toBe(200);
   });
 });

@@ -63,9 +63,9 @@ describe("values", () => {
     [["config", "set", "base_url", "https://ada:hunter2@example.com"], "user name or password"],
     [["whoami", "--profile", "__proto__"], "Invalid profile name"],
     [["whoami", "--base-url", "http://example.com"], "clear text"],
-  ])("rejects service %j as a usage error", async (args, words) => {
+  ])("rejects service %j as a usage error", async (args, message) => {
     const { exitCode, stdout, stderr } = await service(args);
-    expect([exitCode, stdout, stderr]).toEqual([2, "", expect.stringContaining(words)]);
+    expect([exitCode, stdout, stderr]).toEqual([2, "", expect.stringContaining(message)]);
     expect(stderr).not.toContain("hunter2");
   });
 
@@ -92,10 +92,10 @@ describe("streams", () => {
       env: cliEnv(on.platform.env),
       stdio: ["ignore", "pipe", "pipe"],
     });
-    let said = "";
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (said += String(text)));
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += String(text)));
     const [code] = (await once(child, "close")) as [number | null];
-    return [code, said];
+    return [code, output];
   };
 
   it("survives closed streams", async () => {

@@ -43,12 +43,12 @@ describe("flags", () => {
     [["listen", "--since", "evt_1"], "an event ID"],
     [["listen", "--forward-to", "localhost:3000,localhost:3001"], "--route"],
     [["customers", "list", "--base-url", "http://127.0.0.1:4010/v1"], "Use http://127.0.0.1:4010"],
-  ])("rejects %j as a usage error", async (args, words) => {
-    expect(await wrongUsage(args)).toContain(words);
+  ])("rejects %j as a usage error", async (args, message) => {
+    expect(await wrongUsage(args)).toContain(message);
   });
 });
 
-describe("a listener says", () => {
+describe("service listen", () => {
   it("warns at the start that nothing listens at the target", async () => {
     // Another test may take a free port in the meantime.
     const target = "localhost:1";

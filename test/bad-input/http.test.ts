@@ -21,7 +21,7 @@ function expectProblem(response: RawResponse, status: number, code: string): voi
   expect(JSON.parse(response.body)).toMatchObject({ status, code, request_id: response.headers["request-id"] });
 }
 
-describe("rejects a request whose end two programs could read differently", () => {
+describe("rejects an ambiguous request:", () => {
   it.each([
     ["an unknown transfer coding", ["Transfer-Encoding: xchunked"]],
     ["chunked that is not the last coding", ["Transfer-Encoding: chunked, identity"]],
@@ -62,20 +62,20 @@ describe("a request line", () => {
   });
 });
 
-describe("without reading a body that is announced and never sent", () => {
+describe("a request whose body never arrives", () => {
   const announced = ["Content-Type: application/json", "Content-Length: 100000"];
 
-  it("rejects an unknown path with 404", async () => {
+  it("gets 404 for an unknown path", async () => {
     expectProblem(await send("POST /v1/nothing HTTP/1.1", announced), 404, "not_found");
   });
 
-  it("rejects a method that the path does not have with 405", async () => {
+  it("gets 405 for a method that the path does not have", async () => {
     const response = await send("PUT /v1/customers HTTP/1.1", announced);
     expectProblem(response, 405, "method_not_allowed");
     expect(response.headers.allow).toBe("GET, HEAD, OPTIONS, POST");
   });
 
-  it("rejects a wrong administrator token with 401", async () => {
+  it("gets 401 for a wrong administrator token", async () => {
     expectProblem(await send("POST /admin/sign_in_links HTTP/1.1", announced), 401, "invalid_credential");
   });
 });
@@ -92,7 +92,7 @@ describe("rejects a body that is too large before reading it", () => {
   });
 });
 
-describe("a request of another protocol", () => {
+describe("the API port", () => {
   it("grants nothing to a page of another origin", async () => {
     const headers = ["Origin: https://attacker.example", "Access-Control-Request-Method: POST"];
     const preflight = await send("OPTIONS /v1/customers HTTP/1.1", headers);
@@ -124,7 +124,7 @@ describe("a request of another protocol", () => {
   });
 
   it.each(["application/jsonp", "application/json, text/plain", "multipart/form-data; boundary=x", "json"])(
-    "a body of the type %s is not JSON",
+    "rejects a body of the type %s",
     async (type) => {
       const response = await send("POST /v1/customers HTTP/1.1", [`Content-Type: ${type}`, "Content-Length: 2"], "{}");
       expectProblem(response, 415, "unsupported_media_type");

@@ -11,7 +11,7 @@ const deepObjects = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(de
 export const INVALID: JsonTexts = {
   "no value": [...texts`,   :   ]   }   \u0031`, " ", "\t\n\r ", "\\"],
   "more than one value": texts`1 2   {}{}   [][]   """"   1,   1,2   [],   {},   null:1   [1]]   {}}   [1]x   {}#`,
-  words: texts`nul   nulll   Null   NULL   tru   True   fals   FALSE   undefined   None   NaN   -NaN   Infinity`,
+  message: texts`nul   nulll   Null   NULL   tru   True   fals   FALSE   undefined   None   NaN   -NaN   Infinity`,
   "other words": texts`-Infinity   inf   a   yes   ∞   new Date()   nu ll   tr\u0075e`,
   "signs of numbers": texts`-   +   +1   --1   ++1   -+1   +-1   - 1   -a   1-   1+1   −1`,
   "leading zeros": texts`00   01   -00   -01   00.5   012e3   0 1`,
@@ -114,7 +114,7 @@ export const INVALID: JsonTexts = {
 
 /** Texts that both the grammar and the platform accept. */
 export const VALID: JsonTexts = {
-  words: ["null", "true", "false"],
+  message: ["null", "true", "false"],
   integers: texts`0   -0   1   -1   10   123456789   9007199254740991   -9007199254740991`,
   fractions: [
     "0.0",
@@ -200,7 +200,7 @@ export const REJECTED_BY_POLICY: Record<string, Policy> = {
     detail: /nested deeper than 32 levels/,
     texts: [deep(33), deepObjects(33), deep(100_000), `${"[".repeat(32)}{}${"]".repeat(32)}`, `[[],${deep(32)}]`],
   },
-  "a number of more than 64 characters, which nobody writes": {
+  "a number of more than 64 characters": {
     detail: /more than 64 characters/,
     texts: [
       "1".repeat(65),

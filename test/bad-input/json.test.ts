@@ -111,7 +111,7 @@ describe("more than there is room for", () => {
     ["/v1/api_keys", "ip_allowlist", Array(50_000).fill("10.0.0.0/8"), {}],
     ["/v1/oauth_apps", "redirect_uris", Array(20_000).fill("https://a.example/"), { name: "x" }],
   ])(
-    "in POST %s, %s: says so without looking at each, and answers others meanwhile",
+    "in POST %s, %s are rejected without checking each, while other requests are served",
     async (path, field, value, rest) => {
       const [response, other] = await Promise.all([
         api("POST", path, { ...rest, [field]: value }),

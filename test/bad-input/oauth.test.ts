@@ -41,16 +41,16 @@ describe("rejects malformed OAuth requests with OAuth errors", () => {
     ["device_authorization", `${client}&scope=%00`, 400, "invalid_request", "control character"],
     ["revoke", client, 400, "invalid_request", "token is missing"],
     ["revoke", `${client}&token=x&token=y`, 400, "invalid_request", "is repeated"],
-  ])("/oauth/%s given %s", async (path, body, status, error, words) => {
+  ])("/oauth/%s given %s", async (path, body, status, error, message) => {
     const { respond, headers, ...response } = await send(path, body);
     expect([response.status, respond.error]).toEqual([status, error]);
-    expect(respond.error_description).toContain(words);
+    expect(respond.error_description).toContain(message);
     expect(headers.get("cache-control")).toContain("no-store");
     expect(respond.error_description.length).toBeLessThan(300);
   });
 
   it.each(["Basic !!!", "Basic Og==", `Basic ${btoa("%zz:a")}`, "Bearer x", "Basic"])(
-    "an app that proves itself by %s is none",
+    "an app that authenticates with %s is rejected",
     async (authorization) => {
       const { status, respond, headers } = await send("token", refresh, { Authorization: authorization });
       expect([status, respond.error]).toEqual([401, "invalid_client"]);

@@ -41,7 +41,7 @@ describe("reads a path as it is written", () => {
 
 describe("a query", () => {
   it.each(["__proto__", "constructor", "toString", "hasOwnProperty", "before", "after", ""])(
-    "with the unknown parameter %j is refused",
+    "rejects the unknown parameter %j",
     async (name) => {
       const { status, body } = await get(`/v1/customers?${name}=1`);
       expect(status).toBe(400);
@@ -55,7 +55,7 @@ describe("a query", () => {
   });
 
   it.each(["1e1", "%2B1", "0x5", "%EF%BC%91", "99999999999999999999", "%201", "Infinity"])(
-    "with limit=%s is refused",
+    "rejects limit=%s",
     async (limit) => {
       expect((await get(`/v1/customers?limit=${limit}`)).body["errors"]).toEqual([
         expect.objectContaining({ pointer: "?limit" }),
@@ -64,7 +64,7 @@ describe("a query", () => {
   );
 
   it.each(["2026-11-21T00:00:00", "2026-11-21T00:00:00+01:00", "1e9", "0", "now"])(
-    "with created_after=%s is refused",
+    "rejects created_after=%s",
     async (time) => {
       const { body } = await get(`/v1/customers?created_after=${encodeURIComponent(time)}`);
       expect(body["errors"]).toEqual([expect.objectContaining({ pointer: "?created_after", code: "invalid_format" })]);

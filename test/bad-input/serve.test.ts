@@ -26,9 +26,9 @@ const serve = (args: readonly string[], env: Record<string, string> = {}): Promi
   runCli(["serve", "--port", "0", ...args], { env });
 
 /** Expects `serve` to fail with this message on stderr and nothing on stdout. */
-async function expectError(args: readonly string[], words: string, exitCode = 1, env = {}): Promise<void> {
+async function expectError(args: readonly string[], message: string, exitCode = 1, env = {}): Promise<void> {
   const result = await serve(args, env);
-  expect(result).toMatchObject({ exitCode, stdout: "", stderr: expect.stringContaining(words) });
+  expect(result).toMatchObject({ exitCode, stdout: "", stderr: expect.stringContaining(message) });
   expect(result.stderr).not.toContain("inside the program");
 }
 
@@ -39,11 +39,11 @@ describe("an address", () => {
   });
 
   it("names a port that is in use, also with --json", async () => {
-    const taken = createServer();
+    const blocker = createServer();
     await new Promise<void>((listening) => {
-      taken.listen(0, "127.0.0.1", listening);
+      blocker.listen(0, "127.0.0.1", listening);
     });
-    const { port } = taken.address() as AddressInfo;
+    const { port } = blocker.address() as AddressInfo;
     const args = ["serve", "--ephemeral", "--port", String(port)];
     expect(await runCli(args)).toMatchObject({
       exitCode: 1,
@@ -55,7 +55,7 @@ describe("an address", () => {
     }
     const { stderr, stdout } = await runCli([...args, "--json"]);
     expect([JSON.parse(stderr).code, stdout]).toEqual(["port_taken", ""]);
-    await new Promise((closed) => taken.close(closed));
+    await new Promise((closed) => blocker.close(closed));
   });
 
   it.each([

@@ -214,18 +214,18 @@ describe("judges a fixture of 1 MiB within the budget", () => {
       "100 mistakes",
     ],
     ["a reference that does not end", calls(1, () => ({ ...post, body: { a: pumped("${") }, more: 1 })), "a mistake"],
-  ])("%s", (_what, text, words) => {
+  ])("%s", (_what, text, message) => {
     const bytes = Buffer.from(text);
-    let said = "";
+    let output = "";
     expectWithinBudget(() => {
       try {
         parseFixture(bytes, "calls.json");
       } catch (error) {
         expect(error).toBeInstanceOf(UserError);
-        said = `${(error as UserError).message}\n${(error as UserError).hint}`;
+        output = `${(error as UserError).message}\n${(error as UserError).hint}`;
       }
     });
-    expect(said).toContain(words);
-    expect(said.length).toBeLessThan(30_000);
+    expect(output).toContain(message);
+    expect(output.length).toBeLessThan(30_000);
   });
 });

@@ -37,8 +37,8 @@ describe("explains why a request is not valid HTTP", () => {
     ["GET /v1/me again HTTP/1.1", [], /one space between them/],
     ["get /v1/me HTTP/1.1", [], /uppercase/],
     ["CONNECT attacker.example:443 HTTP/1.1", [], /not a proxy/],
-  ])("%j with %j", async (first, headers, words) => {
-    expect(await detailOf(first, headers)).toMatch(words);
+  ])("%j with %j", async (first, headers, message) => {
+    expect(await detailOf(first, headers)).toMatch(message);
   });
 
   it("explains a chunk without a size", async () => {
@@ -74,8 +74,8 @@ describe("paths and queries", () => {
     ["limit=0", "?limit: must be at least 1"],
     ["limit=101", "?limit: must be at most 100"],
     ["foo=1", "known parameters: limit, cursor, email"],
-  ])("%s", async (query, words) => {
-    expect(await get(`/v1/customers?${query}`)).toContain(words);
+  ])("%s", async (query, message) => {
+    expect(await get(`/v1/customers?${query}`)).toContain(message);
   });
 
   it("says that an operation has no parameters", async () => {
@@ -92,8 +92,8 @@ describe("bodies", () => {
     ['{"email":"a', "Unterminated string in JSON (at character 12)"],
     ['{"email":"a\nb"}', "Bad control character in string literal in JSON (at character 12)"],
     ['{"email":"\\x"}', "Bad escaped character in JSON (at character 12)"],
-  ])("%j", async (body, words) => {
-    expect((await post(body)).toLowerCase()).toContain(words.toLowerCase());
+  ])("%j", async (body, message) => {
+    expect((await post(body)).toLowerCase()).toContain(message.toLowerCase());
   });
 
   it("does not round a fraction to an integer", async () => {

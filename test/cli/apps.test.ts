@@ -74,10 +74,10 @@ describe("service apps", () => {
     [["create", "--name", "Reports"], "--redirect-uri"],
     [["create", "--name", "Reports", "--redirect-uri", REDIRECT, "--quiet"], "--json --jq .client_secret"],
     [["update", "app_0000000000000000000000"], "No changes specified"],
-  ])("rejects apps %j as a usage error", async (args, words) => {
+  ])("rejects apps %j as a usage error", async (args, message) => {
     const { exitCode, stderr } = await service("apps", ...args);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain(words);
+    expect(stderr).toContain(message);
   });
 
   it("says why a redirect URI is invalid", async () => {

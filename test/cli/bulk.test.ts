@@ -19,8 +19,8 @@ beforeAll(async () => {
 });
 afterAll(() => receiver.close());
 
-const deliveries = (wanted: Delivery["status"]) =>
-  json<Delivery[]>("deliveries", "list", "--endpoint", endpoint, "--status", wanted, "--all");
+const deliveries = (status: Delivery["status"]) =>
+  json<Delivery[]>("deliveries", "list", "--endpoint", endpoint, "--status", status, "--all");
 
 /** Creates orders whose deliveries have failed permanently. */
 async function failOrders(count: number): Promise<void> {
@@ -73,7 +73,7 @@ describe("service deliveries retry --failed", () => {
 });
 
 describe("service events replay --since", () => {
-  it("counts ages on the test clock, and with --failed sends to nobody but those who failed", async () => {
+  it("counts ages on the test clock, and with --failed sends only to endpoints that failed", async () => {
     await failOrders(2);
     await json("clock", "advance", "2h");
     status = 200;

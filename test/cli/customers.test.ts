@@ -86,7 +86,7 @@ describe("service customers create", () => {
     });
   });
 
-  it("accepts an empty metadata value, and preserves every character of others", async () => {
+  it("accepts an empty metadata value, and preserves every character of other values", async () => {
     const metadata = { empty: "", text: 'Zoë 🎉 "quoted"\n' };
     const pairs = Object.entries(metadata).flatMap(([key, value]) => ["--metadata", `${key}=${value}`]);
     expect(await json("customers", "create", "--email", newEmail(), ...pairs)).toMatchObject({

@@ -249,17 +249,17 @@ describe("service dev init", () => {
     stopped.type(CTRL_C);
     expect(await stopped.ended).toBe(130);
     expect(existsSync(join(project.folder, "service.yaml"))).toBe(false);
-    const asked = runInTerminal(["dev", "init"], { cwd: project.folder, env: project.env });
+    const init = runInTerminal(["dev", "init"], { cwd: project.folder, env: project.env });
     for (const [question, answer] of [
       ["Port for a platform", "https://sandbox.example.com"],
       ["Where your app receives", "4000/hooks"],
       ["Command that starts", "make dev"],
       ["File for secret", "none"],
     ] as const) {
-      await asked.waitFor(question);
-      asked.type(`${answer}${ENTER}`);
+      await init.waitFor(question);
+      init.type(`${answer}${ENTER}`);
     }
-    expect(await asked.ended).toBe(0);
+    expect(await init.ended).toBe(0);
     expect(parseProject(project.read("service.yaml"))).toEqual({
       platform: { url: "https://sandbox.example.com" },
       forward: { to: "4000/hooks" },
@@ -267,7 +267,7 @@ describe("service dev init", () => {
     });
   });
 
-  it("rejects an answer that the file cannot have", async () => {
+  it("rejects invalid input", async () => {
     const project = await makeProject({});
     const { exitCode, stderr } = await project.service(["dev", "init", "--yes", "--forward-to", "ftp://x"]);
     expect({ exitCode, stderr }).toEqual({

@@ -135,11 +135,11 @@ describe("service doctor", () => {
     [-60, "warning", "behind"],
     [60, "warning", "ahead of"],
     [3600, "failed", "signatures will be rejected as stale"],
-  ])("reports a clock that is %i s off", async (ahead, status, words) => {
+  ])("reports a clock that is %i s off", async (ahead, status, message) => {
     const date = new Date(Date.now() - ahead * 1000).toUTCString();
     const url = await scripted({ "/healthz": { status: "ok" }, "/v1/me": IDENTITY }, { date });
     const { of } = await diagnose({ ...KEY, SERVICE_BASE_URL: url });
-    expect(of("clock")).toMatchObject({ status, detail: expect.stringContaining(words) });
+    expect(of("clock")).toMatchObject({ status, detail: expect.stringContaining(message) });
   });
 
   it("reports another API version, a key that expires soon, and signing secrets older than 90 days", async () => {
@@ -176,10 +176,10 @@ describe("service doctor", () => {
   it.each([
     ["http://127.0.0.1:9", "cannot reach"],
     ["http://[", "is not the address of an http or https proxy"],
-  ])("reports an unusable proxy: %s", async (proxy, words) => {
+  ])("reports an unusable proxy: %s", async (proxy, message) => {
     const { exitCode, of } = await diagnose({ ...platform.env, HTTPS_PROXY: proxy });
     expect(exitCode).toBe(1);
-    expect(of("proxy")).toMatchObject({ status: "failed", detail: expect.stringContaining(words) });
+    expect(of("proxy")).toMatchObject({ status: "failed", detail: expect.stringContaining(message) });
   });
 
   it("reports whether the platform is reached through a proxy, without its password", async () => {
@@ -197,14 +197,14 @@ describe("service doctor", () => {
   });
 
   it("distinguishes the platform on the default port from another program", async () => {
-    const taken = createTcpServer();
+    const blocker = createTcpServer();
     const isMine = await new Promise<boolean>((resolve) => {
-      taken.once("error", () => resolve(false)).listen(4010, "127.0.0.1", () => resolve(true));
+      blocker.once("error", () => resolve(false)).listen(4010, "127.0.0.1", () => resolve(true));
     });
     // Starts a program that does not speak HTTP. If the port is already in use, that program serves as well.
-    taken.on("connection", (socket) => socket.end("220 hello\r\n"));
+    blocker.on("connection", (socket) => socket.end("220 hello\r\n"));
     const { of } = await diagnose(platform.env);
-    taken.close();
+    blocker.close();
     if (isMine) expect(of("port")).toMatchObject({ status: "warning", advice: expect.stringContaining("--port 0") });
     else expect(of("port").detail).toMatch(/used by a running platform|used by another program/);
   });

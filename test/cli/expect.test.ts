@@ -84,7 +84,7 @@ describe("service expect", () => {
     expect(stderr).toMatch(/For details: service why evt_/);
   });
 
-  it("names the events of other types that came instead", async () => {
+  it("names the events of other types that were received instead", async () => {
     const { exitCode, stderr } = await assertThat("payment.failed", ...SHORT, ...create);
     expect(exitCode).toBe(1);
     expect(stderr).toContain("Other events received: 1 × order.created");
@@ -121,7 +121,7 @@ describe("service expect", () => {
     expect(bad.stderr).toMatch(/For details: service why dlv_/);
   });
 
-  it("tells an event without a receiver from one that is still pending", async () => {
+  it("distinguishes an event without a receiver from a pending one", async () => {
     const nobody = await assertThat("order.created", ...SHORT, "--delivered", ...create);
     expect(nobody).toMatchObject({
       exitCode: 1,
@@ -132,7 +132,7 @@ describe("service expect", () => {
     expect(reportOf(pending)).toMatchObject({ code: "not_delivered", deliveries: [{ status: "pending" }] });
   });
 
-  it("passes the exit code of a command that failed through, without waiting", async () => {
+  it("exits with the code of a failed command, without waiting", async () => {
     const result = await assertThat("order.created", "--within", "1h", "--", "sh", "-c", "exit 42");
     expect(result.exitCode).toBe(42);
     const missing = await assertThat("order.created", "--within", "1h", "--", "no-such-command");
@@ -149,7 +149,7 @@ describe("service expect", () => {
     expect(bad).toContain('<failure type="event_not_seen" message="No matching order.created within 1 s">');
   });
 
-  it("exits 7 before it starts the command if the platform cannot be reached", async () => {
+  it("exits with 7 before it starts the command if the platform cannot be reached", async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const result = await assertThat("order.created", "--base-url", url, "--", "sh", "-c", "echo started");
     expect({ exitCode: result.exitCode, stdout: result.stdout }).toEqual({ exitCode: 7, stdout: "" });

@@ -78,11 +78,11 @@ describe("service keys create", () => {
     [["--expires-in", "soon"], "Must be a duration such as 30s, 10m, 2h, 3d or 1w."],
     [["--full-access", "--ip-allow", "10.0.0.0/33"], "ip_allowlist"],
     [["--quiet"], "--json --jq .key"],
-  ])("rejects %j with an explanation", async (flags, words) => {
+  ])("rejects %j with an explanation", async (flags, message) => {
     const { exitCode, stdout, stderr } = await service("keys", "create", ...flags);
     expect(exitCode).toBeGreaterThan(0);
     expect(stdout).toBe("");
-    expect(stderr).toContain(words);
+    expect(stderr).toContain(message);
   });
 
   it("rejects a key that would exceed its creator's permissions", async () => {
@@ -96,7 +96,7 @@ describe("service keys create", () => {
 });
 
 describe("service keys update", () => {
-  it("changes what is given, and rejects an update of nothing", async () => {
+  it("changes only the given fields, and rejects an update without changes", async () => {
     const { id } = await json("keys", "create", "--scope", "customers:read", "--ip-allow", "127.0.0.0/8");
     const flags = ["--name", "orders", "--scope", "orders:read", "--ip-allow", "any", "--expires-in", "30d"];
     const updated = await json("keys", "update", String(id), ...flags);

@@ -91,7 +91,7 @@ describe("a command after --", () => {
   });
 
   it.each([[["listen", "localhost:3000"]], [["listen", "localhost:3000", "--", "true"]]])(
-    "is not what stands before its --: %j",
+    "is not part of the arguments before its --: %j",
     async (args) => {
       const { exitCode, stderr } = await service(args);
       expect(exitCode).toBe(2);

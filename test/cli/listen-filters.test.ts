@@ -79,7 +79,7 @@ describe("service listen --fail-on-error", () => {
     expect(await listener.interrupt()).toBe(exitCode);
   });
 
-  it("passes the exit code of a command that failed through", async () => {
+  it("exits with the code of a failed command", async () => {
     const args = ["listen", "--fail-on-error", "--", process.execPath, "-e", "process.exit(3)"];
     expect((await spawnCli(args, { env: cli.platform.env })).exitCode).toBe(3);
   });

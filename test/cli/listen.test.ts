@@ -76,7 +76,7 @@ describe("flags of service listen", () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it("delivers everything to each of several listeners, and tells them of each other", async () => {
+  it("delivers everything to each of several listeners, and reports the others to each", async () => {
     const one = await startListener(on.platform.env, ["--events", "order.created"]);
     const two = await startListener(on.platform.env, ["--events", "order.created"]);
     expect(two.records[0]).toMatchObject({ event: "ready", others: 1 });

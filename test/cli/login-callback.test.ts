@@ -129,17 +129,17 @@ describe("the callback listener", () => {
 
 describe("--callback-port", () => {
   it("uses that port, and no other if it is in use", async () => {
-    const taken = createServer();
+    const blocker = createServer();
     await new Promise<void>((listening) => {
-      taken.listen(0, "127.0.0.1", listening);
+      blocker.listen(0, "127.0.0.1", listening);
     });
-    const { port } = taken.address() as AddressInfo;
+    const { port } = blocker.address() as AddressInfo;
     const rejected = await runCli(["login", "--callback-port", String(port)], {
       env: loginEnv(on.platform, createConfigDir()),
     });
     expect(rejected).toMatchObject({ exitCode: 1, stdout: "" });
     expect(rejected.stderr).toContain(`Cannot listen on port ${port}: the port is in use`);
-    await new Promise((closed) => taken.close(closed));
+    await new Promise((closed) => blocker.close(closed));
     const login = await begin(["--callback-port", String(port)]);
     expect(login.redirectUri).toBe(`http://127.0.0.1:${port}/callback`);
     await finish(login);

@@ -45,7 +45,7 @@ describe("a token endpoint", () => {
     expect([page.status, result.exitCode]).toEqual([200, 0]);
   });
 
-  it("gets its endless token lifetime limited to a year", async () => {
+  it("is limited to a token lifetime of one year", async () => {
     proxy.intercept(TOKEN, changed({ expires_in: 1e300 }));
     const { page, result } = await signInThroughProxy();
     expect([page.status, result.exitCode]).toEqual([200, 0]);
@@ -67,12 +67,12 @@ describe("a token endpoint", () => {
     ["no refresh token", changed({ refresh_token: undefined })],
     ["no token type", changed({ token_type: undefined })],
     ["another token type", changed({ token_type: "mac" })],
-    ["an end in words", changed({ expires_in: "soon" })],
+    ["a text as lifetime", changed({ expires_in: "soon" })],
     ["an end in the past", changed({ expires_in: -5 })],
     ["no end", changed({ expires_in: undefined })],
     ["a token that does not work", changed({ access_token: "at_nonsense" })],
     ["more than a megabyte", changed({ padding: "x".repeat(1024 * 1024) })],
-  ])("signs nobody in if it returns %s, which both sides show", async (_what, respond) => {
+  ])("does not sign in if it returns %s, and both sides show the error", async (_what, respond) => {
     proxy.intercept(TOKEN, respond);
     const { page, result } = await signInThroughProxy();
     expect(page).toMatchObject({ status: 400, text: expect.stringContaining("Sign-in failed") });
@@ -108,11 +108,11 @@ describe("metadata", () => {
     ["without a token address", (metadata) => ({ ...metadata, token_endpoint: undefined }), "token_endpoint"],
     ["that is no JSON", () => "<html>", "is not valid"],
     ["that is null", () => "null", "is not valid"],
-  ])("is rejected before anything is sent: %s", async (_what, rewrite, words) => {
+  ])("is rejected before anything is sent: %s", async (_what, rewrite, message) => {
     proxy.rewriteMetadata(rewrite);
     const result = await login("--no-browser");
     expect(result).toMatchObject({ exitCode: 1, stdout: "" });
-    expect(JSON.stringify(problemOf(result))).toContain(words);
+    expect(JSON.stringify(problemOf(result))).toContain(message);
     expect(proxy.count(TOKEN)).toBe(0);
   });
 

@@ -27,7 +27,7 @@ async function openTab(from: Iterable<[string, string]> = on.user.cookies): Prom
 const failureOf = (stderr: string) => JSON.parse(stderr.trim().split("\n").at(-1)!) as Record<string, unknown>;
 
 describe("service login in a browser", () => {
-  itInBrowser("signs in by one click on Allow; the page that says so shows no code", async () => {
+  itInBrowser("signs in with one click on Allow, and shows no code on the final page", async () => {
     const dir = createConfigDir();
     const login = await begin([], dir);
     const tab = await openTab();
@@ -46,7 +46,7 @@ describe("service login in a browser", () => {
     await tab.context().close();
   });
 
-  itInBrowser("signs somebody in who comes by the one-time link first", async () => {
+  itInBrowser("signs in a user who arrives through the one-time link", async () => {
     const fresh = await startPlatform();
     try {
       const login = await startLogin(["--no-browser"], loginEnv(fresh, createConfigDir()));
@@ -62,7 +62,7 @@ describe("service login in a browser", () => {
     }
   });
 
-  itInBrowser("says on both sides that it was denied, and stores nothing", async () => {
+  itInBrowser("reports a denial in the browser and in the terminal, and stores nothing", async () => {
     const dir = createConfigDir();
     const login = await begin([], dir);
     const tab = await openTab();
@@ -76,7 +76,7 @@ describe("service login in a browser", () => {
     await tab.context().close();
   });
 
-  itInBrowser("gives up when the browser was closed", async () => {
+  itInBrowser("times out when the browser was closed", async () => {
     const login = await begin(["--timeout", "2s"]);
     const tab = await openTab();
     await tab.goto(login.announcement.authorization_url!);

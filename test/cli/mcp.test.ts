@@ -125,13 +125,13 @@ describe("service mcp", () => {
     expect(JSON.stringify(tools)).not.toMatch(/"\$id"|-id"/);
   });
 
-  it("takes many calls at once, without a warning", async () => {
+  it("handles many concurrent calls without a warning", async () => {
     const orders = Array.from({ length: 30 }, () => result("create_order", { amount: 1, currency: "EUR" }));
     expect(new Set((await Promise.all(orders)).map(({ id }) => id)).size).toBe(30);
     expect(warnings).toBe("");
   });
 
-  it("says what is wrong with an id", async () => {
+  it("explains an invalid ID", async () => {
     const wrong = async (args: Record<string, unknown>) => textOf(await call("get_customer", args));
     expect(await wrong({ id: 1, extra: 2 })).toContain("id must be a string");
     expect(await wrong({})).toContain("id is required");

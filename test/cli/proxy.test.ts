@@ -45,7 +45,7 @@ describe.each([
     const { exitCode, stdout, stderr } = await on.service(["status", "--json"], { env });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(JSON.parse(stdout)).toMatchObject({ platform: { reachable: true }, credential: { state: "works" } });
-    expect(new Set(proxy.asked)).toEqual(new Set(["platform.test:443"]));
+    expect(new Set(proxy.targets)).toEqual(new Set(["platform.test:443"]));
     expect(new Set(proxy.signIns)).toEqual(new Set([`Basic ${Buffer.from("ada:p@ss").toString("base64")}`]));
   });
 
@@ -57,7 +57,7 @@ describe.each([
     });
     await listener.record(({ event, id }) => event === "received" && id === stdout.trim());
     expect(await listener.interrupt()).toBe(0);
-    expect(proxy.asked).toEqual(["platform.test:443"]);
+    expect(proxy.targets).toEqual(["platform.test:443"]);
   });
 });
 
@@ -74,7 +74,7 @@ describe("a host in NO_PROXY", () => {
     const listen = await on.service(["listen", "--max-downtime", "1s"], { env });
     expect(listen.exitCode).toBe(7);
     expect(listen.stderr + listen.stdout).toContain("localhost.test");
-    expect(proxy.asked).toEqual([]);
+    expect(proxy.targets).toEqual([]);
   });
 });
 
@@ -88,7 +88,7 @@ describe("a proxy that cannot be used", () => {
   });
 
   it.each(["ftp://proxy:1", "http://100%:secret@proxy:1"])(
-    "is a clear error where its variable holds %s",
+    "is reported clearly if its variable contains %s",
     async (text) => {
       for (const command of [["whoami"], ["listen"]]) {
         const { exitCode, stderr } = await on.service(command, { env: behind(text) });

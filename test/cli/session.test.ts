@@ -79,7 +79,7 @@ describe("service login --api-key-stdin", () => {
     const { exitCode, stderr } = await terminalOf(dir)(args, {}, spoil(platform.sandboxKey));
     expect(exitCode).toBe(1);
     expect(stderr).toContain("Incomplete or mistyped API key");
-    expect(server.seen).toEqual([]);
+    expect(server.requests).toEqual([]);
     expect(existsSync(join(dir, "config.json"))).toBe(false);
   });
 
@@ -195,7 +195,7 @@ describe("a stored key", () => {
       expect(result).toMatchObject({ exitCode: 1, stdout: "" });
       expect(result.stderr).toContain(`is for ${platform.baseUrl}; it is not sent to ${trap.url}`);
     }
-    expect(trap.seen).toEqual([]);
+    expect(trap.requests).toEqual([]);
   });
 
   it("is not sent over plain http to another machine", async () => {

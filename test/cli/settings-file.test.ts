@@ -99,7 +99,7 @@ describe("a settings file that cannot be used", () => {
   });
 });
 
-describe("a profile that was written by hand", () => {
+describe("a manually edited profile", () => {
   const written = (profile: object): Record<string, string> => {
     const folder = createConfigDir();
     writeFileSync(join(folder, "config.json"), JSON.stringify({ version: 1, profiles: { default: profile } }), {

@@ -59,7 +59,7 @@ describe("service status", () => {
   it.each([
     ["behind", 3600, -3600],
     ["ahead of", -3600, 3600],
-  ])("reports a clock that is an hour %s the platform's", async (words, offset, ahead) => {
+  ])("reports a clock that is an hour %s the platform's", async (message, offset, ahead) => {
     const server = await startServer((_request, response) => {
       response.writeHead(200, {
         "Content-Type": "application/json",
@@ -70,6 +70,6 @@ describe("service status", () => {
     const { status: all } = await status({ SERVICE_BASE_URL: server.url });
     expect(Math.abs(Number(all["clock_ahead_seconds"]) - ahead)).toBeLessThan(60);
     const { stdout } = await runCli(["status"], { env: { SERVICE_BASE_URL: server.url } });
-    expect(stdout).toMatch(new RegExp(`clock\t(1 h|59 min \\d+ s) ${words} the platform\n`));
+    expect(stdout).toMatch(new RegExp(`clock\t(1 h|59 min \\d+ s) ${message} the platform\n`));
   });
 });

@@ -105,8 +105,8 @@ describe("one object", () => {
     expect((await linesOf(created))[0]).toMatch(/^✓ Created customer cus_\w{22}$/);
     const failed = inTerminal(["customers", "create", "--email", "bob@example.com"]);
     expect(await failed.ended).toBe(1);
-    const [said, ...rest] = failed.text().trimEnd().split("\n");
-    expect(said).toMatch(/^Error: The email bob@example\.com belongs to customer cus_\w{22}\.$/);
+    const [output, ...rest] = failed.text().trimEnd().split("\n");
+    expect(output).toMatch(/^Error: The email bob@example\.com belongs to customer cus_\w{22}\.$/);
     expect(rest).toEqual([
       expect.stringMatching(/^ {2}409 email_taken, request req_\w{22}$/),
       expect.stringMatching(/^To see the existing customer: service customers get cus_\w{22}$/),

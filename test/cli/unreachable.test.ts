@@ -86,8 +86,8 @@ describe("a proxy of the environment", () => {
       exitCode: 0,
       stdout: "cus_1\n",
     });
-    expect(proxy.seen.map(({ url }) => url)).toEqual(["http://platform.test/v1/customers?limit=20"]);
+    expect(proxy.requests.map(({ url }) => url)).toEqual(["http://platform.test/v1/customers?limit=20"]);
     expect((await customers("http://127.0.0.1:9", env)).exitCode).toBe(7);
-    expect(proxy.seen).toHaveLength(1);
+    expect(proxy.requests).toHaveLength(1);
   });
 });

@@ -32,7 +32,7 @@ const verify = (header: string, ...args: string[]) =>
   );
 
 describe("service webhooks sign", () => {
-  it("prints the header's value, as the library makes it", async () => {
+  it("prints the same header value as the library", async () => {
     const expected = sign({ payload: PAYLOAD, secrets: SECRET, timestamp: NOW });
     const args = ["webhooks", "sign", "--payload", payloadFile(), "--timestamp", String(NOW)];
     expect(await runCli([...args, "--secret", SECRET])).toEqual({ exitCode: 0, stdout: `${expected}\n`, stderr: "" });

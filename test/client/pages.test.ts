@@ -17,7 +17,7 @@ describe("listItems", () => {
     const server = await startServer(page([1, 2], "c1"), page([3], "c2"), page([4], null));
     const items = listItems<number>(clientOf(server.url), "/v1/orders", { query: { status: "pending" } });
     expect(await collect(items)).toEqual([1, 2, 3, 4]);
-    expect(server.seen.map(({ url }) => url)).toEqual([
+    expect(server.requests.map(({ url }) => url)).toEqual([
       "/v1/orders?status=pending&limit=100",
       "/v1/orders?status=pending&limit=100&cursor=c1",
       "/v1/orders?status=pending&limit=100&cursor=c2",
@@ -27,12 +27,12 @@ describe("listItems", () => {
   it("requests only as many as needed", async () => {
     const server = await startServer(page(Array(100).fill(0), "c1"), page(Array(20).fill(0), "c2"));
     expect(await collect(listItems<number>(clientOf(server.url), "/v1/orders", { max: 120 }))).toHaveLength(120);
-    expect(server.seen.map(({ url }) => url)).toEqual(["/v1/orders?limit=100", "/v1/orders?limit=20&cursor=c1"]);
+    expect(server.requests.map(({ url }) => url)).toEqual(["/v1/orders?limit=100", "/v1/orders?limit=20&cursor=c1"]);
   });
 
   it("fetches a page only once its items are needed", async () => {
     const server = await startServer(page([1, 2], "c1"), page([3], null));
     for await (const item of listItems<number>(clientOf(server.url), "/v1/orders")) if (item === 2) break;
-    expect(server.seen).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 });

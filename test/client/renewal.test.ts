@@ -21,7 +21,7 @@ function tokens(): CredentialSource & { rejected: string[] } {
 
 describe("a credential that renews itself", () => {
   it("is renewed after a 401, and the request is repeated with the new one", async () => {
-    const { url, seen } = await startServer(REJECTED, json(200, { object: "identity" }));
+    const { url, requests: seen } = await startServer(REJECTED, json(200, { object: "identity" }));
     const credential = tokens();
     await expect(clientOf(url, { credential }).request(GET)).resolves.toMatchObject({ status: 200 });
     expect(seen.map(({ headers }) => headers.authorization)).toEqual(["Bearer at_1", "Bearer at_2"]);
@@ -29,7 +29,7 @@ describe("a credential that renews itself", () => {
   });
 
   it("is renewed once per request, even if the platform rejects the new one too", async () => {
-    const { url, seen } = await startServer(REJECTED, REJECTED, json(200, {}));
+    const { url, requests: seen } = await startServer(REJECTED, REJECTED, json(200, {}));
     const credential = tokens();
     await expect(clientOf(url, { credential }).request(GET)).rejects.toMatchObject({ status: 401 });
     expect(seen).toHaveLength(2);

@@ -10,13 +10,13 @@ describe("a request", () => {
     const server = await startServer(json(200, { id: "cus_1" }));
     const response = await clientOf(server.url).request({ method: "GET", path: "/v1/customers/cus_1" });
     expect(response).toMatchObject({ status: 200, requestId: "req_1", body: { id: "cus_1" } });
-    expect(server.seen[0]).toMatchObject({ method: "GET", url: "/v1/customers/cus_1", body: "" });
-    expect(server.seen[0]!.headers).toMatchObject({
+    expect(server.requests[0]).toMatchObject({ method: "GET", url: "/v1/customers/cus_1", body: "" });
+    expect(server.requests[0]!.headers).toMatchObject({
       authorization: "Bearer sk_sandbox_test",
       "service-version": VERSIONS.at(-1),
       "user-agent": "test",
     });
-    expect(server.seen[0]!.headers).not.toHaveProperty("idempotency-key");
+    expect(server.requests[0]!.headers).not.toHaveProperty("idempotency-key");
   });
 
   it("has a new idempotency key for each POST, unless the caller passes one", async () => {
@@ -25,14 +25,14 @@ describe("a request", () => {
     await client.request({ method: "POST", path: "/v1/orders", body: { amount: 1 } });
     await client.request({ method: "POST", path: "/v1/orders", body: { amount: 1 } });
     await client.request({ method: "POST", path: "/v1/orders", body: { amount: 1 }, idempotencyKey: "mine" });
-    expect(server.seen.map(({ headers }) => headers["idempotency-key"])).toEqual(["key-1", "key-2", "mine"]);
-    expect(server.seen[0]).toMatchObject({ body: '{"amount":1}', headers: { "content-type": "application/json" } });
+    expect(server.requests.map(({ headers }) => headers["idempotency-key"])).toEqual(["key-1", "key-2", "mine"]);
+    expect(server.requests[0]).toMatchObject({ body: '{"amount":1}', headers: { "content-type": "application/json" } });
   });
 
   it("sends text unchanged", async () => {
     const server = await startServer(json(201, {}));
     await clientOf(server.url).request({ method: "POST", path: "/v1/orders", body: '{ "amount": 1.0 }' });
-    expect(server.seen[0]!.body).toBe('{ "amount": 1.0 }');
+    expect(server.requests[0]!.body).toBe('{ "amount": 1.0 }');
   });
 
   it.each([
@@ -43,14 +43,14 @@ describe("a request", () => {
   ])("keeps the path %j of the base URL", async (path, expected) => {
     const server = await startServer(json(200, {}));
     await clientOf(server.url + path).request({ method: "GET", path: "/v1/me" });
-    expect(server.seen[0]!.url).toBe(expected);
+    expect(server.requests[0]!.url).toBe(expected);
   });
 
   it("adds the given query, without undefined values", async () => {
     const server = await startServer(json(200, {}));
     const query = { email: "a+b@example.com", limit: 5, cursor: undefined };
     await clientOf(server.url).request({ method: "GET", path: "/v1/customers?x=1", query });
-    expect(server.seen[0]!.url).toBe("/v1/customers?x=1&email=a%2Bb%40example.com&limit=5");
+    expect(server.requests[0]!.url).toBe("/v1/customers?x=1&email=a%2Bb%40example.com&limit=5");
   });
 
   it("does not follow a redirect: the credential is for one origin", async () => {
@@ -61,7 +61,7 @@ describe("a request", () => {
     await expect(clientOf(server.url).request({ method: "GET", path: "/v1/me" })).rejects.toMatchObject({
       failure: "not_the_platform",
     });
-    expect(trap.seen).toEqual([]);
+    expect(trap.requests).toEqual([]);
   });
 
   it("reuses a connection for several requests", async () => {

@@ -18,20 +18,20 @@ describe("retries", () => {
   ])("happen after %s", async (_name, failure) => {
     const server = await startServer(failure, failure, json(200, { ok: true }));
     await expect(clientOf(server.url).request(POST)).resolves.toMatchObject({ body: { ok: true } });
-    expect(server.seen).toHaveLength(3);
+    expect(server.requests).toHaveLength(3);
   });
 
   it("keep the Idempotency-Key, so that a repeated create creates once", async () => {
     const server = await startServer(hangUp, problem(503, "unavailable"), json(201, {}));
     await clientOf(server.url).request(POST);
-    expect(server.seen.map(({ headers }) => headers["idempotency-key"])).toEqual(["key-1", "key-1", "key-1"]);
-    expect(server.seen.map(({ body }) => body)).toEqual(Array(3).fill('{"amount":1}'));
+    expect(server.requests.map(({ headers }) => headers["idempotency-key"])).toEqual(["key-1", "key-1", "key-1"]);
+    expect(server.requests.map(({ body }) => body)).toEqual(Array(3).fill('{"amount":1}'));
   });
 
   it("stop after three attempts with the last failure", async () => {
     const server = await startServer(problem(429, "rate_limited"));
     await expect(clientOf(server.url).request(GET)).rejects.toMatchObject({ status: 429, attempts: 4 });
-    expect(server.seen).toHaveLength(4);
+    expect(server.requests).toHaveLength(4);
   });
 
   it("are each reported", async () => {
@@ -51,7 +51,7 @@ describe("retries", () => {
   ])("do not happen after %s", async (_name, failure) => {
     const server = await startServer(failure, json(200, {}));
     await expect(clientOf(server.url).request(POST)).rejects.toBeInstanceOf(ApiError);
-    expect(server.seen).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 });
 
@@ -121,6 +121,6 @@ describe("an interruption", () => {
     const server = await startServer(json(200, {}));
     const signal = AbortSignal.abort(new Error("before"));
     await expect(clientOf(server.url, { signal }).request(GET)).rejects.toThrow("before");
-    expect(server.seen).toEqual([]);
+    expect(server.requests).toEqual([]);
   });
 });

@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 // One session in one browser: each test continues where the previous one ended.
-describe("a day at the dashboard", { shuffle: false }, () => {
+describe("the dashboard", { shuffle: false }, () => {
   describe("customers, orders and payments", () => {
     it("a customer is created with metadata, found by email, edited and deleted, and an invalid value is shown beside its field", async () => {
       const { page, api } = board;

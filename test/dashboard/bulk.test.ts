@@ -21,7 +21,7 @@ afterAll(async () => {
   expect(board.complaints).toEqual([]);
 });
 
-it("retries the failed deliveries of an endpoint after it has shown how many they are", async () => {
+it("retries the failed deliveries of an endpoint after showing their number", async () => {
   const { page, api } = board;
   const { id } = (await api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/hook`, events: ["*"] })).body;
   for (let created = 0; created < FAILED; created++) await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });

@@ -13,8 +13,8 @@ afterAll(async () => {
 });
 beforeEach(() => board.page.unrouteAll({ behavior: "ignoreErrors" }));
 
-describe("an open page shows changes made elsewhere", () => {
-  it("for an order that the CLI completes", async () => {
+describe("an open page", () => {
+  it("shows that the CLI completed an order", async () => {
     const { page, api } = board;
     const order = (await api("POST", "/v1/orders", { amount: 1999, currency: "EUR" })).body;
     await board.show(`sandbox/orders/${order.id}`);
@@ -26,7 +26,7 @@ describe("an open page shows changes made elsewhere", () => {
     await page.getByRole("region", { name: "Payments of this order" }).getByText("EUR 7.77").waitFor();
   });
 
-  it("for a payment that fails", async () => {
+  it("shows that a payment failed", async () => {
     const { page, api } = board;
     const payment = (await api("POST", "/v1/payments", { amount: 1999, currency: "EUR" })).body;
     await board.show(`sandbox/payments/${payment.id}`);
@@ -35,7 +35,7 @@ describe("an open page shows changes made elsewhere", () => {
     await page.locator(".facts").getByText("card_declined").waitFor();
   });
 
-  it("for a customer who is renamed and orders", async () => {
+  it("shows a customer's new name and order", async () => {
     const { page, api } = board;
     const customer = (await api("POST", "/v1/customers", { email: "ada@example.com", name: "Ada" })).body;
     await board.show(`sandbox/customers/${customer.id}`);
@@ -46,7 +46,7 @@ describe("an open page shows changes made elsewhere", () => {
     await page.getByRole("region", { name: "Orders of this customer" }).getByText("EUR 42.00").waitFor();
   });
 
-  it("for the sandbox's clock, in its bar and on its page, but not in live", async () => {
+  it("shows the sandbox's new time in its bar and on its page, but not in live mode", async () => {
     const { page, api } = board;
     await board.menu("Test clock");
     await page.locator(".facts").getByText("none").waitFor();
@@ -55,9 +55,9 @@ describe("an open page shows changes made elsewhere", () => {
     await page.locator(".facts").getByText("1 d").waitFor();
 
     let respond = () => {};
-    const held = new Promise<void>((resolve) => (respond = resolve));
+    const pending = new Promise<void>((resolve) => (respond = resolve));
     await page.route("**/v1/test_clock", async (route) => {
-      await held;
+      await pending;
       await route.continue();
     });
     const asked = page.waitForRequest("**/v1/test_clock");

@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 
 // One session in one browser: each test continues where the previous one ended.
-describe("while the network is in trouble, the dashboard", { shuffle: false }, () => {
+describe("during network failures", { shuffle: false }, () => {
   it("pages poll only while the stream of events is down", async () => {
     const context = await board.signInElsewhere();
     const [page] = context.pages() as [Page];
@@ -73,9 +73,9 @@ describe("while the network is in trouble, the dashboard", { shuffle: false }, (
     const list = page.getByRole("table", { name: "Events, newest first" });
     await list.getByText("ada@example.com").waitFor();
     let respond = () => {};
-    const held = new Promise<void>((resolve) => (respond = resolve));
+    const pending = new Promise<void>((resolve) => (respond = resolve));
     await page.route("**/v1/events?*", async (route) => {
-      await held;
+      await pending;
       await route.continue();
     });
     await page.getByLabel("Type").selectOption("payment.*");

@@ -50,14 +50,14 @@ const fail = (response: ServerResponse) => void response.writeHead(500).end();
 describe(`an advance over ${DELIVERIES} pending deliveries`, () => {
   it.each([6, 1])("attempts all of them at once if the endpoints keep up, with %i of these", async (endpoints) => {
     const platform = await host(() => 0);
-    const held = new Map<number, ServerResponse[]>();
+    const pending = new Map<number, ServerResponse[]>();
     const heldAtOnce = new Map<number, number>();
     const receive: Script = (request, response) => {
       const number = numberOf(request);
       // The responses show the platform that the endpoints keep up.
       if (number <= 2) return fail(response);
-      const responses = [...(held.get(number) ?? []), response];
-      held.set(number, responses);
+      const responses = [...(pending.get(number) ?? []), response];
+      pending.set(number, responses);
       const open = responses.filter(({ destroyed }) => !destroyed);
       heldAtOnce.set(number, Math.max(heldAtOnce.get(number) ?? 0, open.length));
       if (responses.length === DELIVERIES) for (const one of open) fail(one);
@@ -70,28 +70,28 @@ describe(`an advance over ${DELIVERIES} pending deliveries`, () => {
     );
   });
 
-  it("tells how far it got, and stops when it is canceled", async () => {
+  it("reports its progress, and stops when it is canceled", async () => {
     const platform = await host(() => 0);
-    const held: ServerResponse[] = [];
+    const pending: ServerResponse[] = [];
     const receive: Script = (request, response) => {
       if (numberOf(request) <= 2) fail(response);
-      else held.push(response);
+      else pending.push(response);
     };
     await createFailed(platform, receive, DELIVERIES, 1);
     const advanced = platform.api("POST", "/v1/test_clock/advance", { seconds: SIX_WAITS_SECONDS });
-    await expect.poll(() => held.length, PATIENT).toBe(DELIVERIES);
+    await expect.poll(() => pending.length, PATIENT).toBe(DELIVERIES);
     const clock = async () => (await platform.api("GET", "/v1/test_clock")).body;
     expect(await clock()).toMatchObject({ status: "advancing", attempts: DELIVERIES, remaining: DELIVERIES });
     const canceled = await platform.api("POST", "/v1/test_clock/cancel");
     expect(canceled).toMatchObject({ status: 200, body: { status: "canceled" } });
-    for (const response of held) fail(response);
+    for (const response of pending) fail(response);
     expect((await advanced).body).toMatchObject({ status: "canceled" });
     expect(await clock()).toMatchObject({ status: "canceled", attempts: 2 * DELIVERIES, failed: 2 * DELIVERIES });
     expect(attemptsOf(platform)).toBe(3 * DELIVERIES);
   });
 });
 
-it("an advance begins no more attempts at an endpoint that takes one at a time than ordinary delivery does", async () => {
+it("an advance begins no more attempts at an endpoint that handles one at a time than normal delivery", async () => {
   const TAKES_MS = 50;
   const deliveries = 5 * PER_ENDPOINT;
   let elapsed = 0;

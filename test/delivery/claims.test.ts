@@ -10,17 +10,17 @@ const KIB = 1024;
 let receiver: ScriptedReceiver;
 let platform: HostedPlatform;
 /** Pending responses by path. */
-let held: Map<string, ServerResponse[]>;
+let pending: Map<string, ServerResponse[]>;
 
 beforeEach(async () => {
-  held = new Map();
+  pending = new Map();
   receiver = await startScriptedReceiver(({ path }, response) => {
     if (path.startsWith("/fast")) response.end();
-    else held.set(path, [...(held.get(path) ?? []), response]);
+    else pending.set(path, [...(pending.get(path) ?? []), response]);
   });
 });
 afterEach(async () => {
-  for (const response of [...held.values()].flat()) response.end();
+  for (const response of [...pending.values()].flat()) response.end();
   await platform.close();
   await receiver.close();
 });
@@ -39,8 +39,8 @@ async function createEvent(type: string, bytes = 0): Promise<string> {
 }
 
 function release(path: string): void {
-  const responses = held.get(path)!;
-  held.set(path, []);
+  const responses = pending.get(path)!;
+  pending.set(path, []);
   for (const response of responses) response.end();
 }
 

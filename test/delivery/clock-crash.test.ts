@@ -12,11 +12,11 @@ let folder: string;
 let platform: RunningPlatform;
 let receiver: ScriptedReceiver;
 /** Pending responses to all attempts after the first. */
-let held: ServerResponse[];
+let pending: ServerResponse[];
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "service-clock-"));
-  held = [];
+  pending = [];
 });
 afterEach(async () => {
   await platform.kill();
@@ -27,7 +27,7 @@ afterEach(async () => {
 it("an advance of the test clock that a crash interrupted continues after the next start", async () => {
   receiver = await startScriptedReceiver((_request, response) => {
     if (receiver.received.length === 1) response.writeHead(500).end();
-    else held.push(response);
+    else pending.push(response);
   });
   const database = join(folder, "platform.db");
   platform = await startPlatformOn(database, await freePort());
@@ -48,7 +48,7 @@ it("an advance of the test clock that a crash interrupted continues after the ne
   platform = await startPlatformOn(database, await freePort());
   api = apiOf(platform.baseUrl, sandboxKey);
   await receiver.until(3);
-  held[1]!.end();
+  pending[1]!.end();
   await expect.poll(async () => (await clock()).status).toBe("idle");
   const again = await advance();
   expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([200, "true"]);

@@ -37,7 +37,7 @@ async function start(limits?: string): Promise<RunningPlatform> {
   return platform;
 }
 
-const warned = ({ lines }: RunningPlatform, words: string) => lines.some((line) => line.includes(words));
+const warned = ({ lines }: RunningPlatform, message: string) => lines.some((line) => line.includes(message));
 
 describe("a process without free file descriptors", () => {
   it("records no failed attempt, warns, and delivers once some are free", async () => {

@@ -57,7 +57,7 @@ describe("a host name", () => {
     for (const name of ["localhost", "app.LOCALHOST."]) {
       expect(await ask(name, server)).toEqual(["127.0.0.1", "::1"]);
     }
-    expect(server.asked).toEqual([]);
+    expect(server.queries).toEqual([]);
   });
 
   it("in the hosts file needs no query, and the file is read again after a change", async () => {
@@ -65,7 +65,7 @@ describe("a host name", () => {
     const hostsFile = file("# comment\n192.0.2.1\tAda.test ada # ada.other\n2001:db8::1 ada\nnonsense x.test\n");
     expect(await ask("ada.TEST", server, { hostsFile })).toEqual(["192.0.2.1"]);
     expect(await ask("ada", server, { hostsFile })).toEqual(["192.0.2.1", "2001:db8::1"]);
-    expect(server.asked).toEqual([]);
+    expect(server.queries).toEqual([]);
     expect(await ask("ada.other", server, { hostsFile })).toMatch(/^ENOTFOUND: /);
     expect(await ask("other.test", server, { hostsFile: "/nowhere/hosts" })).toEqual(["192.0.2.9"]);
     const lookup = createLookup({ servers: [server.address], hostsFile });
@@ -77,9 +77,9 @@ describe("a host name", () => {
 
   it("reports that it does not exist or has no address", async () => {
     const server = await knowing({ "empty.test": [] });
-    const words = "ENOTFOUND: the host name does not exist or has no address";
-    expect(await ask("nothing.test", server)).toBe(words);
-    expect(await ask("empty.test", server)).toBe(words);
+    const message = "ENOTFOUND: the host name does not exist or has no address";
+    expect(await ask("nothing.test", server)).toBe(message);
+    expect(await ask("empty.test", server)).toBe(message);
   });
 
   it("reports that name servers fail or do not respond", async () => {
@@ -99,7 +99,7 @@ describe("a host name", () => {
     const results = ["printer.local", "scanner.local"].map(
       (name) => new Promise((resolve) => lookup(name, {}, (_error, address) => resolve(address))),
     );
-    await expect.poll(() => server.asked.length).toBeGreaterThanOrEqual(4);
+    await expect.poll(() => server.queries.length).toBeGreaterThanOrEqual(4);
     await expect.poll(() => answers.length).toBe(1);
     answers[0]!();
     await expect.poll(() => answers.length).toBe(2);
@@ -109,27 +109,27 @@ describe("a host name", () => {
 });
 
 describe("search domains", () => {
-  const asked = async (hostname: string, resolvConf: string, answers: Record<string, DnsResult> = {}) => {
+  const queriesFor = async (hostname: string, resolvConf: string, answers: Record<string, DnsResult> = {}) => {
     const server = await knowing(answers);
     await ask(hostname, server, { resolvConf: file(resolvConf) });
-    return server.asked.filter((question) => question.startsWith("A ")).map((question) => question.slice(2));
+    return server.queries.filter((question) => question.startsWith("A ")).map((question) => question.slice(2));
   };
 
   it("come before a name with fewer dots than ndots, and after others", async () => {
     const conf = "nameserver 192.0.2.1\nsearch one.test two.test # comment\n";
-    expect(await asked("shop", conf)).toEqual(["shop.one.test", "shop.two.test", "shop"]);
-    expect(await asked("shop.app", conf)).toEqual(["shop.app", "shop.app.one.test", "shop.app.two.test"]);
-    expect(await asked("shop.app", `${conf}options rotate ndots:5\n`)).toEqual([
+    expect(await queriesFor("shop", conf)).toEqual(["shop.one.test", "shop.two.test", "shop"]);
+    expect(await queriesFor("shop.app", conf)).toEqual(["shop.app", "shop.app.one.test", "shop.app.two.test"]);
+    expect(await queriesFor("shop.app", `${conf}options rotate ndots:5\n`)).toEqual([
       "shop.app.one.test",
       "shop.app.two.test",
       "shop.app",
     ]);
-    expect(await asked("shop.app.", conf)).toEqual(["shop.app"]);
+    expect(await queriesFor("shop.app.", conf)).toEqual(["shop.app"]);
   });
 
   it("stop at the first name with an address, and the last list counts", async () => {
     const conf = "search one.test\ndomain two.test\n";
-    expect(await asked("shop", conf, { "shop.two.test": ["192.0.2.1"] })).toEqual(["shop.two.test"]);
+    expect(await queriesFor("shop", conf, { "shop.two.test": ["192.0.2.1"] })).toEqual(["shop.two.test"]);
   });
 
   it("are skipped if their name servers fail", async () => {
@@ -161,7 +161,7 @@ describe("names whose name servers do not respond", () => {
       const { data } = (await platform.api("GET", `/v1/deliveries?event=${event}&endpoint=${endpoint}`)).body;
       return (await platform.api("GET", `/v1/deliveries/${data[0].id}`)).body.attempts;
     };
-    await expect.poll(() => new Set(server.asked.filter((q) => q.startsWith("A silent"))).size).toBe(8);
+    await expect.poll(() => new Set(server.queries.filter((q) => q.startsWith("A silent"))).size).toBe(8);
     await receiver.until(1);
     await stat(tmpdir());
     expect(await Promise.all(silent.map(attemptsTo))).toEqual(silent.map(() => []));

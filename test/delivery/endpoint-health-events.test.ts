@@ -121,7 +121,7 @@ it("failed deliveries of events about endpoints make an endpoint failing, and ca
   await expect.poll(() => attemptsOf(id)).toBe(20);
   expect((await endpoint(id)).health.failing_since).not.toBeNull();
   expect(await typesAbout(id)).toEqual([]);
-  // Another event's attempt tells of it.
+  // An attempt of another event reports it.
   await attempt(id, 1);
   expect(await typesAbout(id)).toEqual(["webhook_endpoint.failing"]);
 });

@@ -13,11 +13,11 @@ it("an attempt that waited for a slot counts even if the platform is killed duri
   const database = join(mkdtempSync(join(tmpdir(), "service-interrupted-")), "platform.db");
   let platform = await startChildPlatform({ database });
   onTestFinished(async () => void (await platform.end("SIGKILL")));
-  const held: { event: string; response: ServerResponse }[] = [];
-  const receiver = await startScriptedReceiver(({ event }, response) => held.push({ event, response }));
+  const pending: { event: string; response: ServerResponse }[] = [];
+  const receiver = await startScriptedReceiver(({ event }, response) => pending.push({ event, response }));
   onTestFinished(() => receiver.close());
   const respond = (count: number) => {
-    for (const { response } of held.splice(0, count)) response.end("ok");
+    for (const { response } of pending.splice(0, count)) response.end("ok");
   };
   const created = await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
   expect(created.status).toBe(201);
@@ -34,7 +34,7 @@ it("an attempt that waited for a slot counts even if the platform is killed duri
   const succeeded = async () =>
     (await platform.api("GET", "/v1/deliveries?status=succeeded&limit=100")).body.data.length;
   await expect.poll(succeeded).toBe(1.5 * PER_ENDPOINT);
-  const interrupted = new Set(held.map(({ event }) => event));
+  const interrupted = new Set(pending.map(({ event }) => event));
   expect(interrupted.size).toBe(PER_ENDPOINT);
   await platform.end("SIGKILL");
   platform = await startChildPlatform({ database });

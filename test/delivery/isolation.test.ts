@@ -86,11 +86,11 @@ describe("a platform that is suspended during an attempt", () => {
     const received = once(thread, "message");
     const event = await createEvent(platform);
     await received;
-    const begun = performance.now();
+    const startedAt = performance.now();
     Atomics.store(flags, 0, 1);
     Atomics.wait(flags, 1, 0);
     // The process is blocked until more than a second after the timeout.
-    const end = begun + 10_000 / speed + 1200;
+    const end = startedAt + 10_000 / speed + 1200;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, end - performance.now());
     await vi.waitFor(
       async () => {

@@ -193,26 +193,26 @@ describe("a listener that resumes from a removed position", () => {
   };
 
   it("learns of the gap, by ID and by time, and receives the rest", async () => {
-    const gone: string[] = [];
-    for (let i = 0; i < 3; i++) gone.push(await createEvent());
+    const removed: string[] = [];
+    for (let i = 0; i < 3; i++) removed.push(await createEvent());
     await advance(29 * DAY);
-    const kept = await createEvent();
+    const retained = await createEvent();
     await advance(2 * DAY);
-    const before = await listenTo(platform.baseUrl, platform.sandboxKey, `?after=${gone[0]}`);
+    const before = await listenTo(platform.baseUrl, platform.sandboxKey, `?after=${removed[0]}`);
     await before.until(3);
     expect(before.frames.some(({ frame }) => frame === "gap")).toBe(false);
     await before.close();
     await sweep();
 
-    for (const id of gone.slice(0, 2)) {
+    for (const id of removed.slice(0, 2)) {
       const socket = await listenTo(platform.baseUrl, platform.sandboxKey, `?after=${id}`);
       await socket.until(1);
-      expect(socket.frames[1]).toEqual({ frame: "gap", from: id, to: kept });
-      expect(socket.events.map((event) => event.id)).toEqual([kept]);
+      expect(socket.frames[1]).toEqual({ frame: "gap", from: id, to: retained });
+      expect(socket.events.map((event) => event.id)).toEqual([retained]);
       await socket.close();
     }
     // After the last removed event nothing is missing.
-    const last = await listenTo(platform.baseUrl, platform.sandboxKey, `?after=${gone[2]}`);
+    const last = await listenTo(platform.baseUrl, platform.sandboxKey, `?after=${removed[2]}`);
     await last.until(1);
     expect(last.frames.some(({ frame }) => frame === "gap")).toBe(false);
     await last.close();
@@ -220,7 +220,7 @@ describe("a listener that resumes from a removed position", () => {
     const { now } = await platform.api("GET", "/v1/test_clock").then(({ body }) => body);
     const all = await listenTo(platform.baseUrl, platform.sandboxKey, `?after=-${40 * DAY}`);
     await all.until(1);
-    expect(all.frames[1]).toMatchObject({ frame: "gap", to: kept });
+    expect(all.frames[1]).toMatchObject({ frame: "gap", to: retained });
     const { from } = all.frames[1] as { from: string };
     expect(from <= lowestIdAt("event", Date.parse(now) - 40 * DAY * 1000 + 60_000)).toBe(true);
     await all.close();
@@ -263,13 +263,13 @@ describe("a listener that resumes from a removed position", () => {
     await advance(31 * DAY);
     await sweep();
     expect(await count("events")).toBe(0);
-    const kept = await createEvent();
+    const retained = await createEvent();
     socket.ack(1);
     await socket.until(2);
     expect(socket.frames.slice(1).map(({ frame, ...rest }) => ({ frame, ...rest }))).toMatchObject([
       { frame: "events", events: [{ id: sent }] },
-      { frame: "gap", from: sent, to: kept },
-      { frame: "events", events: [{ id: kept }] },
+      { frame: "gap", from: sent, to: retained },
+      { frame: "events", events: [{ id: retained }] },
     ]);
     await socket.close();
   });

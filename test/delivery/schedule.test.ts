@@ -112,7 +112,7 @@ describe("Retry-After", () => {
   });
 
   it.each(["", "soon", "-5", "1.5", "1e3", "2026-11-01T12:01:30Z", "Sun, 99 Foo 2026 12:01:30 GMT", "9".repeat(30)])(
-    "%j asks for nothing",
+    "ignores %j",
     (header) => expect(readRetryAfter(503, header, now)).toBeUndefined(),
   );
 

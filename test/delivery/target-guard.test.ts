@@ -31,10 +31,10 @@ afterAll(() => {
 type Results = string[] | Error;
 
 /** A resolver that returns each result in turn and then repeats the last one. */
-function resolver(...results: Results[]): LookupFunction & { asked: number } {
+function resolver(...results: Results[]): LookupFunction & { lookups: number } {
   const lookup = (_hostname: string, _options: unknown, callback: Parameters<LookupFunction>[2]) => {
-    const respond = results[Math.min(lookup.asked, results.length - 1)]!;
-    lookup.asked += 1;
+    const respond = results[Math.min(lookup.lookups, results.length - 1)]!;
+    lookup.lookups += 1;
     process.nextTick(() => {
       if (respond instanceof Error) callback(respond, []);
       else
@@ -44,7 +44,7 @@ function resolver(...results: Results[]): LookupFunction & { asked: number } {
         );
     });
   };
-  lookup.asked = 0;
+  lookup.lookups = 0;
   return lookup;
 }
 
@@ -117,14 +117,14 @@ describe("a target's host name", () => {
     await new Promise((resolve) => rebinding("hooks.example", {}, resolve));
     const before = hits;
     expect(await reach(`https://hooks.example:${port}/`, rebinding)).toMatch(/^EBLOCKED: /);
-    expect(rebinding.asked).toBe(2);
+    expect(rebinding.lookups).toBe(2);
     expect(hits).toBe(before);
   });
 
   it("is resolved again at every connection", async () => {
     const lookup = resolver(["127.0.0.1"]);
     for (let i = 0; i < 3; i++) expect(await reach(`http://hooks.example:${port}/`, lookup, true)).toBe("reached");
-    expect(lookup.asked).toBe(3);
+    expect(lookup.lookups).toBe(3);
   });
 
   it("over plain http is rejected, whatever it resolves to", async () => {
@@ -138,20 +138,20 @@ describe("a target's host name", () => {
   });
 
   it("is resolved once for concurrent connections", async () => {
-    let asked = 0;
+    let lookups = 0;
     let respond = () => {};
     const slow: LookupFunction = (_hostname, _options, callback) => {
-      asked += 1;
+      lookups += 1;
       respond = () => callback(null, [{ address: "127.0.0.1", family: 4 }]);
     };
     const agent = new Agent({ connect: createTargetGuard({ allowPrivate: true, lookup: slow }).connector });
     const all = Promise.all(
       [1, 2, 3].map(async () => (await request(`http://hooks.example:${port}/`, { dispatcher: agent })).body.dump()),
     );
-    await expect.poll(() => asked).toBe(1);
+    await expect.poll(() => lookups).toBe(1);
     respond();
     await all;
-    expect(asked).toBe(1);
+    expect(lookups).toBe(1);
     await agent.destroy();
   });
 });

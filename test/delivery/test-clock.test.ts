@@ -193,9 +193,9 @@ describe("advancing", () => {
     const arrived = new Map<string, ServerResponse[]>();
     const slow = await startScriptedReceiver(({ headers }, response) => {
       const number = String(headers["service-delivery-attempt"]);
-      const held = [...(arrived.get(number) ?? []), response];
-      arrived.set(number, held);
-      if (held.length === DELIVERIES) for (const one of held) one.writeHead(500).end();
+      const pending = [...(arrived.get(number) ?? []), response];
+      arrived.set(number, pending);
+      if (pending.length === DELIVERIES) for (const one of pending) one.writeHead(500).end();
     });
     for (const path of ["/a", "/b", "/c"]) {
       await platform.api("POST", "/v1/webhook_endpoints", { url: slow.url + path, events: ["*"] });
@@ -250,10 +250,10 @@ describe("advancing", () => {
 
   it("is rejected while the clock is advancing", async () => {
     let release = () => {};
-    const held = new Promise<void>((resolve) => (release = resolve));
+    const pending = new Promise<void>((resolve) => (release = resolve));
     const slow = await startScriptedReceiver((_request, response) => {
       if (slow.received.length === 1) response.writeHead(500).end();
-      else void held.then(() => response.end());
+      else void pending.then(() => response.end());
     });
     await platform.api("POST", "/v1/webhook_endpoints", { url: slow.url, events: ["*"] });
     await createCustomers(1);
@@ -270,9 +270,9 @@ describe("advancing", () => {
 
   it("waits for attempts in flight, and continues with their results", async () => {
     let release = () => {};
-    const held = new Promise<void>((resolve) => (release = resolve));
+    const pending = new Promise<void>((resolve) => (release = resolve));
     const slow = await startScriptedReceiver((_request, response) => {
-      void held.then(() => response.writeHead(500).end());
+      void pending.then(() => response.writeHead(500).end());
     });
     await platform.api("POST", "/v1/webhook_endpoints", { url: slow.url, events: ["*"] });
     await createCustomers(3);
@@ -291,10 +291,10 @@ describe("advancing", () => {
   });
 
   it("returns 202 for a long advance, shows its progress, and stops when it is canceled", async () => {
-    const held: ServerResponse[] = [];
+    const pending: ServerResponse[] = [];
     let holds = false;
     const slow = await startScriptedReceiver((_request, response) => {
-      if (holds) held.push(response);
+      if (holds) pending.push(response);
       else response.writeHead(500).end();
     });
     await platform.api("POST", "/v1/webhook_endpoints", { url: slow.url, events: ["*"] });
@@ -315,7 +315,7 @@ describe("advancing", () => {
     const canceled = await platform.api("POST", "/v1/test_clock/cancel");
     expect([canceled.status, canceled.body.status]).toEqual([200, "canceled"]);
     expect(canceled.body.offset_seconds).toBeLessThan(60);
-    for (const response of held) response.writeHead(500).end();
+    for (const response of pending) response.writeHead(500).end();
     // Attempts in flight are recorded, and no others start.
     await expect.poll(async () => [...(await attemptsOf()).values()].flat()).toHaveLength(4);
     const again = await ask();

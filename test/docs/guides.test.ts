@@ -40,18 +40,18 @@ describe.each(["authentication.md", "mcp.md", "troubleshooting.md"])("docs/%s", 
       ...commandsOf(page).filter((line) => !NOT_RUN.test(line)),
     ];
     const child = spawn("bash", ["-e", "-x", "-c", script.join("\n")], { cwd: folder, env });
-    let said = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
+    let output = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (output += text));
     const [exitCode] = (await once(child, "close")) as [number | null];
-    expect(exitCode, said).toBe(0);
+    expect(exitCode, output).toBe(0);
   });
 
   it("has flags that exist", async () => {
     const { stdout: globals } = await runCli(["--help"]);
     for (const line of commandsOf(page).filter((command) => NOT_RUN.test(command))) {
-      const [, words = ""] = /^service(?:-cli)? ?((?:[a-z]+ ?)*)/.exec(line)!;
-      const { stdout: help } = await runCli([...words.trim().split(" ").filter(Boolean), "--help"]);
+      const [, message = ""] = /^service(?:-cli)? ?((?:[a-z]+ ?)*)/.exec(line)!;
+      const { stdout: help } = await runCli([...message.trim().split(" ").filter(Boolean), "--help"]);
       for (const [flag] of line.matchAll(/--[a-z-]+/g)) expect(help + globals, line).toContain(flag);
     }
   });

@@ -68,8 +68,8 @@ describe("the YAML of the page", () => {
     ];
     const commands = scripts.flatMap((script) => [...script.matchAll(/npx service-cli ((?:[a-z]+ )+)(.*)/g)]);
     expect(commands).toHaveLength(6);
-    for (const [, words = "", rest = ""] of commands) {
-      const help = execFileSync(process.execPath, [BIN, ...words.trim().split(" "), "--help"], { encoding: "utf8" });
+    for (const [, message = "", rest = ""] of commands) {
+      const help = execFileSync(process.execPath, [BIN, ...message.trim().split(" "), "--help"], { encoding: "utf8" });
       const globals = execFileSync(process.execPath, [BIN, "--help"], { encoding: "utf8" });
       for (const [flag] of rest.split(" -- ")[0]!.matchAll(/--[a-z-]+/g)) expect(help + globals).toContain(`${flag} `);
     }
@@ -106,11 +106,11 @@ it("the steps of the workflow pass in order", async () => {
       stdio: ["ignore", "pipe", "pipe"],
     });
     groups.push(child);
-    let said = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
+    let output = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (output += text));
     const [exitCode] = (await once(child, "exit")) as [number | null];
-    expect(exitCode, `${run}\n${said}`).toBe(0);
+    expect(exitCode, `${run}\n${output}`).toBe(0);
   }
   expect(existsSync(join(folder, "inbox.db"))).toBe(true);
   const xml = readFileSync(join(folder, "webhooks.xml"), "utf8");

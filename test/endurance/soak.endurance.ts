@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 const RUN = fileURLToPath(new URL("../../soak/run.js", import.meta.url));
 
 it.each(["sqlite", "postgres"])(
-  "loses nothing and holds no more after four minutes of load and kills on %s",
+  "loses nothing and keeps nothing open after four minutes of load and kills on %s",
   { timeout: 900_000 },
   async (database) => {
     const soak = spawn(process.execPath, [RUN, "--database", database, "--minutes", "4", "--seed", "7"]);

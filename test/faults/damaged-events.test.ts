@@ -88,11 +88,11 @@ describe("an event whose stored body is damaged", () => {
   it("is a gap for a listener, which receives the events around it", async () => {
     const listener = await listenTo(platform.baseUrl, key, "?after=-600");
     await listener.until(2);
-    const seen = listener.frames.flatMap((frame) => {
+    const received = listener.frames.flatMap((frame) => {
       if (frame.frame === "events") return frame.events.map(({ id }) => id);
       return frame.frame === "gap" ? [`gap ${frame.from} ${frame.to}`] : [];
     });
-    expect(seen).toEqual([ids.before, `gap ${ids.damaged} ${ids.damaged}`, ids.after]);
+    expect(received).toEqual([ids.before, `gap ${ids.damaged} ${ids.damaged}`, ids.after]);
     await listener.close();
   });
 
@@ -108,8 +108,8 @@ describe("an event whose stored body is damaged", () => {
       if (text.includes(ids.after)) break;
     }
     stop.abort();
-    const seen = [...text.matchAll(/^id: (\S+)\ndata|^event: gap\ndata: (.*)$/gm)].map(([, id, gap]) => id ?? gap);
-    expect(seen).toEqual([ids.before, JSON.stringify({ from: ids.damaged, to: ids.damaged }), ids.after]);
+    const received = [...text.matchAll(/^id: (\S+)\ndata|^event: gap\ndata: (.*)$/gm)].map(([, id, gap]) => id ?? gap);
+    expect(received).toEqual([ids.before, JSON.stringify({ from: ids.damaged, to: ids.damaged }), ids.after]);
   });
 
   it("is not delivered, and its delivery fails with the reason", async () => {

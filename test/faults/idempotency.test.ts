@@ -105,7 +105,7 @@ async function round(worker: Worker): Promise<void> {
 }
 
 it(`killed ${ROUNDS} times between a commit and its response, it creates each order once and returns one response`, async () => {
-  let begun = 0;
+  let startedCount = 0;
   const began = performance.now();
   await Promise.all(
     Array.from({ length: WORKERS }, async (_lane, index) => {
@@ -116,7 +116,7 @@ it(`killed ${ROUNDS} times between a commit and its response, it creates each or
       const acknowledged = new Set([`${body.type} ${data.id}`]);
       const environment = sandboxOf(database);
       const worker: Worker = { database, environment, platform, event: body.id, requests: 0, acknowledged };
-      while (begun++ < ROUNDS) await round(worker);
+      while (startedCount++ < ROUNDS) await round(worker);
       const each = Array.from({ length: worker.requests }, (_order, order) => order + 1);
       const amounts = (await list(worker.platform, "/v1/orders?")).map(({ amount }) => amount);
       expect(amounts.toSorted((a, b) => a - b)).toEqual(each);

@@ -42,7 +42,7 @@ interface Ky {
   post: (url: string, options: object) => { json: () => Promise<{ status: string }> };
 }
 
-describe("HTTP clients of others, with their defaults", () => {
+describe("third-party HTTP clients with their defaults", () => {
   it("axios posts without a body", async () => {
     const { default: axios } = await importPackage<{ default: Axios }>("axios", "1.21.1");
     const headers = authorization();

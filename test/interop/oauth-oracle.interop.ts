@@ -8,19 +8,20 @@ import type { AuthorizationServer } from "../oauth/support/authorization-server.
 
 /** Differences between oidc-provider and our server, and why the check is still right. */
 const DIFFERENCES: Record<string, string> = {
-  "a challenge of 44 characters is refused": "it takes any length from 43 to 128, though S256 gives 43 only",
-  "the question stands in no frame and is kept nowhere": "its own pages are for development; a product brings its own",
-  "iss comes with an error": "the error is an unknown scope, which it leaves out instead of refusing",
-  "200 unknown scopes are refused": "it leaves unknown scopes out",
-  "a request without scopes is refused": "it grants nothing at all then, which RFC 6749 3.3 lets a server choose",
-  "an unknown scope is refused": "it leaves unknown scopes out",
-  "a request without state is refused": "RFC 6749 only recommends state; our server requires it",
-  "of 10 refreshes at once, the one that succeeds got a token that lives":
-    "it takes every repeated token for a theft, so that a client with two processes is signed out",
-  "within the grace the direct parent gets another successor, and one token lives":
-    "it has no grace: a client killed between rotation and writing its file is signed out",
-  "a successor that is replaced within the grace takes its access token along, and no other": "it has no grace",
-  "a poll before the answer is pending, the one behind it too early": "it never says slow_down",
+  "a challenge of 44 characters is rejected": "it accepts any length from 43 to 128, though S256 yields 43 only",
+  "the consent page cannot be framed and is not cached": "its own pages are for development; a product brings its own",
+  "iss comes with an error": "the error is an unknown scope, which it omits instead of rejecting it",
+  "200 unknown scopes are rejected": "it omits unknown scopes",
+  "a request without scopes is rejected": "it then grants nothing, which RFC 6749 3.3 allows",
+  "an unknown scope is rejected": "it omits unknown scopes",
+  "a request without state is rejected": "RFC 6749 only recommends state; our server requires it",
+  "of 10 refreshes at once, the successful one gets a valid token":
+    "it treats every repeated token as stolen, so that a client with two processes is signed out",
+  "within the grace period the direct parent gets another successor, and one token stays valid":
+    "it has no grace period: a client killed between rotation and writing its file is signed out",
+  "a successor that is replaced within the grace period is revoked with its access token, and no other":
+    "it has no grace period",
+  "a poll before the user's choice is pending, and an immediate second one is too early": "it never returns slow_down",
 };
 
 let server: AuthorizationServer;

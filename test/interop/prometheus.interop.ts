@@ -64,7 +64,7 @@ function promtool(args: readonly string[], input = ""): { status: number | null;
 }
 
 describe.skipIf(PROMTOOL === undefined)("promtool", () => {
-  it("finds nothing to mend in the names of the metrics", async () => {
+  it("finds no problem in the names of the metrics", async () => {
     await work(2);
     const flawed = promtool(
       ["check", "metrics"],

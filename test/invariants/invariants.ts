@@ -113,10 +113,10 @@ export async function findViolations(run: Run): Promise<string[]> {
         firsts.filter((id, index) => index > 0 && positions.get(id)! < positions.get(firsts[index - 1]!)!),
       );
     }
-    const heard = new Set([...lives.flat(), ...accepted]);
-    const first = Math.min(...[...heard].map((id) => positions.get(id) ?? Infinity));
+    const received = new Set([...lives.flat(), ...accepted]);
+    const first = Math.min(...[...received].map((id) => positions.get(id) ?? Infinity));
     const due = events.slice(first === Infinity ? 0 : first).map(({ id }) => id);
-    report(`${name} missed events`, missing(new Set(due), heard));
+    report(`${name} missed events`, missing(new Set(due), received));
   }
   return violations;
 }
@@ -146,8 +146,8 @@ function missing(expected: ReadonlySet<string>, found: ReadonlySet<string>): str
 }
 
 function repeated(items: readonly string[]): string[] {
-  const seen = new Set<string>();
-  return items.filter((item) => seen.size === seen.add(item).size);
+  const ids = new Set<string>();
+  return items.filter((item) => ids.size === ids.add(item).size);
 }
 
 /** Returns this many items at equal distances, with the first and the last. */

@@ -47,8 +47,8 @@ it("uses 127.0.0.1 for localhost unless it refuses the connection, however long 
   const other = await startReceiver((response) => response.end("another program"), "::1", false, busy.port);
   const calls = Object.values(CALLERS).map((call) => call(new URL(`http://localhost:${busy.port}`)));
   // Node.js would try the next address after 250 ms.
-  const begun = performance.now();
-  await expect.poll(() => performance.now() - begun).toBeGreaterThan(400);
+  const startedAt = performance.now();
+  await expect.poll(() => performance.now() - startedAt).toBeGreaterThan(400);
   busy.resume();
   for (const result of await Promise.all(calls)) expect(result).toMatchObject({ status: 200, text: "busy" });
   expect(other.requests).toEqual([]);

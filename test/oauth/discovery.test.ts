@@ -73,7 +73,7 @@ describe("introspection", () => {
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   };
 
-  it("tells an app of its own tokens, until they are revoked", async () => {
+  it("reports an app's own tokens as active until they are revoked", async () => {
     const { access_token, refresh_token } = await newTokens();
     const { body } = await introspect(access_token);
     const seconds = Math.floor(Date.now() / 1000);
@@ -96,7 +96,7 @@ describe("introspection", () => {
       expect((await introspect(token)).body).toEqual({ active: false });
   });
 
-  it("says no more than inactive of what is expired, another app's, a key or no token", async () => {
+  it("reports only inactive for an expired token, another app's token, a key or no token", async () => {
     const { access_token, refresh_token } = await newTokens();
     expect((await introspect(access_token, { id: server.publicApp.id })).body).toEqual({ active: false });
     expect((await introspect(refresh_token, { id: server.publicApp.id })).body).toEqual({ active: false });
@@ -108,7 +108,7 @@ describe("introspection", () => {
     expect((await introspect(refresh_token)).body).toMatchObject({ active: true });
   });
 
-  it("needs a client that proves itself, and a token", async () => {
+  it("requires an authenticated client, and a token", async () => {
     const { id, secret } = server.confidentialApp;
     expect(await introspect("x", { id, secret: `${secret}x` })).toMatchObject({
       status: 401,
@@ -141,21 +141,25 @@ describe("pages of other origins", () => {
       expect(allowed(await fetch(platform.baseUrl + path, { headers: ORIGIN })), path).toBe("*");
     }
     for (const path of ["/oauth/token", "/oauth/revoke", "/oauth/device_authorization"]) {
-      const asked = await preflight(path, "POST", "authorization,content-type");
-      expect([asked.status, allowed(asked), asked.headers.get("access-control-allow-methods")]).toEqual([
-        204,
-        "*",
-        "OPTIONS, POST",
-      ]);
+      const preflighted = await preflight(path, "POST", "authorization,content-type");
+      expect([
+        preflighted.status,
+        allowed(preflighted),
+        preflighted.headers.get("access-control-allow-methods"),
+      ]).toEqual([204, "*", "OPTIONS, POST"]);
       expect(allowed(await postForm(path, {}, ORIGIN)), path).toBe("*");
-      expect(asked.headers.has("access-control-allow-credentials")).toBe(false);
+      expect(preflighted.headers.has("access-control-allow-credentials")).toBe(false);
     }
   });
 
   it("may call the API with an access token, errors included, and read its headers", async () => {
     const { access_token } = await newTokens();
-    const asked = await preflight("/v1/customers", "POST", "authorization,content-type,idempotency-key,traceparent");
-    expect([allowed(asked), asked.headers.get("access-control-allow-methods")]).toEqual([
+    const preflighted = await preflight(
+      "/v1/customers",
+      "POST",
+      "authorization,content-type,idempotency-key,traceparent",
+    );
+    expect([allowed(preflighted), preflighted.headers.get("access-control-allow-methods")]).toEqual([
       "*",
       "GET, HEAD, OPTIONS, POST",
     ]);

@@ -29,7 +29,7 @@ describe("a password hash", () => {
     expect(await passwords.verify("", "scrypt$15$8$3$AAAA")).toBe(false);
   });
 
-  it("matches the same characters typed differently", async () => {
+  it("matches the same characters in another Unicode normalization form", async () => {
     expect(await passwords.verify("caf\u00e9 caf\u00e9", await passwords.hash("cafe\u0301 cafe\u0301"))).toBe(true);
   });
 

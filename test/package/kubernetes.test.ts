@@ -73,7 +73,7 @@ describe("deploy/kubernetes", () => {
     expect(container.volumeMounts.map(({ name }) => name)).toEqual(pod.volumes.map(({ name }) => name));
   });
 
-  it("runs the platform without rights, on a file system that it cannot write to", () => {
+  it("runs the platform without privileges, on a read-only file system", () => {
     expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
     expect(container.securityContext).toEqual({
       allowPrivilegeEscalation: false,

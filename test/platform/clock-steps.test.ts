@@ -105,7 +105,7 @@ describe("a clock that is set ahead by 31 days", () => {
   });
 
   it.each([
-    ["was set before the platform first looked for what is too old", 0],
+    ["was set before the platform's first retention run", 0],
     ["was set after that", 1],
   ])("is not trusted at the start until it has run evenly for an hour, if it %s", async (_name, looks) => {
     const event = await createEvent();

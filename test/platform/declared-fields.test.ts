@@ -30,14 +30,17 @@ function withSecrets(value: unknown, name = ""): unknown {
 }
 
 describe("a response", () => {
-  it.each(Object.entries(SCHEMAS))("loses what the schema of %s does not declare, at any depth", (_name, schema) => {
-    const example = exampleResponse(schema);
-    const leaking = withSecrets(example);
-    expect(JSON.stringify(leaking)).toContain("hidden");
-    expect(JSON.stringify(declaredFields(schema)(leaking))).toBe(JSON.stringify(example));
-  });
+  it.each(Object.entries(SCHEMAS))(
+    "omits fields that the schema of %s does not declare, at any depth",
+    (_name, schema) => {
+      const example = exampleResponse(schema);
+      const leaking = withSecrets(example);
+      expect(JSON.stringify(leaking)).toContain("hidden");
+      expect(JSON.stringify(declaredFields(schema)(leaking))).toBe(JSON.stringify(example));
+    },
+  );
 
-  it("is passed on as it is where all is declared", () => {
+  it("is unchanged if all fields are declared", () => {
     const example = exampleResponse(CustomerList);
     expect(declaredFields(CustomerList)(example)).toBe(example);
   });

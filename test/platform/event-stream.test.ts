@@ -73,13 +73,13 @@ describe("a stream of events", () => {
   });
 
   it("reports a gap if the last received event was removed", async () => {
-    const gone = "evt_0351NTbofXpcv9qUI5p25z";
-    const stream = await follow({ lastEventId: gone });
+    const removed = "evt_0351NTbofXpcv9qUI5p25z";
+    const stream = await follow({ lastEventId: removed });
     await makeOrders(platform.api, 1);
     await stream.until(3);
     const [, gap, event] = stream.messages;
     expect(gap).toMatchObject({ event: "gap", id: undefined });
-    expect(JSON.parse(gap!.data)).toEqual({ from: gone, to: expect.stringMatching(/^evt_/) });
+    expect(JSON.parse(gap!.data)).toEqual({ from: removed, to: expect.stringMatching(/^evt_/) });
     expect(JSON.parse(event!.data).type).toBe("order.created");
   });
 

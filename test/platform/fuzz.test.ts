@@ -51,7 +51,7 @@ interface Seen {
   rejected: number;
 }
 
-it(`answers ${REQUESTS} generated requests as its document says, and none with a 5xx (seed ${SEED})`, async () => {
+it(`responds to ${REQUESTS} generated requests as its document says, and none with a 5xx (seed ${SEED})`, async () => {
   const root = (await (await fetch(`${platform.baseUrl}/openapi.json`)).json()) as Json;
   const document = readDocument(root, ELSEWHERE);
   const judge = new Judge(document);
@@ -77,7 +77,7 @@ it(`answers ${REQUESTS} generated requests as its document says, and none with a
     breaks: (operation: Operation, body: unknown) => judge.breaks(operation, body),
   };
   const statuses = new Map<number, number>();
-  const seen = new Map<string, Seen>(document.operations.map(({ id }) => [id, { succeeded: 0, rejected: 0 }]));
+  const received = new Map<string, Seen>(document.operations.map(({ id }) => [id, { succeeded: 0, rejected: 0 }]));
   const faults: string[] = [];
   const reported = new Set<string>();
   let sent = 0;
@@ -96,14 +96,14 @@ it(`answers ${REQUESTS} generated requests as its document says, and none with a
       );
       return;
     }
-    const count = seen.get(request.operation.id)!;
+    const count = received.get(request.operation.id)!;
     if (response.status >= 400) count.rejected++;
     else {
       count.succeeded++;
       keep(request, JSON.parse(response.body) as Json);
     }
   };
-  const areAllSeen = () => [...seen.values()].every(({ succeeded, rejected }) => succeeded > 0 && rejected > 0);
+  const areAllSeen = () => [...received.values()].every(({ succeeded, rejected }) => succeeded > 0 && rejected > 0);
   const keep = (request: Request, body: Json) => {
     pool.collect(body);
     if (typeof body["next_cursor"] !== "string") return;
@@ -120,9 +120,9 @@ it(`answers ${REQUESTS} generated requests as its document says, and none with a
     }),
   );
 
-  process.stdout.write(`${summary(statuses, seen)}\n`);
+  process.stdout.write(`${summary(statuses, received)}\n`);
   expect(faults.join("\n\n")).toBe("");
-  for (const [id, { succeeded, rejected }] of seen) {
+  for (const [id, { succeeded, rejected }] of received) {
     expect(succeeded, `${id} was never seen to succeed`).toBeGreaterThan(0);
     expect(rejected, `${id} never rejected a request`).toBeGreaterThan(0);
   }

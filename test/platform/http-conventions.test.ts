@@ -51,7 +51,7 @@ describe("an empty body", () => {
     },
   );
 
-  it("is rejected for what it lacks where fields are required", async () => {
+  it("is rejected for its missing required fields", async () => {
     const headers = { ...withKey(), "Content-Type": "text/plain", "Content-Length": "0" };
     const response = await exchange("POST", "/v1/customers", headers);
     expect(JSON.parse(response.body)).toMatchObject({ status: 400, errors: [{ pointer: "/email", code: "required" }] });
@@ -132,18 +132,18 @@ describe("links between resources", () => {
     const status = "pending";
     for (let created = 0; created < 5; created++) await newOrder();
     const all = (await api("GET", `/v1/orders?status=${status}&limit=100`)).body.data as { id: string }[];
-    const seen: string[] = [];
+    const received: string[] = [];
     let path: string | undefined = `/v1/orders?limit=2&status=${status}`;
     while (path !== undefined) {
       const response = await api("GET", path);
-      seen.push(...response.body.data.map(({ id }: { id: string }) => id));
+      received.push(...response.body.data.map(({ id }: { id: string }) => id));
       const link = response.headers.get("link");
       const [, next] = /^<([^>]+)>; rel="next"$/.exec(link ?? "") ?? [];
       expect(link === null).toBe(response.body.next_cursor === null);
       path = next;
     }
-    expect(seen).toEqual(all.map(({ id }) => id));
-    expect(seen.length).toBeGreaterThan(4);
+    expect(received).toEqual(all.map(({ id }) => id));
+    expect(received.length).toBeGreaterThan(4);
   });
 });
 

@@ -23,11 +23,11 @@ describe("bodies that are not acceptable JSON", () => {
     ["100,000 levels", "[".repeat(100_000), "deeper than 32"],
     ["a number of 65 characters", `{"amount":${"1".padEnd(65, "0")}}`, "more than 64 characters (at character 11)"],
     ["a leading zero", '{"amount":01}', "(at character 12)"],
-  ])("%s", async (_name, body, words) => {
+  ])("%s", async (_name, body, message) => {
     const response = await api("POST", "/v1/customers", body);
     expect(response.status).toBe(400);
     expect(response.body.code).toBe("invalid_json");
-    expect(response.body.detail).toContain(words);
+    expect(response.body.detail).toContain(message);
   });
 
   it("invalid UTF-8", async () => {

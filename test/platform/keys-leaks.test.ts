@@ -19,7 +19,7 @@ const invented = (index: number) => formatCredential("sk_live_", createHash("sha
 
 const partner = keyPair();
 let published: { key_identifier: string; key: string; is_current: boolean }[];
-let asked = 0;
+let requests = 0;
 let source: Server;
 let platform: EmbeddedPlatform;
 let server: OurServer;
@@ -28,7 +28,7 @@ let api: Api;
 beforeAll(async () => {
   published = [{ key_identifier: "first", key: pem(partner.publicKey), is_current: true }];
   source = createServer((_request, response) => {
-    asked += 1;
+    requests += 1;
     response.end(JSON.stringify({ public_keys: published }));
   });
   await new Promise<void>((resolve) => source.listen(0, "127.0.0.1", resolve));
@@ -178,7 +178,7 @@ describe("a signed report", () => {
   });
 });
 
-describe("401", () => {
+describe("a 401 response", () => {
   const rejectedFor = async (sent: Promise<ApiResponse>) => {
     expect(await sent).toMatchObject({ status: 401, body: { code: "invalid_signature" } });
   };
@@ -206,21 +206,21 @@ describe("401", () => {
   it("an unknown key, after one request to the source", async () => {
     // The limit for key lookups has recovered.
     platform.advance(3_600_000);
-    const before = asked;
+    const before = requests;
     await rejectedFor(report([], { identifier: "unknown" }));
-    expect(asked).toBe(before + 1);
+    expect(requests).toBe(before + 1);
     const second = keyPair();
     published.push({ key_identifier: "second", key: pem(second.publicKey), is_current: true });
     expect((await report([], { identifier: "second", key: second.privateKey })).status).toBe(200);
-    expect(asked).toBe(before + 2);
+    expect(requests).toBe(before + 2);
     expect((await report([], { identifier: "second", key: second.privateKey })).status).toBe(200);
-    expect(asked).toBe(before + 2);
+    expect(requests).toBe(before + 2);
   });
 
   it("unknown keys, with a limited number of requests to the source", async () => {
-    const before = asked;
+    const before = requests;
     for (let index = 0; index < 30; index++) await rejectedFor(report([], { identifier: `unknown ${index}` }));
-    expect(asked - before).toBeLessThan(12);
+    expect(requests - before).toBeLessThan(12);
   });
 
   it("a report that names no published key, before its body is read", async () => {

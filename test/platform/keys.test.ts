@@ -87,7 +87,7 @@ describe("an API key", () => {
   });
 });
 
-describe("401", () => {
+describe("a 401 response", () => {
   it("rejects a revoked key immediately and permanently, with the time", async () => {
     const { body } = await create();
     expect((await withKey(body.key)("GET", "/v1/me")).status).toBe(200);

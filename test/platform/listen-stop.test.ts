@@ -46,7 +46,7 @@ async function askToListen(): Promise<[status: number, code?: string]> {
 }
 
 it(
-  "a stop waits for outcomes only so long as the database may come back; the events themselves are all there",
+  "a stop waits a limited time for the database to accept outcomes, and no event is lost",
   async () => {
     const bringBack = takeDatabaseAway();
     listener.ack(1);
@@ -86,7 +86,7 @@ it(
 );
 
 it(
-  "a client that never closes its side does not hold a stop up",
+  "a client that never closes its side does not delay a stop",
   async () => {
     const socket = new WebSocket(`${platform.baseUrl.replace("http", "ws")}${LISTEN_PATH}`, LISTEN_SUBPROTOCOL, {
       headers: { Authorization: `Bearer ${platform.sandboxKey}` },

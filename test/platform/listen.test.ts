@@ -232,10 +232,10 @@ describe("a listening session", () => {
   });
 
   it("reports a gap if the event to resume from was removed", async () => {
-    const gone = "evt_0351NTbofXpcv9qUI5p25z";
-    const listener = new Listener(`?after=${gone}&window=1000`);
+    const removed = "evt_0351NTbofXpcv9qUI5p25z";
+    const listener = new Listener(`?after=${removed}&window=1000`);
     await listener.until(() => listener.frames.length > 1);
-    expect(listener.frames[1]).toMatchObject({ frame: "gap", from: gone, to: expect.stringMatching(/^evt_/) });
+    expect(listener.frames[1]).toMatchObject({ frame: "gap", from: removed, to: expect.stringMatching(/^evt_/) });
     listener.close();
   });
 

@@ -46,10 +46,10 @@ describe("lists", () => {
     const extra = (await api("POST", "/v1/customers", { email: "late@example.com" })).body;
     await api("DELETE", `/v1/customers/${extra.id}`);
     const second = (await api("GET", `/v1/events?type=customer.created&limit=10&cursor=${first.next_cursor}`)).body;
-    const seen = [...first.data, ...second.data].map(
+    const received = [...first.data, ...second.data].map(
       (event: { data: { object: { id: string } } }) => event.data.object.id,
     );
-    expect(seen).toEqual(ids.slice(0, 20));
+    expect(received).toEqual(ids.slice(0, 20));
   });
 
   it("reject a cursor that was edited, or created for another list, filter or environment", async () => {

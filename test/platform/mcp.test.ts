@@ -138,9 +138,9 @@ describe("the credential of /mcp", () => {
     const open = () => new StreamableHTTPClientTransport(new URL(`${baseUrl}/mcp`), { authProvider });
     const first = open();
     await expect(new Client({ name: "test", version: "1" }).connect(first)).rejects.toThrow("Unauthorized");
-    const [asked] = sent;
-    expect(asked!.searchParams.get("resource")).toBe(`${baseUrl}/mcp`);
-    const { redirect } = await server.authorize(asked!);
+    const [request] = sent;
+    expect(request!.searchParams.get("resource")).toBe(`${baseUrl}/mcp`);
+    const { redirect } = await server.authorize(request!);
     await first.finishAuth(redirect!.searchParams.get("code")!);
     const client = new Client({ name: "test", version: "1" });
     await client.connect(open());
@@ -188,7 +188,7 @@ describe("a page of another origin", () => {
 
   it("may send what the SDK sends, and read where to sign in", async () => {
     const url = `${on.platform.baseUrl}/mcp`;
-    const asked = await fetch(url, {
+    const request = await fetch(url, {
       method: "OPTIONS",
       headers: {
         ...ORIGIN,
@@ -196,9 +196,9 @@ describe("a page of another origin", () => {
         "Access-Control-Request-Headers": "authorization,content-type,mcp-protocol-version,mcp-session-id",
       },
     });
-    expect([asked.status, isReadable(asked)]).toEqual([204, true]);
-    expect(asked.headers.get("access-control-allow-methods")).toBe("OPTIONS, POST");
-    expect(asked.headers.get("access-control-allow-headers")).toMatch(/MCP-Protocol-Version, Mcp-Session-Id/);
+    expect([request.status, isReadable(request)]).toEqual([204, true]);
+    expect(request.headers.get("access-control-allow-methods")).toBe("OPTIONS, POST");
+    expect(request.headers.get("access-control-allow-headers")).toMatch(/MCP-Protocol-Version, Mcp-Session-Id/);
     const rejected = await fetch(url, {
       method: "POST",
       headers: { ...ORIGIN, ...ACCEPT, "Content-Type": "application/json" },

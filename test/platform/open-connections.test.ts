@@ -89,9 +89,9 @@ describe("listeners of an environment", () => {
 
 it("do not count if they closed before being counted", async () => {
   const connections = new OpenConnections("streams", 1);
-  const gone = new PassThrough().destroy();
-  await once(gone, "close");
-  connections.take(1, gone);
+  const removed = new PassThrough().destroy();
+  await once(removed, "close");
+  connections.take(1, removed);
   const open = new PassThrough();
   connections.take(1, open);
   expect(() => connections.take(1, new PassThrough())).toThrow("has 1 streams open");

@@ -145,7 +145,7 @@ describe("the API reference", () => {
     await page.setViewportSize(WIDE);
   });
 
-  it("reads without JavaScript", async () => {
+  it("is readable without JavaScript", async () => {
     const context = await browser!.newContext({ javaScriptEnabled: false });
     const plain = await context.newPage();
     await plain.goto(`${cli.platform.baseUrl}/docs#createCustomer`);
@@ -180,7 +180,7 @@ function plain(text: string): string {
   return text.replace(/&#(\d+);/g, (_escape, code) => String.fromCharCode(Number(code)));
 }
 
-test("the page comes under a policy that allows nothing inline and nothing from elsewhere, and is revalidated", async () => {
+test("the page allows no inline content and no other origins, and is revalidated", async () => {
   const { headers } = await fetch(`${cli.platform.baseUrl}/docs`);
   const policy = headers.get("content-security-policy")!;
   expect(policy).toContain("default-src 'none'");

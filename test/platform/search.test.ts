@@ -62,7 +62,7 @@ it.each([
 });
 
 it.each(["1234.56", "1,234.56", "1.234,56", "EUR 1,234.56", "1234.56 eur", "1\u202f234,56"])(
-  "finds an order by its amount as it is shown, %s",
+  "finds an order by its formatted amount, %s",
   async (amount) => {
     expect(ids(await search("orders", amount))).toEqual([scene.order.id]);
     const events = await search("events", amount);

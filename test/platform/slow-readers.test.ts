@@ -39,21 +39,21 @@ it("a listener that stops reading gets only a few buffered events, and all of th
     LISTEN_SUBPROTOCOL,
     authorized,
   );
-  const seen: string[] = [];
+  const received: string[] = [];
   let closed: number | undefined;
   socket.on("close", (code) => (closed = code));
   socket.on("message", (frame: Buffer) => {
     const { events = [] } = JSON.parse(frame.toString("utf8")) as { events?: { id: string }[] };
-    const isFirst = seen.length === 0 && events.length > 0;
-    seen.push(...events.map(({ id }) => id));
+    const isFirst = received.length === 0 && events.length > 0;
+    received.push(...events.map(({ id }) => id));
     if (isFirst) socket.pause();
   });
   await expect.poll(() => socket.isPaused).toBe(true);
   await expect.poll(retainedBytes).toBeGreaterThan(EVENT_BYTES);
   expect(retainedBytes()).toBeLessThan(MAX_RETAINED_BYTES);
   socket.resume();
-  await expect.poll(() => ({ count: seen.length, closed })).toEqual({ count: EVENTS, closed: undefined });
-  expect(seen).toEqual(ids);
+  await expect.poll(() => ({ count: received.length, closed })).toEqual({ count: EVENTS, closed: undefined });
+  expect(received).toEqual(ids);
   socket.terminate();
 });
 
@@ -63,11 +63,11 @@ it("a stream that stops reading gets only a few buffered events, and all of them
   await expect.poll(retainedBytes).toBeGreaterThan(EVENT_BYTES);
   expect(retainedBytes()).toBeLessThan(MAX_RETAINED_BYTES);
   let text = "";
-  const seen = () => [...text.matchAll(/^id: (\S+)\ndata/gm)].map(([, id]) => id);
+  const received = () => [...text.matchAll(/^id: (\S+)\ndata/gm)].map(([, id]) => id);
   // Without the events' own text.
   response.setEncoding("utf8").on("data", (part: string) => (text += part.replaceAll(/a{100,}/g, "")));
-  await expect.poll(() => seen().length).toBe(EVENTS);
-  expect(seen()).toEqual(ids);
+  await expect.poll(() => received().length).toBe(EVENTS);
+  expect(received()).toEqual(ids);
   request.on("error", () => {});
   request.destroy();
 });

@@ -89,11 +89,11 @@ it("count each row once although the process is killed while it writes", async (
     await api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events: ["*"] });
   }
   for (let life = 0; life < 2; life++) {
-    const seen = receiver.received.length;
+    const received = receiver.received.length;
     const orders = Array.from({ length: 200 }, () =>
       api("POST", "/v1/orders", { amount: 1, currency: "EUR" }).catch(() => undefined),
     );
-    await receiver.until(seen + 20);
+    await receiver.until(received + 20);
     await platform.kill();
     await Promise.all(orders);
     platform = await startPlatformOn(file, 0);

@@ -95,7 +95,7 @@ describe("an account pinned to an older version", () => {
     });
   });
 
-  it("gets errors for what is invalid in any version", async () => {
+  it("gets errors for values that are invalid in any version", async () => {
     const { status, body } = await platform.api("POST", "/v1/customers", { mail: "ada@example.com", nam: "Ada" });
     expect([status, body.errors]).toEqual([400, [expect.objectContaining({ pointer: "/nam", code: "unknown_field" })]]);
     for (const wrong of [[], "text", 1]) {

@@ -28,13 +28,13 @@ describe("the addresses that every site has", () => {
     }
   });
 
-  it("hold an icon", async () => {
+  it("include an icon", async () => {
     const icon = await get("/favicon.ico");
     expect([icon.status, icon.headers.get("content-type")]).toEqual([200, "image/svg+xml"]);
     expect(await icon.text()).toMatch(/^<svg /);
   });
 
-  it("hold an llms.txt in its form: a title, a summary, sections of links that all work", async () => {
+  it("include an llms.txt in its format: a title, a summary, sections of links that all work", async () => {
     const reply = await get("/llms.txt");
     expect(reply.headers.get("content-type")).toBe("text/markdown; charset=utf-8");
     const text = await reply.text();
@@ -45,7 +45,7 @@ describe("the addresses that every site has", () => {
     for (const link of own) expect((await fetch(link)).status, link).toBe(200);
   });
 
-  it("hold no security.txt without a contact", async () => {
+  it("include no security.txt without a contact", async () => {
     const reply = await get("/.well-known/security.txt");
     expect([reply.status, reply.headers.get("content-type")]).toEqual([404, "application/problem+json; charset=utf-8"]);
   });
@@ -75,7 +75,7 @@ describe("the addresses that every site has", () => {
   });
 
   it.each(["security@shop.example", "http://shop.example", "mailto:", "javascript:alert(1)", "https://a b"])(
-    "take %j for no contact",
+    "reject the contact %j",
     async (contact) => {
       const { exitCode, stderr } = await runCli(["serve", "--ephemeral", "--port", "0", "--contact", contact]);
       expect(exitCode).toBe(2);

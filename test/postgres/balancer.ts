@@ -9,13 +9,13 @@ export async function startBalancer(targets: () => readonly string[]) {
   let ready: readonly string[] = [];
   const turns = { requests: 0, tunnels: 0 };
   const look = async () => {
-    const asked = await Promise.all(
+    const requested = await Promise.all(
       targets().map(async (target) => {
         const response = await fetch(`${target}/readyz`).catch(() => undefined);
         return response?.status === 200 ? [target] : [];
       }),
     );
-    ready = asked.flat();
+    ready = requested.flat();
   };
   let isClosed = false;
   const keepLooking = async () => {

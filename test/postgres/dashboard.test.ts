@@ -92,19 +92,19 @@ it("signs another browser out, which no process accepts any more", async () => {
   });
   const other = await signIn((JSON.parse(link.stdout) as { sign_in_url: string }).sign_in_url);
   const cookies = (await other.context().cookies()).map(({ name, value }) => `${name}=${value}`).join("; ");
-  const asked = () =>
+  const requested = () =>
     Promise.all(
       platform.nodes.map(async ({ listenUrl }) => {
         const headers = { Cookie: cookies, "Service-Environment": "sandbox" };
         return (await fetch(`${listenUrl}/v1/me`, { headers })).status;
       }),
     );
-  expect(await asked()).toEqual([200, 200]);
+  expect(await requested()).toEqual([200, 200]);
   await menu("Team & access");
   const sessions = page.getByRole("region", { name: "Your sessions" });
   await sessions.getByRole("button", { name: "Sign out" }).click();
   await sessions.getByRole("button", { name: "Sign out" }).waitFor({ state: "detached" });
-  expect(await asked()).toEqual([401, 401]);
+  expect(await requested()).toEqual([401, 401]);
   await other.getByText("You are signed out").waitFor();
   await other.reload();
   await other.getByRole("heading", { name: "Sign in" }).waitFor();

@@ -85,10 +85,10 @@ describe("db backup", () => {
     const [password, ...args] = readFileSync(target, "utf8").trim().split("\n");
     expect(password).toBe(`password ${database.password}`);
     expect(args).toEqual(["--format=custom", expect.stringMatching(/^--dbname=postgres:/), '--schema="a b"']);
-    const asked = new URL(args[1]!.slice("--dbname=".length));
-    expect([asked.password, asked.searchParams.get("sslmode")]).toEqual(["", "disable"]);
+    const requested = new URL(args[1]!.slice("--dbname=".length));
+    expect([requested.password, requested.searchParams.get("sslmode")]).toEqual(["", "disable"]);
     // libpq does not decode a plus sign as a space.
-    expect(asked.search).not.toContain("+");
+    expect(requested.search).not.toContain("+");
   });
 
   it("leaves no file if pg_dump fails, so that it can be run again", async () => {

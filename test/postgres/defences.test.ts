@@ -70,7 +70,7 @@ describe("two processes at once", () => {
   });
 });
 
-describe("a database that cannot be used ends the start in words, without its password", () => {
+describe("a start with an unusable database fails with a message without its password", () => {
   /** Returns a changed copy of the URL. */
   const changed = (change: (url: URL) => void): string => {
     const url = new URL(database);
@@ -89,13 +89,13 @@ describe("a database that cannot be used ends the start in words, without its pa
       (url) => url.searchParams.set("options", "-c default_transaction_read_only=on"),
       /read-only/,
     ],
-  ])("%s", async (_what, change, words) => {
+  ])("%s", async (_what, change, message) => {
     const url = changed(change);
     const { exitCode, stdout, stderr } = await runCli(["serve", "--port", "0"], {
       env: { SERVICE_DATABASE: url, SERVICE_MASTER_KEY: "5e".repeat(32) },
     });
     expect([exitCode, stdout]).toEqual([1, ""]);
-    expect(stderr).toMatch(words);
+    expect(stderr).toMatch(message);
     expect(stderr).not.toContain("inside the program");
     for (const secret of ["hunter2", new URL(database).password]) {
       if (secret !== "") expect(stderr).not.toContain(secret);

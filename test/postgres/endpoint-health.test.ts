@@ -76,7 +76,7 @@ it("each endpoint that fails and recovers at two processes causes one event of e
   expect(sorted(await countBy("webhook_endpoint.failing"))).toEqual(once());
 });
 
-it("an endpoint is shown as failing only once the event that tells of it is stored", async () => {
+it("an endpoint is shown as failing only once the event about it is stored", async () => {
   status = 500;
   const events = ["payment.created"];
   const { id } = (await api()("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/locked`, events })).body;

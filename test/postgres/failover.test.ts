@@ -103,8 +103,8 @@ async function receivedByAll(ids: readonly string[]): Promise<void> {
 
 it("every client receives every event of the new primary after a failover to a standby that lacks the last commits", async () => {
   const list = page.getByRole("table", { name: "Events, newest first" });
-  const kept = await create("kept", 3);
-  await receivedByAll(kept);
+  const surviving = await create("kept", 3);
+  await receivedByAll(surviving);
   await server.copyToStandby();
   const lost = await create("lost", LOST);
   await receivedByAll(lost);
@@ -113,7 +113,7 @@ it("every client receives every event of the new primary after a failover to a s
   await server.failOver();
   const created = await create("new", NEW);
   await receivedByAll(created);
-  await expect.poll(() => list.getByRole("link").count()).toBe(kept.length + created.length);
+  await expect.poll(() => list.getByRole("link").count()).toBe(surviving.length + created.length);
   for (const id of created) expect(await list.getByText(id).count()).toBe(1);
   await page.getByText("Some events are missing here").waitFor();
   for (const client of clients) {
@@ -121,7 +121,7 @@ it("every client receives every event of the new primary after a failover to a s
     expect(lost).toContain(gap?.from);
     expect(others).toEqual([]);
   }
-  const acknowledged = new Set([...namesOf("kept", kept.length), ...namesOf("new", NEW)]);
+  const acknowledged = new Set([...namesOf("kept", surviving.length), ...namesOf("new", NEW)]);
   const api = apiOf(node.baseUrl, node.sandboxKey);
   expect(await findViolations({ api, acknowledged, createdByHand: true })).toEqual([]);
 });

@@ -127,11 +127,11 @@ it("three listeners at three processes get every event once, while two of these 
   for (const terminal of terminals) {
     await terminal.receiver.until(() => new Set(customers(terminal)).size >= EVENTS);
   }
-  const wanted = [...acknowledged].toSorted();
-  expect(wanted).toHaveLength(EVENTS);
+  const expected = [...acknowledged].toSorted();
+  expect(expected).toHaveLength(EVENTS);
   for (const terminal of terminals) {
     expect(terminal.receiver.rejections).toEqual([]);
-    expect(customers(terminal).toSorted()).toEqual(wanted);
+    expect(customers(terminal).toSorted()).toEqual(expected);
   }
   const awayOf = ({ listener }: Terminal) =>
     listener.records.filter(({ event }) => event === "restored").map((record) => Number(record["downtime_ms"]));

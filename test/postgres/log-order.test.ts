@@ -194,7 +194,7 @@ describe("a client of the log that starts and resumes anywhere", () => {
     await fc.assert(
       fc
         .asyncProperty(fc.array(action, { minLength: 20, maxLength: 60 }), async (actions) => {
-          const begun: string[] = [];
+          const openTransactions: string[] = [];
           const committed: string[] = [];
           const lost = new Set<string>();
           const followers: Follower[] = [];
@@ -203,7 +203,7 @@ describe("a client of the log that starts and resumes anywhere", () => {
             const follower = followers[step.who];
             if (step.do === "begin") {
               await writer.begin();
-              if (writer.id !== begun.at(-1)) begun.push(writer.id!);
+              if (writer.id !== openTransactions.at(-1)) openTransactions.push(writer.id!);
             } else if (step.do === "write") await writer.write();
             else if (step.do === "roll back") await writer.rollBack();
             else if (step.do === "commit") {
@@ -217,7 +217,10 @@ describe("a client of the log that starts and resumes anywhere", () => {
                 const before = new Set(committed);
                 started.expects = (id) => !before.has(id);
               } else {
-                const bound = lowestIdAt("event", timeOfId(begun.at(-1 - step.from) ?? lowestIdAt("event", 0)));
+                const bound = lowestIdAt(
+                  "event",
+                  timeOfId(openTransactions.at(-1 - step.from) ?? lowestIdAt("event", 0)),
+                );
                 await started.start(bound);
                 started.expects = (id) => id >= bound;
               }
@@ -275,14 +278,14 @@ describe("a list of events", () => {
   };
 
   it.each(["?limit=100", "?type=order.*", "?type=order.created&created_after=2026-01-01T00:00:00Z"])(
-    "misses nothing when it is polled down to the last event seen: %s",
+    "misses nothing when it is polled down to the last received event: %s",
     async (query) => {
       const [late, early] = writers as [Writer, Writer, ...Writer[]];
-      const seen: string[] = [];
+      const received: string[] = [];
       const poll = async () => {
         const ids = await list(query);
-        const known = seen[0] === undefined ? -1 : ids.indexOf(seen[0]);
-        seen.unshift(...(known === -1 ? ids : ids.slice(0, known)));
+        const known = received[0] === undefined ? -1 : ids.indexOf(received[0]);
+        received.unshift(...(known === -1 ? ids : ids.slice(0, known)));
       };
       const committed: string[] = [];
       await late.begin();
@@ -292,8 +295,8 @@ describe("a list of events", () => {
       await poll();
       committed.push((await late.commit())!);
       await poll();
-      expect(seen.toSorted()).toEqual(committed.toSorted());
-      expect(await list(query)).toEqual(seen);
+      expect(received.toSorted()).toEqual(committed.toSorted());
+      expect(await list(query)).toEqual(received);
     },
   );
 

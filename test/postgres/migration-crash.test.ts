@@ -93,7 +93,7 @@ async function advisoryLocks(database: string): Promise<number> {
 it.each([
   [["--json"], /^\{"warning":"Waiting for the database: .* another process is migrating it\."\}\n/],
   [[], /^Warning: Waiting for the database: .* another process is migrating it\.\n/],
-])("a start that waits for another process's migration says so on stderr: %j", async (flags, words) => {
+])("a start that waits for another process's migration says so on stderr: %j", async (flags, message) => {
   const database = await server.createDatabase();
   const other = new Client({ connectionString: database });
   await other.connect();
@@ -102,10 +102,10 @@ it.each([
   const child = spawn(process.execPath, [BIN, "serve", "--port", "0", ...flags], { env, stdio: "pipe" });
   const ended = once(child, "exit");
   let printed = "";
-  let said = "";
+  let output = "";
   child.stdout.on("data", (bytes: Buffer) => (printed += bytes.toString()));
-  child.stderr.on("data", (bytes: Buffer) => (said += bytes.toString()));
-  await expect.poll(() => said).toMatch(words);
+  child.stderr.on("data", (bytes: Buffer) => (output += bytes.toString()));
+  await expect.poll(() => output).toMatch(message);
   expect(printed).toBe("");
   await other.end();
   await expect.poll(() => printed).toContain("ready");
@@ -173,9 +173,9 @@ describe("a process killed by -9 during a later migration: two that start after 
   afterAll(() => programs.remove());
 
   const places: [string, string][] = [
-    ["changing a table that somebody reads", "LOCK TABLE replays IN ACCESS SHARE MODE"],
+    ["changing a table that another transaction reads", "LOCK TABLE replays IN ACCESS SHARE MODE"],
     ["before the commit of the migration", "LOCK TABLE schema_migrations IN SHARE MODE"],
-    ["making an index of a table that somebody writes", "LOCK TABLE attempts IN ROW EXCLUSIVE MODE"],
+    ["creating an index on a table that another transaction writes", "LOCK TABLE attempts IN ROW EXCLUSIVE MODE"],
   ];
   it.each(places.slice(0, volume(places.length, 2)))("%s", async (_where, wall) => {
     const database = await server.createDatabase();

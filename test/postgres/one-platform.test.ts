@@ -141,11 +141,11 @@ describe("two processes on one PostgreSQL", () => {
 
   it("revoke a key everywhere immediately", async () => {
     const created = await apis[0]!("POST", "/v1/api_keys", { name: "short", scopes: ["orders:read"] });
-    const asked = () =>
+    const requested = () =>
       Promise.all(nodes.map((node) => apiOf(node.baseUrl, created.body.key as string)("GET", "/v1/orders")));
-    expect((await asked()).map(({ status }) => status)).toEqual([200, 200]);
+    expect((await requested()).map(({ status }) => status)).toEqual([200, 200]);
     await apis[1]!("POST", `/v1/api_keys/${created.body.id}/revoke`);
-    expect((await asked()).map(({ status }) => status)).toEqual([401, 401]);
+    expect((await requested()).map(({ status }) => status)).toEqual([401, 401]);
   });
 
   it("accept a sign-in link once, and both know its session", async () => {
@@ -188,10 +188,10 @@ describe("two processes on one PostgreSQL", () => {
       Array.from({ length: 60 }, (_, i) => apis[i % 2]!("POST", "/v1/orders", { amount: i, currency: "EUR" })),
     );
     for (const listener of listeners) await listener.until(60);
-    const seen = listeners.map(({ events }) => events.map(({ id }) => id));
-    expect(new Set(seen[0]).size).toBe(60);
-    expect(seen[1]).toEqual(seen[0]);
-    expect(seen[2]).toEqual(seen[0]);
+    const received = listeners.map(({ events }) => events.map(({ id }) => id));
+    expect(new Set(received[0]).size).toBe(60);
+    expect(received[1]).toEqual(received[0]);
+    expect(received[2]).toEqual(received[0]);
     await Promise.all(listeners.map((listener) => listener.close()));
   });
 

@@ -59,11 +59,11 @@ it("a process that is killed while it writes leaves exact counts", async () => {
   const stopped = await startNode(url);
   const api = apiOf(stopped.baseUrl, key);
   await apis[0]!("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/takes`, events: ["*"] });
-  const seen = receiver.received.length;
+  const received = receiver.received.length;
   const orders = Array.from({ length: 200 }, () =>
     api("POST", "/v1/orders", { amount: 1, currency: "EUR" }).catch(() => undefined),
   );
-  await receiver.until(seen + 20);
+  await receiver.until(received + 20);
   await stopped.kill();
   await Promise.all(orders);
   await expectPlainCounts(rows, apis[0]!);

@@ -51,10 +51,10 @@ function urlWith(parameters: Record<string, string>, host = "127.0.0.1"): string
 
 const status = (url: string, ...flags: string[]) => runCli(["db", "status", "--database", url, "--json", ...flags]);
 
-async function expectError(url: string, words: RegExp): Promise<void> {
+async function expectError(url: string, message: RegExp): Promise<void> {
   const { exitCode, stdout, stderr } = await status(url);
   expect([exitCode, stdout]).toEqual([1, ""]);
-  expect(stderr).toMatch(words);
+  expect(stderr).toMatch(message);
 }
 
 async function expectAccepted(url: string, ...flags: string[]): Promise<void> {

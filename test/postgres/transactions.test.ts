@@ -242,12 +242,12 @@ describe("a unit that conflicts with others", () => {
     await database.close();
     database = await open(SHORT_MILLISECONDS);
     let goOn = () => {};
-    const held = new Promise<void>((resolve) => (goOn = resolve));
+    const pending = new Promise<void>((resolve) => (goOn = resolve));
     let runs = 0;
     const first = database.write(async (tx) => {
       runs += 1;
       if (runs === 1) await lose(tx);
-      else await held;
+      else await pending;
     });
     await expect.poll(() => runs).toBe(2);
     let laterRuns = 0;

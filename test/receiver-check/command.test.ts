@@ -166,12 +166,12 @@ describe.concurrent("service webhooks check", () => {
 
   it("reports that the sink's address is in use, or the JUnit file cannot be written", async () => {
     const { webhooks } = await start();
-    const taken = createServer().listen(0, "127.0.0.1");
-    await new Promise((resolve) => taken.once("listening", resolve));
-    const { port } = taken.address() as { port: number };
+    const blocker = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => blocker.once("listening", resolve));
+    const { port } = blocker.address() as { port: number };
     const args = ["webhooks", "check", webhooks, "--effects", "--sink", String(port)];
     expect((await runCli(args, { env: KNOWN })).stderr).toContain("--effects: cannot listen on");
-    taken.close();
+    blocker.close();
     const file = join(createConfigDir(), "missing", "x.xml");
     expect(await runCli(["webhooks", "check", webhooks, "--junit", file], { env: KNOWN })).toMatchObject({
       exitCode: 1,
@@ -184,7 +184,7 @@ describe.concurrent("service webhooks check", () => {
 // Each delivery of a burst of 100 must get a response within 10 s, so nothing else runs in parallel.
 describe("the whole report of service webhooks check", () => {
   it("is not blocked by a receiver that does not respond to a rejected delivery", async () => {
-    const { webhooks } = await start("never answers a refusal");
+    const { webhooks } = await start("never responds to a rejected delivery");
     const report = await reportOf([webhooks]);
     expect(report.checks.find(({ id }) => id === "wrong-secret")).toMatchObject({
       status: "failed",

@@ -37,7 +37,7 @@ function failed({ checks }: ReceiverReport): string[] {
 
 /** The slow one first: the others finish before it. */
 const FLAWS: readonly (readonly [Flaw, readonly string[]])[] = [
-  ["answers after 12 s", ["within-ten-seconds"]],
+  ["responds after 12 s", ["within-ten-seconds"]],
   ["parses before verifying", ["body-spacing", "body-unicode", "body-escaped-slashes", "body-large-numbers"]],
   ["looks at no timestamp", ["t-301-s-old", "t-301-s-ahead"]],
   ["throws on unequal lengths", ["v1-other-length", "v1-empty"]],
@@ -46,7 +46,7 @@ const FLAWS: readonly (readonly [Flaw, readonly string[]])[] = [
   ["has no dedupe", ["duplicate-in-turn", "duplicate-at-once"]],
   ["has a dedupe that races", ["duplicate-at-once"]],
   [
-    "answers 500 to whatever it refuses",
+    "responds 500 to every rejected delivery",
     [
       "no-signature",
       "malformed-header",

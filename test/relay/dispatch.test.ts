@@ -51,14 +51,14 @@ describe("routes", () => {
 describe("ordered forwarding", () => {
   it("forwards one event of an object at a time, in order, and different objects concurrently", async () => {
     const platform = await FakePlatform.start();
-    const held = new Map<string, ServerResponse>();
-    const receiver = await startReceiver((response, request) => held.set(idOf(request), response));
+    const pending = new Map<string, ServerResponse>();
+    const receiver = await startReceiver((response, request) => pending.set(idOf(request), response));
     const { reports } = openSession(platform, { target: receiver.url, ordered: true });
     await reports.wait("ready");
     const [a1, a2, b1, a3, b2] = ["a", "a", "b", "a", "b"].map((object) => about(platform, object));
     await reports.wait("received", 5);
     const end = async (event: { id: string }, count: number) => {
-      held.get(event.id)!.end();
+      pending.get(event.id)!.end();
       await receiver.received(count);
     };
     await receiver.received(2);
@@ -67,8 +67,8 @@ describe("ordered forwarding", () => {
     await end(a2!, 4);
     await end(b1!, 5);
     expect(receiver.requests.slice(2).map(idOf)).toEqual([a2!.id, a3!.id, b2!.id]);
-    held.get(a3!.id)!.end();
-    held.get(b2!.id)!.end();
+    pending.get(a3!.id)!.end();
+    pending.get(b2!.id)!.end();
     await reports.wait("forwarded", 5);
   });
 

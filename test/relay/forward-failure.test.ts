@@ -140,10 +140,7 @@ describe("a forward fails with a message", () => {
     ["a broken chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"],
     ["two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"],
     ["headers without end", `HTTP/1.1 200 OK\r\nX-Long: ${"x".repeat(70_000)}\r\n\r\n`],
-    [
-      "an upgrade that nobody asked for",
-      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
-    ],
+    ["an unrequested upgrade", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"],
   ])("when the response is %s", async (_what, bytes) => {
     const receiver = await startRawReceiver((socket) => socket.write(bytes));
     const { failure, status } = await send(openForwarder({ url: receiver.url }));

@@ -15,14 +15,14 @@ describe("an upgrade that fails temporarily", () => {
     [503, "text/plain", "no", "returned 503"],
     [301, "text/plain", "", "redirects (301)"],
     [408, "text/plain", "no", "returned 408"],
-  ])("is retried: %i %s", async (status, type, body, words) => {
+  ])("is retried: %i %s", async (status, type, body, message) => {
     const platform = await FakePlatform.start({
       intercept: (_request, stream) => platform.upgrades.length < 3 && respond(stream, status, type, body),
     });
     const { reports } = openSession(platform);
     await reports.wait("ready");
     expect(reports.of("retrying")).toMatchObject([
-      { failures: 1, reason: { code: "http_status", message: expect.stringContaining(words) } },
+      { failures: 1, reason: { code: "http_status", message: expect.stringContaining(message) } },
       { failures: 2 },
     ]);
   });
@@ -151,13 +151,13 @@ describe("a connection is replaced", () => {
     ["the credential has expired", (s) => s.send(bye("expired_credential")), "bye", /later/],
   ];
 
-  it.each(faults)("when %s", async (_what, fault, code, words) => {
+  it.each(faults)("when %s", async (_what, fault, code, message) => {
     const platform = await FakePlatform.start();
     const { reports } = openSession(platform);
     await reports.wait("ready");
     fault(platform.session);
     const { reason } = await reports.wait("lost");
-    expect(reason).toEqual({ code, message: expect.stringMatching(words) });
+    expect(reason).toEqual({ code, message: expect.stringMatching(message) });
     await platform.until(() => platform.sessions.length === 2);
     const { id } = platform.append();
     await platform.until(() => platform.acknowledged(id).length > 0);

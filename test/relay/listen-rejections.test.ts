@@ -44,8 +44,8 @@ describe("an upgrade that is permanently rejected", () => {
     const platform = await FakePlatform.start({
       intercept: (_request, stream) => revoked && respond(stream, 401, "text/plain", "no"),
     });
-    const held: (() => void)[] = [];
-    const receiver = await startReceiver((response) => held.push(() => response.end()));
+    const pending: (() => void)[] = [];
+    const receiver = await startReceiver((response) => pending.push(() => response.end()));
     const { session, reports } = openSession(platform, { target: receiver.url });
     await reports.wait("ready");
     platform.append();
@@ -53,7 +53,7 @@ describe("an upgrade that is permanently rejected", () => {
     revoked = true;
     platform.cut();
     await platform.until(() => platform.upgrades.length === 2);
-    held[0]!();
+    pending[0]!();
     const { error, summary } = await session.ended;
     expect(error).toMatchObject({ status: 401 });
     expect(summary).toMatchObject({ received: 1, forwarded: 1 });
@@ -73,8 +73,8 @@ describe("the credential", () => {
 
   it("is requested for each connection", async () => {
     const platform = await FakePlatform.start();
-    let asked = 0;
-    const { reports } = openSession(platform, { authorization: async () => `Bearer ${(asked += 1)}` });
+    let requests = 0;
+    const { reports } = openSession(platform, { authorization: async () => `Bearer ${(requests += 1)}` });
     await reports.wait("ready");
     platform.cut();
     await platform.until(() => platform.sessions.length === 2);

@@ -4,15 +4,15 @@ import { InvalidResponseError, ResponseParser } from "../../src/relay/response-p
 
 /** Parses a response in pieces of any size. */
 function read(chunks: readonly string[], isClosed = false) {
-  const seen = { status: 0, headers: {} as Record<string, string>, body: "", ends: 0 };
+  const parsed = { status: 0, headers: {} as Record<string, string>, body: "", ends: 0 };
   const parser = new ResponseParser({
-    head: (status, headers) => Object.assign(seen, { status, headers: Object.fromEntries(headers) }),
-    data: (chunk) => (seen.body += chunk.toString("latin1")),
-    end: () => (seen.ends += 1),
+    head: (status, headers) => Object.assign(parsed, { status, headers: Object.fromEntries(headers) }),
+    data: (chunk) => (parsed.body += chunk.toString("latin1")),
+    end: () => (parsed.ends += 1),
   });
   for (const chunk of chunks) parser.push(Buffer.from(chunk, "latin1"));
   const completed = isClosed && parser.closed();
-  return { ...seen, reusable: parser.reusable, completed };
+  return { ...parsed, reusable: parser.reusable, completed };
 }
 
 const OK = "HTTP/1.1 200 OK\r\n";

@@ -7,9 +7,9 @@ import { startReceiver } from "./support/receivers.ts";
 describe("a session whose connection is cut", () => {
   it("resumes from the first unacknowledged event, and acknowledges later ones again", async () => {
     const platform = await FakePlatform.start();
-    const held: (() => void)[] = [];
+    const pending: (() => void)[] = [];
     const receiver = await startReceiver((response, { headers }) => {
-      if (headers["service-event-id"] === platform.log[1]!.id) held.push(() => response.end());
+      if (headers["service-event-id"] === platform.log[1]!.id) pending.push(() => response.end());
       else response.writeHead(202).end("fine");
     });
     const { reports } = openSession(platform, { target: receiver.url });
@@ -24,7 +24,7 @@ describe("a session whose connection is cut", () => {
     expect([first.id, reports.of("ready")[0]!.cursor]).toContain(after);
     await platform.until(() => platform.acknowledged(last.id).length === 2);
     expect(platform.acknowledged(last.id)[1]).toMatchObject({ status_code: 202 });
-    held[0]!();
+    pending[0]!();
     await platform.until(() => platform.acknowledged(stuck.id).length === 1);
     expect(receiver.requests).toHaveLength(3);
     expect(reports.of("received")).toHaveLength(3);
@@ -145,8 +145,8 @@ describe("a session whose connection is cut", () => {
   it("does not consider itself caught up while its window is full", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
-    let held: (() => void)[] = [];
-    const receiver = await startReceiver((response) => held.push(() => response.end()));
+    let pending: (() => void)[] = [];
+    const receiver = await startReceiver((response) => pending.push(() => response.end()));
     const { reports } = openSession(platform, { target: receiver.url, clock, random: () => 0.5 });
     await reports.wait("ready");
     platform.cut();
@@ -159,7 +159,7 @@ describe("a session whose connection is cut", () => {
     for (let count = 16; count <= 112; count += 16) {
       await receiver.received(Math.min(count, 100));
       expect(reports.of("restored")).toEqual([]);
-      for (const release of held.splice(0)) release();
+      for (const release of pending.splice(0)) release();
       await reports.wait("forwarded", Math.min(count, 100));
       clock.advance(2);
     }
@@ -216,15 +216,15 @@ describe("a session whose connection is cut", () => {
 describe("an event that arrives twice", () => {
   it("is forwarded once while it is in flight, and acknowledged twice", async () => {
     const platform = await FakePlatform.start();
-    const held: (() => void)[] = [];
-    const receiver = await startReceiver((response) => held.push(() => response.end()));
+    const pending: (() => void)[] = [];
+    const receiver = await startReceiver((response) => pending.push(() => response.end()));
     const { reports } = openSession(platform, { target: receiver.url });
     await reports.wait("ready");
     const event = platform.append();
     platform.session.sendEvent(event);
     expect(await reports.wait("duplicate")).toEqual({ event: "duplicate", id: event.id, type: event.type });
     await receiver.received(1);
-    held[0]!();
+    pending[0]!();
     await platform.until(() => platform.acknowledged(event.id).length === 2);
     expect(receiver.requests).toHaveLength(1);
     expect(reports.of("received")).toHaveLength(1);

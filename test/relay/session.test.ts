@@ -143,14 +143,14 @@ describe("a relay session", () => {
 
   it("respects the maximum number of concurrent forwards", async () => {
     const platform = await FakePlatform.start();
-    let held: (() => void)[] = [];
+    let pending: (() => void)[] = [];
     let highest = 0;
     const receiver = await startReceiver((response) => {
-      held.push(() => response.end());
-      highest = Math.max(highest, held.length);
-      if (held.length < 3) return;
-      for (const release of held) release();
-      held = [];
+      pending.push(() => response.end());
+      highest = Math.max(highest, pending.length);
+      if (pending.length < 3) return;
+      for (const release of pending) release();
+      pending = [];
     });
     const { reports } = openSession(platform, { target: receiver.url, concurrency: 3 });
     await reports.wait("ready");
@@ -161,16 +161,16 @@ describe("a relay session", () => {
 
   it("leaves a paused receiver's events at the platform", async () => {
     const platform = await FakePlatform.start();
-    const held: (() => void)[] = [];
+    const pending: (() => void)[] = [];
     const clock = new FakeClock();
-    const receiver = await startReceiver((response) => held.push(() => response.end()));
+    const receiver = await startReceiver((response) => pending.push(() => response.end()));
     const { reports } = openSession(platform, { target: receiver.url, clock });
     await reports.wait("ready");
     for (let i = 0; i < 1_000; i += 1) platform.append();
     await receiver.received(16);
     await reports.wait("received", 64);
     expect(platform.session.unacknowledged.size).toBe(64);
-    held.shift()!();
+    pending.shift()!();
     await reports.wait("forwarded");
     clock.advance(2);
     await reports.wait("received", 65);
@@ -182,8 +182,8 @@ describe("a relay session", () => {
 describe("stopping a session", () => {
   it("finishes and acknowledges forwards in flight, and starts no others", async () => {
     const platform = await FakePlatform.start();
-    const held: (() => void)[] = [];
-    const receiver = await startReceiver((response) => held.push(() => response.end()));
+    const pending: (() => void)[] = [];
+    const receiver = await startReceiver((response) => pending.push(() => response.end()));
     const clock = new FakeClock();
     const { reports, session } = openSession(platform, { target: receiver.url, concurrency: 2, clock });
     await reports.wait("ready");
@@ -193,7 +193,7 @@ describe("stopping a session", () => {
     expect(session.stop()).toBe(stopped);
     platform.append();
     await platform.session.roundTrip();
-    for (const release of held) release();
+    for (const release of pending) release();
     const { summary, error } = await stopped;
     expect(error).toBeUndefined();
     expect(summary).toMatchObject({

@@ -15,7 +15,7 @@ import { BIN, cliEnv, createConfigDir, spawnCli } from "../support/run-cli.ts";
 /** Every issued secret by name. */
 const secrets: Record<string, string> = {};
 /** The stderr output of commands, which must not contain secrets. */
-let said = "";
+let output = "";
 /** The platform's output after its first line, which shows its first keys once. */
 const logged: string[] = [];
 /** The command line of every process in the meantime, as any user of the machine sees it. */
@@ -66,7 +66,7 @@ async function service(args: readonly string[], input?: string): Promise<Record<
   noteCommandLines();
   const { exitCode, stdout, stderr } = await running;
   expect(exitCode, stderr).toBe(0);
-  said += stderr;
+  output += stderr;
   return JSON.parse(stdout.trim().split("\n").at(-1)!) as Record<string, unknown>;
 }
 
@@ -82,7 +82,7 @@ async function work(ready: ReadyLine): Promise<void> {
   await followRedirect(respond);
   const signedIn = await login.ended;
   expect(signedIn.exitCode).toBe(0);
-  said += signedIn.stdout + signedIn.stderr;
+  output += signedIn.stdout + signedIn.stderr;
   const { access_token, refresh_token } = tokensIn(dir);
 
   const key = await service(["keys", "create", "--full-access", "--name", "one"]);
@@ -136,7 +136,7 @@ async function work(ready: ReadyLine): Promise<void> {
   noteCommandLines();
   const scan = await scanning;
   expect(scan.exitCode).toBe(1);
-  said += scan.stdout + scan.stderr;
+  output += scan.stdout + scan.stderr;
 }
 
 function expectNone(text: string, place: string): void {
@@ -154,8 +154,8 @@ it("is in no line of the platform's log", () => {
 });
 
 it("is in no stderr output of a command, with --debug too", () => {
-  expect(said).toContain("/oauth/token → 200");
-  expectNone(said, "stderr");
+  expect(output).toContain("/oauth/token → 200");
+  expectNone(output, "stderr");
 });
 
 it("is in no command line", () => {

@@ -16,14 +16,14 @@ export function describeUnits(subject: Subject): void {
     });
 
     it("see their own changes", async () => {
-      const seen = await subject.database.write(async (transaction) => {
+      const read = await subject.database.write(async (transaction) => {
         await insert(transaction, "a", "text");
         return [
           await transaction.get("SELECT id, body FROM notes"),
           await transaction.all("SELECT body FROM notes WHERE id = $1", ["a"]),
         ];
       });
-      expect(seen).toStrictEqual([{ id: "a", body: "text" }, [{ body: "text" }]]);
+      expect(read).toStrictEqual([{ id: "a", body: "text" }, [{ body: "text" }]]);
     });
 
     it("see their own changes even if results could be shared", async () => {
@@ -153,7 +153,7 @@ export function describeUnits(subject: Subject): void {
 
   describe("notifications", () => {
     it("follow a commit whose rows are visible", async () => {
-      const seen = new Promise<string[]>((resolve, reject) => {
+      const read = new Promise<string[]>((resolve, reject) => {
         subject.database.subscribe("events", () => {
           subject.ids().then(resolve, reject);
         });
@@ -162,7 +162,7 @@ export function describeUnits(subject: Subject): void {
         transaction.notify("events");
         await insert(transaction, "a");
       });
-      expect(await seen).toEqual(["a"]);
+      expect(await read).toEqual(["a"]);
     });
 
     it("continue for others, and for later commits, when a callback throws", async () => {

@@ -17,7 +17,7 @@ import {
   findDue,
   findLapsed,
   hasLapsedLease,
-  markBegun,
+  markStarted,
   recordOutcomes,
   releaseLeases,
   setLease,
@@ -176,7 +176,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
     expect(await attemptsOf("dlv_1")).toHaveLength(1);
   });
 
-  it("takes over expired leases of others, but not of oneself, and not earlier", async () => {
+  it("takes over expired leases of other owners, but not its own, and not earlier", async () => {
     await lease("a.1", 100, 1);
     await lease("b.1", 100, 1);
     await lease("c.1", 300, 1);
@@ -206,7 +206,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
     await lease("a.1", 100, 1, 5);
     await lease("a.2", 100, 1);
     await lease("a.3", 100, 1);
-    await database.write((tx) => markBegun(tx, { id: "dlv_3", token: "a.3", at: 6 }));
+    await database.write((tx) => markStarted(tx, { id: "dlv_3", token: "a.3", at: 6 }));
     await takeOverLapsed(101, "b");
     expect(await attemptsOf("dlv_1")).toMatchObject([{ number: 1, at: 5, error: INTERRUPTED }]);
     expect(await attemptsOf("dlv_2")).toEqual([]);

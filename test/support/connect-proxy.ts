@@ -8,7 +8,7 @@ import { SELF_SIGNED } from "./self-signed.ts";
 export interface ConnectProxy {
   url: string;
   /** The requested targets. */
-  asked: string[];
+  targets: string[];
   /** The Proxy-Authorization header of each request. */
   signIns: (string | undefined)[];
 }
@@ -18,12 +18,12 @@ export async function startConnectProxy(
   targetPort: number,
   { tls = false, host = "127.0.0.1" }: { tls?: boolean; host?: string } = {},
 ): Promise<ConnectProxy> {
-  const asked: string[] = [];
+  const targets: string[] = [];
   const signIns: (string | undefined)[] = [];
   const sockets = new Set<Socket>();
   const server: Server = tls ? createTlsServer(SELF_SIGNED) : createServer();
   server.on("connect", (request, socket: Socket) => {
-    asked.push(request.url!);
+    targets.push(request.url!);
     signIns.push(request.headers["proxy-authorization"]);
     const upstream = connect(targetPort, "127.0.0.1", () => {
       socket.write("HTTP/1.1 200 Connection Established\r\n\r\n");
@@ -45,5 +45,5 @@ export async function startConnectProxy(
   });
   const { port } = server.address() as AddressInfo;
   const name = tls ? "localhost" : host.includes(":") ? `[${host}]` : host;
-  return { url: `http${tls ? "s" : ""}://${name}:${port}`, asked, signIns };
+  return { url: `http${tls ? "s" : ""}://${name}:${port}`, targets, signIns };
 }

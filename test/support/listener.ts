@@ -32,8 +32,8 @@ export async function startListener(
     env: cliEnv(env),
     stdio: ["ignore", "pipe", "pipe"],
   });
-  let said = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
+  let output = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (output += text));
   const records: ListenRecord[] = [];
   const waiting: { fits: (record: ListenRecord) => boolean; resolve: (record: ListenRecord) => void }[] = [];
   createInterface(child.stdout).on("line", (line) => {
@@ -51,7 +51,7 @@ export async function startListener(
       else resolve(found);
     });
   const failed = once(child, "exit").then(([code]) => {
-    throw new Error(`service listen ended with ${String(code)}: ${said}`);
+    throw new Error(`service listen ended with ${String(code)}: ${output}`);
   });
   failed.catch(() => {});
   const ready = await Promise.race([record(({ event }) => event === "ready"), failed]);
@@ -59,7 +59,7 @@ export async function startListener(
     secret: String(ready["secret"]),
     records,
     pid: child.pid!,
-    stderr: () => said,
+    stderr: () => output,
     record,
     interrupt: () => end(child, "SIGINT"),
     end: (signal) => end(child, signal),

@@ -31,10 +31,10 @@ export async function deliver(
 export function describeAdapter({ name, start }: AdapterUnderTest): void {
   describe(`the ${name} adapter`, () => {
     it("passes a verified event to the handler, which responds", async () => {
-      const seen: WebhookEvent[] = [];
-      const receiver = await start(OPTIONS, (event) => seen.push(event));
+      const receivedIds: WebhookEvent[] = [];
+      const receiver = await start(OPTIONS, (event) => receivedIds.push(event));
       expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 204 });
-      expect(seen).toEqual([EVENT]);
+      expect(receivedIds).toEqual([EVENT]);
     });
 
     it.each([
@@ -77,12 +77,12 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
     });
 
     it("keeps concurrent deliveries apart", async () => {
-      const seen = new Set<string>();
-      const receiver = await start(OPTIONS, (event) => seen.add(event.id));
+      const receivedIds = new Set<string>();
+      const receiver = await start(OPTIONS, (event) => receivedIds.add(event.id));
       const ids = Array.from({ length: 30 }, (_, index) => `evt_${index}`);
       const results = await Promise.all(ids.map(async (id) => deliver(receiver, JSON.stringify({ id }))));
       expect(results.every(({ status }) => status === 204)).toBe(true);
-      expect([...seen].sort()).toEqual([...ids].sort());
+      expect([...receivedIds].sort()).toEqual([...ids].sort());
     });
   });
 

@@ -78,10 +78,10 @@ describe("verifyRequest", () => {
       code: "body_incomplete",
       cause: expect.any(TypeError),
     });
-    const words = new ReadableStream({
+    const message = new ReadableStream({
       start: (controller) => controller.enqueue({ no: "bytes" }),
     });
-    expect(await rejectionOf(verifyRequest(signed(words), OPTIONS))).toMatchObject({ code: "payload_not_raw" });
+    expect(await rejectionOf(verifyRequest(signed(message), OPTIONS))).toMatchObject({ code: "payload_not_raw" });
   });
 
   it("reads no more of an endless stream than the limit", async () => {

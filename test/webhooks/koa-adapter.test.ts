@@ -71,7 +71,7 @@ describe("Koa", () => {
   });
 
   it("verifies behind a body parser that keeps rawBody", async () => {
-    const seen: unknown[] = [];
+    const received: unknown[] = [];
     const app = quietApp()
       .use(async ({ req, request }, next) => {
         const chunks: Buffer[] = [];
@@ -80,11 +80,11 @@ describe("Koa", () => {
         request.body = JSON.parse(request.rawBody as string);
         await next();
       })
-      .use(koaWebhook(OPTIONS, (event) => seen.push(event)));
+      .use(koaWebhook(OPTIONS, (event) => received.push(event)));
     const receiver = await listen(app.callback());
     expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 204 });
     expect(await deliver(receiver, `${PAYLOAD} `, headerOf(PAYLOAD))).toMatchObject({ status: 400 });
-    expect(seen).toEqual([EVENT]);
+    expect(received).toEqual([EVENT]);
   });
 
   it("names the fix if a parser did not keep the raw body", async () => {

@@ -38,12 +38,12 @@ describe.each([
   ["format 2.0 and function URLs", format2],
 ])("AWS Lambda, %s", (_name, format) => {
   it.each([false, true])("passes verified events to the handler; the body is base64: %s", async (base64) => {
-    const seen: WebhookEvent[] = [];
-    const handler = lambdaWebhook(OPTIONS, (event) => void seen.push(event));
+    const received: WebhookEvent[] = [];
+    const handler = lambdaWebhook(OPTIONS, (event) => void received.push(event));
     expect(await handler(format({ body: PAYLOAD, base64 }), {})).toEqual({ statusCode: 204 });
     const unicode = '{ "id":"evt_2", "name":"Zoë 🐶" }';
     expect(await handler(format({ body: unicode, base64 }), {})).toEqual({ statusCode: 204 });
-    expect(seen).toEqual([EVENT, JSON.parse(unicode)]);
+    expect(received).toEqual([EVENT, JSON.parse(unicode)]);
   });
 
   it("returns the handler's response, and gives the handler the request and the context", async () => {

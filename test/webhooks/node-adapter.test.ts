@@ -33,9 +33,9 @@ describe("node:http", () => {
   });
 
   it("uses the bytes that a parser kept in rawBody or body", async () => {
-    const seen: unknown[] = [];
+    const received: unknown[] = [];
     const webhook = nodeWebhook(OPTIONS, (event, _request, response) => {
-      seen.push(event);
+      received.push(event);
       response.writeHead(204).end();
     });
     for (const keep of [
@@ -49,7 +49,7 @@ describe("node:http", () => {
       });
       expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 204 });
     }
-    expect(seen).toEqual([EVENT, EVENT, EVENT, EVENT]);
+    expect(received).toEqual([EVENT, EVENT, EVENT, EVENT]);
   });
 
   it("names the fix if the body has been consumed", async () => {

@@ -19,8 +19,8 @@ export function parseCondition(text: string, previous: readonly Condition[] = []
 }
 
 /** Returns true if a JSON value meets a condition. Strings are compared as they are, other values as JSON. */
-export function meets(value: unknown, { path, isNegated, value: wanted }: Condition): boolean {
-  return (textAt(value, path) === wanted) !== isNegated;
+export function meets(value: unknown, { path, isNegated, value: expected }: Condition): boolean {
+  return (textAt(value, path) === expected) !== isNegated;
 }
 
 /** Returns the text to compare with a condition; undefined if the path does not exist. */

@@ -31,17 +31,17 @@ export function rejectSwallowedFlags(command: Command): void {
 
 /** Returns the first unknown flag of a command line, with the nearest existing one. */
 export function unknownFlag(command: Command, args: readonly string[]): { flag: string; meant: string[] } | undefined {
-  const known = optionsOf(command);
+  const options = optionsOf(command);
   for (let at = 0; at < args.length && args[at] !== "--"; at++) {
     const [flag = "", value] = args[at]!.split("=", 2);
-    const option = known.find(({ long, short }) => flag === long || flag === short);
+    const option = options.find(({ long, short }) => flag === long || flag === short);
     if (option?.required && value === undefined) at++;
     if (option !== undefined || !/^--[a-z]/.test(flag)) continue;
     return {
       flag,
       meant: nearest(
         flag,
-        known.flatMap(({ long }) => long ?? []),
+        options.flatMap(({ long }) => long ?? []),
       ),
     };
   }

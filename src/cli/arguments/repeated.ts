@@ -40,10 +40,10 @@ function parsePair(text: string): Pair {
 
 /** Returns pairs as an object. Throws UsageError for a repeated key. */
 export function objectOfPairs(pairs: readonly Pair[], flag: string): Record<string, string> {
-  const seen = new Set<string>();
+  const usedKeys = new Set<string>();
   for (const [key] of pairs) {
-    if (seen.has(key)) throw new UsageError(`${flag}: "${key}" is repeated`);
-    seen.add(key);
+    if (usedKeys.has(key)) throw new UsageError(`${flag}: "${key}" is repeated`);
+    usedKeys.add(key);
   }
   return Object.fromEntries(pairs);
 }

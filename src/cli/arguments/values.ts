@@ -92,9 +92,9 @@ export function parseSubscriptions(text: string): string[] {
   const included = names.filter((name) => !name.startsWith("!"));
   assertSubscriptions([...included, ...excluded]);
   if (excluded.length === 0) return included;
-  const wanted = included.length === 0 ? ["*"] : included;
+  const selected = included.length === 0 ? ["*"] : included;
   const types = EVENT_TYPES.filter(
-    (type) => matchesSubscriptions(wanted, type) && !matchesSubscriptions(excluded, type),
+    (type) => matchesSubscriptions(selected, type) && !matchesSubscriptions(excluded, type),
   );
   if (types.length === 0) throw new InvalidArgumentError("No event type is left.");
   return types;

@@ -124,7 +124,7 @@ async function runTail(subscriptions: readonly string[], context: Context): Prom
     inCommitOrder: true,
     ready: `Following ${subscriptions.join(", ")}. Press Ctrl-C to stop.`,
     waiting: "Waiting for events",
-    wanted: (event) => matchesSubscriptions(subscriptions, event.type),
+    filter: (event) => matchesSubscriptions(subscriptions, event.type),
     print,
   });
 }

@@ -98,7 +98,7 @@ function projectKey(
   return sourced(project.keys[environment], "project", project.keys.file);
 }
 
-/** A project file may come with a repository of others, and must not direct the user's key to their server. */
+/** A project file may come with a third-party repository, and must not send the user's key to its server. */
 function assertTrusted(name: string, { baseUrl }: ConnectionTarget, profile: Profile | undefined): void {
   if (baseUrl.source !== "project" || isLoopback(new URL(baseUrl.value).hostname)) return;
   if (profile !== undefined && originOf(profile.base_url) === originOf(baseUrl.value)) return;
@@ -169,7 +169,7 @@ function storedCredential(
   return { value: stored, source: "profile", name: fromProfile };
 }
 
-/** The file may have been edited by hand. */
+/** The file may have been edited manually. */
 function isCredential(stored: Readonly<Record<string, unknown>> | StoredCredential): stored is StoredCredential {
   const members = { ...stored } as Readonly<Record<string, unknown>>;
   const needed = members["type"] === "oauth" ? ["access_token", "refresh_token", "expires_at"] : ["api_key"];

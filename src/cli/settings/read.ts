@@ -78,7 +78,7 @@ function parseSettings(text: string, path: string): Settings {
   };
 }
 
-/** The raw form, since the file may have been edited by hand. */
+/** The raw form, since the file may have been edited manually. */
 type StoredProfile = Pick<Profile, "base_url"> & Partial<Profile>;
 
 function isProfile(value: unknown): value is StoredProfile {

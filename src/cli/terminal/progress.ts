@@ -3,7 +3,7 @@ import type { TextStream } from "./text-stream.ts";
 
 const DELAY_MILLISECONDS = 100;
 
-/** Shows a waiting user that work goes on. */
+/** Shows a waiting user that the work continues. */
 export interface Spinner {
   /** Shows the text during the work, after 0.1 s. Overlapping work shares one spinner. */
   during<Result>(text: string, work: Promise<Result>): Promise<Result>;

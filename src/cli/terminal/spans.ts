@@ -19,14 +19,14 @@ export function cutText(text: string, width: number): string {
 function beginning(text: string, width: number): string {
   // The next character may be a combining accent.
   if (ASCII.test(text.slice(0, width + 1))) return text.slice(0, width);
-  let kept = "";
+  let fitting = "";
   let used = 0;
   for (const { segment } of segmenter.segment(text)) {
     used += widthOf(segment);
     if (used > width) break;
-    kept += segment;
+    fitting += segment;
   }
-  return kept;
+  return fitting;
 }
 
 /** Returns a line of exactly this width: cut with an ellipsis, or padded with spaces. */

@@ -13,8 +13,8 @@ export function relativeTime(timestamp: string, now: number): string {
   const unit = UNITS.find((candidate) => distance >= candidate.seconds);
   if (unit === undefined || distance === 1) return "just now";
   const count = Math.floor(distance / unit.seconds);
-  const words = `${count} ${unit.name}${count === 1 ? "" : "s"}`;
-  return seconds < 0 ? `in ${words}` : `${words} ago`;
+  const amount = `${count} ${unit.name}${count === 1 ? "" : "s"}`;
+  return seconds < 0 ? `in ${amount}` : `${amount} ago`;
 }
 
 /** Formats a duration of whole seconds in its two largest units: `31 s`, `1 min 2 s`, `5 h 58 min`, `3 days`. */

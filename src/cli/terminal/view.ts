@@ -41,8 +41,8 @@ export interface ResourceView<Item> {
 export type FieldNames = Pick<ResourceView<unknown>, "noun" | "fields">;
 
 /** Throws UsageError if `--fields` contains an unknown one. */
-export function assertFields({ noun, fields }: FieldNames, wanted: readonly string[]): void {
-  const unknown = wanted.find((field) => !fields.includes(field.split(".")[0]!));
+export function assertFields({ noun, fields }: FieldNames, requested: readonly string[]): void {
+  const unknown = requested.find((field) => !fields.includes(field.split(".")[0]!));
   if (unknown === undefined) return;
   const what = noun === "response" ? "The response" : withArticle(noun).replace("a", "A");
   throw new UsageError(`${what} has no field "${unknown}"`, {

@@ -13,7 +13,7 @@ interface ListResponse<Item> {
 export interface Pages<Item> {
   items: Item[] | undefined;
   /** New items that are not shown yet, so that the rows on screen do not move. */
-  held: number;
+  pendingCount: number;
   error: CallError | undefined;
   hasMore: boolean;
   isLoading: boolean;
@@ -110,7 +110,7 @@ export function usePages<Item extends { id: string }>(
   };
   return {
     items: listing.merged && listing.items,
-    held: listing.waiting === undefined ? 0 : freshIn(listing, listing.waiting).length,
+    pendingCount: listing.waiting === undefined ? 0 : freshIn(listing, listing.waiting).length,
     error: newest.error ?? listing.error,
     hasMore: listing.next !== null && listing.next !== undefined,
     isLoading: listing.isLoading,
@@ -146,8 +146,8 @@ function take<Item extends { id: string }>(listing: Listing<Item>, page: ListRes
 }
 
 function beginWith<Item>(listing: Listing<Item>, page: ListResponse<Item>): void {
-  const begun = { items: page.data, merged: page, waiting: undefined, cursors: [], next: page.next_cursor };
-  Object.assign(listing, begun);
+  const restarted = { items: page.data, merged: page, waiting: undefined, cursors: [], next: page.next_cursor };
+  Object.assign(listing, restarted);
 }
 
 /** Returns the items of the newest page that the list does not show. */

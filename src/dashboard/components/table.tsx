@@ -91,7 +91,17 @@ export function PagedTable<Item extends { id: string }>(props: {
   /** True for the list of a page: visible rows do not move. */
   keepsPosition?: boolean;
 }) {
-  const { items: shown, error, hasMore, isLoading, held, hold, startOver, loadMore, reload } = props.pages;
+  const {
+    items: shown,
+    error,
+    hasMore,
+    isLoading,
+    pendingCount: held,
+    hold,
+    startOver,
+    loadMore,
+    reload,
+  } = props.pages;
   const { keepsPosition = false, search = "" } = props;
   const { pagesRead } = props.pages;
   const foundFew = search !== "" && isUnfinished(shown?.length ?? 0, 0);

@@ -71,8 +71,8 @@ export function Status({ status }: { status: string }) {
 /** The status code of a response, or what happened instead. */
 export function StatusCode({ code, error = null }: { code: number | null; error?: string | null }) {
   if (code === null) {
-    const words = isNotSent(error) ? "not sent" : /timeout|within/i.test(error ?? "") ? "timeout" : "connection error";
-    return <span class={`code ${isNotSent(error) ? "off" : "bad"}`}>{words}</span>;
+    const text = isNotSent(error) ? "not sent" : /timeout|within/i.test(error ?? "") ? "timeout" : "connection error";
+    return <span class={`code ${isNotSent(error) ? "off" : "bad"}`}>{text}</span>;
   }
   return <span class={`code ${code < 400 ? "good" : code < 500 ? "wait" : "bad"}`}>{code}</span>;
 }

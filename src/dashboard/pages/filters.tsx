@@ -69,12 +69,12 @@ export function Search(props: {
   takes?: (id: string) => boolean;
 }) {
   const { name = "query", label = "Search" } = props;
-  const asked = filterOf(name);
-  const [text, setText] = useState(asked);
+  const current = filterOf(name);
+  const [text, setText] = useState(current);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   // A link to the unfiltered list leaves this field as it is.
-  useEffect(() => setText((before) => (before.trim() === asked ? before : asked)), [asked]);
+  useEffect(() => setText((before) => (before.trim() === current ? before : current)), [current]);
   const problem = props.problemOf?.(text.trim());
   return (
     <label class={name === "query" ? "grow" : undefined}>

@@ -31,13 +31,13 @@ export function adminRoutes(
   }: { database: Database; vault: Vault; random: Random; clock: Clock; baseUrl: () => string },
   token: string,
 ): void {
-  const wanted = vault.digest(token);
+  const expectedDigest = vault.digest(token);
 
   const assertAdministrator = async ({ raw }: FastifyRequest) => {
     const peer = parseAddress(raw.socket.remoteAddress ?? "");
     const isLocal = peer?.family === 4 ? peer.value >> 24n === 127n : peer?.value === 1n;
     const sent = vault.digest(/^Bearer (\S+)$/.exec(raw.headers.authorization ?? "")?.[1] ?? "");
-    if (isLocal && timingSafeEqual(sent, wanted)) return;
+    if (isLocal && timingSafeEqual(sent, expectedDigest)) return;
     throw new ApiError(
       "invalid_credential",
       "Requires the token from the file beside the database, and a connection from the same machine.",

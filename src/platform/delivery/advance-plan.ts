@@ -66,8 +66,8 @@ export class AdvanceSlots {
   }
 
   #window(endpointId: string): Window {
-    const known = this.#windows.get(endpointId);
-    if (known !== undefined) return known;
+    const existing = this.#windows.get(endpointId);
+    if (existing !== undefined) return existing;
     const window = { size: this.#limits.perEndpoint, open: 0, fastestMs: Infinity };
     this.#windows.set(endpointId, window);
     return window;

@@ -1,5 +1,11 @@
 import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
-import { type ClockAdvance, endAdvance, findAdvance, recordTally, type Tally } from "../storage/clock-advances.ts";
+import {
+  type ClockAdvance,
+  endAdvance,
+  findAdvance,
+  recordCounts,
+  type AdvanceCounts,
+} from "../storage/clock-advances.ts";
 import { findLapsed, hasLapsedLease, hasLeased } from "../storage/delivery-queue.ts";
 import { leaseTime, releaseLeases, releaseTokens } from "../storage/delivery-queue.ts";
 import { findEnvironment, keepClock, moveClock, releaseClock } from "../storage/environments.ts";
@@ -30,7 +36,7 @@ const EMPTY_MILLISECONDS = 1000;
 
 /** The result of one transaction of the run. */
 interface Step {
-  /** `lost`: another process moves the clock now, or nobody does. */
+  /** `lost`: another process moves the clock now, or none does. */
   state: "going" | "over" | "stopped" | "lost";
   disabled: string[];
   abandoned: Finished[];
@@ -57,7 +63,7 @@ export class ClockRun {
   /** The environment's time when the run began. What was due before is attempted at this time. */
   #begin = 0;
   #offset = 0;
-  #tally!: Tally;
+  #counts!: AdvanceCounts;
   #steps = 0;
   #stopping = false;
   /** Attempts in flight, with the environment's time at which each began. */
@@ -127,7 +133,7 @@ export class ClockRun {
     const advance = await findAdvance(database, environment, this.#number);
     if (advance === undefined) return false;
     this.#advance = advance;
-    this.#tally = { attempts: advance.attempts, succeeded: advance.succeeded, failed: advance.failed };
+    this.#counts = { attempts: advance.attempts, succeeded: advance.succeeded, failed: advance.failed };
     return database.write(
       async (tx) => {
         const now = await leaseTime(tx, clock.now);
@@ -166,22 +172,22 @@ export class ClockRun {
     const unsent = this.#unsent.splice(0);
     // What ends from here on is recorded by the next step, so for this one it is still in flight.
     const inFlight = new Map(this.#inFlight);
-    const tally = add(this.#tally, finished);
+    const counts = add(this.#counts, finished);
     const tokens: string[] = [];
     let step: Step;
     try {
-      step = await database.write((tx) => this.#write(tx, { finished, unsent, inFlight, tally, tokens }), {
+      step = await database.write((tx) => this.#write(tx, { finished, unsent, inFlight, counts, tokens }), {
         isolation: "read committed",
       });
     } catch (error) {
       if (!(error instanceof StorageUnavailableError)) throw error;
       this.#finished.unshift(...finished);
       this.#unsent.unshift(...unsent);
-      // The connection was lost during the commit, so deliveries may be leased that nobody attempts.
+      // The connection was lost during the commit, so some deliveries may be leased but never attempted.
       if (error.uncertain) this.#doubtful.push(...tokens);
       return undefined;
     }
-    this.#tally = tally;
+    this.#counts = counts;
     this.#offset = step.offset;
     this.#doubtful = [];
     reportFinished(report, finished, step.disabled);
@@ -194,7 +200,7 @@ export class ClockRun {
 
   async #write(
     tx: Transaction,
-    state: { finished: Finished[]; unsent: Job[]; inFlight: Map<Job, number>; tally: Tally; tokens: string[] },
+    state: { finished: Finished[]; unsent: Job[]; inFlight: Map<Job, number>; counts: AdvanceCounts; tokens: string[] },
   ): Promise<Step> {
     const environment = this.#environment;
     const number = this.#number;
@@ -212,10 +218,10 @@ export class ClockRun {
     const now = await leaseTime(tx, this.#tools.clock.now);
     if (!(await keepClock(tx, environment, this.#holder, now))) {
       const isCanceled = (await findAdvance(tx, environment, number))?.status === "canceled";
-      if (isCanceled) await recordTally(tx, environment, number, state.tally);
+      if (isCanceled) await recordCounts(tx, environment, number, state.counts);
       return { ...step, state: "lost" };
     }
-    if (state.finished.length > 0) await recordTally(tx, environment, number, state.tally);
+    if (state.finished.length > 0) await recordCounts(tx, environment, number, state.counts);
     if (this.#stopping) {
       // Another process takes over at once, or this one after its restart.
       if (inFlight.size === 0) await releaseClock(tx, environment);
@@ -329,7 +335,7 @@ export class ClockRun {
   }
 }
 
-function add({ attempts, succeeded, failed }: Tally, finished: readonly Finished[]): Tally {
+function add({ attempts, succeeded, failed }: AdvanceCounts, finished: readonly Finished[]): AdvanceCounts {
   const good = finished.filter(({ outcome }) => outcome.status === "succeeded").length;
   return {
     attempts: attempts + finished.length,

@@ -66,8 +66,8 @@ export function createLookup({
   async function resolve(hostname: string): Promise<Address[]> {
     const name = hostname.toLowerCase().replace(/\.$/, "");
     if (isLocalhost(name)) return LOOPBACK;
-    const known = hosts().get(name);
-    if (known !== undefined) return known;
+    const fromHosts = hosts().get(name);
+    if (fromHosts !== undefined) return fromHosts;
     try {
       return await query(candidatesOf(hostname, search()), { servers, limitMs });
     } catch (error) {

@@ -102,8 +102,8 @@ export class EndpointQueues {
   /** Returns how many deliveries to claim for an endpoint: for its slots, and for those that will soon be free. */
   wantedBy(queue: EndpointQueue, free: number): number {
     if (queue.starved) return 0;
-    const wanted = this.slotsFor(queue, free) + Math.min(queue.ended, Math.floor(MAX_AHEAD / this.#queues.size));
+    const needed = this.slotsFor(queue, free) + Math.min(queue.ended, Math.floor(MAX_AHEAD / this.#queues.size));
     // The claimed deliveries last for a while.
-    return queue.ahead.length * 2 >= wanted ? 0 : wanted - queue.ahead.length;
+    return queue.ahead.length * 2 >= needed ? 0 : needed - queue.ahead.length;
   }
 }

@@ -29,10 +29,10 @@ export class EventBodies {
 
   /** Retains the body until `release` has been called equally often. Returns the buffer to use. */
   retain(eventId: string, body: Buffer): Buffer {
-    const known = this.#bodies.get(eventId);
-    if (known !== undefined) {
-      known.uses += 1;
-      return known.body;
+    const existing = this.#bodies.get(eventId);
+    if (existing !== undefined) {
+      existing.uses += 1;
+      return existing.body;
     }
     this.#bodies.set(eventId, { body, uses: 1 });
     this.#bytes += body.length;
@@ -40,12 +40,12 @@ export class EventBodies {
   }
 
   release(eventId: string): void {
-    const known = this.#bodies.get(eventId);
-    if (known === undefined) throw new Error(`The body of ${eventId} is not retained.`);
-    known.uses -= 1;
-    if (known.uses > 0) return;
+    const existing = this.#bodies.get(eventId);
+    if (existing === undefined) throw new Error(`The body of ${eventId} is not retained.`);
+    existing.uses -= 1;
+    if (existing.uses > 0) return;
     this.#bodies.delete(eventId);
-    this.#bytes -= known.body.length;
+    this.#bytes -= existing.body.length;
   }
 }
 
@@ -89,8 +89,8 @@ export class BodyClaim {
     const bodies = new Map<string, Buffer | undefined>();
     // Retained before any await: it could be released meanwhile.
     for (const id of ids) {
-      const held = this.#bodies.get(id);
-      if (held !== undefined) bodies.set(id, held);
+      const existing = this.#bodies.get(id);
+      if (existing !== undefined) bodies.set(id, existing);
     }
     const missing = [...ids].filter((id) => !bodies.has(id) && !this.#reads.has(id));
     if (missing.length > 0) {

@@ -26,8 +26,8 @@ export class SecretOpener {
 
   #open(sealed: Uint8Array, endpointId: string): string {
     const key = `${endpointId} ${Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength).toString("latin1")}`;
-    const known = this.#opened.get(key);
-    if (known !== undefined) return known;
+    const cached = this.#opened.get(key);
+    if (cached !== undefined) return cached;
     const secret = this.#vault.open(sealed, endpointId);
     const oldest = this.#opened.keys().next();
     if (this.#opened.size >= MAX_OPENED && !oldest.done) this.#opened.delete(oldest.value);

@@ -135,14 +135,14 @@ function judge(
 ): Finished {
   const { statusCode, error, durationMs, excerpt, retryAfter } = response;
   const succeeded = statusCode !== null && statusCode >= 200 && statusCode < 300;
-  const gone = statusCode === GONE;
+  const isGone = statusCode === GONE;
   const failed = {
     attempts: delivery.attempt_count + 1,
     firstAttempt: delivery.first_attempt ?? at,
     endedAt: at + durationMs,
     retryAfter,
   };
-  const next = succeeded || gone ? undefined : nextAttemptAt(failed, fraction, mayExpire);
+  const next = succeeded || isGone ? undefined : nextAttemptAt(failed, fraction, mayExpire);
   return {
     delivery,
     endpointId: destination.endpointId,
@@ -160,7 +160,7 @@ function judge(
       response_headers: response.headers === null ? null : storableText(response.headers),
       response_excerpt: excerpt === null ? null : storableText(excerpt),
     },
-    goneUrl: gone ? destination.urlText : undefined,
+    goneUrl: isGone ? destination.urlText : undefined,
   };
 }
 

@@ -141,9 +141,9 @@ function sharedLookup(lookup: LookupFunction): LookupFunction {
     }
     waiting.set(hostname, [mine]);
     lookup(hostname, { ...options, all: true }, (error, addresses) => {
-      const asked = waiting.get(hostname) ?? [];
+      const callbacks = waiting.get(hostname) ?? [];
       waiting.delete(hostname);
-      for (const { callback, all } of asked) {
+      for (const { callback, all } of callbacks) {
         if (error !== null) callback(error, []);
         else passAddresses(addresses as Address[], all, callback);
       }

@@ -31,7 +31,7 @@ export class TestClockAdvancer {
     this.#periodic = new Periodic(tools, POLL_MILLISECONDS, () => this.#poll());
   }
 
-  /** Begins to take over advances that nobody carries out. */
+  /** Begins to take over advances that no process carries out. */
   start(): void {
     this.#periodic.start();
   }
@@ -70,7 +70,7 @@ export class TestClockAdvancer {
     }
   }
 
-  /** Continues the advances that this process holds, and those that nobody holds. */
+  /** Continues the advances that this process holds, and those without a holder. */
   async #poll(): Promise<void> {
     const { database, clock } = this.#tools;
     const advances = await runningAdvances(database);

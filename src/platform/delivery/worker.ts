@@ -6,7 +6,7 @@ import {
   findAllLeased,
   findLapsed,
   hasLapsedLease,
-  markBegun,
+  markStarted,
   leaseTime,
   queueHeads,
   releaseLeases,
@@ -212,7 +212,7 @@ export class DeliveryWorker {
     if (!hasChanges && !this.#lapsed && !this.#canClaim()) return;
     const { free } = inFlight;
     const finished = inFlight.take();
-    const begun = inFlight.unmarked();
+    const started = inFlight.unmarked();
     const tried: string[] = [];
     const unit = async (tx: Transaction) => {
       const token = `${owner}.${(this.#claims += 1)}`;
@@ -220,7 +220,7 @@ export class DeliveryWorker {
       const disabled = await recordAttempts(tx, finished, this.#tools);
       await releaseTokens(tx, this.#doubtful);
       await releaseLeases(tx, notStarted.map(toLease));
-      const marked = begun.map(({ job, at }) => markBegun(tx, { ...toLease(job), at }));
+      const marked = started.map(({ job, at }) => markStarted(tx, { ...toLease(job), at }));
       const [now] = await Promise.all([leaseTime(tx, clock.now), ...marked]);
       const lapsed = this.#lapsed ? await findLapsed(tx, now, owner, MAX_TAKE_OVER) : [];
       const interrupted = await takeOver(tx, lapsed, { now, random, mayExpire: clockTrust.isTrusted() });
@@ -228,13 +228,13 @@ export class DeliveryWorker {
     };
     const written = await database.write(unit, { isolation: "read committed" }).catch((error: unknown) => {
       inFlight.putBack(finished);
-      // The connection was lost during the commit: the deliveries may be leased and nobody attempts them.
+      // The connection was lost during the commit: the deliveries may be leased but never attempted.
       if (error instanceof StorageUnavailableError && error.uncertain) this.#doubtful.push(...tried);
       throw error;
     });
     const { disabled, interrupted, abandoned, jobs } = written;
     for (const { queue, ...change } of written.queues) Object.assign(queue, change);
-    for (const { job } of begun) job.isMarkedBegun = true;
+    for (const { job } of started) job.isMarkedBegun = true;
     this.#doubtful = [];
     this.#lapsed = false;
     this.#notStarted = [];

@@ -55,7 +55,10 @@ export function insufficientScope(detail: string, lacking: readonly Scope[]): Ap
 
 /** Throws ApiError `not_found` for an ID, with a hint if the ID itself is malformed. */
 export function missing(kind: IdKind, id: string): never {
-  throw new ApiError("not_found", `No ${words(kind)} has the id ${JSON.stringify(id.slice(0, 64))}${hint(kind, id)}`);
+  throw new ApiError(
+    "not_found",
+    `No ${nameInWords(kind)} has the id ${JSON.stringify(id.slice(0, 64))}${hint(kind, id)}`,
+  );
 }
 
 /**
@@ -80,9 +83,9 @@ function hint(kind: IdKind, id: string): string {
 }
 
 function one(kind: IdKind): string {
-  return withArticle(words(kind));
+  return withArticle(nameInWords(kind));
 }
 
-function words(kind: IdKind): string {
+function nameInWords(kind: IdKind): string {
   return kind.replaceAll("_", " ");
 }

@@ -148,10 +148,10 @@ async function carryOut(
       await replayEvent(tx, context, item, endpointId === undefined ? {} : { endpoint: endpointId });
     else {
       const deliveries = await endpointDeliveriesOf(tx, environment, item);
-      const wanted = deliveries.filter((one) => endpointId === undefined || one.endpoint_id === endpointId);
-      if (!wanted.some((one) => one.status === status)) return false;
+      const selected = deliveries.filter((one) => endpointId === undefined || one.endpoint_id === endpointId);
+      if (!selected.some((one) => one.status === status)) return false;
       // A later delivery counts: an event that a replay has delivered since is not sent again.
-      const latest = new Map(wanted.map((one) => [one.endpoint_id, one.status]));
+      const latest = new Map(selected.map((one) => [one.endpoint_id, one.status]));
       for (const [endpoint, current] of latest) {
         if (current === status) await replayEvent(tx, context, item, { endpoint });
       }

@@ -39,16 +39,16 @@ export async function endLeaked(
     }
   }
   const endings = await findEndings(database, [...reported.values()]);
-  const known = [...reported.values()].filter(({ digest }) => endings.has(nameOf(digest)));
-  for (let start = 0; start < known.length; start += UNIT) {
+  const issued = [...reported.values()].filter(({ digest }) => endings.has(nameOf(digest)));
+  for (let start = 0; start < issued.length; start += UNIT) {
     await database.write(async (tx) => {
-      for (const { digest, url } of known.slice(start, start + UNIT)) {
+      for (const { digest, url } of issued.slice(start, start + UNIT)) {
         const reason = url === "" ? "leaked" : `leaked: ${url}`;
         await endings.get(nameOf(digest))!(tx, now(), reason.slice(0, REASON_LENGTH));
       }
     });
   }
-  const real = new Set(known.map(({ token }) => token));
+  const real = new Set(issued.map(({ token }) => token));
   return leaks.map(({ token }) => real.has(token));
 }
 

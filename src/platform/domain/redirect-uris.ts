@@ -33,11 +33,12 @@ export function problemOfRedirectUri(text: string): string | undefined {
 }
 
 /** Returns true if this address is the registered one. The port may differ on loopback addresses. */
-export function matchesRedirectUri(registered: string, asked: string): boolean {
-  if (registered === asked) return true;
+export function matchesRedirectUri(registered: string, requested: string): boolean {
+  if (registered === requested) return true;
   const known = LOOPBACK_ADDRESS.exec(registered);
-  const given = LOOPBACK_ADDRESS.exec(asked);
+  const given = LOOPBACK_ADDRESS.exec(requested);
   // Port 80 may be written or omitted.
-  if (known === null || given === null || problemOfRedirectUri(asked.replace(":80/", "/")) !== undefined) return false;
+  if (known === null || given === null || problemOfRedirectUri(requested.replace(":80/", "/")) !== undefined)
+    return false;
   return known[1] === given[1] && known[2] === given[2];
 }

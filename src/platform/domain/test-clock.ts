@@ -87,7 +87,7 @@ export async function cancelAdvance(
   environment: number,
   processNow: () => number,
 ): Promise<TestClock> {
-  // Nobody moves it from here on.
+  // No process moves it from here on.
   await releaseClock(tx, environment);
   const now = await leaseTime(tx, processNow);
   const { clock_offset: offset } = await findEnvironment(tx, environment);

@@ -92,11 +92,11 @@ export function createAuthenticate(tools: AuthenticateTools): Authenticate {
 }
 
 /** Throws ApiError 403 if no user is signed in, or the user lacks the role. */
-export function assertSession({ role }: Caller, wanted: "member" | "owner"): void {
+export function assertSession({ role }: Caller, requiredRole: "member" | "owner"): void {
   if (role === undefined) {
     throw new ApiError("session_required", "Requires a user who is signed in to the dashboard, not a key or token.");
   }
-  if (wanted === "owner" && role !== "owner") {
+  if (requiredRole === "owner" && role !== "owner") {
     throw new ApiError("owner_required", "Ask an owner of the account to do this.");
   }
 }

@@ -15,9 +15,9 @@ export function createClientAddress(proxies: readonly AddressRange[]): ClientAdd
   };
   return (request) => {
     let client = request.socket.remoteAddress;
-    const seen = (request.headersDistinct["x-forwarded-for"] ?? []).join(",").split(",");
+    const addresses = (request.headersDistinct["x-forwarded-for"] ?? []).join(",").split(",");
     while (client !== undefined && isTrusted(client)) {
-      const next = seen.pop()?.trim() ?? "";
+      const next = addresses.pop()?.trim() ?? "";
       if (parseAddress(next) === undefined) return client;
       client = next;
     }

@@ -71,8 +71,8 @@ export function addPreflightHeaders(
   reply: FastifyReply,
   { crossOrigin, methods }: { crossOrigin: CrossOrigin | undefined; methods: readonly string[] },
 ): void {
-  const asked = headers["access-control-request-headers"] ?? "";
-  const names = asked.split(",").flatMap((name) => name.trim().toLowerCase() || []);
+  const requestedHeaders = headers["access-control-request-headers"] ?? "";
+  const names = requestedHeaders.split(",").flatMap((name) => name.trim().toLowerCase() || []);
   if (crossOrigin === undefined || names.some((name) => !KNOWN_HEADERS.has(name))) return;
   if (crossOrigin === "access token" && !names.includes("authorization")) return;
   void reply

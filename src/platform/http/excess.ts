@@ -90,13 +90,13 @@ function inspectFieldsOf({
   };
 }
 
-function unknownField(pointer: string, name: string, known: readonly string[]): FieldError {
+function unknownField(pointer: string, name: string, knownFields: readonly string[]): FieldError {
   const fieldPointer = pointerTo(pointer, name);
   if (pointer === "/metadata") {
     return { pointer: fieldPointer, code: "invalid_key", detail: "a metadata key must have 1 to 40 characters" };
   }
-  const [guess] = nearest(name, known);
-  const help = guess === undefined ? `known fields: ${known.join(", ") || "none"}` : `did you mean ${guess}?`;
+  const [guess] = nearest(name, knownFields);
+  const help = guess === undefined ? `known fields: ${knownFields.join(", ") || "none"}` : `did you mean ${guess}?`;
   return { pointer: fieldPointer, code: "unknown_field", detail: `is not a field of this request; ${help}` };
 }
 

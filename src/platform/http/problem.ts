@@ -56,8 +56,8 @@ export function toApiError(error: unknown): ApiError | undefined {
     });
   }
   if (error instanceof DamagedEventError) return new ApiError("internal_error", error.message, { cause: error });
-  const known = FASTIFY_CODES[(error as FastifyError).code];
-  return known === undefined ? undefined : new ApiError(known.code, known.detail);
+  const code = FASTIFY_CODES[(error as FastifyError).code];
+  return code === undefined ? undefined : new ApiError(code.code, code.detail);
 }
 
 export const INTERNAL_ERROR = new ApiError("internal_error", "Internal error. The platform has logged the cause.");

@@ -55,8 +55,8 @@ export async function runLong(run: Run): Promise<StoredResponse> {
   const { tools, operation, call, version } = run;
   const { begin, follow } = operation.long!;
   const { json: reference, replayed } = await writeOnce(run, async (tx) => {
-    const begun = await begin(call, tx);
-    return { status: ACCEPTED, json: String(begun.reference), createdAt: begun.createdAt };
+    const work = await begin(call, tx);
+    return { status: ACCEPTED, json: String(work.reference), createdAt: work.createdAt };
   });
   const { isDone, body } = await follow(call, Number(reference)).catch((error: unknown) => {
     throw error instanceof StorageUnavailableError ? begunAndUnknown(error) : error;

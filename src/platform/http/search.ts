@@ -42,8 +42,8 @@ export async function searchRows<Item>(
 
 /** Returns a test for values that contain a text, ignoring case and the kind of spaces. Names of fields do not count. */
 export function matcherOf(query: string): (values: unknown) => boolean {
-  const wanted = normalized(query.trim());
-  return (values) => textsOf(values).some((text) => normalized(text).includes(wanted));
+  const needle = normalized(query.trim());
+  return (values) => textsOf(values).some((text) => normalized(text).includes(needle));
 }
 
 function normalized(text: string): string {
@@ -83,16 +83,16 @@ const writers = new Map<string, ((amount: number) => string)[]>();
 /** Returns an amount in major units. */
 function amountOf({ amount, currency }: Record<string, unknown>): string[] {
   if (typeof amount !== "number" || typeof currency !== "string" || !/^[A-Z]{3}$/.test(currency)) return [];
-  let known = writers.get(currency);
-  if (known === undefined) {
+  let formatters = writers.get(currency);
+  if (formatters === undefined) {
     const digits = new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions()
       .maximumFractionDigits!;
-    known = WRITINGS.map(({ locale, useGrouping }) => {
+    formatters = WRITINGS.map(({ locale, useGrouping }) => {
       const options = { useGrouping, minimumFractionDigits: digits, maximumFractionDigits: digits };
       const format = new Intl.NumberFormat(locale, options);
       return (minor) => format.format(minor / 10 ** digits);
     });
-    writers.set(currency, known);
+    writers.set(currency, formatters);
   }
-  return known.map((write) => `${currency} ${write(amount)} ${currency}`);
+  return formatters.map((write) => `${currency} ${write(amount)} ${currency}`);
 }

@@ -22,11 +22,13 @@ export function compileCheck(schema: TSchema): Check {
     if (exceedsLimit || excess.length >= MAX_ERRORS) return excess;
     if (excess.length === 0 && validator.Check(value)) return [];
     const errors = validator.Errors(value);
-    const seen = new Set<string>();
+    const reported = new Set<string>();
     const found = [...excess, ...errors.flatMap((error) => describe(error, errors, value))];
     // What the library rejects is rejected, even if its errors are of no use.
     if (found.length === 0) return [{ pointer: "", code: "invalid", detail: "is not valid" }];
-    return found.filter(({ pointer, code }) => !seen.has(`${pointer} ${code}`) && seen.add(`${pointer} ${code}`));
+    return found.filter(
+      ({ pointer, code }) => !reported.has(`${pointer} ${code}`) && reported.add(`${pointer} ${code}`),
+    );
   };
 }
 
@@ -83,11 +85,11 @@ function describe(
 
 function formatDetail(format: string, value: unknown): string {
   if (format === "redirect-uri") return problemOfRedirectUri(String(value)) ?? "must be a redirect URI";
-  const wanted = `must be ${expectedOfFormat(format)}`;
-  if (format !== "event-type" && format !== "subscription") return wanted;
+  const expectation = `must be ${expectedOfFormat(format)}`;
+  if (format !== "event-type" && format !== "subscription") return expectation;
   const names = format === "subscription" ? [...EVENT_TYPES, ...SUBSCRIPTION_WILDCARDS] : EVENT_TYPES;
   const guesses = nearest(String(value), names);
-  return guesses.length === 0 ? wanted : `${wanted}; did you mean ${guesses.join(", ")}?`;
+  return guesses.length === 0 ? expectation : `${expectation}; did you mean ${guesses.join(", ")}?`;
 }
 
 function isNullable(error: TLocalizedValidationError, all: readonly TLocalizedValidationError[]): boolean {

@@ -18,6 +18,6 @@ export function versionOf(versions: Versions, header: string | undefined, pinned
 
 /** Returns the version of a response, error responses included: the request's if it is supported, or the pinned one. */
 export function versionOfResponse(versions: Versions, headers: IncomingHttpHeaders, pinned: string): string {
-  const asked = headers[HEADERS.version.toLowerCase()];
-  return typeof asked === "string" && versions.dates.includes(asked) ? asked : pinned;
+  const requested = headers[HEADERS.version.toLowerCase()];
+  return typeof requested === "string" && versions.dates.includes(requested) ? requested : pinned;
 }

@@ -33,8 +33,8 @@ export class SigningKeys {
 
   /** Returns the key, looked up once at its source if it is not cached; undefined if it is not there either. */
   async find(identifier: string): Promise<KeyObject | undefined> {
-    const known = this.#keys.get(identifier);
-    if (known !== undefined) return known;
+    const cached = this.#keys.get(identifier);
+    if (cached !== undefined) return cached;
     if (this.#loading === undefined && this.#limiter.take("source") > 0) return undefined;
     this.#loading ??= this.#load().finally(() => (this.#loading = undefined));
     this.#keys = await this.#loading;

@@ -114,8 +114,8 @@ class SharedLimiter implements Limiter {
   }
 
   #allotmentOf(name: string): Allotment {
-    const known = this.#allotments.get(name);
-    if (known !== undefined) return known;
+    const existing = this.#allotments.get(name);
+    if (existing !== undefined) return existing;
     const allotment: Allotment = {
       bucket: this.#bucketOf(name),
       available: 0,

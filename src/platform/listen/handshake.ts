@@ -78,9 +78,9 @@ export async function admit(
 
 /** Sends an error response instead of a session, and closes the socket. */
 export function reject(tools: HandshakeTools, stream: Duplex, handshake: Handshake, error: unknown): void {
-  const known = toApiError(error);
-  if (known === undefined) tools.log.error({ err: error }, "a listener could not be accepted");
-  const shown = known ?? INTERNAL_ERROR;
+  const apiError = toApiError(error);
+  if (apiError === undefined) tools.log.error({ err: error }, "a listener could not be accepted");
+  const shown = apiError ?? INTERNAL_ERROR;
   const problem = toProblem(shown, handshake.id, tools.baseUrl());
   recordHandshake(tools, handshake, problem.status, problem.code);
   const body = JSON.stringify(problem);

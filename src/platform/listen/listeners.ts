@@ -45,10 +45,10 @@ export async function openListener(
   const environment = caller.tenant.environment;
   const owner = caller.user?.id ?? caller.tenant.account.id;
   const now = clock.now();
-  const known = await findListener(database, environment, owner, device);
-  if (known !== undefined && now - (known.seen_at ?? 0) < COARSENESS_MILLISECONDS) return opened(known);
+  const existing = await findListener(database, environment, owner, device);
+  if (existing !== undefined && now - (existing.seen_at ?? 0) < COARSENESS_MILLISECONDS) return opened(existing);
   const row = {
-    ...(known ?? newListener({ vault, random, newId }, { environment, owner, device }, now)),
+    ...(existing ?? newListener({ vault, random, newId }, { environment, owner, device }, now)),
     seen_at: now,
   };
   // Read again, because another process may have created it at the same time.

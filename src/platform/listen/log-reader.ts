@@ -55,7 +55,7 @@ export class LogReader {
   #removed: LogNumbers;
   /** Events are assumed to be large until the first one has been read. */
   #eventBytes = READ_BYTES / 8;
-  #asked = false;
+  #mustReadAgain = false;
   #running = false;
   #stopped = false;
   #cancelLater: (() => void) | undefined;
@@ -78,7 +78,7 @@ export class LogReader {
 
   /** Continues reading. If called during a read, reads again afterwards. */
   ask(): void {
-    this.#asked = true;
+    this.#mustReadAgain = true;
     if (this.#running || this.#stopped) return;
     this.#running = true;
     this.#run().catch((error: unknown) => {
@@ -96,11 +96,11 @@ export class LogReader {
   }
 
   async #run(): Promise<void> {
-    while (this.#asked && !this.#stopped) {
-      this.#asked = false;
+    while (this.#mustReadAgain && !this.#stopped) {
+      this.#mustReadAgain = false;
       const found = await this.#read();
       if (found === "more") {
-        this.#asked = true;
+        this.#mustReadAgain = true;
         // Reads of an SQLite file resolve at once, so consecutive reads would block everything else.
         await new Promise((resolve) => {
           setImmediate(resolve);
@@ -148,9 +148,9 @@ export class LogReader {
   #send(events: readonly LoggedEvent[]): boolean {
     const damaged = events.findIndex(({ isDamaged }) => isDamaged);
     const intact = damaged === -1 ? events : events.slice(0, damaged);
-    const taken = intact.length === 0 ? 0 : this.#client.send(intact);
-    this.#position = intact[taken - 1]?.position ?? this.#position;
-    if (taken < intact.length) return false;
+    const acceptedCount = intact.length === 0 ? 0 : this.#client.send(intact);
+    this.#position = intact[acceptedCount - 1]?.position ?? this.#position;
+    if (acceptedCount < intact.length) return false;
     if (damaged === -1) return true;
     const { id, position } = events[damaged]!;
     this.#tools.log.error({ err: new DamagedEventError(id) }, "an event could not be sent");

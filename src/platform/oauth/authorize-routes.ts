@@ -103,13 +103,13 @@ function read(url: string): Parameters {
 
 function redirectUriOf(client: ClientRow, parameters: Parameters): string {
   const registered = JSON.parse(client.redirect_uris) as string[];
-  const asked = parameters.get("redirect_uri");
-  if (asked === undefined) {
+  const authorization = parameters.get("redirect_uri");
+  if (authorization === undefined) {
     const [only, ...others] = registered;
     if (only !== undefined && others.length === 0) return only;
     throw wrong("The app has several redirect URIs, so its request must contain redirect_uri.");
   }
-  if (registered.some((uri) => matchesRedirectUri(uri, asked))) return asked;
+  if (registered.some((uri) => matchesRedirectUri(uri, authorization))) return authorization;
   throw wrong("The redirect_uri of the app's request is not registered.");
 }
 
@@ -144,13 +144,15 @@ export function authorizeRoutes(
   browserSessions: BrowserSessions,
 ): void {
   scope.get(OAUTH_PATHS.authorize, (request, reply) =>
-    handle(request, reply, async (asked, browser) => sendPage(reply, 200, consent(browser, asked, request.url))),
+    handle(request, reply, async (authorization, browser) =>
+      sendPage(reply, 200, consent(browser, authorization, request.url)),
+    ),
   );
 
   scope.post(OAUTH_PATHS.authorize, (request, reply) =>
-    handle(request, reply, async (asked, browser) => {
-      const result = await decide(asked, browser, formOf(request.body).get("decision"));
-      const uri = redirectWith(asked.redirectUri, baseUrl(), { ...result, state: asked.state });
+    handle(request, reply, async (authorization, browser) => {
+      const result = await decide(authorization, browser, formOf(request.body).get("decision"));
+      const uri = redirectWith(authorization.redirectUri, baseUrl(), { ...result, state: authorization.state });
       return seeOther(reply, uri);
     }),
   );
@@ -159,15 +161,15 @@ export function authorizeRoutes(
   const handle = async (
     request: FastifyRequest,
     reply: FastifyReply,
-    act: (asked: AuthorizationRequest, browser: SignedIn) => Promise<FastifyReply>,
+    act: (authorization: AuthorizationRequest, browser: SignedIn) => Promise<FastifyReply>,
   ) => {
     const browser = await browserSessions.of(request, reply);
     if (request.method === "POST") browserSessions.assertCsrf(browser, formOf(request.body));
     const next = request.url;
     try {
-      const asked = await readAuthorizationRequest(database, request.url);
+      const authorization = await readAuthorizationRequest(database, request.url);
       if (!isSignedIn(browser)) return await sendPage(reply, 200, signInPage(browser, { next }));
-      return await act(asked, browser);
+      return await act(authorization, browser);
     } catch (error) {
       if (!(error instanceof AuthorizationError)) throw error;
       const { redirectUri, state, code, message } = error;
@@ -182,10 +184,10 @@ export function authorizeRoutes(
     }
   };
 
-  const decide = async (asked: AuthorizationRequest, { user }: SignedIn, decision: string | undefined) => {
+  const decide = async (authorization: AuthorizationRequest, { user }: SignedIn, decision: string | undefined) => {
     switch (decision) {
       case "approve":
-        return { code: await newCode(asked, user.user_id, user.account_id) };
+        return { code: await newCode(authorization, user.user_id, user.account_id) };
       case "deny":
         return { error: "access_denied", error_description: "The user denied access." };
       default:
@@ -193,18 +195,18 @@ export function authorizeRoutes(
     }
   };
 
-  const newCode = async (asked: AuthorizationRequest, userId: string, accountId: string): Promise<string> => {
+  const newCode = async (authorization: AuthorizationRequest, userId: string, accountId: string): Promise<string> => {
     const code = Buffer.from(random.bytes(32)).toString("base64url");
     const now = clock.now();
     await database.write(async (tx) =>
       insertCode(tx, {
         digest: vault.digest(code),
-        app_id: asked.client.id,
+        app_id: authorization.client.id,
         user_id: userId,
-        environment: await findEnvironmentNumber(tx, accountId, asked.environment),
-        scopes: JSON.stringify(asked.scopes),
-        redirect_uri: asked.sentRedirectUri ?? null,
-        challenge: asked.challenge,
+        environment: await findEnvironmentNumber(tx, accountId, authorization.environment),
+        scopes: JSON.stringify(authorization.scopes),
+        redirect_uri: authorization.sentRedirectUri ?? null,
+        challenge: authorization.challenge,
         created: now,
         expires_at: now + CODE_SECONDS * 1000,
       }),
@@ -217,12 +219,12 @@ function isSignedIn(browser: BrowserSession): browser is SignedIn {
   return browser.user !== undefined;
 }
 
-function consent(browser: SignedIn, asked: AuthorizationRequest, here: string) {
-  const { origin, hostname } = new URL(asked.redirectUri);
+function consent(browser: SignedIn, authorization: AuthorizationRequest, here: string) {
+  const { origin, hostname } = new URL(authorization.redirectUri);
   return consentPage(browser, {
-    client: asked.client,
-    scopes: asked.scopes,
-    environment: asked.environment,
+    client: authorization.client,
+    scopes: authorization.scopes,
+    environment: authorization.environment,
     here,
     outcome: isLoopback(hostname)
       ? html`You will be sent to an app on this computer.`

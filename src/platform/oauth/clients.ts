@@ -45,9 +45,9 @@ export async function authenticateClient(
  * and gets the sandbox by default; a registered app belongs to one.
  */
 export function environmentFor(client: ClientRow, parameters: Parameters): Environment {
-  const asked = parameters.get(ENVIRONMENT_PARAMETER);
-  const environment = ENVIRONMENTS.find((name) => name === asked);
-  if (asked !== undefined && environment === undefined) {
+  const requested = parameters.get(ENVIRONMENT_PARAMETER);
+  const environment = ENVIRONMENTS.find((name) => name === requested);
+  if (requested !== undefined && environment === undefined) {
     throw new OAuthError("invalid_request", `environment must be one of ${ENVIRONMENTS.join(", ")}`);
   }
   if (client.environment_name === null) return environment ?? "sandbox";

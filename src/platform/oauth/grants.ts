@@ -103,8 +103,8 @@ async function take(tx: Transaction, token: RefreshTokenOwner, now: number): Pro
 /** RFC 6749 6: the same scopes or fewer. A later refresh may have all of them again. */
 function narrowed(granted: Scope[], text: string | undefined): Scope[] {
   if (text === undefined) return granted;
-  const asked = parseScopeNames(text);
-  if (asked.every((scope) => granted.includes(scope))) return asked;
+  const requested = parseScopeNames(text);
+  if (requested.every((scope) => granted.includes(scope))) return requested;
   throw new OAuthError("invalid_scope", "A refresh cannot request more scopes than the user approved.");
 }
 

@@ -106,17 +106,17 @@ function readForm(request: FastifyRequest): Parameters {
 function asOAuthError(error: unknown): OAuthError {
   if (error instanceof OAuthError) return error;
   if (error instanceof ParameterError) return new OAuthError("invalid_request", error.message);
-  const known = toApiError(error);
-  if (known === undefined) {
+  const apiError = toApiError(error);
+  if (apiError === undefined) {
     return new OAuthError("server_error", "Internal error. The platform has logged the cause.", 500);
   }
-  switch (known.code) {
+  switch (apiError.code) {
     case "unavailable":
-      return new OAuthError("temporarily_unavailable", known.message, 503, known.headers);
+      return new OAuthError("temporarily_unavailable", apiError.message, 503, apiError.headers);
     case "unsupported_media_type":
       return new OAuthError("invalid_request", "Send the parameters as a form: application/x-www-form-urlencoded.");
     default:
-      return new OAuthError("invalid_request", known.message, known.status, known.headers);
+      return new OAuthError("invalid_request", apiError.message, apiError.status, apiError.headers);
   }
 }
 

@@ -113,13 +113,13 @@ function sumOf(events: number, counts: readonly AttemptCount[]): Statistics["tot
 /** Estimated by even distribution within a bucket of the histogram. */
 function percentile(counts: readonly AttemptCount[], attempts: number, share: number): number | null {
   if (attempts === 0) return null;
-  const wanted = attempts * share;
+  const rank = attempts * share;
   let below = 0;
   for (const [index, upper] of LATENCY_BOUNDS.entries()) {
     const count = counts.reduce((total, { bucket, count: inBucket }) => total + (bucket === index ? inBucket : 0), 0);
-    if (count > 0 && below + count >= wanted) {
+    if (count > 0 && below + count >= rank) {
       const lower = LATENCY_BOUNDS[index - 1] ?? 0;
-      return Math.round(lower + ((upper - lower) * (wanted - below)) / count);
+      return Math.round(lower + ((upper - lower) * (rank - below)) / count);
     }
     below += count;
   }

@@ -63,8 +63,8 @@ export class BrowserSessions {
   /** Throws PageError if the form was not rendered for this browser and session. */
   assertCsrf(browser: BrowserSession, form: Parameters): void {
     const sent = Buffer.from(form.text("csrf"));
-    const wanted = Buffer.from(browser.csrf);
-    if (sent.length === wanted.length && timingSafeEqual(sent, wanted)) return;
+    const expected = Buffer.from(browser.csrf);
+    if (sent.length === expected.length && timingSafeEqual(sent, expected)) return;
     throw new PageError(
       403,
       "This form is no longer valid",

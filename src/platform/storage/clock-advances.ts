@@ -1,14 +1,14 @@
 import type { Queries, Transaction } from "./database.ts";
 
 /** Counts of an advance's attempts. */
-export interface Tally {
+export interface AdvanceCounts {
   attempts: number;
   succeeded: number;
   failed: number;
 }
 
 /** An advance of a test clock. It outlives the process that began it. */
-export interface ClockAdvance extends Tally {
+export interface ClockAdvance extends AdvanceCounts {
   environment: number;
   /** Increases within the environment and is never reused, because Idempotency-Keys refer to it. */
   number: number;
@@ -64,10 +64,15 @@ export function runningAdvances(queries: Queries) {
 }
 
 /** Sets the counts of an advance. They are totals, so that a repeated write counts nothing twice. */
-export async function recordTally(tx: Transaction, environment: number, number: number, tally: Tally): Promise<void> {
+export async function recordCounts(
+  tx: Transaction,
+  environment: number,
+  number: number,
+  counts: AdvanceCounts,
+): Promise<void> {
   await tx.run(
     `UPDATE clock_advances SET attempts = $3, succeeded = $4, failed = $5 WHERE environment = $1 AND number = $2`,
-    [environment, number, tally.attempts, tally.succeeded, tally.failed],
+    [environment, number, counts.attempts, counts.succeeded, counts.failed],
   );
 }
 

@@ -276,9 +276,9 @@ export async function setLease(
 }
 
 /** Records that the attempt of a leased delivery has begun, so that it counts even if this process crashes. */
-export async function markBegun(tx: Transaction, begun: { id: string; token: string; at: number }): Promise<void> {
+export async function markStarted(tx: Transaction, attempt: { id: string; token: string; at: number }): Promise<void> {
   const sql = "UPDATE deliveries SET begun_at = $3 WHERE id = $1 AND lease_token = $2";
-  await tx.run(sql, [begun.id, begun.token, begun.at]);
+  await tx.run(sql, [attempt.id, attempt.token, attempt.at]);
 }
 
 const RELEASED = "lease_until = NULL, lease_token = NULL, begun_at = NULL";

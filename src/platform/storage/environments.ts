@@ -60,7 +60,7 @@ export function lockClock(tx: Transaction, id: number): Promise<void> {
   return tx.lock(`clock ${id}`, "exclusive");
 }
 
-/** How long a hold lasts unless it is renewed: longer than an attempt, and than the leases of others. */
+/** How long a hold lasts unless it is renewed: longer than an attempt, and than the leases of other processes. */
 export const HOLD_MILLISECONDS = 30_000;
 
 /**
@@ -84,7 +84,7 @@ export async function holdClock(
 }
 
 /**
- * Renews a hold until at least the transaction's end. Returns false if the clock is held by another process or nobody:
+ * Renews a hold until at least the transaction's end. Returns false if the clock is held by another process or by none:
  * then the former holder must not move it.
  */
 export async function keepClock(tx: Transaction, id: number, holder: string, now: number): Promise<boolean> {

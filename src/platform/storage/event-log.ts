@@ -91,18 +91,18 @@ export async function readLog(
   limit: number,
 ): Promise<LogPart> {
   const { dialect } = queries;
-  const wanted = types.map((_, i) => `$${i + 6}`).join(", ");
+  const typeParameters = types.map((_, i) => `$${i + 6}`).join(", ");
   const horizon = "(SELECT horizon FROM log)";
   const parameters: SqlValue[] = [environment, after.seq, after.replay, after.id ?? null, limit, ...types];
   const rows = await queries.all<ReadRow>(
     `WITH log AS (SELECT ${HORIZON[dialect]} AS horizon),
      new_events AS (
        SELECT seq AS after_seq, 0 AS number, id, type, body, body_checksum FROM events
-       WHERE environment = $1 AND seq > $2 AND seq < ${horizon} AND type IN (${wanted}) ORDER BY seq LIMIT $5),
+       WHERE environment = $1 AND seq > $2 AND seq < ${horizon} AND type IN (${typeParameters}) ORDER BY seq LIMIT $5),
      new_replays AS (
        SELECT r.after_seq, r.number, e.id, e.type, e.body, e.body_checksum, r.id AS replay_id
        FROM replays r JOIN events e ON e.environment = r.environment AND e.id = r.event_id
-       WHERE r.environment = $1 AND r.number > $3 AND r.number < ${horizon} AND r.event_type IN (${wanted})
+       WHERE r.environment = $1 AND r.number > $3 AND r.number < ${horizon} AND r.event_type IN (${typeParameters})
        ORDER BY r.number LIMIT $5),
      state AS (
        SELECT ${IS_KNOWN[dialect]} AS is_known,
@@ -314,10 +314,10 @@ const positionsTaken = new WeakMap<Transaction, number>();
 /** Throws if a unit of work writes more events than a transaction has room for: write them in several units. */
 export function takePosition(tx: Transaction): void {
   if (tx.dialect === "sqlite") return;
-  const taken = (positionsTaken.get(tx) ?? 0) + 1;
+  const count = (positionsTaken.get(tx) ?? 0) + 1;
   const max = tx.isShared ? MAX_POSITIONS.shared : MAX_POSITIONS.alone;
-  if (taken > max) throw new Error(`A unit of work may write at most ${max} events: use several.`);
-  positionsTaken.set(tx, taken);
+  if (count > max) throw new Error(`A unit of work may write at most ${max} events: use several.`);
+  positionsTaken.set(tx, count);
 }
 
 /**

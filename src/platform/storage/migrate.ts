@@ -22,14 +22,14 @@ export function pendingMigrations(
   migrations: readonly Migration[],
   applied: readonly AppliedMigration[],
 ): readonly Migration[] {
-  const known = new Set(migrations.map((migration) => migration.number));
-  const unknown = applied.find((migration) => !known.has(migration.number));
+  const supported = new Set(migrations.map((migration) => migration.number));
+  const unknown = applied.find((migration) => !supported.has(migration.number));
   if (unknown !== undefined) {
     const program = unknown.version === null ? "a newer version of this program" : `version ${unknown.version}`;
     throw new StorageOpenError(
       "newer_schema",
       `The database was migrated to schema ${unknown.number} by ${program}; this version supports schemas up to ` +
-        `${Math.max(0, ...known)}. Update this program, or restore a backup from before the update.`,
+        `${Math.max(0, ...supported)}. Update this program, or restore a backup from before the update.`,
     );
   }
   const done = new Set(applied.map((migration) => migration.number));

@@ -48,6 +48,6 @@ async function newestOf(queries: Queries, selects: readonly string[]): Promise<n
 }
 
 function latest(times: readonly (number | undefined)[]): number | undefined {
-  const known = times.filter((time) => time !== undefined);
-  return known.length === 0 ? undefined : Math.max(...known);
+  const existing = times.filter((time) => time !== undefined);
+  return existing.length === 0 ? undefined : Math.max(...existing);
 }

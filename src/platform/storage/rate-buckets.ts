@@ -14,13 +14,13 @@ const FILLED = `LEAST(CAST($2 AS DOUBLE PRECISION),
 const GRANTED = `LEAST(CAST($4 AS DOUBLE PRECISION), FLOOR(${FILLED}))`;
 
 /** Takes this many whole tokens, or as many as there are (PostgreSQL only: elsewhere one process counts by itself). */
-export async function takeTokens(tx: Transaction, { name, burst, refillMs }: Bucket, wanted: number) {
+export async function takeTokens(tx: Transaction, { name, burst, refillMs }: Bucket, count: number) {
   const row = await tx.get<{ granted: number; tokens: number }>(
     `INSERT INTO rate_buckets AS b (name, tokens, at, granted)
      VALUES ($1, CAST($2 AS DOUBLE PRECISION) - LEAST($2, $4), ${NOW}, LEAST($2, $4))
      ON CONFLICT (name) DO UPDATE SET tokens = ${FILLED} - ${GRANTED}, granted = ${GRANTED}, at = ${NOW}
      RETURNING granted, tokens`,
-    [name, burst, refillMs, wanted],
+    [name, burst, refillMs, count],
   );
   return row!;
 }

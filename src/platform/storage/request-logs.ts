@@ -99,10 +99,10 @@ export function listRequestLogs(
   return readMergedPage(queries, "request_logs", COLUMNS, page, key, alternatives);
 }
 
-function statusesOf(wanted: string | undefined): number[] {
-  if (wanted === undefined) return STATUSES;
-  const ofClass = wanted.endsWith("xx") ? STATUSES.filter((code) => String(code)[0] === wanted[0]) : [];
-  return ofClass.length > 0 ? ofClass : [Number.parseInt(wanted, 10)];
+function statusesOf(filter: string | undefined): number[] {
+  if (filter === undefined) return STATUSES;
+  const ofClass = filter.endsWith("xx") ? STATUSES.filter((code) => String(code)[0] === filter[0]) : [];
+  return ofClass.length > 0 ? ofClass : [Number.parseInt(filter, 10)];
 }
 
 /** Returns the ID of the newest row. */

@@ -54,14 +54,14 @@ export class DatabaseClock implements Clock {
   }
 
   async #poll(): Promise<void> {
-    const asked = this.#machine.elapsed();
+    const startedAt = this.#machine.elapsed();
     const row = await this.#queries.get<{ now: number }>(
       "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now",
     );
     const receivedAt = this.#machine.elapsed();
     // The database read its clock about halfway through the query. A slow response says little.
-    const measured = row!.now - (asked + receivedAt) / 2;
-    if (Math.abs(measured - this.#offset) > (receivedAt - asked) / 2) this.#offset = measured;
+    const measured = row!.now - (startedAt + receivedAt) / 2;
+    if (Math.abs(measured - this.#offset) > (receivedAt - startedAt) / 2) this.#offset = measured;
     const ahead = Math.round(this.#machine.now() - this.now());
     if (Math.abs(ahead) > NOTABLE_MILLISECONDS && !this.#warned) {
       this.#warned = true;

@@ -41,23 +41,23 @@ export class Effects {
   }
 
   /** Waits until this many effects were counted, for at most 10 s. Resolves with their number. */
-  async reach(wanted: number): Promise<number> {
+  async reach(expected: number): Promise<number> {
     const started = this.#clock.monotonicMilliseconds();
     for (;;) {
       const count = await this.#count();
       const elapsed = this.#clock.monotonicMilliseconds() - started;
-      if (count >= wanted) this.#delay = Math.max(this.#delay, elapsed);
-      if (count >= wanted || elapsed >= PATIENCE_MILLISECONDS) return count;
+      if (count >= expected) this.#delay = Math.max(this.#delay, elapsed);
+      if (count >= expected || elapsed >= PATIENCE_MILLISECONDS) return count;
       await this.#clock.sleep(POLL_MILLISECONDS);
     }
   }
 
   /** Like `reach`, then waits for one effect too many: three times as long as an effect has taken so far. */
-  async settle(wanted: number): Promise<number> {
-    let count = await this.reach(wanted);
+  async settle(expected: number): Promise<number> {
+    let count = await this.reach(expected);
     const started = this.#clock.monotonicMilliseconds();
     const quiet = Math.min(MAX_QUIET_MILLISECONDS, Math.max(MIN_QUIET_MILLISECONDS, 3 * this.#delay));
-    while (count === wanted && this.#clock.monotonicMilliseconds() - started < quiet) {
+    while (count === expected && this.#clock.monotonicMilliseconds() - started < quiet) {
       await this.#clock.sleep(POLL_MILLISECONDS);
       count = await this.#count();
     }
@@ -151,15 +151,15 @@ async function atOnce(subject: Subject, observer: Observer): Promise<Omit<Findin
     if (!responses.some(isAccepted)) await subject.deliver(event, { attempt: COPIES + 1 });
   }
   await subject.deliver(last);
-  const wanted = ids.length;
-  const count = await effects.settle(wanted);
-  return count === 0 ? unseen(observer, subject) : verdict(count, wanted, observer);
+  const expected = ids.length;
+  const count = await effects.settle(expected);
+  return count === 0 ? unseen(observer, subject) : verdict(count, expected, observer);
 }
 
-function verdict(count: number, wanted: number, observer: Observer): Omit<Finding, "sent"> {
-  const seen = `${observer.name} counted ${count} for ${wanted} events`;
-  if (count === wanted) return { status: "passed", seen };
-  if (count > wanted) return { status: "failed", seen };
+function verdict(count: number, expected: number, observer: Observer): Omit<Finding, "sent"> {
+  const seen = `${observer.name} counted ${count} for ${expected} events`;
+  if (count === expected) return { status: "passed", seen };
+  if (count > expected) return { status: "failed", seen };
   return {
     status: "failed",
     seen: `${seen} within ${PATIENCE_IN_WORDS}`,

@@ -25,7 +25,7 @@ function spelled(id: string, title: string, what: string, spell: (event: SampleE
   };
 }
 
-/** Returns the event's JSON with more members in `data.object`, written by hand. */
+/** Returns the event's JSON with more members in `data.object`, as text. */
 function withMembers(event: SampleEvent, members: string): string {
   return JSON.stringify(event).replace('"data":{"object":{', `"data":{"object":{${members},`);
 }

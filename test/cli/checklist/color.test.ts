@@ -80,8 +80,8 @@ describe("color", () => {
       inTerminal(["customers", "get", ada, "--no-color"]),
     ];
     expect([await colored.ended, await plain.ended]).toEqual([0, 0]);
-    const words = (text: string): string => text.replace(/\d+ seconds? ago|just now/, "");
-    expect(words(colored.text())).toBe(words(plain.text()));
+    const message = (text: string): string => text.replace(/\d+ seconds? ago|just now/, "");
+    expect(message(colored.text())).toBe(message(plain.text()));
     const doctor = inTerminal(["doctor", "--no-color"], { SERVICE_API_KEY: "" });
     await doctor.ended;
     expect(doctor.text()).toContain("✓ ok");

@@ -24,8 +24,8 @@ interface Respond {
 }
 
 /** The command line of a completion script, with the expected values (without descriptions) and directives. */
-async function complete(words: readonly string[], env: Record<string, string> = {}): Promise<Respond> {
-  const { exitCode, stdout, stderr } = await runCli(["complete", "--", ...words], { env });
+async function complete(message: readonly string[], env: Record<string, string> = {}): Promise<Respond> {
+  const { exitCode, stdout, stderr } = await runCli(["complete", "--", ...message], { env });
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
   const lines = stdout.trimEnd().split("\n");
   const directive = Number(/^:(\d+)$/.exec(lines.pop()!)![1]);
@@ -76,8 +76,8 @@ describe("suggestions", () => {
     [["compl"], ["completion"]],
     [["customers", "list", "extra", ""], []],
     [["nonsense", ""], []],
-  ])("after %j are %j", async (words, values) => {
-    expect(await complete(words)).toEqual({ values, directive: NO_FILES });
+  ])("after %j are %j", async (message, values) => {
+    expect(await complete(message)).toEqual({ values, directive: NO_FILES });
   });
 
   it.each<[string[], string[]]>([
@@ -87,16 +87,16 @@ describe("suggestions", () => {
       ["keys", "create", "--scope", "customers:"],
       ["customers:read", "customers:write"],
     ],
-  ])("continue after a comma: after %j are %j", async (words, values) => {
-    expect(await complete(words)).toEqual({ values, directive: NO_FILES + NO_SPACE });
+  ])("continue after a comma: after %j are %j", async (message, values) => {
+    expect(await complete(message)).toEqual({ values, directive: NO_FILES + NO_SPACE });
   });
 
   it.each([
     [["webhooks", "verify", "--payload", ""]],
     [["api", "POST", "/v1/orders", "--input="]],
     [["listen", "--forward-to", "localhost:3000", "--", ""]],
-  ])("leave files to the shell: %j", async (words) => {
-    expect(await complete(words)).toEqual({ values: [], directive: 0 });
+  ])("leave files to the shell: %j", async (message) => {
+    expect(await complete(message)).toEqual({ values: [], directive: 0 });
   });
 
   it("offer a flag with one value once, and repeatable flags again", async () => {

@@ -54,7 +54,7 @@ describe("--dry-run", () => {
         expect(JSON.parse(stdout)).toEqual({ dry_run: true, method, url: platform.url + path, body });
       }),
     );
-    expect(platform.seen).toEqual([]);
+    expect(platform.requests).toEqual([]);
   });
 
   it("shows all calls of a trigger", async () => {
@@ -62,7 +62,7 @@ describe("--dry-run", () => {
     const { stdout } = await runCli(["trigger", "order.completed", "-n", "--count", "20"], { env: sandbox });
     const create = `POST\t${platform.url}/v1/orders\t{"amount":1999,"currency":"EUR"}\n`;
     expect(stdout).toBe(`${create}POST\t${platform.url}/v1/orders/{id}/complete\t{}\n`);
-    expect(platform.seen).toEqual([]);
+    expect(platform.requests).toEqual([]);
   });
 
   it("shows no secret", async () => {
@@ -87,7 +87,7 @@ describe("--dry-run", () => {
   });
 
   it.each([[["customers", "list"]], [["config", "set", "update_notices", "false"]], [["logout"]], [["listen"]]])(
-    "--dry-run is refused by %j, which it would not hold back",
+    "is rejected by %j, which it would not prevent",
     async (args) => {
       const { exitCode, stdout, stderr } = await run(...args, "-n");
       expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });

@@ -100,7 +100,7 @@ describe("help", () => {
 /** Every command with its sections, as the command reference lists them. */
 function allCommands(): string[][] {
   const reference = readFileSync(new URL("../../../docs/commands.md", import.meta.url), "utf8");
-  return [...reference.matchAll(/^#+ `?service ([a-z -]+?)`?$/gm)].map(([, words]) => words!.split(" "));
+  return [...reference.matchAll(/^#+ `?service ([a-z -]+?)`?$/gm)].map(([, message]) => message!.split(" "));
 }
 
 describe("every command", () => {
@@ -108,11 +108,11 @@ describe("every command", () => {
     const commands = allCommands();
     expect(commands.length).toBeGreaterThan(60);
     for (let i = 0; i < commands.length; i += 8) {
-      const helps = await Promise.all(commands.slice(i, i + 8).map((words) => runCli([...words, "-h"])));
+      const helps = await Promise.all(commands.slice(i, i + 8).map((message) => runCli([...message, "-h"])));
       for (const [j, { exitCode, stdout, stderr }] of helps.entries()) {
-        const words = commands[i + j]!;
-        expect({ words, exitCode, stderr }).toEqual({ words, exitCode: 0, stderr: "" });
-        expect(stdout).toContain(`service ${words.join(" ")}`);
+        const message = commands[i + j]!;
+        expect({ words: message, exitCode, stderr }).toEqual({ words: message, exitCode: 0, stderr: "" });
+        expect(stdout).toContain(`service ${message.join(" ")}`);
         const [, listed = ""] = /^Commands\n((?: {2}.*\n)+)/m.exec(stdout) ?? [];
         for (const line of listed.split("\n").filter((text) => /^ {2}\S/.test(text))) {
           expect(line).toMatch(/^ {2}[a-z-]+ {2,}[A-Z].*[^.]$/);
@@ -152,13 +152,13 @@ describe("an unknown command or flag", () => {
     [["custmers"], "Did you mean customers?"],
     [["customers", "lst"], "Did you mean list?"],
     [["customers", "list", "--emial", "x"], "Did you mean --email?"],
-  ])("is rejected with a suggestion, in a pipe and on a terminal: service %j", async (args, words) => {
+  ])("is rejected with a suggestion, in a pipe and on a terminal: service %j", async (args, message) => {
     const { exitCode, stdout, stderr } = await runCli(args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-    expect(stderr).toContain(words);
+    expect(stderr).toContain(message);
     const session = runInTerminal(args);
     expect(await session.ended).toBe(2);
-    expect(session.text()).toContain(words);
+    expect(session.text()).toContain(message);
   });
 });
 
@@ -202,7 +202,7 @@ describe("the modules that a command loads", () => {
   }
 
   it.each([[["--help"]], [["customers", "list", "--help"]], [["whoami"]], [["serve", "--help"]]])(
-    "holds nothing of the server for service %j",
+    "contain nothing of the server for service %j",
     async (args) => {
       const code = await loadedCode(args);
       for (const word of SERVER) expect(code).not.toContain(word);
@@ -210,7 +210,7 @@ describe("the modules that a command loads", () => {
   );
 
   it.each([[["--version"]], [["--help"]], [["customers", "list", "--help"]]])(
-    "holds one command at most, and nothing that loads on demand, for service %j in a pipe",
+    "contain at most one command, and nothing that loads on demand, for service %j in a pipe",
     async (args) => {
       const urls = await loadedFiles(args);
       expect(urls.filter((url) => url.includes("/dist/lazy/"))).toEqual([]);

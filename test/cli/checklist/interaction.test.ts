@@ -97,11 +97,11 @@ describe("a live deletion", () => {
   it.each([
     ["something else", "yes"],
     ["nothing", ""],
-  ])("is canceled if %s was typed", async (_what, words) => {
+  ])("is canceled if %s was typed", async (_what, message) => {
     const id = await newCustomer();
     const session = inTerminal(["customers", "delete", id]);
     await session.waitFor(`Type ${id} to continue`);
-    session.type(words + ENTER);
+    session.type(message + ENTER);
     expect(await session.ended).toBe(1);
     expect(session.text()).toContain("nothing was changed");
     expect(await exists(id)).toBe(true);
@@ -139,12 +139,12 @@ describe("Ctrl-C", () => {
   it.each([
     ["SIGINT", 130, "Interrupted\n"],
     ["SIGTERM", 143, "Error: Terminated\n"],
-  ] as const)("%s in a pipe ends a request under way with %i", async (signal, expected, words) => {
-    let asked = (): void => {};
+  ] as const)("%s in a pipe ends a request in flight, with exit code %i", async (signal, expected, message) => {
+    let onRequest = (): void => {};
     const request = new Promise<void>((resolve) => {
-      asked = resolve;
+      onRequest = resolve;
     });
-    const { url } = await startServer(() => asked());
+    const { url } = await startServer(() => onRequest());
     const child = spawnChild(process.execPath, [BIN, "customers", "list", "--live", "--base-url", url], {
       env: cliEnv(live),
       stdio: ["ignore", "ignore", "pipe"],
@@ -154,7 +154,7 @@ describe("Ctrl-C", () => {
     await request;
     child.kill(signal);
     expect(await once(child, "close")).toEqual([expected, null]);
-    expect(stderr).toBe(words);
+    expect(stderr).toBe(message);
   });
 
   it("pressed twice ends pending work immediately", async () => {

@@ -81,7 +81,7 @@ describe("settings", () => {
     for (const args of [["--help"], ["--version"], ["customers", "list", "--base-url", server.url]]) {
       expect((await runCli(args, { env })).exitCode).toBe(0);
     }
-    expect(server.seen).toHaveLength(1);
-    expect(elsewhere.seen).toEqual([]);
+    expect(server.requests).toHaveLength(1);
+    expect(elsewhere.requests).toEqual([]);
   });
 });

@@ -52,9 +52,9 @@ describe("invalid --fields and --jq", () => {
   it.each([
     [["--fields", "mail"], 'A customer has no field "mail"'],
     [["--json", "--jq", ".["], "--jq .["],
-  ])("%j are rejected before any change", async (flags, words) => {
+  ])("%j are rejected before any change", async (flags, message) => {
     const { exitCode, stdout, stderr } = await service(["customers", "create", "--email", "no@example.com", ...flags]);
-    expect({ exitCode, stdout, stderr }).toEqual({ exitCode: 2, stdout: "", stderr: expect.stringContaining(words) });
+    expect({ exitCode, stdout, stderr }).toEqual({ exitCode: 2, stdout: "", stderr: expect.stringContaining(message) });
     expect((await service(["customers", "list", "--email", "no@example.com", "-q"])).stdout).toBe("");
   });
 });

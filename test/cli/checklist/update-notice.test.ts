@@ -9,13 +9,13 @@ import { runInTerminal } from "../../support/terminal.ts";
 const DAY = 86_400_000;
 let folder: string;
 let env: Record<string, string | undefined>;
-let seen: string[];
+let requests: string[];
 
 /** Starts a package registry, which the command requests in the background. */
 async function startRegistry(respond: RequestListener): Promise<void> {
   const url = await listen(
     createServer((request, response) => {
-      seen.push(`${request.method} ${request.url}`);
+      requests.push(`${request.method} ${request.url}`);
       respond(request, response);
     }),
   );
@@ -23,7 +23,7 @@ async function startRegistry(respond: RequestListener): Promise<void> {
 }
 
 beforeEach(() => {
-  seen = [];
+  requests = [];
   folder = createConfigDir();
   env = {
     SERVICE_CONFIG_DIR: folder,
@@ -64,22 +64,22 @@ describe("a newer version", () => {
     await startRegistry(release("99.0.0"));
     expect(await terminal("version")).not.toContain("newer version");
     await untilRemembered("99.0.0");
-    expect(seen).toEqual(["GET /service-cli/latest"]);
+    expect(requests).toEqual(["GET /service-cli/latest"]);
     const reported = await terminal("version");
     expect(reported).toMatch(
       /^service \d.*\n\nA newer version is available: \d+\.\d+\.\d+ → 99\.0\.0\n {2}npm install --global service-cli\n/,
     );
     expect(reported).toContain("service config set update_notices false");
     expect(await terminal("version")).not.toContain("newer version");
-    expect(seen).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
   it("does not delay a command while the registry is silent", async () => {
-    let asked = (): void => {};
+    let onRequest = (): void => {};
     const request = new Promise<void>((resolve) => {
-      asked = resolve;
+      onRequest = resolve;
     });
-    await startRegistry(() => asked());
+    await startRegistry(() => onRequest());
     await terminal("version");
     // The command has exited before the registry responded.
     await request;
@@ -110,7 +110,7 @@ describe("a newer version", () => {
     env = { ...env, ...more };
     expect(await terminal(...args)).not.toContain("99.0.0");
     expect(remembered()).toEqual(state);
-    expect(seen).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
   it("is not reported in a pipe, or if the settings disable it", async () => {

@@ -44,7 +44,7 @@ describe("waiting", () => {
 
   it("repeats a create only with an idempotency key", async () => {
     const created = { id: "cus_1", object: "customer", email: "a@example.com" };
-    const { url, seen } = await startServer(problem(503, "unavailable"), json(201, created));
+    const { url, requests: seen } = await startServer(problem(503, "unavailable"), json(201, created));
     const { exitCode } = await service(["customers", "create", "--email", "a@example.com", "--base-url", url]);
     expect(exitCode).toBe(0);
     const keys = seen.map(({ headers }) => headers["idempotency-key"]);
@@ -125,15 +125,15 @@ describe("the exit code", () => {
     [400, "unsupported_version", 1, "Update the older one"],
     [410, "event_expired", 1, "410 event_expired"],
     [500, "internal_error", 1, "This is a platform error"],
-  ])("after %i %s is %i", async (status, code, expected, words) => {
+  ])("after %i %s is %i", async (status, code, expected, message) => {
     const { url } = await startServer(problem(status, code));
     const { exitCode, stdout, stderr } = await service(["customers", "list", "--base-url", url]);
     expect({ exitCode, stdout }).toEqual({ exitCode: expected, stdout: "" });
-    expect(stderr).toContain(words);
+    expect(stderr).toContain(message);
   });
 
   it("is 6 for 429 after retries, with the wait in the message", async () => {
-    const { url, seen } = await startServer(problem(429, "rate_limited", { "retry-after": "3600" }));
+    const { url, requests: seen } = await startServer(problem(429, "rate_limited", { "retry-after": "3600" }));
     const { exitCode, stderr } = await service(["customers", "list", "--base-url", url]);
     expect(exitCode).toBe(6);
     expect(stderr).toContain("Try again in 3600 s");

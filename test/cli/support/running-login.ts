@@ -38,14 +38,14 @@ export function startLogin(args: readonly string[], env: Record<string, string>)
 export function spawnLogin(args: readonly string[], env: Record<string, string>): Promise<RunningLogin> {
   return announced((onStderr) => {
     const child = spawn(process.execPath, [BIN, "login", "--json", ...args], { env: cliEnv(env), stdio: "pipe" });
-    const said = { stdout: "", stderr: "" };
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (said.stdout += text));
+    const output = { stdout: "", stderr: "" };
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      said.stderr += text;
+      output.stderr += text;
       onStderr(text);
     });
     child.stdin.end();
-    const ended = once(child, "close").then(([exitCode]) => ({ exitCode: exitCode as number | null, ...said }));
+    const ended = once(child, "close").then(([exitCode]) => ({ exitCode: exitCode as number | null, ...output }));
     return { ended, interrupt: () => child.kill("SIGINT") };
   });
 }
@@ -55,7 +55,7 @@ async function announced(
 ): Promise<RunningLogin> {
   let stderr = "";
   let announce: (announcement: Announcement) => void;
-  const said = new Promise<Announcement>((resolve) => (announce = resolve));
+  const output = new Promise<Announcement>((resolve) => (announce = resolve));
   const running = start((text) => {
     stderr += text;
     const line = stderr.split("\n").find((line) => /^\{"(authorization_url|verification_uri)"/.test(line));
@@ -64,7 +64,7 @@ async function announced(
   const early = running.ended.then(({ exitCode }) => {
     throw new Error(`service login ended with ${exitCode}: ${stderr}`);
   });
-  const announcement = await Promise.race([said, early]);
+  const announcement = await Promise.race([output, early]);
   const query = new URLSearchParams(announcement.authorization_url?.split("?")[1] ?? "");
   return {
     announcement,

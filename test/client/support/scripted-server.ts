@@ -14,21 +14,21 @@ export interface SeenRequest {
 export type Respond = (request: SeenRequest, response: ServerResponse) => void;
 
 /** Starts a server that sends the n-th response to the n-th request, and then repeats the last one. */
-export async function startServer(...results: Respond[]): Promise<{ url: string; seen: SeenRequest[] }> {
-  const seen: SeenRequest[] = [];
+export async function startServer(...results: Respond[]): Promise<{ url: string; requests: SeenRequest[] }> {
+  const requests: SeenRequest[] = [];
   const url = await listen(
     createServer((incoming, response) => {
       let body = "";
       incoming.setEncoding("utf8").on("data", (text: string) => (body += text));
       incoming.on("end", () => {
         const request = { method: incoming.method!, url: incoming.url!, headers: incoming.headers, body };
-        const respond = results[Math.min(seen.length, results.length - 1)]!;
-        seen.push(request);
+        const respond = results[Math.min(requests.length, results.length - 1)]!;
+        requests.push(request);
         respond(request, response);
       });
     }),
   );
-  return { url, seen };
+  return { url, requests };
 }
 
 /** Listens on a free port of 127.0.0.1 until the test ends. */

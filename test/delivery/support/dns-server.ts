@@ -9,7 +9,7 @@ export interface DnsServer {
   /** `127.0.0.1:53053` */
   address: string;
   /** Each query, such as `A hooks.test`. */
-  asked: string[];
+  queries: string[];
   close(): void;
 }
 
@@ -21,17 +21,17 @@ export async function startDnsServer(
   answer: (name: string, type: string) => DnsResult | Promise<DnsResult>,
 ): Promise<DnsServer> {
   const socket = createSocket("udp4");
-  const asked: string[] = [];
+  const queries: string[] = [];
   const respond = async (query: Buffer, { address, port }: RemoteInfo): Promise<void> => {
     const { name, type, end } = questionIn(query);
-    asked.push(`${TYPES[type]} ${name}`);
+    queries.push(`${TYPES[type]} ${name}`);
     const says = await answer(name, TYPES[type] ?? "");
     if (says !== "silence") socket.send(responseTo(query.subarray(0, end), type, says), port, address);
   };
   socket.on("message", (query, sender) => void respond(query, sender));
   socket.bind(0, "127.0.0.1");
   await once(socket, "listening");
-  return { address: `127.0.0.1:${socket.address().port}`, asked, close: () => void socket.close() };
+  return { address: `127.0.0.1:${socket.address().port}`, queries, close: () => void socket.close() };
 }
 
 /** Parses the question of a query (RFC 1035 4.1). */

@@ -50,14 +50,14 @@ const CHANGED_LOOPBACKS: Record<string, (uri: string) => string> = {
 
 export const AUTHORIZATION_CHECKS: readonly Check[] = [
   ...Object.entries(CHANGED_REDIRECTS).map(([what, change]) => ({
-    name: `a redirect address with ${what} is refused on a page`,
+    name: `a redirect address with ${what} is rejected on a page`,
     run: async (server: AuthorizationServer) => {
       const redirect_uri = change(server.confidentialApp.redirectUri);
       expectPage(await server.open(authorizationUrl(server, "confidential", newProof(), { redirect_uri })));
     },
   })),
   ...Object.entries(CHANGED_LOOPBACKS).map(([what, change]) => ({
-    name: `a loopback redirect with ${what} is refused on a page`,
+    name: `a loopback redirect with ${what} is rejected on a page`,
     run: async (server: AuthorizationServer) => {
       const redirect_uri = change(withPort(server.publicApp.redirectUri, 50_000));
       expectPage(await server.open(authorizationUrl(server, "public", newProof(), { redirect_uri })));
@@ -132,14 +132,14 @@ export const AUTHORIZATION_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "the answer is a 303 to the app",
+    name: "the response is a 303 to the app",
     async run(server) {
       expect((await server.authorize(authorizationUrl(server, "public", newProof()))).status).toBe(303);
       expect((await server.authorize(authorizationUrl(server, "public", newProof()), "deny")).status).toBe(303);
     },
   },
   {
-    name: "the question stands in no frame and is kept nowhere",
+    name: "the consent page cannot be framed and is not cached",
     async run(server) {
       const { headers } = await server.open(authorizationUrl(server, "public", newProof()));
       expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
@@ -147,26 +147,26 @@ export const AUTHORIZATION_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "an unknown app is refused on a page",
+    name: "an unknown app is rejected on a page",
     async run(server) {
       const client_id = `${server.publicApp.id}x`;
       expectPage(await server.open(authorizationUrl(server, "public", newProof(), { client_id })));
     },
   },
   {
-    name: "no app is refused on a page",
+    name: "no app is rejected on a page",
     async run(server) {
       expectPage(await server.open(authorizationUrl(server, "public", newProof(), { client_id: undefined })));
     },
   },
   {
-    name: "with several addresses registered, the request must name one",
+    name: "with several registered redirect URIs, the request must name one",
     async run(server) {
       expectPage(await server.open(authorizationUrl(server, "public", newProof(), { redirect_uri: undefined })));
     },
   },
   {
-    name: "a request without scopes is refused",
+    name: "a request without scopes is rejected",
     async run(server) {
       expectError(
         await server.open(authorizationUrl(server, "public", newProof(), { scope: undefined })),
@@ -175,7 +175,7 @@ export const AUTHORIZATION_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "200 unknown scopes are refused",
+    name: "200 unknown scopes are rejected",
     async run(server) {
       const scope = Array.from({ length: 200 }, (_, index) => `read_${index}`).join(" ");
       expectError(await server.open(authorizationUrl(server, "public", newProof(), { scope })), "invalid_scope");
@@ -191,7 +191,7 @@ export const AUTHORIZATION_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "a state of 4 KB comes back as it was",
+    name: "a state of 4 KB is returned unchanged",
     async run(server) {
       const state = `${"a+b/c=&?#% é".repeat(128)}${"z".repeat(4096)}`.slice(0, 4096);
       const { redirect } = await server.authorize(authorizationUrl(server, "public", newProof(), { state }));
@@ -199,7 +199,7 @@ export const AUTHORIZATION_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "a request without state is refused",
+    name: "a request without state is rejected",
     async run(server) {
       expectError(
         await server.open(authorizationUrl(server, "public", newProof(), { state: undefined })),
@@ -217,7 +217,7 @@ export const AUTHORIZATION_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "a parameter that is repeated is refused",
+    name: "a repeated parameter is rejected",
     async run(server) {
       const twice = authorizationUrl(server, "public", newProof());
       twice.searchParams.append("scope", server.scopes[0]);

@@ -25,20 +25,20 @@ async function refreshFields(server: AuthorizationServer): Promise<Record<string
 
 export const CLIENT_CHECKS: readonly Check[] = [
   {
-    name: "an app proves itself by the header, form-encoded",
+    name: "an app authenticates with the header, form-encoded",
     async run(server) {
       expect((await post(server.endpoints.token, await refreshFields(server), basic(server))).status).toBe(200);
     },
   },
   {
-    name: "an app proves itself by the form",
+    name: "an app authenticates with the form",
     async run(server) {
       const { refresh_token } = await obtainTokens(server, "confidential");
       expect((await refreshWith(server, "confidential", refresh_token)).status).toBe(200);
     },
   },
   {
-    name: "both at once is refused",
+    name: "both at once is rejected",
     async run(server) {
       const fields = { ...(await refreshFields(server)), ...proves(server, "confidential") };
       const response = await post(server.endpoints.token, fields, basic(server));
@@ -81,7 +81,7 @@ export const CLIENT_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "a code with a wrong secret is neither given nor used up",
+    name: "a code with a wrong secret returns no token and is not used up",
     async run(server) {
       const proof = newProof();
       const code = await obtainCode(server, "confidential", proof);
@@ -91,7 +91,7 @@ export const CLIENT_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "what stands in the query is ignored",
+    name: "the query is ignored",
     async run(server) {
       const proof = newProof();
       const code = await obtainCode(server, "public", proof);
@@ -110,7 +110,7 @@ export const CLIENT_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "JSON is refused",
+    name: "JSON is rejected",
     async run(server) {
       const fields = { ...(await refreshFields(server)), ...proves(server, "confidential") };
       const headers = { "Content-Type": "application/json" };
@@ -119,7 +119,7 @@ export const CLIENT_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "a parameter that is repeated is refused",
+    name: "a repeated parameter is rejected",
     async run(server) {
       const fields = { ...(await refreshFields(server)), ...proves(server, "confidential") };
       const twice = `${new URLSearchParams(fields).toString()}&grant_type=refresh_token`;
@@ -130,7 +130,7 @@ export const CLIENT_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "GET gives no token",
+    name: "GET returns no token",
     async run(server) {
       const fields = { ...(await refreshFields(server)), ...proves(server, "confidential") };
       const response = await fetch(`${server.endpoints.token}?${new URLSearchParams(fields).toString()}`);
@@ -139,7 +139,7 @@ export const CLIENT_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "an unknown or missing grant type is refused",
+    name: "an unknown or missing grant type is rejected",
     async run(server) {
       const app = proves(server, "confidential");
       const unknown = await post(server.endpoints.token, { grant_type: "password", username: "a", ...app });

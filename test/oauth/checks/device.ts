@@ -30,7 +30,7 @@ export const DEVICE_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "a poll before the answer is pending, the one behind it too early",
+    name: "a poll before the user's choice is pending, and an immediate second one is too early",
     async run(server) {
       const { body } = await begin(server);
       expect((await poll(server, body.device_code)).body.error).toBe("authorization_pending");
@@ -67,7 +67,7 @@ export const DEVICE_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "a code is answered once",
+    name: "a code can be approved or denied once",
     async run(server) {
       const { body } = await begin(server);
       expect(await server.decideDevice(body.user_code, "deny")).toBe(true);
@@ -93,13 +93,13 @@ export const DEVICE_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "an unknown device code is refused",
+    name: "an unknown device code is rejected",
     async run(server) {
       expect((await poll(server, "unknown")).body.error).toBe("invalid_grant");
     },
   },
   {
-    name: "an unknown scope is refused",
+    name: "an unknown scope is rejected",
     async run(server) {
       const response = await post(server.endpoints.device, { scope: "read_minds", ...proves(server, "public") });
       expect(response).toMatchObject({ status: 400, body: { error: "invalid_scope" } });

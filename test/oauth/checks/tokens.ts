@@ -58,7 +58,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "a code that comes again ends what it gave",
+    name: "a code that is used again revokes its tokens",
     async run(server) {
       const proof = newProof();
       const code = await obtainCode(server, "public", proof);
@@ -69,7 +69,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "a code that comes again with a wrong verifier ends nothing",
+    name: "a code that is used again with a wrong verifier revokes nothing",
     async run(server) {
       const proof = newProof();
       const code = await obtainCode(server, "public", proof);
@@ -99,7 +99,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "a code does not work without the redirect address that it was asked with",
+    name: "a code does not work without the redirect URI of its request",
     async run(server) {
       const proof = newProof();
       const code = await obtainCode(server, "public", proof);
@@ -127,7 +127,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "a refresh rotates, and the reuse of the old token ends the family",
+    name: "a refresh rotates the token, and reuse of the old token revokes the family",
     async run(server) {
       const first = await obtainTokens(server, "public");
       const { status, body: second } = await refreshWith(server, "public", first.refresh_token);
@@ -148,7 +148,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "of 10 refreshes at once, the one that succeeds got a token that lives",
+    name: "of 10 refreshes at once, the successful one gets a valid token",
     async run(server) {
       const winner = (await refreshAtOnce(server)).find(({ status }) => status === 200);
       expect(await server.works(winner!.body.access_token)).toBe(true);
@@ -156,7 +156,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "within the grace the direct parent gets another successor, and one token lives",
+    name: "within the grace period the direct parent gets another successor, and one token stays valid",
     async run(server) {
       const first = await obtainTokens(server, "public");
       const { body: lost } = await refreshWith(server, "public", first.refresh_token);
@@ -168,7 +168,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "a successor that is replaced within the grace takes its access token along, and no other",
+    name: "a successor that is replaced within the grace period is revoked with its access token, and no other",
     async run(server) {
       const first = await obtainTokens(server, "public");
       server.advance(1000);
@@ -182,7 +182,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "once the successor was used, its parent ends the family, however early",
+    name: "once the successor was used, its parent revokes the family, however early",
     async run(server) {
       const first = await obtainTokens(server, "public");
       const { body: second } = await refreshWith(server, "public", first.refresh_token);
@@ -193,7 +193,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "a refresh cannot ask for more",
+    name: "a refresh cannot request more scopes",
     async run(server) {
       const proof = newProof();
       const [less, more] = server.scopes;
@@ -209,7 +209,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "a refresh can ask for less, and the next one for all again",
+    name: "a refresh can request fewer scopes, and the next one all of them again",
     async run(server) {
       const { refresh_token } = await obtainTokens(server, "public");
       const [less] = server.scopes;
@@ -244,7 +244,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "revoking a refresh token ends its access token too",
+    name: "revoking a refresh token revokes its access token too",
     async run(server) {
       const tokens = await obtainTokens(server, "confidential");
       const fields = { token: tokens.refresh_token, token_type_hint: "refresh_token" };
@@ -254,7 +254,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "revoking an access token ends that one",
+    name: "revoking an access token revokes only that token",
     async run(server) {
       const tokens = await obtainTokens(server, "public");
       await post(server.endpoints.revoke, { token: tokens.access_token, ...proves(server, "public") });

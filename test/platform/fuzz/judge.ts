@@ -111,7 +111,7 @@ function expectationFaults({ expected }: Request, status: number, value: Json): 
       ? []
       : [`${expected.code} was expected, not ${status} ${String(value["code"])}`];
   }
-  if (expected === "refused") return status >= 400 ? [] : [`a bad request was answered ${status}`];
+  if (expected === "rejected") return status >= 400 ? [] : [`a bad request got ${status}`];
   const errors = status === 400 ? ((value["errors"] ?? []) as { code: string }[]) : [];
   return errors
     .filter(({ code }) => STRUCTURAL.has(code))

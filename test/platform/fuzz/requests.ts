@@ -8,7 +8,7 @@ type Expectation =
   /** Success, or an error of the resource's own rules: a request that the document allows is never malformed. */
   | "taken"
   /** Any error response. */
-  | "refused"
+  | "rejected"
   /** Rejected with exactly this code. */
   | { code: string }
   /** Whatever the document says. */
@@ -150,7 +150,7 @@ function brokenBody(operation: Operation, draft: Draft, { document, seeded, brea
   const body = breakBody(draft.body, operation.body, document, seeded);
   return {
     body: Buffer.from(JSON.stringify(body)),
-    expected: breaks(operation, body) ? ("refused" as const) : ("documented" as const),
+    expected: breaks(operation, body) ? ("rejected" as const) : ("documented" as const),
   };
 }
 
@@ -195,7 +195,7 @@ function badId({ path }: Operation, draft: Draft, { seeded, values }: RequestToo
     "..%2fevents",
   ];
   draft.path = path.replace("{id}", seeded.pick(ids));
-  return { expected: "refused" };
+  return { expected: "rejected" };
 }
 
 function badQuery(operation: Operation, draft: Draft, { seeded }: RequestTools): Partial<Request> {
@@ -214,7 +214,7 @@ function badQuery(operation: Operation, draft: Draft, { seeded }: RequestTools):
   ];
   for (const { name, schema } of known) queries.push(...wrongTexts(schema).map((text) => `${name}=${text}`));
   for (const { name, schema } of known) if (schema.type === "integer") queries.push(`${name}=1&${name}=1`);
-  return { target: `${draft.path}?${seeded.pick(queries)}`, expected: "refused" };
+  return { target: `${draft.path}?${seeded.pick(queries)}`, expected: "rejected" };
 }
 
 /** Returns values that violate the parameter's schema, as they appear in a URL. */
@@ -277,7 +277,7 @@ function badHeader(operation: Operation, draft: Draft, { seeded }: RequestTools)
     for (const key of ["", '""', "a b", "k".repeat(256), "\u00e9", '"unfinished key']) {
       changes.push({
         headers: [...headers.filter(([name]) => name !== "Idempotency-Key"), ["Idempotency-Key", key]],
-        expected: "refused",
+        expected: "rejected",
       });
     }
   }

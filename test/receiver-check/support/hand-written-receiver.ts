@@ -13,37 +13,37 @@ export type Flaw =
   | "knows the current secret only"
   | "has no dedupe"
   | "has a dedupe that races"
-  | "answers after 12 s"
-  | "never answers a refusal"
-  | "answers 500 to whatever it refuses"
+  | "responds after 12 s"
+  | "never responds to a rejected delivery"
+  | "responds 500 to every rejected delivery"
   | "takes everything";
 
 /** A receiver written from the specification, without the library. */
 export function handWritten(work: Work, secrets: readonly string[], flaw?: Flaw): RequestListener {
-  const seen = new Set<string>();
+  const processedIds = new Set<string>();
 
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await readBody(request);
     if (flaw !== "takes everything" && !isValid(request.headers["service-signature"], body)) {
-      if (flaw === "never answers a refusal") return;
-      const status = flaw === "answers 500 to whatever it refuses" ? 500 : 400;
+      if (flaw === "never responds to a rejected delivery") return;
+      const status = flaw === "responds 500 to every rejected delivery" ? 500 : 400;
       return void response.writeHead(status).end("bad signature");
     }
     const { id } = JSON.parse(body.toString("utf8")) as { id: string };
     if (flaw === "has no dedupe") work.act(id);
     else if (flaw === "has a dedupe that races") await actUnlessSeen(id);
     else work.once(id);
-    if (flaw === "answers after 12 s") await delay(12_000, undefined, { ref: false });
+    if (flaw === "responds after 12 s") await delay(12_000, undefined, { ref: false });
     response.writeHead(200).end("ok");
   }
 
   async function actUnlessSeen(id: string): Promise<void> {
-    const isKnown = seen.has(id);
+    const isKnown = processedIds.has(id);
     // A database takes some time for both queries.
     await delay(25);
     if (isKnown) return;
     work.act(id);
-    seen.add(id);
+    processedIds.add(id);
   }
 
   function isValid(header: string | string[] | undefined, raw: Buffer): boolean {

@@ -103,12 +103,14 @@ export async function startHesitantReceiver(): Promise<{
     response.end();
   });
   let greeting = false;
-  const held: Socket[] = [];
+  const pending: Socket[] = [];
   const greet = (socket: Socket) => {
     secure.emit("connection", socket);
     socket.resume();
   };
-  const server = createTcpServer({ pauseOnConnect: true }, (socket) => (greeting ? greet(socket) : held.push(socket)));
+  const server = createTcpServer({ pauseOnConnect: true }, (socket) =>
+    greeting ? greet(socket) : pending.push(socket),
+  );
   const connected = new Promise<Socket>((resolve) => server.once("connection", resolve));
   const port = await listen(server, "127.0.0.1");
   return {
@@ -117,7 +119,7 @@ export async function startHesitantReceiver(): Promise<{
     connected: () => connected,
     greet() {
       greeting = true;
-      for (const socket of held.splice(0)) greet(socket);
+      for (const socket of pending.splice(0)) greet(socket);
     },
   };
 }

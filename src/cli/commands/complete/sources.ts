@@ -33,13 +33,13 @@ const LISTED = kindsWith("command").filter((kind) => "prefix" in RESOURCES[kind]
 
 /** Returns the values that a flag takes. */
 export async function valuesOfOption(option: Option, command: Command, context: Context): Promise<Values> {
-  if (option.argChoices !== undefined) return { suggestions: words(option.argChoices) };
+  if (option.argChoices !== undefined) return { suggestions: plainSuggestions(option.argChoices) };
   const name = option.name();
-  if (name === "fields") return { suggestions: words(fieldsOf(command)?.fields ?? []), list: true };
+  if (name === "fields") return { suggestions: plainSuggestions(fieldsOf(command)?.fields ?? []), list: true };
   if (name === "profile") return { suggestions: profiles(context) };
-  if (name === "events") return { suggestions: words(EVENT_TYPES), list: true };
-  if (name === "type" || option.flags === "--event <type>") return { suggestions: words(EVENT_TYPES) };
-  if (name === "scope") return { suggestions: words(SCOPES), list: true };
+  if (name === "events") return { suggestions: plainSuggestions(EVENT_TYPES), list: true };
+  if (name === "type" || option.flags === "--event <type>") return { suggestions: plainSuggestions(EVENT_TYPES) };
+  if (name === "scope") return { suggestions: plainSuggestions(SCOPES), list: true };
   // `--endpoint <id>` takes the ID of a webhook endpoint.
   const kind = LISTED.find((listed) => listed === name || listed.endsWith(`_${name}`));
   if (kind !== undefined && option.flags.endsWith(" <id>")) {
@@ -58,11 +58,12 @@ export async function valuesOfArgument(
     context,
   }: { command: Command; before: readonly string[]; commands: readonly CommandEntry[]; context: Context },
 ): Promise<Values> {
-  if (argument.argChoices !== undefined) return { suggestions: words(argument.argChoices) };
+  if (argument.argChoices !== undefined) return { suggestions: plainSuggestions(argument.argChoices) };
   const group = command.parent?.name() ?? "";
   const name = argument.name();
   if (command.name() === "help") return { suggestions: await helpNames(before, commands, context) };
-  if (command.name() === "trigger" || command.name() === "expect") return { suggestions: words(EVENT_TYPES) };
+  if (command.name() === "trigger" || command.name() === "expect")
+    return { suggestions: plainSuggestions(EVENT_TYPES) };
   if (command.name() === "why") return { suggestions: await fetchIds(pathOf("event"), context) };
   if (group === "profiles") return { suggestions: profiles(context) };
   if (group === "config" && name === "key") {
@@ -70,16 +71,19 @@ export async function valuesOfArgument(
       suggestions: Object.entries(CONFIG_KEYS).map(([value, { meaning }]) => ({ value, description: meaning })),
     };
   }
-  if (group === "config" && name === "value") return { suggestions: words(CONFIG_KEYS[before[0] ?? ""]?.values ?? []) };
+  if (group === "config" && name === "value")
+    return { suggestions: plainSuggestions(CONFIG_KEYS[before[0] ?? ""]?.values ?? []) };
   if (command.name() === "api") {
-    return { suggestions: words(name === "method" ? ["GET", "POST", "PATCH", "PUT", "DELETE"] : LISTED.map(pathOf)) };
+    return {
+      suggestions: plainSuggestions(name === "method" ? ["GET", "POST", "PATCH", "PUT", "DELETE"] : LISTED.map(pathOf)),
+    };
   }
   const kind = name === "id" ? LISTED.find((listed) => RESOURCES[listed].command.name === group) : undefined;
   if (kind !== undefined) return { suggestions: await fetchIds(pathOf(kind), context) };
   return isFile(name) ? FILES : NOTHING;
 }
 
-function words(values: readonly string[]): Suggestion[] {
+function plainSuggestions(values: readonly string[]): Suggestion[] {
   return values.map((value) => ({ value, description: "" }));
 }
 

@@ -41,7 +41,7 @@ export async function sendSeed(seed: string, context: Context): Promise<number |
   }
   const cleanup = new Cleanup();
   try {
-    await runFixture(calls, { client, cleanup, wanted: false, context });
+    await runFixture(calls, { client, cleanup, findsEvents: false, context });
   } catch (error) {
     if (!context.signal.aborted) await cleanup.run(client, context).catch(() => {});
     throw error;

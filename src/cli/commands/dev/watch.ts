@@ -23,7 +23,7 @@ interface WatchOptions {
 /** Restarts the listener when its settings in the project file change. With an invalid file, the old settings stay. */
 export function watchProject({ text, project, context, signal, restart, onFailure }: WatchOptions): void {
   const { output } = context;
-  let known = text;
+  let currentText = text;
   let running = project;
   let work = Promise.resolve();
 
@@ -45,9 +45,9 @@ export function watchProject({ text, project, context, signal, restart, onFailur
   function readChanged(): Project | undefined {
     try {
       const now = readText(context.cwd);
-      if (now === known) return undefined;
+      if (now === currentText) return undefined;
       if (now === undefined) throw new ProjectFileError(`${PROJECT_FILE} was deleted`, "");
-      known = now;
+      currentText = now;
       const read = parseProject(now);
       if (read === undefined) throw new ProjectFileError(`${PROJECT_FILE} is a Kubernetes manifest`, "");
       return read;

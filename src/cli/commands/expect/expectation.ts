@@ -131,12 +131,12 @@ export function judge(
   { matching, deliveries }: Observation,
   isOver: boolean,
 ): Verdict {
-  const { length: seen } = matching;
-  if (count !== undefined && seen > count) return { state: "failed", code: "too_many_events" };
+  const { length: matched } = matching;
+  if (count !== undefined && matched > count) return { state: "failed", code: "too_many_events" };
   const failed = deliveries.find(({ status }) => status === "failed" || status === "canceled");
   if (isDelivered && failed !== undefined) return { state: "failed", code: "delivery_failed" };
-  if (seen < (count ?? 1)) {
-    return isOver ? { state: "failed", code: seen === 0 ? "event_not_seen" : "too_few_events" } : { state: "open" };
+  if (matched < (count ?? 1)) {
+    return isOver ? { state: "failed", code: matched === 0 ? "event_not_seen" : "too_few_events" } : { state: "open" };
   }
   const delivered = new Set(deliveries.filter(({ status }) => status === "succeeded").map(({ event }) => event));
   const pending = deliveries.some(({ status }) => status === "pending");

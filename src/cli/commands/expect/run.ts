@@ -135,14 +135,14 @@ export function reportOf(
 
 function messageOf(code: FailureCode, { type, count }: Expectation, observation: Observation, seconds: number): string {
   const { matching, deliveries } = observation;
-  const seen = `${matching.length} matching ${matching.length === 1 ? "event" : "events"}`;
+  const summary = `${matching.length} matching ${matching.length === 1 ? "event" : "events"}`;
   switch (code) {
     case "event_not_seen":
       return `No matching ${type} within ${seconds} s`;
     case "too_few_events":
-      return `${seen} instead of ${count} within ${seconds} s`;
+      return `${summary} instead of ${count} within ${seconds} s`;
     case "too_many_events":
-      return `${seen} instead of ${count}`;
+      return `${summary} instead of ${count}`;
     case "delivery_failed":
       return `A delivery of ${type} failed`;
     case "not_delivered":
@@ -161,9 +161,9 @@ export function hintLines({ code, deliveries, nearest, others, events }: Expecta
       lines.push(`  ${condition}`, `    expected  ${expected}`, `    actual    ${actual ?? "not present"}`);
     }
   }
-  const came = Object.entries(others).map(([type, count]) => `${count} × ${type}`);
+  const received = Object.entries(others).map(([type, count]) => `${count} × ${type}`);
   if (code === "event_not_seen" || code === "too_few_events") {
-    if (came.length > 0) lines.push(`Other events received: ${came.join(", ")}`);
+    if (received.length > 0) lines.push(`Other events received: ${received.join(", ")}`);
     else if (nearest === null && events.length === 0) lines.push("No events arrived.");
   }
   const failure = deliveries.find(({ status }) => status !== "succeeded");

@@ -139,10 +139,11 @@ async function writeSecret({ file, name }: EnvTarget, secret: string): Promise<v
  * because a container may read it as another user.
  */
 export async function writeEnvFile(file: string, variables: Readonly<Record<string, string>>): Promise<void> {
-  const known = await readIfThere(file);
-  let text = known?.text ?? "";
+  const current = await readIfThere(file);
+  let text = current?.text ?? "";
   for (const [name, value] of Object.entries(variables)) text = setVariable(text, name, value);
-  if (text !== known?.text) await replaceFile(known?.path ?? file, Buffer.from(text, "latin1"), known?.mode ?? 0o600);
+  if (text !== current?.text)
+    await replaceFile(current?.path ?? file, Buffer.from(text, "latin1"), current?.mode ?? 0o600);
 }
 
 /** Returns the text with the variable set, where it already is or in a line at the end. */

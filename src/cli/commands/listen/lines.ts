@@ -100,8 +100,8 @@ function forwardedLines(report: ForwardedReport, context: LineContext): string[]
   }
   if (isForgery && status !== undefined && status < 300) {
     const what = report.copy === "badsig" ? "a wrong signature" : "an old timestamp";
-    const words = indented(`accepted a delivery with ${what}; it must be rejected`, layout);
-    lines.push(...words.map((line) => styles.bad(line)));
+    const warning = indented(`accepted a delivery with ${what}; it must be rejected`, layout);
+    lines.push(...warning.map((line) => styles.bad(line)));
   }
   if (hint !== undefined) {
     const [first = "", ...rest] = indented(`hint ${hint}`, layout);
@@ -187,12 +187,12 @@ const EXPECTED: Readonly<Record<string, string>> = { badsig: "rejected", stale: 
 
 /** Renders how the receiver responded to each kind of fault, and whether that was correct. */
 function chaosLines({ seed, faults }: ChaosSummary, styles: Styles): string[] {
-  const rows = Object.entries(faults).map(([fault, tally]) => {
+  const rows = Object.entries(faults).map(([fault, counts]) => {
     const expected = EXPECTED[fault] ?? "accepted";
-    const isRight = tally.right === tally.sent;
-    const mark = tally.sent === 0 ? styles.dim("–") : isRight ? styles.good("✓") : styles.bad("✗");
+    const isRight = counts.right === counts.sent;
+    const mark = counts.sent === 0 ? styles.dim("–") : isRight ? styles.good("✓") : styles.bad("✗");
     const wrong = isRight ? "" : styles.bad(` should be ${expected}`);
-    return `  ${mark} ${fault.padEnd(9)} ${String(tally.sent).padStart(5)} sent  ${outcomes(tally)}${wrong}`;
+    return `  ${mark} ${fault.padEnd(9)} ${String(counts.sent).padStart(5)} sent  ${outcomes(counts)}${wrong}`;
   });
   return [`${styles.strong("Chaos")}    seed=${seed} repeats the same faults`, ...rows];
 }

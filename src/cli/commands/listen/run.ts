@@ -125,7 +125,7 @@ export class Listening {
       ...platform,
       ...forwarding,
       events: flags.events,
-      wanted: wantedBy(flags.where),
+      wanted: filterOf(flags.where),
       after: flags.since === "last" ? this.#position.start() : flags.since,
       secret: flags.secret,
       waitMs: waitMsOf(flags),
@@ -217,7 +217,7 @@ export class Listening {
 }
 
 /** Returns undefined if all events are selected. */
-function wantedBy(conditions: readonly Condition[] | undefined) {
+function filterOf(conditions: readonly Condition[] | undefined) {
   if (conditions === undefined) return undefined;
   return ({ body }: { body: string }) => {
     const event: unknown = JSON.parse(body);

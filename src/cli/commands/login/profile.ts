@@ -35,12 +35,12 @@ export async function storeSignIn(
   credential: StoredCredential,
 ): Promise<Profile> {
   const now = { base_url: baseUrl.value, auth_url: authUrl.value, account: identity.account };
-  let gone: Profile = { ...now, credentials: {} };
+  let removed: Profile = { ...now, credentials: {} };
   await context.updateSettings((settings) => {
-    const before = profileNamed(settings, profile.value) ?? gone;
+    const before = profileNamed(settings, profile.value) ?? removed;
     const { [identity.environment]: replaced, ...others } = before.credentials;
     const isSameAccount = before.account?.id === identity.account.id;
-    gone = {
+    removed = {
       ...before,
       credentials: {
         ...(isSameAccount ? {} : others),
@@ -50,7 +50,7 @@ export async function storeSignIn(
     const credentials = { ...(isSameAccount ? others : {}), [identity.environment]: credential };
     return withProfile(settings, profile.value, { ...before, ...now, credentials });
   });
-  return gone;
+  return removed;
 }
 
 export async function showSignIn(

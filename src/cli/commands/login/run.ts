@@ -118,9 +118,9 @@ const WORDS: Readonly<Record<string, { message: string; hint: string }>> = {
 };
 
 function explain(error: unknown): unknown {
-  const words = error instanceof AuthorizationError ? WORDS[error.code] : undefined;
-  if (words === undefined || !(error instanceof AuthorizationError)) return explainAuthorization(error);
-  return new UserError(words.message, { hint: words.hint, code: error.code, cause: error });
+  const description = error instanceof AuthorizationError ? WORDS[error.code] : undefined;
+  if (description === undefined || !(error instanceof AuthorizationError)) return explainAuthorization(error);
+  return new UserError(description.message, { hint: description.hint, code: error.code, cause: error });
 }
 
 /** How the user signs in; `why` is set if the environment decided it. */

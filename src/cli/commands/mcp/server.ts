@@ -72,9 +72,9 @@ export function createMcpServer(served: Served): Server {
     const progress: ToolSession["progress"] = (done, total, message) => {
       // The result itself says that the work is done.
       if (progressToken === undefined || done === total) return;
-      const told = { progressToken, progress: done, total, message };
+      const notification = { progressToken, progress: done, total, message };
       // A disconnected client ends the whole server.
-      sendNotification({ method: "notifications/progress", params: told }).catch(() => {});
+      sendNotification({ method: "notifications/progress", params: notification }).catch(() => {});
     };
     const running = call(tool, params.arguments ?? {}, { client, signal, progress, now, uuid });
     served.onCall?.(running);

@@ -62,7 +62,7 @@ interface NewItemsOptions<Item> {
   /** How long before others an item that is listed after them may have begun, in milliseconds (default: 5000). */
   maxLag?: number;
   /** Selects items; absent for all. */
-  wanted?: (item: Item) => boolean;
+  filter?: (item: Item) => boolean;
   onLost: (reason: string) => void;
   onBack: () => void;
 }
@@ -72,7 +72,7 @@ class NewItems<Item extends { id: string }> {
   readonly #client: Client;
   readonly #context: Context;
   readonly #options: NewItemsOptions<Item>;
-  readonly #seen = new Set<string>();
+  readonly #receivedIds = new Set<string>();
   #polls = 0;
   /** The first item of the list at the last poll. */
   #first: string | undefined;
@@ -91,7 +91,7 @@ class NewItems<Item extends { id: string }> {
       this.#first ??= id;
       this.#newest ??= { time: timeOfId(id), seenAt: this.#context.now() };
       if (timeOfId(id) < this.#newest.time - this.#maxLag) return;
-      this.#seen.add(id);
+      this.#receivedIds.add(id);
     }
   }
 
@@ -108,7 +108,7 @@ class NewItems<Item extends { id: string }> {
     this.#polls += 1;
     const since = this.#horizon(this.#polls % POLLS_PER_DEEP_POLL === 0 ? this.#maxLag : OVERLAP_MILLISECONDS);
     const forgotten = this.#horizon(this.#maxLag) ?? 0;
-    for (const id of this.#seen) if (timeOfId(id) < forgotten) this.#seen.delete(id);
+    for (const id of this.#receivedIds) if (timeOfId(id) < forgotten) this.#receivedIds.delete(id);
     const fresh: Item[] = [];
     let first: string | undefined;
     // The filter has a resolution of seconds and excludes items of the given second.
@@ -117,16 +117,16 @@ class NewItems<Item extends { id: string }> {
       if (this.#options.inCommitOrder ? item.id === this.#first : since !== undefined && timeOfId(item.id) < since)
         break;
       first ??= item.id;
-      if (!this.#seen.has(item.id)) fresh.push(item);
+      if (!this.#receivedIds.has(item.id)) fresh.push(item);
     }
     this.#first = first ?? this.#first;
     // Updated only now, so that an interrupted poll is repeated from the same position.
-    for (const { id } of fresh) this.#seen.add(id);
+    for (const { id } of fresh) this.#receivedIds.add(id);
     const time = fresh[0] === undefined ? undefined : timeOfId(fresh[0].id);
     if (time !== undefined && time > (this.#newest?.time ?? 0)) {
       this.#newest = { time, seenAt: this.#context.now() };
     }
-    return fresh.filter(this.#options.wanted ?? (() => true)).toReversed();
+    return fresh.filter(this.#options.filter ?? (() => true)).toReversed();
   }
 
   /** No new item can be older than this, because the environment's clock runs at least as fast as real time. */

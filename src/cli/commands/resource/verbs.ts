@@ -61,9 +61,9 @@ function parameterOf(filter: Option): string {
   return filter.name() === "since" ? "created_after" : filter.name().replaceAll("-", "_");
 }
 
-async function* keeping<Item>(items: AsyncIterable<Item>, seen: Item[]): AsyncGenerator<Item, void, undefined> {
+async function* keeping<Item>(items: AsyncIterable<Item>, received: Item[]): AsyncGenerator<Item, void, undefined> {
   for await (const item of items) {
-    seen.push(item);
+    received.push(item);
     yield item;
   }
 }

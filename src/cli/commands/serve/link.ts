@@ -18,10 +18,10 @@ export interface LinkOptions extends PostgresOptions {
  */
 export async function runLink(options: LinkOptions, context: Context): Promise<void> {
   const database = namedDatabase(options, context);
-  const asked = isPostgresUrl(database)
+  const request = isPostgresUrl(database)
     ? createSignInLink(deploymentSettings(database, options, context))
     : requestSignInLink(database, fetch);
-  const link = await asked.catch((error: unknown) => {
+  const link = await request.catch((error: unknown) => {
     if (error instanceof StorageOpenError || error instanceof MasterKeyError) {
       throw new UserError(error.message, { code: "unreachable", cause: error });
     }

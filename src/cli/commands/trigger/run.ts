@@ -61,7 +61,7 @@ async function prepare(
     const { readFixture } = await import("./fixture/read.ts");
     const { runFixture } = await import("./fixture/run.ts");
     const calls = await readFixture(flags.fixture!, context);
-    return (client) => runFixture(calls, { client, cleanup, wanted: flags.wait === true, context });
+    return (client) => runFixture(calls, { client, cleanup, findsEvents: flags.wait === true, context });
   }
   const steps = await plan(type, flags, context);
   if (context.globals.dryRun) return (client) => showSteps(steps, client, context);
@@ -134,7 +134,7 @@ async function triggerMany(
   context: Context,
 ): Promise<Event[]> {
   const { output } = context;
-  const wanted = output.json || output.quiet || wait === true;
+  const needsEvents = output.json || output.quiet || wait === true;
   const events: Event[] = [];
   const bar = output.progress(count, type);
   const started = context.now();
@@ -150,7 +150,7 @@ async function triggerMany(
         onCall: (call) => cleanup.note(call),
         now: () => context.now(),
       });
-      const event = wanted ? await findEvent(client, type, outcome) : undefined;
+      const event = needsEvents ? await findEvent(client, type, outcome) : undefined;
       if (event !== undefined) events.push(event);
       if (output.json && event !== undefined) await output.record(event);
       else if (output.quiet && event !== undefined) output.line(event.id);

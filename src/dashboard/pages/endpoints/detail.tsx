@@ -106,9 +106,9 @@ export function EndpointDetail({ id }: { id: string }) {
 
 function Actions(props: { endpoint: WebhookEndpoint; path: string; onChange: () => void; onPing: () => void }) {
   const { endpoint, path, onChange, onPing } = props;
-  const [asked, setAsked] = useState<"edit" | "rotate">();
+  const [openDialog, setOpenDialog] = useState<"edit" | "rotate">();
   const close = () => {
-    setAsked(undefined);
+    setOpenDialog(undefined);
     onChange();
   };
   const setStatus = (status: WebhookEndpoint["status"]) => async () => {
@@ -132,10 +132,10 @@ function Actions(props: { endpoint: WebhookEndpoint; path: string; onChange: () 
         Delete
       </ConfirmedAction>
       {endpoint.status === "enabled" && <Action run={setStatus("disabled")}>Disable</Action>}
-      <button type="button" onClick={() => setAsked("rotate")}>
+      <button type="button" onClick={() => setOpenDialog("rotate")}>
         Rotate secret
       </button>
-      <button type="button" onClick={() => setAsked("edit")}>
+      <button type="button" onClick={() => setOpenDialog("edit")}>
         Edit
       </button>
       <WhyLink id={endpoint.id} />
@@ -155,8 +155,10 @@ function Actions(props: { endpoint: WebhookEndpoint; path: string; onChange: () 
           Enable
         </Action>
       )}
-      {asked === "edit" && <EndpointForm endpoint={endpoint} onClose={() => setAsked(undefined)} onSaved={close} />}
-      {asked === "rotate" && <RotateSecret path={path} onClose={close} />}
+      {openDialog === "edit" && (
+        <EndpointForm endpoint={endpoint} onClose={() => setOpenDialog(undefined)} onSaved={close} />
+      )}
+      {openDialog === "rotate" && <RotateSecret path={path} onClose={close} />}
     </>
   );
 }

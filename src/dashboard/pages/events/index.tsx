@@ -24,7 +24,7 @@ function EventList() {
   const filters = { type, query, ...createdFilters() };
   const wanted = searchable(query);
   const list = useEvents(filters, (event) => wanted === "" || textOf(event).includes(wanted));
-  const { events: shown, held, isLoading, isComplete, error, loadMore, pagesRead } = list;
+  const { events: shown, pendingCount: held, isLoading, isComplete, error, loadMore, pagesRead } = list;
   const isFiltered = Object.values(filters).some((value) => value !== "");
   const readOn = () => {
     if (!isLoading && !isComplete && error === undefined) loadMore();

@@ -28,7 +28,7 @@ export interface EventFilters {
 export interface ListedEvents {
   events: readonly Event[];
   /** Events that arrived while the list was held. */
-  held: number;
+  pendingCount: number;
   isLoading: boolean;
   isComplete: boolean;
   error: CallError | undefined;
@@ -178,7 +178,7 @@ export function useEvents(filters: EventFilters, isMatch: (event: Event) => bool
   const { events, fresh, cursor, isLoading, error, scrollTop } = listing;
   return {
     events,
-    held: listing.isHeld ? fresh.length : 0,
+    pendingCount: listing.isHeld ? fresh.length : 0,
     isLoading,
     isComplete: cursor === null || events.length >= MAX_EVENTS,
     error,

@@ -70,19 +70,19 @@ function factsOf(kind: ObjectKind, item: Item) {
 }
 
 function Actions({ kind, item, onDone }: { kind: ObjectKind; item: Item; onDone: () => void }) {
-  const [asked, setAsked] = useState<"edit" | { verb: string; action: ActionEntry }>();
+  const [openDialog, setOpenDialog] = useState<"edit" | { verb: string; action: ActionEntry }>();
   const { actions = {}, statuses = {}, updatable, deletable } = resourceOf(kind);
   const noun = nounOf(kind);
   const path = `${pathOf(kind)}/${item.id}`;
   const isOpen = item["status"] === Object.keys(statuses)[0];
   const close = () => {
-    setAsked(undefined);
+    setOpenDialog(undefined);
     onDone();
   };
   return (
     <>
       {updatable && (
-        <button type="button" onClick={() => setAsked("edit")}>
+        <button type="button" onClick={() => setOpenDialog("edit")}>
           Edit
         </button>
       )}
@@ -107,7 +107,7 @@ function Actions({ kind, item, onDone }: { kind: ObjectKind; item: Item; onDone:
             const name = index === 0 ? "primary" : "";
             if (action.takes !== undefined) {
               return (
-                <button key={verb} type="button" class={name} onClick={() => setAsked({ verb, action })}>
+                <button key={verb} type="button" class={name} onClick={() => setOpenDialog({ verb, action })}>
                   {action.label}
                 </button>
               );
@@ -142,8 +142,8 @@ function Actions({ kind, item, onDone }: { kind: ObjectKind; item: Item; onDone:
             );
           })
           .toReversed()}
-      {asked === "edit" && <EditObject kind={kind} item={item} onClose={close} />}
-      {typeof asked === "object" && <ActOnObject kind={kind} item={item} {...asked} onClose={close} />}
+      {openDialog === "edit" && <EditObject kind={kind} item={item} onClose={close} />}
+      {typeof openDialog === "object" && <ActOnObject kind={kind} item={item} {...openDialog} onClose={close} />}
     </>
   );
 }

@@ -19,7 +19,7 @@ const RANGES = { "": [60, "last hour"], "6h": [360, "last 6 hours"] } as const;
 
 export function Overview() {
   const range = filterOf("range") === "6h" ? "6h" : "";
-  const [minutes, words] = RANGES[range];
+  const [minutes, period] = RANGES[range];
   const statistics = useQuery<Statistics>(withQuery("/v1/statistics", { minutes }));
   const endpoints = useEndpoints();
   const failed = usePages<Delivery>("/v1/deliveries", { status: "failed" }, { limit: 5 });
@@ -48,13 +48,13 @@ export function Overview() {
               <Card title="Failing endpoints">
                 {failing.length === 0 ? (
                   <p class="all-well">
-                    <Icon name="check" /> No attempts failed in the {words}
+                    <Icon name="check" /> No attempts failed in the {period}
                   </p>
                 ) : (
                   <FailingEndpoints failing={failing} onChange={endpoints.reload} />
                 )}
               </Card>
-              <Figures {...data} words={words} since={data.minutes[0]?.at ?? ""} />
+              <Figures {...data} period={period} since={data.minutes[0]?.at ?? ""} />
               <Charts {...data} />
               {(failed.items?.length ?? 0) > 0 && (
                 <Card
@@ -76,14 +76,14 @@ export function Overview() {
   );
 }
 
-function Figures({ totals, queue, words, since }: Statistics & { words: string; since: string }) {
+function Figures({ totals, queue, period, since }: Statistics & { period: string; since: string }) {
   const created = { created_after: since };
   const { events, attempts, succeeded, failed } = totals;
   const overdue = queue.oldest_due_seconds;
   return (
     <dl class="figures">
-      <Figure label="Events" value={count(events)} more={words} href={hrefOf("events", "", created)} />
-      <Figure label="Attempts" value={count(attempts)} more={words} href={hrefOf("deliveries", "", created)} />
+      <Figure label="Events" value={count(events)} more={period} href={hrefOf("events", "", created)} />
+      <Figure label="Attempts" value={count(attempts)} more={period} href={hrefOf("deliveries", "", created)} />
       <Figure
         label="Success rate"
         value={percent(succeeded, attempts)}
@@ -93,7 +93,7 @@ function Figures({ totals, queue, words, since }: Statistics & { words: string; 
       <Figure
         label="Latency p50 / p95"
         value={`${milliseconds(totals.latency_p50_ms)} / ${milliseconds(totals.latency_p95_ms)}`}
-        more={words}
+        more={period}
       />
       <Figure
         label="Pending deliveries"

@@ -98,8 +98,8 @@ export class Documents {
   #join(one: Schema, other: Schema): Schema {
     const properties = { ...one.properties };
     for (const [name, property] of Object.entries(other.properties ?? {})) {
-      const known = properties[name];
-      properties[name] = known === undefined ? property : this.#join(this.schema(known), this.schema(property));
+      const existing = properties[name];
+      properties[name] = existing === undefined ? property : this.#join(this.schema(existing), this.schema(property));
     }
     return { ...one, ...other, ...(Object.keys(properties).length > 0 && { properties }) };
   }

@@ -73,8 +73,8 @@ function node(operation: Operation, baseUrl: string): string {
 /** Returns the command for the request, or `service api` if there is none. */
 function commandOf(operation: Operation): string {
   const { operationId, method, path, body } = operation;
-  const known = COMMANDS[operationId];
-  if (known !== undefined) return known.replace("{id}", exampleId(operation));
+  const command = COMMANDS[operationId];
+  if (command !== undefined) return command.replace("{id}", exampleId(operation));
   const [, , plural, ...rest] = path.split("/");
   const resource = Object.values(RESOURCES).find((entry) => entry.plural === plural);
   const takesId = rest[0] === "{id}";

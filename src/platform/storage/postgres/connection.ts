@@ -32,8 +32,8 @@ interface ClientProtocol {
 const prepared = new Map<string, { name: string | undefined; count: number }>();
 
 function prepare(sql: string): { name: string | undefined; count: number } {
-  const known = prepared.get(sql);
-  if (known !== undefined) return known;
+  const existing = prepared.get(sql);
+  if (existing !== undefined) return existing;
   const { count } = translate(sql);
   if (prepared.size >= MAX_STATEMENTS) return { name: undefined, count };
   const statement = { name: `s${prepared.size}`, count };

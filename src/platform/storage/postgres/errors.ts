@@ -86,8 +86,8 @@ export function asOpenError(error: unknown, name: string): unknown {
   const cause = error instanceof StorageUnavailableError ? (error.cause ?? error) : error;
   const code = codeOf(cause);
   const unreachable = (advice: string) => new StorageOpenError("unreachable", `${name}: ${advice}`, { cause });
-  const said = cause instanceof Error ? cause.message : "";
-  if (/, (no encryption|SSL off)$/.test(said)) {
+  const message = cause instanceof Error ? cause.message : "";
+  if (/, (no encryption|SSL off)$/.test(message)) {
     return unreachable("the server requires TLS. Add ?sslmode=verify-full to the URL.");
   }
   if (code.startsWith("28")) return unreachable("the database rejected the user or the password.");
@@ -105,11 +105,11 @@ export function asOpenError(error: unknown, name: string): unknown {
       "Pass the CA certificate that signed it (--database-ca FILE), or sslmode=disable on a private network.";
     return unreachable(`the server's certificate is not trusted (${code}). ${advice}`);
   }
-  if (said.includes("does not support SSL")) {
+  if (message.includes("does not support SSL")) {
     return unreachable("the server does not support TLS. On a private network add ?sslmode=disable to the URL.");
   }
   const reason = unavailability(cause) ?? (error instanceof StorageUnavailableError ? UNREACHABLE : undefined);
   if (reason === undefined) return error;
-  const detail = said === "" ? "" : ` (${said})`;
+  const detail = message === "" ? "" : ` (${message})`;
   return unreachable(`${reason}${detail}.`);
 }

@@ -104,8 +104,8 @@ export class ConnectionPool {
 
   #openWriters(): void {
     const available = this.#settings.writers - this.#writers.size - this.#openingWriters;
-    const wanted = Math.min(available, this.#waiting.length - this.#openingWriters);
-    for (let count = 0; count < wanted; count++) {
+    const needed = Math.min(available, this.#waiting.length - this.#openingWriters);
+    for (let count = 0; count < needed; count++) {
       this.#openingWriters += 1;
       this.#connect(this.#writers).then(
         (connection) => {

@@ -178,13 +178,13 @@ export class TransactionRunner {
       const all = await Promise.all(
         batch.map(({ unit }) => endOf(unit, new PostgresTransaction(connection, beginning, sharedRows))),
       );
-      const held = all.find(({ transaction }) => transaction.failure instanceof StorageUnavailableError);
+      const unavailable = all.find(({ transaction }) => transaction.failure instanceof StorageUnavailableError);
       const failed = (ended: Ended) => "error" in ended && ended.transaction.changed;
       if (all.some((ended) => ended.transaction.failure !== undefined || failed(ended))) {
         await rollBack(connection, beginning);
-        if (held === undefined || !connection.isOpen) return false;
+        if (unavailable === undefined || !connection.isOpen) return false;
         // All have waited for as long as allowed. Alone, each would wait once more.
-        for (const { reject } of batch) reject(held.transaction.failure);
+        for (const { reject } of batch) reject(unavailable.transaction.failure);
         return true;
       }
       await commit(connection, beginning);

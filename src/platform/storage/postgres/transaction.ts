@@ -5,7 +5,7 @@ import type { QueryResult, PostgresConnection } from "./connection.ts";
 export class Beginning {
   readonly #connection: PostgresConnection;
   readonly #sql: string;
-  #begun: Promise<void> | undefined;
+  #started: Promise<void> | undefined;
   #failure: unknown;
   #isSettled = false;
   /** Number of unanswered statements. */
@@ -17,12 +17,12 @@ export class Beginning {
   }
 
   get sent(): boolean {
-    return this.#begun !== undefined;
+    return this.#started !== undefined;
   }
 
   /** Resolves with the error if the transaction did not begin. */
   async failure(): Promise<unknown> {
-    await this.#begun;
+    await this.#started;
     return this.#failure;
   }
 
@@ -32,11 +32,11 @@ export class Beginning {
    * itself if BEGIN fails. Rejects with the error of BEGIN.
    */
   async send(isRead: boolean, statement: () => Promise<QueryResult>): Promise<QueryResult> {
-    this.#begun ??= this.#begin();
+    this.#started ??= this.#begin();
     const isSafe = this.#isSettled ? this.#failure === undefined : isRead;
     if (!isSafe || this.#waiting > 0) {
       this.#waiting += 1;
-      await this.#begun;
+      await this.#started;
       this.#waiting -= 1;
       if (this.#failure !== undefined) throw this.#failure;
     }
@@ -85,8 +85,8 @@ export class PostgresTransaction implements Transaction {
   allShared<Row>(sql: string, parameters: readonly SqlValue[] = []): Promise<readonly Row[]> {
     if (this.#sharedRows === undefined) return this.all(sql, parameters);
     const name = JSON.stringify([sql, ...parameters]);
-    const known = this.#sharedRows.get(name);
-    if (known !== undefined) return known as Promise<readonly Row[]>;
+    const cached = this.#sharedRows.get(name);
+    if (cached !== undefined) return cached as Promise<readonly Row[]>;
     const rows = this.all<Row>(sql, parameters);
     this.#sharedRows.set(name, rows);
     return rows;

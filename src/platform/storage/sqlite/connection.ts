@@ -8,7 +8,7 @@ const MAX_STATEMENTS = 500;
 const NO_PARAMETERS: readonly SqlValue[] = [];
 
 /** @photostructure/sqlite crashes if a database is collected before its statements, so none ever is. */
-const held = new Set<SqliteDatabase>();
+const openDatabases = new Set<SqliteDatabase>();
 
 type Row = Record<string, unknown>;
 type Prepared = Translation & { readonly statement: SqliteStatement };
@@ -44,7 +44,7 @@ export class Connection {
   /** Throws SQLite's own error if the file cannot be opened. */
   constructor(sqlite: SqliteRuntime, file: string, options: { readOnly?: boolean } = {}) {
     this.#database = new sqlite.DatabaseSync(file, options);
-    held.add(this.#database);
+    openDatabases.add(this.#database);
   }
 
   get(sql: string, parameters = NO_PARAMETERS): Row | undefined {

@@ -20,14 +20,14 @@ interface HeldLock {
 export class FileLock {
   readonly #path: string;
   readonly #take: () => HeldLock;
-  #held: HeldLock;
+  #lock: HeldLock;
   #lost: StorageUnavailableError | undefined;
 
   /** Throws StorageOpenError "locked" if another process holds it, SQLite's error if the file cannot be created. */
   constructor(sqlite: SqliteRuntime, file: string, pid: number) {
     this.#path = `${file}.lock`;
     this.#take = () => takeLock(sqlite, file, this.#path, pid);
-    this.#held = this.#take();
+    this.#lock = this.#take();
   }
 
   /**
@@ -36,10 +36,10 @@ export class FileLock {
    */
   verify(): void {
     if (this.#lost !== undefined) throw this.#lost;
-    if (identityOf(this.#path) === this.#held.identity) return;
-    const { connection } = this.#held;
+    if (identityOf(this.#path) === this.#lock.identity) return;
+    const { connection } = this.#lock;
     try {
-      this.#held = this.#take();
+      this.#lock = this.#take();
     } catch (cause) {
       const message = `Storage is unavailable: ${this.#path} was deleted, so that another process could start.`;
       throw (this.#lost = new StorageUnavailableError(`${message} Stop one of the two.`, { cause }));
@@ -49,8 +49,8 @@ export class FileLock {
 
   /** Removes the file too, as long as no other process can have locked it. */
   release(): void {
-    if (identityOf(this.#path) === this.#held.identity) removeWhereOpen(this.#path);
-    this.#held.connection.close();
+    if (identityOf(this.#path) === this.#lock.identity) removeWhereOpen(this.#path);
+    this.#lock.connection.close();
   }
 }
 
@@ -73,7 +73,7 @@ function takeLock(sqlite: SqliteRuntime, file: string, path: string, pid: number
       });
     }
     if (identity !== undefined && identityOf(path) === identity) return { connection, identity };
-    // Its last holder removed it meanwhile: the lock of a deleted file excludes nobody.
+    // Its last holder removed it meanwhile: the lock of a deleted file excludes no process.
     connection.close();
   }
 }

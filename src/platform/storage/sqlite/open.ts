@@ -115,24 +115,24 @@ class SqliteStorage implements Database {
 
   constructor(
     file: string,
-    held: { writer: Connection; reader: Connection; lock: FileLock },
+    resources: { writer: Connection; reader: Connection; lock: FileLock },
     left: LogContents,
     { log, lockMilliseconds = LOCK_MILLISECONDS, check }: SqliteOptions,
   ) {
-    this.#writer = held.writer;
-    this.#reader = held.reader;
-    this.#lock = held.lock;
+    this.#writer = resources.writer;
+    this.#reader = resources.reader;
+    this.#lock = resources.lock;
     this.#log = log;
     this.#lockMilliseconds = lockMilliseconds;
     this.#subscriptions = new Subscriptions(log);
-    const stamps = new CommitStamps(held.writer, left.stamps);
+    const stamps = new CommitStamps(resources.writer, left.stamps);
     this.#watch = new FileWatch(file, stamps, () => this.#health.check());
-    this.#commits = new GroupCommit(held.writer, {
+    this.#commits = new GroupCommit(resources.writer, {
       file,
       lockMilliseconds,
       prepare: () => {
         look(() => {
-          held.lock.verify();
+          resources.lock.verify();
           this.#watch.verify();
         });
         // An empty commit would not touch the disk, so it would not tell whether the disk accepts writes again.
@@ -148,7 +148,7 @@ class SqliteStorage implements Database {
       file,
       inspect: () =>
         look(() => {
-          held.lock.verify();
+          resources.lock.verify();
           this.#watch.inspect();
         }),
       writeFailure: () => this.#commits.failure,

@@ -142,12 +142,12 @@ async function* git({ path, env, signal }: Repository, args: readonly string[], 
   });
   if (code === 0) return;
   const lines = stderrText.trim().split("\n");
-  const words = (lines.findLast((line) => line.startsWith("fatal: ")) ?? lines.at(-1) ?? "").replace(/^fatal: /, "");
-  throw new UserError(`Cannot read the git repository of ${path}: ${words}`, { code: "git", hint: hintOf(words) });
+  const message = (lines.findLast((line) => line.startsWith("fatal: ")) ?? lines.at(-1) ?? "").replace(/^fatal: /, "");
+  throw new UserError(`Cannot read the git repository of ${path}: ${message}`, { code: "git", hint: hintOf(message) });
 }
 
-function hintOf(words: string): string | undefined {
-  if (!/^unable to read|lazy fetching|missing (blob|tree|object)/i.test(words)) return undefined;
+function hintOf(message: string): string | undefined {
+  if (!/^unable to read|lazy fetching|missing (blob|tree|object)/i.test(message)) return undefined;
   return "If this is a partial clone, download all objects first, for example with a full clone.";
 }
 

@@ -14,13 +14,13 @@ import { type Finding, masked, type Match } from "./finding.ts";
 /** Result of revoking a credential. */
 export interface Outcome {
   revoked: boolean;
-  words: string;
+  description: string;
 }
 
-const REVOKED: Outcome = { revoked: true, words: "revoked" };
+const REVOKED: Outcome = { revoked: true, description: "revoked" };
 
 function notRevoked({ message }: Error): Outcome {
-  return { revoked: false, words: `not revoked: ${message}` };
+  return { revoked: false, description: `not revoked: ${message}` };
 }
 
 /** Revokes each distinct credential. Asks first if one is live. */
@@ -54,7 +54,7 @@ async function revokeOne(context: Context, match: Match): Promise<Outcome> {
     case "refresh_token":
       return await revokeToken(context, match);
     case "client_secret":
-      return { revoked: false, words: "still valid: rotate it with `service apps rotate-secret`" };
+      return { revoked: false, description: "still valid: rotate it with `service apps rotate-secret`" };
   }
 }
 
@@ -70,8 +70,8 @@ async function revokeKey(context: Context, { secret }: Match, environment: Envir
     if (!(error instanceof ApiError) && !(error instanceof NetworkError)) throw error;
     if (!(error instanceof ApiError) || error.status !== 401) return notRevoked(error);
     return error.code === "invalid_credential"
-      ? { revoked: false, words: `unknown at ${baseUrl.value}` }
-      : { revoked: true, words: "already invalid" };
+      ? { revoked: false, description: `unknown at ${baseUrl.value}` }
+      : { revoked: true, description: "already invalid" };
   }
 }
 
@@ -84,7 +84,7 @@ async function revokeByProfile(
     const client = await profileClient(context, environment);
     const found = client === undefined ? undefined : (id ?? (await findLike(client, secret)));
     if (client !== undefined && found !== undefined && (await revoke(client, found))) return REVOKED;
-    return { revoked: false, words: "still valid: neither the key nor the profile has permission to revoke it" };
+    return { revoked: false, description: "still valid: neither the key nor the profile has permission to revoke it" };
   } catch (error) {
     if (error instanceof ApiError || error instanceof NetworkError || error instanceof UserError)
       return notRevoked(error);
@@ -127,15 +127,15 @@ async function revokeToken(context: Context, { secret, kind }: Match): Promise<O
   const { authUrl, baseUrl } = targetOf(context, "sandbox");
   const { revokeFoundToken } = await import("../../../session/revoke.ts");
   if (!(await revokeFoundToken(context, authUrl.value, secret))) {
-    return { revoked: false, words: `not revoked: cannot reach ${authUrl.value}` };
+    return { revoked: false, description: `not revoked: cannot reach ${authUrl.value}` };
   }
-  if (kind === "refresh_token") return { revoked: true, words: "revoked, if it was issued to this CLI" };
+  if (kind === "refresh_token") return { revoked: true, description: "revoked, if it was issued to this CLI" };
   const client = await context.clientFor(baseUrl.value, secret);
   try {
     await client.request({ method: "GET", path: "/v1/me" });
-    return { revoked: false, words: "still valid: it was issued to another app" };
+    return { revoked: false, description: "still valid: it was issued to another app" };
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) return { revoked: true, words: "revoked" };
+    if (error instanceof ApiError && error.status === 401) return { revoked: true, description: "revoked" };
     if (error instanceof ApiError || error instanceof NetworkError) return notRevoked(error);
     throw error;
   }

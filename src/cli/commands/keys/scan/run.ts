@@ -105,7 +105,7 @@ export function toEntry({ path, line, commit, kind, environment, secret }: Findi
     kind,
     environment,
     credential: masked(secret),
-    outcome: outcome?.words ?? null,
+    outcome: outcome?.description ?? null,
   };
 }
 

@@ -14,15 +14,15 @@ export function filterOf(text: string): ((row: Row) => boolean) | undefined {
     return { isExcluded, pattern: new RegExp(pattern, "i") };
   });
   // Payloads may be large, and rows are filtered for each frame.
-  const known = new WeakMap<Row, { version: number; matches: boolean }>();
+  const cache = new WeakMap<Row, { version: number; matches: boolean }>();
   return (row) => {
-    const earlier = known.get(row);
+    const earlier = cache.get(row);
     if (earlier?.version === row.version) return earlier.matches;
     const texts = textsOf(row);
     const matches = conditions.every(
       ({ isExcluded, pattern }) => texts.some((part) => pattern.test(part)) !== isExcluded,
     );
-    known.set(row, { version: row.version, matches });
+    cache.set(row, { version: row.version, matches });
     return matches;
   };
 }

@@ -1,4 +1,4 @@
-// Builds the webhooks library as a package of its own, `service-webhooks`: ESM, CommonJS, types, manifest and README.
+// Builds the webhooks library as the separate package `service-webhooks`: ESM, CommonJS, types, manifest and README.
 // `service-cli/webhooks` exports the same files.
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -15,7 +15,7 @@ export class Phoenix {
   ready = undefined;
   /** How lives ended that were not stopped: there must be none. */
   falls = [];
-  /** How the last life ended: its exit code or signal. */
+  /** The exit code or signal of the last run. */
   end = undefined;
   /** The address of the current life's inspector. */
   inspector = undefined;

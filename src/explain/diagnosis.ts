@@ -43,7 +43,7 @@ export interface Finding {
   fix: string | null;
 }
 
-/** Returns the causes, most likely first. `spanOf` writes a number of seconds. */
+/** Returns the causes, most likely first. `spanOf` formats a number of seconds. */
 export function diagnose(chain: Chain, spanOf: (seconds: number) => string): Finding[] {
   const { request, event, deliveries, operation, clock, missingScopes, kind, id } = chain;
   const findings: Finding[] = [];

@@ -129,7 +129,7 @@ async function isThere(subject: Subject): Promise<boolean> {
   }
 }
 
-/** Groups adjacent checks that can run concurrently; every other check is alone. */
+/** Groups adjacent checks that can run concurrently; every other check runs alone. */
 function batches(checks: readonly Check[]): Check[][] {
   const batches: Check[][] = [];
   for (const check of checks) {

@@ -19,7 +19,7 @@ export interface Delivery<Event extends RelayedEvent> {
   attempt: number;
   /** Headers of the last attempt, a flat list of names and values. */
   headers?: readonly string[];
-  /** Failed attempts that were followed by another one; `endedAt` is on the clock's scale. */
+  /** Failed attempts that were retried; `endedAt` is on the clock's scale. */
   readonly earlier: (AttemptOutcome & { endedAt: number })[];
   /** Faults that were injected. */
   faults: readonly ChaosFault[];

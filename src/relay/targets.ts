@@ -137,7 +137,7 @@ export interface Route {
 export interface RouterOptions extends Omit<ForwarderOptions, "url"> {
   /** The first that matches an event's type is used. */
   routes: readonly Route[];
-  /** For events that no route matches; without it they are not forwarded. */
+  /** Target of events that match no route; without it, they are not forwarded. */
   target: URL | undefined;
 }
 

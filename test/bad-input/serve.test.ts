@@ -190,7 +190,7 @@ describe("the master key", () => {
     await (await startPlatformOn(own, 0)).stop();
   });
 
-  it("is never repeated, however invalid", async () => {
+  it("is never printed, even if it is invalid", async () => {
     const { stdout, stderr } = await serve(["--ephemeral", "--debug"], { SERVICE_MASTER_KEY: "hunter2-is-no-key" });
     expect(stdout + stderr).toContain("32 bytes");
     expect(stdout + stderr).not.toContain("hunter2");

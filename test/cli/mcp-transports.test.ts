@@ -228,7 +228,7 @@ describe.each(["stdio", "http"] as const)("MCP over %s", (transport) => {
     const [read] = (await client.readResource({ uri: `service://events/${event.id}` }))
       .contents as TextResourceContents[];
     expect(JSON.parse(read!.text)).toEqual(event);
-    await expect(client.readResource({ uri: "service://events/evt_1" })).rejects.toThrow("No event has the id");
+    await expect(client.readResource({ uri: "service://events/evt_1" })).rejects.toThrow("No event has the ID");
   });
 
   it("has prompts whose tools and resources exist", async () => {

@@ -227,7 +227,7 @@ describe("service mcp", () => {
   it("returns the problem's text if the platform rejects a call", async () => {
     const missing = await call("get_order", { id: "ord_0000000000000000000000" });
     expect(missing).toMatchObject({ isError: true, _meta: { problem: { status: 404, code: "not_found" } } });
-    expect(textOf(missing)).toMatch(/^No order has the id .*\n404 not_found, request req_\w+/);
+    expect(textOf(missing)).toMatch(/^No order has the ID .*\n404 not_found, request req_\w+/);
     const invalid = await call("create_customer", { email: "nobody", nam: "Ada" });
     expect(textOf(invalid)).toContain("email: must be");
     expect(textOf(invalid)).toContain("did you mean name?");

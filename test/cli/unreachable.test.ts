@@ -12,7 +12,7 @@ const KEY = { SERVICE_API_KEY: "sk_sandbox_x" };
 const customers = (baseUrl: string, env: Record<string, string> = {}, ...args: string[]) =>
   runCli(["customers", "list", "--base-url", baseUrl, ...args], { env: { ...KEY, ...env } });
 
-describe("a platform that cannot be reached ends with 7", () => {
+describe("a command exits with 7", () => {
   it("if nothing listens", async () => {
     const server = createServer();
     const url = await listen(server);

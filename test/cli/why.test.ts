@@ -185,7 +185,7 @@ describe("service why", () => {
   it.each([
     ["nonsense", 2, "This is not an ID"],
     ["key_06Fv3Tt0q1Yd8mWc5KxLrB", 2, "There is nothing to explain about api keys"],
-    ["evt_06Fv3Tt0q1Yd8mWc5KxLrB", 3, "No event has the id"],
+    ["evt_06Fv3Tt0q1Yd8mWc5KxLrB", 3, "No event has the ID"],
   ])("rejects %s", async (id, exitCode, reason) => {
     expect(await service(["why", id])).toMatchObject({ exitCode, stderr: expect.stringContaining(reason) });
   });

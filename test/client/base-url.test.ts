@@ -60,7 +60,7 @@ describe("urlOf", () => {
   it.each([
     ["/v1/customers", "/api/v1/customers"],
     ["/v1/customers?email=a?b&limit=1", "/api/v1/customers?email=a?b&limit=1"],
-  ])("puts %s below the base URL's own path", (path, expected) => {
+  ])("appends %s to the path of the base URL", (path, expected) => {
     expect(urlOf(new URL("https://example.com/api"), path).href).toBe(`https://example.com${expected}`);
   });
 });

@@ -63,7 +63,7 @@ it("an endpoint is failing once all attempts of an hour have failed", async () =
   await expect.poll(async () => (await attemptsOf(id))[0]).toBeGreaterThan(1);
   expect(await failingSince(id)).toBeNull();
   await advanceClock(platform.api, 1800);
-  // No retry need fall after the hour is over: their waits are random.
+  // Waits are random, so a retry may not fall after the hour.
   await ping(id, 1);
   await expect.poll(() => failingSince(id)).not.toBeNull();
   expect((await attemptsOf(id))[0]).toBeLessThan(20);

@@ -123,7 +123,7 @@ describe("paths and methods", () => {
     const event = (await api("POST", "/v1/events", { type: "order.created", data: { id: "x" } })).body;
     const response = await api("GET", `/v1/customers/${event.id}`);
     expect(response.status).toBe(404);
-    expect(response.body.detail).toContain("that is the id of an event");
+    expect(response.body.detail).toContain("that is the ID of an event");
   });
 
   it("ignores the body of a GET", async () => {

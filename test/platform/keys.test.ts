@@ -125,8 +125,8 @@ describe("a 401 response", () => {
   });
 });
 
-describe("a key never exceeds its creator", () => {
-  it("in scopes", async () => {
+describe("a key created by another key", () => {
+  it("has no scope that its creator lacks", async () => {
     const maker = (await create({ scopes: ["api_keys:write", "customers:read"] })).body;
     const rejected = await create({ scopes: ["customers:read", "customers:write"] }, withKey(maker.key));
     expect(rejected).toMatchObject({ status: 403, body: { code: "insufficient_scope" } });

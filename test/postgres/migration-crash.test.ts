@@ -134,7 +134,7 @@ async function endWall(database: string, other: Client): Promise<void> {
   await other.end();
 }
 
-describe("a process killed by -9 during the first migration: two that start after it at once finish the work", () => {
+describe("two processes complete the first migration after SIGKILL", () => {
   it.each([
     ["at the last table", "CREATE TABLE pending_count_changes (taken INTEGER)"],
     ["at the first table", "CREATE TABLE settings (taken INTEGER)"],
@@ -155,7 +155,7 @@ describe("a process killed by -9 during the first migration: two that start afte
   });
 });
 
-describe("a process killed by -9 during a later migration: two that start after it at once finish the work", () => {
+describe("two processes complete a later migration after SIGKILL", () => {
   const programs = temporaryFolder();
   let upgraded: string;
 

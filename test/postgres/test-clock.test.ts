@@ -84,7 +84,7 @@ it("a keyed advance of the test clock runs once at any process, and all processe
   expect(receiver.received).toHaveLength(attempts + 1);
 });
 
-it("an attempt counts that ends while the advance writes its progress", async () => {
+it("counts an attempt that ends while the advance writes its progress", async () => {
   await failOnce();
   const attempts = receiver.received.length;
   const advanced = advance(0, SECONDS, "writing");

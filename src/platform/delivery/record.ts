@@ -59,7 +59,7 @@ async function contextOf(tx: Transaction, environment: number, { time, versions 
   return { tenant, requestId: null, versions, ...(await time.read(tx, tenant)) };
 }
 
-/** Outcomes, and whether an event may tell of the health that they lead to. */
+/** Outcomes, and whether an event may report the resulting health. */
 type ReportedOutcomes = EndpointOutcomes & { mayReport: boolean };
 
 /** Returns the outcomes of each endpoint, ordered by ID, so that processes never wait for each other in a circle. */

@@ -57,7 +57,7 @@ export function insufficientScope(detail: string, lacking: readonly Scope[]): Ap
 export function missing(kind: IdKind, id: string): never {
   throw new ApiError(
     "not_found",
-    `No ${nameInWords(kind)} has the id ${JSON.stringify(id.slice(0, 64))}${hint(kind, id)}`,
+    `No ${nameInWords(kind)} has the ID ${JSON.stringify(id.slice(0, 64))}${hint(kind, id)}`,
   );
 }
 
@@ -78,8 +78,8 @@ export function assertId(kind: IdKind, id: string): void {
 function hint(kind: IdKind, id: string): string {
   if (isId(kind, id)) return " in this environment.";
   const other = kindOfId(id);
-  if (other !== undefined) return `: that is the id of ${one(other)}.`;
-  return `: the id of ${one(kind)} is ${ID_PREFIXES[kind]} and 22 letters or digits.`;
+  if (other !== undefined) return `: that is the ID of ${one(other)}.`;
+  return `: the ID of ${one(kind)} is ${ID_PREFIXES[kind]} and 22 letters or digits.`;
 }
 
 function one(kind: IdKind): string {

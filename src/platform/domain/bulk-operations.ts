@@ -46,7 +46,7 @@ export async function createBulkOperation(
   const { environment } = tenant;
   const { endpoint, created_after: after, created_before: before } = filters;
   if (endpoint !== undefined && (await findEndpoint(tx, environment, endpoint)) === undefined) {
-    throw invalidFields([{ pointer: "/endpoint", code: "unknown", detail: `no endpoint has the id ${endpoint}` }]);
+    throw invalidFields([{ pointer: "/endpoint", code: "unknown", detail: `no endpoint has the ID ${endpoint}` }]);
   }
   const [from, until] = [after && parseTimestamp(after)!, before && parseTimestamp(before)!];
   if (from && until && from >= until) {

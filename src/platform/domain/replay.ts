@@ -38,7 +38,7 @@ export async function replayEvent(
 async function enabled(tx: Transaction, environment: number, id: string): Promise<string> {
   const endpoint = await findEndpoint(tx, environment, id);
   if (endpoint === undefined) {
-    throw invalidFields([{ pointer: "/endpoint", code: "unknown", detail: `no endpoint has the id ${id}` }]);
+    throw invalidFields([{ pointer: "/endpoint", code: "unknown", detail: `no endpoint has the ID ${id}` }]);
   }
   if (endpoint.status === "disabled") throw endpointDisabled(id);
   return id;

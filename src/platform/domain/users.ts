@@ -45,7 +45,7 @@ export async function inviteUser(tx: Transaction, tools: InviteTools, accountId:
 const MAX_KEYS_LISTED = 100;
 
 /**
- * Removes a member, and lists the keys that they leave. Owners cannot be removed; users of other accounts are a 404.
+ * Removes a member, and lists the keys that they created. Owners cannot be removed; users of other accounts are a 404.
  */
 export async function removeUser(tx: Transaction, accountId: string, id: string, now: number): Promise<DeletedUser> {
   assertId("user", id);

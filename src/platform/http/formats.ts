@@ -87,7 +87,7 @@ const FORMATS: Record<string, FormatRule> = {
 for (const kind of Object.keys(ID_PREFIXES) as IdKind[]) {
   FORMATS[`${kind}-id`] = {
     accepts: (value) => isId(kind, value),
-    expected: `the id of a ${kind.replaceAll("_", " ")} (${ID_PREFIXES[kind]}…)`,
+    expected: `the ID of a ${kind.replaceAll("_", " ")} (${ID_PREFIXES[kind]}…)`,
     keywords: {
       pattern: `^${ID_PREFIXES[kind]}[0-9A-Za-z]{22}$`,
       examples: [`${ID_PREFIXES[kind]}06Fv3Tt0q1Yd8mWc5KxLrB`],
@@ -105,7 +105,7 @@ export function registerFormats(): void {
   }
 }
 
-/** Returns what a value of the format looks like, for error messages. */
+/** Returns a description of valid values, for error messages. */
 export function expectedOfFormat(name: string): string {
   return FORMATS[name]?.expected ?? `a value of the format ${name}`;
 }

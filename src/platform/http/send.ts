@@ -41,7 +41,7 @@ export function logFailure(log: Log, error: unknown, { id, raw }: FastifyRequest
   else log.error({ request_id: id, err: error }, "a request failed");
 }
 
-/** Responds to anything thrown with a problem document, and logs what is the platform's fault. */
+/** Responds to anything thrown with a problem document, and logs faults of the platform. */
 export function sendError(tools: ResponseTools, error: unknown, requestId: string, reply: FastifyReply): FastifyReply {
   const shown = toApiError(error) ?? INTERNAL_ERROR;
   if (shown.status === 500) logFailure(tools.log, error, reply.request);

@@ -104,7 +104,7 @@ export function registerMcp(
   );
 }
 
-/** A page of another site gets an access token from a user. An API key is a secret that no such page should have. */
+/** A page of another site may use a user's access token, but not an API key. */
 function assertOrigin({ headers: { origin, host } }: IncomingMessage, publicUrl: URL | undefined): void {
   if (origin === undefined || origin === publicUrl?.origin) return;
   const named = URL.canParse(origin) ? new URL(origin) : undefined;

@@ -89,7 +89,7 @@ export function listDeliveries(queries: Queries, page: PageRequest, filters: Del
   return readMergedPage<ShownDelivery>(queries, "deliveries", SHOWN, page, { endpoint_id: endpointId }, alternatives);
 }
 
-/** Returns the endpoints that exist, or one, newest first, each with its newest delivery: one step in the index a status. */
+/** Returns the endpoints that exist, or one, newest first, each with its newest delivery: one index lookup per status. */
 export function newestDeliveries(queries: Queries, environment: number, endpoint: string | undefined) {
   const newest = statusesOf("delivery").map(
     (status) =>

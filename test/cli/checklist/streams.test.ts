@@ -121,7 +121,7 @@ describe("a reader that goes away", () => {
   });
 });
 
-describe("data and words", () => {
+describe("output", () => {
   const inTerminal = (...args: string[]) => runInTerminal(args, { env: platform.env });
 
   it("keeps stdout for data: nothing else in a pipe, and nothing if a command fails", async () => {

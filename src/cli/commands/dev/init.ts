@@ -20,7 +20,7 @@ export interface InitFlags {
   force?: true;
 }
 
-/** The answer that omits a setting. */
+/** The input that omits a setting. */
 const NONE = "none";
 
 /** `service dev init`: writes the project file. Import this module lazily. */

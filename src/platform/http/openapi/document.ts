@@ -15,7 +15,7 @@ import { PROBLEMS_PATH } from "../problem.ts";
 
 /** Information that applies to every operation, in Markdown. */
 const INTRODUCTION = `Send an API key or an OAuth access token as \`Authorization: Bearer …\`. A credential belongs to one account and one
-environment, live or sandbox, and sees nothing beyond it.
+environment, live or sandbox, and cannot access anything else.
 
 **Bodies** are JSON of at most ${LIMITS.bodyBytes / 1024 ** 2} MiB. Unknown fields are rejected, never ignored. Times are UTC, \`YYYY-MM-DDTHH:MM:SSZ\`.
 

@@ -83,7 +83,7 @@ function idParameter(path: string, { operations, schemas }: PathTools): Json {
     name: "id",
     in: "path",
     required: true,
-    description: "The id of the resource",
+    description: "ID of the resource",
     schema,
     ...(id === undefined ? {} : { example: exampleResponse(id) }),
   };

@@ -21,7 +21,7 @@ export const WAIT_TOOLS: readonly Tool[] = [
     input: closed({
       type: Type.Optional(Type.String({ description: "An event type, or a wildcard such as order.* (default: any)" })),
       related: Type.Optional(Type.String({ description: "ID of the object that the event is about" })),
-      after: Type.Optional(idOf("event", { description: "Event ID: only later events count" })),
+      after: Type.Optional(idOf("event", { description: "Return only events after this event ID" })),
       timeout_seconds: Type.Optional(
         Type.Integer({
           minimum: 1,

@@ -1,7 +1,7 @@
 // The verdicts of a soak run, each with its bound.
 import { heldOver } from "./samples.js";
 
-/** What a kill may repeat: a listener's window, or an endpoint's deliveries in flight and as many unrecorded ones. */
+/** Maximum number of repeats that a kill may cause: a listener's window, or an endpoint's deliveries in flight and as many unrecorded ones. */
 const REPEATED_PER_KILL = { listener: 64, endpoint: 40 };
 /** Minimum share of the planned writes. A machine that makes fewer did not put the platform under load. */
 const MIN_LOAD = 0.1;

@@ -14,7 +14,7 @@ export function withoutTrailingSlashes(text: string): string {
  * anything but this machine unless it is allowed, since a credential would travel in clear text.
  */
 export function parseBaseUrl(text: string, { insecure }: { insecure: boolean }): URL {
-  // First: parsing a long host of other scripts takes time that grows with the square of its length.
+  // Checked first: parsing a long non-ASCII host takes quadratic time.
   if (text.length > LIMITS.baseUrlLength) {
     throw new UnsafeRequestError(
       `The base URL has more than ${LIMITS.baseUrlLength} characters`,

@@ -4,7 +4,7 @@ import type { Delivery, RelayedEvent } from "./delivery.ts";
 
 /** A dropped delivery is sent after this time; the platform itself would wait for half a minute. */
 const REDELIVERY_MS = 2_000;
-/** The longest that a delivery waits to be overtaken, or for its burst to fill. */
+/** Maximum time that a delivery waits to be overtaken, or for its burst to fill. */
 const MAX_HOLD_MS = 2_000;
 const MAX_OVERTAKEN = 3;
 /** Faults that a receiver must reject. */

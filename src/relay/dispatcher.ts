@@ -26,7 +26,7 @@ const MAX_EARLIER_EXCERPT = 1_024;
 const STALE_SECONDS = 2 * LIMITS.signatureToleranceSeconds;
 
 export interface ForwardingOptions extends Pick<ForwarderOptions, "headers" | "skipVerify" | "timeoutMs" | "host"> {
-  /** Where to forward events that no route matches; without it they are not forwarded. */
+  /** Target of events that match no route; without it, they are not forwarded. */
   target?: URL | undefined;
   /** Other receivers for some event types; the first route that matches is used. */
   routes?: readonly Route[] | undefined;

@@ -82,7 +82,7 @@ describe("one object", () => {
     ]);
   });
 
-  it("is reported as missing in whole words", async () => {
+  it("is reported as missing without breaking words", async () => {
     const failed = inTerminal(["customers", "get", "cus_1"], { columns: 40 });
     expect(await failed.ended).toBe(3);
     expect(failed.text().split("\n").slice(0, 3)).toEqual([
@@ -92,7 +92,7 @@ describe("one object", () => {
     ]);
   });
 
-  it("is reported in a warning in whole words", async () => {
+  it("is reported in a warning without breaking words", async () => {
     const session = inTerminal(["listen", "--forward-to", "localhost#part", "--", process.execPath, "-e", ""], {
       columns: 40,
     });

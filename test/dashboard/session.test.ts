@@ -212,7 +212,7 @@ describe("the page of the dashboard", () => {
     expect(text).toContain('name="next" value="/dashboard/live/events"');
   });
 
-  it("has files that are cached for a year under hashed names, and are small together", async () => {
+  it("has files that are cached for a year under hashed names, and are small in total", async () => {
     const { script } = JSON.parse(readFileSync(`${BUILT}manifest.json`, "utf8")) as { script: string };
     const response = await page(`/dashboard/assets/${script}`, "");
     expect(script).toMatch(/^main-[A-Z0-9]{8}\.js$/);

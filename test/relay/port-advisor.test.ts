@@ -30,7 +30,7 @@ it("names a port that is closed when the session is ready, and not an open one",
   server.close();
 });
 
-it("does not call a port closed that a busy machine has not probed in time", async () => {
+it("does not report a port as closed that a busy machine has not probed in time", async () => {
   const impatient: Clock = {
     ...systemClock,
     after: (_milliseconds, callback) => {

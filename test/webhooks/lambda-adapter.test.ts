@@ -91,7 +91,7 @@ describe.each([
 });
 
 describe("AWS Lambda", () => {
-  it("rejects a header that was sent twice, of which format 1.0 shows one among the single values", async () => {
+  it("rejects a header that was sent twice, though format 1.0 also shows it as a single value", async () => {
     const request = format1({ body: PAYLOAD });
     const twice = { ...request, multiValueHeaders: { "service-signature": [headerOf(PAYLOAD), headerOf(PAYLOAD)] } };
     const response = await lambdaWebhook(OPTIONS, () => undefined)(twice, {});

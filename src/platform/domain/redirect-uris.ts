@@ -18,7 +18,7 @@ const LOOPBACK_ADDRESS = /^http:\/\/(127\.0\.0\.1|\[::1\])(?::\d{1,5})?(\/.*)$/;
  * character.
  */
 export function problemOfRedirectUri(text: string): string | undefined {
-  // First, because parsing a long host in other scripts takes quadratic time.
+  // Checked first, because parsing a long non-ASCII host takes quadratic time.
   if (text.length > LIMITS.endpointUrlLength) return `must have at most ${LIMITS.endpointUrlLength} characters`;
   if (!URL.canParse(text)) return "is not a URL";
   const url = new URL(text);

@@ -59,7 +59,7 @@ interface NewItemsOptions<Item> {
   timed: boolean;
   /** True if the list is in commit order: new items come before all earlier ones. */
   inCommitOrder?: boolean;
-  /** How long before others an item that is listed after them may have begun, in milliseconds (default: 5000). */
+  /** Maximum delay after which an item may be listed that began earlier, in milliseconds (default: 5000). */
   maxLag?: number;
   /** Selects items; absent for all. */
   filter?: (item: Item) => boolean;

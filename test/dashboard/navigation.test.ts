@@ -140,3 +140,19 @@ it("a chosen theme stays after a reload", async () => {
   await page.getByLabel("Theme").selectOption("system");
   await expect.poll(background).toBe(light);
 });
+
+it("the form of an order suggests customers by any text, and the page of the order names its customer", async () => {
+  const { page, api } = board;
+  const [customer] = (await api("GET", "/v1/customers?email=person-7@example.com")).body.data;
+  await board.menu("Orders");
+  await page.getByRole("button", { name: "Create order" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Amount").fill("1999");
+  await dialog.getByLabel("Customer").fill("person-7@");
+  const suggested = () =>
+    dialog.locator("datalist option").evaluateAll((options) => options.map((option) => option.getAttribute("value")));
+  await expect.poll(suggested).toEqual([customer.id]);
+  await dialog.getByLabel("Customer").fill(customer.id);
+  await dialog.getByRole("button", { name: "Create order" }).click();
+  await page.locator(".facts").getByRole("link", { name: "person-7@example.com" }).waitFor();
+});

@@ -4,7 +4,7 @@ import { asCallError, type CallError } from "../api/call.ts";
 import { useOnce } from "./action.tsx";
 import { ErrorBox } from "./page.tsx";
 
-interface FieldProps {
+export interface FieldProps {
   label: string;
   /** The field of the request, whose errors are shown beside it. */
   name: string;
@@ -16,6 +16,8 @@ interface FieldProps {
   placeholder?: string;
   required?: boolean;
   isLong?: boolean;
+  /** Values to choose from while typing, each with what it means. */
+  suggestions?: readonly (readonly [value: string, label: string])[];
   /** The options, if the value is one of a few. */
   options?: readonly (readonly [value: string, label: string])[];
 }
@@ -52,7 +54,18 @@ export function Field(props: FieldProps) {
       ) : props.isLong === true ? (
         <textarea {...shared} rows={3} />
       ) : (
-        <input {...shared} {...({ type: props.type ?? "text" } as { type: "text" })} />
+        <input
+          {...shared}
+          {...({ type: props.type ?? "text" } as { type: "text" })}
+          list={props.suggestions === undefined ? undefined : `${id}s`}
+        />
+      )}
+      {props.suggestions !== undefined && (
+        <datalist id={`${id}s`}>
+          {props.suggestions.map(([value, label]) => (
+            <option key={value} value={value} label={label} />
+          ))}
+        </datalist>
       )}
       {props.hint !== undefined && (
         <p class="hint" id={`${id}h`}>

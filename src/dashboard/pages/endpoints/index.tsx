@@ -61,7 +61,7 @@ function EndpointList() {
           <Empty
             icon="endpoints"
             title="No endpoints yet"
-            command="service endpoints create --url https://example.com/webhooks"
+            command="service endpoints create --url https://example.com/webhooks --events '*'"
           >
             <p>Create an endpoint, and the events that it subscribes to are sent to it.</p>
           </Empty>

@@ -15,8 +15,8 @@ import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
 import { Action, ConfirmedAction } from "../../components/action.tsx";
 import { Card, Empty, Facts, Loaded, Page } from "../../components/page.tsx";
-import { Id, Time } from "../../components/values.tsx";
-import { go, hrefOf } from "../../router.tsx";
+import { Id, ObjectLink, Time } from "../../components/values.tsx";
+import { go, hrefOf, Link } from "../../router.tsx";
 import { RelatedEvents } from "../events/index.tsx";
 import { ActOnObject, EditObject } from "./form.tsx";
 import { type Item, ObjectTable, shownFields, titleField, titleOf, valueOf } from "./item.tsx";
@@ -60,13 +60,29 @@ function factsOf(kind: ObjectKind, item: Item) {
   const facts = (isStatus: boolean) =>
     fields
       .filter(([name, { type, output }]) => (type === "status") === isStatus && !(output && item[name] === null))
-      .map(([name, field]) => [field.label, valueOf(item, name, field) ?? null] as const);
+      .map(([name, field]) => [field.label, factOf(item, name, field) ?? null] as const);
   return [
     ...facts(true),
     ["ID", <Id id={item.id} />] as const,
     ...facts(false),
     ["Created", <Time at={item.created} />] as const,
   ];
+}
+
+/** Returns the value of a field: for an ID the title of its object. */
+function factOf(item: Item, name: string, field: Field) {
+  const of = kindsWith("fields").find((kind) => kind === field.of);
+  const { [name]: id } = item;
+  return of !== undefined && typeof id === "string" ? <Referred kind={of} id={id} /> : valueOf(item, name, field);
+}
+
+function Referred({ kind, id }: { kind: ObjectKind; id: string }) {
+  const { data } = useQuery<Item>(`${pathOf(kind)}/${id}`);
+  return data === undefined ? (
+    <ObjectLink id={id} />
+  ) : (
+    <Link href={hrefOf(RESOURCES[kind].page.name, id)}>{titleOf(kind, data)}</Link>
+  );
 }
 
 function Actions({ kind, item, onDone }: { kind: ObjectKind; item: Item; onDone: () => void }) {

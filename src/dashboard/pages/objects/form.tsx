@@ -5,19 +5,21 @@ import {
   inputFieldsOf,
   kindsWith,
   nounOf,
+  nounsOf,
   type ObjectKind,
   pathOf,
   resourceOf,
   RESOURCES,
   withArticle,
 } from "../../../contract/resources.ts";
-import { call, type CallError } from "../../api/call.ts";
+import { call, type CallError, withQuery } from "../../api/call.ts";
+import { useQuery } from "../../api/store.ts";
 import { Dialog } from "../../components/dialog.tsx";
-import { Field, Form, MetadataField, metadataLines, parseMetadata } from "../../components/form.tsx";
+import { Field, type FieldProps, Form, MetadataField, metadataLines, parseMetadata } from "../../components/form.tsx";
 import { showToast } from "../../components/toasts.tsx";
 import { money } from "../../format.ts";
 import { go, hrefOf } from "../../router.tsx";
-import type { Item } from "./item.tsx";
+import { type Item, titleOf } from "./item.tsx";
 
 type Values = Readonly<Record<string, string>>;
 
@@ -138,21 +140,34 @@ function Inputs(props: {
   const { fields, values, onValues, error } = props;
   return (
     <>
-      {fields.map(([name, field]) => (
-        <Field
-          key={name}
-          label={field.label}
-          name={name}
-          value={values[name] ?? ""}
-          onInput={(value) => onValues({ ...values, [name]: value })}
-          error={error}
-          required={field.required ?? false}
-          {...(field.type === "amount" ? { hint: amountHint(values[name], values["currency"]) } : {})}
-          placeholder={placeholderOf(field)}
-        />
-      ))}
+      {fields.map(([name, field]) => {
+        const of = kindsWith("fields").find((kind) => kind === field.of);
+        const shared = {
+          label: field.label,
+          name,
+          value: values[name] ?? "",
+          onInput: (value: string) => onValues({ ...values, [name]: value }),
+          error,
+          required: field.required ?? false,
+          placeholder: placeholderOf(field),
+        };
+        if (of !== undefined) return <ObjectField key={name} of={of} {...shared} />;
+        const hint = field.type === "amount" ? { hint: amountHint(values[name], values["currency"]) } : {};
+        return <Field key={name} {...shared} {...hint} />;
+      })}
     </>
   );
+}
+
+const SUGGESTED = 8;
+
+/** An ID, which is found by any text of its object. */
+function ObjectField({ of, ...field }: FieldProps & { of: ObjectKind }) {
+  const isChosen = field.value.startsWith(RESOURCES[of].prefix);
+  const search = { limit: SUGGESTED, query: field.value.trim() };
+  const { data } = useQuery<{ data: Item[] }>(isChosen ? undefined : withQuery(pathOf(of), search));
+  const suggestions = (data?.data ?? []).map((item) => [item.id, titleOf(of, item)] as const);
+  return <Field {...field} suggestions={suggestions} hint={`ID, or search ${nounsOf(of)}`} />;
 }
 
 /** Shows the amount in the currency's major unit, as soon as both can be read. */

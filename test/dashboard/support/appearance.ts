@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
@@ -20,12 +20,15 @@ const MAX_CHANNEL = 16;
 /** The share of pixels that may differ. Form controls, whose arrows the browser draws, are less. */
 const MAX_SHARE = 0.002;
 
-/** Shows text as blocks of the same width, so that no font of this machine has an effect. */
+/** Shows text as blocks of the same width, so that no font of this machine and no hinting of fonts has an effect. */
 export async function showBlocks(page: Page): Promise<void> {
   const bytes = JSON.stringify(blockFont().toString("base64"));
   await page.evaluate(`(async () => {
     const font = new FontFace("Blocks", Uint8Array.from(atob(${bytes}), (character) => character.charCodeAt(0)).buffer);
     document.fonts.add(await font.load());
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync("* { text-rendering: geometricPrecision !important }");
+    document.adoptedStyleSheets.push(sheet);
     for (const name of ["--sans", "--mono"]) document.documentElement.style.setProperty(name, "Blocks");
   })()`);
 }
@@ -44,17 +47,17 @@ export async function difference(page: Page, name: string, { fullPage = true } =
   const screenshot = await page.screenshot({ fullPage, animations: "disabled", caret: "hide" });
   const shown = reduced(readPng(screenshot));
   const file = join(BASELINES, `${name}.png`);
+  const found = existsSync(file) ? compare(readPng(readFileSync(file)), shown) : { words: "has no baseline" };
+  if (found === undefined) return undefined;
   if (isRecording && !recorded.has(file)) {
     recorded.add(file);
     mkdirSync(BASELINES, { recursive: true });
     writeFileSync(file, writePng(shown));
     return undefined;
   }
-  const found = compare(readPng(readFileSync(file)), shown);
-  if (found === undefined) return undefined;
   mkdirSync(RESULTS, { recursive: true });
   writeFileSync(join(RESULTS, `${name}.png`), screenshot);
-  writeFileSync(join(RESULTS, `${name}-difference.png`), writePng(found.marked));
+  if (found.marked !== undefined) writeFileSync(join(RESULTS, `${name}-difference.png`), writePng(found.marked));
   return found.words;
 }
 
@@ -76,7 +79,7 @@ function reduced({ width, height, pixels }: Picture): Picture {
 }
 
 /** Returns how two pictures differ, in words and marked in red. */
-function compare(known: Picture, shown: Picture): { words: string; marked: Picture } | undefined {
+function compare(known: Picture, shown: Picture): { words: string; marked?: Picture } | undefined {
   const [before, after] = [known, shown].map(({ width, height }) => `${width * SQUARE} × ${height * SQUARE}`);
   const rows = Math.min(known.height, shown.height);
   const marked = { ...shown, pixels: shown.pixels.slice() };

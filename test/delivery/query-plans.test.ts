@@ -2,12 +2,23 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { countPending } from "../../src/platform/storage/counts.ts";
+import { countPending, deleteOldCounts } from "../../src/platform/storage/counts.ts";
 import type { Database, Transaction } from "../../src/platform/storage/database.ts";
-import { listDeliveries, newestDeliveries, removableDeliveries } from "../../src/platform/storage/deliveries.ts";
+import {
+  deleteDeliveries,
+  listDeliveries,
+  newestDeliveries,
+  findOldDeliveries,
+} from "../../src/platform/storage/deliveries.ts";
 import * as queue from "../../src/platform/storage/delivery-queue.ts";
 import { endOfLog, findInLog, positionBefore, readLog } from "../../src/platform/storage/event-log.ts";
-import { listEvents, readEventBodies, removableEvents } from "../../src/platform/storage/events.ts";
+import {
+  deleteEvents,
+  lastOfNextEvents,
+  listEvents,
+  readEventBodies,
+  removableEvents,
+} from "../../src/platform/storage/events.ts";
 import { deleteIdempotencyKeys } from "../../src/platform/storage/idempotency-keys.ts";
 import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
 import { listObjects } from "../../src/platform/storage/objects.ts";
@@ -42,7 +53,7 @@ async function explain(sql: string, parameters: Parameters<Database["all"]>[1] =
 /** Explains each statement before it runs. Statements that change rows are not run. */
 const explainAll: Transaction["all"] = async (sql, parameters) => {
   await explain(sql, parameters);
-  return database.all(sql, parameters);
+  return sql.trimStart().startsWith("DELETE") ? [] : database.all(sql, parameters);
 };
 const explained: Transaction = {
   dialect: "sqlite",
@@ -126,8 +137,23 @@ const statements: [string, () => Promise<unknown>][] = [
   ["listing an event's deliveries", () => list({ eventId: "evt" })],
   ["listing an event's deliveries to an endpoint", () => list({ eventId: "evt", endpointId: "we", status: "failed" })],
   ["finding the newest delivery of an endpoint", () => newestDeliveries(explained, 1, "we")],
-  ["finding old deliveries", () => removableDeliveries(explained, 1, "dlv", 1, 5)],
-  ["finding old events", () => removableEvents(explained, 1, "evt", 5)],
+  [
+    "finding old deliveries",
+    () =>
+      findOldDeliveries(explained, {
+        environment: 1,
+        status: "failed",
+        after: "dlv",
+        idBound: "dlv_1",
+        before: 1,
+        limit: 5,
+      }),
+  ],
+  ["finding the next old events", () => lastOfNextEvents(explained, 1, { after: "evt", idBound: "evt_1" }, 5)],
+  ["finding old events", () => removableEvents(explained, 1, { after: "evt", last: "evt_1" })],
+  ["removing old events", () => deleteEvents(explained, 1, ["evt"])],
+  ["removing old deliveries", () => deleteDeliveries(explained, ["dlv"])],
+  ["removing old counts", () => deleteOldCounts(explained, 1, 1, 5)],
   ["reading the log", () => readLog(explained, 1, position, ["order.created", "order.completed"], 10)],
   ["finding the end of the log", () => endOfLog(explained, 1)],
   ["finding a position in the log", () => findInLog(explained, 1, "evt")],

@@ -7,7 +7,7 @@ import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted
 
 const DAY = 86_400;
 /** Rows that one transaction removes. */
-const ROWS = 510;
+const ROWS = 520;
 
 let clock: MinuteClock;
 let platform: HostedPlatform;

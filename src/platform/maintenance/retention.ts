@@ -1,15 +1,17 @@
 import { lowestIdAt } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
+import { statusesOf } from "../../contract/resources.ts";
 import { REFRESH_SECONDS } from "../oauth/tokens.ts";
 import { Periodic } from "../time/periodic.ts";
 import type { Clock, Log } from "../ports.ts";
 import type { ClockTrust } from "../time/clock-trust.ts";
 import { deleteBulkOperations } from "../storage/bulk-operations.ts";
-import { deleteEmptyQueues, deleteOldestMinute } from "../storage/counts.ts";
+import { deleteEmptyQueues, deleteOldCounts } from "../storage/counts.ts";
 import type { Database, Transaction, WriteOptions } from "../storage/database.ts";
-import { deleteDeliveries, removableDeliveries } from "../storage/deliveries.ts";
+import { deleteDeliveries, findOldDeliveries, type OldDeliveries, type OldDelivery } from "../storage/deliveries.ts";
 import { allEnvironments, markRemoved } from "../storage/environments.ts";
-import { deleteEvents, removableEvents } from "../storage/events.ts";
+import { deleteEvents, lastOfNextEvents, removableEvents } from "../storage/events.ts";
+import { returnFreePages } from "../storage/free-pages.ts";
 import { deleteIdempotencyKeys } from "../storage/idempotency-keys.ts";
 import { deleteListeners } from "../storage/listeners.ts";
 import { deleteEndedGrants } from "../storage/oauth-grants.ts";
@@ -18,21 +20,28 @@ import { deleteRequestDetails, deleteRequestLogs } from "../storage/request-logs
 import { deleteExpiredSessions } from "../storage/sessions.ts";
 import { findSetting, putSetting, TRUSTED_TIME_SETTING } from "../storage/settings.ts";
 import { deleteExpiredLinks } from "../storage/sign-in-links.ts";
+import { SliceSize } from "./slice-size.ts";
 
+const ENDED = statusesOf("delivery").filter((status) => status !== "pending");
 const EVERY_MILLISECONDS = 60_000;
 /** Pause between transactions, so that other writers wait for at most one of them. */
 const PAUSE_MILLISECONDS = 5;
-const MAX_ROWS = 500;
 /** Precision of the stored trusted time. */
 const TRUSTED_TIME_MILLISECONDS = 3_600_000;
 /** The statistics cover 6 hours; the rest is for clocks that are set back. */
 const COUNT_RETENTION_MINUTES = 1440;
-/** Each may hold a refresh token for every hour of 30 days. */
-const MAX_GRANTS = 20;
+/** A grant may hold a refresh token for every hour of 30 days. */
+const ROWS_PER_GRANT = 25;
 
-/** Removes some rows. Returns whether there may be more. */
+/** What one transaction removes: at most this many rows, of those after an ID. */
+interface Slice {
+  rows: number;
+  after: string;
+}
+
+/** Removes a slice. Returns where the next one begins; undefined if there is nothing after it. */
 interface Step {
-  run(tx: Transaction): Promise<boolean>;
+  run(tx: Transaction, slice: Slice): Promise<string | undefined>;
   isolation?: WriteOptions["isolation"];
 }
 
@@ -51,9 +60,13 @@ export function createRetention(tools: RetentionTools): Periodic {
 /** Removes everything past its retention period, once. */
 async function removeOldRows({ database, clock, clockTrust }: RetentionTools, signal: AbortSignal): Promise<void> {
   const remove = async (claim: string, step: Step) => {
-    // One process at a time removes rows; the others need not.
-    const unit = async (tx: Transaction) => (await tx.claim(claim)) && step.run(tx);
-    while (!signal.aborted && (await database.write(unit, { isolation: step.isolation ?? "serialized" }))) {
+    const size = new SliceSize(database.dialect, clock);
+    for (let after: string | undefined = ""; !signal.aborted;) {
+      const slice: Slice = { rows: size.rows, after };
+      // One process at a time removes rows; the others need not.
+      const unit = async (tx: Transaction) => ((await tx.claim(claim)) ? step.run(tx, slice) : undefined);
+      after = await database.write((tx) => size.measure(() => unit(tx)), { isolation: step.isolation ?? "serialized" });
+      if (after === undefined) return;
       await new Promise<void>((resolve) => {
         clock.after(PAUSE_MILLISECONDS, resolve);
       });
@@ -67,9 +80,10 @@ async function removeOldRows({ database, clock, clockTrust }: RetentionTools, si
   const now = clock.now();
   if (!clockTrust.isTrusted()) return;
   const ofDeployment: Step[] = [
-    { run: (tx) => removeGrants(tx, now) },
-    inChunks((tx) => deleteExpiredSessions(tx, now, MAX_ROWS)),
-    inChunks((tx) => deleteExpiredLinks(tx, now, MAX_ROWS)),
+    { run: (tx, slice) => removeGrants(tx, slice, now) },
+    bySlices((tx, rows) => deleteExpiredSessions(tx, now, rows)),
+    bySlices((tx, rows) => deleteExpiredLinks(tx, now, rows)),
+    { run: async (tx, { rows, after }) => ((await returnFreePages(tx, rows)) ? after : undefined) },
   ];
   for (const step of ofDeployment) await remove("upkeep", step);
   await keepTrustedTime(database, now);
@@ -83,9 +97,9 @@ async function keepTrustedTime(database: Database, now: number): Promise<void> {
   await database.write((tx) => putSetting(tx, TRUSTED_TIME_SETTING, Buffer.from(String(now))));
 }
 
-/** Removes up to a transaction's rows at a time. */
-function inChunks(remove: (tx: Transaction) => Promise<number>): Step {
-  return { run: async (tx) => (await remove(tx)) === MAX_ROWS };
+/** A step whose rows are found again from the start, since those before are gone. */
+function bySlices(remove: (tx: Transaction, rows: number) => Promise<number>): Step {
+  return { run: async (tx, { rows, after }) => ((await remove(tx, rows)) === rows ? after : undefined) };
 }
 
 /** Requests and listeners use real time, which no test clock moves; everything else its environment's. */
@@ -99,36 +113,47 @@ function stepsOf(environment: number, realTime: number, offset: number): Step[] 
   const keysBound = now - LIMITS.idempotencySeconds * 1000;
   const listenersBound = realTime - LIMITS.listenerSeconds * 1000;
   return [
-    {
-      async run(tx) {
-        const found = await removableDeliveries(tx, environment, deliveryBound, horizon, MAX_ROWS);
-        await deleteDeliveries(tx, firstRows(found));
-        return found.length > 0;
-      },
-    },
+    ...ENDED.map((status) => oldDeliveries({ environment, status, idBound: deliveryBound, before: horizon })),
     {
       // What a retry or replay committed before the events were locked must be visible after that.
       isolation: "read committed",
-      run: (tx) => removeEvents(tx, environment, eventBound),
+      run: (tx, slice) => removeEvents(tx, slice, environment, eventBound),
     },
-    inChunks(async (tx) => {
-      const replays = await deleteReplays(tx, environment, eventBound, MAX_ROWS);
+    bySlices(async (tx, rows) => {
+      const replays = await deleteReplays(tx, environment, eventBound, rows);
       if (replays.length > 0) await markRemoved(tx, environment, { replays });
       return replays.length;
     }),
-    inChunks((tx) => deleteBulkOperations(tx, environment, bulkBound, MAX_ROWS)),
-    inChunks((tx) => deleteIdempotencyKeys(tx, environment, keysBound, MAX_ROWS)),
-    inChunks((tx) => deleteRequestDetails(tx, environment, requestBound, MAX_ROWS)),
-    inChunks((tx) => deleteRequestLogs(tx, environment, requestBound, MAX_ROWS)),
-    { run: (tx) => deleteOldestMinute(tx, environment, Math.floor(now / 60_000) - COUNT_RETENTION_MINUTES) },
-    inChunks((tx) => deleteEmptyQueues(tx, environment)),
-    inChunks((tx) => deleteListeners(tx, environment, listenersBound, MAX_ROWS)),
+    bySlices((tx, rows) => deleteBulkOperations(tx, environment, bulkBound, rows)),
+    bySlices((tx, rows) => deleteIdempotencyKeys(tx, environment, keysBound, rows)),
+    bySlices((tx, rows) => deleteRequestDetails(tx, environment, requestBound, rows)),
+    bySlices((tx, rows) => deleteRequestLogs(tx, environment, requestBound, rows)),
+    bySlices((tx, rows) => deleteOldCounts(tx, environment, Math.floor(now / 60_000) - COUNT_RETENTION_MINUTES, rows)),
+    bySlices((tx) => deleteEmptyQueues(tx, environment)),
+    bySlices((tx, rows) => deleteListeners(tx, environment, listenersBound, rows)),
   ];
 }
 
+/** Removes deliveries of a status, with their attempts. Those that were attempted recently stay. */
+function oldDeliveries(of: Omit<OldDeliveries, "after" | "limit">): Step {
+  return {
+    async run(tx, { rows, after }) {
+      const found = await findOldDeliveries(tx, { ...of, after, limit: rows });
+      const part = firstRows(found, rows);
+      const removable = part.filter((delivery) => delivery.is_removable === 1);
+      if (removable.length > 0) await deleteDeliveries(tx, ids(removable));
+      return part.length === rows || part.length < found.length ? part.at(-1)!.id : undefined;
+    },
+  };
+}
+
+const ids = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
+
 /** Removes events with their replays, which would have nothing to send. */
-async function removeEvents(tx: Transaction, environment: number, bound: string): Promise<boolean> {
-  const events = await removableEvents(tx, environment, bound, MAX_ROWS);
+async function removeEvents(tx: Transaction, { rows, after }: Slice, environment: number, idBound: string) {
+  const end = await lastOfNextEvents(tx, environment, { after, idBound }, rows);
+  if (end === undefined) return undefined;
+  const events = await removableEvents(tx, environment, { after, last: end });
   const numbers = new Map(events.map(({ id, seq }) => [id, seq]));
   const removed = await deleteEvents(tx, environment, [...numbers.keys()]);
   const [first, last] = [removed[0], removed.at(-1)];
@@ -136,23 +161,19 @@ async function removeEvents(tx: Transaction, environment: number, bound: string)
     const replays = await deleteReplaysOf(tx, environment, { first, last });
     await markRemoved(tx, environment, { newestEvent: last, seqs: removed.map((id) => numbers.get(id)!), replays });
   }
-  return events.length === MAX_ROWS;
+  return end;
 }
 
 /** A grant whose last refresh token has expired gives no access, and is removed with its tokens. */
-async function removeGrants(tx: Transaction, now: number): Promise<boolean> {
+async function removeGrants(tx: Transaction, { rows, after }: Slice, now: number): Promise<string | undefined> {
   const bound = lowestIdAt("oauth_grant", now - REFRESH_SECONDS * 1000);
-  return (await deleteEndedGrants(tx, bound, now, MAX_GRANTS)) === MAX_GRANTS;
+  const limit = Math.max(1, Math.floor(rows / ROWS_PER_GRANT));
+  return (await deleteEndedGrants(tx, bound, now, limit)) === limit ? after : undefined;
 }
 
-/** As many deliveries as fill one transaction with their attempts, at least one. */
-function firstRows(found: readonly { id: string; attempt_count: number }[]): string[] {
-  const ids: string[] = [];
+/** As many deliveries as fill a slice with their attempts, at least one. */
+function firstRows(found: readonly OldDelivery[], max: number): readonly OldDelivery[] {
   let rows = 0;
-  for (const { id, attempt_count: attempts } of found) {
-    rows += 1 + attempts;
-    if (rows > MAX_ROWS && ids.length > 0) break;
-    ids.push(id);
-  }
-  return ids;
+  const end = found.findIndex(({ attempt_count: attempts }, index) => (rows += 1 + attempts) > max && index > 0);
+  return end === -1 ? found : found.slice(0, end);
 }

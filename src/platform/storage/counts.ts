@@ -194,17 +194,21 @@ export async function foldChanges(tx: Transaction): Promise<boolean> {
   return hasMore;
 }
 
-/** Removes the oldest minute before a limit. Returns whether there was one. */
-export async function deleteOldestMinute(tx: Transaction, environment: number, before: number): Promise<boolean> {
-  let deleted = 0;
-  for (const table of ["event_counts", "attempt_counts"]) {
-    deleted += await tx.run(
-      `DELETE FROM ${table} WHERE environment = $1 AND minute = (
-         SELECT MIN(minute) FROM ${table} WHERE environment = $1 AND minute < $2)`,
-      [environment, before],
-    );
+/** Removes counts of minutes before one, at most a number of each kind. Returns how many of the kind with more. */
+export async function deleteOldCounts(
+  tx: Transaction,
+  environment: number,
+  before: number,
+  limit: number,
+): Promise<number> {
+  const deleted: number[] = [];
+  for (const table of ["event_counts", "attempt_counts"] as const) {
+    const { key } = TABLES[table];
+    const sql = `DELETE FROM ${table} WHERE (${key}) IN (
+       SELECT ${key} FROM ${table} WHERE environment = $1 AND minute < $2 ORDER BY ${key} LIMIT $3)`;
+    deleted.push(await tx.run(sql, [environment, before, limit]));
   }
-  return deleted > 0;
+  return Math.max(...deleted);
 }
 
 /** Removes the counts of deleted endpoints without waiting deliveries. */

@@ -162,34 +162,40 @@ export async function cancelDelivery(tx: Transaction, id: string): Promise<boole
   return (await tx.run(sql, [id])) === 1;
 }
 
-const ENDED = statusesOf("delivery").filter((status) => status !== "pending");
+/** A delivery that was created before the retention period. */
+export interface OldDelivery {
+  id: string;
+  attempt_count: number;
+  /** 0 if one of its attempts is more recent. */
+  is_removable: number;
+}
 
-/** Returns finished deliveries created before an ID of their kind, whose attempts are all older than a time. */
-export function removableDeliveries(
+/** Where to look for old deliveries of a status: after an ID, below another. Their attempts are old if before a time. */
+export interface OldDeliveries {
+  environment: number;
+  status: DeliveryStatus;
+  after: string;
+  idBound: string;
+  before: number;
+  limit: number;
+}
+
+/** Returns deliveries in the order of their IDs, whether or not they can be removed, so that a call reads few. */
+export function findOldDeliveries(
   queries: Queries,
-  environment: number,
-  idBound: string,
-  before: number,
-  limit: number,
-): Promise<{ id: string; attempt_count: number }[]> {
-  const part = (status: DeliveryStatus) =>
-    `SELECT * FROM (
-       SELECT id, attempt_count FROM deliveries d
-       WHERE environment = $1 AND status = '${status}' AND id < $2
-         AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.delivery_id = d.id AND a.at >= $3)
-       ORDER BY id LIMIT $4) AS ${status}`;
-  return queries.all(`${ENDED.map(part).join(" UNION ALL ")} ORDER BY id LIMIT $4`, [
-    environment,
-    idBound,
-    before,
-    limit,
-  ]);
+  { environment, status, after, idBound, before, limit }: OldDeliveries,
+): Promise<OldDelivery[]> {
+  return queries.all(
+    `SELECT d.id, d.attempt_count, CAST(NOT EXISTS (
+       SELECT 1 FROM attempts a WHERE a.delivery_id = d.id AND a.at >= $5) AS INTEGER) AS is_removable
+     FROM deliveries d WHERE d.environment = $1 AND d.status = $2 AND d.id > $3 AND d.id < $4
+     ORDER BY d.id LIMIT $6`,
+    [environment, status, after, idBound, before, limit],
+  );
 }
 
 /** Removes deliveries with their attempts. */
 export async function deleteDeliveries(tx: Transaction, ids: readonly string[]): Promise<void> {
-  for (const id of ids) {
-    await tx.run("DELETE FROM attempts WHERE delivery_id = $1", [id]);
-    await tx.run("DELETE FROM deliveries WHERE id = $1", [id]);
-  }
+  await inBatches(ids, (list, batch) => tx.all(`DELETE FROM attempts WHERE delivery_id IN (${list})`, batch));
+  await inBatches(ids, (list, batch) => tx.all(`DELETE FROM deliveries WHERE id IN (${list})`, batch));
 }

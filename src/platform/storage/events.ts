@@ -1,3 +1,4 @@
+import { inBatches } from "./batches.ts";
 import { checksumOf, isIntact, type StoredBody, DamagedEventError } from "./event-body.ts";
 import type { EventType } from "../../contract/event-types.ts";
 import type { Queries, SqlValue, Transaction } from "./database.ts";
@@ -164,16 +165,35 @@ export async function newestEventsOf(queries: Queries, environment: number, obje
 const NOT_PENDING = `NOT EXISTS (
   SELECT 1 FROM deliveries d WHERE d.environment = e.environment AND d.event_id = e.id AND d.status = 'pending')`;
 
+/** Returns the last of an environment's next events after an ID and below another; undefined if there are none. */
+export async function lastOfNextEvents(
+  queries: Queries,
+  environment: number,
+  { after, idBound }: { after: string; idBound: string },
+  limit: number,
+): Promise<string | undefined> {
+  const row = await queries.get<{ id: string | null }>(
+    `SELECT MAX(id) AS id FROM (
+       SELECT id FROM events WHERE environment = $1 AND id > $2 AND id < $3 ORDER BY id LIMIT $4) AS next`,
+    [environment, after, idBound, limit],
+  );
+  return row?.id ?? undefined;
+}
+
 /**
- * Returns events with an ID below a bound that no pending delivery needs, oldest first. On PostgreSQL they are locked,
- * and those that others keep are skipped.
+ * Returns the events after an ID up to another that no pending delivery needs, oldest first. On PostgreSQL they are
+ * locked, and those that others keep are skipped.
  */
-export async function removableEvents(tx: Transaction, environment: number, idBound: string, limit: number) {
+export async function removableEvents(
+  tx: Transaction,
+  environment: number,
+  { after, last }: { after: string; last: string },
+) {
   const lock = tx.dialect === "postgres" ? "FOR UPDATE OF e SKIP LOCKED" : "";
   return tx.all<{ id: string; seq: number }>(
-    `SELECT e.id, e.seq FROM events e WHERE e.environment = $1 AND e.id < $2 AND ${NOT_PENDING}
-     ORDER BY e.id LIMIT $3 ${lock}`,
-    [environment, idBound, limit],
+    `SELECT e.id, e.seq FROM events e WHERE e.environment = $1 AND e.id > $2 AND e.id <= $3 AND ${NOT_PENDING}
+     ORDER BY e.id ${lock}`,
+    [environment, after, last],
   );
 }
 
@@ -182,7 +202,13 @@ export async function removableEvents(tx: Transaction, environment: number, idBo
  * of the deleted ones.
  */
 export async function deleteEvents(tx: Transaction, environment: number, ids: readonly string[]): Promise<string[]> {
-  const sql = `DELETE FROM events AS e WHERE e.environment = $1 AND e.id = $2 AND ${NOT_PENDING}`;
-  const deleted = await Promise.all(ids.map((id) => tx.run(sql, [environment, id])));
-  return ids.filter((_, index) => deleted[index] === 1);
+  const deleted = await inBatches(ids, (list, batch) =>
+    tx.all<{ id: string }>(
+      `DELETE FROM events AS e
+       WHERE e.environment = $${batch.length + 1} AND e.id IN (${list}) AND ${NOT_PENDING} RETURNING id`,
+      [...batch, environment],
+    ),
+  );
+  const gone = new Set(deleted.map(({ id }) => id));
+  return ids.filter((id) => gone.has(id));
 }

@@ -77,6 +77,8 @@ function openLocked(sqlite: SqliteRuntime, file: string, lock: FileLock, options
     // A file of another program stays as it is, its mode and journal included.
     assertOwnDatabase(writer, file);
     closeToOthers(file);
+    // Only a new file takes it, and each other would be written to in a commit without a number.
+    if (writer.get("PRAGMA page_count")?.["page_count"] === 0) writer.exec("PRAGMA auto_vacuum = INCREMENTAL");
     writer.exec(WRITER_SETTINGS);
     migrateSqlite(writer, options.migrations, options.version ?? null);
     const reader = new Connection(sqlite, file, { readOnly: true });

@@ -166,7 +166,6 @@ function deliveries(types: ColumnTypes): string[] {
        delivery_id ${id} NOT NULL, number INTEGER NOT NULL, at ${integer} NOT NULL, status_code INTEGER, error TEXT,
        duration_ms INTEGER NOT NULL, request_headers TEXT, response_headers TEXT, response_excerpt TEXT,
        PRIMARY KEY (delivery_id, number)) ${clustered}`,
-    `CREATE INDEX attempts_by_time ON attempts (at)`,
     `CREATE TABLE bulk_operations (
        environment INTEGER NOT NULL REFERENCES environments (id), id ${id} NOT NULL, type TEXT NOT NULL,
        status TEXT NOT NULL, filters TEXT NOT NULL, request_id ${id}, total ${integer} NOT NULL,

@@ -20,7 +20,8 @@ const DELIVERIES = 5_000;
 const ENDPOINTS = 10;
 const MASTER_KEY = "5a".repeat(32);
 
-async function startServer() {
+/** Starts a server that creates databases for the benchmarks. */
+export async function startServer() {
   const outfile = join(ROOT, "dist/bench-postgres-server.mjs");
   await build({
     entryPoints: [join(ROOT, "bench/postgres-server.ts")],

@@ -10,6 +10,7 @@ import { benchApi } from "./api.js";
 import { compare } from "./compare.js";
 import { benchDashboard } from "./dashboard.js";
 import { benchDeliveries } from "./deliveries.js";
+import { benchGrowth } from "./growth.js";
 import { benchLists } from "./lists.js";
 import { ROOT } from "./measure.js";
 import { benchPeers } from "./peers.js";
@@ -26,6 +27,7 @@ const PARTS = {
   peers: benchPeers,
   deliveries: benchDeliveries,
   lists: benchLists,
+  growth: benchGrowth,
   dashboard: benchDashboard,
   postgres: benchPostgres,
   webhooks: benchWebhooks,

@@ -12,18 +12,15 @@ import {
   ReadResourceRequestSchema,
   type Tool as ListedTool,
 } from "@modelcontextprotocol/sdk/types.js";
-import { ApiError } from "../../../client/errors.ts";
-import type { Scope } from "../../../contract/scopes.ts";
-import { failureOf } from "../../failure.ts";
 import { getPrompt, PROMPTS } from "./prompts.ts";
 import { EVENT_TEMPLATE, listGuides, readResource } from "./resources.ts";
 import type { Tool, ToolSession } from "./tool.ts";
-import { EXPLAIN_TOOLS } from "./tools/explain.ts";
 import { OBJECT_TOOLS } from "./tools/objects.ts";
-import { CLOCK_TOOLS, REQUEST_LOG_TOOLS } from "./tools/sandbox.ts";
-import { TRIGGER_TOOLS } from "./tools/trigger.ts";
-import { WAIT_TOOLS } from "./tools/wait.ts";
-import { DELIVERY_TOOLS, ENDPOINT_TOOLS, EVENT_TOOLS } from "./tools/webhooks.ts";
+import { EXPLAIN_TOOLS, TRIGGER_TOOLS, WAIT_TOOLS } from "./tools/composed.ts";
+import { CLOCK_TOOLS, DELIVERY_TOOLS, ENDPOINT_TOOLS, EVENT_TOOLS, REQUEST_LOG_TOOLS } from "./tools/operations.ts";
+import { failureOf } from "../../failure.ts";
+import { ApiError } from "../../../client/errors.ts";
+import type { Scope } from "../../../contract/scopes.ts";
 
 const TOOLS: readonly Tool[] = [
   ...OBJECT_TOOLS,

@@ -1,5 +1,5 @@
+import { join } from "node:path";
 import type { Command, Help, Option } from "commander";
-import { guidePath } from "./guides.ts";
 import type { Styles } from "./terminal/styles.ts";
 import type { FieldNames } from "./terminal/view.ts";
 import { wrapWords } from "./terminal/wrap.ts";
@@ -143,4 +143,9 @@ function footer(command: Command, isRoot: boolean): string {
 /** Returns a command with its parents: `service customers list`. */
 export function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+}
+
+/** Returns the path of a guide in the package, or of their folder. Only bundled code knows its own folder. */
+export function guidePath(page = ""): string {
+  return join(__dirname, "../../docs", page);
 }

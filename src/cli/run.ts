@@ -1,15 +1,14 @@
-import { BrokenPipeError, EXIT_CODES, InterruptedError, LostOutputError } from "./errors.ts";
-import { reportFailure } from "./failure.ts";
-import { currentProcessIo, type ProcessIo } from "./process-io.ts";
 import { Command, CommanderError } from "commander";
-import { rejectRepeatedOptions, rejectSwallowedFlags } from "./arguments/mistakes.ts";
+import { isHelpShown, rejectRepeatedOptions, rejectSwallowedFlags, usageErrorOf } from "./arguments/mistakes.ts";
 import { COMMANDS } from "./command-table.ts";
 import { Context } from "./context.ts";
 import { rejectDryRun } from "./dry-run.ts";
+import { BrokenPipeError, EXIT_CODES, InterruptedError, LostOutputError } from "./errors.ts";
+import { reportFailure } from "./failure.ts";
 import { addGlobalOptions, type GlobalOptions, readGlobalOptions } from "./global-options.ts";
 import { addExamples, fieldsOf, formatHelp } from "./help-layout.ts";
+import { currentProcessIo, type ProcessIo } from "./process-io.ts";
 import { assertFields } from "./terminal/view.ts";
-import { isHelpShown, usageErrorOf } from "./usage-error.ts";
 
 /** Runs one command line of this process and returns its exit code. Never throws. */
 export async function run(args: readonly string[]): Promise<number> {

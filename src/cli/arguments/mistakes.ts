@@ -1,6 +1,8 @@
-import { type Command, InvalidArgumentError, type Option } from "commander";
-import { nearest } from "../../contract/nearest.ts";
+import { type Command, type CommanderError, InvalidArgumentError, type Option } from "commander";
 import { isRepeatable } from "./repeated.ts";
+import { UsageError } from "../errors.ts";
+import { pathOf } from "../help-layout.ts";
+import { nearest } from "../../contract/nearest.ts";
 
 /**
  * Rejects a second value for a flag that takes one, because the first would be lost silently. Flags that collect values
@@ -30,7 +32,7 @@ export function rejectSwallowedFlags(command: Command): void {
 }
 
 /** Returns the first unknown flag of a command line, with the nearest existing one. */
-export function unknownFlag(command: Command, args: readonly string[]): { flag: string; meant: string[] } | undefined {
+function unknownFlag(command: Command, args: readonly string[]): { flag: string; meant: string[] } | undefined {
   const options = optionsOf(command);
   for (let at = 0; at < args.length && args[at] !== "--"; at++) {
     const [flag = "", value] = args[at]!.split("=", 2);
@@ -56,4 +58,43 @@ export function notEmpty(text: string): string {
 
 function optionsOf(command: Command | null): Option[] {
   return command === null ? [] : [...command.options, ...optionsOf(command.parent)];
+}
+
+const HELP_CODES: ReadonlySet<string> = new Set(["commander.help", "commander.helpDisplayed", "commander.version"]);
+
+/** Returns true for what commander throws after printing help or the version, which is not an error. */
+export function isHelpShown(error: CommanderError): boolean {
+  return HELP_CODES.has(error.code);
+}
+
+/** Converts an error message of commander to a UsageError that points to the help of the intended command. */
+export function usageErrorOf(
+  error: CommanderError,
+  program: Command,
+  operands: readonly string[],
+  args: readonly string[],
+): UsageError {
+  const command = commandNamed(program, operands);
+  const help = `See \`${pathOf(command)} --help\`.`;
+  // A missing flag is often there but misspelled, which commander would not say.
+  const unknown = error.code === "commander.missingMandatoryOptionValue" ? unknownFlag(command, args) : undefined;
+  if (unknown !== undefined) {
+    const meant = unknown.meant.length === 0 ? "" : `Did you mean ${unknown.meant.join(" or ")}?\n`;
+    return new UsageError(`Unknown option '${unknown.flag}'`, { hint: meant + help, cause: error });
+  }
+  const [message = "", ...rest] = error.message.replace(/^error: /, "").split("\n");
+  const suggestion = rest.join(" ").replace(/^\((.*)\)$/, "$1");
+  const hint = [suggestion, help].filter((line) => line !== "").join("\n");
+  return new UsageError(message.charAt(0).toUpperCase() + message.slice(1), { hint, cause: error });
+}
+
+/** Returns the deepest command that the words of the command line name. */
+export function commandNamed(program: Command, words: readonly string[]): Command {
+  let command = program;
+  for (const word of words) {
+    const next = command.commands.find((candidate) => candidate.name() === word || candidate.aliases().includes(word));
+    if (next === undefined) break;
+    command = next;
+  }
+  return command;
 }

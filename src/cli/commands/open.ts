@@ -1,11 +1,10 @@
 import { Argument, type Command } from "commander";
-import { parseBaseUrl, urlOf } from "../../client/base-url.ts";
 import { whyNoBrowser } from "../browser-availability.ts";
-import type { Environment } from "../../contract/environments.ts";
 import type { Context } from "../context.ts";
-import { guidePath } from "../guides.ts";
-import { addExamples } from "../help-layout.ts";
+import { addExamples, guidePath } from "../help-layout.ts";
 import { resolveTarget } from "../settings/connection.ts";
+import { parseBaseUrl, urlOf } from "../../client/base-url.ts";
+import type { Environment } from "../../contract/environments.ts";
 
 /** The path of each page below the base URL. */
 const PAGES = {

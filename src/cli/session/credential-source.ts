@@ -1,7 +1,6 @@
-import type { CredentialSource } from "../../client/http.ts";
-import type { StoredCredential } from "../settings/profiles.ts";
-import { isDue } from "./freshness.ts";
 import type { SessionContext, SessionName } from "./refresh.ts";
+import { isDue, type StoredCredential } from "../settings/profiles.ts";
+import type { CredentialSource } from "../../client/http.ts";
 
 /**
  * Returns a stored credential as the client uses it. An API key stays as it is. Tokens are renewed shortly before they

@@ -1,12 +1,11 @@
 import { join } from "node:path";
-import { AuthorizationError, NetworkError } from "../../client/errors.ts";
-import { refreshTokens, type TokenSet } from "../../client/oauth/authorization.ts";
-import type { Environment } from "../../contract/environments.ts";
-import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { RequestContext } from "../connect.ts";
 import { NotSignedInError } from "../errors.ts";
+import { explainAuthorization, openAuthorizationServer } from "./authorization-server.ts";
 import { withLock } from "../settings/lock.ts";
 import {
+  isAlive,
+  isDue,
   loginCommand,
   type Profile,
   profileNamed,
@@ -15,8 +14,10 @@ import {
   withProfile,
 } from "../settings/profiles.ts";
 import { readSettings, SettingsFileError } from "../settings/read.ts";
-import { explainAuthorization, openAuthorizationServer } from "./authorization-server.ts";
-import { isAlive, isDue } from "./freshness.ts";
+import { AuthorizationError, NetworkError } from "../../client/errors.ts";
+import { refreshTokens, type TokenSet } from "../../client/oauth/authorization.ts";
+import type { Environment } from "../../contract/environments.ts";
+import { formatTimestamp } from "../../contract/timestamps.ts";
 
 /** The part of a command's context that renewing a session uses. */
 export interface SessionContext extends RequestContext {

@@ -1,14 +1,14 @@
 import type { Argument, Command, Option } from "commander";
+import type { CommandEntry } from "../../command.ts";
+import { CONFIG_KEYS } from "../config.ts";
+import { TOPICS } from "../help/topics.ts";
+import type { Context } from "../../context.ts";
+import { fieldsOf } from "../../help-layout.ts";
+import { isAlive } from "../../settings/profiles.ts";
 import type { Page } from "../../../client/pages.ts";
 import { EVENT_TYPES } from "../../../contract/event-types.ts";
 import { kindsWith, pathOf, RESOURCES } from "../../../contract/resources.ts";
 import { SCOPES } from "../../../contract/scopes.ts";
-import type { CommandEntry } from "../../command.ts";
-import type { Context } from "../../context.ts";
-import { fieldsOf } from "../../help-layout.ts";
-import { isAlive } from "../../session/freshness.ts";
-import { CONFIG_KEYS } from "../config.ts";
-import { TOPICS } from "../help/topics.ts";
 
 /** Text to insert, and its description. */
 export interface Suggestion {

@@ -1,11 +1,10 @@
 import type { Command } from "commander";
-import { nearest } from "../../../contract/nearest.ts";
+import { commandNamed } from "../../arguments/mistakes.ts";
+import { TOPICS } from "./topics.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
-import { guidePath } from "../../guides.ts";
-import { pathOf } from "../../help-layout.ts";
-import { commandNamed } from "../../usage-error.ts";
-import { TOPICS } from "./topics.ts";
+import { guidePath, pathOf } from "../../help-layout.ts";
+import { nearest } from "../../../contract/nearest.ts";
 
 /** `service help [command or topic]`. */
 export function register(program: Command, context: Context): void {

@@ -22,3 +22,13 @@ const TLS_CODE = /^(CERT_|ERR_TLS_|ERR_SSL_|EPROTO|DEPTH_ZERO|SELF_SIGNED|UNABLE
 export function failureKindOf(code: string): FailureKind | undefined {
   return KINDS[code] ?? (TLS_CODE.test(code) ? "tls" : undefined);
 }
+
+const CODES: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOBUFS"]);
+
+/**
+ * Returns true if a connection failed because this process, or the machine, has no file descriptor left, or no memory
+ * for a socket: the peer is not at fault.
+ */
+export function isOutOfDescriptors(error: unknown): boolean {
+  return CODES.has((error as NodeJS.ErrnoException).code ?? "");
+}

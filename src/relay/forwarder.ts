@@ -1,7 +1,7 @@
 import { DELIVERY_USER_AGENT, HEADERS } from "../contract/headers.ts";
 import { LIMITS } from "../contract/limits.ts";
 import { SUSPENDED_MS } from "../network/deadline.ts";
-import { isOutOfDescriptors } from "../network/descriptors.ts";
+import { isOutOfDescriptors } from "../network/failures.ts";
 import type { Clock } from "./clock.ts";
 import { describeForwardError, describeTimeout, type ForwardFailure, type HostKind } from "./forward-failure.ts";
 import { postRequest, ReceiverConnection, type ResponseReader } from "./receiver-connection.ts";

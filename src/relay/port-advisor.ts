@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { isLoopback } from "../network/connect-options.ts";
-import { isOutOfDescriptors } from "../network/descriptors.ts";
+import { isOutOfDescriptors } from "../network/failures.ts";
 import type { Clock } from "./clock.ts";
 import type { Report } from "./report.ts";
 

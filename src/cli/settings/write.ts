@@ -1,7 +1,7 @@
 import Conf from "conf";
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
-import { createFolder } from "../../files/create-folder.ts";
+import { createFolder } from "../../files/folders.ts";
 import { UserError } from "../errors.ts";
 import { withLock } from "./lock.ts";
 import type { Settings } from "./profiles.ts";

@@ -1,6 +1,6 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createFolder } from "../../files/create-folder.ts";
+import { createFolder } from "../../files/folders.ts";
 import type { Settings } from "../settings/profiles.ts";
 
 /** The stored state of update checks, in a file beside the settings. Times are Unix milliseconds. */

@@ -1,11 +1,10 @@
 import type { Dispatcher } from "undici";
-import { SUSPENDED_MS } from "../../network/deadline.ts";
-import { isOutOfDescriptors } from "../../network/descriptors.ts";
 import { LIMITS } from "../../contract/limits.ts";
-import type { Clock } from "../ports.ts";
-import { type FailureKind, failureKindOf } from "../../network/failures.ts";
+import { SUSPENDED_MS } from "../../network/deadline.ts";
+import { type FailureKind, failureKindOf, isOutOfDescriptors } from "../../network/failures.ts";
 import { DnsError } from "./dns.ts";
 import { BlockedTargetError } from "./target-guard.ts";
+import type { Clock } from "../ports.ts";
 
 const MAX_CHARACTERS = 300;
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { createFolder } from "../../files/create-folder.ts";
+import { createFolder } from "../../files/folders.ts";
 import { flushFolder } from "../storage/sqlite/database-file.ts";
 import type { Database, Queries } from "../storage/database.ts";
 import { findSetting, insertSetting } from "../storage/settings.ts";

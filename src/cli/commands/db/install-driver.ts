@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { cpSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createFolder } from "../../../files/create-folder.ts";
+import { createFolder } from "../../../files/folders.ts";
 import { DRIVER, driverFolder } from "../../../platform/storage/sqlite/runtime.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";

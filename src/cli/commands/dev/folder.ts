@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { createFolder } from "../../../files/create-folder.ts";
+import { createFolder } from "../../../files/folders.ts";
 import { databaseOf } from "../../project/platform.ts";
 import { type Project, PROJECT_SCHEMA } from "../../project/schema.ts";
 

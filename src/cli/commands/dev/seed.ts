@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Identity } from "../../../contract/schemas/account.ts";
-import { createFolder } from "../../../files/create-folder.ts";
+import { createFolder } from "../../../files/folders.ts";
 import type { Context } from "../../context.ts";
 import { replaceFile } from "../listen/files.ts";
 import { Cleanup } from "../trigger/cleanup.ts";

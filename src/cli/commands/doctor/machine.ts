@@ -1,14 +1,14 @@
 import { constants } from "node:fs";
 import { access, mkdtemp, rmdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { parseProxy, proxyFor } from "../../../client/proxy-settings.ts";
-import { dataFolder } from "../../../files/data-folder.ts";
+import { type Check, failed, type Finding, ok, warning } from "./finding.ts";
+import { canConnect } from "./ports.ts";
 import { proxiesOf } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { resolveTarget } from "../../settings/connection.ts";
 import { isOpenToOthers, readSettings, SETTINGS_FILE } from "../../settings/read.ts";
-import { type Check, failed, type Finding, ok, warning } from "./finding.ts";
-import { canConnect } from "./ports.ts";
+import { parseProxy, proxyFor } from "../../../client/proxy-settings.ts";
+import { dataFolder } from "../../../files/folders.ts";
 
 const MIN_NODE_VERSION = [20, 19] as const;
 const PROXY_VARIABLES = ["http_proxy", "https_proxy"] as const;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { LIMITS } from "../../../contract/limits.ts";
-import { createFolder } from "../../../files/create-folder.ts";
+import { createFolder } from "../../../files/folders.ts";
 import type { Context } from "../../context.ts";
 import { replaceFile } from "./files.ts";
 import type { Receivers } from "./forwarding-options.ts";

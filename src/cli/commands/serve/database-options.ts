@@ -1,8 +1,8 @@
-import { type Command, InvalidArgumentError } from "commander";
 import { join, resolve } from "node:path";
-import { dataFolder } from "../../../files/data-folder.ts";
+import { type Command, InvalidArgumentError } from "commander";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
+import { dataFolder } from "../../../files/folders.ts";
 
 /** How the platform uses a PostgreSQL database. */
 export interface PostgresOptions {

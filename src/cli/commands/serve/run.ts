@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { setPriority } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createFolder } from "../../../files/create-folder.ts";
+import { createFolder } from "../../../files/folders.ts";
 import { isLoopback } from "../../../network/connect-options.ts";
 import { type AddressRange, parseRange } from "../../../platform/domain/addresses.ts";
 import { SigningKeysError } from "../../../platform/leaks/signing-keys.ts";

@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, existsSync, fsyncSync, openSync, realpathSync, statSync, statfsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { createFolder } from "../../../files/create-folder.ts";
+import { createFolder } from "../../../files/folders.ts";
 import { StorageOpenError } from "../database.ts";
 
 const OWNER_ONLY = 0o600;

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { dataFolder } from "../../../files/data-folder.ts";
-import { StorageOpenError, type SqlValue } from "../database.ts";
+import { dataFolder } from "../../../files/folders.ts";
+import { type SqlValue, StorageOpenError } from "../database.ts";
 
 /** The part of `node:sqlite` that the driver uses. `@photostructure/sqlite` has the same API. */
 export interface SqliteRuntime {

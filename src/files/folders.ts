@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
 
 /**
  * Creates a folder that only its owner may enter, with missing parents. Throws the file system's error. Node's own
@@ -19,4 +20,10 @@ export function createFolder(path: string): void {
 
 function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** Returns the folder of the platform's data unless a database is named. */
+export function dataFolder(env: Readonly<Record<string, string | undefined>>): string {
+  const data = env["XDG_DATA_HOME"] || join(env["HOME"] || homedir(), ".local", "share");
+  return join(data, "service");
 }

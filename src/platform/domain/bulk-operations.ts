@@ -3,6 +3,9 @@ import { lowestIdAt } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { BulkFilters, BulkOperation, BulkType } from "../../contract/schemas/bulk-operation.ts";
 import { formatTimestamp, parseTimestamp } from "../../contract/timestamps.ts";
+import { ApiError, existing, invalidFields } from "./api-error.ts";
+import { replayEvent, retryDelivery } from "./deliveries.ts";
+import type { RequestContext, Tenant } from "./request-context.ts";
 import {
   type BulkOperationRow,
   type BulkRange,
@@ -20,10 +23,6 @@ import {
 import type { Queries, Transaction } from "../storage/database.ts";
 import type { PageRequest } from "../storage/page.ts";
 import { findEndpoint } from "../storage/webhook-endpoints.ts";
-import { ApiError, existing, invalidFields } from "./api-error.ts";
-import { retryDelivery } from "./deliveries.ts";
-import { replayEvent } from "./replay.ts";
-import type { RequestContext, Tenant } from "./request-context.ts";
 
 /**
  * Maximum number of objects that one slice reads, and that it retries or replays: few enough not to delay other

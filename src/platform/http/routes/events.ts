@@ -1,12 +1,12 @@
 import type { EventType } from "../../../contract/event-types.ts";
 import { Event, EventCreate, EventList, EventListQuery, EventReplay, Replay } from "../../../contract/schemas/event.ts";
+import { replayEvent } from "../../domain/deliveries.ts";
 import { emitByHand, getEvent, pageOfEvents, RELATABLE } from "../../domain/events.ts";
-import { replayEvent } from "../../domain/replay.ts";
-import type { Vault } from "../../secrets/vault.ts";
-import type { Clock } from "../../ports.ts";
+import { type Operation, RawJson, readOperation, writeOperation } from "../operation.ts";
 import { sendList } from "../pagination.ts";
 import { narrowed } from "../search.ts";
-import { type Operation, RawJson, readOperation, writeOperation } from "../operation.ts";
+import type { Clock } from "../../ports.ts";
+import type { Vault } from "../../secrets/vault.ts";
 
 const REFERENCES = Object.fromEntries(RELATABLE.map((kind) => [kind, "related" as const]));
 

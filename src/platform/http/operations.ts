@@ -1,22 +1,21 @@
 import { kindsWith } from "../../contract/resources.ts";
-import type { EnvironmentTime } from "../time/environment-time.ts";
-import type { Versions } from "../domain/versions.ts";
-import type { RequestRecorder } from "../observability/request-recorder.ts";
 import type { InviteTools } from "../domain/users.ts";
+import type { Versions } from "../domain/versions.ts";
 import type { EndpointTools } from "../domain/webhook-endpoints.ts";
 import type { Operation } from "./operation.ts";
-import { oauthGrantOperations, sessionOperations, userOperations } from "./routes/account.ts";
+import { identityOperations, oauthGrantOperations, sessionOperations, userOperations } from "./routes/account.ts";
 import { apiKeyOperations } from "./routes/api-keys.ts";
 import { bulkOperations } from "./routes/bulk-operations.ts";
 import { deliveryOperations } from "./routes/deliveries.ts";
 import { eventOperations } from "./routes/events.ts";
-import { identityOperations } from "./routes/identity.ts";
 import { oauthAppOperations } from "./routes/oauth-apps.ts";
 import { objectOperations } from "./routes/objects.ts";
 import { requestLogOperations } from "./routes/request-logs.ts";
 import { statisticsOperations } from "./routes/statistics.ts";
 import { type ClockAdvancer, testClockOperations } from "./routes/test-clock.ts";
 import { webhookEndpointOperations } from "./routes/webhook-endpoints.ts";
+import type { RequestRecorder } from "../observability/request-recorder.ts";
+import type { EnvironmentTime } from "../time/environment-time.ts";
 
 /** What the operations work with. */
 export interface OperationTools extends InviteTools, EndpointTools {

@@ -1,6 +1,7 @@
 import {
   DeletedSession,
   DeletedUser,
+  Identity,
   type OAuthGrant,
   OAuthGrantList,
   RevokedOAuthGrant,
@@ -9,14 +10,16 @@ import {
   User,
   UserInvite,
   UserList,
+  VersionList,
 } from "../../../contract/schemas/account.ts";
-import { type InviteTools, inviteUser, listUsers, removeUser } from "../../domain/users.ts";
-import { type Operation, readOperation, writeOperation } from "../operation.ts";
 import { formatTimestamp } from "../../../contract/timestamps.ts";
 import { assertId, missing } from "../../domain/api-error.ts";
+import { type InviteTools, inviteUser, listUsers, removeUser } from "../../domain/users.ts";
+import type { Versions } from "../../domain/versions.ts";
+import { type Operation, readOperation, writeOperation } from "../operation.ts";
 import type { Clock } from "../../ports.ts";
-import { deleteSessionOfUser, sessionsOfUser } from "../../storage/sessions.ts";
 import { liveGrantsOfUser, revokeGrantOfUser } from "../../storage/oauth-grants.ts";
+import { deleteSessionOfUser, sessionsOfUser } from "../../storage/sessions.ts";
 
 export function userOperations(tools: InviteTools): Operation[] {
   return [
@@ -137,6 +140,46 @@ export function oauthGrantOperations(clock: Clock): Operation[] {
         if (!(await revokeGrantOfUser(tx, caller.user!.id, id, clock.now()))) missing("oauth_grant", id);
         return { id, object: "oauth_grant", revoked: true };
       },
+    }),
+  ];
+}
+
+/** Returns the owner of the credential, and the versions that the platform supports. */
+export function identityOperations(versions: Versions): Operation[] {
+  return [
+    readOperation({
+      name: "getIdentity",
+      summary: "Retrieve the owner of the credential",
+      method: "GET",
+      path: "/v1/me",
+      scope: null,
+      response: { status: 200, schema: Identity },
+      read: async ({ caller: { tenant, user, credential, scopes } }): Promise<Identity> => ({
+        object: "identity",
+        account: { id: tenant.account.id, name: tenant.account.name },
+        user,
+        environment: tenant.name,
+        livemode: tenant.livemode,
+        credential,
+        scopes: [...scopes],
+      }),
+    }),
+    readOperation({
+      name: "listVersions",
+      summary: "List the supported versions",
+      method: "GET",
+      path: "/v1/versions",
+      scope: null,
+      response: {
+        status: 200,
+        schema: VersionList,
+      },
+      read: async ({ caller }) => ({
+        object: "list",
+        data: versions.dates,
+        latest: versions.latest,
+        pinned: caller.tenant.account.version,
+      }),
     }),
   ];
 }

@@ -1,16 +1,7 @@
 import { type Command, Option } from "commander";
-import { apiPath } from "../../../client/base-url.ts";
-import type { ApiKey, ApiKeyCreate, ApiKeyUpdate } from "../../../contract/schemas/api-key.ts";
-import type { Scope } from "../../../contract/scopes.ts";
-import { formatTimestamp } from "../../../contract/timestamps.ts";
 import { collectList, repeatable } from "../../arguments/repeated.ts";
 import { duration, objectId, scopeNames } from "../../arguments/values.ts";
-import type { Context } from "../../context.ts";
-import { addDryRun } from "../../dry-run.ts";
-import { UsageError } from "../../errors.ts";
-import { addExamples, addFields } from "../../help-layout.ts";
-import { relativeTime } from "../../terminal/time.ts";
-import type { Column, ViewContext } from "../../terminal/view.ts";
+import type { ScanFlags } from "./scan/run.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "../resource/columns.ts";
 import { locationOf, nounsFor, type Resource } from "../resource/resource.ts";
 import { rejectQuiet, type Secret, showSecret } from "../resource/show-secret.ts";
@@ -23,7 +14,16 @@ import {
   registerGet,
   registerList,
 } from "../resource/verbs.ts";
-import { registerScan } from "./scan/index.ts";
+import type { Context } from "../../context.ts";
+import { addDryRun } from "../../dry-run.ts";
+import { UsageError } from "../../errors.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
+import { relativeTime } from "../../terminal/time.ts";
+import type { Column, ViewContext } from "../../terminal/view.ts";
+import { apiPath } from "../../../client/base-url.ts";
+import type { ApiKey, ApiKeyCreate, ApiKeyUpdate } from "../../../contract/schemas/api-key.ts";
+import type { Scope } from "../../../contract/scopes.ts";
+import { formatTimestamp } from "../../../contract/timestamps.ts";
 
 /** `service keys`. */
 export function register(program: Command, context: Context): void {
@@ -284,4 +284,38 @@ function stateOf({ revoked_at, expires_at }: ApiKey, now: number): "active" | "r
 function time(timestamp: string | null, { now, terminal }: ViewContext, none: string): string {
   if (timestamp === null) return terminal ? none : "";
   return terminal ? relativeTime(timestamp, now) : timestamp;
+}
+
+/** `service keys scan`. */
+function registerScan(keys: Command, context: Context): void {
+  const scan = keys
+    .command("scan")
+    .summary("Scan files or a git repository for leaked keys")
+    .description(
+      "Scan files or a git repository for API keys, tokens and client secrets. Works offline: checksums identify real credentials. Exits with 1 if one is found.",
+    )
+    .argument("[path]", "File or folder (default: current folder)")
+    .option("--staged", "Scan the staged changes")
+    .option("--history", "Scan all commits, messages, tags and names of the repository")
+    .option("--revoke", "Revoke each credential that is found")
+    .option("--yes", "Skip the confirmation before live credentials are revoked")
+    .addHelpText(
+      "after",
+      `
+As a pre-commit hook, in .git/hooks/pre-commit (an executable file):
+  #!/bin/sh
+  exec service keys scan --staged
+
+Folders: binary files over 1 MB and .git are skipped. Repositories: programs that the repository's
+configuration names are not run, and nothing is fetched. Signing secrets (whsec_…) have no checksum and are not detected.`,
+    )
+    .action(async (path: string | undefined, flags: ScanFlags) => {
+      const { runScan } = await import("./scan/run.ts");
+      await runScan(path ?? ".", flags, context);
+    });
+  addExamples(scan, [
+    "service keys scan",
+    "service keys scan --staged                  # before a commit",
+    "service keys scan ~/src/shop --history --revoke",
+  ]);
 }

@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { API_VERSIONS } from "../contract/versions.ts";
-import { removeAdminFile, writeAdminFile } from "./admin/admin-file.ts";
+import { removeAdminFile, writeAdminFile } from "./admin/client.ts";
 import { signInUrl } from "./admin/routes.ts";
 import { openDeployment } from "./deployment.ts";
 import type { FirstAccount } from "./domain/first-account.ts";

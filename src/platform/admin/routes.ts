@@ -3,10 +3,10 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { parseAddress } from "../domain/addresses.ts";
 import { ApiError, missing } from "../domain/api-error.ts";
-import { createLinkToken, SIGN_IN_LINK_SECONDS } from "../domain/sign-in-links.ts";
-import type { Database } from "../storage/database.ts";
+import { createLinkToken, SIGN_IN_LINK_SECONDS } from "../domain/users.ts";
+import type { Clock, Random } from "../ports.ts";
 import type { Vault } from "../secrets/vault.ts";
-import type { Random, Clock } from "../ports.ts";
+import type { Database } from "../storage/database.ts";
 import { firstOwner } from "../storage/users.ts";
 
 export const SIGN_IN_LINKS_PATH = "/admin/sign_in_links";

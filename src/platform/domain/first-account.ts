@@ -1,12 +1,12 @@
-import { CLI_CLIENT_ID, CLI_REDIRECT_PATH } from "../../contract/scopes.ts";
-import { ENVIRONMENTS, type Environment } from "../../contract/environments.ts";
+import { type Environment, ENVIRONMENTS } from "../../contract/environments.ts";
 import type { IdGenerator } from "../../contract/ids.ts";
+import { CLI_CLIENT_ID, CLI_REDIRECT_PATH } from "../../contract/scopes.ts";
+import { createFullKey, type SecretTools } from "./api-keys.ts";
+import { createLinkToken } from "./users.ts";
 import { firstAccount, insertAccount } from "../storage/accounts.ts";
 import type { Transaction } from "../storage/database.ts";
 import { insertOAuthApp } from "../storage/oauth-apps.ts";
 import { insertUser } from "../storage/users.ts";
-import { createFullKey, type SecretTools } from "./api-keys.ts";
-import { createLinkToken } from "./sign-in-links.ts";
 
 /** A placeholder until the owner sets another at the first sign-in. */
 const FIRST_EMAIL = "owner@localhost";

@@ -1,14 +1,14 @@
 import type { IdGenerator } from "../../contract/ids.ts";
 import type { DeletedUser, User } from "../../contract/schemas/account.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
+import { ApiError, assertId, missing } from "./api-error.ts";
+import { type SecretTools, toApiKey } from "./api-keys.ts";
+import type { Tenant } from "./request-context.ts";
 import type { Clock } from "../ports.ts";
 import { usableKeysOfUser } from "../storage/api-keys.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
+import { insertSignInLink } from "../storage/sign-in-links.ts";
 import { deleteMember, insertUser, type UserRow, usersOfAccount } from "../storage/users.ts";
-import { type SecretTools, toApiKey } from "./api-keys.ts";
-import { ApiError, assertId, missing } from "./api-error.ts";
-import type { Tenant } from "./request-context.ts";
-import { createLinkToken } from "./sign-in-links.ts";
 
 export async function listUsers(queries: Queries, { account }: Tenant, you: string): Promise<User[]> {
   return (await usersOfAccount(queries, account.id)).map((row) => toUser(row, you));
@@ -68,4 +68,26 @@ function toUser(row: UserRow, you: string): User {
     is_you: row.id === you,
     created: formatTimestamp(row.created),
   };
+}
+
+/** How long a dashboard link and an invitation are valid, in seconds. */
+export const SIGN_IN_LINK_SECONDS = 15 * 60;
+const INVITATION_SECONDS = 3 * 86_400;
+
+/** Creates a link's token and stores only its digest. */
+export async function createLinkToken(
+  tx: Transaction,
+  { vault, random }: SecretTools,
+  link: { userId: string; invitation: boolean; now: number },
+): Promise<string> {
+  const token = Buffer.from(random.bytes(32)).toString("base64url");
+  const seconds = link.invitation ? INVITATION_SECONDS : SIGN_IN_LINK_SECONDS;
+  await insertSignInLink(tx, {
+    digest: vault.digest(token),
+    user_id: link.userId,
+    invitation: link.invitation ? 1 : 0,
+    created: link.now,
+    expires_at: link.now + seconds * 1000,
+  });
+  return token;
 }

@@ -1,19 +1,19 @@
-import { LATEST_VERSION } from "../../../src/contract/versions.ts";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createIdGenerator } from "../../../src/contract/ids.ts";
+import { LATEST_VERSION } from "../../../src/contract/versions.ts";
 import { createFullKey } from "../../../src/platform/domain/api-keys.ts";
 import { createFirstAccount } from "../../../src/platform/domain/first-account.ts";
-import { createLinkToken } from "../../../src/platform/domain/sign-in-links.ts";
-import type { PlatformSettings } from "../../../src/platform/start.ts";
+import { createLinkToken } from "../../../src/platform/domain/users.ts";
 import { loadMasterKeyFile } from "../../../src/platform/secrets/master-key.ts";
+import { createVault } from "../../../src/platform/secrets/vault.ts";
+import type { PlatformSettings } from "../../../src/platform/start.ts";
 import { insertAccount } from "../../../src/platform/storage/accounts.ts";
 import { MIGRATIONS } from "../../../src/platform/storage/migrations/index.ts";
 import { openSqlite } from "../../../src/platform/storage/sqlite/open.ts";
 import { insertUser } from "../../../src/platform/storage/users.ts";
 import { systemRandom } from "../../../src/platform/system.ts";
-import { createVault } from "../../../src/platform/secrets/vault.ts";
 import { type EmbeddedPlatform, startEmbedded } from "./embedded-platform.ts";
 
 /** One of the platform's two accounts. */

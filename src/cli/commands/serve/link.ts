@@ -1,12 +1,11 @@
-import { NotServingError, requestSignInLink } from "../../../platform/admin/client.ts";
-import { createSignInLink } from "../../../platform/admin/direct-link.ts";
+import { namedDatabase, type PostgresOptions } from "./database-options.ts";
+import { deploymentSettings } from "./deployment-settings.ts";
+import type { Context } from "../../context.ts";
+import { UserError } from "../../errors.ts";
+import { createSignInLink, NotServingError, requestSignInLink } from "../../../platform/admin/client.ts";
 import { MasterKeyError } from "../../../platform/secrets/master-key.ts";
 import { isPostgresUrl } from "../../../platform/storage/database-url.ts";
 import { StorageOpenError } from "../../../platform/storage/database.ts";
-import type { Context } from "../../context.ts";
-import { UserError } from "../../errors.ts";
-import { namedDatabase, type PostgresOptions } from "./database-options.ts";
-import { deploymentSettings } from "./deployment-settings.ts";
 
 export interface LinkOptions extends PostgresOptions {
   database?: string;

@@ -29,7 +29,6 @@ const LAZY = {
   "read-project": "src/cli/project/read.ts",
   "project-platform": "src/cli/project/platform.ts",
   login: "src/cli/commands/login/run.ts",
-  "sqlite-version": "src/cli/commands/serve/sqlite-version.ts",
   "check-receiver": "src/cli/commands/webhooks/check/run.ts",
   mcp: "src/cli/commands/mcp/run.ts",
   "read-fixture": "src/cli/commands/trigger/fixture/read.ts",

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import type { Identity } from "../../contract/schemas/account.ts";
+import { identityView } from "./login/profile.ts";
 import type { Context } from "../context.ts";
 import { addExamples } from "../help-layout.ts";
-import { identityView } from "../session/identity-view.ts";
+import type { Identity } from "../../contract/schemas/account.ts";
 
 /** `service whoami`. */
 export function register(program: Command, context: Context): void {

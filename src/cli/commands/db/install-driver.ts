@@ -1,13 +1,12 @@
-import spawn from "cross-spawn";
 import { once } from "node:events";
 import { cpSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createFolder } from "../../../files/folders.ts";
-import { DRIVER, driverFolder } from "../../../platform/storage/sqlite/runtime.ts";
+import spawn from "cross-spawn";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
-import { sqliteVersion } from "../serve/sqlite-version.ts";
+import { createFolder } from "../../../files/folders.ts";
+import { DRIVER, driverFolder, loadSqlite } from "../../../platform/storage/sqlite/runtime.ts";
 
 /** The prebuilt files need no script and no compiler. The lockfile pins their digests. */
 const NPM = ["ci", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error"];
@@ -89,4 +88,14 @@ function removeForeignFiles(driver: string): void {
   for (const name of readdirSync(builds)) {
     if (name !== `${process.platform}-${process.arch}`) rmSync(join(builds, name), { recursive: true });
   }
+}
+
+/** Returns the version of the platform's SQLite. Throws StorageOpenError if there is none. Import lazily. */
+export async function sqliteVersion(env: Context["env"]): Promise<string> {
+  const { DatabaseSync } = await loadSqlite(driverFolder(env));
+  const database = new DatabaseSync(":memory:");
+  const statement = database.prepare("SELECT sqlite_version() AS version");
+  const version = String(statement.get()?.["version"]);
+  database.close();
+  return version;
 }

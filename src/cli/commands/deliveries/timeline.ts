@@ -1,9 +1,9 @@
 import stringWidth from "string-width";
-import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
-import { foldText } from "../../terminal/fold.ts";
 import { printable } from "../../terminal/printable.ts";
+import { foldText } from "../../terminal/spans.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import { formatDuration, formatSpan } from "../../terminal/time.ts";
+import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
 
 /** Maximum number of lines of a response body; `--json` has all of it. */
 const MAX_RESPONSE_LINES = 4;

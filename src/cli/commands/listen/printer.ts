@@ -1,10 +1,10 @@
-import type { Report } from "../../../relay/report.ts";
-import type { Session } from "../../../relay/session.ts";
+import type { Setup } from "./forwarding-options.ts";
+import { type Fold, gapText, layoutFor, linesOf } from "./lines.ts";
 import type { Context } from "../../context.ts";
 import { printableJson } from "../../terminal/printable.ts";
 import type { Styles } from "../../terminal/styles.ts";
-import type { Setup } from "./forwarding-options.ts";
-import { type Fold, gapText, layoutFor, linesOf } from "./lines.ts";
+import type { Report } from "../../../relay/report.ts";
+import type { Session } from "../../../relay/session.ts";
 
 /** The output of a session, and the keys that act on it. */
 export interface Display {
@@ -36,7 +36,7 @@ export async function createListenPrinter(
   const { output } = context;
   const write = output.json ? (text: string) => output.line(text) : (text: string) => sink.write(text);
   const { add, flush } = gatherLines(write);
-  const fold = sink.width() === undefined ? undefined : (await import("../../terminal/fold.ts")).foldText;
+  const fold = sink.width() === undefined ? undefined : (await import("../../terminal/spans.ts")).foldText;
   const render = rendererOf(context, sink, { ...setup, fold });
   return (report) => {
     for (const line of render(report)) add(line);

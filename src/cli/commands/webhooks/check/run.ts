@@ -1,16 +1,15 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { type Observer, probeAt } from "../../../../receiver-check/observer.ts";
-import type { CheckResult, ReceiverReport } from "../../../../receiver-check/report.ts";
-import { CHECK_COUNT } from "../../../../receiver-check/run.ts";
-import { openSink, type Sink } from "../../../../receiver-check/sink.ts";
+import { clockOf, newSecret, parseAddress, performCheck } from "./perform.ts";
+import { checkLine, gradeLine, junitOf, reportLines } from "./view.ts";
+import { type SecretFlags, secretsIfGiven } from "../secrets.ts";
 import type { Context } from "../../../context.ts";
 import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../../errors.ts";
 import { compactJson } from "../../../terminal/json.ts";
 import { formatSpan } from "../../../terminal/time.ts";
-import { type SecretFlags, secretsIfGiven } from "../secrets.ts";
-import { checkLine, gradeLine, junitOf, reportLines } from "./view.ts";
-import { clockOf, newSecret, parseAddress, performCheck } from "./perform.ts";
+import { type Observer, openSink, probeAt, type Sink } from "../../../../receiver-check/observer.ts";
+import type { CheckResult, ReceiverReport } from "../../../../receiver-check/report.ts";
+import { CHECK_COUNT } from "../../../../receiver-check/run.ts";
 
 export interface CheckFlags extends SecretFlags {
   probe?: string;

@@ -1,8 +1,8 @@
+import { escapeXml, printable } from "../../../terminal/printable.ts";
+import { foldText } from "../../../terminal/spans.ts";
+import type { Styles } from "../../../terminal/styles.ts";
 import { GROUPS } from "../../../../receiver-check/check.ts";
 import type { CheckResult, ReceiverReport } from "../../../../receiver-check/report.ts";
-import { foldText } from "../../../terminal/fold.ts";
-import { escapeXml, printable } from "../../../terminal/printable.ts";
-import type { Styles } from "../../../terminal/styles.ts";
 
 const MAX_WIDTH = 120;
 const MIN_WIDTH = 16;

@@ -15,7 +15,7 @@ export const EXIT_CODES = {
 
 export type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES];
 
-export interface UserErrorOptions {
+interface UserErrorOptions {
   /** What to do next: a sentence, or several lines. */
   hint?: string | undefined;
   exitCode?: ExitCode;

@@ -5,7 +5,7 @@ import type { FieldNames } from "./terminal/view.ts";
 import { wrapWords } from "./terminal/wrap.ts";
 
 /** An example of a command's use, as typed. */
-export type Example = string;
+type Example = string;
 
 const EXAMPLES = new WeakMap<Command, readonly Example[]>();
 const FIELDS = new WeakMap<Command, FieldNames>();

@@ -4,7 +4,7 @@ import { type Document, LineCounter, parseDocument } from "yaml";
 export const MAX_YAML_BYTES = 64 * 1024;
 
 /** A place in a text; both numbers start at 1. */
-export interface Place {
+interface Place {
   line: number;
   column: number;
 }

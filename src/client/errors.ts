@@ -36,7 +36,7 @@ export class ApiError extends Error {
 }
 
 /** Why no response of the platform arrived. */
-export type NetworkFailure =
+type NetworkFailure =
   | "name_not_found"
   | "refused"
   | "unreachable_network"

@@ -56,7 +56,7 @@ export interface ApiRequest {
   timeLimit?: number;
 }
 
-export interface ApiResponse<Body> {
+interface ApiResponse<Body> {
   status: number;
   headers: Readonly<Record<string, string | string[] | undefined>>;
   requestId: string;
@@ -234,7 +234,7 @@ function retryAfterOf(response: RawResponse): number | undefined {
  * Returns the error that a response describes. Another server may send JSON of any shape, so only members of the right
  * type are used; the status is that of the response.
  */
-export function problemOf(status: number, body: unknown, requestId: string): Problem {
+function problemOf(status: number, body: unknown, requestId: string): Problem {
   const sent = isRecord(body) ? body : {};
   const { errors } = sent;
   return {

@@ -10,7 +10,7 @@ export interface ProxySettings {
 }
 
 /** The variables that name a proxy. */
-export type ProxyVariable = "http_proxy" | "https_proxy";
+type ProxyVariable = "http_proxy" | "https_proxy";
 
 /**
  * Returns the proxy that a request goes through, if any. This machine is never reached through one. Throws NetworkError for a

@@ -6,7 +6,7 @@ import { type ProxySettings, proxyFor } from "./proxy-settings.ts";
 import type { Sender } from "./proxy.ts";
 
 /** One HTTP request and its response, whatever the status. */
-export interface RawRequest {
+interface RawRequest {
   method: string;
   url: URL;
   headers: Record<string, string>;

@@ -27,7 +27,7 @@ const CREDENTIAL_PATTERN = new RegExp(
 );
 
 /** Facts that the text of a credential states. */
-export interface ParsedCredential {
+interface ParsedCredential {
   prefix: CredentialPrefix;
   kind: CredentialKind;
   /** The environment that the prefix names; tokens carry theirs in the platform. */

@@ -2,7 +2,7 @@ import type { ErrorCode } from "./errors.ts";
 import type { Problem } from "./schemas/problem.ts";
 
 /** The explanation of an error code, on the page that `type` links to. Backticks mark code. */
-export interface ErrorGuide {
+interface ErrorGuide {
   meaning: string;
   cause: string;
   remedy: string;

@@ -46,7 +46,7 @@ export interface SentEvent {
 }
 
 /** Events in commit order, at most `LIMITS.eventsPerFrame`. A single due event is sent at once. */
-export interface EventsFrame {
+interface EventsFrame {
   frame: "events";
   events: SentEvent[];
 }
@@ -80,7 +80,7 @@ export interface ForwardAttempt {
 }
 
 /** An attempt that was retried, and how many milliseconds before the acknowledgement it ended. */
-export interface EarlierAttempt extends ForwardAttempt {
+interface EarlierAttempt extends ForwardAttempt {
   ago_ms: number;
 }
 
@@ -94,7 +94,7 @@ export interface Ack extends ForwardAttempt {
   attempts?: EarlierAttempt[];
 }
 
-export interface AcksFrame {
+interface AcksFrame {
   frame: "acks";
   acks: Ack[];
 }

@@ -13,7 +13,7 @@ const MAX_DELIVERIES = 20;
 const OTHER_EVENTS = 10;
 
 /** An object of the API whose fields the explanation need not know. */
-export interface SomeObject {
+interface SomeObject {
   id: string;
   object: string;
   status?: string;

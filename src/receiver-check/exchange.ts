@@ -5,7 +5,7 @@ import { connectOptions } from "../network/connect-options.ts";
 import { callAfter } from "../network/deadline.ts";
 import type { Response, FailureKind } from "./response.ts";
 
-export interface Outgoing {
+interface Outgoing {
   url: URL;
   method: "GET" | "POST";
   headers: Readonly<Record<string, string>>;

@@ -16,7 +16,7 @@ export interface CheckResult {
   duration_ms: number;
 }
 
-export type Grade = "A" | "B" | "C" | "D" | "F";
+type Grade = "A" | "B" | "C" | "D" | "F";
 
 /** The report on one receiver. */
 export interface ReceiverReport {

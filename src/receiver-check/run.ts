@@ -27,7 +27,7 @@ const CHECKS: readonly Check[] = [
   ...LOAD,
 ];
 
-export interface RunOptions extends SubjectOptions {
+interface RunOptions extends SubjectOptions {
   /** Timeout for the receiver to accept its first delivery, for example while it starts or gets its secret. */
   waitMilliseconds: number;
   /** Called after each check. */

@@ -8,7 +8,7 @@ import type { Clock } from "./ports.ts";
 import { sampleEvent, type SampleEvent } from "./sample-events.ts";
 
 /** The receiver's own secret, the previous one if a rotation is checked too, and an unknown one. */
-export interface Secrets {
+interface Secrets {
   current: string;
   previous: string | undefined;
   foreign: string;

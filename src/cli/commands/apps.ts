@@ -46,7 +46,7 @@ interface CreateFlags {
   idempotencyKey?: string;
 }
 
-export function registerCreate(apps: Command, context: Context): void {
+function registerCreate(apps: Command, context: Context): void {
   const create = apps
     .command("create")
     .description("Register an OAuth app and show its client secret, once")
@@ -81,7 +81,7 @@ interface UpdateFlags {
   redirectUri?: string[];
 }
 
-export function registerUpdate(apps: Command, context: Context): void {
+function registerUpdate(apps: Command, context: Context): void {
   const update = apps
     .command("update")
     .description("Update an OAuth app; omitted fields keep their values")
@@ -109,7 +109,7 @@ async function runUpdate(id: string, { name, redirectUri }: UpdateFlags, context
   await changeObject(context, APPS, { id, changes });
 }
 
-export function registerRotateSecret(apps: Command, context: Context): void {
+function registerRotateSecret(apps: Command, context: Context): void {
   const rotate = apps
     .command("rotate-secret")
     .description("Replace the client secret of an OAuth app; the old one stops working immediately")
@@ -144,9 +144,9 @@ const KIND: Column<OAuthApp> = {
 };
 
 /** Shown once, when it is created. */
-export const NEW_SECRET: Secret<OAuthApp> = { label: "client secret", member: "client_secret" };
+const NEW_SECRET: Secret<OAuthApp> = { label: "client secret", member: "client_secret" };
 
-export const APPS: Resource<OAuthApp> = {
+const APPS: Resource<OAuthApp> = {
   ...locationOf("oauth_app"),
   view: {
     ...nounsFor("oauth_app"),

@@ -59,7 +59,7 @@ const POLL_MILLISECONDS = 500;
 /** Time limit for the platform to stop the clock after an interrupt. */
 const CANCEL_MILLISECONDS = 5000;
 
-export function registerAdvance(clock: Command, context: Context): void {
+function registerAdvance(clock: Command, context: Context): void {
   const advance = clock
     .command("advance")
     .description("Advance the test clock; deliveries that fall due are attempted at their own times")
@@ -137,7 +137,7 @@ const AHEAD: Column<TestClock> = {
   },
 };
 
-export const CLOCK: ResourceView<TestClock> = {
+const CLOCK: ResourceView<TestClock> = {
   noun: "test clock",
   plural: "test clocks",
   fields: ["object", "now", "offset_seconds", "status", "target", "attempts", "succeeded", "failed", "remaining"],
@@ -146,7 +146,7 @@ export const CLOCK: ResourceView<TestClock> = {
 };
 
 /** Includes the attempts of an advance. */
-export const CLOCK_ADVANCE: ResourceView<TestClock> = {
+const CLOCK_ADVANCE: ResourceView<TestClock> = {
   ...CLOCK,
   details: [
     NOW,
@@ -169,7 +169,7 @@ export const CLOCK_ADVANCE: ResourceView<TestClock> = {
 };
 
 /** A clock has no ID: `--quiet` prints its time. */
-export async function showClock(clock: TestClock, { output }: Context, view = CLOCK): Promise<void> {
+async function showClock(clock: TestClock, { output }: Context, view = CLOCK): Promise<void> {
   if (output.quiet && !output.json) return output.line(clock.now);
   await output.object(clock, view);
 }

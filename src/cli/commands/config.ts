@@ -143,7 +143,7 @@ interface Effective {
 }
 
 /** A setting that `service config` shows and changes. None of them is a secret. */
-export interface ConfigKey {
+interface ConfigKey {
   meaning: string;
   /** Values for shell completion. */
   values?: readonly string[];

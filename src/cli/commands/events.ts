@@ -50,7 +50,7 @@ const REPLAY: ResourceView<Replay> = {
   ],
 };
 
-export function registerReplay(events: Command, context: Context): void {
+function registerReplay(events: Command, context: Context): void {
   const replay = events
     .command("replay")
     .description("Replay one or more events of the last 30 days to endpoints and listeners")
@@ -97,7 +97,7 @@ async function runReplay(id: string, { endpoint, idempotencyKey }: BulkFlags, co
 const GAP = "  ";
 const TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
 
-export function registerTail(events: Command, context: Context): void {
+function registerTail(events: Command, context: Context): void {
   const tail = events
     .command("tail")
     .description("Follow events until Ctrl-C")

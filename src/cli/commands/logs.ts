@@ -69,7 +69,7 @@ const MAX_REQUEST_MILLISECONDS = 60_000;
 
 type Filters = Record<"method" | "path" | "status" | "key", QueryValue>;
 
-export function registerTail(logs: Command, context: Context, filters: readonly Option[]): void {
+function registerTail(logs: Command, context: Context, filters: readonly Option[]): void {
   const tail = logs.command("tail").description("Follow API requests until Ctrl-C");
   for (const filter of filters) tail.addOption(filter);
   tail.action((flags: Filters) => runTail(flags, context));
@@ -126,7 +126,7 @@ const DURATION: Column<RequestLog> = {
   align: "right",
 };
 
-export const LOGS: Resource<RequestLog> = {
+const LOGS: Resource<RequestLog> = {
   path: "/v1/request_logs",
   command: "logs",
   exampleId: "req_4Vf8aTqz0bKm2sNw9XyRcd",
@@ -170,7 +170,7 @@ function shownBody(body: string | null): unknown {
 }
 
 /** One request, with headers and bodies. */
-export const LOG: Resource<RequestLogDetail> = {
+const LOG: Resource<RequestLogDetail> = {
   ...LOGS,
   view: {
     ...LOGS.view,

@@ -90,7 +90,7 @@ function requireProfile(settings: Settings, name: string): Profile {
 }
 
 /** A profile for output, without its credentials. */
-export interface ProfileEntry {
+interface ProfileEntry {
   name: string;
   current: boolean;
   base_url: string;
@@ -99,7 +99,7 @@ export interface ProfileEntry {
   credentials: { environment: Environment; type: "api_key" | "oauth" }[];
 }
 
-export function toEntry(settings: Settings, name: string): ProfileEntry {
+function toEntry(settings: Settings, name: string): ProfileEntry {
   const { base_url, auth_url, account, credentials } = profileNamed(settings, name)!;
   return {
     name,
@@ -134,7 +134,7 @@ const SIGNED_IN: Column<ProfileEntry> = {
     credentials.map(({ environment, type }) => `${environment} (${KINDS[type]})`).join(", ") || "no",
 };
 
-export const PROFILES: ResourceView<ProfileEntry> = {
+const PROFILES: ResourceView<ProfileEntry> = {
   noun: "profile",
   plural: "profiles",
   fields: ["name", "current", "base_url", "auth_url", "account", "credentials"],

@@ -3,7 +3,7 @@ import type { ForwardingFlags } from "../commands/listen/forwarding-options.ts";
 import { type Project, PROJECT_DEFAULTS } from "./schema.ts";
 
 /** What `forward` of a project file sets, as flags of `service listen`. */
-export type ProjectFlags = Partial<Pick<ForwardingFlags, "forwardTo" | "route" | "ordered" | "retries">> & {
+type ProjectFlags = Partial<Pick<ForwardingFlags, "forwardTo" | "route" | "ordered" | "retries">> & {
   events?: string[];
 };
 

@@ -23,7 +23,7 @@ export function databaseOf({ platform }: Project, folder: string): string {
 }
 
 /** `service serve` writes the first keys of a database to a file beside it. */
-export function readKeys(database: string): ProjectPlatform["keys"] {
+function readKeys(database: string): ProjectPlatform["keys"] {
   const file = `${database}.credentials`;
   try {
     const { sandbox_key: sandbox, live_key: live } = JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;

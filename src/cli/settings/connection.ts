@@ -33,7 +33,7 @@ export interface Connection extends ConnectionTarget {
 
 export const DEFAULT_BASE_URL = "http://127.0.0.1:4010";
 
-export interface TargetSources {
+interface TargetSources {
   flags: { profile: string | undefined; baseUrl: string | undefined; live: boolean; authUrl?: string | undefined };
   env: Readonly<Record<string, string | undefined>>;
   settings: Settings;
@@ -48,7 +48,7 @@ export interface ProjectPlatform {
   keys: (Record<Environment, string> & { file: string }) | undefined;
 }
 
-export interface ConnectionSources extends TargetSources {
+interface ConnectionSources extends TargetSources {
   /** The key that `--api-key-stdin` read. */
   keyFromStdin: string | undefined;
 }

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { emptySettings, type Settings } from "./profiles.ts";
 import { isReadableByOthers, readSettings, SETTINGS_FILE, settingsDirectory } from "./read.ts";
 
-export interface SettingsStoreOptions {
+interface SettingsStoreOptions {
   env: Readonly<Record<string, string | undefined>>;
   platform: NodeJS.Platform;
   /** Receives warnings about the file. */

@@ -16,7 +16,7 @@ const END_FRAME = "\u001b[?2026l";
 /** The rest of a sequence arrives in less time, even over a slow connection. */
 const ESCAPE_MS = 50;
 
-export interface FullScreenOptions {
+interface FullScreenOptions {
   onKey(key: Key): void;
   /** The screen must be repainted: its size has changed, or another program has used it. */
   onChange(): void;

@@ -18,7 +18,7 @@ import {
 } from "./view.ts";
 import { wrapAfter, wrapWords } from "./wrap.ts";
 
-export interface OutputOptions {
+interface OutputOptions {
   stdout: TextStream;
   stderr: TextStream;
   colors: { stdout: ColorLevel; stderr: ColorLevel };

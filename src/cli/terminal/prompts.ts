@@ -2,7 +2,7 @@ import type * as inquirer from "@inquirer/prompts";
 import { InterruptedError, UsageError } from "../errors.ts";
 
 /** One question, and the flag that answers it without a terminal. */
-export interface Question {
+interface Question {
   message: string;
   flag: string;
   /** The answer if nothing is typed. */
@@ -17,7 +17,7 @@ export interface Prompts {
   secret(question: Question): Promise<string>;
 }
 
-export interface PromptOptions {
+interface PromptOptions {
   /** False without a terminal on both ends, and after `--no-input`. */
   possible: () => boolean;
   stdin: () => NodeJS.ReadStream;

@@ -23,7 +23,7 @@ export function paint(spans: readonly Span[], styles: Styles): string {
 export type ColorLevel = 0 | 1 | 2 | 3;
 
 /** What determines whether a stream gets color. */
-export interface ColorSources {
+interface ColorSources {
   /** The `--color` flag; false after `--no-color`. */
   flag: boolean;
   env: Readonly<Record<string, string | undefined>>;

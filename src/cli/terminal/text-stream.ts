@@ -20,7 +20,7 @@ export interface TextStream {
   makeNonBlocking(omitted: (lines: number) => string): Promise<() => Promise<void>>;
 }
 
-export interface TextStreamOptions {
+interface TextStreamOptions {
   descriptor: 1 | 2;
   platform: NodeJS.Platform;
   /** Opens Node's own stream. */

@@ -3,7 +3,7 @@ import { AuthorizationError, NetworkError } from "../errors.ts";
 import type { Transport } from "../transport.ts";
 import { AuthorizationResponseError, ClientError, type CustomFetch, ResponseBodyError } from "openid-client";
 
-export interface AuthorizationServerOptions {
+interface AuthorizationServerOptions {
   /** `{auth_url}`, from `parseBaseUrl`: the issuer that the metadata must name. */
   issuer: URL;
   clientId: string;
@@ -72,7 +72,7 @@ const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304]);
  * authorities and time limits, and without following redirects. A 5xx response becomes an AuthorizationError that a later
  * attempt may not get.
  */
-export function fetchThrough(options: AuthorizationServerOptions, timeLimit: number): CustomFetch {
+function fetchThrough(options: AuthorizationServerOptions, timeLimit: number): CustomFetch {
   const { transport, userAgent, signal, onAttempt } = options;
   return async (address, { method, headers, body }) => {
     const url = new URL(address);

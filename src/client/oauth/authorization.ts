@@ -63,7 +63,7 @@ export interface TokenSet {
 }
 
 /** Response of the token endpoint, validated by the protocol library. */
-export type TokenResponse = Pick<
+type TokenResponse = Pick<
   openid.TokenEndpointResponse,
   "access_token" | "refresh_token" | "token_type" | "expires_in" | "scope"
 >;

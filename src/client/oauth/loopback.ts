@@ -19,7 +19,7 @@ export interface Loopback {
   close(): void;
 }
 
-export interface LoopbackOptions {
+interface LoopbackOptions {
   path: string;
   /** 0 for a free port. */
   port: number;
@@ -164,7 +164,7 @@ code::before { content: "$ "; color: var(--accent); }
 const STYLE_HASH = createHash("sha256").update(STYLESHEET).digest("base64");
 
 /** The page runs no scripts, loads nothing, cannot be framed, is not cached, and sends no referrer. */
-export const CALLBACK_PAGE_HEADERS = {
+const CALLBACK_PAGE_HEADERS = {
   "Content-Type": "text/html; charset=utf-8",
   "Cache-Control": "no-store",
   "Referrer-Policy": "no-referrer",

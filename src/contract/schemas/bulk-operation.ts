@@ -2,11 +2,11 @@ import { type Static, Type } from "typebox";
 import { statusesOf } from "../resources.ts";
 import { closed, CREATED_FILTERS, idOf, listOf, listQuery, Livemode, nullable, Timestamp } from "./fields.ts";
 
-export const BULK_TYPES = ["deliveries.retry", "events.replay"] as const;
+const BULK_TYPES = ["deliveries.retry", "events.replay"] as const;
 export type BulkType = (typeof BULK_TYPES)[number];
 
 /** Statuses of deliveries that can be retried. The first one is the default. */
-export const RETRYABLE_STATUSES = ["failed", "canceled", "pending"] as const;
+const RETRYABLE_STATUSES = ["failed", "canceled", "pending"] as const;
 
 const FILTERS = {
   endpoint: Type.Optional(idOf("webhook_endpoint", { description: "Deliveries to this endpoint" })),

@@ -29,7 +29,7 @@ import {
 import { WebhookEndpoint } from "./webhook-endpoint.ts";
 
 /** The schemas of a resource that is described by its fields in the table of resources. */
-export interface ObjectSchemas {
+interface ObjectSchemas {
   object: TObject;
   list: TObject;
   query: TObject;

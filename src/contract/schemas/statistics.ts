@@ -17,11 +17,11 @@ const COUNTS = {
   latency_p95_ms: nullable(Type.Number()),
 };
 
-export const StatisticsMinute = Type.Object(
+const StatisticsMinute = Type.Object(
   { at: Timestamp, ...COUNTS },
   { $id: "StatisticsMinute", description: "Counts of one minute" },
 );
-export type StatisticsMinute = Static<typeof StatisticsMinute>;
+type StatisticsMinute = Static<typeof StatisticsMinute>;
 
 /** Failed attempts with the same receiver and reason; `endpoint` is null for listeners. */
 export const StatisticsFailure = Type.Object(

@@ -7,7 +7,7 @@ import { ACCOUNT, HOME } from "../sign-in/home.ts";
 import { signInPage } from "../sign-in/views.ts";
 
 /** A built file as it is sent. */
-export interface Asset {
+interface Asset {
   mediaType: string;
   bytes: Buffer;
   gzipped: Buffer;

@@ -75,7 +75,7 @@ function referenceRoutes(
 const CODES = Object.keys(ERRORS) as ErrorCode[];
 
 /** Every error code, by status. */
-export function problemIndexPage(): Page {
+function problemIndexPage(): Page {
   const statuses = [...new Set(CODES.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
   return {
     title: "Errors",
@@ -105,7 +105,7 @@ export function problemIndexPage(): Page {
 }
 
 /** Renders the page of one error code: its meaning, cause and fix. */
-export function problemPage(code: ErrorCode, baseUrl: string): Page {
+function problemPage(code: ErrorCode, baseUrl: string): Page {
   const { meaning, cause, remedy } = ERROR_GUIDES[code];
   const { status, title } = ERRORS[code];
   return {
@@ -130,7 +130,7 @@ export function problemPage(code: ErrorCode, baseUrl: string): Page {
 }
 
 /** Renders the page for a path that is not an error code. */
-export function unknownProblemPage(): Page {
+function unknownProblemPage(): Page {
   return {
     title: "No such error",
     body: html`<h1>No such error</h1>

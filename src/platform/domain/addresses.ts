@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 
 /** An IP address as a number. An IPv4 address written as IPv6 (`::ffff:192.0.2.1`) counts as IPv4. */
-export interface Address {
+interface Address {
   family: 4 | 6;
   value: bigint;
 }

@@ -21,7 +21,7 @@ import type { RequestContext, Tenant } from "./request-context.ts";
 import { LIMITS } from "../../contract/limits.ts";
 
 /** An object as the API shows it. */
-export interface ApiObject extends Record<string, unknown> {
+interface ApiObject extends Record<string, unknown> {
   id: string;
 }
 

@@ -25,7 +25,7 @@ import { nearest } from "../../contract/nearest.ts";
 const REQUEST_SECONDS = 30;
 
 /** What the server and its operations work with. */
-export interface AppTools extends ResponseTools, RunTools, OperationTools {
+interface AppTools extends ResponseTools, RunTools, OperationTools {
   /** The public URL of the platform, if configured. */
   publicUrl: URL | undefined;
   /** Whom to write to about this platform, if configured: a mailto or https URI. */

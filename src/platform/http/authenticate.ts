@@ -33,7 +33,7 @@ import { findSessionCaller } from "../storage/sessions.ts";
  */
 export type Authenticate = (request: IncomingMessage, identified: (caller: Caller) => void) => Promise<Caller>;
 
-export interface AuthenticateTools {
+interface AuthenticateTools {
   database: Queries;
   vault: Vault;
   /** Real time. */

@@ -10,7 +10,7 @@ const PARAMETERS = 2_000;
 type Row = Record<string, SqlValue>;
 
 /** A table in both databases. */
-export interface CopiedTable {
+interface CopiedTable {
   name: string;
   rows: number;
   /** Equal in both, or the copy has failed. */

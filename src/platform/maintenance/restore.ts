@@ -18,7 +18,7 @@ export class RestoreError extends Error {
   override name = "RestoreError";
 }
 
-export interface Restored {
+interface Restored {
   rows: CheckReport["rows"];
   /** The new path of the replaced database. */
   previous: string | undefined;

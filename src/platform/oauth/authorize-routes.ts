@@ -19,7 +19,7 @@ import { parseScopeNames } from "./scope-names.ts";
 import type { GrantTools } from "./tokens.ts";
 
 /** A validated authorization request of an app. */
-export interface AuthorizationRequest {
+interface AuthorizationRequest {
   client: ClientRow;
   /** The redirect URI for the response. */
   redirectUri: string;
@@ -32,7 +32,7 @@ export interface AuthorizationRequest {
 }
 
 /** An invalid request, reported to the app by redirect. */
-export class AuthorizationError extends Error {
+class AuthorizationError extends Error {
   override name = "AuthorizationError";
   readonly redirectUri: string;
   readonly state: string | undefined;
@@ -50,7 +50,7 @@ export class AuthorizationError extends Error {
  * Parses the query of `/oauth/authorize`. Throws PageError until the redirect URI is known to be valid,
  * AuthorizationError from then on.
  */
-export async function readAuthorizationRequest(database: Database, url: string): Promise<AuthorizationRequest> {
+async function readAuthorizationRequest(database: Database, url: string): Promise<AuthorizationRequest> {
   const parameters = read(url);
   const client = await lookUpClient(database, parameters.get("client_id"));
   if (client === undefined) throw wrong("No app is registered with this client_id.");
@@ -78,11 +78,7 @@ export async function readAuthorizationRequest(database: Database, url: string):
  * Returns the redirect that carries a response, with `iss` so that a client of several servers knows the issuer (RFC
  * 9207).
  */
-export function redirectWith(
-  redirectUri: string,
-  issuer: string,
-  parameters: Record<string, string | undefined>,
-): string {
+function redirectWith(redirectUri: string, issuer: string, parameters: Record<string, string | undefined>): string {
   const pairs = Object.entries({ ...parameters, iss: issuer }).flatMap(([name, value]) =>
     value === undefined ? [] : `${name}=${encodeURIComponent(value)}`,
   );

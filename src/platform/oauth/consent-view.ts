@@ -7,7 +7,7 @@ import { buttonForm, csrfField } from "../sign-in/views.ts";
 import type { SignedIn } from "../sign-in/browser-sessions.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";
 
-export interface ConsentView {
+interface ConsentView {
   client: ClientRow;
   scopes: readonly Scope[];
   environment: Environment;

@@ -24,7 +24,7 @@ const LENGTH = 8;
 const CODE = new RegExp(`^[${LETTERS}]{${LENGTH}}$`);
 
 /** Eight letters: 34 bits, protected by a limit on wrong entries. */
-export function newUserCode(random: Random): string {
+function newUserCode(random: Random): string {
   let code = "";
   while (code.length < LENGTH) {
     const [byte] = random.bytes(1);
@@ -53,7 +53,7 @@ const PENALTY_MS = 5000;
 const SLACK_MS = 500;
 
 /** The response of the device authorization endpoint (RFC 8628 3.2). */
-export interface DeviceAuthorization {
+interface DeviceAuthorization {
   device_code: string;
   user_code: string;
   verification_uri: string;

@@ -32,7 +32,7 @@ export interface GrantTools {
 }
 
 /** The user's approval. */
-export interface Allowed {
+interface Allowed {
   appId: string;
   userId: string;
   environment: number;

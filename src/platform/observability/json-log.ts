@@ -7,7 +7,7 @@ import type { Log } from "../ports.ts";
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 /** The platform's log, including activity. */
-export interface JsonLog extends Log {
+interface JsonLog extends Log {
   activity: (activity: Activity) => void;
   stopping: () => void;
 }

@@ -24,7 +24,7 @@ const MAX_DETAILS_OF_ERRORS = 4 * MAX_DETAILS;
 const SHOWN_DIGEST = 16;
 
 /** A handled request. Its path holds only the route and IDs. */
-export interface CompletedRequest {
+interface CompletedRequest {
   id: string;
   method: RequestMethod;
   path: string;

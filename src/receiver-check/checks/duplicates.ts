@@ -11,7 +11,7 @@ const MIN_QUIET_MILLISECONDS = 500;
 const MAX_QUIET_MILLISECONDS = 5000;
 
 /** Counts the receiver's effects of some events, from now on. */
-export class Effects {
+class Effects {
   readonly #observer: Observer;
   readonly #clock: Clock;
   readonly #ids: readonly string[];
@@ -69,7 +69,7 @@ export class Effects {
   }
 }
 
-export const PATIENCE_IN_WORDS = formatDuration(PATIENCE_MILLISECONDS);
+const PATIENCE_IN_WORDS = formatDuration(PATIENCE_MILLISECONDS);
 
 const COPIES = 8;
 const EVENTS_AT_ONCE = 3;

@@ -46,7 +46,7 @@ export function register(program: Command, context: Context): void {
 }
 
 /** `retry <id>`, or `retry --failed` for many. */
-export function registerRetry(deliveries: Command, context: Context): void {
+function registerRetry(deliveries: Command, context: Context): void {
   const retry = deliveries
     .command("retry")
     .description("Retry a delivery now, or all failed deliveries")
@@ -78,7 +78,7 @@ export function registerRetry(deliveries: Command, context: Context): void {
   ]);
 }
 
-export function registerGet(deliveries: Command, context: Context): void {
+function registerGet(deliveries: Command, context: Context): void {
   const get = deliveries
     .command("get")
     .description("Show a delivery with a timeline of its attempts")
@@ -153,7 +153,7 @@ const RECEIVER: Column<Delivery> = {
 /** In the sandbox's own time, for which a relative time would be wrong. */
 const NEXT: Column<Delivery> = { label: "Next attempt", text: ({ next_attempt }) => next_attempt ?? "" };
 
-export const DELIVERIES: Resource<Delivery> = {
+const DELIVERIES: Resource<Delivery> = {
   ...locationOf("delivery"),
   view: {
     ...nounsFor("delivery"),

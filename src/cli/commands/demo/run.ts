@@ -156,7 +156,7 @@ function text(record: Record<string, unknown>, name: string): string {
 }
 
 /** Prints the demo's progress: lines on a terminal, or one JSON object per step. */
-export interface StepReporter {
+interface StepReporter {
   begin(title: string, command: string): { done(detail: string): void; failed(why: string): void };
   delivered(event: WebhookEvent): void;
   stayOpen(open: { baseUrl: string; signInUrl: string; folder: string }): void;
@@ -166,7 +166,7 @@ export interface StepReporter {
 
 const TITLE_WIDTH = 10;
 
-export function createStepReporter(context: Context): StepReporter {
+function createStepReporter(context: Context): StepReporter {
   return context.output.json ? jsonReporter(context) : humanReporter(context);
 }
 
@@ -223,7 +223,7 @@ function humanReporter({ output, stdout }: Context): StepReporter {
 }
 
 /** A stand-in for a user's application: an HTTP server that accepts only verified events. */
-export interface DemoReceiver {
+interface DemoReceiver {
   url: string;
   /** Resolves with the first verified event of the type. */
   received(type: string): Promise<WebhookEvent>;
@@ -233,7 +233,7 @@ export interface DemoReceiver {
 }
 
 /** `secret` may arrive after the server starts, because `listen` reports it. */
-export async function startReceiver(secret: () => string): Promise<DemoReceiver> {
+async function startReceiver(secret: () => string): Promise<DemoReceiver> {
   const events: WebhookEvent[] = [];
   let onEvent = (_event?: WebhookEvent): void => {};
   const server: Server = createServer(

@@ -85,7 +85,7 @@ function summary(failures: number, warnings: number): string {
 }
 
 /** JSON of one check. */
-export interface Result {
+interface Result {
   id: string;
   title: string;
   status: Verdict;
@@ -93,7 +93,7 @@ export interface Result {
   advice: string | null;
 }
 
-export const RESULTS: ResourceView<Result> = {
+const RESULTS: ResourceView<Result> = {
   noun: "check",
   plural: "checks",
   fields: ["id", "title", "status", "detail", "advice"],
@@ -116,7 +116,7 @@ const SIGNS: Readonly<Record<Verdict, { sign: string; style: keyof Styles }>> = 
 const MIN_WIDTH = 30;
 
 /** Renders the results: a symbol and a word each, and below it the fix. */
-export function drawResults(results: readonly Result[], { styles, width }: Output): string[] {
+function drawResults(results: readonly Result[], { styles, width }: Output): string[] {
   const titleWidth = Math.max(...results.map(({ title }) => title.length));
   return results.flatMap(({ title, status, detail, advice }) => {
     const { sign, style } = SIGNS[status];

@@ -62,7 +62,7 @@ function warnAboutOldSecrets(listed: readonly WebhookEndpoint[], context: Contex
   output.warn(`${whose} older than ${LIMITS.secretAgeDays} days. To rotate: service endpoints rotate-secret ${which}`);
 }
 
-export function registerCreate(endpoints: Command, context: Context): void {
+function registerCreate(endpoints: Command, context: Context): void {
   const create = endpoints
     .command("create")
     .description("Create a webhook endpoint and show its signing secret, once")
@@ -103,7 +103,7 @@ interface UpdateFlags {
   description?: string;
 }
 
-export function registerUpdate(endpoints: Command, context: Context): void {
+function registerUpdate(endpoints: Command, context: Context): void {
   const update = endpoints
     .command("update")
     .description("Update a webhook endpoint; omitted fields keep their values")
@@ -123,7 +123,7 @@ export function registerUpdate(endpoints: Command, context: Context): void {
 }
 
 /** `enable` and `disable`. */
-export function registerStatusChanges(endpoints: Command, context: Context): void {
+function registerStatusChanges(endpoints: Command, context: Context): void {
   const change = (name: string, status: WebhookEndpoint["status"], done: string, description: string): void => {
     const command = endpoints
       .command(name)
@@ -151,7 +151,7 @@ interface RotateFlags {
   idempotencyKey?: string;
 }
 
-export function registerRotateSecret(endpoints: Command, context: Context): void {
+function registerRotateSecret(endpoints: Command, context: Context): void {
   const rotate = endpoints
     .command("rotate-secret")
     .description("Rotate the signing secret and show the new one, once")
@@ -202,7 +202,7 @@ interface PingFlags {
   idempotencyKey?: string;
 }
 
-export function registerPing(endpoints: Command, context: Context): void {
+function registerPing(endpoints: Command, context: Context): void {
   const ping = endpoints
     .command("ping")
     .description("Send a webhook_endpoint.ping event to this endpoint only, or a sample of another type (sandbox)")
@@ -227,7 +227,7 @@ export function registerPing(endpoints: Command, context: Context): void {
 }
 
 /** Parses `--events a,b`. The platform checks which of them exist. */
-export function eventsOption(description: string): Option {
+function eventsOption(description: string): Option {
   return new Option("--events <list>", description).argParser(parseList);
 }
 

@@ -123,7 +123,7 @@ export class Watch {
 }
 
 /** `met` and `failed` are final; `open` can become either until the time is up. */
-export type Verdict = { state: "met" | "open" } | { state: "failed"; code: FailureCode };
+type Verdict = { state: "met" | "open" } | { state: "failed"; code: FailureCode };
 
 /** Judges the events. `isOver` is true once the time is up. */
 export function judge(

@@ -113,7 +113,7 @@ export interface ExpectationReport {
   duration_ms: number;
 }
 
-export function reportOf(
+function reportOf(
   expectation: Expectation,
   observation: Observation,
   { code, seconds, durationMs }: { code: FailureCode | null; seconds: number; durationMs: number },
@@ -153,7 +153,7 @@ function messageOf(code: FailureCode, { type, count }: Expectation, observation:
 }
 
 /** The hint of a failure: the nearest event, the difference, and the next command. */
-export function hintLines({ code, deliveries, nearest, others, events }: ExpectationReport): string[] {
+function hintLines({ code, deliveries, nearest, others, events }: ExpectationReport): string[] {
   const lines: string[] = [];
   if (nearest !== null) {
     lines.push(`Closest event: ${nearest.event.id}`);
@@ -173,7 +173,7 @@ export function hintLines({ code, deliveries, nearest, others, events }: Expecta
 }
 
 /** JUnit XML with one test case. */
-export function junitOf(title: string, report: ExpectationReport): string {
+function junitOf(title: string, report: ExpectationReport): string {
   const seconds = (report.duration_ms / 1000).toFixed(3);
   const failures = report.status === "failed" ? 1 : 0;
   const counts = `tests="1" failures="${failures}" errors="0" skipped="0" time="${seconds}"`;
@@ -193,6 +193,6 @@ export function junitOf(title: string, report: ExpectationReport): string {
 }
 
 /** The line of one event in a pipe. */
-export function eventLine({ id, type, created }: Event): string {
+function eventLine({ id, type, created }: Event): string {
   return [id, type, created].map(printable).join("\t");
 }

@@ -61,7 +61,7 @@ interface CreateFlags {
 
 const TEN_YEARS = 3653 * 86_400;
 
-export function registerCreate(keys: Command, context: Context): void {
+function registerCreate(keys: Command, context: Context): void {
   const create = keys
     .command("create")
     .description("Create an API key and show it, once")
@@ -114,7 +114,7 @@ interface UpdateFlags {
   expiresIn?: number;
 }
 
-export function registerUpdate(keys: Command, context: Context): void {
+function registerUpdate(keys: Command, context: Context): void {
   const update = keys
     .command("update")
     .description("Update the name, scopes, addresses or expiry of an API key")
@@ -156,7 +156,7 @@ async function runUpdate(
   await changeObject(context, KEYS, { id, changes: body });
 }
 
-export function registerRevoke(keys: Command, context: Context): void {
+function registerRevoke(keys: Command, context: Context): void {
   const revoke = keys
     .command("revoke")
     .description("Revoke an API key, effective immediately")
@@ -170,7 +170,7 @@ export function registerRevoke(keys: Command, context: Context): void {
   addExamples(addDryRun(addFields(revoke, KEYS.view)), [`service keys revoke ${KEYS.exampleId}`]);
 }
 
-export function registerRoll(keys: Command, context: Context): void {
+function registerRoll(keys: Command, context: Context): void {
   const roll = keys
     .command("roll")
     .description("Replace an API key with a new one of the same permissions; the old key is revoked")
@@ -227,9 +227,9 @@ const REVOKED: Column<ApiKey> = {
 };
 
 /** Shown once, when it is created. */
-export const NEW_KEY: Secret<ApiKey> = { label: "secret key", member: "key" };
+const NEW_KEY: Secret<ApiKey> = { label: "secret key", member: "key" };
 
-export const KEYS: Resource<ApiKey> = {
+const KEYS: Resource<ApiKey> = {
   ...locationOf("api_key"),
   view: {
     ...nounsFor("api_key"),

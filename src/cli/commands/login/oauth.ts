@@ -28,7 +28,7 @@ import { formatSpan } from "../../terminal/time.ts";
 
 const DEFAULT_LIMIT_SECONDS = 300;
 
-export interface BrowserSignIn {
+interface BrowserSignIn {
   /** Whether to open a browser. */
   open: boolean;
   /** Port for the callback; undefined for a free one. */
@@ -115,13 +115,13 @@ async function finish(
  * Prints on stderr what the user has to do, even in a pipe or with `--quiet`, because nothing can continue without it.
  * With `--json` it is a JSON line.
  */
-export function announce(context: Context, { record, lines }: { record: object; lines: readonly string[] }): void {
+function announce(context: Context, { record, lines }: { record: object; lines: readonly string[] }): void {
   const { output, stderr } = context;
   stderr.write(output.json ? `${compactJson(record)}\n` : `${lines.join("\n")}\n`);
 }
 
 /** Waits for the user, with a timeout. Rejects with UserError `timed_out`, or at once with the reason of Ctrl-C. */
-export async function withinTime<Result>(context: Context, seconds: number, wait: Promise<Result>): Promise<Result> {
+async function withinTime<Result>(context: Context, seconds: number, wait: Promise<Result>): Promise<Result> {
   const { signal } = context;
   let end = (): void => {};
   const limit = new Promise<never>((_resolve, reject) => {

@@ -124,10 +124,10 @@ function explain(error: unknown): unknown {
 }
 
 /** How the user signs in; `why` is set if the environment decided it. */
-export type Flow = { kind: "browser"; open: boolean } | { kind: "device"; why: string | undefined };
+type Flow = { kind: "browser"; open: boolean } | { kind: "device"; why: string | undefined };
 
 /** Returns the requested method, else the device flow if no browser can open here. */
-export function chooseFlow({ device, browser, callbackPort }: LoginFlags, context: Context): Flow {
+function chooseFlow({ device, browser, callbackPort }: LoginFlags, context: Context): Flow {
   if (device === true) {
     if (browser !== undefined || callbackPort !== undefined) {
       const other = callbackPort === undefined ? `--${browser === true ? "" : "no-"}browser` : "--callback-port";

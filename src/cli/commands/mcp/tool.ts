@@ -19,7 +19,7 @@ export interface ToolSession {
   uuid: () => string;
 }
 
-export type Arguments = Readonly<Record<string, unknown>>;
+type Arguments = Readonly<Record<string, unknown>>;
 
 /** One tool, as clients list and call it. */
 export interface Tool {

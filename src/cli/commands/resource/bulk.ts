@@ -188,7 +188,7 @@ const FILTERS: Column<BulkOperation> = {
       .join(" "),
 };
 
-export const BULK_OPERATION: ResourceView<BulkOperation> = {
+const BULK_OPERATION: ResourceView<BulkOperation> = {
   noun: nounOf("bulk_operation"),
   plural: nounsOf("bulk_operation"),
   fields: [

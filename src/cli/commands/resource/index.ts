@@ -206,7 +206,7 @@ function dashed(name: string): string {
 }
 
 /** Members of every object that the table of resources describes by its fields. */
-export interface ObjectItem extends Record<string, unknown> {
+interface ObjectItem extends Record<string, unknown> {
   id: string;
   metadata: Record<string, string>;
   livemode: boolean;
@@ -214,7 +214,7 @@ export interface ObjectItem extends Record<string, unknown> {
 }
 
 /** Returns how the command shows a resource: its status first, then its fields in the table's order. */
-export function objectResource(kind: ObjectKind): Resource<ObjectItem> {
+function objectResource(kind: ObjectKind): Resource<ObjectItem> {
   const fields = Object.entries<Field>(RESOURCES[kind].fields);
   const shown = [
     ...fields.filter(([, { type }]) => type === "status"),

@@ -245,7 +245,7 @@ const BACKGROUND = 10;
  * Runs `service db check --quick` on a file in a separate process: SQLite reads the whole file in one call, which would
  * block every request here. Rejects if the process returns no result.
  */
-export const checkFile: FileCheck = (file, signal) =>
+const checkFile: FileCheck = (file, signal) =>
   new Promise((resolve, reject) => {
     const args = [process.argv[1]!, "db", "check", "--quick", "--json", "--database", file];
     const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"], signal });

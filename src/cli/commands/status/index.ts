@@ -92,7 +92,7 @@ const CREDENTIAL: Column<Status> = {
     state === "unknown" ? text : judge(text, styles, state === "works"),
 };
 
-export const STATUS: ResourceView<Status> = {
+const STATUS: ResourceView<Status> = {
   noun: "status",
   plural: "statuses",
   fields: ["platform", "auth", "versions", "clock_ahead_seconds", "profile", "environment", "credential", "account"],

@@ -118,7 +118,7 @@ const TYPES: ResourceView<TypeEntry> = {
 };
 
 /** `service trigger --list`. */
-export async function listTypes(context: Context): Promise<void> {
+async function listTypes(context: Context): Promise<void> {
   const entries = EVENT_TYPES.map((type) => ({
     type,
     calls: RECIPES[type].map((step) => `${step.method} ${step.path("ID")}`),

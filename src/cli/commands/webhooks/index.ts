@@ -29,7 +29,7 @@ interface SignFlags extends SecretFlags {
   timestamp?: number;
 }
 
-export function registerSign(webhooks: Command, context: Context): void {
+function registerSign(webhooks: Command, context: Context): void {
   const sign = addSecretOptions(
     webhooks.command("sign").description("Print the Service-Signature header for a payload"),
   )
@@ -79,7 +79,7 @@ const VERIFIED: ResourceView<WebhookEvent> = {
   ],
 };
 
-export function registerVerify(webhooks: Command, context: Context): void {
+function registerVerify(webhooks: Command, context: Context): void {
   const verify = addSecretOptions(
     webhooks.command("verify").description("Verify a delivery and name the rule that failed"),
   )

@@ -7,7 +7,7 @@ export interface OpenApiDocument {
   components: Record<"schemas" | "responses" | "parameters", Record<string, object>>;
 }
 
-export interface OperationObject {
+interface OperationObject {
   operationId: string;
   summary: string;
   description: string;
@@ -26,7 +26,7 @@ export interface ParameterObject {
   schema: Schema;
 }
 
-export interface ResponseObject {
+interface ResponseObject {
   description: string;
   content?: Record<string, MediaType>;
 }

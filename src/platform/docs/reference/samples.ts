@@ -105,7 +105,7 @@ function flags(example: object): string[] {
 }
 
 /** Returns the path with the ID of an example. */
-export function examplePath(operation: Operation): string {
+function examplePath(operation: Operation): string {
   return operation.path.replace("{id}", exampleId(operation));
 }
 

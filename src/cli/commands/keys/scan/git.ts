@@ -7,7 +7,7 @@ import { UserError } from "../../../errors.ts";
 import { type Finding, matchesIn, MAX_CREDENTIAL_LENGTH, withoutNuls } from "./finding.ts";
 
 /** A path inside a git repository, and the options of its git processes. */
-export interface Repository {
+interface Repository {
   path: string;
   env: Readonly<Record<string, string | undefined>>;
   signal: AbortSignal;

@@ -86,7 +86,7 @@ function conclusion(
 }
 
 /** A finding for output: enough to locate it, not enough to use it. */
-export interface FindingEntry {
+interface FindingEntry {
   path: string;
   line: number | null;
   commit: string | null;
@@ -97,7 +97,7 @@ export interface FindingEntry {
   outcome: string | null;
 }
 
-export function toEntry({ path, line, commit, kind, environment, secret }: Finding, outcome?: Outcome): FindingEntry {
+function toEntry({ path, line, commit, kind, environment, secret }: Finding, outcome?: Outcome): FindingEntry {
   return {
     path: withMaskedCredentials(path),
     line,
@@ -130,7 +130,7 @@ const KIND: Column<FindingEntry> = {
 };
 const OUTCOME: Column<FindingEntry> = { label: "Outcome", text: ({ outcome }) => outcome ?? "", optional: true };
 
-export const FINDINGS: ResourceView<FindingEntry> = {
+const FINDINGS: ResourceView<FindingEntry> = {
   noun: "finding",
   plural: "findings",
   fields: ["path", "line", "commit", "kind", "environment", "credential", "outcome"],

@@ -7,7 +7,7 @@ import { type Finding, MAX_CREDENTIAL_LENGTH, matchesIn, matchesWithIndex, witho
 const MAX_BINARY_BYTES = 1024 * 1024;
 const SNIFFED_BYTES = 8192;
 
-export interface TreeReport {
+interface TreeReport {
   /** Called after each file. */
   onFile: (path: string) => void;
   /** Called for what could not be read. */

@@ -11,7 +11,7 @@ import { parseTarget, TargetError } from "../../../../relay/targets.ts";
 import type { Context } from "../../../context.ts";
 import { UsageError } from "../../../errors.ts";
 
-export interface CheckRequest {
+interface CheckRequest {
   url: URL;
   /** One, or the two of a rotation. */
   secrets: readonly string[];

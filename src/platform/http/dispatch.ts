@@ -3,16 +3,15 @@ import { HEADERS } from "../../contract/headers.ts";
 import { kindOfId } from "../../contract/ids.ts";
 import { pathOf, type ResourceKind } from "../../contract/resources.ts";
 import { ApiError, invalidFields } from "../domain/api-error.ts";
-import { type Authenticate, assertScope, assertSession } from "./authenticate.ts";
 import type { Caller } from "../domain/request-context.ts";
+import { assertScope, assertSession, type Authenticate } from "./authenticate.ts";
 import { InFlight } from "./idempotency.ts";
 import { type Call, type Operation, RawJson } from "./operation.ts";
-import { secretFieldsOf } from "./exchange.ts";
-import { compileQuery } from "./query.ts";
+import { secretFieldsOf } from "./request-log.ts";
 import { runLong, type RunTools, runWrite, toJson } from "./run.ts";
-import type { RateLimit } from "../limits/rate-limit.ts";
-import { type Check, compileCheck } from "./validate.ts";
+import { type Check, compileCheck, compileQuery } from "./validate.ts";
 import { versionOf, versionOfResponse } from "./version.ts";
+import type { RateLimit } from "../limits/rate-limit.ts";
 
 declare module "fastify" {
   interface FastifyRequest {

@@ -1,16 +1,16 @@
 import type { FastifyRequest } from "fastify";
+import { ApiError } from "../domain/api-error.ts";
 import type { RequestContext } from "../domain/request-context.ts";
 import type { Versions } from "../domain/versions.ts";
-import { parseTraceparent } from "../observability/trace-context.ts";
-import type { ClockTrust } from "../time/clock-trust.ts";
-import { digestIdempotencyKey, type Vault } from "../secrets/vault.ts";
-import { StorageUnavailableError, type Transaction, type Database } from "../storage/database.ts";
-import type { EnvironmentNow, EnvironmentTime } from "../time/environment-time.ts";
-import { ApiError } from "../domain/api-error.ts";
-import { secretFieldsOf } from "./exchange.ts";
 import { declaredFields } from "./declared-fields.ts";
-import { fingerprintOf, type InFlight, type StoredResponse, onceForKey, readIdempotencyKey } from "./idempotency.ts";
+import { fingerprintOf, type InFlight, onceForKey, readIdempotencyKey, type StoredResponse } from "./idempotency.ts";
 import { type Call, type Operation, RawJson, type ResponseBody } from "./operation.ts";
+import { secretFieldsOf } from "./request-log.ts";
+import { parseTraceparent } from "../observability/trace-context.ts";
+import { digestIdempotencyKey, type Vault } from "../secrets/vault.ts";
+import { type Database, StorageUnavailableError, type Transaction } from "../storage/database.ts";
+import type { ClockTrust } from "../time/clock-trust.ts";
+import type { EnvironmentNow, EnvironmentTime } from "../time/environment-time.ts";
 
 /** The dependencies of changes. */
 export interface RunTools {

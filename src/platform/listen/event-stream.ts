@@ -1,4 +1,3 @@
-import { EventStreamQuery, LAST_EVENT_ID } from "../../contract/schemas/event.ts";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { type EventType, typesOfSubscription } from "../../contract/event-types.ts";
@@ -6,22 +5,23 @@ import { HEADERS } from "../../contract/headers.ts";
 import { isId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { EVENT_STREAM_PATH } from "../../contract/listen.ts";
+import { EventStreamQuery, LAST_EVENT_ID } from "../../contract/schemas/event.ts";
 import { ApiError } from "../domain/api-error.ts";
-import { assertScope, type Authenticate } from "../http/authenticate.ts";
 import type { Caller, Tenant } from "../domain/request-context.ts";
-import { compileQuery } from "../http/query.ts";
-import { versionOfResponse } from "../http/version.ts";
 import type { Versions } from "../domain/versions.ts";
+import { assertScope, type Authenticate } from "../http/authenticate.ts";
+import { compileQuery } from "../http/validate.ts";
+import { versionOfResponse } from "../http/version.ts";
 import type { RateLimit } from "../limits/rate-limit.ts";
 import { CredentialWatch, OpenConnections, type Watched } from "./listeners.ts";
-import { stopping } from "./server.ts";
-import { cursorOf, findStart, type Start } from "./position.ts";
-import type { LoggedEvent } from "../storage/event-log.ts";
 import { type LogClient, LogReader, type LogTools, MAX_BUFFERED_BYTES } from "./log-reader.ts";
+import { cursorOf, findStart, type Start } from "./position.ts";
+import { stopping } from "./server.ts";
 import { findLatestAdvance } from "../storage/clock-advances.ts";
 import { countAttempts, countPending } from "../storage/counts.ts";
 import type { Queries } from "../storage/database.ts";
 import { findEnvironment } from "../storage/environments.ts";
+import type { LoggedEvent } from "../storage/event-log.ts";
 import { newestRequestLog } from "../storage/request-logs.ts";
 
 interface StreamTools extends LogTools {

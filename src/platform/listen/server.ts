@@ -11,18 +11,17 @@ import {
   type PlatformFrame,
 } from "../../contract/listen.ts";
 import { nearest } from "../../contract/nearest.ts";
-import { invalidFields, shorten, ApiError } from "../domain/api-error.ts";
-import type { Authenticate } from "../http/authenticate.ts";
+import { ApiError, invalidFields, shorten } from "../domain/api-error.ts";
 import type { Caller } from "../domain/request-context.ts";
-import { MAX_ERRORS } from "../http/excess.ts";
-import { compileQuery } from "../http/query.ts";
-import type { LogTools } from "./log-reader.ts";
-import type { Activity } from "../observability/activity.ts";
+import type { Authenticate } from "../http/authenticate.ts";
+import { compileQuery, MAX_ERRORS } from "../http/validate.ts";
 import { AckRecorder } from "./acknowledgements.ts";
 import { admit, type Handshake, type HandshakeTools, recordHandshake, reject } from "./handshake.ts";
-import { CredentialWatch, type ListenerTools, openListener, OpenConnections, ListenerRegistry } from "./listeners.ts";
+import { CredentialWatch, ListenerRegistry, type ListenerTools, OpenConnections, openListener } from "./listeners.ts";
+import type { LogTools } from "./log-reader.ts";
 import { cursorOf, findStart, type Start } from "./position.ts";
 import { ListenSession } from "./session.ts";
+import type { Activity } from "../observability/activity.ts";
 
 /** An acknowledgement with an excerpt of 16 KiB, escaped at worst. */
 const MAX_FRAME_BYTES = 256 * 1024;

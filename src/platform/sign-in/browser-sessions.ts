@@ -1,12 +1,12 @@
 import { timingSafeEqual } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { sessionCookieName } from "../http/session-credential.ts";
-import type { Parameters } from "../pages/parameters.ts";
-import { PageError } from "../pages/page.ts";
-import type { Vault } from "../secrets/vault.ts";
-import type { Clock, Random } from "../ports.ts";
 import type { IdGenerator } from "../../contract/ids.ts";
-import type { Transaction, Database } from "../storage/database.ts";
+import { sessionCookieName } from "../http/authenticate.ts";
+import { PageError } from "../pages/page.ts";
+import type { Parameters } from "../pages/parameters.ts";
+import type { Clock, Random } from "../ports.ts";
+import type { Vault } from "../secrets/vault.ts";
+import type { Database, Transaction } from "../storage/database.ts";
 import { deleteSession, findSession, insertSession, type SessionOwner } from "../storage/sessions.ts";
 
 const SESSION_SECONDS = 7 * 86_400;

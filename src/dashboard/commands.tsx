@@ -13,7 +13,7 @@ export const openCommands = signal<"palette" | "keys">();
 
 interface Command {
   label: string;
-  icon?: IconName | undefined;
+  icon?: IconName;
   run: () => void;
 }
 

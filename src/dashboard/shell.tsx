@@ -108,17 +108,14 @@ function Menu() {
         <div key={title}>
           <p class="nav-title">{title}</p>
           <ul>
-            {links.map(([name, label]) => {
-              const icon = iconOf(name);
-              return (
-                <li key={name}>
-                  <Link href={hrefOf(name)} current={page === name}>
-                    {icon !== undefined && <Icon name={icon} />}
-                    {label}
-                  </Link>
-                </li>
-              );
-            })}
+            {links.map(([name, label]) => (
+              <li key={name}>
+                <Link href={hrefOf(name)} current={page === name}>
+                  <Icon name={iconOf(name)} />
+                  {label}
+                </Link>
+              </li>
+            ))}
           </ul>
         </div>
       ))}

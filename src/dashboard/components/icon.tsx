@@ -30,9 +30,10 @@ export type IconName = keyof typeof PATHS;
 
 export const ICON_NAMES = Object.keys(PATHS) as IconName[];
 
-/** Returns the icon of a page, if it has one. */
-export function iconOf(page: string): IconName | undefined {
-  return page === "" ? "overview" : page in PATHS ? (page as IconName) : undefined;
+/** Returns the icon of a page; a document for one without its own, such as that of a new resource. */
+export function iconOf(page: string): IconName {
+  if (page === "") return "overview";
+  return page in PATHS ? (page as IconName) : "docs";
 }
 
 /** A picture beside text: assistive technology does not read it. */

@@ -41,7 +41,6 @@ function ObjectList({ kind }: { kind: ObjectKind }) {
   const wanted = { query, status, ...createdFilters() };
   const pages = usePages<Item>(pathOf(kind), wanted);
   const isFiltered = Object.values(wanted).some((value) => value !== "");
-  const icon = iconOf(page.name);
   return (
     <Page
       title={labels}
@@ -70,7 +69,7 @@ function ObjectList({ kind }: { kind: ObjectKind }) {
         empty={
           <Empty
             title={isFiltered ? `No matching ${nouns}` : `No ${nouns} yet`}
-            {...(icon === undefined ? {} : { icon })}
+            icon={iconOf(page.name)}
             {...(isFiltered ? {} : { command: createCommand(kind) })}
           >
             {!isFiltered && <p>Create one here, with POST {pathOf(kind)}, or with the CLI:</p>}

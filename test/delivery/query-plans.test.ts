@@ -202,6 +202,16 @@ it("lists of events read only the matching rows", async () => {
   }
 });
 
+it("lists of requests read only the matching rows", async () => {
+  for (const filters of [{ status: "404" }, { path: "/" }, { keyId: "key" }, { path: "/", keyId: "key" }]) {
+    plan = [];
+    await logs(filters);
+    const searches = plan.filter((step) => step.startsWith("SEARCH "));
+    expect(searches.length).toBeGreaterThan(0);
+    expect(searches.filter((step) => !step.includes("method=? AND status=?"))).toEqual([]);
+  }
+});
+
 it("rescheduling first attempts reads only pending deliveries created later than now", async () => {
   plan = [];
   await queue.rescheduleFirstAttempts(explained, { environment: 1, after: 1, lowestId: "dlv_", dueAt: 0, limit: 5 });

@@ -96,7 +96,10 @@ export function listRequestLogs(
   const methods = method === undefined ? REQUEST_METHODS : [method];
   const statuses = statusesOf(status);
   const alternatives = methods.flatMap((name) => statuses.map((code) => ({ method: name, status: code })));
-  return readMergedPage(queries, "request_logs", COLUMNS, page, key, alternatives);
+  const index = path !== undefined ? "path" : keyId !== undefined ? "key" : "status";
+  // SQLite considers reading all rows of the environment as good.
+  const indexed = queries.dialect === "sqlite" ? `request_logs INDEXED BY request_logs_by_${index}` : "request_logs";
+  return readMergedPage(queries, indexed, COLUMNS, page, key, alternatives);
 }
 
 function statusesOf(filter: string | undefined): number[] {

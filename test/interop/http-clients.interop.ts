@@ -1,8 +1,9 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { apiOf } from "../support/api.ts";
+import { startLine } from "../support/line.ts";
 import { type ServedPlatform, servePlatform } from "../support/platform.ts";
 import { installPackages } from "./support/packages.ts";
 
@@ -42,6 +43,16 @@ interface Ky {
   post: (url: string, options: object) => { json: () => Promise<{ status: string }> };
 }
 
+interface EventSourcePackage {
+  EventSource: new (
+    url: string,
+    options: { fetch: typeof fetch },
+  ) => {
+    addEventListener: (type: string, listener: (event: { data: string }) => void) => void;
+    close: () => void;
+  };
+}
+
 describe("third-party HTTP clients with their defaults", () => {
   it("axios posts without a body", async () => {
     const { default: axios } = await importPackage<{ default: Axios }>("axios", "1.21.1");
@@ -74,5 +85,31 @@ describe("third-party HTTP clients with their defaults", () => {
     const { default: ky } = await importPackage<{ default: Ky }>("ky", "2.1.0");
     const url = `${platform.baseUrl}/v1/orders/${await newOrder()}/complete`;
     expect(await ky.post(url, { headers: authorization() }).json()).toMatchObject({ status: "completed" });
+  });
+
+  it("eventsource misses and repeats no event when its connection is cut", async () => {
+    const { EventSource } = await importPackage<EventSourcePackage>("eventsource", "5.1.5");
+    const line = await startLine(platform.baseUrl);
+    const source = new EventSource(`${line.url}/v1/events/stream?type=order.created`, {
+      fetch: (url, init) => {
+        const headers = new Headers(init?.headers);
+        headers.set("Authorization", authorization().Authorization);
+        return fetch(url, { ...init, headers });
+      },
+    });
+    onTestFinished(() => source.close());
+    const received: string[] = [];
+    source.addEventListener("message", ({ data }) => received.push(JSON.parse(data).data.object.id));
+    let connected = 0;
+    source.addEventListener("ready", () => (connected += 1));
+    await expect.poll(() => connected).toBe(1);
+    const created = [await newOrder()];
+    await expect.poll(() => received).toEqual(created);
+    for (const connections of [2, 3]) {
+      line.cut();
+      created.push(await newOrder(), await newOrder());
+      await expect.poll(() => connected).toBe(connections);
+      await expect.poll(() => received).toEqual(created);
+    }
   });
 });

@@ -1,10 +1,9 @@
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { EventSource } from "eventsource";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { type FollowedStream, followStream } from "../delivery/support/event-stream.ts";
 import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
 import { type Api, apiOf } from "../support/api.ts";
+import { startLine } from "../support/line.ts";
 
 let platform: HostedPlatform;
 let opened: FollowedStream[];
@@ -158,30 +157,4 @@ describe("a stream of events", () => {
 
 async function liveKey(): Promise<string> {
   return (await platform.live("POST", "/v1/api_keys", { scopes: ["events:read"] })).body.key;
-}
-
-/** A proxy to the platform whose connections can be cut. */
-async function startLine(baseUrl: string): Promise<{ url: string; cut(): void }> {
-  const { hostname, port } = new URL(baseUrl);
-  const open = new Set<Socket>();
-  const server = createServer((client) => {
-    const platform = connect(Number(port), hostname);
-    for (const socket of [client, platform]) socket.on("error", () => socket.destroy());
-    client.pipe(platform).pipe(client);
-    open.add(client);
-    client.once("close", () => {
-      open.delete(client);
-      platform.destroy();
-    });
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const cut = () => {
-    for (const client of open) client.resetAndDestroy();
-  };
-  onTestFinished(() => {
-    server.close();
-    cut();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, cut };
 }

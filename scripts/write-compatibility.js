@@ -2,16 +2,19 @@
 //
 //   npm run test:interop -- --reporter=json --outputFile=results.json
 //   node scripts/write-compatibility.js results.json …
+//
+// With results of several runs, the last one of each test file counts.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const tests = `${root}test/interop/`;
 
 /**
- * Each tool: the package whose version the tests pin, or the program that prints it, and the full names of its tests. A
- * tool with neither has no version of its own.
+ * Each tool: the package whose version the tests pin, and the full names of its tests. Tests of other programs record the
+ * version that they run.
  */
 const TOOLS = [
   { tool: "npm", pinned: "npm", tests: /by npm without/ },
@@ -36,14 +39,17 @@ const TOOLS = [
   { tool: "MCP inspector and SDK", pinned: "@modelcontextprotocol/inspector", tests: /\bmcp\b|inspector/i },
   { tool: "Redocly lint", pinned: "@redocly/cli", tests: /Redocly CLI lint/ },
   { tool: "Redocly respect", pinned: "@redocly/cli", tests: /Redocly CLI respect/ },
-  { tool: "fish", program: "fish", tests: /in fish/ },
-  { tool: "HAProxy", program: "haproxy", tests: /haproxy/i },
+  { tool: "fish", tests: /in fish/ },
+  { tool: "HAProxy", tests: /haproxy/i },
   { tool: "promtool", tests: /^promtool / },
   { tool: "Prometheus", tests: /^Prometheus / },
-  { tool: "kubectl", tests: /kubectl builds/ },
+  { tool: "kubectl", tests: /^kubectl / },
+  { tool: "kubernetes-models", pinned: "kubernetes-models", tests: /^the manifests / },
   { tool: "newman", pinned: "newman", tests: /newman/i },
+  { tool: "openapi-to-postmanv2", pinned: "openapi-to-postmanv2", tests: /openapi-to-postmanv2/ },
   { tool: "Prism proxy", pinned: "@stoplight/prism-cli", tests: /prism/i },
   { tool: "openapi-typescript", pinned: "openapi-typescript", tests: /openapi-typescript/ },
+  { tool: "openapi-fetch", pinned: "openapi-fetch", tests: /openapi-fetch/ },
 ];
 
 /** Of one tool, in a cell of the table. */
@@ -56,13 +62,17 @@ const sources = readdirSync(tests, { recursive: true })
 
 const files = process.argv.slice(2);
 if (files.length === 0) throw new Error("Name the JSON results of `npm run test:interop`.");
-const results = files
-  .flatMap((file) => JSON.parse(readFileSync(file, "utf8")).testResults)
-  .flatMap(({ assertionResults }) => assertionResults);
+/** Of each test file, those of its last run. */
+const byFile = new Map(
+  files
+    .flatMap((file) => JSON.parse(readFileSync(file, "utf8")).testResults)
+    .map(({ name, assertionResults }) => [basename(name), assertionResults]),
+);
+const results = [...byFile.values()].flat();
 
 const rows = TOOLS.map((entry) => {
   const own = results.filter(({ fullName }) => entry.tests.test(fullName));
-  return [entry.tool, versionOf(entry), triedIn(own), resultOf(own)];
+  return [entry.tool, versionOf(entry, own), triedIn(own), resultOf(own)];
 });
 const others = results.filter(({ fullName }) => !TOOLS.some((entry) => entry.tests.test(fullName)));
 for (const suite of new Set(others.map(({ ancestorTitles }) => ancestorTitles.join(" ")))) {
@@ -88,18 +98,13 @@ const path = `${root}docs/compatibility.md`;
 writeFileSync(path, page);
 execFileSync(process.execPath, [`${root}node_modules/oxfmt/bin/oxfmt`, path]);
 
-function versionOf({ pinned, program, version = "" }) {
+function versionOf({ pinned, version }, own) {
   if (pinned !== undefined) {
     const [, found = ""] =
       new RegExp(`["'\`]${pinned.replaceAll(/[/.]/g, "\\$&")}(?:@|", ")(\\d[\\w.-]*)`).exec(sources) ?? [];
     return found;
   }
-  if (program === undefined) return version;
-  try {
-    return /\d+(\.\d+)+/.exec(execFileSync(program, ["--version"], { encoding: "utf8" }))?.[0] ?? "";
-  } catch {
-    return "";
-  }
+  return version ?? own.find(({ meta }) => meta?.toolVersion !== undefined)?.meta.toolVersion ?? "";
 }
 
 /** Returns what the first tests say, which is enough where many are variations. */

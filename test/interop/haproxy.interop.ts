@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -9,11 +9,14 @@ import { describe, expect, it, vi } from "vitest";
 import { apiOf } from "../support/api.ts";
 import { freePort } from "../support/free-port.ts";
 import { startPlatform } from "../support/platform.ts";
+import { environmentOf, findProgram } from "./support/debian.ts";
+import { recordVersion } from "./support/tool-version.ts";
 
-/** The system's package; without it these tests are skipped. */
-const HAPROXY = ["/usr/sbin/haproxy", "/usr/local/sbin/haproxy", "/opt/homebrew/bin/haproxy"].find(existsSync);
+const HAPROXY = findProgram("haproxy", "haproxy", "liblua5.3-0", "libopentracing-c-wrapper0", "libopentracing1");
 
 describe("deploy/haproxy.cfg", () => {
+  recordVersion(HAPROXY, "-v");
+
   it.skipIf(HAPROXY === undefined)(
     "sends requests to processes that are ready, with the client's real address",
     async () => {
@@ -25,7 +28,10 @@ describe("deploy/haproxy.cfg", () => {
         .replace("bind :8080", `bind 127.0.0.1:${port}`)
         .replace("global\n", `global\n  stats socket ${join(folder, "stats")}\n`);
       writeFileSync(join(folder, "haproxy.cfg"), config);
-      const balancer = spawn(HAPROXY!, ["-db", "-f", join(folder, "haproxy.cfg")], { stdio: "ignore" });
+      const balancer = spawn(HAPROXY!, ["-db", "-f", join(folder, "haproxy.cfg")], {
+        env: environmentOf(HAPROXY!),
+        stdio: "ignore",
+      });
       try {
         const get = (localAddress: string, headers: Record<string, string>) =>
           statusOf({ port, path: "/v1/me", headers, localAddress });

@@ -8,6 +8,7 @@ import { parse } from "yaml";
 import { deployed } from "../support/monitoring.ts";
 import { findProgram } from "./support/debian.ts";
 import { installPackages } from "./support/packages.ts";
+import { recordVersion } from "./support/tool-version.ts";
 
 const KUBECTL = findProgram("kubectl", "kubernetes-client");
 const require = createRequire(import.meta.url);
@@ -76,8 +77,12 @@ export const manifest: I${kind} = ${JSON.stringify(manifest, undefined, 2)};\n`;
     expect(misspelled).not.toBe(text);
     expect(unknownFields(misspelled)).toContain("readOnlyRootFileSystem");
   });
+});
 
-  it.skipIf(KUBECTL === undefined)("are all in what kubectl builds, with the image of the registry", () => {
+describe.skipIf(KUBECTL === undefined)("kubectl", () => {
+  recordVersion(KUBECTL, "version", "--client");
+
+  it("builds all manifests of deploy/kubernetes, with the image of the registry", () => {
     const built = execFileSync(KUBECTL!, ["kustomize", deployed("kubernetes")], { encoding: "utf8" });
     const kinds = built.split("\n---\n").map((text) => (parse(text) as Manifest).kind);
     expect(kinds.toSorted()).toEqual(["Deployment", "PodDisruptionBudget", "Service"]);

@@ -10,9 +10,8 @@ let platform: ServedPlatform;
 let inspector: string;
 
 beforeAll(async () => {
-  const name = "@modelcontextprotocol/inspector";
-  const folder = await installPackages(`${name}@0.22.0`);
-  inspector = join(folder, "node_modules", name, "cli/build/cli.js");
+  const folder = await installPackages("@modelcontextprotocol/inspector@0.22.0");
+  inspector = join(folder, "node_modules/@modelcontextprotocol/inspector/cli/build/cli.js");
   platform = await servePlatform();
 });
 afterAll(() => platform.stop());

@@ -11,6 +11,7 @@ import { alertQueries, dashboardQueries, deployed, type NamedQuery } from "../su
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type OwnPostgresServer, startOwnPostgres } from "../support/postgres.ts";
 import { findProgram } from "./support/debian.ts";
+import { recordVersion } from "./support/tool-version.ts";
 
 const PROMTOOL = findProgram("promtool", "prometheus");
 const PROMETHEUS = findProgram("prometheus", "prometheus");
@@ -64,6 +65,8 @@ function promtool(args: readonly string[], input = ""): { status: number | null;
 }
 
 describe.skipIf(PROMTOOL === undefined)("promtool", () => {
+  recordVersion(PROMTOOL, "--version");
+
   it("finds no problem in the names of the metrics", async () => {
     await work(2);
     const flawed = promtool(
@@ -188,6 +191,8 @@ function testsOf(cases: readonly (readonly [firing: string[], series: Series[]])
 }
 
 describe.skipIf(PROMETHEUS === undefined)("Prometheus", () => {
+  recordVersion(PROMETHEUS, "--version");
+
   it("has data for every query of the Grafana dashboard, and no query has a wrong name", async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     writeFileSync(

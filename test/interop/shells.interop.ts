@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BIN } from "../support/run-cli.ts";
+import { recordVersion } from "./support/tool-version.ts";
 
 const hasFish = spawnSync("fish", ["--version"]).status === 0;
 let home: string;
@@ -27,6 +28,8 @@ function offeredByFish(line: string): string[] {
 }
 
 describe.skipIf(!hasFish)("completion in fish", () => {
+  recordVersion(hasFish ? "fish" : undefined, "--version");
+
   it.each([
     ["service custo", ["customers"]],
     ["service-cli custo", ["customers"]],

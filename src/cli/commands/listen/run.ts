@@ -125,7 +125,7 @@ export class Listening {
       ...platform,
       ...forwarding,
       events: flags.events,
-      wanted: filterOf(flags.where),
+      filter: filterOf(flags.where),
       after: flags.since === "last" ? this.#position.start() : flags.since,
       secret: flags.secret,
       waitMs: waitMsOf(flags),

@@ -102,6 +102,18 @@ async function deliveries(server, database) {
   return DELIVERIES / ((performance.now() - before) / 1000);
 }
 
+const SHOWN_STATEMENTS = 6;
+
+/** Describes what a write sends: statements that several writes share count as a part of one. */
+function inWords(statements, count) {
+  if (statements.length === 0) return "not counted here";
+  const total = (of) => statements.reduce((sum, one) => sum + one[of], 0) / count;
+  const longest = statements.slice(0, SHOWN_STATEMENTS).map(({ text, calls, ms }) => {
+    return `${text.slice(0, 32).trim()}… ${(calls / count).toFixed(2)} × ${((1000 * ms) / calls).toFixed(0)} µs`;
+  });
+  return `${total("calls").toFixed(2)} statements, ${(1000 * total("ms")).toFixed(0)} µs; ${longest.join(", ")}`;
+}
+
 /** Returns the round with the median rate. */
 function middle(rounds) {
   const rate = median(rounds.map((round) => round.rate));
@@ -120,13 +132,16 @@ async function measure(server, receiver, folder, count) {
   await writes(nodes, key, WARM_UP);
   const created = [];
   const raw = [];
+  let statements = "";
   for (let round = 0; round < ROUNDS; round++) {
     const rawTime = counting({}, true);
     const transactions = pgbench(database, file);
     raw.push({ rate: transactions, words: sharesInWords(rawTime(), transactions * SECONDS) });
+    await server.ask({ statements: true, url: database });
     const time = counting({ nodes: pids, "load generator": [process.pid] });
     const rate = await writes(nodes, key);
     created.push({ rate, words: sharesInWords(time(), rate * SECONDS) });
+    statements = inWords(await server.ask({ statements: true, url: database }), rate * SECONDS);
   }
   const call = api(nodes[0]);
   for (let i = 0; i < ENDPOINTS; i++) {
@@ -136,7 +151,7 @@ async function measure(server, receiver, folder, count) {
   const delivered = await deliveries(server, database);
   const words = sharesInWords(time(), DELIVERIES);
   await Promise.all(nodes.map(stop));
-  return { created, raw, delivered: { rate: delivered, words } };
+  return { created, raw, statements, delivered: { rate: delivered, words } };
 }
 
 export async function benchPostgres() {
@@ -146,7 +161,7 @@ export async function benchPostgres() {
   const folder = temporaryFolder();
   const rows = [];
   for (const count of NODES) {
-    const { created, raw, delivered } = await measure(server, receiver, folder, count);
+    const { created, raw, statements, delivered } = await measure(server, receiver, folder, count);
     const known = raw.every(({ rate }) => rate !== undefined);
     const processes = `PostgreSQL, ${count} process${count === 1 ? "" : "es"}`;
     const [written, transactions] = [middle(created), middle(raw)];
@@ -160,6 +175,7 @@ export async function benchPostgres() {
         ...(known ? ratioOf(created.map(({ rate }, i) => rate / raw[i].rate)) : {}),
         goal: atLeast(count > 2 ? 0.55 : 0.65),
       },
+      { name: `${processes}: statements of a write, in the server`, figure: statements },
       {
         name: `${processes}: ${DELIVERIES} deliveries to ${ENDPOINTS} endpoints`,
         figure: `${Math.round(delivered.rate)} deliveries/s; ${delivered.words}`,

@@ -37,10 +37,14 @@ export async function recordAttempts(
   finished: readonly Finished[],
   tools: EmitTools,
 ): Promise<string[]> {
-  await recordFinished(tx, finished);
-  for (const { mayReport, ...outcomes } of outcomesByEndpoint(finished)) {
-    const mayHaveChanged = await countFailuresInRow(tx, outcomes);
-    if (!mayHaveChanged || !mayReport) continue;
+  const byEndpoint = outcomesByEndpoint(finished);
+  // Sent together; they are executed in order.
+  const [, ...mayHaveChanged] = await Promise.all([
+    recordFinished(tx, finished),
+    ...byEndpoint.map((outcomes) => countFailuresInRow(tx, outcomes)),
+  ]);
+  for (const [index, { mayReport, ...outcomes }] of byEndpoint.entries()) {
+    if (mayHaveChanged[index] !== true || !mayReport) continue;
     await reportHealth(tx, () => contextOf(tx, outcomes.environment, tools), outcomes);
   }
   const disabled: string[] = [];

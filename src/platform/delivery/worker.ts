@@ -217,11 +217,14 @@ export class DeliveryWorker {
     const unit = async (tx: Transaction) => {
       const token = `${owner}.${(this.#claims += 1)}`;
       tried.push(token);
-      const disabled = await recordAttempts(tx, finished, this.#tools);
-      await releaseTokens(tx, this.#doubtful);
-      await releaseLeases(tx, notStarted.map(toLease));
-      const marked = started.map(({ job, at }) => markStarted(tx, { ...toLease(job), at }));
-      const [now] = await Promise.all([leaseTime(tx, clock.now), ...marked]);
+      // Sent together, so that none waits for another's result.
+      const [disabled, now] = await Promise.all([
+        recordAttempts(tx, finished, this.#tools),
+        leaseTime(tx, clock.now),
+        releaseTokens(tx, this.#doubtful),
+        releaseLeases(tx, notStarted.map(toLease)),
+        ...started.map(({ job, at }) => markStarted(tx, { ...toLease(job), at })),
+      ]);
       const lapsed = this.#lapsed ? await findLapsed(tx, now, owner, MAX_TAKE_OVER) : [];
       const interrupted = await takeOver(tx, lapsed, { now, random, mayExpire: clockTrust.isTrusted() });
       return { disabled, interrupted, ...(await this.#claim(tx, token, { free, now })) };

@@ -30,6 +30,8 @@ const CHECKS: readonly Check[] = [
 interface RunOptions extends SubjectOptions {
   /** Timeout for the receiver to accept its first delivery, for example while it starts or gets its secret. */
   waitMilliseconds: number;
+  /** Timeout for the receiver to respond at all, at most as long. */
+  reachMilliseconds: number;
   /** Called after each check. */
   onResult: (result: CheckResult) => void;
 }
@@ -107,12 +109,18 @@ async function runBatch(
 }
 
 /** Delivers one event until it is accepted, or the time is over. */
-async function firstResponse(subject: Subject, { clock, waitMilliseconds }: RunOptions): Promise<Response> {
+async function firstResponse(
+  subject: Subject,
+  { clock, waitMilliseconds, reachMilliseconds }: RunOptions,
+): Promise<Response> {
   const event = subject.event();
   const started = clock.monotonicMilliseconds();
+  let isReached = false;
   for (let attempt = 1; ; attempt++) {
     const response = await subject.deliver(event, { attempt });
-    const left = started + waitMilliseconds - clock.monotonicMilliseconds();
+    isReached ||= !isDisconnection(response);
+    const limit = isReached ? waitMilliseconds : Math.min(waitMilliseconds, reachMilliseconds);
+    const left = started + limit - clock.monotonicMilliseconds();
     if (isAccepted(response) || left <= 0) return response;
     await clock.sleep(Math.min(RETRY_MILLISECONDS, left));
   }

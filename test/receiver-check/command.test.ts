@@ -106,6 +106,18 @@ describe.concurrent("service webhooks check", () => {
     expect(new Set(report.checks.slice(1).map(({ status }) => status))).toEqual(new Set(["skipped"]));
   });
 
+  it("does not wait for a secret to be set in a receiver that is unreachable", async () => {
+    const { exitCode, stdout } = await runCli(["webhooks", "check", String(await freePort())], {});
+    expect(exitCode).toBe(1);
+    expect(stdout.split("\n").map((line) => line.split("\t").slice(0, 4).join(" "))).toEqual([
+      "CHECK failed required valid-delivery",
+      "CHECK skipped required within-ten-seconds",
+      "CHECK skipped 25 more Skipped: the receiver did not accept a valid delivery",
+      "GRADE F 0 passed, 1 failed, 26 skipped The receiver does not accept valid deliveries.",
+      "",
+    ]);
+  });
+
   it("does not accept rejections as proof if everything is rejected", async () => {
     const { webhooks } = await start();
     const report = await reportOf([webhooks], { SERVICE_WEBHOOK_SECRET: "whsec_another" });

@@ -18,6 +18,8 @@ interface CheckRequest {
   eventType: string;
   observer: Observer | undefined;
   waitSeconds: number;
+  /** How long the receiver may be unreachable at the start (default: `waitSeconds`). */
+  reachSeconds?: number;
   skipVerify: boolean;
   onResult: (result: CheckResult) => void;
 }
@@ -36,6 +38,7 @@ export async function performCheck(request: CheckRequest, context: Context): Pro
       observer: request.observer,
       skipVerify: request.skipVerify,
       waitMilliseconds: request.waitSeconds * 1000,
+      reachMilliseconds: (request.reachSeconds ?? request.waitSeconds) * 1000,
       clock: clockOf(context),
       ids: createIdGenerator(randomBytes),
       signal: context.signal,

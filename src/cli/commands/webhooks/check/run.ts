@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { clockOf, newSecret, parseAddress, performCheck } from "./perform.ts";
-import { checkLine, gradeLine, junitOf, reportLines } from "./view.ts";
+import { CheckLines, gradeLine, junitOf, reportLines } from "./view.ts";
 import { type SecretFlags, secretsIfGiven } from "../secrets.ts";
 import type { Context } from "../../../context.ts";
 import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../../errors.ts";
@@ -23,6 +23,8 @@ export interface CheckFlags extends SecretFlags {
 }
 
 const WAIT_FOR_SECRET_SECONDS = 300;
+/** Waiting longer for a port on which nothing listens would hide the mistake. */
+const REACH_SECONDS = 10;
 
 /** Import this module lazily: it loads the engine of the check. */
 export async function runCheck(address: string, flags: CheckFlags, context: Context): Promise<void> {
@@ -38,6 +40,7 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
     if (given === undefined) announceSecret(secrets[0]!, waitSeconds, context);
     const bar = output.progress(CHECK_COUNT, "checks");
     const streams = !output.terminal && !output.json && !output.quiet;
+    const lines = new CheckLines((line) => output.line(line));
     let report: ReceiverReport;
     try {
       report = await performCheck(
@@ -47,16 +50,18 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
           eventType: flags.event,
           observer: sink ?? probeOf(probe, context),
           waitSeconds,
+          reachSeconds: flags.wait ?? REACH_SECONDS,
           skipVerify: flags.skipVerify === true,
           onResult: (result: CheckResult) => {
             bar.advance();
-            if (streams) output.line(checkLine(result));
+            if (streams) lines.add(result);
           },
         },
         context,
       );
     } finally {
       bar.end();
+      lines.end();
     }
     if (flags.junit !== undefined) await writeJunit(flags.junit, report, context);
     await print(report, context);

@@ -8,8 +8,35 @@ const MAX_WIDTH = 120;
 const MIN_WIDTH = 16;
 const MAX_LINES = 6;
 
+/** The lines of checks in a pipe. Checks that one cause kept from running until the end share a line. */
+export class CheckLines {
+  readonly #print: (line: string) => void;
+  #skipped: CheckResult[] = [];
+
+  constructor(print: (line: string) => void) {
+    this.#print = print;
+  }
+
+  add(result: CheckResult): void {
+    const isSame = result.status === "skipped" && (this.#skipped[0] ?? result).seen === result.seen;
+    if (!isSame) this.#flush();
+    if (result.status === "skipped") this.#skipped.push(result);
+    else this.#print(checkLine(result));
+  }
+
+  end(): void {
+    const [first, ...others] = this.#skipped;
+    if (others.length === 0) return this.#flush();
+    this.#print(["CHECK", "skipped", `${others.length + 1} more`, printable(first!.seen)].join("\t"));
+  }
+
+  #flush(): void {
+    for (const result of this.#skipped.splice(0)) this.#print(checkLine(result));
+  }
+}
+
 /** One check in a pipe. */
-export function checkLine({ status, level, id, seen, explanation, fix }: CheckResult): string {
+function checkLine({ status, level, id, seen, explanation, fix }: CheckResult): string {
   const parts = ["CHECK", status, level, id, seen, explanation, fix];
   return parts
     .filter((part) => part !== null)

@@ -3,7 +3,7 @@ import { Command, type Option } from "commander";
 import { COMMANDS } from "../src/cli/command-table.ts";
 import { Context } from "../src/cli/context.ts";
 import { addGlobalOptions, readGlobalOptions } from "../src/cli/global-options.ts";
-import { examplesOf, pathOf } from "../src/cli/help-layout.ts";
+import { examplesOf, pathOf, usageOf } from "../src/cli/help-layout.ts";
 import { currentProcessIo } from "../src/cli/process-io.ts";
 import { TOPICS } from "../src/cli/commands/help/topics.ts";
 
@@ -34,7 +34,6 @@ process.stdout.write(
 );
 
 function describe(command: Command, level: number): string {
-  const usage = `${pathOf(command)} ${command.usage()}`.trim();
   const operands = command.registeredArguments.map(
     (argument) =>
       `- \`${argument.name()}${argument.variadic ? "…" : ""}\`${argument.required ? "" : " (optional)"}: ${argument.description}`,
@@ -42,7 +41,7 @@ function describe(command: Command, level: number): string {
   const parts = [
     `${"#".repeat(level)} ${pathOf(command)}`,
     command.description(),
-    `\`\`\`sh\n${[usage, ...examplesOf(command).map((example) => `  ${example}`)].join("\n")}\n\`\`\``,
+    `\`\`\`sh\n${[usageOf(command), ...examplesOf(command).map((example) => `  ${example}`)].join("\n")}\n\`\`\``,
     operands.join("\n"),
     flagTable(command.options.filter(({ hidden }) => !hidden)),
     ...command.commands.map((child) => describe(child, Math.min(level + 1, 4))),

@@ -48,7 +48,7 @@ export function formatHelp(command: Command, helper: Help, styles: Styles): stri
       "Examples",
       examplesOf(command).map((example) => `  ${styles.accent("$")} ${example}`),
     ),
-    section("Usage", [`  ${helper.commandUsage(command)}`]),
+    section("Usage", [`  ${usageOf(command)}`]),
     section(
       "Arguments",
       items(helper.visibleArguments(command), (argument) => [
@@ -94,6 +94,14 @@ export function formatHelp(command: Command, helper: Help, styles: Styles): stri
       ),
     );
   }
+}
+
+/** Names the required flags, which Commander leaves out. */
+export function usageOf(command: Command): string {
+  const required = command.options
+    .filter(({ mandatory }) => mandatory)
+    .map(({ long, flags }) => flags.slice(flags.indexOf(long!)));
+  return `${pathOf(command)} ${command.usage()}`.trim().replace("[options]", [...required, "[options]"].join(" "));
 }
 
 function paragraphs(text: string, width: number): string {

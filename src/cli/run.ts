@@ -67,7 +67,8 @@ const NAME = "service";
 
 const EXAMPLES = [
   "service demo                                    # end-to-end demo",
-  "service serve                                   # run the platform",
+  "service dev                                     # run platform, listener and your app",
+  "service serve                                   # run the platform alone",
   "service login                                   # sign in",
   "service customers create --email ada@example.com",
   "service listen --forward-to localhost:3000      # forward events to your app",

@@ -7,6 +7,13 @@ const usage = async (...args: string[]): Promise<string> => {
   return stderr;
 };
 
+describe("the usage line of a command", () => {
+  it("names required flags", async () => {
+    const { stdout } = await runCli(["orders", "create", "--help"]);
+    expect(stdout).toContain("  service orders create --amount <number> --currency <code> [options]\n");
+  });
+});
+
 describe("a usage error exits with 2 and suggests the intended word", () => {
   it.each([
     [["custmers"], "Error: Unknown command 'custmers'\nDid you mean customers?\nSee `service --help`.\n"],

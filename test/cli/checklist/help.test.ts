@@ -51,7 +51,7 @@ describe("help", () => {
     async (args) => {
       const { exitCode, stdout } = await runCli(args);
       expect(exitCode).toBe(0);
-      expect(stdout).toContain("service customers create [options]");
+      expect(stdout).toContain("service customers create --email <address> [options]");
       expect(stdout).toContain("--email <address>");
       expect(stdout).toContain("$ service customers create --email ada@example.com");
     },

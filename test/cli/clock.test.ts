@@ -52,6 +52,21 @@ describe("service clock", () => {
     }
   });
 
+  it("is the time in which ages and expiry dates count", async () => {
+    await json("clock", "advance", "2h");
+    const { id } = await json<{ id: string }>("trigger", "customer.created");
+    await json("clock", "advance", "2h");
+    const { now } = await json<TestClock>("clock", "show");
+    const listed = async (age: string) => {
+      const events = await json<{ id: string }[]>("events", "list", "--created-after", age);
+      return events.some((event) => event.id === id);
+    };
+    expect([await listed("1h"), await listed("3h")]).toEqual([false, true]);
+    const args = ["keys", "create", "--scope", "customers:read", "--expires-in", "1h"];
+    const key = await json<{ expires_at: string }>(...args);
+    expect(Date.parse(key.expires_at)).toBeGreaterThanOrEqual(Date.parse(now) + 3_600_000);
+  });
+
   it("attempts deliveries that become due on the way, and prints the results", async () => {
     const args = ["endpoints", "create", "--url", receiver.url, "--events", "customer.created"];
     const { id } = await json<{ id: string }>(...args);

@@ -41,6 +41,14 @@ describe("service logs list", () => {
     expect(lines[1]).toMatch(new RegExp(`^400\tPOST\t/v1/orders\tinvalid_request\t[\\d.]+\t${rejected}\t\\d{4}-.*Z$`));
   });
 
+  it("shows whole IDs and the beginning of paths on a narrow terminal", async () => {
+    const id = await ask("POST", "/v1/orders/ord_0352BNAZLiDRVpAWRYCwcT/complete");
+    const session = runInTerminal(["logs", "list", "--limit", "1"], { env: cli.platform.env, columns: 80 });
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toContain(id);
+    expect(session.text()).toMatch(/POST {4}\/v1\/orders\/\S{4,}…/);
+  });
+
   it("filters by method, path, status and key", async () => {
     const { stdout } = await service("keys", "create", "--scope", "customers:read", "--json");
     const { id, key } = JSON.parse(stdout) as { id: string; key: string };

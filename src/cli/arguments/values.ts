@@ -9,7 +9,7 @@ import {
 } from "../../contract/event-types.ts";
 import { nearest } from "../../contract/nearest.ts";
 import { isScope, type Scope, scopeOfOAuthName, SCOPES } from "../../contract/scopes.ts";
-import { formatTimestamp, parseTimestamp } from "../../contract/timestamps.ts";
+import { parseTimestamp } from "../../contract/timestamps.ts";
 import { UsageError } from "../errors.ts";
 import { formatSpan } from "../terminal/time.ts";
 
@@ -26,7 +26,7 @@ export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: 
 }
 
 /** The units of durations, in seconds. */
-export const SECONDS_PER_UNIT: Readonly<Record<string, number>> = {
+const SECONDS_PER_UNIT: Readonly<Record<string, number>> = {
   s: 1,
   m: 60,
   h: 3600,
@@ -37,34 +37,31 @@ export const SECONDS_PER_UNIT: Readonly<Record<string, number>> = {
 /** Parses a duration such as `30s`, `10m`, `2h`, `3d` to seconds. The bounds are seconds too. */
 export function duration(min: number, max: number): (text: string) => number {
   return (text) => {
-    const [, count, unit] = /^(\d{1,9})([smhdw])$/.exec(text) ?? [];
-    if (count === undefined || unit === undefined) {
-      throw new InvalidArgumentError("Must be a duration such as 30s, 10m, 2h, 3d or 1w.");
-    }
-    const seconds = Number(count) * SECONDS_PER_UNIT[unit]!;
+    const seconds = secondsOf(text);
+    if (seconds === undefined) throw new InvalidArgumentError("Must be a duration such as 30s, 10m, 2h, 3d or 1w.");
     if (seconds < min) throw new InvalidArgumentError(`Must be at least ${formatSpan(min)}.`);
     if (seconds > max) throw new InvalidArgumentError(`Must be at most ${formatSpan(max)}.`);
     return seconds;
   };
 }
 
+/** Returns the seconds of a duration such as `90s`, `10m`, `2h`, `7d`; undefined for other text. */
+export function secondsOf(text: string): number | undefined {
+  const [, count, unit] = /^(\d{1,9})([smhdw])$/.exec(text) ?? [];
+  return count === undefined || unit === undefined ? undefined : Number(count) * SECONDS_PER_UNIT[unit]!;
+}
+
 /**
- * Parses a time: `2026-11-01T12:00:00Z`, `2026-11-01`, or an age such as `90s`, `10m`, `2h`, `7d`. Returns the API's
- * format.
+ * Parses a time: `2026-11-01T12:00:00Z`, `2026-11-01`, or an age such as `90s`, `10m`, `2h`, `7d`. Returns an age
+ * unchanged, because it counts in the environment's time, and a time in the API's format.
  */
-export function pointInTime(now: () => number): (text: string) => string {
-  return (text) => {
-    const [, count, unit] = /^(\d{1,9})([smhdw])$/.exec(text) ?? [];
-    if (count !== undefined && unit !== undefined)
-      return formatTimestamp(Math.max(0, now() - Number(count) * SECONDS_PER_UNIT[unit]! * 1000));
-    const whole = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text;
-    if (parseTimestamp(whole) === undefined) {
-      throw new InvalidArgumentError(
-        "Must be a time such as 2026-11-01T12:00:00Z or 2026-11-01, or an age such as 10m, 2h, 7d or 1w.",
-      );
-    }
-    return whole;
-  };
+export function pointInTime(text: string): string {
+  if (secondsOf(text) !== undefined) return text;
+  const whole = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text;
+  if (parseTimestamp(whole) !== undefined) return whole;
+  throw new InvalidArgumentError(
+    "Must be a time such as 2026-11-01T12:00:00Z or 2026-11-01, or an age such as 10m, 2h, 7d or 1w.",
+  );
 }
 
 /** Parses the ID of an object. The platform checks its kind. */

@@ -26,7 +26,7 @@ export function register(program: Command, context: Context): void {
     filters: [
       new Option("--type <subscription>", `Filter by event type: ${EVENT_TYPES[4]}, 'order.*', or '*'`),
       new Option("--related <id>", "Filter by object").argParser(objectId),
-      ...searchFilters(context),
+      ...searchFilters(),
     ],
     examples: [
       "service events list --type 'payment.*'",

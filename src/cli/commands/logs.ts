@@ -27,9 +27,7 @@ export function register(program: Command, context: Context): void {
     filters: [
       ...filters(),
       searchOption(),
-      new Option("--since <time>", "Earliest time: a timestamp, a date, or an age such as 2h").argParser(
-        pointInTime(() => context.now()),
-      ),
+      new Option("--since <time>", "Earliest time: a timestamp, a date, or an age such as 2h").argParser(pointInTime),
     ],
     examples: [
       "service logs list --status 4xx --since 1h",
@@ -119,7 +117,7 @@ const METHOD: Column<RequestLog> = {
   style: (text, styles) => styles.strong(text),
 };
 const PATH: Column<RequestLog> = { label: "Path", text: ({ path }) => path, shrinks: true };
-const ERROR: Column<RequestLog> = { label: "Error", text: ({ error_code }) => error_code ?? "" };
+const ERROR: Column<RequestLog> = { label: "Error", text: ({ error_code }) => error_code ?? "", shrinks: true };
 const DURATION: Column<RequestLog> = {
   label: "Duration",
   text: ({ duration_ms }, { terminal }) => (terminal ? `${duration_ms} ms` : String(duration_ms)),
@@ -147,15 +145,7 @@ const LOGS: Resource<RequestLog> = {
       "livemode",
       "created",
     ],
-    columns: [
-      STATUS,
-      METHOD,
-      PATH,
-      { ...ERROR, optional: true },
-      { ...DURATION, optional: true },
-      { ...ID, optional: true },
-      CREATED,
-    ],
+    columns: [STATUS, METHOD, PATH, { ...ERROR, optional: true }, { ...DURATION, optional: true }, ID, CREATED],
     details: [ID, STATUS, METHOD, PATH, ERROR, DURATION, ENVIRONMENT, CREATED],
   },
 };

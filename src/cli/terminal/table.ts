@@ -6,6 +6,8 @@ import { partsOfList, wrapList } from "./wrap.ts";
 
 const GAP = "  ";
 const MIN_COLUMN_WIDTH = 8;
+/** Columns become narrower than this only if no optional column is left to drop. */
+const READABLE_WIDTH = 16;
 
 interface Cells<Item> {
   column: Column<Item>;
@@ -42,8 +44,10 @@ export function renderTable<Item>(
 function fitColumns<Item>(all: readonly Cells<Item>[], terminalWidth: number): Cells<Item>[] {
   let columns = all.filter(({ column, texts }) => !column.optional || texts.some((text) => text !== ""));
   for (;;) {
-    const shrunk = shrink(shrink(columns, terminalWidth, unbroken), terminalWidth, () => MIN_COLUMN_WIDTH);
     const dropped = columns.findLast(({ column }) => column.optional === true);
+    const min = dropped === undefined ? MIN_COLUMN_WIDTH : READABLE_WIDTH;
+    const atCommas = shrink(columns, terminalWidth, (cells) => unbroken(cells, min));
+    const shrunk = shrink(atCommas, terminalWidth, () => min);
     if (totalWidth(shrunk) <= terminalWidth || dropped === undefined) return refill(all, shrunk, terminalWidth);
     columns = columns.filter((cell) => cell !== dropped);
   }
@@ -67,8 +71,8 @@ function shrink<Item>(
 }
 
 /** The width at which nothing in a column is cut. */
-function unbroken<Item>({ column, texts, width }: Cells<Item>): number {
-  if (column.wraps !== true) return Math.min(width, MIN_COLUMN_WIDTH);
+function unbroken<Item>({ column, texts, width }: Cells<Item>, min: number): number {
+  if (column.wraps !== true) return Math.min(width, min);
   return Math.max(stringWidth(column.label), ...texts.flatMap(partsOfList).map((part) => stringWidth(part)));
 }
 

@@ -12,7 +12,8 @@ export function relativeTime(timestamp: string, now: number): string {
   const distance = Math.abs(seconds);
   const unit = UNITS.find((candidate) => distance >= candidate.seconds);
   if (unit === undefined || distance === 1) return "just now";
-  const count = Math.floor(distance / unit.seconds);
+  // A new key that expires after 90 days does so in 89 days and some hours.
+  const count = (seconds < 0 ? Math.round : Math.floor)(distance / unit.seconds);
   const amount = `${count} ${unit.name}${count === 1 ? "" : "s"}`;
   return seconds < 0 ? `in ${amount}` : `${amount} ago`;
 }

@@ -28,7 +28,7 @@ export function register(program: Command, context: Context): void {
       new Option("--endpoint <id>", "Filter by webhook endpoint").argParser(objectId),
       new Option("--event <id>", "Filter by event").argParser(objectId),
       new Option("--status <status>", "Filter by status").choices(statusesOf("delivery")),
-      ...searchFilters(context),
+      ...searchFilters(),
     ],
     examples: [
       "service deliveries list --status failed",

@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import { collectList, repeatable } from "../../arguments/repeated.ts";
 import { duration, objectId, scopeNames } from "../../arguments/values.ts";
 import type { ScanFlags } from "./scan/run.ts";
+import { environmentNow } from "../../environment-time.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "../resource/columns.ts";
 import { locationOf, nounsFor, type Resource } from "../resource/resource.ts";
 import { rejectQuiet, type Secret, showSecret } from "../resource/show-secret.ts";
@@ -100,10 +101,15 @@ async function runCreate(flags: CreateFlags, context: Context): Promise<void> {
     ...(name === undefined ? {} : { name }),
     ...(scope === undefined ? {} : { scopes: scope }),
     ...(ipAllow === undefined ? {} : { ip_allowlist: ipAllow }),
-    ...(expiresIn === undefined ? {} : { expires_at: formatTimestamp(context.now() + expiresIn * 1000) }),
+    ...(expiresIn === undefined ? {} : { expires_at: await timeAfter(expiresIn, context) }),
   };
   const created = await createObject(context, KEYS, body, idempotencyKey);
   await showSecret(context, created, KEYS.view, NEW_KEY);
+}
+
+/** Returns the time after these seconds. A key expires by the clock of its environment. */
+async function timeAfter(seconds: number, context: Context): Promise<string> {
+  return formatTimestamp((await environmentNow(await context.client(), context)) + seconds * 1000);
 }
 
 interface UpdateFlags {
@@ -150,7 +156,7 @@ async function runUpdate(
     ...(name === undefined ? {} : { name: name === "" ? null : name }),
     ...(scope === undefined ? {} : { scopes: scope }),
     ...(ipAllow === undefined ? {} : { ip_allowlist: ipAllow.filter((range) => range !== "any") }),
-    ...(expiresIn === undefined ? {} : { expires_at: formatTimestamp(context.now() + expiresIn * 1000) }),
+    ...(expiresIn === undefined ? {} : { expires_at: await timeAfter(expiresIn, context) }),
   };
   assertChanges(body, ["--name", "--scope", "--ip-allow", "--expires-in"]);
   await changeObject(context, KEYS, { id, changes: body });

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { isId } from "../../../contract/ids.ts";
 import { parseCondition } from "../../arguments/conditions.ts";
 import { collect, repeatable } from "../../arguments/repeated.ts";
-import { duration, parseSubscriptions, SECONDS_PER_UNIT, wholeNumber } from "../../arguments/values.ts";
+import { duration, parseSubscriptions, secondsOf, wholeNumber } from "../../arguments/values.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { addExamples } from "../../help-layout.ts";
@@ -116,8 +116,8 @@ function rejectUnexpectedWords(words: readonly string[]): void {
 /** Parses the start position for the platform: an event ID, `now` or `-<seconds>`. The caller looks up `last`. */
 export function parseSince(text: string): string {
   if (text === "now" || text === "last" || isId("event", text)) return text;
-  const [, count, unit] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
-  if (count !== undefined && unit !== undefined) return `-${Number(count) * SECONDS_PER_UNIT[unit]!}`;
+  const age = secondsOf(text);
+  if (age !== undefined) return `-${age}`;
   throw new InvalidArgumentError("Must be now, last, an age such as 30s, 10m, 2h or 3d, or an event ID.");
 }
 

@@ -1,12 +1,11 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import { apiPath } from "../../../client/base-url.ts";
 import type { Client } from "../../../client/http.ts";
 import { nounOf, nounsOf, pathOf } from "../../../contract/resources.ts";
 import type { BulkFilters, BulkOperation } from "../../../contract/schemas/bulk-operation.ts";
-import type { TestClock } from "../../../contract/schemas/test-clock.ts";
-import { formatTimestamp, parseTimestamp } from "../../../contract/timestamps.ts";
-import { objectId, SECONDS_PER_UNIT } from "../../arguments/values.ts";
+import { objectId, pointInTime } from "../../arguments/values.ts";
 import type { Context } from "../../context.ts";
+import { resolveTime } from "../../environment-time.ts";
 import { UsageError, UserError } from "../../errors.ts";
 import type { Column, ResourceView } from "../../terminal/view.ts";
 import { CREATED_AT, ENVIRONMENT, statusColumn } from "./columns.ts";
@@ -41,7 +40,7 @@ export function addBulkOptions(command: Command, endpoint: string): Command {
   return command
     .addOption(
       new Option("--since <time>", "Only objects created since: an age such as 1h, a date or a timestamp").argParser(
-        sinceTime,
+        pointInTime,
       ),
     )
     .option("--type <subscription>", "Only this event type, or a wildcard such as 'order.*'")
@@ -64,28 +63,6 @@ export function assertOneOrMany(
   }
 }
 
-function sinceTime(text: string): string {
-  if (/^\d{1,9}[smhdw]$/.test(text)) return text;
-  const whole = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text;
-  if (parseTimestamp(whole) !== undefined) return whole;
-  throw new InvalidArgumentError("Must be an age such as 10m, 2h or 7d, or a time such as 2026-11-01T12:00:00Z.");
-}
-
-/**
- * Returns a time in the format of the API. An age is relative to the environment's clock, which may be ahead of real
- * time.
- */
-async function timeOf(since: string, client: Client, context: Context): Promise<string> {
-  const [, count, unit] = /^(\d+)([smhdw])$/.exec(since) ?? [];
-  if (count === undefined || unit === undefined) return since;
-  const { environment } = await context.connection();
-  const now =
-    environment === "live"
-      ? context.now()
-      : Date.parse((await client.request<TestClock>({ method: "GET", path: pathOf("test_clock") })).body.now);
-  return formatTimestamp(Math.max(0, now - Number(count) * SECONDS_PER_UNIT[unit]! * 1000));
-}
-
 /**
  * Counts the matching objects, asks for confirmation, starts the operation and shows its progress. The platform
  * continues it after Ctrl-C. Throws UserError if some objects could not be retried or replayed.
@@ -97,7 +74,7 @@ export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWo
     ...filters,
     ...(flags.type === undefined ? {} : { type: flags.type }),
     ...(flags.endpoint === undefined ? {} : { endpoint: flags.endpoint }),
-    ...(flags.since === undefined ? {} : { created_after: await timeOf(flags.since, client, context) }),
+    ...(flags.since === undefined ? {} : { created_after: await resolveTime(flags.since, client, context) }),
   };
   const counted = (total: number) => `${total} ${total === 1 ? nounOf(kind) : nounsOf(kind)}`;
   if (!context.globals.dryRun) {

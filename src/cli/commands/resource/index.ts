@@ -64,7 +64,7 @@ function register(program: Command, context: Context, kind: ObjectKind): void {
       body: (flags: Flags) => membersOf(Object.keys(takes), flags),
     });
   }
-  registerList(group, context, resource, { filters: filtersOf(kind, context), examples: examplesOfList(kind) });
+  registerList(group, context, resource, { filters: filtersOf(kind), examples: examplesOfList(kind) });
   registerGet(group, context, resource);
   if (updatable) registerUpdate(group, context, kind, resource);
   if (deletable) registerDelete(group, context, resource);
@@ -156,7 +156,7 @@ function flagOf(name: string, { type }: Field, description: string): Option {
   return option;
 }
 
-function filtersOf(kind: ObjectKind, context: Context): Option[] {
+function filtersOf(kind: ObjectKind): Option[] {
   const fields = Object.entries<Field>(RESOURCES[kind].fields).filter(([, { filter }]) => filter);
   const statuses = fields.some(([, { type }]) => type === "status")
     ? [new Option("--status <status>", "Filter by status").choices(statusesOf(kind as "order"))]
@@ -168,7 +168,7 @@ function filtersOf(kind: ObjectKind, context: Context): Option[] {
       return [flagOf(name, field, about ?? `Filter by ${field.label.toLowerCase()}`)];
     }),
     ...statuses,
-    ...searchFilters(context),
+    ...searchFilters(),
   ];
 }
 

@@ -5,6 +5,7 @@ import { LIMITS } from "../../../contract/limits.ts";
 import { objectId, pointInTime, wholeNumber } from "../../arguments/values.ts";
 import type { Context } from "../../context.ts";
 import { addDryRun } from "../../dry-run.ts";
+import { resolveTime } from "../../environment-time.ts";
 import { UsageError, UserError } from "../../errors.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
 import type { ResourceView } from "../../terminal/view.ts";
@@ -38,8 +39,13 @@ export function registerList<Item extends object>(
     )
     .addOption(new Option("--all", "List all items").conflicts("limit"))
     .action(async (flags: { limit: number; all?: true } & Record<string, QueryValue>) => {
-      const query = Object.fromEntries(filters.map((filter) => [parameterOf(filter), flags[filter.attributeName()]]));
       const client = await context.client();
+      const query: Record<string, QueryValue> = {};
+      for (const filter of filters) {
+        const value = flags[filter.attributeName()];
+        const isTime = filter.parseArg === pointInTime && typeof value === "string";
+        query[parameterOf(filter)] = isTime ? await resolveTime(value, client, context) : value;
+      }
       let isCut = false;
       const items = listItems<Item>(client, resource.path, {
         query,
@@ -105,14 +111,13 @@ export function searchOption(): Option {
 }
 
 /** `--query`, `--created-after` and `--created-before`. */
-export function searchFilters(context: Context): Option[] {
-  const parse = pointInTime(() => context.now());
+export function searchFilters(): Option[] {
   return [
     searchOption(),
     new Option("--created-after <time>", "Earliest creation time: a timestamp, a date, or an age such as 2h").argParser(
-      parse,
+      pointInTime,
     ),
-    new Option("--created-before <time>", "Latest creation time, in the same formats").argParser(parse),
+    new Option("--created-before <time>", "Latest creation time, in the same formats").argParser(pointInTime),
   ];
 }
 

@@ -1,0 +1,30 @@
+import { ApiError } from "../client/errors.ts";
+import type { Client } from "../client/http.ts";
+import { pathOf } from "../contract/resources.ts";
+import type { TestClock } from "../contract/schemas/test-clock.ts";
+import { formatTimestamp } from "../contract/timestamps.ts";
+import { secondsOf } from "./arguments/values.ts";
+import type { Context } from "./context.ts";
+
+/**
+ * Returns the environment's time in Unix milliseconds: the test clock of a sandbox may be ahead of real time. A
+ * credential that may not read the test clock gets real time.
+ */
+export async function environmentNow(client: Client, context: Context): Promise<number> {
+  const { environment } = await context.connection();
+  if (environment === "live") return context.now();
+  try {
+    const { body } = await client.request<TestClock>({ method: "GET", path: pathOf("test_clock") });
+    return Date.parse(body.now);
+  } catch (error) {
+    if (error instanceof ApiError && error.code === "insufficient_scope") return context.now();
+    throw error;
+  }
+}
+
+/** Returns a time of `pointInTime` as the API takes it: an age counts in the environment's time. */
+export async function resolveTime(text: string, client: Client, context: Context): Promise<string> {
+  const age = secondsOf(text);
+  if (age === undefined) return text;
+  return formatTimestamp(Math.max(0, (await environmentNow(client, context)) - age * 1000));
+}

@@ -66,6 +66,8 @@ describe("commands in the folder of service.yaml", () => {
     expect(JSON.parse(list.stdout)).toContainEqual(
       expect.objectContaining({ key: "base_url", value: `http://127.0.0.1:${project.port}`, source: "service.yaml" }),
     );
+    const link = await project.service(["serve", "link"]);
+    expect(link.stdout).toMatch(new RegExp(`^http://127\\.0\\.0\\.1:${project.port}/`));
     const elsewhere = await project.service(["whoami", "--json"], on.platform.env);
     expect(JSON.parse(elsewhere.stdout)).toMatchObject({ account: { id: on.platform.ready.account } });
   });
@@ -233,6 +235,7 @@ describe("service dev init", () => {
       exitCode: 2,
       stderr: expect.stringContaining("To replace it, pass --force."),
     });
+    expect(await runInTerminal(["dev", "init", "--yes"], { cwd: project.folder, env: project.env }).ended).toBe(2);
     const terminal = runInTerminal(["dev", "init"], { cwd: project.folder, env: project.env });
     await terminal.waitFor("Replace it? (y/N)");
     terminal.type(ENTER);

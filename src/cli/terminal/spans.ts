@@ -80,6 +80,43 @@ export function wrapLine(spans: readonly Span[], width: number, indent = 0): Spa
   return [...lines, line];
 }
 
+/**
+ * Breaks a line with sequences for styles between words, or within a word that fits no line. Styles continue on the next
+ * line, and end with each.
+ */
+export function wrapStyled(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let [line, style, used] = ["", "", 0];
+  const next = (): void => {
+    lines.push(style === "" ? line.trimEnd() : `${line.trimEnd()}${RESET}`);
+    [line, used] = [style, 0];
+  };
+  for (const word of text.split(/(?<= )(?! )/)) {
+    const size = widthOf(word.replaceAll(STYLE, "").trimEnd());
+    if (used > 0 && used + size > width) next();
+    for (const part of word.split(STYLE_OR_NOT)) {
+      if (part.startsWith("\u001b[")) {
+        line += part;
+        style = RESETS.test(part) ? "" : style + part;
+        continue;
+      }
+      for (const grapheme of graphemes(part)) {
+        const columns = widthOf(grapheme);
+        if (used + columns > width && grapheme !== " ") next();
+        line += grapheme;
+        used += columns;
+      }
+    }
+  }
+  return [...lines, line];
+}
+
+const STYLE = /\u001b\[[\d;:]*m/g;
+const STYLE_OR_NOT = /(\u001b\[[\d;:]*m)/;
+const RESET = "\u001b[0m";
+/** Ends all styles, or the only one that is in use. */
+const RESETS = /^\u001b\[(?:0|22|39|)m$/;
+
 /** Yields what users perceive as characters. */
 export function* graphemes(text: string): Generator<string> {
   if (ASCII.test(text)) yield* text;

@@ -1,5 +1,6 @@
 import type { Context } from "../../context.ts";
 import { colorLevel, loadColors } from "../../terminal/styles.ts";
+import { wrapStyled } from "../../terminal/spans.ts";
 import type { TextStream } from "../../terminal/text-stream.ts";
 
 /** The parts, in the order in which they start. Each line of output begins with the name of its part. */
@@ -86,7 +87,9 @@ export class Console {
 
   #line(part: PartName, stream: TextStream, text: string): void {
     const name = part.padEnd(NAME_WIDTH);
-    stream.write(`${this.#colors.get(part)?.(name) ?? name}${SEPARATOR}${text}\n`);
+    const prefix = `${this.#colors.get(part)?.(name) ?? name}${SEPARATOR}`;
+    const lines = stream.isTTY ? wrapStyled(text, Math.max((stream.columns ?? 80) - PREFIX_WIDTH, 20)) : [text];
+    stream.write(lines.map((line) => `${prefix}${line}\n`).join(""));
   }
 }
 

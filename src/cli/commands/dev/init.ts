@@ -41,9 +41,9 @@ export async function runInit(flags: InitFlags, context: Context): Promise<void>
   output.note("Next: service dev");
 }
 
-async function confirmReplacement({ force }: InitFlags, context: Context): Promise<void> {
+async function confirmReplacement({ force, yes }: InitFlags, context: Context): Promise<void> {
   if (force) return;
-  if (!context.interactive) {
+  if (yes || !context.interactive) {
     throw new UsageError(`${PROJECT_FILE} exists`, { hint: "To replace it, pass --force." });
   }
   const message = `${PROJECT_FILE} exists. Replace it? (y/N)`;

@@ -254,6 +254,7 @@ class Dev {
     const dashboard = `${baseUrl}/dashboard`;
     this.#sayState("dev", "ready", `${styles.strong("Ready")} after ${took}. Dashboard: ${dashboard}`);
     if (this.#context.output.json) return;
+    if (this.#platform !== undefined) this.#console.say("dev", "  To sign in there: service serve link", {});
     this.#console.say("dev", "  To trigger an event: service trigger order.completed", {});
     this.#console.say("dev", styles.dim("  Press Ctrl-C to stop everything"), {});
   }

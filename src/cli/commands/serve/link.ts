@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { namedDatabase, type PostgresOptions } from "./database-options.ts";
 import { deploymentSettings } from "./deployment-settings.ts";
 import type { Context } from "../../context.ts";
@@ -6,9 +7,20 @@ import { createSignInLink, NotServingError, requestSignInLink } from "../../../p
 import { MasterKeyError } from "../../../platform/secrets/master-key.ts";
 import { isPostgresUrl } from "../../../platform/storage/database-url.ts";
 import { StorageOpenError } from "../../../platform/storage/database.ts";
+import { databaseOf } from "../../project/platform.ts";
+import { readProject } from "../../project/read.ts";
 
 export interface LinkOptions extends PostgresOptions {
   database?: string;
+}
+
+/** Returns the database of `service dev` in this folder, unless a flag or a variable names another. */
+function projectDatabase({ database }: LinkOptions, { cwd, env }: Context): string | undefined {
+  if (database !== undefined || env["SERVICE_DATABASE"]) return undefined;
+  const found = readProject(cwd, "platform");
+  if (found === undefined || found.project.platform?.url !== undefined) return undefined;
+  const own = databaseOf(found.project, cwd);
+  return existsSync(own) ? own : undefined;
 }
 
 /**
@@ -16,7 +28,7 @@ export interface LinkOptions extends PostgresOptions {
  * itself.
  */
 export async function runLink(options: LinkOptions, context: Context): Promise<void> {
-  const database = namedDatabase(options, context);
+  const database = projectDatabase(options, context) ?? namedDatabase(options, context);
   const request = isPostgresUrl(database)
     ? createSignInLink(deploymentSettings(database, options, context))
     : requestSignInLink(database, fetch);

@@ -1,8 +1,8 @@
-// Draws docs/terminal.svg, the output of `service demo --once` on a terminal, and docs/listen.svg, the screen of
-// `service listen`, from runs that this script makes.
-import { spawn as spawnProcess } from "node:child_process";
+// Draws terminals for the pages in docs from runs that this script makes: of `service demo` (terminal.svg), `listen`,
+// `dev` and `why`. Arguments select pictures. `dev` and `why` use ports 3000 and 4010.
+import { spawn as spawnProcess, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,6 +14,7 @@ import headless from "@xterm/headless";
 const COLUMNS = 92;
 const LISTEN_COLUMNS = 120;
 const LISTEN_ROWS = 30;
+const PROJECT_COLUMNS = 100;
 const LINE = 19;
 const CHARACTER = 8.43;
 const MARGIN = 20;
@@ -31,14 +32,29 @@ const COLORS = {
 };
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const lines = (await record(["demo", "--once"])).trimEnd().split("\r\n");
-mkdirSync(join(root, "docs"), { recursive: true });
-const demo = ["\u001b[2m$\u001b[22m service demo --once", "", ...lines];
-writeFileSync(join(root, "docs/terminal.svg"), draw(demo, COLUMNS, "service demo in a terminal"));
-writeFileSync(
-  join(root, "docs/listen.svg"),
-  draw(await recordListen(), LISTEN_COLUMNS, "service listen in a terminal"),
-);
+const bin = join(root, "bin/service.js");
+
+const PICTURES = {
+  async terminal() {
+    const lines = (await record(["demo", "--once"])).trimEnd().split("\r\n");
+    return { lines: [prompt("service demo --once"), "", ...lines], columns: COLUMNS, command: "demo" };
+  },
+  async listen() {
+    return { lines: await recordListen(), columns: LISTEN_COLUMNS, command: "listen" };
+  },
+  async dev() {
+    const { dev } = await recordProject();
+    return { lines: dev, columns: PROJECT_COLUMNS, command: "dev" };
+  },
+  async why() {
+    const { why } = await recordProject();
+    return { lines: why, columns: PROJECT_COLUMNS, command: "why" };
+  },
+};
+
+function prompt(command) {
+  return `\u001b[2m$\u001b[22m ${command}`;
+}
 
 function record(args) {
   const home = mkdtempSync(join(tmpdir(), "service-picture-"));
@@ -60,7 +76,6 @@ function record(args) {
 /** Shows three events and the details of one that failed. Returns the lines of the screen with their colors. */
 async function recordListen() {
   const home = mkdtempSync(join(tmpdir(), "service-picture-"));
-  const bin = join(root, "bin/service.js");
   const receiver = createServer((request, response) => {
     let body = "";
     request.on("data", (data) => (body += data));
@@ -100,6 +115,68 @@ async function recordListen() {
   receiver.closeAllConnections();
   rmSync(home, { recursive: true, force: true });
   return lines;
+}
+
+/** The app of the project: it fails for one type of event. */
+const APP = `
+import { createServer } from "node:http";
+import { nodeWebhook } from "service-cli/webhooks";
+const secrets = process.env.SERVICE_WEBHOOK_SECRET;
+createServer(
+  nodeWebhook({ secrets }, (event, request, response) => {
+    console.log(event.type, event.id);
+    const isPayment = event.type === "payment.failed";
+    response.writeHead(isPayment ? 500 : 204).end(isPayment ? "no such table: payments" : undefined);
+  }),
+).listen(3000);
+`;
+const PROJECT = "platform: { port: 4010 }\nforward: { to: localhost:3000, retries: 0 }\nrun: node app.mjs\n";
+
+/** Runs `service dev`, triggers two events, and explains the one that failed. Returns what both commands show. */
+async function recordProject() {
+  const folder = mkdtempSync(join(tmpdir(), "service-picture-"));
+  mkdirSync(join(folder, "node_modules"));
+  symlinkSync(root, join(folder, "node_modules/service-cli"));
+  writeFileSync(join(folder, "app.mjs"), APP);
+  writeFileSync(join(folder, "service.yaml"), PROJECT);
+  const env = { PATH: process.env.PATH, HOME: folder, TERM: "xterm-256color" };
+  const size = { cols: PROJECT_COLUMNS, rows: 40 };
+  const screen = () => new headless.Terminal({ ...size, allowProposedApi: true });
+  const show = async (terminal, pattern) => {
+    while (!pattern.test(linesOf(terminal).join("\n"))) await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+  const terminal = screen();
+  const pty = spawn(process.execPath, [bin, "dev"], { ...size, env, cwd: folder });
+  const ended = new Promise((resolve) => pty.onExit(resolve));
+  pty.onData((data) => terminal.write(data));
+  await show(terminal, /Press Ctrl-C/);
+  for (const type of ["order.completed", "payment.failed"]) {
+    await once(spawnProcess(process.execPath, [bin, "trigger", type], { env, cwd: folder, stdio: "ignore" }), "exit");
+    // A line of the listener, whose parts have colors between them.
+    await show(terminal, type === "payment.failed" ? /no such table/ : new RegExp(`←.*204.*${type}`));
+  }
+  const dev = [prompt("service dev"), ...linesOf(terminal)];
+  const { stdout } = spawnSync(process.execPath, [bin, "events", "list", "--type", "payment.failed", "--quiet"], {
+    env,
+    cwd: folder,
+    encoding: "utf8",
+  });
+  const id = stdout.trim();
+  const answer = screen();
+  const asked = spawn(process.execPath, [bin, "why", id], { ...size, env, cwd: folder });
+  asked.onData((data) => answer.write(data));
+  await new Promise((resolve) => asked.onExit(resolve));
+  await new Promise((resolve) => answer.write("", resolve));
+  const why = [prompt(`service why ${id}`), "", ...linesOf(answer)];
+  pty.kill("SIGINT");
+  await ended;
+  rmSync(folder, { recursive: true, force: true });
+  return { dev: withoutEmptyEnd(dev), why: withoutEmptyEnd(why) };
+}
+
+function withoutEmptyEnd(lines) {
+  const isEmpty = (line) => line.replaceAll(/\u001b\[[\d;]*m/g, "").trim() === "";
+  return lines.slice(0, lines.findLastIndex((line) => !isEmpty(line)) + 1);
 }
 
 /** Returns what a terminal shows as lines with the sequences of their colors. */
@@ -190,4 +267,10 @@ function span(text, column, { weight, opacity, color }) {
   ].filter(Boolean);
   const escaped = text.trimStart().replaceAll("&", "&amp;").replaceAll("<", "&lt;");
   return `<tspan ${attributes.join(" ")}>${escaped}</tspan>`;
+}
+
+const names = process.argv.slice(2);
+for (const name of names.length === 0 ? Object.keys(PICTURES) : names) {
+  const { lines, columns, command } = await PICTURES[name]();
+  writeFileSync(join(root, `docs/${name}.svg`), draw(lines, columns, `service ${command} in a terminal`));
 }

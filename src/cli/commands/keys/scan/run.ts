@@ -82,7 +82,7 @@ function conclusion(
   }
   return staged === true
     ? `${found} If you remove it before you commit, you do not need to revoke it.`
-    : `${found} Removing it is not enough, because others may have read it. Revoke it with --revoke.`;
+    : `${found} Removing them is not enough, because others may have read them. To revoke them, pass --revoke.`;
 }
 
 /** A finding for output: enough to locate it, not enough to use it. */

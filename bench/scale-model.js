@@ -86,7 +86,7 @@ export class Cores {
     this.#idle = count;
   }
 
-  /** Resolves when a job of so many milliseconds has ended. */
+  /** Resolves when a job of this many milliseconds has ended. */
   async run(milliseconds) {
     if (this.#idle === 0) await new Promise((resolve) => this.#queue.push(resolve));
     else this.#idle -= 1;

@@ -58,9 +58,10 @@ describe("a table", () => {
   it("wraps lists after a comma, and cuts nothing of them on 80 columns", async () => {
     const lines = await linesOf(inTerminal(["trigger", "--list"], { columns: 80 }));
     const at = lines.findIndex((line) => line.startsWith("payment.failed "));
-    expect(lines.slice(at, at + 2)).toEqual([
-      "payment.failed         POST /v1/payments,            amount, currency, order,",
-      "                       POST /v1/payments/ID/fail     metadata, failure_code",
+    expect(lines.slice(at, at + 3)).toEqual([
+      "payment.failed              POST /v1/payments,            amount, currency,",
+      "                            POST /v1/payments/ID/fail     order, metadata,",
+      "                                                          failure_code",
     ]);
     expect(lines.join("")).not.toContain("…");
   });

@@ -42,7 +42,7 @@ function appendLarge(platform: FakePlatform, count: number): void {
   platform.session.pump();
 }
 
-describe("a receiver that accepts nothing", () => {
+describe("events for a receiver that fails", () => {
   const EVENTS = volume(1_000, 400);
   const BATCH = EVENTS / 4;
   /** A third of the transferred bytes, measured while nothing is in flight. */
@@ -86,7 +86,7 @@ describe("a receiver that accepts nothing", () => {
     return { ...counts, highest };
   }
 
-  it("because it returns 500: each event is retried as configured and then reported as failed, in steady memory", async () => {
+  it("are each retried as configured and then reported as failed if it returns 500, in steady memory", async () => {
     const receiver = await startReceiver((response) => {
       receiver.requests.length = 0;
       response.writeHead(500).end("x".repeat(8_000));
@@ -96,14 +96,14 @@ describe("a receiver that accepts nothing", () => {
     expect(highest).toBeLessThan(MAX_GROWTH);
   });
 
-  it("because it is down", async () => {
+  it("are reported as failed if it is down", async () => {
     const url = new URL(`http://127.0.0.1:${await closedPort()}`);
     const { failures, other, highest } = await exhaust(url, [undefined]);
     expect({ failures, other }).toEqual({ failures: EVENTS, other: 0 });
     expect(highest).toBeLessThan(MAX_GROWTH);
   });
 
-  it("because it hangs", async () => {
+  it("are reported as failed if it hangs", async () => {
     const receiver = await startReceiver(() => void (receiver.requests.length = 0));
     const { failures, other, highest } = await exhaust(receiver.url, [undefined], { concurrency: 64 });
     expect({ failures, other }).toEqual({ failures: EVENTS, other: 0 });

@@ -88,7 +88,7 @@ export function usageErrorOf(
   return new UsageError(message.charAt(0).toUpperCase() + message.slice(1), { hint, cause: error });
 }
 
-/** Returns the deepest command that the words of the command line name. */
+/** Returns the deepest command that the command line names. */
 export function commandNamed(program: Command, words: readonly string[]): Command {
   let command = program;
   for (const word of words) {

@@ -129,11 +129,12 @@ async function runTail(subscriptions: readonly string[], context: Context): Prom
   });
 }
 
-/** Omits the object's ID if the line does not fit. */
+/** On a narrow terminal, omits the object's ID and makes the column of the type smaller. */
 function eventLine(event: Event, { output: { styles, width } }: Context): string {
   const time = clockTime(Date.parse(event.created));
-  const type = printable(event.type).padEnd(TYPE_WIDTH);
   const id = printable(event.id);
+  const room = width - [time, "", id].join(GAP).length;
+  const type = printable(event.type).padEnd(Math.min(TYPE_WIDTH, room));
   const subject = printable(textOf(event.data.object["id"]));
   const whole = [time, type, id, subject].join(GAP).length <= width;
   return [styles.dim(time), styles.strong(type), id, ...(whole ? [styles.dim(subject)] : [])].join(GAP);

@@ -56,7 +56,7 @@ export class Versions {
     return this.#from(date).reduceRight((shaped, { objects }) => objects?.[String(kind)]?.(shaped) ?? shaped, object);
   }
 
-  /** Returns a version and all between it and the newest. */
+  /** Returns a version and all newer ones. */
   #from(date: string): readonly ApiVersion[] {
     const index = this.dates.indexOf(date);
     if (index === -1)

@@ -91,7 +91,7 @@ export async function createMetrics(
     return Math.max(0, ...due);
   };
 
-  /** While the database is unavailable, what only it knows is omitted. */
+  /** Returns nothing while the database is unavailable. */
   const readDatabase = async () => {
     try {
       const [waiting, due, age] = await Promise.all([

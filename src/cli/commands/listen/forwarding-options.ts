@@ -116,7 +116,7 @@ export function targetsOf({ target, routes }: Receivers): URL[] {
   return [...(target === undefined ? [] : [target]), ...routes.map(({ url }) => url)];
 }
 
-/** Files that tell where a Linux system runs. */
+/** Docker and Podman create these files in each container. */
 const CONTAINER_MARKS = ["/.dockerenv", "/run/.containerenv"];
 
 interface SystemFiles {

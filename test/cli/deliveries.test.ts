@@ -50,7 +50,7 @@ describe("service deliveries list", () => {
 
     const { stdout } = await service(["deliveries", "list", "--endpoint", good.id]);
     const { id, created } = first;
-    expect(stdout).toBe([id, "succeeded", event.type, "1", good.id, event.id, "", created].join("\t") + "\n");
+    expect(stdout).toBe([id, "succeeded", event.type, "200", "1", good.id, event.id, "", created].join("\t") + "\n");
   });
 
   it.each([
@@ -165,6 +165,8 @@ describe("service deliveries get", () => {
     listener: null,
     status: "pending",
     attempt_count: 1,
+    last_status_code: 500,
+    last_error: null,
     next_attempt: null,
     livemode: false,
     created: "2026-11-01T12:00:00Z",

@@ -38,6 +38,10 @@ describe("the list of deliveries", () => {
     expect((await list(`event=${events[0]}&endpoint=${good.id}`)).data).toMatchObject([{ endpoint: good.id }]);
     expect((await list(`event=${events[0]}&endpoint=${good.id}&status=failed`)).data).toEqual([]);
     expect((await list("limit=12")).data[0]).not.toHaveProperty("attempts");
+    const last = { last_status_code: 500, last_error: null };
+    expect((await list(`endpoint=${bad.id}&status=pending`)).data).toEqual(
+      events.map(() => expect.objectContaining(last)),
+    );
 
     const paged: string[] = [];
     for (let cursor: string | null = ""; cursor !== null;) {
@@ -49,6 +53,20 @@ describe("the list of deliveries", () => {
     const { next_cursor: cursor } = await list("limit=3&status=pending");
     expect((await platform.api("GET", `/v1/deliveries?limit=3&cursor=${cursor}`)).body.code).toBe("invalid_cursor");
     for (const { id } of [good, bad]) await remove(id);
+  });
+
+  it("shows the last attempt's response or failure, and null before it", async () => {
+    const { id } = await createEndpoint("/200/last");
+    const { body } = await platform.api("PATCH", `/v1/webhook_endpoints/${id}`, { url: "http://127.0.0.1:9/" });
+    expect(body.url).toBe("http://127.0.0.1:9/");
+    const event = await createCustomer();
+    const listed = async () => (await platform.api("GET", `/v1/deliveries?event=${event}&endpoint=${id}`)).body.data[0];
+    await expect.poll(async () => (await listed()).attempt_count).toBe(1);
+    const refused = { last_status_code: null, last_error: "connection_refused: nothing accepts connections there" };
+    expect(await listed()).toMatchObject(refused);
+    expect((await platform.api("GET", `/v1/deliveries/${(await listed()).id}`)).body).toMatchObject(refused);
+    await platform.api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
+    await remove(id);
   });
 
   it.each(["endpoint=evt_1", "event=we_1", "status=done", "listener=x", "limit=0"])("rejects ?%s", async (query) => {

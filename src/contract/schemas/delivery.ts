@@ -36,6 +36,13 @@ export const Delivery = Type.Object(
     listener: nullable(idOf("listener")),
     status: Type.Enum(statusesOf("delivery")),
     attempt_count: Type.Integer(),
+    last_status_code: nullable(
+      Type.Integer({
+        description: "Response to the last attempt; null before it, and without a response",
+        examples: [200],
+      }),
+    ),
+    last_error: nullable(Type.String({ description: "Why the last attempt got no response; null if it got one" })),
     next_attempt: nullable(
       Type.String({
         format: "timestamp",

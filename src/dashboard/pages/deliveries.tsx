@@ -5,7 +5,7 @@ import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts
 import { type Pages, usePages } from "../api/pages.ts";
 import { Empty, Page } from "../components/page.tsx";
 import { type Column, PagedTable } from "../components/table.tsx";
-import { None, Status, Time } from "../components/values.tsx";
+import { None, Status, StatusCode, Time } from "../components/values.tsx";
 import { hrefOf, Link, route } from "../router.tsx";
 import { RetryFailed, RunningOperations } from "./bulk.tsx";
 import { DeliveryDetail } from "./delivery.tsx";
@@ -90,6 +90,11 @@ export function DeliveryTable(props: {
       ),
     },
     { label: "Status", cell: ({ status }) => <Status status={status} /> },
+    {
+      label: "Last response",
+      cell: ({ last_status_code: code, last_error: error }) =>
+        code === null && error === null ? <None /> : <StatusCode code={code} error={error} />,
+    },
     ...(props.of === undefined
       ? [{ label: "Endpoint", from: "tablet", isLong: true, cell: nameOf } satisfies Column<Delivery>]
       : []),

@@ -87,6 +87,8 @@ function toDelivery(row: ShownDelivery, tenant: Tenant): Delivery {
     listener: row.listener_id,
     status: row.status,
     attempt_count: row.attempt_count,
+    last_status_code: row.last_status_code,
+    last_error: row.last_error,
     next_attempt: scheduled === null ? null : formatTimestamp(scheduled),
     livemode: tenant.livemode,
     created: formatTimestamp(row.created),

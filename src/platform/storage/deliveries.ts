@@ -20,9 +20,11 @@ export interface DeliveryRow {
   created: number;
 }
 
-/** A delivery for display. Whether its endpoint is enabled decides whether there is a next attempt. */
+/** A delivery for display, with its last attempt. Whether its endpoint is enabled decides whether there is a next one. */
 export interface ShownDelivery extends DeliveryRow {
   endpoint_status: "enabled" | "disabled" | null;
+  last_status_code: number | null;
+  last_error: string | null;
 }
 
 const NAMES = [
@@ -38,7 +40,9 @@ const NAMES = [
   "created",
 ] as const satisfies (keyof DeliveryRow)[];
 const COLUMNS = NAMES.join(", ");
-const SHOWN = `${COLUMNS}, (SELECT w.status FROM webhook_endpoints w WHERE w.environment = deliveries.environment
+const ofLastAttempt = (column: string) => `(SELECT a.${column} FROM attempts a
+  WHERE a.delivery_id = deliveries.id AND a.number = deliveries.attempt_count) AS last_${column}`;
+const SHOWN = `${COLUMNS}, ${ofLastAttempt("status_code")}, ${ofLastAttempt("error")}, (SELECT w.status FROM webhook_endpoints w WHERE w.environment = deliveries.environment
                             AND w.id = deliveries.endpoint_id) AS endpoint_status`;
 
 export const insertDeliveries = insertRows<DeliveryRow>("deliveries", NAMES);

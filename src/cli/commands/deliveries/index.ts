@@ -145,6 +145,11 @@ const ATTEMPTS: Column<Delivery> = {
   text: ({ attempt_count }) => String(attempt_count),
   align: "right",
 };
+/** The code of an error precedes its description. */
+const RESPONSE: Column<Delivery> = {
+  label: "Last response",
+  text: ({ last_status_code: code, last_error: error }) => String(code ?? error?.split(":", 1)[0] ?? ""),
+};
 /** An endpoint, or a session of `service listen`. */
 const RECEIVER: Column<Delivery> = {
   label: "Endpoint",
@@ -166,6 +171,8 @@ const DELIVERIES: Resource<Delivery> = {
       "listener",
       "status",
       "attempt_count",
+      "last_status_code",
+      "last_error",
       "next_attempt",
       "livemode",
       "created",
@@ -175,6 +182,7 @@ const DELIVERIES: Resource<Delivery> = {
       ID,
       STATUS,
       { ...TYPE, shrinks: true },
+      RESPONSE,
       { ...ATTEMPTS, optional: true },
       { ...RECEIVER, optional: true },
       { ...EVENT, optional: true },

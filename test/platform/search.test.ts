@@ -1,128 +1,163 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startScriptedReceiver, type ScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
 import { type EmbeddedPlatform, startEmbedded } from "../oauth/support/embedded-platform.ts";
 import { type Api, apiOf } from "../support/api.ts";
+import { usePostgres } from "../support/postgres.ts";
 
 /** More objects than one request searches. */
 const MANY = 2050;
 
-/** A platform with an endpoint, two customers and an order of one of them. */
+/** A platform with an endpoint, two customers, and an order of one of them with a failed payment. */
 interface Scene {
   api: Api;
   search: (list: string, query: string, more?: string) => Promise<Found>;
   endpoint: string;
   ada: { id: string; email: string };
   order: { id: string };
+  payment: { id: string };
 }
 
 type Found = { id: string; type?: string; path?: string }[];
 
-let receiver: ScriptedReceiver;
-let scene: Scene;
-let api: Api;
-let search: Scene["search"];
+describe.each(["sqlite", "postgres"])("search on %s", (dialect) => {
+  let server: Awaited<ReturnType<typeof usePostgres>> | undefined;
+  const newDatabase = async () => {
+    if (dialect === "sqlite") return {};
+    server ??= await usePostgres();
+    return { database: await server.createDatabase(), masterKey: "5a".repeat(32) };
+  };
+  let receiver: ScriptedReceiver;
+  let scene: Scene;
+  let api: Api;
+  let search: Scene["search"];
 
-const platforms: EmbeddedPlatform[] = [];
+  const platforms: EmbeddedPlatform[] = [];
 
-async function openScene(): Promise<Scene> {
-  const platform = await startEmbedded({ allowPrivateTargets: true });
-  platforms.push(platform);
-  const api = apiOf(platform.baseUrl, platform.sandboxKey);
-  const target = { url: `${receiver.url}/warehouse`, events: ["order.completed"], description: "Stock and shipping" };
-  const endpoint = (await api("POST", "/v1/webhook_endpoints", target)).body.id;
-  const metadata = { plan: "Team 東京" };
-  const ada = (await api("POST", "/v1/customers", { email: "ada@example.com", name: "Ada Byron", metadata })).body;
-  await api("POST", "/v1/customers", { email: "bob@example.com", name: "Bob" });
-  const order = (await api("POST", "/v1/orders", { amount: 123_456, currency: "EUR", customer: ada.id })).body;
-  await api("POST", `/v1/orders/${order.id}/complete`, {});
-  const search = async (list: string, query: string, more = "") =>
-    (await api("GET", `/v1/${list}?query=${encodeURIComponent(query)}${more}`)).body.data as Found;
-  return { api, search, endpoint, ada, order };
-}
-
-beforeAll(async () => {
-  receiver = await startScriptedReceiver((_request, response) => response.end());
-  scene = await openScene();
-  ({ api, search } = scene);
-});
-afterAll(async () => {
-  await Promise.all(platforms.map((platform) => platform.close()));
-  await receiver.close();
-});
-
-const ids = (found: Found) => found.map(({ id }) => id);
-
-it.each([
-  ["customers", "byron"],
-  ["customers", "ADA@EXAMPLE.COM"],
-  ["customers", "東京"],
-  ["customers", "team\u00a0東京"],
-])("finds in %s a value that contains %j", async (list, query) => {
-  expect(ids(await search(list, query))).toEqual([scene.ada.id]);
-});
-
-it.each(["1234.56", "1,234.56", "1.234,56", "EUR 1,234.56", "1234.56 eur", "1\u202f234,56"])(
-  "finds an order by its formatted amount, %s",
-  async (amount) => {
-    expect(ids(await search("orders", amount))).toEqual([scene.order.id]);
-    const events = await search("events", amount);
-    expect(events.map(({ type }) => type)).toEqual(["order.completed", "order.created"]);
-  },
-);
-
-it.each([
-  ["customers", "metadata"],
-  ["customers", "plan"],
-  ["customers", "customer"],
-  ["events", "livemode"],
-  ["orders", "currency"],
-])("does not find in %s the name of a field, %s", async (list, query) => {
-  expect(await search(list, query)).toEqual([]);
-});
-
-it("combines with filters and ranges, and a cursor belongs to its search", async () => {
-  expect(await search("events", "ada", "&type=customer.*")).toHaveLength(1);
-  expect(await search("events", "ada", "&type=payment.*")).toHaveLength(0);
-  expect(await search("customers", "ada", "&created_before=2020-01-01T00:00:00Z")).toHaveLength(0);
-  const first = (await api("GET", "/v1/customers?query=example.com&limit=1")).body;
-  expect([first.data.length, first.has_more]).toEqual([1, true]);
-  const cursor = `&cursor=${first.next_cursor}`;
-  expect(ids(await search("customers", "example.com", `&limit=1${cursor}`))).toEqual([scene.ada.id]);
-  expect((await api("GET", `/v1/customers?query=other&limit=1${cursor}`)).body.code).toBe("invalid_cursor");
-});
-
-it("finds deliveries by their endpoint, and takes ranges of time", async () => {
-  await expect.poll(async () => (await search("deliveries", "stock")).length).toBe(1);
-  const [delivery] = await search("deliveries", "WAREHOUSE");
-  expect(ids(await search("deliveries", scene.endpoint))).toEqual([delivery!.id]);
-  expect(ids(await search("deliveries", delivery!.id))).toEqual([delivery!.id]);
-  expect(await search("deliveries", "stock", "&created_after=2020-01-01T00:00:00Z")).toHaveLength(1);
-  expect(await search("deliveries", "stock", "&created_before=2020-01-01T00:00:00Z")).toHaveLength(0);
-});
-
-it("finds requests by a part of their path", async () => {
-  const found = await search("request_logs", "/COMPLETE");
-  expect(found.map(({ path }) => path)).toEqual([`/v1/orders/${scene.order.id}/complete`]);
-});
-
-it.each(["", " ", "x".repeat(201)])("rejects a search for %j", async (query) => {
-  const { status, body } = await api("GET", `/v1/customers?query=${encodeURIComponent(query)}`);
-  expect([status, body.errors?.[0]?.pointer]).toEqual([400, "?query"]);
-});
-
-it("a request searches a bounded number of items, and finds IDs however old they are", async () => {
-  const { api, search, ada, order } = await openScene();
-  const [event] = await search("events", order.id);
-  for (let start = 0; start < MANY; start += 205) {
-    const create = () => api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
-    const replies = await Promise.all(Array.from({ length: 205 }, create));
-    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 201));
+  async function openScene(): Promise<Scene> {
+    const platform = await startEmbedded({ allowPrivateTargets: true, ...(await newDatabase()) });
+    platforms.push(platform);
+    const api = apiOf(platform.baseUrl, platform.sandboxKey);
+    const target = { url: `${receiver.url}/warehouse`, events: ["order.completed"], description: "Stock and shipping" };
+    const endpoint = (await api("POST", "/v1/webhook_endpoints", target)).body.id;
+    const metadata = { plan: "Team 東京" };
+    const ada = (await api("POST", "/v1/customers", { email: "ada@example.com", name: "Ada Byron", metadata })).body;
+    await api("POST", "/v1/customers", { email: "bob@example.com", name: "Bob" });
+    const order = (await api("POST", "/v1/orders", { amount: 123_456, currency: "EUR", customer: ada.id })).body;
+    await api("POST", `/v1/orders/${order.id}/complete`, {});
+    const failing = { amount: 99_900, currency: "USD", order: order.id, metadata: { terminal: "Büro 7" } };
+    const payment = (await api("POST", "/v1/payments", failing)).body;
+    await api("POST", `/v1/payments/${payment.id}/fail`, { failure_code: "card_declined" });
+    const search = async (list: string, query: string, more = "") =>
+      (await api("GET", `/v1/${list}?query=${encodeURIComponent(query)}${more}`)).body.data as Found;
+    return { api, search, endpoint, ada, order, payment };
   }
-  const page = (await api("GET", "/v1/orders?query=1234.56")).body;
-  expect([page.data, page.has_more]).toEqual([[], true]);
-  expect(ids(await search("orders", "1234.56", `&cursor=${page.next_cursor}`))).toEqual([order.id]);
-  expect(ids(await search("orders", order.id))).toEqual([order.id]);
-  expect(ids(await search("orders", ada.id))).toEqual([order.id]);
-  expect(ids(await search("events", event!.id))).toEqual([event!.id]);
-  expect((await search("events", order.id)).map(({ type }) => type)).toEqual(["order.completed", "order.created"]);
+
+  beforeAll(async () => {
+    receiver = await startScriptedReceiver((_request, response) => response.end());
+    scene = await openScene();
+    ({ api, search } = scene);
+  });
+  afterAll(async () => {
+    await Promise.all(platforms.map((platform) => platform.close()));
+    await receiver.close();
+    await server?.remove();
+  });
+
+  const ids = (found: Found) => found.map(({ id }) => id);
+
+  it.each([
+    ["customers", "byron"],
+    ["customers", "ADA@EXAMPLE.COM"],
+    ["customers", "東京"],
+    ["customers", "team\u00a0東京"],
+  ])("finds in %s a value that contains %j", async (list, query) => {
+    expect(ids(await search(list, query))).toEqual([scene.ada.id]);
+  });
+
+  it.each(["1234.56", "1,234.56", "1.234,56", "EUR 1,234.56", "1234.56 eur", "1\u202f234,56"])(
+    "finds an order by its formatted amount, %s",
+    async (amount) => {
+      expect(ids(await search("orders", amount))).toEqual([scene.order.id]);
+      const events = await search("events", amount);
+      expect(events.map(({ type }) => type)).toEqual(["order.completed", "order.created"]);
+    },
+  );
+
+  it.each(["999.00", "USD 999", "card_declined", "büro", "failed"])(
+    "finds a payment by a value, %s, within a range of time",
+    async (query) => {
+      expect(ids(await search("payments", query))).toEqual([scene.payment.id]);
+      expect(ids(await search("payments", query, "&created_after=2020-01-01T00:00:00Z"))).toEqual([scene.payment.id]);
+      expect(await search("payments", query, "&created_before=2020-01-01T00:00:00Z")).toEqual([]);
+      expect(await search("payments", query, `&order=ord_${"0".repeat(22)}`)).toEqual([]);
+    },
+  );
+
+  it.each(["customers", "orders", "payments", "events", "deliveries", "request_logs"])(
+    "lists %s created after one time and before another",
+    async (list) => {
+      const [after, before] = ["created_after=2020-01-01T00:00:00Z", "created_before=2100-01-01T00:00:00Z"];
+      const listed = async (range: string) => (await api("GET", `/v1/${list}?${range}`)).body.data as Found;
+      await expect.poll(async () => (await listed(`${after}&${before}`)).length).toBeGreaterThan(0);
+      expect(await listed("created_after=2100-01-01T00:00:00Z")).toEqual([]);
+      expect(await listed("created_before=2020-01-01T00:00:00Z")).toEqual([]);
+    },
+  );
+
+  it.each([
+    ["customers", "metadata"],
+    ["customers", "plan"],
+    ["customers", "customer"],
+    ["events", "livemode"],
+    ["orders", "currency"],
+  ])("does not find in %s the name of a field, %s", async (list, query) => {
+    expect(await search(list, query)).toEqual([]);
+  });
+
+  it("combines with filters and ranges, and a cursor belongs to its search", async () => {
+    expect(await search("events", "ada", "&type=customer.*")).toHaveLength(1);
+    expect(await search("events", "ada", "&type=payment.*")).toHaveLength(0);
+    expect(await search("customers", "ada", "&created_before=2020-01-01T00:00:00Z")).toHaveLength(0);
+    const first = (await api("GET", "/v1/customers?query=example.com&limit=1")).body;
+    expect([first.data.length, first.has_more]).toEqual([1, true]);
+    const cursor = `&cursor=${first.next_cursor}`;
+    expect(ids(await search("customers", "example.com", `&limit=1${cursor}`))).toEqual([scene.ada.id]);
+    expect((await api("GET", `/v1/customers?query=other&limit=1${cursor}`)).body.code).toBe("invalid_cursor");
+  });
+
+  it("finds deliveries by their endpoint, and takes ranges of time", async () => {
+    await expect.poll(async () => (await search("deliveries", "stock")).length).toBe(1);
+    const [delivery] = await search("deliveries", "WAREHOUSE");
+    expect(ids(await search("deliveries", scene.endpoint))).toEqual([delivery!.id]);
+    expect(ids(await search("deliveries", delivery!.id))).toEqual([delivery!.id]);
+    expect(await search("deliveries", "stock", "&created_after=2020-01-01T00:00:00Z")).toHaveLength(1);
+    expect(await search("deliveries", "stock", "&created_before=2020-01-01T00:00:00Z")).toHaveLength(0);
+  });
+
+  it("finds requests by a part of their path", async () => {
+    const found = await search("request_logs", "/COMPLETE");
+    expect(found.map(({ path }) => path)).toEqual([`/v1/orders/${scene.order.id}/complete`]);
+  });
+
+  it.each(["", " ", "x".repeat(201)])("rejects a search for %j", async (query) => {
+    const { status, body } = await api("GET", `/v1/customers?query=${encodeURIComponent(query)}`);
+    expect([status, body.errors?.[0]?.pointer]).toEqual([400, "?query"]);
+  });
+
+  it("a request searches a bounded number of items, and finds IDs however old they are", async () => {
+    const { api, search, ada, order } = await openScene();
+    const [event] = await search("events", order.id);
+    for (let start = 0; start < MANY; start += 205) {
+      const create = () => api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+      const replies = await Promise.all(Array.from({ length: 205 }, create));
+      expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 201));
+    }
+    const page = (await api("GET", "/v1/orders?query=1234.56")).body;
+    expect([page.data, page.has_more]).toEqual([[], true]);
+    expect(ids(await search("orders", "1234.56", `&cursor=${page.next_cursor}`))).toEqual([order.id]);
+    expect(ids(await search("orders", order.id))).toEqual([order.id]);
+    expect(ids(await search("orders", ada.id))).toEqual([order.id]);
+    expect(ids(await search("events", event!.id))).toEqual([event!.id]);
+    expect((await search("events", order.id)).map(({ type }) => type)).toEqual(["order.completed", "order.created"]);
+  });
 });

@@ -52,13 +52,15 @@ const countBy = async (type: string) => {
     [type],
     url,
   );
-  return new Map(rows.map(({ object_id: id, count }) => [id, count]));
+  return new Map(rows.flatMap(({ object_id: id, count }) => (ids.includes(id) ? [[id, count]] : [])));
 };
 const once = () => new Map(ids.toSorted().map((id) => [id, 1]));
 const sorted = (counts: Map<string, number>) => new Map([...counts].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+/** Counts first attempts: failed ones are retried meanwhile. */
 const attempted = async () => {
   const [row] = await server.query<{ count: number }>(
-    "SELECT CAST(COUNT(*) AS INTEGER) AS count FROM attempts",
+    `SELECT CAST(COUNT(*) AS INTEGER) AS count FROM attempts a JOIN deliveries d ON d.id = a.delivery_id
+     WHERE a.number = 1 AND d.event_type = 'order.created'`,
     [],
     url,
   );
@@ -66,6 +68,7 @@ const attempted = async () => {
 };
 
 it("each endpoint that fails and recovers at two processes causes one event of either", async () => {
+  status = 500;
   await Promise.all(Array.from({ length: ORDERS }, (_, index) => order(index)));
   await expect.poll(attempted, { timeout: 60_000 }).toBe(ENDPOINTS * ORDERS);
   expect(sorted(await countBy("webhook_endpoint.failing"))).toEqual(once());
@@ -90,6 +93,7 @@ it("an endpoint is shown as failing only once the event about it is stored", asy
   const last = new Promise<ServerResponse>((resolve) => (hold = resolve));
   await ping(1);
   const response = await last;
+  hold = undefined;
   const holder = new Client({ connectionString: url });
   await holder.connect();
   await holder.query("BEGIN");

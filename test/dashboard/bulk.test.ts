@@ -37,9 +37,12 @@ it("retries the failed deliveries of an endpoint after showing their number", as
   await board.show(`sandbox/endpoints/${id}`);
   await page.getByRole("button", { name: "Retry failed" }).click();
   const dialog = page.getByRole("dialog", { name: "Retry failed deliveries" });
+  // All since the endpoint began to fail.
+  await dialog.getByText(`${FAILED} deliveries found: ${FAILED} failed, 0 waiting`).waitFor();
+  await dialog.getByLabel("Created").selectOption("In the last 24 hours");
   await dialog.getByText("No failed deliveries match.").waitFor();
   await expect.poll(() => dialog.getByRole("button", { name: /^Retry/ }).isDisabled()).toBe(true);
-  await dialog.getByLabel("Created in the last").selectOption("Any time");
+  await dialog.getByLabel("Created").selectOption("Any time");
   await dialog.getByText(`${FAILED} deliveries found`).waitFor();
   await dialog.getByRole("button", { name: `Retry ${FAILED}` }).click();
   await expect.poll(() => dialog.count()).toBe(0);
@@ -48,6 +51,50 @@ it("retries the failed deliveries of an endpoint after showing their number", as
   expect(operation).toMatchObject({ type: "deliveries.retry", status: "succeeded", total: FAILED, done: FAILED });
   await board.show(`sandbox/deliveries?endpoint=${id}&status=failed`);
   await page.getByText("No matching deliveries").waitFor();
+});
+
+it("resends all that an endpoint has not got since it began to fail, also what still waits for a retry", async () => {
+  status = 500;
+  const { page, api } = board;
+  const { id } = (await api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/since`, events: ["order.*"] }))
+    .body;
+  for (let created = 0; created < 20; created++) await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+  const endpoint = async () => (await api("GET", `/v1/webhook_endpoints/${id}`)).body;
+  await expect.poll(async () => (await endpoint()).health.failing_since).not.toBeNull();
+  status = 200;
+  await board.show("sandbox");
+  const failing = page.getByRole("listitem").filter({ hasText: `${receiver.url}/since` });
+  await failing.getByRole("button", { name: "Retry failed" }).click();
+  const dialog = page.getByRole("dialog", { name: "Retry failed deliveries" });
+  await dialog.getByText(/^20 deliveries found: 0 failed, 20 waiting/).waitFor();
+  await dialog.getByRole("button", { name: "Retry 20" }).click();
+  const succeeded = async () =>
+    (await api("GET", `/v1/deliveries?endpoint=${id}&status=succeeded&limit=100`)).body.data;
+  await expect.poll(async () => (await succeeded()).length).toBe(20);
+  await expect.poll(async () => (await endpoint()).health.failing_since).toBeNull();
+});
+
+it("enables an endpoint with the events that it missed while it was disabled", async () => {
+  status = 410;
+  const { page, api } = board;
+  const subscriptions = ["order.*", "order.created"];
+  const url = `${receiver.url}/gone`;
+  // Orders of other tests are not of the second in which the endpoint is disabled.
+  await api("POST", "/v1/test_clock/advance", { seconds: 60 });
+  const { id } = (await api("POST", "/v1/webhook_endpoints", { url, events: subscriptions })).body;
+  await api("POST", `/v1/webhook_endpoints/${id}/ping`);
+  const endpoint = async () => (await api("GET", `/v1/webhook_endpoints/${id}`)).body;
+  await expect.poll(async () => (await endpoint()).status).toBe("disabled");
+  status = 200;
+  for (let created = 0; created < 5; created++) await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+  await api("POST", "/v1/payments", { amount: 1, currency: "EUR" });
+  await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+  await board.show(`sandbox/endpoints/${id}`);
+  await page.getByRole("button", { name: "Enable and replay" }).click();
+  await page.getByText("Enabled. Replaying 6 missed events").waitFor();
+  const succeeded = async () =>
+    (await api("GET", `/v1/deliveries?endpoint=${id}&status=succeeded&limit=100`)).body.data;
+  await expect.poll(async () => (await succeeded()).length).toBe(6);
 });
 
 it("shows the progress of a running operation, and stops it", async () => {

@@ -1,6 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
+import { matchesSubscriptions } from "../../contract/event-types.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { BulkOperation, DeliveryBulkRetry } from "../../contract/schemas/bulk-operation.ts";
+import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
 import { call, type CallError, asCallError } from "../api/call.ts";
 import { useQuery } from "../api/store.ts";
 import { environmentNow } from "../clock.ts";
@@ -14,43 +16,65 @@ import { count, counted } from "../format.ts";
 const RUNNING = "/v1/bulk_operations?limit=10";
 const READ_MILLISECONDS = 1000;
 
-/** Choices of "Created in the last …", in seconds; 0 is all that can be retried. */
+/** Choices of "Created", in seconds; 0 is all that can be retried. */
 const RANGES = [
-  ["3600", "1 hour"],
-  ["21600", "6 hours"],
-  ["86400", "24 hours"],
-  ["259200", "3 days"],
+  ["3600", "In the last hour"],
+  ["21600", "In the last 6 hours"],
+  ["86400", "In the last 24 hours"],
+  ["259200", "In the last 3 days"],
   ["0", "Any time"],
 ] as const;
+const SINCE_FAILING = ["failing", "Since the endpoint began to fail"] as const;
+/** The first failed attempt may be of a delivery created before it. */
+const BEFORE_FAILING_MILLISECONDS = 60_000;
 
-/** A button that retries failed deliveries, of one endpoint or all, after showing how many there are. */
-export function RetryFailed({ endpoint, class: name }: { endpoint?: string; class?: string }) {
+/** What is retried: deliveries without more retries, and those that wait for their next one. */
+const RETRIED = ["failed", "pending"] as const;
+
+interface RetryProps {
+  /** Only deliveries to this endpoint. */
+  endpoint?: string | undefined;
+  /** When the endpoint began to fail. */
+  failingSince?: string | null | undefined;
+}
+
+/** A button that retries failed and waiting deliveries, of one endpoint or all, after showing how many there are. */
+export function RetryFailed({ class: name, ...of }: RetryProps & { class?: string }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
       <button type="button" class={name} onClick={() => setOpen(true)}>
         Retry failed
       </button>
-      {isOpen && <RetryDialog endpoint={endpoint} onClose={() => setOpen(false)} />}
+      {isOpen && <RetryDialog {...of} onClose={() => setOpen(false)} />}
     </>
   );
 }
 
-function RetryDialog({ endpoint, onClose }: { endpoint: string | undefined; onClose: () => void }) {
-  const [range, setRange] = useState<string>("86400");
-  const [found, setFound] = useState<{ range: string; total: number }>();
+function RetryDialog({ endpoint, failingSince: since, onClose }: RetryProps & { onClose: () => void }) {
+  const isFailing = typeof since === "string";
+  const [range, setRange] = useState<string>(isFailing ? SINCE_FAILING[0] : "86400");
+  const [found, setFound] = useState<{ range: string; failed: number; pending: number }>();
   const [error, setError] = useState<CallError>();
-  const request = (): DeliveryBulkRetry => ({
-    status: "failed",
-    ...(endpoint === undefined ? {} : { endpoint }),
-    ...(range === "0" ? {} : { created_after: formatTimestamp(environmentNow() - Number(range) * 1000) }),
-  });
+  const request = (status: (typeof RETRIED)[number]): DeliveryBulkRetry => {
+    const from =
+      range === SINCE_FAILING[0] && isFailing
+        ? Date.parse(since) - BEFORE_FAILING_MILLISECONDS
+        : environmentNow() - Number(range) * 1000;
+    return {
+      status,
+      ...(endpoint === undefined ? {} : { endpoint }),
+      ...(range === "0" ? {} : { created_after: formatTimestamp(from) }),
+    };
+  };
+  const retry = (body: DeliveryBulkRetry) => call<BulkOperation>("POST", "/v1/deliveries/retry", body);
   useEffect(() => {
     let isCurrent = true;
     const countMatches = async () => {
       try {
-        const { total } = await call<BulkOperation>("POST", "/v1/deliveries/retry", { ...request(), dry_run: true });
-        if (isCurrent) setFound({ range, total });
+        const counts = await Promise.all(RETRIED.map((status) => retry({ ...request(status), dry_run: true })));
+        const [failed = 0, pending = 0] = counts.map(({ total }) => total);
+        if (isCurrent) setFound({ range, failed, pending });
       } catch (problem) {
         if (isCurrent) setError(asCallError(problem));
       }
@@ -60,10 +84,11 @@ function RetryDialog({ endpoint, onClose }: { endpoint: string | undefined; onCl
       isCurrent = false;
     };
   }, [range]);
-  const total = found?.range === range ? found.total : undefined;
+  const counts = found?.range === range ? found : undefined;
+  const total = counts && counts.failed + counts.pending;
   const { isBusy, act } = useOnce(async () => {
     try {
-      await call<BulkOperation>("POST", "/v1/deliveries/retry", request());
+      for (const status of RETRIED) if (counts !== undefined && counts[status] > 0) await retry(request(status));
       showToast(`Retrying ${counted(total ?? 0, "delivery", "deliveries")}`);
       onClose();
     } catch (problem) {
@@ -72,13 +97,19 @@ function RetryDialog({ endpoint, onClose }: { endpoint: string | undefined; onCl
   });
   return (
     <Dialog title="Retry failed deliveries" onClose={onClose} isForm={false}>
-      <Field label="Created in the last" name="range" value={range} onInput={setRange} options={RANGES} />
+      <Field
+        label="Created"
+        name="range"
+        value={range}
+        onInput={setRange}
+        options={isFailing ? [SINCE_FAILING, ...RANGES] : RANGES}
+      />
       <p role="status">
-        {total === undefined
+        {counts === undefined || total === undefined
           ? "Counting…"
           : total === 0
             ? "No failed deliveries match."
-            : `${counted(total, "delivery", "deliveries")} found. The retries run in the background.`}
+            : `${counted(total, "delivery", "deliveries")} found: ${count(counts.failed)} failed, ${count(counts.pending)} waiting for a retry. The retries run in the background.`}
       </p>
       {error !== undefined && <ErrorBox error={error} />}
       <div class="buttons">
@@ -96,6 +127,37 @@ function RetryDialog({ endpoint, onClose }: { endpoint: string | undefined; onCl
         </button>
       </div>
     </Dialog>
+  );
+}
+
+/**
+ * A button that enables an endpoint and replays to it the events that it subscribes to and missed while it was disabled:
+ * they have no delivery that could be retried.
+ */
+export function EnableEndpoint(props: { endpoint: WebhookEndpoint; class?: string; onChange: () => void }) {
+  const { id, events, disabled_at: disabledAt } = props.endpoint;
+  const enable = async () => {
+    // The second in which it was disabled is included, and all that happens until the replay: rather twice than never.
+    const missed = disabledAt && { endpoint: id, created_after: formatTimestamp(Date.parse(disabledAt) - 1000) };
+    await call("PATCH", `/v1/webhook_endpoints/${encodeURIComponent(id)}`, { status: "enabled" });
+    props.onChange();
+    let total = 0;
+    for (const type of missed ? withoutCovered(events) : []) {
+      total += (await call<BulkOperation>("POST", "/v1/events/replay", { ...missed, type })).total;
+    }
+    return `Enabled. Replaying ${counted(total, "missed event")}; waiting deliveries are sent now.`;
+  };
+  return (
+    <Action class={props.class ?? ""} run={enable}>
+      Enable and replay
+    </Action>
+  );
+}
+
+/** Returns the subscriptions that no other one covers, so that no event is replayed twice. */
+function withoutCovered(subscriptions: readonly string[]): readonly string[] {
+  return subscriptions.filter(
+    (one) => !subscriptions.some((other) => other !== one && matchesSubscriptions([other], one)),
   );
 }
 

@@ -92,6 +92,7 @@ export function DeliveryTable(props: {
     { label: "Status", cell: ({ status }) => <Status status={status} /> },
     {
       label: "Last response",
+      from: "tablet",
       cell: ({ last_status_code: code, last_error: error }) =>
         code === null && error === null ? <None /> : <StatusCode code={code} error={error} />,
     },

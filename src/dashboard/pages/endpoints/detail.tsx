@@ -14,7 +14,7 @@ import { Card, Empty, ErrorBox, Facts, Loaded, Page } from "../../components/pag
 import { Id, Time } from "../../components/values.tsx";
 import { count, counted, duration, percent } from "../../format.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
-import { RetryFailed, RunningOperations } from "../bulk.tsx";
+import { EnableEndpoint, RetryFailed, RunningOperations } from "../bulk.tsx";
 import { WhyLink } from "../why.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
 import { FailureTable } from "../overview/failures.tsx";
@@ -82,7 +82,7 @@ export function EndpointDetail({ id }: { id: string }) {
               actions={
                 <>
                   <Link href={hrefOf("deliveries", "", { endpoint: id, status: "failed" })}>Show failed</Link>
-                  <RetryFailed endpoint={id} class="small" />
+                  <RetryFailed endpoint={id} failingSince={endpoint.health.failing_since} class="small" />
                 </>
               }
             >
@@ -151,9 +151,10 @@ function Actions(props: { endpoint: WebhookEndpoint; path: string; onChange: () 
         Send test ping
       </Action>
       {endpoint.status === "disabled" && (
-        <Action class="primary" run={setStatus("enabled")}>
-          Enable
-        </Action>
+        <>
+          <Action run={setStatus("enabled")}>Enable</Action>
+          <EnableEndpoint endpoint={endpoint} class="primary" onChange={onChange} />
+        </>
       )}
       {openDialog === "edit" && (
         <EndpointForm endpoint={endpoint} onClose={() => setOpenDialog(undefined)} onSaved={close} />
@@ -218,7 +219,8 @@ function DisabledNotice({ endpoint: { disabled_reason: reason, disabled_at: at }
           </>
         )}
       </strong>{" "}
-      It gets no new events. Pending deliveries wait until you enable it, for 3 days at most.
+      It gets no new events. Pending deliveries wait until you enable it, for 3 days at most. “Enable and replay” also
+      sends the events that it missed.
     </p>
   );
 }

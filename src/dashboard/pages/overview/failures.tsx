@@ -6,7 +6,7 @@ import { Table } from "../../components/table.tsx";
 import { Status, StatusCode, Time } from "../../components/values.tsx";
 import { count, counted, percent } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
-import { RetryFailed } from "../bulk.tsx";
+import { EnableEndpoint, RetryFailed } from "../bulk.tsx";
 
 /** Failed attempts by their outcome. */
 export function FailureTable({ failures }: { failures: readonly StatisticsFailure[] }) {
@@ -123,24 +123,16 @@ function FailingEndpoint({ endpoint, id, failures, counts, onChange }: Failing &
       )}
       {id !== null && (
         <div class="row-actions">
+          <Link class="button small" href={hrefOf("why", id)}>
+            Why?
+          </Link>
           <Link class="button small" href={hrefOf("deliveries", "", { endpoint: id, status: "failed" })}>
             Failed deliveries
           </Link>
-          {endpoint?.status === "disabled" && (
-            <Action
-              class="small"
-              run={async () => {
-                await call("PATCH", `/v1/webhook_endpoints/${id}`, { status: "enabled" });
-                onChange();
-                return "Enabled. Waiting deliveries are sent now.";
-              }}
-            >
-              Enable
-            </Action>
-          )}
+          {endpoint?.status === "disabled" && <EnableEndpoint endpoint={endpoint} class="small" onChange={onChange} />}
           {endpoint?.status === "enabled" && (
             <>
-              <RetryFailed endpoint={id} class="small" />
+              <RetryFailed endpoint={id} failingSince={first} class="small" />
               <Action
                 class="small"
                 run={async () => {

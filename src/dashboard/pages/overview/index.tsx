@@ -10,6 +10,7 @@ import { Card, Empty, Loaded, Page } from "../../components/page.tsx";
 import { count, duration, milliseconds, percent } from "../../format.ts";
 import { environment, hrefOf, Link } from "../../router.tsx";
 import { DeliveryTable, useEndpoints } from "../deliveries.tsx";
+import { RunningOperations } from "../bulk.tsx";
 import { Choice, filterOf } from "../filters.tsx";
 import { FailingEndpoints, failingOf } from "./failures.tsx";
 import { useProgress } from "./progress.ts";
@@ -45,6 +46,7 @@ export function Overview() {
           return (
             <>
               {progress && <QuickStart progress={progress} />}
+              <RunningOperations />
               <Card title="Failing endpoints">
                 {failing.length === 0 ? (
                   <p class="all-well">
@@ -94,6 +96,7 @@ function Figures({ totals, queue, period, since }: Statistics & { period: string
         label="Latency p50 / p95"
         value={`${milliseconds(totals.latency_p50_ms)} / ${milliseconds(totals.latency_p95_ms)}`}
         more={period}
+        href={hrefOf("deliveries", "", { status: "succeeded", ...created })}
       />
       <Figure
         label="Pending deliveries"

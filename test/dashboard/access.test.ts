@@ -85,7 +85,7 @@ describe("endpoints", () => {
     await page.getByRole("button", { name: "Disable" }).click();
     await page.locator(".facts").getByText("disabled").waitFor();
     await expect.poll(() => page.getByRole("button", { name: "Send test ping" }).isDisabled()).toBe(true);
-    await page.getByRole("button", { name: "Enable" }).click();
+    await page.getByRole("button", { name: "Enable", exact: true }).click();
     await page.locator(".facts").getByText("enabled").waitFor();
     await expect.poll(() => page.getByRole("img").count()).toBe(2);
 

@@ -62,7 +62,7 @@ describe("the list of deliveries", () => {
     const event = await createCustomer();
     const listed = async () => (await platform.api("GET", `/v1/deliveries?event=${event}&endpoint=${id}`)).body.data[0];
     await expect.poll(async () => (await listed()).attempt_count).toBe(1);
-    const refused = { last_status_code: null, last_error: "connection_refused: nothing accepts connections there" };
+    const refused = { last_status_code: null, last_error: expect.stringContaining("connection_refused") };
     expect(await listed()).toMatchObject(refused);
     expect((await platform.api("GET", `/v1/deliveries/${(await listed()).id}`)).body).toMatchObject(refused);
     await platform.api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });

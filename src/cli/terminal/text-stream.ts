@@ -1,4 +1,4 @@
-import { fstatSync, statSync, writeSync } from "node:fs";
+import { fstatSync, writeSync } from "node:fs";
 import type { NonBlockingWriter } from "./non-blocking-writer.ts";
 
 /** A destination for lines. */
@@ -30,8 +30,8 @@ interface TextStreamOptions {
 }
 
 /**
- * A stream of the process. Node's own streams take several milliseconds to load, much of a short command, so pipes, files
- * and /dev/null are written directly, which Node also does synchronously. Anything else uses Node's stream.
+ * A stream of the process. Node's own streams take several milliseconds to load, much of a short command, so pipes and
+ * files are written directly, which Node also does synchronously. Anything else uses Node's stream.
  */
 export function openTextStream(options: TextStreamOptions): TextStream {
   return isPipeOrFile(options) ? writeDirectly(options) : writeThroughStream(options);
@@ -41,7 +41,7 @@ function isPipeOrFile({ descriptor, platform }: TextStreamOptions): boolean {
   if (platform === "win32") return false;
   try {
     const stats = fstatSync(descriptor);
-    return stats.isFIFO() || stats.isSocket() || stats.isFile() || stats.rdev === statSync("/dev/null").rdev;
+    return stats.isFIFO() || stats.isSocket() || stats.isFile();
   } catch {
     return false;
   }

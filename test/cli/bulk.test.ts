@@ -56,7 +56,7 @@ describe("service deliveries retry --failed", () => {
     [["deliveries", "retry"], "Missing an ID, or flags that select objects"],
     [["events", "replay"], "Missing an ID, or flags that select objects"],
     [["deliveries", "retry", "dlv_4Vf8aTqz0bKm2sNw9XyRcd", "--failed"], "--failed cannot be combined with an ID"],
-    [["events", "replay", "--since", "yesterday"], "Must be an age such as 10m"],
+    [["events", "replay", "--since", "yesterday"], "or an age such as 10m"],
   ])("rejects %j", async (args, reason) => {
     expect(await service(args)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(reason) });
   });

@@ -15,7 +15,7 @@ afterEach(async () => {
 const listen = (query = "") => listenTo(on.platform.baseUrl, on.platform.sandboxKey, query);
 const replay = (event: string, body?: object) => api("POST", `/v1/events/${event}/replay`, body);
 
-async function createEndpoint(path: string, events = ["*"]): Promise<string> {
+async function createEndpoint(path: string, events = ["order.*"]): Promise<string> {
   return (await api("POST", "/v1/webhook_endpoints", { url: on.receiver.url + path, events })).body.id;
 }
 

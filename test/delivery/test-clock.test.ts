@@ -25,7 +25,7 @@ const advance = (seconds: number) => advanceClock(platform.api, seconds);
 const seconds = (timestamp: string) => Date.parse(timestamp) / 1000;
 
 async function createEndpoint(path: string): Promise<string> {
-  return (await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events: ["*"] })).body.id;
+  return (await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events: ["customer.*"] })).body.id;
 }
 
 async function createCustomers(count: number): Promise<void> {
@@ -198,7 +198,7 @@ describe("advancing", () => {
       if (pending.length === DELIVERIES) for (const one of pending) one.writeHead(500).end();
     });
     for (const path of ["/a", "/b", "/c"]) {
-      await platform.api("POST", "/v1/webhook_endpoints", { url: slow.url + path, events: ["*"] });
+      await platform.api("POST", "/v1/webhook_endpoints", { url: slow.url + path, events: ["customer.*"] });
     }
     await createCustomers(DELIVERIES / 3);
     await expect.poll(async () => (await attemptsOf()).size).toBe(DELIVERIES);
@@ -255,7 +255,7 @@ describe("advancing", () => {
       if (slow.received.length === 1) response.writeHead(500).end();
       else void pending.then(() => response.end());
     });
-    await platform.api("POST", "/v1/webhook_endpoints", { url: slow.url, events: ["*"] });
+    await platform.api("POST", "/v1/webhook_endpoints", { url: slow.url, events: ["customer.*"] });
     await createCustomers(1);
     await slow.until(1);
     const first = advance(60);
@@ -274,7 +274,7 @@ describe("advancing", () => {
     const slow = await startScriptedReceiver((_request, response) => {
       void pending.then(() => response.writeHead(500).end());
     });
-    await platform.api("POST", "/v1/webhook_endpoints", { url: slow.url, events: ["*"] });
+    await platform.api("POST", "/v1/webhook_endpoints", { url: slow.url, events: ["customer.*"] });
     await createCustomers(3);
     await slow.until(3);
     const both = [advance(60), advance(60)];
@@ -297,7 +297,7 @@ describe("advancing", () => {
       if (holds) pending.push(response);
       else response.writeHead(500).end();
     });
-    await platform.api("POST", "/v1/webhook_endpoints", { url: slow.url, events: ["*"] });
+    await platform.api("POST", "/v1/webhook_endpoints", { url: slow.url, events: ["customer.*"] });
     await createCustomers(2);
     await slow.until(2);
     await expect.poll(async () => [...(await attemptsOf()).values()].flat()).toHaveLength(2);

@@ -34,7 +34,9 @@ async function sweep(): Promise<void> {
 }
 
 async function createEndpoint(path: string): Promise<string> {
-  return (await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events: ["customer.*", "order.*"] })).body.id;
+  return (
+    await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events: ["customer.*", "order.*"] })
+  ).body.id;
 }
 
 let names = 0;

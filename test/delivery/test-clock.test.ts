@@ -25,7 +25,8 @@ const advance = (seconds: number) => advanceClock(platform.api, seconds);
 const seconds = (timestamp: string) => Date.parse(timestamp) / 1000;
 
 async function createEndpoint(path: string): Promise<string> {
-  return (await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events: ["customer.*"] })).body.id;
+  return (await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events: ["customer.*"] }))
+    .body.id;
 }
 
 async function createCustomers(count: number): Promise<void> {

@@ -124,6 +124,11 @@ describe("suggestions", () => {
   it("include IDs for arguments and flags", async () => {
     expect((await complete(["customers", "get", "cus_"], platform.env)).values).toEqual([customer]);
     expect((await complete(["orders", "create", "--customer", ""], platform.env)).values).toEqual([customer]);
+    expect((await complete(["why", "cu"], platform.env)).values).toEqual([customer]);
+    expect((await complete(["why", ""], platform.env)).values).toEqual([expect.stringMatching(/^evt_/)]);
+    expect((await complete(["logs", "get", "req_"], platform.env)).values).toContainEqual(
+      expect.stringMatching(/^req_/),
+    );
     const { SERVICE_BASE_URL: baseUrl, ...rest } = platform.env;
     expect((await complete(["customers", "--base-url", baseUrl!, "get", ""], rest)).values).toEqual([customer]);
   });

@@ -86,7 +86,7 @@ async function suggest(
   const argument = command.registeredArguments[index];
   const isOpen = argument !== undefined && (argument.variadic || index === position.operands.length);
   const values: Values = isOpen
-    ? await valuesOfArgument(argument, { command, before: position.operands, commands, context: there })
+    ? await valuesOfArgument(argument, { command, before: position.operands, partial, commands, context: there })
     : { suggestions: [] };
   return { flag: "", values: { ...values, suggestions: [...children, ...values.suggestions] } };
 }

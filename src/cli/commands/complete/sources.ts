@@ -7,7 +7,7 @@ import { fieldsOf } from "../../help-layout.ts";
 import { isAlive } from "../../settings/profiles.ts";
 import type { Page } from "../../../client/pages.ts";
 import { EVENT_TYPES } from "../../../contract/event-types.ts";
-import { kindsWith, pathOf, RESOURCES } from "../../../contract/resources.ts";
+import { kindsWith, pathOf, type ResourceKind, RESOURCES } from "../../../contract/resources.ts";
 import { SCOPES } from "../../../contract/scopes.ts";
 
 /** Text to insert, and its description. */
@@ -54,9 +54,17 @@ export async function valuesOfArgument(
   {
     command,
     before,
+    partial,
     commands,
     context,
-  }: { command: Command; before: readonly string[]; commands: readonly CommandEntry[]; context: Context },
+  }: {
+    command: Command;
+    before: readonly string[];
+    /** The beginning of the argument. */
+    partial: string;
+    commands: readonly CommandEntry[];
+    context: Context;
+  },
 ): Promise<Values> {
   if (argument.argChoices !== undefined) return { suggestions: plainSuggestions(argument.argChoices) };
   const group = command.parent?.name() ?? "";
@@ -64,7 +72,8 @@ export async function valuesOfArgument(
   if (command.name() === "help") return { suggestions: await helpNames(before, commands, context) };
   if (command.name() === "trigger" || command.name() === "expect")
     return { suggestions: plainSuggestions(EVENT_TYPES) };
-  if (command.name() === "why") return { suggestions: await fetchIds(pathOf("event"), context) };
+  if (command.name() === "why") return { suggestions: await fetchIds(pathOf(kindOfPartial(partial)), context) };
+  if (group === "logs" && name === "id") return { suggestions: await fetchIds(pathOf("request_log"), context) };
   if (group === "profiles") return { suggestions: profiles(context) };
   if (group === "config" && name === "key") {
     return {
@@ -81,6 +90,14 @@ export async function valuesOfArgument(
   const kind = name === "id" ? LISTED.find((listed) => RESOURCES[listed].command.name === group) : undefined;
   if (kind !== undefined) return { suggestions: await fetchIds(pathOf(kind), context) };
   return isFile(name) ? FILES : NOTHING;
+}
+
+/** Returns the kind that an ID with this beginning may have: an event unless only another kind fits. */
+function kindOfPartial(partial: string): ResourceKind {
+  const begins = (prefix: string): boolean => `${prefix}_`.startsWith(partial.slice(0, prefix.length + 1));
+  if (begins(RESOURCES.event.prefix)) return "event";
+  if (begins("req")) return "request_log";
+  return LISTED.find((kind) => begins((RESOURCES[kind] as { prefix: string }).prefix)) ?? "event";
 }
 
 function plainSuggestions(values: readonly string[]): Suggestion[] {

@@ -25,7 +25,7 @@ export interface Delivery<Event extends RelayedEvent> {
   faults: readonly ChaosFault[];
   /** Set on an extra delivery of the event: it is never retried, and its outcome is not the event's. */
   readonly copy?: "duplicate" | "badsig" | "stale" | "resent";
-  /** The number of a manual resend. */
+  /** Set on a manual resend: its number. */
   readonly resend?: number;
   /** Sent once this one has ended. */
   follower?: Delivery<Event>;

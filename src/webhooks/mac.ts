@@ -89,7 +89,7 @@ export function fromHex(hex: string): Uint8Array {
 
 const DIGITS = "0123456789abcdef";
 
-/** In ASCII the digits end in their value, the letters of either case in their value less 9. */
+/** In ASCII, the low four bits of a digit are its value; those of a letter of either case are its value minus 9. */
 function digitAt(hex: string, index: number): number {
   const code = hex.charCodeAt(index);
   return (code & 15) + (code > 57 ? 9 : 0);

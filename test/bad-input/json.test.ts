@@ -34,7 +34,7 @@ describe("text that only looks like JSON", () => {
     ["an encoded surrogate", "\xed\xa0\x80"],
     ["a character beyond the last", "\xf4\x90\x80\x80"],
     ["a character that is cut off", "\xe2\x82"],
-  ])("UTF-8 with %s", async (_name, bytes) => {
+  ])("is rejected if its UTF-8 has %s", async (_name, bytes) => {
     const body = Buffer.from(`{"email":"a@example.com","name":"${bytes}"}`, "latin1");
     expect((await api("POST", "/v1/customers", body)).body).toMatchObject({
       code: "invalid_json",

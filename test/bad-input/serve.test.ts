@@ -100,7 +100,7 @@ describe("a database", () => {
     await expectError(["--ephemeral", "--master-key-file", "/proc/x/y.key"], "/proc/x");
   });
 
-  it("names a database location that is not writable", async () => {
+  it("at a location that is not writable is reported with the location", async () => {
     await expectError(["--database", "/dev/null/platform.db"], "/dev/null");
     await expectError(["--database", "/proc/platform.db"], "/proc");
   });

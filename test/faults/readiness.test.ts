@@ -81,7 +81,7 @@ async function damageTable(): Promise<void> {
 }
 
 describe("/readyz", () => {
-  it("turns 503 when the database file is truncated, and the log names the file", async () => {
+  it("returns 503 when the database file is truncated, and the log names the file", async () => {
     expect([await probe("/readyz"), await probe("/healthz")]).toEqual([200, 200]);
     truncateSync(file, PAGE);
     await expect.poll(() => probe("/readyz"), SOON).toBe(503);
@@ -102,7 +102,7 @@ describe("/readyz", () => {
     ["the shared memory is deleted", "-shm", () => rmSync(`${file}-shm`)],
     ["the folder is deleted", "", () => rmSync(dirname(file), { recursive: true })],
     ["the folder is renamed", "", () => renameSync(dirname(file), `${dirname(file)}-away`)],
-  ])("turns 503 when %s, writes fail too, and the log names the file", async (_what, suffix, damage) => {
+  ])("returns 503 when %s, writes fail too, and the log names the file", async (_what, suffix, damage) => {
     expect(await createCustomer("before")).toBe(201);
     damage();
     await expect.poll(() => probe("/readyz"), SOON).toBe(503);
@@ -138,13 +138,13 @@ describe("/readyz", () => {
     expect(body.data.map(({ email }: { email: string }) => email)).toContain("before@example.com");
   });
 
-  it("turns 503 when a page in the middle of the file is overwritten, and the log names the file", async () => {
+  it("returns 503 when a page in the middle of the file is overwritten, and the log names the file", async () => {
     await damageTable();
     await expect.poll(() => probe("/readyz"), SOON).toBe(503);
     expect(logged()).toContain("the database is damaged");
   });
 
-  it("turns 503 when a start after a kill finds the file damaged, and the log names it", async () => {
+  it("returns 503 when a start after a kill finds the file damaged, and the log names it", async () => {
     await writeAndKill();
     await damageTable();
     platform = await startPlatformOn(file, 0);

@@ -8,7 +8,7 @@ const on = apiOnPlatform();
 const get = (path: string, headers: Record<string, string> = {}) =>
   fetch(on.platform.baseUrl + path, { headers, redirect: "manual" });
 
-describe("the addresses that every site has", () => {
+describe("the well-known addresses", () => {
   it("lead browsers from / to the dashboard, and programs to an index whose links all work", async () => {
     const browser = await get("/", { Accept: "text/html,application/xhtml+xml,*/*;q=0.8" });
     expect([browser.status, browser.headers.get("location")]).toEqual([303, "/dashboard"]);

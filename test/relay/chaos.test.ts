@@ -170,7 +170,7 @@ describe("chaos", () => {
     await receiver.received(21);
   });
 
-  it("drops held events unacknowledged when the session stops", async () => {
+  it("drops delayed events without acknowledging them when the session stops", async () => {
     const platform = await FakePlatform.start();
     const clock = new FakeClock();
     const receiver = await startReceiver();

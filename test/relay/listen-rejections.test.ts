@@ -61,7 +61,7 @@ describe("an upgrade that is permanently rejected", () => {
 });
 
 describe("the credential", () => {
-  it("is not used after the end", async () => {
+  it("is not used after the session has ended", async () => {
     const platform = await FakePlatform.start();
     let deliver: (value: string) => void = () => {};
     const { session } = openSession(platform, { authorization: () => new Promise((resolve) => (deliver = resolve)) });

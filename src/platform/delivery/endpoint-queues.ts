@@ -28,7 +28,7 @@ export interface EndpointQueue {
   bytes: number;
   /** Attempts that have finished since the last claim, a measure of the endpoint's speed. */
   ended: number;
-  /** Claimed but not begun, in order. */
+  /** Claimed deliveries whose attempts have not started, in order. */
   readonly ahead: Job[];
 }
 

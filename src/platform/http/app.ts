@@ -59,7 +59,7 @@ export function createApp(
       return done(problem);
     }
     if (request.method === "OPTIONS" && sendOptions(routes, request, reply)) return;
-    // A page reads which methods are allowed, as it reads the responses of the others.
+    // Pages of other origins may read the Allow header where they may read the responses of the allowed methods.
     addCrossOriginHeaders(request, reply, crossOriginOf(routesAt(routes, pathOf(request))));
     done(notFound(request));
   });

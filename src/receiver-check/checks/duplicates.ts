@@ -52,7 +52,7 @@ class Effects {
     }
   }
 
-  /** Like `reach`, then waits for one effect too many: three times as long as an effect has taken so far. */
+  /** Like `reach`, then waits for an effect too many, three times as long as an effect has taken so far. */
   async settle(expected: number): Promise<number> {
     let count = await this.reach(expected);
     const started = this.#clock.monotonicMilliseconds();

@@ -3,7 +3,7 @@ import type { ResourceView } from "../../terminal/view.ts";
 
 /** The path of a resource in the API, and how the command shows it. */
 export interface Resource<Item extends object> {
-  /** `/v1/orders` */
+  /** The path of its list, such as `/v1/orders`. */
   path: string;
   /** The command's name: `orders`. */
   command: string;

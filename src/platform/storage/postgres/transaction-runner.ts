@@ -94,7 +94,7 @@ export class TransactionRunner {
         if (!isConflict(error)) throw error;
         isSame &&= isSameViolation(first, error);
         if (conflicts < MAX_CONFLICTS) continue;
-        // If the same key conflicts at each run, no concurrent unit took it: the unit does not check for it.
+        // If the same key conflicts in each run, no concurrent unit took it: this unit fails to check for it.
         if (isSame) throw error;
         this.#log?.warn({ err: error }, `a write conflicted with others ${MAX_CONFLICTS} times and was canceled`);
         throw new StorageUnavailableError("Storage is unavailable: too many writes conflict.", { cause: error });

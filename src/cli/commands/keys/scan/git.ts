@@ -41,7 +41,7 @@ const NO_PROGRAMS = [
   "log.showRoot=true",
 ].flatMap((setting) => ["-c", setting]);
 const NO_PROGRAMS_ENV = {
-  // A refreshed index would be written, which runs a hook.
+  // Git would otherwise refresh the index and write it, which runs a hook.
   GIT_OPTIONAL_LOCKS: "0",
   // A partial clone would fetch missing objects with a program that its remote names; git before 2.45 knows the second
   // only.

@@ -35,7 +35,7 @@ export class CheckLines {
   }
 }
 
-/** One check in a pipe. */
+/** Formats a check for a pipe. */
 function checkLine({ status, level, id, seen, explanation, fix }: CheckResult): string {
   const parts = ["CHECK", status, level, id, seen, explanation, fix];
   return parts

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { BulkOperation } from "../../src/contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../../src/contract/schemas/delivery.ts";
 import { type Respond, json as respond, startServer } from "../client/support/scripted-server.ts";
@@ -14,8 +14,13 @@ let endpoint: string;
 let status = 500;
 beforeAll(async () => {
   receiver = await startScriptedReceiver((_request, response) => response.writeHead(status).end());
+});
+beforeEach(async () => {
   const created = ["endpoints", "create", "--url", receiver.url, "--events", "order.*"];
   endpoint = (await json<{ id: string }>(...created)).id;
+});
+afterEach(async () => {
+  expect(await service(["endpoints", "delete", endpoint, "--yes"])).toMatchObject({ exitCode: 0 });
 });
 afterAll(() => receiver.close());
 
@@ -45,8 +50,7 @@ describe("service deliveries retry --failed", () => {
   it("fails with the reason when some could not be retried", async () => {
     await failOrders(2);
     await json("endpoints", "disable", endpoint);
-    const { exitCode, stderr } = await service(["deliveries", "retry", "--failed"]);
-    await json("endpoints", "enable", endpoint);
+    const { exitCode, stderr } = await service(["deliveries", "retry", "--failed", "--endpoint", endpoint]);
     expect(exitCode).toBe(1);
     expect(stderr).toContain("2 of 2 deliveries could not be retried");
     expect(stderr).toContain(`The endpoint ${endpoint} is disabled`);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { formatCredential } from "../../src/contract/credentials.ts";
 import { apiOf } from "../support/api.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
@@ -8,10 +8,10 @@ import { runCli } from "../support/run-cli.ts";
 const BURST = 5;
 let platform: RunningPlatform;
 
-beforeAll(async () => {
+beforeEach(async () => {
   platform = await startPlatform(["--rate-limit", "0.001", "--rate-burst", String(BURST)]);
 });
-afterAll(() => platform.stop());
+afterEach(() => platform.stop());
 
 const call = (key: string | undefined, path = "/v1/me") => apiOf(platform.baseUrl, key)("GET", path);
 
@@ -38,6 +38,7 @@ describe("a credential that exceeds its rate limit", () => {
   });
 
   it("makes the CLI exit with 6 and print the wait", async () => {
+    for (let count = 0; count < BURST; count++) expect((await call(platform.sandboxKey)).status).toBe(200);
     const { exitCode, stdout, stderr } = await runCli(["customers", "list"], { env: platform.env });
     expect({ exitCode, stdout }).toEqual({ exitCode: 6, stdout: "" });
     expect(stderr).toContain("exceeded its rate limit");

@@ -22,8 +22,10 @@ afterAll(async () => {
 });
 
 it("retries the failed deliveries of an endpoint after showing their number", async () => {
+  status = 500;
   const { page, api } = board;
-  const { id } = (await api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/hook`, events: ["*"] })).body;
+  const { id } = (await api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/hook`, events: ["order.*"] }))
+    .body;
   for (let created = 0; created < FAILED; created++) await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
   const count = async (name: string) => {
     const { total } = (await api("POST", "/v1/deliveries/retry", { endpoint: id, status: name, dry_run: true })).body;

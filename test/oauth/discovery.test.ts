@@ -74,9 +74,9 @@ describe("introspection", () => {
   };
 
   it("reports an app's own tokens as active until they are revoked", async () => {
+    const seconds = Math.floor(Date.now() / 1000);
     const { access_token, refresh_token } = await newTokens();
     const { body } = await introspect(access_token);
-    const seconds = Math.floor(Date.now() / 1000);
     expect(body).toEqual({
       active: true,
       client_id: server.confidentialApp.id,
@@ -87,7 +87,8 @@ describe("introspection", () => {
       iat: expect.any(Number),
       exp: expect.any(Number),
     });
-    expect(body["iat"]).toBeLessThanOrEqual(seconds + 1);
+    // Another test may have advanced the platform's clock.
+    expect(body["iat"]).toBeGreaterThanOrEqual(seconds);
     expect(body["exp"]).toBe((body["iat"] as number) + 3600);
     expect((await introspect(refresh_token)).body).toMatchObject({ active: true, scope: "read_customers" });
     const { id, secret } = server.confidentialApp;

@@ -83,7 +83,8 @@ describe("deploy/kubernetes", () => {
   });
 });
 
-describe("a pod of deploy/kubernetes", () => {
+// The life of one pod: each test continues where the previous one ended.
+describe("a pod of deploy/kubernetes", { shuffle: false }, () => {
   let server: PostgresServer & { remove(): Promise<void> };
   let folder: string;
   let port: number;

@@ -115,9 +115,11 @@ describe.each(["sqlite", "postgres"])("search on %s", (dialect) => {
   });
 
   it("combines with filters and ranges, and a cursor belongs to its search", async () => {
-    expect(await search("events", "ada", "&type=customer.*")).toHaveLength(1);
-    expect(await search("events", "ada", "&type=payment.*")).toHaveLength(0);
-    expect(await search("customers", "ada", "&created_before=2020-01-01T00:00:00Z")).toHaveLength(0);
+    // A shorter text could be part of a random ID.
+    const { ada } = scene;
+    expect(await search("events", ada.email, "&type=customer.*")).toHaveLength(1);
+    expect(await search("events", ada.email, "&type=payment.*")).toHaveLength(0);
+    expect(await search("customers", ada.email, "&created_before=2020-01-01T00:00:00Z")).toHaveLength(0);
     const first = (await api("GET", "/v1/customers?query=example.com&limit=1")).body;
     expect([first.data.length, first.has_more]).toEqual([1, true]);
     const cursor = `&cursor=${first.next_cursor}`;

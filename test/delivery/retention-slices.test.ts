@@ -101,7 +101,7 @@ describe.each(["SQLite", "PostgreSQL"])("retention on %s", (dialect) => {
     await remove();
   });
 
-  it("removes what is behind more rows than a transaction reads that stay", async () => {
+  it("removes old rows behind more rows to keep than one transaction reads", async () => {
     await insert(1000, 600, { status: "failed", attemptedAt: NOW - DAY });
     await insert(2000, 600, { status: "pending" });
     await insert(3000, 700);

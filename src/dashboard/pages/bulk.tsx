@@ -28,7 +28,7 @@ const SINCE_FAILING = ["failing", "Since the endpoint began to fail"] as const;
 /** The first failed attempt may be of a delivery created before it. */
 const BEFORE_FAILING_MILLISECONDS = 60_000;
 
-/** What is retried: deliveries without more retries, and those that wait for their next one. */
+/** Deliveries to retry: those that have failed permanently, and those that wait for their next attempt. */
 const RETRIED = ["failed", "pending"] as const;
 
 interface RetryProps {

@@ -20,7 +20,7 @@ export interface EmitTools {
   versions: Versions;
 }
 
-/** Records finished deliveries of which nothing was sent: they say nothing about the endpoint. */
+/** Records deliveries that finished without a request. They do not count for the health of the endpoint. */
 export async function recordFinished(tx: Transaction, finished: readonly Finished[]): Promise<void> {
   await recordOutcomes(
     tx,

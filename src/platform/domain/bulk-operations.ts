@@ -78,8 +78,8 @@ export async function createBulkOperation(
 }
 
 /**
- * Returns the first ID that does not belong to an operation: at a time, and of what is created later. After a reset of
- * the test clock, new IDs continue from the time that it had, so the current time says nothing of them.
+ * Returns the lowest ID that an operation excludes: that of its time limit, or the one after the newest. The current time
+ * does not limit it: after a reset of the test clock, new IDs continue from the time that the clock had.
  */
 async function endOfRange(tx: Transaction, environment: number, kind: "delivery" | "event", until?: number) {
   const newest = (await newestId(tx, kind === "delivery" ? "deliveries" : "events", environment)) ?? "";

@@ -141,7 +141,7 @@ function withoutFields(json: string, names: readonly string[]): string {
 /** Truncated last, so that no part of a secret looks harmless. */
 function excerpt(text: string): string {
   const max = LIMITS.requestLogBodyCharacters;
-  // A credential may begin before the end of what is shown, and end after it.
+  // A credential may be cut by the end of the excerpt.
   return redacted(text.slice(0, max + 512)).slice(0, max);
 }
 

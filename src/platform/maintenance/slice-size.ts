@@ -4,7 +4,7 @@ import type { Database } from "../storage/database.ts";
 const MAX_ROWS = 512;
 /** Rows differ in cost a hundredfold: an event's body has up to 64 pages. */
 const FIRST_ROWS = 16;
-/** Requests wait for a slice and its commit, together at most 5 ms where the disk is fast. */
+/** Statement time of a slice. Requests also wait for its commit. */
 const MAX_MILLISECONDS = 3;
 
 /**

@@ -77,14 +77,14 @@ export const AUTHORIZATION_CHECKS: readonly Check[] = [
   },
   ...(["public", "confidential"] as const).flatMap((app) => [
     {
-      name: `no challenge is refused for a ${app} app`,
+      name: `a request without a challenge is rejected for a ${app} app`,
       run: async (server: AuthorizationServer) => {
         const without = { code_challenge: undefined, code_challenge_method: undefined };
         expectError(await server.open(authorizationUrl(server, app, newProof(), without)), "invalid_request");
       },
     },
     {
-      name: `the plain method is refused for a ${app} app`,
+      name: `the plain method is rejected for a ${app} app`,
       run: async (server: AuthorizationServer) => {
         const proof = newProof();
         const plain = { code_challenge: proof.verifier, code_challenge_method: "plain" };
@@ -92,7 +92,7 @@ export const AUTHORIZATION_CHECKS: readonly Check[] = [
       },
     },
     {
-      name: `a challenge without a method, which would mean plain, is refused for a ${app} app`,
+      name: `a challenge without a method, which would mean plain, is rejected for a ${app} app`,
       run: async (server: AuthorizationServer) => {
         const without = { code_challenge_method: undefined };
         expectError(await server.open(authorizationUrl(server, app, newProof(), without)), "invalid_request");
@@ -100,7 +100,7 @@ export const AUTHORIZATION_CHECKS: readonly Check[] = [
     },
   ]),
   ...[42, 44, 129].map((length) => ({
-    name: `a challenge of ${length} characters is refused`,
+    name: `a challenge of ${length} characters is rejected`,
     run: async (server: AuthorizationServer) => {
       const wrong = { code_challenge: "a".repeat(length) };
       expectError(await server.open(authorizationUrl(server, "public", newProof(), wrong)), "invalid_request");

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "commander";
+import { valueAt } from "../terminal/view.ts";
 
 /** A condition on one value of an event, such as `data.object.amount=500` or `!=`. */
 export interface Condition {
@@ -25,10 +26,6 @@ export function meets(value: unknown, { path, isNegated, value: expected }: Cond
 
 /** Returns the text to compare with a condition; undefined if the path does not exist. */
 export function textAt(value: unknown, path: string): string | undefined {
-  let current = value;
-  for (const name of path.split(".")) {
-    if (typeof current !== "object" || current === null || !Object.hasOwn(current, name)) return undefined;
-    current = (current as Record<string, unknown>)[name];
-  }
-  return typeof current === "string" ? current : JSON.stringify(current);
+  const found = valueAt(value, path);
+  return typeof found === "string" ? found : JSON.stringify(found);
 }

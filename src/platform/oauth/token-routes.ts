@@ -13,10 +13,8 @@ import { OAuthError } from "./oauth-error.ts";
 import { allScopeNames, formatScopeNames } from "./scope-names.ts";
 import type { GrantTools, TokenResponse } from "./tokens.ts";
 import { formOf, ParameterError, type Parameters, takeForms } from "../pages/parameters.ts";
-import type { Clock, Log } from "../ports.ts";
-import type { Vault } from "../secrets/vault.ts";
+import type { Log } from "../ports.ts";
 import { findTokenByDigest, revokeAccessToken } from "../storage/access-tokens.ts";
-import type { Queries } from "../storage/database.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";
 import { revokeGrant } from "../storage/oauth-grants.ts";
 import { findRefreshToken } from "../storage/refresh-tokens.ts";
@@ -199,18 +197,11 @@ type Introspection =
       sub?: string;
     };
 
-interface IntrospectionTools {
-  database: Queries;
-  vault: Vault;
-  clock: Clock;
-  baseUrl: () => string;
-}
-
 const INACTIVE: Introspection = { active: false };
 
 /** Returns the state of a token for the client that it was issued to. */
 async function introspect(
-  { database, vault, clock, baseUrl }: IntrospectionTools,
+  { database, vault, clock, baseUrl }: TokenRouteTools,
   client: ClientRow,
   token: string,
 ): Promise<Introspection> {

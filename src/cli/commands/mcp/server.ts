@@ -15,9 +15,15 @@ import {
 import { getPrompt, PROMPTS } from "./prompts.ts";
 import { EVENT_TEMPLATE, listGuides, readResource } from "./resources.ts";
 import type { Tool, ToolSession } from "./tool.ts";
-import { OBJECT_TOOLS } from "./tools/objects.ts";
 import { EXPLAIN_TOOLS, TRIGGER_TOOLS, WAIT_TOOLS } from "./tools/composed.ts";
-import { CLOCK_TOOLS, DELIVERY_TOOLS, ENDPOINT_TOOLS, EVENT_TOOLS, REQUEST_LOG_TOOLS } from "./tools/operations.ts";
+import {
+  CLOCK_TOOLS,
+  DELIVERY_TOOLS,
+  ENDPOINT_TOOLS,
+  EVENT_TOOLS,
+  OBJECT_TOOLS,
+  REQUEST_LOG_TOOLS,
+} from "./tools/operations.ts";
 import { failureOf } from "../../failure.ts";
 import { ApiError } from "../../../client/errors.ts";
 import type { Scope } from "../../../contract/scopes.ts";

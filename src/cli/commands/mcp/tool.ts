@@ -3,7 +3,9 @@ import { Compile } from "typebox/compile";
 import { apiPath } from "../../../client/base-url.ts";
 import type { Client, Method } from "../../../client/http.ts";
 import { LIMITS } from "../../../contract/limits.ts";
-import { closed } from "../../../contract/schemas/fields.ts";
+import { type IdKind, ID_PREFIXES } from "../../../contract/ids.ts";
+import { nounOf, pathOf, RESOURCES, type ResourceKind, withArticle } from "../../../contract/resources.ts";
+import { closed, idOf } from "../../../contract/schemas/fields.ts";
 import type { Scope } from "../../../contract/scopes.ts";
 import { UsageError } from "../../errors.ts";
 
@@ -38,9 +40,13 @@ export interface Tool {
   run(input: Arguments, session: ToolSession): Promise<object>;
 }
 
-interface Description extends Omit<Tool, "scopes" | "run" | "input"> {
-  scope: Scope;
-  input: TObject;
+interface ApiTool extends Omit<Tool, "scopes" | "effect" | "input" | "run"> {
+  /** Default: the resource's own, `<plural>:read` for GET, `<plural>:write` for all others. */
+  scope?: Scope;
+  /** Default: GET reads, DELETE removes, all others change. */
+  effect?: Tool["effect"];
+  /** Query or body. */
+  input?: TObject;
 }
 
 const KEY_PATTERN = `^[\\x21-\\x7e]{1,${LIMITS.idempotencyKeyLength}}$`;
@@ -53,16 +59,24 @@ const IDEMPOTENCY_KEY = Type.Optional(
 );
 
 /**
- * Defines a tool for one operation of the API, which also validates its arguments. `{id}` in the path is the argument
- * `id`. Each POST has an Idempotency-Key.
+ * Defines a tool for one operation of the API, which also validates its arguments. The route is a method and the path
+ * after that of the resource: `POST /{id}/replay`. `{id}` is the argument `id`. Each POST has an Idempotency-Key.
  */
-export function apiTool(description: Description & { method: Method; path: string; timeLimit?: number }): Tool {
-  const { method, path, scope, timeLimit, input: own, ...tool } = description;
+export function apiTool(kind: ResourceKind, route: Method | `${Method} /${string}`, description: ApiTool): Tool {
+  const [method, suffix = ""] = route.split(" ") as [Method, string?];
+  const path = pathOf(kind) + suffix;
   const takesId = path.includes("{id}");
+  const { scope = `${RESOURCES[kind].plural}:${method === "GET" ? "read" : "write"}` as Scope, ...tool } = description;
   return {
+    effect: method === "GET" ? "reads" : method === "DELETE" ? "removes" : "changes",
+    idempotent: method === "PATCH" || method === "DELETE",
     ...tool,
     scopes: [[scope]],
-    input: method === "POST" ? closed({ ...own.properties, idempotency_key: IDEMPOTENCY_KEY }) : own,
+    input: closed({
+      ...(takesId ? { id: idOfResource(kind) } : {}),
+      ...tool.input?.properties,
+      ...(method === "POST" ? { idempotency_key: IDEMPOTENCY_KEY } : {}),
+    }),
     async run(input, { client }) {
       const members = { ...input };
       const idempotencyKey = method === "POST" ? textArgument("idempotency_key", members) : undefined;
@@ -79,11 +93,15 @@ export function apiTool(description: Description & { method: Method; path: strin
         path: path.replace("{id}", () => apiPath`${id ?? ""}`),
         idempotencyKey,
         ...(method === "GET" ? { query: queryOf(members) } : method === "DELETE" ? {} : { body: members }),
-        ...(timeLimit === undefined ? {} : { timeLimit }),
       });
       return body;
     },
   };
+}
+
+function idOfResource(kind: ResourceKind): TSchema {
+  const idKind = (kind === "request_log" ? "request" : kind) as IdKind;
+  return idOf(idKind, { description: `ID of ${withArticle(nounOf(kind))}, ${ID_PREFIXES[idKind]}…` });
 }
 
 /** Removes an argument of the tool from those of the API. */

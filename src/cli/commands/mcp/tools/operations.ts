@@ -1,8 +1,16 @@
-import { CLOCK_PATH } from "../../clock.ts";
 import { apiTool, type Tool } from "../tool.ts";
+import {
+  kindsWith,
+  nounOf,
+  nounsOf,
+  type ObjectKind,
+  resourceOf,
+  RESOURCES,
+  withArticle,
+} from "../../../../contract/resources.ts";
 import { Delivery, DeliveryList, DeliveryListQuery } from "../../../../contract/schemas/delivery.ts";
 import { Event, EventList, EventListQuery, EventReplay, Replay } from "../../../../contract/schemas/event.ts";
-import { closed, idOf } from "../../../../contract/schemas/fields.ts";
+import { OBJECT_SCHEMAS } from "../../../../contract/schemas/objects.ts";
 import { RequestLogDetail, RequestLogList, RequestLogListQuery } from "../../../../contract/schemas/request-log.ts";
 import { TestClock, TestClockAdvance } from "../../../../contract/schemas/test-clock.ts";
 import {
@@ -16,235 +24,192 @@ import {
   WebhookEndpointUpdate,
 } from "../../../../contract/schemas/webhook-endpoint.ts";
 
-const EventId = idOf("event", { description: "ID of an event, evt_…" });
+/** Tools for the resources that are described by their fields in the table of resources. */
+export const OBJECT_TOOLS: readonly Tool[] = kindsWith("fields").flatMap(toolsOf);
+
+function toolsOf(kind: ObjectKind): Tool[] {
+  const { events = [], statuses = {}, actions = {} } = resourceOf(kind);
+  const { object, list, query, create, update, deleted, actions: bodies } = OBJECT_SCHEMAS[kind];
+  const [one, { plural }] = [withArticle(nounOf(kind)), RESOURCES[kind]];
+  const emits = (change: string) => (events.includes(change) ? ` Emits ${kind}.${change}.` : "");
+  const tools = [
+    apiTool(kind, "POST", {
+      name: `create_${kind}`,
+      description: `Create ${one}.${emits("created")}`,
+      input: create,
+      output: object,
+    }),
+    apiTool(kind, "GET", {
+      name: `list_${plural}`,
+      description: `List ${nounsOf(kind)}, newest first.`,
+      input: query,
+      output: list,
+    }),
+    apiTool(kind, "GET /{id}", { name: `get_${kind}`, description: `Retrieve ${one}.`, output: object }),
+  ];
+  if (update !== undefined) {
+    tools.push(
+      apiTool(kind, "PATCH /{id}", {
+        name: `update_${kind}`,
+        description: `Update ${one}; metadata is merged.${emits("updated")}`,
+        input: update,
+        output: object,
+      }),
+    );
+  }
+  if (deleted !== undefined) {
+    const description = `Delete ${one}.${emits("deleted")}`;
+    tools.push(apiTool(kind, "DELETE /{id}", { name: `delete_${kind}`, description, output: deleted }));
+  }
+  for (const [verb, { about, to }] of Object.entries(actions)) {
+    tools.push(
+      apiTool(kind, `POST /{id}/${verb}`, {
+        name: `${verb}_${kind}`,
+        description: `${about}.${emits(to)}`,
+        effect: statuses[to] === "good" ? "changes" : "removes",
+        idempotent: true,
+        ...(bodies[verb] === undefined ? {} : { input: bodies[verb] }),
+        output: object,
+      }),
+    );
+  }
+  return tools;
+}
 
 export const EVENT_TOOLS: readonly Tool[] = [
-  apiTool({
+  apiTool("event", "GET", {
     name: "list_events",
     description: "List events, newest first. `type` takes wildcards such as order.*; `related` is the ID of an object.",
-    scope: "events:read",
-    effect: "reads",
-    method: "GET",
-    path: "/v1/events",
     input: EventListQuery,
     output: EventList,
   }),
-  apiTool({
+  apiTool("event", "GET /{id}", {
     name: "get_event",
     description: "Retrieve an event: the exact JSON that was delivered.",
-    scope: "events:read",
-    effect: "reads",
-    method: "GET",
-    path: "/v1/events/{id}",
-    input: closed({ id: EventId }),
     output: Event,
   }),
-  apiTool({
+  apiTool("event", "POST /{id}/replay", {
     name: "replay_event",
     description: "Replay an event of the last 30 days to all subscribed endpoints, or to one of them.",
-    scope: "events:write",
-    effect: "changes",
-    method: "POST",
-    path: "/v1/events/{id}/replay",
-    input: closed({ id: EventId, ...EventReplay.properties }),
+    input: EventReplay,
     output: Replay,
   }),
 ];
 
-const EndpointId = idOf("webhook_endpoint", { description: "ID of an endpoint, we_…" });
-const ENDPOINTS = "/v1/webhook_endpoints";
-const ENDPOINT = `${ENDPOINTS}/{id}`;
-
 export const ENDPOINT_TOOLS: readonly Tool[] = [
-  apiTool({
+  apiTool("webhook_endpoint", "POST", {
     name: "create_webhook_endpoint",
     description:
       "Create a webhook endpoint: a URL that gets a signed POST for each event of its types. The result has the signing secret, which is not shown again.",
-    scope: "webhook_endpoints:write",
-    effect: "changes",
-    method: "POST",
-    path: ENDPOINTS,
     input: WebhookEndpointCreate,
     output: WebhookEndpoint,
   }),
-  apiTool({
+  apiTool("webhook_endpoint", "GET", {
     name: "list_webhook_endpoints",
     description: "List webhook endpoints, newest first, with their status.",
-    scope: "webhook_endpoints:read",
-    effect: "reads",
-    method: "GET",
-    path: ENDPOINTS,
     input: WebhookEndpointListQuery,
     output: WebhookEndpointList,
   }),
-  apiTool({
+  apiTool("webhook_endpoint", "GET /{id}", {
     name: "get_webhook_endpoint",
     description: "Retrieve a webhook endpoint.",
-    scope: "webhook_endpoints:read",
-    effect: "reads",
-    method: "GET",
-    path: ENDPOINT,
-    input: closed({ id: EndpointId }),
     output: WebhookEndpoint,
   }),
-  apiTool({
+  apiTool("webhook_endpoint", "PATCH /{id}", {
     name: "update_webhook_endpoint",
     description: "Update a webhook endpoint, or enable or disable it.",
-    scope: "webhook_endpoints:write",
-    effect: "changes",
-    idempotent: true,
-    method: "PATCH",
-    path: ENDPOINT,
-    input: closed({ id: EndpointId, ...WebhookEndpointUpdate.properties }),
+    input: WebhookEndpointUpdate,
     output: WebhookEndpoint,
   }),
-  apiTool({
+  apiTool("webhook_endpoint", "DELETE /{id}", {
     name: "delete_webhook_endpoint",
     description: "Delete a webhook endpoint and cancel its pending deliveries.",
-    scope: "webhook_endpoints:write",
-    effect: "removes",
-    idempotent: true,
-    method: "DELETE",
-    path: ENDPOINT,
-    input: closed({ id: EndpointId }),
     output: DeletedWebhookEndpoint,
   }),
-  apiTool({
+  apiTool("webhook_endpoint", "POST /{id}/ping", {
     name: "ping_webhook_endpoint",
     description: "Send a test event to one webhook endpoint. Returns the event; its delivery shows the response.",
-    scope: "webhook_endpoints:write",
-    effect: "changes",
-    method: "POST",
-    path: `${ENDPOINT}/ping`,
-    input: closed({ id: EndpointId, ...EndpointPing.properties }),
+    input: EndpointPing,
     output: Event,
   }),
-  apiTool({
+  apiTool("webhook_endpoint", "POST /{id}/rotate_secret", {
     name: "rotate_webhook_secret",
     description: "Create a new signing secret for a webhook endpoint. Both secrets sign during the overlap.",
-    scope: "webhook_endpoints:write",
     effect: "removes",
-    method: "POST",
-    path: `${ENDPOINT}/rotate_secret`,
-    input: closed({ id: EndpointId, ...SecretRotate.properties }),
+    input: SecretRotate,
     output: WebhookEndpoint,
   }),
 ];
 
-const DeliveryId = idOf("delivery", { description: "ID of a delivery, dlv_…" });
-
 export const DELIVERY_TOOLS: readonly Tool[] = [
-  apiTool({
+  apiTool("delivery", "GET", {
     name: "list_deliveries",
     description: "List deliveries, newest first, by endpoint, event or status.",
-    scope: "deliveries:read",
-    effect: "reads",
-    method: "GET",
-    path: "/v1/deliveries",
     input: DeliveryListQuery,
     output: DeliveryList,
   }),
-  apiTool({
+  apiTool("delivery", "GET /{id}", {
     name: "get_delivery",
     description: "Retrieve a delivery with its attempts and their responses.",
-    scope: "deliveries:read",
-    effect: "reads",
-    method: "GET",
-    path: "/v1/deliveries/{id}",
-    input: closed({ id: DeliveryId }),
     output: Delivery,
   }),
-  apiTool({
+  apiTool("delivery", "POST /{id}/retry", {
     name: "retry_delivery",
     description: "Retry a delivery now.",
-    scope: "deliveries:write",
-    effect: "changes",
-    method: "POST",
-    path: "/v1/deliveries/{id}/retry",
-    input: closed({ id: DeliveryId }),
     output: Delivery,
   }),
-  apiTool({
+  apiTool("delivery", "POST /{id}/cancel", {
     name: "cancel_delivery",
     description: "Cancel a pending delivery.",
-    scope: "deliveries:write",
     effect: "removes",
     idempotent: true,
-    method: "POST",
-    path: "/v1/deliveries/{id}/cancel",
-    input: closed({ id: DeliveryId }),
     output: Delivery,
   }),
 ];
 
-const RequestId = idOf("request", { description: "ID of an API request, req_…" });
-
 export const REQUEST_LOG_TOOLS: readonly Tool[] = [
-  apiTool({
+  apiTool("request_log", "GET", {
     name: "list_request_logs",
     description: "List the API requests of the last 7 days, newest first, by method, path, status or key.",
-    scope: "request_logs:read",
-    effect: "reads",
-    method: "GET",
-    path: "/v1/request_logs",
     input: RequestLogListQuery,
     output: RequestLogList,
   }),
-  apiTool({
+  apiTool("request_log", "GET /{id}", {
     name: "get_request_log",
     description: "Retrieve an API request with its headers, bodies and the events it caused.",
-    scope: "request_logs:read",
-    effect: "reads",
-    method: "GET",
-    path: "/v1/request_logs/{id}",
-    input: closed({ id: RequestId }),
     output: RequestLogDetail,
   }),
 ];
 
 export const CLOCK_TOOLS: readonly Tool[] = [
-  apiTool({
+  apiTool("test_clock", "GET", {
     name: "get_test_clock",
     description: "Show the sandbox's time, its offset from real time, and the progress of an advance.",
     scope: "deliveries:read",
-    effect: "reads",
-    method: "GET",
-    path: CLOCK_PATH,
-    input: closed({}),
     output: TestClock,
   }),
-  apiTool({
+  apiTool("test_clock", "POST /advance", {
     name: "advance_test_clock",
     description:
       "Advance the sandbox's time and attempt the deliveries that fall due. While the status in the response is " +
       "`advancing`, the advance is still in progress: call get_test_clock until it is not.",
     scope: "deliveries:write",
     effect: "removes",
-    method: "POST",
-    path: `${CLOCK_PATH}/advance`,
     input: TestClockAdvance,
     output: TestClock,
   }),
-  apiTool({
+  apiTool("test_clock", "POST /cancel", {
     name: "cancel_test_clock",
     description: "Stop an advance of the test clock before its target.",
     scope: "deliveries:write",
-    effect: "changes",
     idempotent: true,
-    method: "POST",
-    path: `${CLOCK_PATH}/cancel`,
-    input: closed({}),
     output: TestClock,
   }),
-  apiTool({
+  apiTool("test_clock", "POST /reset", {
     name: "reset_test_clock",
     description: "Return the sandbox to real time. Deliveries that are due stay due.",
     scope: "deliveries:write",
-    effect: "changes",
     idempotent: true,
-    method: "POST",
-    path: `${CLOCK_PATH}/reset`,
-    input: closed({}),
     output: TestClock,
   }),
 ];

@@ -48,7 +48,8 @@ describe("a host name", () => {
   ])("has only %s records if those of the other type fail", async (wanted, expected) => {
     for (const failure of ["SERVFAIL", "silence", []] as const) {
       const server = await dns((_name, type) => (type === wanted ? ["192.0.2.1", "2001:db8::1"] : failure));
-      expect(await ask("hooks.test", server, { limitMs: 50 })).toEqual(expected);
+      // Only silence lasts until the limit. It leaves a busy machine time to answer the other query.
+      expect(await ask("hooks.test", server, { limitMs: 2000 })).toEqual(expected);
     }
   });
 

@@ -124,10 +124,9 @@ describe("creating an endpoint", () => {
   it("accepts a URL of 2,048 characters, and keeps an internationalized host as given", async () => {
     const url = `https://example.com/${"x".repeat(2048 - 20)}`;
     expect(url).toHaveLength(2048);
-    expect((await create({ ...good, url })).body.url).toBe(url);
-    expect((await create({ ...good, url: "https://bücher.example/ä?q=ö" })).body.url).toBe(
-      "https://bücher.example/ä?q=ö",
-    );
+    for (const accepted of [url, "https://bücher.example/ä?q=ö"]) {
+      expect(await create({ ...good, url: accepted })).toMatchObject({ status: 201, body: { url: accepted } });
+    }
   });
 
   it("rejects unknown fields, and control characters in the description", async () => {

@@ -30,10 +30,9 @@ afterAll(async () => {
 
 it("a change whose commit got no response may have been made, which the error says and a retry reveals", async () => {
   const order = () => api("POST", "/v1/orders", { amount: 2, currency: "EUR" }, { "Idempotency-Key": "once" });
-  // The server's response.
-  line.state.breaksAt = "COMMIT\0";
+  line.state.breaksAtResponse = "COMMIT\0";
   const lost = await order();
-  line.state.breaksAt = undefined;
+  line.state.breaksAtResponse = undefined;
   expect([lost.status, lost.body.code, lost.headers.get("retry-after")]).toEqual([503, "unavailable", "1"]);
   expect(lost.body.detail).toMatch(/may or may not have been made.*Idempotency-Key/);
   const again = await order();
@@ -47,10 +46,10 @@ it("a listener's outcome whose commit got no response is recorded once", async (
   await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
   await listener.until(1);
   const { broken } = line.state;
-  line.state.breaksAt = "COMMIT\0";
+  line.state.breaksAtResponse = "COMMIT\0";
   listener.ack(1);
   await expect.poll(() => line.state.broken).toBeGreaterThan(broken);
-  line.state.breaksAt = undefined;
+  line.state.breaksAtResponse = undefined;
   const event = listener.events[0]!.id;
   const deliveries = async () => (await api("GET", `/v1/deliveries?event=${event}`)).body.data;
   await expect.poll(deliveries).toHaveLength(1);

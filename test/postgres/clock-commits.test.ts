@@ -33,9 +33,9 @@ const isHeld = async () =>
 
 it("an advance of the test clock whose commit got no response runs, and a retry finds it", async () => {
   const { offset_seconds: before } = await clock();
-  line.state.breaksAt = "COMMIT\0";
+  line.state.breaksAtResponse = "COMMIT\0";
   const lost = await advance("begun");
-  line.state.breaksAt = undefined;
+  line.state.breaksAtResponse = undefined;
   expect([lost.status, lost.body.code]).toEqual([503, "unavailable"]);
   expect(lost.body.detail).toMatch(/may or may not have been made.*Idempotency-Key/);
   const again = await advance("begun");
@@ -59,10 +59,10 @@ it("a step of the test clock whose commit got no response holds the clock no lon
   const advanced = advance("step");
   await receiver.until(2);
   const { broken } = line.state;
-  line.state.breaksAt = "COMMIT\0";
+  line.state.breaksAtResponse = "COMMIT\0";
   retried!.end();
   await expect.poll(() => line.state.broken).toBeGreaterThan(broken);
-  line.state.breaksAt = undefined;
+  line.state.breaksAtResponse = undefined;
   await advanced;
   await expect.poll(async () => (await clock()).status).toBe("idle");
   expect(await clock()).toMatchObject({ offset_seconds: before + 60, attempts: 1, succeeded: 1 });

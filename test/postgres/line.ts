@@ -4,6 +4,8 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 interface LineState {
   /** Cuts the connection instead of forwarding a packet with this text. */
   breaksAt: string | undefined;
+  /** The same for packets of the database. A process sends a statement's text only before its first use. */
+  breaksAtResponse: string | undefined;
   broken: number;
   /** Forwards a packet with the first text replaced by the second, which has the same length. */
   replaces: readonly [from: string, to: string] | undefined;
@@ -12,7 +14,7 @@ interface LineState {
 /** A proxy between a process and the database that can cut, change or silence the connection. */
 export async function startLine(database: string) {
   const target = new URL(database);
-  const state: LineState = { breaksAt: undefined, broken: 0, replaces: undefined };
+  const state: LineState = { breaksAt: undefined, breaksAtResponse: undefined, broken: 0, replaces: undefined };
   const open = new Set<Socket>();
   const between = createServer((client) => {
     const server = connect(Number(target.port), target.hostname);
@@ -25,7 +27,8 @@ export async function startLine(database: string) {
     client.once("close", () => open.delete(client));
     const pass = (from: Socket, to: Socket) =>
       from.on("data", (data) => {
-        if (state.breaksAt === undefined || !data.includes(state.breaksAt)) return void to.write(changed(data));
+        const breaks = [state.breaksAt, from === server ? state.breaksAtResponse : undefined];
+        if (!breaks.some((text) => text !== undefined && data.includes(text))) return void to.write(changed(data));
         state.broken += 1;
         end();
       });

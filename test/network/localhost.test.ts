@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createTransport } from "../../src/client/transport.ts";
 import { exchange } from "../../src/receiver-check/exchange.ts";
 import { openForwarder, send } from "../relay/support/forwarder.ts";
-import { startBusyReceiver, startReceiver } from "../relay/support/receivers.ts";
+import { type Respond, startBusyReceiver, startReceiver } from "../relay/support/receivers.ts";
 
 const { signal } = new AbortController();
 
@@ -24,6 +24,17 @@ const CALLERS: Record<string, (url: URL) => Promise<{ status?: number | undefine
   },
 };
 
+/** Starts servers on one port of 127.0.0.1 and ::1. A port that is free at one may belong to a program at the other. */
+async function withPortOfBoth<Started>(start: () => Promise<Started>): Promise<Started> {
+  for (;;) {
+    try {
+      return await start();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+    }
+  }
+}
+
 describe.each(Object.entries(CALLERS))("%s", (_name, call) => {
   it.each([
     ["localhost", "127.0.0.1"],
@@ -31,20 +42,28 @@ describe.each(Object.entries(CALLERS))("%s", (_name, call) => {
     ["app.localhost", "127.0.0.1"],
     ["app.localhost", "::1"],
   ])("reaches %s on %s without DNS", async (name, host) => {
-    // A port that is free at ::1 may belong to another program at 127.0.0.1.
-    const other = createServer().listen(0, host === "::1" ? "127.0.0.1" : "::1");
-    await once(other, "listening");
-    const { port } = other.address() as AddressInfo;
-    await startReceiver((response) => response.end("found"), host, false, port);
-    other.close();
-    await once(other, "close");
+    const port = await withPortOfBoth(async () => {
+      const other = createServer().listen(0, host === "::1" ? "127.0.0.1" : "::1");
+      await once(other, "listening");
+      const { port: free } = other.address() as AddressInfo;
+      try {
+        await startReceiver((response) => response.end("found"), host, false, free);
+      } finally {
+        other.close();
+        await once(other, "close");
+      }
+      return free;
+    });
     expect(await call(new URL(`http://${name}:${port}`))).toMatchObject({ status: 200, text: "found" });
   });
 });
 
 it("uses 127.0.0.1 for localhost unless it refuses the connection, however long connecting takes", async () => {
-  const busy = await startBusyReceiver();
-  const other = await startReceiver((response) => response.end("another program"), "::1", false, busy.port);
+  const [busy, other] = await withPortOfBoth(async () => {
+    const receiver = await startBusyReceiver();
+    const respond: Respond = (response) => response.end("another program");
+    return [receiver, await startReceiver(respond, "::1", false, receiver.port)];
+  });
   const calls = Object.values(CALLERS).map((call) => call(new URL(`http://localhost:${busy.port}`)));
   // Node.js would try the next address after 250 ms.
   const startedAt = performance.now();

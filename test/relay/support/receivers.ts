@@ -160,7 +160,7 @@ async function listen(server: Server, host: string, wantedPort = 0): Promise<num
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve) => server.listen(wantedPort, host, resolve));
+  await once(server.listen(wantedPort, host), "listening");
   onTestFinished(async () => {
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => server.close(resolve));

@@ -51,9 +51,12 @@ it("serve keeps running if its output is not read, and reports how many lines ar
   for (let created = 0; created < CALLS; created++) expect((await api("GET", LONG_PATH)).status).toBe(404);
   const lines = await readRest(program);
   expect(program.exitCode).toBe(0);
-  const missing = lines.filter(({ event }) => event === "left_out").map(({ lines: count }) => Number(count));
-  expect(missing).toHaveLength(1);
-  expect(lines.filter(({ event }) => event === "request").length + missing[0]!).toBeGreaterThanOrEqual(CALLS);
+  // One notice, or more where lines are written while the rest is read.
+  const missing = lines
+    .filter(({ event }) => event === "left_out")
+    .reduce((sum, { lines: count }) => sum + Number(count), 0);
+  expect(missing).toBeGreaterThan(0);
+  expect(lines.filter(({ event }) => event === "request").length + missing).toBeGreaterThanOrEqual(CALLS);
 });
 
 it("serve exits quickly although its output is never read", async () => {

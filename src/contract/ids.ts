@@ -67,6 +67,12 @@ export function kindOfId(text: string): IdKind | undefined {
   return (Object.keys(ID_PREFIXES) as IdKind[]).find((kind) => isId(kind, text));
 }
 
+/** Returns the IDs of a text that consists of IDs with commas between them, or none. */
+export function idsOf(text: string): string[] {
+  const parts = text.split(",").map((part) => part.trim());
+  return parts.every((part) => kindOfId(part) !== undefined) ? parts : [];
+}
+
 /** Returns the lowest ID of a kind at a time (Unix milliseconds): a bound for searches by time. */
 export function lowestIdAt(kind: IdKind, time: number): string {
   const words = new Uint16Array(8);

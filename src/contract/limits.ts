@@ -13,7 +13,8 @@ export const LIMITS = {
   metadataValueLength: 500,
   pageDefault: 20,
   maxPageSize: 100,
-  searchLength: 200,
+  /** 100 IDs with commas between them. */
+  searchLength: 2700,
   searchedRows: 2000,
   idempotencyKeyLength: 255,
   idempotencySeconds: 24 * 3600,

@@ -93,6 +93,7 @@ export const SEARCH_FILTERS = {
       pattern: "\\S",
       description:
         "Text that a value contains, ignoring case: an ID, an email address, a name, an amount such as 19.99, metadata. " +
+        `Or up to ${LIMITS.maxPageSize} IDs, separated by commas, to find what contains any of them. ` +
         `A request searches ${LIMITS.searchedRows} items, so a page may be short, or empty, while \`has_more\` is true`,
       examples: ["ada@example.com"],
     }),

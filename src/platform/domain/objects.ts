@@ -1,3 +1,4 @@
+import { idsOf, isId } from "../../contract/ids.ts";
 import { type Field, inputFieldsOf, nounOf, type ObjectKind, resourceOf, RESOURCES } from "../../contract/resources.ts";
 import type { EventType } from "../../contract/event-types.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
@@ -10,6 +11,7 @@ import {
   insertObject,
   keyColumnOf,
   listObjects,
+  listObjectsOf,
   moveObject,
   type ObjectRow,
   updateObject,
@@ -142,9 +144,12 @@ export async function pageOfObjects(
     if (!field.filter || value === undefined) return [];
     return [field.unique ? [keyColumnOf(name), keyOf(value)] : [columnOf(name, field), value]];
   });
+  const selected = Object.fromEntries(filters);
+  const ids = typeof query["query"] === "string" ? idsOf(query["query"]) : [];
   const rows =
-    (await ofUniqueValue(queries, kind, page, query)) ??
-    (await listObjects(queries, kind, page, Object.fromEntries(filters)));
+    ids.length > 1 && ids.every((id) => isId(kind, id))
+      ? await listObjectsOf(queries, kind, page, selected, ids)
+      : ((await ofUniqueValue(queries, kind, page, query)) ?? (await listObjects(queries, kind, page, selected)));
   return rows.map((row) => toObject(kind, row, tenant));
 }
 

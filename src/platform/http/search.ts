@@ -1,4 +1,4 @@
-import { type IdKind, kindOfId } from "../../contract/ids.ts";
+import { type IdKind, idsOf, kindOfId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { PageRequest } from "../storage/page.ts";
 
@@ -40,8 +40,16 @@ export async function searchRows<Item>(
   return { rows: found, next: position };
 }
 
-/** Returns a test for values that contain a text, ignoring case and the kind of spaces. Names of fields do not count. */
+/**
+ * Returns a test for values that contain a text, ignoring case and the kind of spaces, or one of several IDs. Names of
+ * fields do not count.
+ */
 export function matcherOf(query: string): (values: unknown) => boolean {
+  const ids = idsOf(query);
+  if (ids.length > 1) {
+    const known = new Set(ids);
+    return (values) => textsOf(values).some((text) => known.has(text));
+  }
   const needle = normalized(query.trim());
   return (values) => textsOf(values).some((text) => normalized(text).includes(needle));
 }

@@ -1,6 +1,6 @@
 import { type Field, kindsWith, type ObjectKind, RESOURCES } from "../../contract/resources.ts";
 import type { Queries, SqlValue, Transaction } from "./database.ts";
-import { type Filters, type PageRequest, readPage } from "./page.ts";
+import { type Filters, type PageRequest, readMergedPage, readPage } from "./page.ts";
 
 /** A row of a resource that the table of resources describes by its fields: one column per field, by `columnOf`. */
 export interface ObjectRow {
@@ -92,6 +92,19 @@ export function listObjects(
   filters: Filters,
 ): Promise<ObjectRow[]> {
   return readPage<ObjectRow>(queries, RESOURCES[kind].plural, STATEMENTS[kind].columns.join(", "), page, filters);
+}
+
+/** Returns a page of the objects with these IDs, by the primary key. */
+export function listObjectsOf(
+  queries: Queries,
+  kind: ObjectKind,
+  page: PageRequest,
+  filters: Filters,
+  ids: readonly string[],
+): Promise<ObjectRow[]> {
+  const columns = STATEMENTS[kind].columns.join(", ");
+  const each = [...new Set(ids)].map((id) => ({ id }));
+  return readMergedPage<ObjectRow>(queries, RESOURCES[kind].plural, columns, page, filters, each);
 }
 
 function statementsOf(kind: ObjectKind): Statements {

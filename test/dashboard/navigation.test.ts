@@ -160,3 +160,31 @@ it("the form of an order suggests customers by any text, and the page of the ord
   await dialog.getByRole("button", { name: "Create order" }).click();
   await page.locator(".facts").getByRole("link", { name: "person-7@example.com" }).waitFor();
 });
+
+it("the lists of orders and payments show the customers' emails, read with one request for all rows", async () => {
+  const { page, api } = board;
+  const { data: customers } = (await api("GET", "/v1/customers?query=person-1&limit=20")).body;
+  for (const customer of customers) {
+    const order = (await api("POST", "/v1/orders", { amount: 4200, currency: "EUR", customer: customer.id })).body;
+    await api("POST", "/v1/payments", { amount: 1700, currency: "EUR", order: order.id });
+  }
+  const lookups: string[] = [];
+  page.on("request", (request) => lookups.push(...(request.url().match(/v1\/(customers|orders)\/?\?query=/) ?? [])));
+  for (const [list, label] of [
+    ["Payments", "Payments, newest first"],
+    ["Orders", "Orders, newest first"],
+  ] as const) {
+    lookups.length = 0;
+    await board.menu(list);
+    const table = page.getByRole("region", { name: label });
+    for (const { email } of customers) await table.getByRole("link", { name: email }).waitFor();
+    expect(lookups.filter((lookup) => lookup === "customers")).toHaveLength(1);
+  }
+  const [{ id, email }] = customers;
+  await api("PATCH", `/v1/customers/${id}`, { email: `changed-${email}` });
+  await page.getByRole("link", { name: `changed-${email}` }).click();
+  await page.getByRole("heading", { name: `changed-${email}` }).waitFor();
+  await api("DELETE", `/v1/customers/${id}`);
+  await board.menu("Orders");
+  await page.getByText("Deleted customer").waitFor();
+});

@@ -91,17 +91,7 @@ export function PagedTable<Item extends { id: string }>(props: {
   /** True for the list of a page: visible rows do not move. */
   keepsPosition?: boolean;
 }) {
-  const {
-    items: shown,
-    error,
-    hasMore,
-    isLoading,
-    pendingCount: held,
-    hold,
-    startOver,
-    loadMore,
-    reload,
-  } = props.pages;
+  const { items: shown, error, hasMore, isLoading, pendingCount, hold, startOver, loadMore, reload } = props.pages;
   const { keepsPosition = false, search = "" } = props;
   const { pagesRead } = props.pages;
   const foundFew = search !== "" && isUnfinished(shown?.length ?? 0, 0);
@@ -119,7 +109,7 @@ export function PagedTable<Item extends { id: string }>(props: {
     <>
       {error !== undefined && <ErrorBox error={error} onRetry={reload} />}
       {shown === undefined && error === undefined && <Loading />}
-      {held > 0 && (
+      {pendingCount > 0 && (
         <p class="new-rows">
           <button
             type="button"
@@ -129,7 +119,7 @@ export function PagedTable<Item extends { id: string }>(props: {
               startOver();
             }}
           >
-            {held < 50 ? `${count(held)} new` : "50+ new"}
+            {pendingCount < 50 ? `${count(pendingCount)} new` : "50+ new"}
           </button>
         </p>
       )}

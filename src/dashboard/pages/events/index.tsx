@@ -22,9 +22,9 @@ const ROW_HEIGHT = 38;
 function EventList() {
   const [type, query] = ["type", "query"].map(filterOf) as [string, string];
   const filters = { type, query, ...createdFilters() };
-  const wanted = searchable(query);
-  const list = useEvents(filters, (event) => wanted === "" || textOf(event).includes(wanted));
-  const { events: shown, pendingCount: held, isLoading, isComplete, error, loadMore, pagesRead } = list;
+  const text = searchable(query);
+  const list = useEvents(filters, (event) => text === "" || textOf(event).includes(text));
+  const { events: shown, pendingCount, isLoading, isComplete, error, loadMore, pagesRead } = list;
   const isFiltered = Object.values(filters).some((value) => value !== "");
   const readOn = () => {
     if (!isLoading && !isComplete && error === undefined) loadMore();
@@ -73,7 +73,7 @@ function EventList() {
       )}
       {shown.length > 0 && (
         <div class="virtual-frame">
-          {held > 0 && (
+          {pendingCount > 0 && (
             <p class="new-rows">
               <button
                 type="button"
@@ -83,7 +83,7 @@ function EventList() {
                   list.show();
                 }}
               >
-                {count(held)} new
+                {count(pendingCount)} new
               </button>
             </p>
           )}

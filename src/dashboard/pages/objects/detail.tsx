@@ -11,6 +11,7 @@ import {
   RESOURCES,
 } from "../../../contract/resources.ts";
 import { call } from "../../api/call.ts";
+import type { Item } from "../../api/objects.ts";
 import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
 import { Action, ConfirmedAction } from "../../components/action.tsx";
@@ -19,7 +20,7 @@ import { Id, ObjectLink, Time } from "../../components/values.tsx";
 import { go, hrefOf, Link } from "../../router.tsx";
 import { RelatedEvents } from "../events/index.tsx";
 import { ActOnObject, EditObject } from "./form.tsx";
-import { type Item, ObjectTable, shownFields, titleField, titleOf, valueOf } from "./item.tsx";
+import { ObjectTable, shownFields, titleField, titleOf, valueOf } from "./item.tsx";
 
 export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
   const path = `${pathOf(kind)}/${encodeURIComponent(id)}`;

@@ -13,13 +13,14 @@ import {
   withArticle,
 } from "../../../contract/resources.ts";
 import { call, type CallError, withQuery } from "../../api/call.ts";
+import type { Item } from "../../api/objects.ts";
 import { useQuery } from "../../api/store.ts";
 import { Dialog } from "../../components/dialog.tsx";
 import { Field, type FieldProps, Form, MetadataField, metadataLines, parseMetadata } from "../../components/form.tsx";
 import { showToast } from "../../components/toasts.tsx";
 import { money } from "../../format.ts";
 import { go, hrefOf } from "../../router.tsx";
-import { type Item, titleOf } from "./item.tsx";
+import { titleOf } from "./item.tsx";
 
 type Values = Readonly<Record<string, string>>;
 

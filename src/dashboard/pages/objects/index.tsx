@@ -9,6 +9,7 @@ import {
   resourceOf,
   RESOURCES,
 } from "../../../contract/resources.ts";
+import type { Item } from "../../api/objects.ts";
 import { usePages } from "../../api/pages.ts";
 import { CreateButton } from "../../components/action.tsx";
 import { iconOf } from "../../components/icon.tsx";
@@ -17,7 +18,7 @@ import { route } from "../../router.tsx";
 import { createdFilters, CreatedRange, filterOf, Filters, Search, StatusChoice } from "../filters.tsx";
 import { ObjectDetail } from "./detail.tsx";
 import { CreateObject } from "./form.tsx";
-import { type Item, ObjectTable } from "./item.tsx";
+import { ObjectTable } from "./item.tsx";
 
 /**
  * Returns the pages of a resource that is described by its fields in the table of resources: its list and the page of
@@ -33,14 +34,13 @@ export function objectPage(kind: ObjectKind) {
 function ObjectList({ kind }: { kind: ObjectKind }) {
   const { labels, page, fields } = RESOURCES[kind];
   const [noun, nouns] = [nounOf(kind), nounsOf(kind)];
-  const filters = Object.entries<Field>(fields).filter(([, { filter }]) => filter);
-  const owner = filters.find(([, { type }]) => type === "id");
+  const owner = Object.entries<Field>(fields).find(([, { filter, type }]) => filter && type === "id");
   const ownerKind = kindsWith("prefix").find((known) => known === owner?.[1].of);
   const ownerPrefix = ownerKind === undefined ? undefined : RESOURCES[ownerKind].prefix;
   const [query, status] = ["query", "status"].map(filterOf) as [string, string];
-  const wanted = { query, status, ...createdFilters() };
-  const pages = usePages<Item>(pathOf(kind), wanted);
-  const isFiltered = Object.values(wanted).some((value) => value !== "");
+  const filters = { query, status, ...createdFilters() };
+  const pages = usePages<Item>(pathOf(kind), filters);
+  const isFiltered = Object.values(filters).some((value) => value !== "");
   return (
     <Page
       title={labels}

@@ -1,17 +1,11 @@
 import type { ComponentChildren } from "preact";
-import { type Field, type ObjectKind, RESOURCES } from "../../../contract/resources.ts";
+import { type Field, kindsWith, nounOf, type ObjectKind, resourceOf, RESOURCES } from "../../../contract/resources.ts";
+import { type FindObject, type Item, useObjects } from "../../api/objects.ts";
 import type { Pages } from "../../api/pages.ts";
 import { type Column, PagedTable } from "../../components/table.tsx";
 import { None, ObjectLink, Status, Time } from "../../components/values.tsx";
 import { money } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
-
-/** An API object of a resource that is described by its fields in the table of resources. */
-export interface Item extends Record<string, unknown> {
-  id: string;
-  metadata: Record<string, string>;
-  created: string;
-}
 
 /** Returns the fields to show, the status first. The currency is part of the amount. */
 export function shownFields(kind: ObjectKind): [name: string, field: Field][] {
@@ -47,6 +41,66 @@ export function valueOf(item: Item, name: string, field: Field): ComponentChildr
   return value === null ? undefined : amountOrText(item, name, field);
 }
 
+/** Returns the field that refers to an object with a page, and the kind of that object. */
+function referenceOf(kind: ObjectKind | undefined): { name: string; field: Field; of: ObjectKind } | undefined {
+  const fields = kind === undefined ? {} : (resourceOf(kind).fields ?? {});
+  for (const [name, field] of Object.entries<Field>(fields)) {
+    const of = kindsWith("fields").find((known) => known === field.of);
+    if (of !== undefined && field.type === "id") return { name, field, of };
+  }
+  return undefined;
+}
+
+/** The ID that a field of an object holds. */
+function idIn(item: Item | null | undefined, name: string | undefined): string | null {
+  const value = name === undefined ? null : item?.[name];
+  return typeof value === "string" ? value : null;
+}
+
+/** An object that a row refers to, by its title. */
+function Reference({ of, id, find }: { of: ObjectKind; id: string | null; find: FindObject }) {
+  const item = id === null ? undefined : find(id);
+  if (id === null || item === undefined) return <ObjectLink id={id} />;
+  if (item === null) return <span class="soft" title={id}>{`Deleted ${nounOf(of)}`}</span>;
+  const title = titleField(of);
+  const { [title]: field } = RESOURCES[of].fields as Readonly<Record<string, Field>>;
+  return (
+    <>
+      <Link href={hrefOf(RESOURCES[of].page.name, id)}>{amountOrText(item, title, field!)}</Link>
+      {field!.unique !== true && <code class="soft" title={id}>{` …${id.slice(-6)}`}</code>}
+    </>
+  );
+}
+
+/** Returns the columns of the object that rows refer to, and of the one that it refers to: a payment's order and customer. */
+function useReferences(kind: ObjectKind, items: readonly Item[], without: string | undefined): Column<Item>[] {
+  const own = referenceOf(kind);
+  const next = referenceOf(own?.of);
+  const isShown = own !== undefined && own.name !== without;
+  const ids = isShown ? items.map((item) => idIn(item, own.name)) : [];
+  const find = useObjects(own?.of, ids);
+  const nextIdOf = (item: Item) => {
+    const id = idIn(item, own?.name);
+    return id === null ? null : idIn(find(id), next?.name);
+  };
+  const findNext = useObjects(next?.of, isShown && next !== undefined ? items.map(nextIdOf) : []);
+  if (!isShown) return [];
+  const column: Column<Item> = {
+    label: own.field.label,
+    from: "tablet",
+    isLong: next === undefined,
+    cell: (item) => <Reference of={own.of} id={idIn(item, own.name)} find={find} />,
+  };
+  if (next === undefined) return [column];
+  const nextColumn: Column<Item> = {
+    label: next.field.label,
+    from: "tablet",
+    isLong: true,
+    cell: (item) => <Reference of={next.of} id={nextIdOf(item)} find={findNext} />,
+  };
+  return [nextColumn, column];
+}
+
 /** Objects of one kind. */
 export function ObjectTable(props: {
   kind: ObjectKind;
@@ -60,11 +114,11 @@ export function ObjectTable(props: {
 }) {
   const { kind, without, ...table } = props;
   const title = titleField(kind);
-  const fields = shownFields(kind).filter(([name, { inList }]) => inList && name !== without);
+  const fields = shownFields(kind).filter(([name, { inList, type }]) => inList && type !== "id" && name !== without);
   const ordered = [...fields.filter(([name]) => name === title), ...fields.filter(([name]) => name !== title)];
   const columns = ordered.map(([name, field]): Column<Item> => ({
     label: field.label,
-    ...(field.type === "id" || field.type === "code" ? { from: "tablet" } : {}),
+    ...(field.type === "code" ? { from: "desktop" } : {}),
     isNumber: field.type === "amount",
     isLong: field.type === "email" || field.type === "text",
     cell: (item) =>
@@ -74,11 +128,15 @@ export function ObjectTable(props: {
         (valueOf(item, name, field) ?? <None />)
       ),
   }));
+  const references = useReferences(kind, props.pages.items ?? [], without);
+  const codes = columns.filter(({ from }) => from !== undefined);
   return (
     <PagedTable
       {...table}
       columns={[
-        ...columns,
+        ...columns.filter(({ from }) => from === undefined),
+        ...references,
+        ...codes,
         { label: "ID", from: "desktop", cell: ({ id }) => <code class="soft">{id}</code> },
         { label: "Created", cell: ({ created }) => <Time at={created} /> },
       ]}

@@ -8,6 +8,7 @@ export type TargetErrorCode =
   | "unsupported_scheme"
   | "credentials"
   | "invalid_host"
+  | "missing_port"
   | "invalid_port"
   | "invalid_url";
 
@@ -47,6 +48,9 @@ export function parseTarget(text: string): Target {
   const warnings: string[] = [];
   const url = buildUrl(`${scheme}://${checkAuthority(authority)}${tail}`, given);
   const hasPort = authority.includes(":", authority.lastIndexOf("]") + 1) || /^\d+$/.test(authority);
+  if (!hasPort && !isWholeUrl && isName(url.hostname)) {
+    throw new TargetError("missing_port", `"${given.slice(0, 80)}" has no port: give a host and a port, ${EXAMPLE}`);
+  }
   // In the URL of another machine the default port is meant; on this machine it was more likely forgotten.
   if (!hasPort && (!isWholeUrl || isThisMachine(url.hostname))) {
     warnings.push(`No port given: using ${url.protocol === "https:" ? 443 : 80}.`);
@@ -61,6 +65,11 @@ export function parseTarget(text: string): Target {
     warnings.push(`${url.hostname} is not this machine: events and their contents are sent there${clear}.`);
   }
   return { url, warnings };
+}
+
+/** Without a port, a single word is more likely a mistake than the name of a machine. */
+function isName(hostname: string): boolean {
+  return !/[.:]/.test(hostname) && !isThisMachine(hostname);
 }
 
 function isThisMachine(hostname: string): boolean {

@@ -10,6 +10,7 @@ import { makeProject, startDev } from "./support/dev-project.ts";
 const on = cliOnPlatform();
 
 const READY = /^dev {6}│ ✓ Ready after/m;
+const BACKSPACE = "\u007f";
 const CALL = '- method: POST\n  path: /v1/customers\n  body: { email: "ada.${unique}@example.com" }\n';
 
 describe("errors in service.yaml", () => {
@@ -270,13 +271,44 @@ describe("service dev init", () => {
     });
   });
 
-  it("rejects invalid input", async () => {
+  it.each([
+    [["--forward-to", "ftp://x"], '--forward-to: cannot forward to "ftp://": use http:// or https://'],
+    [["--forward-to", "abc"], '--forward-to: "abc" has no port: give a host and a port, for example localhost:3000'],
+    [["--url", "nope"], '--url: "nope" is not a URL'],
+  ])("rejects %j and writes nothing", async (flags, message) => {
     const project = await makeProject({});
-    const { exitCode, stderr } = await project.service(["dev", "init", "--yes", "--forward-to", "ftp://x"]);
-    expect({ exitCode, stderr }).toEqual({
-      exitCode: 1,
-      stderr: expect.stringContaining("forward.to: cannot forward"),
-    });
+    const { exitCode, stderr } = await project.service(["dev", "init", "--yes", ...flags]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(message) });
     expect(existsSync(join(project.folder, "service.yaml"))).toBe(false);
+  });
+
+  it("warns about a target on another machine", async () => {
+    const project = await makeProject({});
+    const { exitCode, stderr } = await project.service(["dev", "init", "--yes", "--forward-to", "app.example:3000"]);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 0,
+      stderr: expect.stringContaining("Warning: app.example is not this machine"),
+    });
+  });
+
+  it("asks again after an invalid answer", async () => {
+    const project = await makeProject({});
+    const init = runInTerminal(["dev", "init", "--run", "none", "--write-env", "none"], {
+      cwd: project.folder,
+      env: project.env,
+    });
+    await init.waitFor("Port for a platform");
+    init.type(`70000${ENTER}`);
+    await init.waitFor("use a number from 1 to 65535");
+    init.type(`${BACKSPACE}${ENTER}`);
+    await init.waitFor("Where your app receives");
+    init.type(`abc${ENTER}`);
+    await init.waitFor('"abc" has no port');
+    init.type(`:3000${ENTER}`);
+    expect(await init.ended).toBe(0);
+    expect(parseProject(project.read("service.yaml"))).toMatchObject({
+      platform: { port: 7000 },
+      forward: { to: "abc:3000" },
+    });
   });
 });

@@ -60,6 +60,8 @@ describe("parseTarget", () => {
     ["ftp://localhost", "unsupported_scheme", "use http:// or https://"],
     ["http://user:secret@localhost:3000", "credentials", "remove the user name and password"],
     ["user@localhost:3000", "credentials", "remove the user name and password"],
+    ["abc", "missing_port", "for example localhost:3000/webhooks"],
+    ["abc/hooks", "missing_port", "for example localhost:3000/webhooks"],
     ["localhost:99999", "invalid_port", "number from 1 to 65535"],
     ["99999", "invalid_port", "number from 1 to 65535"],
     ["localhost:0", "invalid_port", "number from 1 to 65535"],

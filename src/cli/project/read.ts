@@ -220,7 +220,7 @@ function nameOf(value: unknown): string {
 }
 
 /** The rules of the flags that take the same values. Each returns an error message, or undefined. */
-const FORMATS = {
+export const FORMATS = {
   target: (target: string | number) => messageOf(() => parseTarget(String(target)), TargetError),
   "base-url": (text: string) => messageOf(() => parseBaseUrl(text, { insecure: true }), UnsafeRequestError),
   subscriptions: (names: readonly string[]) =>

@@ -7,6 +7,8 @@ interface Question {
   flag: string;
   /** The answer if nothing is typed. */
   default?: string;
+  /** Returns why an answer is invalid. It is shown, and the question stays. */
+  problemOf?: (text: string) => string | undefined;
 }
 
 /** Asks on stderr, so that stdout stays data. Ctrl-C at a prompt throws InterruptedError. */
@@ -45,7 +47,11 @@ export function createPrompts({ possible, stdin, stderr, signal }: PromptOptions
     text: (question) =>
       ask(question, ({ input }, context) =>
         input(
-          { message: question.message, ...(question.default === undefined ? {} : { default: question.default }) },
+          {
+            message: question.message,
+            ...(question.default === undefined ? {} : { default: question.default }),
+            validate: (text) => question.problemOf?.(text) ?? true,
+          },
           context,
         ),
       ),

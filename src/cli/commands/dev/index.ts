@@ -23,7 +23,7 @@ export function register(program: Command, context: Context): void {
     .addOption(new Option("--url <url>", "URL of an existing platform to use instead").conflicts("port"))
     .option("--forward-to <target>", "Where your app receives events (default: localhost:3000/webhooks)")
     .option("--run <command>", "Command that starts your app, or none (default: from package.json)")
-    .option("--env-file <file>", "File for the signing secret and the API key, or none (default: .env.local)")
+    .option("--write-env <file>", "File for the signing secret and the API key, or none (default: .env.local)")
     .option("--seed <file>", "Fixture to send once per database")
     .option("--yes", "Accept the defaults without prompting")
     .option("--force", "Replace an existing service.yaml")

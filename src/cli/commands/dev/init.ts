@@ -4,16 +4,17 @@ import { stringify } from "yaml";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
 import { PROJECT_FILE } from "../../project/file-name.ts";
-import { parseProject } from "../../project/read.ts";
+import { FORMATS, parseProject } from "../../project/read.ts";
 import { type Project, PROJECT_DEFAULTS } from "../../project/schema.ts";
 import { replaceFile } from "../listen/files.ts";
 import { prepareFolder, SCHEMA_FILE } from "./folder.ts";
+import { parseTarget } from "../../../relay/targets.ts";
 
 export interface InitFlags {
   port?: number;
   url?: string;
   forwardTo?: string;
-  envFile?: string;
+  writeEnv?: string;
   seed?: string;
   run?: string;
   yes?: true;
@@ -53,20 +54,39 @@ async function confirmReplacement({ force, yes }: InitFlags, context: Context): 
 
 /** Prompts for settings that no flag provides; with `--yes`, uses the defaults. */
 async function askProject(flags: InitFlags, context: Context): Promise<Project> {
-  const ask = async (given: string | undefined, message: string, flag: string, standard: string): Promise<string> => {
+  // An invalid flag is reported before the first question.
+  rejectInvalid("--url", flags.url, FORMATS["base-url"]);
+  rejectInvalid("--forward-to", flags.forwardTo, FORMATS.target);
+  const ask = async (
+    given: string | undefined,
+    message: string,
+    flag: string,
+    standard: string,
+    problemOf: ProblemOf = () => undefined,
+  ): Promise<string> => {
     if (given !== undefined) return given;
     if (flags.yes) return standard;
-    return (await context.prompts.text({ message, flag: `${flag} or --yes`, default: standard })).trim();
+    const trimmed: ProblemOf = (text) => problemOf(text.trim());
+    const question = { message, flag: `${flag} or --yes`, default: standard, problemOf: trimmed };
+    return (await context.prompts.text(question)).trim();
   };
   const platform = await ask(
     flags.url ?? flags.port?.toString(),
     "Port for a platform on this machine, or the URL of an existing one",
     "--port, --url",
     String(PROJECT_DEFAULTS.port),
+    (text) => (/^\d+$/.test(text) ? problemOfPort(Number(text)) : FORMATS["base-url"](text)),
   );
-  const to = await ask(flags.forwardTo, "Where your app receives events", "--forward-to", "localhost:3000/webhooks");
+  const to = await ask(
+    flags.forwardTo,
+    "Where your app receives events",
+    "--forward-to",
+    "localhost:3000/webhooks",
+    FORMATS.target,
+  );
+  for (const warning of parseTarget(to).warnings) context.output.warn(warning);
   const run = await ask(flags.run, `Command that starts your app, or ${NONE}`, "--run", scriptOf(context.cwd));
-  const file = await ask(flags.envFile, `File for secret and API key, or ${NONE}`, "--env-file", ".env.local");
+  const file = await ask(flags.writeEnv, `File for secret and API key, or ${NONE}`, "--write-env", ".env.local");
   const { secret, key, url } = PROJECT_DEFAULTS;
   return {
     platform: /^\d+$/.test(platform)
@@ -77,6 +97,18 @@ async function askProject(flags: InitFlags, context: Context): Promise<Project> 
     ...(flags.seed === undefined ? {} : { seed: flags.seed }),
     ...(run === NONE ? {} : { run }),
   };
+}
+
+/** Returns why a text is invalid, or undefined. */
+type ProblemOf = (text: string) => string | undefined;
+
+function problemOfPort(port: number): string | undefined {
+  return port >= 1 && port <= 65_535 ? undefined : `${port} is not a valid port: use a number from 1 to 65535`;
+}
+
+function rejectInvalid(flag: string, given: string | undefined, problemOf: ProblemOf): void {
+  const problem = given === undefined ? undefined : problemOf(given);
+  if (problem !== undefined) throw new UsageError(`${flag}: ${problem}`);
 }
 
 /** Returns the usual command to start an app in development. */

@@ -11,6 +11,9 @@ const NAME_WIDTH = Math.max(...PARTS.map((name) => name.length));
 const SEPARATOR = " │ ";
 const PREFIX_WIDTH = NAME_WIDTH + SEPARATOR.length;
 
+/** The output of an app may be a line without end: from this length on it is printed in parts. */
+const MAX_LINE_CHARACTERS = 65_536;
+
 /** Escape sequences other than colors could move the cursor out of the part's lines or clear other parts' lines. */
 const CONTROL = /\u001b(?:\[[0-9;?]*(?!m)[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[()][A-Z0-9]|[=>78cDEHM])/g;
 
@@ -93,7 +96,7 @@ export class Console {
   }
 }
 
-/** Collects text and calls `print` once per line. */
+/** Collects text and calls `print` once per line, or per part of a long line. */
 function byLine(print: (line: string) => void): { write: (text: string) => void; end: () => void } {
   let rest = "";
   return {
@@ -101,12 +104,23 @@ function byLine(print: (line: string) => void): { write: (text: string) => void;
       const lines = (rest + text).split("\n");
       rest = lines.pop() ?? "";
       for (const line of lines) print(line);
+      while (rest.length > MAX_LINE_CHARACTERS) {
+        const end = partEnd(rest);
+        print(rest.slice(0, end));
+        rest = rest.slice(end);
+      }
     },
     end() {
       if (rest !== "") print(rest);
       rest = "";
     },
   };
+}
+
+/** Returns where the first part of a long line ends. A part splits no surrogate pair. */
+function partEnd(line: string): number {
+  const isPair = line.codePointAt(MAX_LINE_CHARACTERS - 1)! > 0xffff;
+  return isPair ? MAX_LINE_CHARACTERS - 1 : MAX_LINE_CHARACTERS;
 }
 
 /** A progress bar overwrites its line, so only its last state is shown. */

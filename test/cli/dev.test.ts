@@ -5,6 +5,7 @@ import { spawn } from "@lydell/node-pty";
 import { describe, expect, it } from "vitest";
 import { BIN } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
+import { loadSqlite } from "../../src/platform/storage/sqlite/runtime.ts";
 import { APP, type DevProject, FILES, isRunning, makeProject, startDev } from "./support/dev-project.ts";
 
 const READY = /^dev {6}│ ✓ Ready after/m;
@@ -124,6 +125,33 @@ run: node -e 'console.log("app has", process.env.SHOP_SECRET, process.env.SHOP_K
       "app      │ last line",
       "app      │ ✓ exited with code 0; everything else was stopped",
     ]);
+  });
+
+  it("prints a line without end in parts of at most 64 KiB, and splits no character", async () => {
+    const project = await makeProject({
+      "service.yaml": "platform: { port: PORT }\nrun: node app.js",
+      "app.js": `process.stdout.write("a".repeat(65535) + "😀" + "b".repeat(10)); setInterval(() => {}, 1000);`,
+    });
+    const dev = startDev(project);
+    await dev.waitFor(`app      │ ${"a".repeat(65_535)}\n`);
+    dev.child.kill("SIGINT");
+    expect(await dev.ended).toBe(130);
+    expect(dev.output()).toContain(`app      │ 😀${"b".repeat(10)}\n`);
+  });
+
+  it("says which request failed in the platform, and why", async () => {
+    const project = await makeProject({ "service.yaml": "platform: { port: PORT }\nenv: { file: .env.local }" });
+    const dev = startDev(project);
+    await dev.waitFor(READY);
+    const { DatabaseSync } = await loadSqlite();
+    const database = new DatabaseSync(join(project.folder, ".service/platform.db"));
+    database.exec("ALTER TABLE customers RENAME TO moved");
+    database.close();
+    const { stderr } = await project.service(["customers", "list"]);
+    const [, id] = /(req_\w+)/.exec(stderr)!;
+    await dev.waitFor(
+      `platform │ Warning: a request failed: no such table: customers (request_id=${id}, method=GET, path=/v1/customers)\n`,
+    );
   });
 
   it("prints an object per line with --json, without secrets", async () => {

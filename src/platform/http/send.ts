@@ -8,6 +8,7 @@ import type { RateLimit } from "../limits/rate-limit.ts";
 import type { Log } from "../ports.ts";
 import { Problem } from "../../contract/schemas/problem.ts";
 import { declaredFields } from "./declared-fields.ts";
+import { loggedPath } from "./request-log.ts";
 import { INTERNAL_ERROR, toApiError, toProblem } from "./problem.ts";
 
 declare module "fastify" {
@@ -35,10 +36,10 @@ export function addCommonHeaders(tools: ResponseTools, reply: FastifyReply, requ
 }
 
 /** Logs a failed request; only at level debug if the client closed the connection before it had sent the whole body. */
-export function logFailure(log: Log, error: unknown, { id, raw }: FastifyRequest): void {
+export function logFailure(log: Log, error: unknown, { id, raw, method, url }: FastifyRequest): void {
   const isAborted = (error as NodeJS.ErrnoException).code === "ECONNRESET" && !raw.complete;
   if (isAborted) log.debug({ request_id: id }, "a client closed its connection before the end of the request");
-  else log.error({ request_id: id, err: error }, "a request failed");
+  else log.error({ request_id: id, method, path: loggedPath(url), err: error }, "a request failed");
 }
 
 /** Responds to anything thrown with a problem document, and logs faults of the platform. */

@@ -3,13 +3,14 @@ import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import { databaseOf } from "../../project/platform.ts";
 import { type Project, PROJECT_DEFAULTS } from "../../project/schema.ts";
-import { activityLine } from "../serve/activity-line.ts";
+import { activityLine, logLine } from "../serve/activity-line.ts";
 import { ProcessGroup } from "./process-group.ts";
 
 /** A line of `service serve --json`. */
 interface ServeRecord extends Problem {
   event?: string;
   level?: string;
+  time?: string;
   message?: string;
   base_url?: string;
   warning?: string;
@@ -71,12 +72,12 @@ function parseLine(line: string): ServeRecord | undefined {
 function print(record: ServeRecord, line: string, context: Context): void {
   const { output } = context;
   if (output.json) return output.line(line);
-  const { event, level, message } = record;
+  const { event, level, time: _time, message, ...fields } = record;
   // The listener's own lines say that it is connected.
   if (event === "request" || event === "delivery") {
     output.line(activityLine(record as unknown as Parameters<typeof activityLine>[0], context.now(), output.styles));
   } else if (level === "warn" || level === "error") {
-    output.warn(message ?? line);
+    output.warn(message === undefined ? line : logLine(message, fields));
   }
 }
 

@@ -24,3 +24,17 @@ export function activityLine(
   const arrow = activity.state === "connected" ? "→" : "←";
   return `${time}  ${arrow} listener ${activity.state}  ${dim(activity.listener)}`;
 }
+
+/** Returns a record of the platform's log as a line for a person: what happened, why, and the other fields. */
+export function logLine(message: string, { err, ...fields }: Readonly<Record<string, unknown>>): string {
+  const cause = err === undefined ? "" : `: ${causeOf(err)}`;
+  const details = Object.entries(fields).map(([name, value]) => `${name}=${String(value)}`);
+  return withoutCredentials(`${message}${cause}${details.length === 0 ? "" : ` (${details.join(", ")})`}`);
+}
+
+/** Returns the messages of an error, as thrown or from a log, and of its causes. */
+function causeOf(error: unknown): string {
+  if (typeof error !== "object" || error === null || !("message" in error)) return JSON.stringify(error);
+  const { message, cause } = error as { message: unknown; cause?: unknown };
+  return `${String(message)}${cause === undefined ? "" : `: ${causeOf(cause)}`}`;
+}

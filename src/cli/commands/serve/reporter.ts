@@ -3,7 +3,7 @@ import { createJsonLog, type LogLevel } from "../../../platform/observability/js
 import type { Log } from "../../../platform/ports.ts";
 import type { Platform } from "../../../platform/start.ts";
 import type { Context } from "../../context.ts";
-import { activityLine } from "./activity-line.ts";
+import { activityLine, logLine } from "./activity-line.ts";
 
 /** The first credentials of an empty database: the secrets themselves, or the file that holds them. */
 export interface FirstCredentials {
@@ -68,17 +68,13 @@ function jsonReporter(context: Context, level: LogLevel): Reporter {
 function humanReporter(context: Context, level: LogLevel): Reporter {
   const { output, version } = context;
   const { styles } = output;
-  const log = (level: string) => (fields: Record<string, unknown>, message: string) => {
-    const { err, ...rest } = withErrorText(fields);
-    const details = [err, ...Object.entries(rest).map(([name, value]) => `${name}=${String(value)}`)];
-    output.warn(`${level === "error" ? "Error: " : ""}${message} (${details.filter(Boolean).join(", ")})`);
-  };
+  const log = (fields: Record<string, unknown>, message: string): void => output.warn(logLine(message, fields));
   return {
     log: {
-      debug: level === "debug" ? log("debug") : () => {},
+      debug: level === "debug" ? log : () => {},
       info: () => {},
-      warn: level === "error" ? () => {} : log("warning"),
-      error: log("error"),
+      warn: level === "error" ? () => {} : log,
+      error: log,
     },
     activity(activity) {
       if (activity.event === "warning") {
@@ -114,8 +110,4 @@ function humanReporter(context: Context, level: LogLevel): Reporter {
     stopping: () => output.note("Finishing requests and deliveries in flight…"),
     omitted: (lines) => `… ${lines} unread lines omitted\n`,
   };
-}
-
-function withErrorText({ err, ...fields }: Record<string, unknown>): Record<string, unknown> {
-  return err === undefined ? fields : { ...fields, err: err instanceof Error ? err.message : JSON.stringify(err) };
 }

@@ -44,9 +44,10 @@ describe("the one-time link", () => {
     expect(statuses.sort((a, b) => a - b)).toEqual([303, 410, 410, 410, 410]);
   });
 
-  it("is not used up by a prefetch", async () => {
+  it("is not used up by a prefetch or a HEAD request", async () => {
     const link = await newLink(platform);
-    await fetch(link, { method: "HEAD" });
+    const head = await fetch(link, { method: "HEAD", redirect: "manual" });
+    expect([head.status, head.headers.get("location")]).toEqual([303, "/dashboard"]);
     expect((await fetch(link, { headers: { "Sec-Purpose": "prefetch;prerender" } })).status).toBe(503);
     expect(isSignedIn(await new Browser(platform.baseUrl).get(link))).toBe(true);
   });

@@ -65,33 +65,6 @@ describe("an empty body", () => {
   });
 });
 
-describe("methods", () => {
-  it.each(["/v1/me", "/v1/customers", "/openapi.json", "/docs", "/healthz", "/v1/events/stream"])(
-    "HEAD of %s returns the status and type of GET, without a body",
-    async (path) => {
-      const head = await exchange("HEAD", path, withKey());
-      expect([head.status, head.body]).toEqual([200, ""]);
-      const controller = new AbortController();
-      const got = await fetch(on.platform.baseUrl + path, { headers: withKey(), signal: controller.signal });
-      expect(head.headers["content-type"]).toBe(got.headers.get("content-type"));
-      controller.abort();
-    },
-  );
-
-  it("OPTIONS lists the methods of a path", async () => {
-    const { id } = (await api("POST", "/v1/customers", { email: "options@example.com" })).body;
-    for (const [path, allow] of [
-      ["/v1/customers", "GET, HEAD, OPTIONS, POST"],
-      [`/v1/customers/${id}`, "DELETE, GET, HEAD, OPTIONS, PATCH"],
-      ["/oauth/token", "OPTIONS, POST"],
-    ] as const) {
-      const response = await api("OPTIONS", path);
-      expect([response.status, response.headers.get("allow"), response.body]).toEqual([204, allow, ""]);
-    }
-    expect((await api("OPTIONS", "/v1/nothing")).status).toBe(404);
-  });
-});
-
 describe("links between resources", () => {
   it("are in the Location of whatever is created", async () => {
     const created = {

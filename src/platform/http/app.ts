@@ -45,15 +45,22 @@ export function createApp(
   const app = createServer(tools);
 
   const routes: Route[] = [];
+  const paths = new Set<string>();
   app.addHook("onRoute", ({ method, url, config }) => {
     for (const name of [method].flat()) routes.push({ method: name, path: url, crossOrigin: config?.crossOrigin });
+    paths.add(url);
   });
+  /** The router takes the last part of another route's path for an ID, as in GET /v1/deliveries/retry. */
+  const isRouted = (request: FastifyRequest) => {
+    const path = pathOf(request);
+    return !request.is404 && (request.routeOptions.url === path || !paths.has(path));
+  };
   const notFound = ({ method, url }: FastifyRequest) => nothingHere(routes, method, url);
   app.addHook("onRequest", (request, reply, done) => {
     addCommonHeaders(tools, reply, request.id);
     // Before the body is read; otherwise anyone could send a body to a path that does not exist.
     const problem = rejectRequest(request.raw, tools.publicUrl?.hostname);
-    if (problem !== undefined || !request.is404) {
+    if (problem !== undefined || isRouted(request)) {
       // Clients that send no body may still name a type for it (axios, curl -d '').
       if (isEmpty(request.raw)) delete request.raw.headers["content-type"];
       return done(problem);
@@ -194,9 +201,10 @@ interface Route {
   crossOrigin?: CrossOrigin | undefined;
 }
 
-/** Returns the routes with a path, whatever their methods. */
+/** Returns the routes with a path, whatever their methods. A route with exactly this path precedes those with parameters. */
 function routesAt(routes: readonly Route[], path: string): Route[] {
-  return routes.filter((route) => pathPattern(route.path).test(path));
+  const exact = routes.filter((route) => route.path === path);
+  return exact.length > 0 ? exact : routes.filter((route) => pathPattern(route.path).test(path));
 }
 
 function methodsOf(routes: readonly Route[]): string[] {
@@ -237,5 +245,6 @@ export function nothingHere(routes: readonly Route[], method: string, url: strin
 const PATH_PARAMETER = /:(\w+)/;
 
 function pathPattern(path: string): RegExp {
-  return new RegExp(`^${path.replace(PATH_PARAMETER, "[^/]+")}$`);
+  const source = path.replaceAll(".", "\\.").replace("*", ".*").replace(PATH_PARAMETER, "[^/]+");
+  return new RegExp(`^${source}$`);
 }

@@ -38,7 +38,7 @@ export function linkRoutes(
   };
 
   // A prefetch of the browser, or a HEAD request, must not use up the link.
-  scope.get("/sign-in/link", { exposeHeadRoute: false }, async (request, reply) => {
+  scope.get("/sign-in/link", async (request, reply) => {
     if (String(request.headers["sec-purpose"] ?? "").includes("prefetch")) {
       throw new PageError(503, "Prefetching is not allowed", "This link works once: open it when you need it.");
     }
@@ -49,6 +49,7 @@ export function linkRoutes(
       if (browser.user !== undefined) return seeOther(reply, HOME);
       throw worthless(CREATE_ANOTHER);
     }
+    if (request.method === "HEAD") return seeOther(reply, HOME);
     const session = await database.write(async (tx) => {
       if (!(await useSignInLink(tx, link.digest, LINK, clock.now()))) throw worthless(CREATE_ANOTHER);
       return browserSessions.begin(tx, browser, link.user_id, true);

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { Attempt, Delivery } from "../../src/contract/schemas/delivery.ts";
 import type { Event } from "../../src/contract/schemas/event.ts";
 import { json as respond, startServer } from "../client/support/scripted-server.ts";
+import { startListener } from "../support/listener.ts";
 import { runInTerminal } from "../support/terminal.ts";
 import { type Reaction, type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
@@ -239,10 +240,26 @@ describe("service trigger --wait", () => {
     );
   });
 
-  it("reports that no endpoint subscribes", async () => {
-    const session = runInTerminal(["trigger", "order.created", "--wait"], { env: cli.platform.env });
+  it("reports that neither an endpoint nor a listener received the event", async () => {
+    const args = ["trigger", "order.created", "--wait", "--timeout", "1s"];
+    const session = runInTerminal(args, { env: cli.platform.env });
     expect(await session.ended).toBe(0);
-    expect(session.text()).toContain("No deliveries: no endpoint subscribes");
+    expect(session.text()).toContain(
+      "No deliveries: no endpoint subscribes to this event type, and no listener forwarded it within 1 s.",
+    );
+  });
+
+  it.each([
+    [204, 0, "succeeded"],
+    [500, 1, "failed"],
+  ])("waits for a listener that gets %i at its second attempt, and exits with %i", async (status, code, result) => {
+    const receiver = await startScriptedReceiver({ status: 503 }, { status });
+    receivers.push(receiver);
+    const listener = await startListener(cli.platform.env, ["--forward-to", receiver.url, "--retries", "1"]);
+    const { exitCode, stdout } = await service(["trigger", "customer.created", "--wait"]);
+    expect(await listener.interrupt()).toBe(0);
+    expect(stdout).toMatch(new RegExp(`\nDELIVERY\tdlv_\\w+\t${result}\tlsn_\\w+\n$`));
+    expect(exitCode).toBe(code);
   });
 
   it("exits with 1 once one has permanently failed", async () => {

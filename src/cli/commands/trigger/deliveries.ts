@@ -12,11 +12,14 @@ export type TriggeredEvent = Pick<Event, "id">;
 
 const FIRST_WAIT_MILLISECONDS = 100;
 const MAX_WAIT_MILLISECONDS = 2000;
+/** Time limit for the first result of a listener: a forward takes 10 s at most by default, and three retries 7 s. */
+const MAX_LISTENER_SECONDS = 10;
 const STYLES = { succeeded: "good", failed: "bad", pending: "warn", canceled: "dim" } as const;
 
 /**
  * Waits until every delivery of the events has succeeded or permanently failed, and prints the results. Throws
- * UserError if one failed, or is still pending after this many seconds.
+ * UserError if one failed, or is still pending after this many seconds. An event without endpoints may be forwarded by a
+ * listener, which reports its delivery after the last attempt.
  */
 export async function reportDeliveries(
   events: readonly TriggeredEvent[],
@@ -25,11 +28,18 @@ export async function reportDeliveries(
   context: Context,
 ): Promise<void> {
   const { output } = context;
+  const listenerTimeout = Math.min(timeout, MAX_LISTENER_SECONDS);
+  const now = context.now();
+  const deadlines = { all: now + timeout * 1000, listeners: now + listenerTimeout * 1000 };
   const deliveries = await output.spinner.during(
     "Waiting for deliveries",
-    awaitDeliveries(events, client, context.now() + timeout * 1000, context),
+    awaitDeliveries(events, client, deadlines, context),
   );
-  if (deliveries.length === 0) return output.note("No deliveries: no endpoint subscribes to this event type.");
+  if (deliveries.length === 0) {
+    return output.note(
+      `No deliveries: no endpoint subscribes to this event type, and no listener forwarded it within ${listenerTimeout} s.`,
+    );
+  }
   if (!output.json && !output.quiet) for (const delivery of deliveries) output.line(deliveryLine(delivery, context));
   const failed = deliveries.filter(({ status }) => status === "failed" || status === "canceled");
   const pending = deliveries.filter(({ status }) => status === "pending");
@@ -48,11 +58,11 @@ export async function reportDeliveries(
   output.success(`${countOf(deliveries, deliveries)} succeeded`);
 }
 
-/** Polls, for the last time at the deadline. */
+/** Polls, for the last time at the deadline, in Unix milliseconds. */
 async function awaitDeliveries(
   events: readonly TriggeredEvent[],
   client: Client,
-  deadline: number,
+  deadlines: { all: number; listeners: number },
   context: Context,
 ): Promise<Delivery[]> {
   const ended: Delivery[] = [];
@@ -60,12 +70,15 @@ async function awaitDeliveries(
     for (let wait = FIRST_WAIT_MILLISECONDS; ; wait = Math.min(wait * 1.5, MAX_WAIT_MILLISECONDS)) {
       const deliveries = await deliveriesOf(event, client);
       const pending = deliveries.filter(({ status }) => status === "pending");
-      const left = deadline - context.now();
-      if (pending.length === 0 || left <= 0) {
+      const hasNone = deliveries.length === 0;
+      const left = (hasNone ? deadlines.listeners : deadlines.all) - context.now();
+      if ((pending.length === 0 && !hasNone) || left <= 0) {
         ended.push(...deliveries);
         break;
       }
-      context.output.spinner.update(formatProgress(pending, deliveries, events.length - i - 1));
+      context.output.spinner.update(
+        hasNone ? "Waiting for a listener" : formatProgress(pending, deliveries, events.length - i - 1),
+      );
       await context.sleep(Math.min(wait, left));
     }
   }

@@ -1,5 +1,5 @@
 import type { Environment } from "../../contract/environments.ts";
-import { inBatches } from "./batches.ts";
+import { inBatches, insertRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
 export interface AccessTokenRow {
@@ -31,11 +31,7 @@ export interface TokenOwner extends AccessTokenRow {
 /** Adds a token, and removes expired ones of the grant. */
 export async function insertAccessToken(tx: Transaction, row: Omit<AccessTokenRow, "revoked_at">): Promise<void> {
   await tx.run("DELETE FROM access_tokens WHERE grant_id = $1 AND expires_at <= $2", [row.grant_id, row.created]);
-  await tx.run(
-    `INSERT INTO access_tokens (id, digest, grant_id, scopes, prefix, last4, created, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [row.id, row.digest, row.grant_id, row.scopes, row.prefix, row.last4, row.created, row.expires_at],
-  );
+  await insertRow(tx, "access_tokens", row);
 }
 
 const OWNER_QUERY = `SELECT t.id, t.digest, t.grant_id, t.scopes, t.prefix, t.last4, t.revoked_at, t.created, t.expires_at,

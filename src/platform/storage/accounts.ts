@@ -1,4 +1,5 @@
 import { ENVIRONMENTS, type Environment } from "../../contract/environments.ts";
+import { insertRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
 export interface AccountRow {
@@ -11,21 +12,12 @@ export interface AccountRow {
 
 /** Adds an account with its environments. Returns the environments' numbers. */
 export async function insertAccount(tx: Transaction, account: AccountRow): Promise<Record<Environment, number>> {
-  await tx.run("INSERT INTO accounts (id, name, version, created) VALUES ($1, $2, $3, $4)", [
-    account.id,
-    account.name,
-    account.version,
-    account.created,
-  ]);
+  await insertRow(tx, "accounts", account);
   const last = await tx.get<{ id: number }>("SELECT COALESCE(MAX(id), 0) AS id FROM environments");
   const numbers = {} as Record<Environment, number>;
   for (const [index, name] of ENVIRONMENTS.entries()) {
     numbers[name] = (last?.id ?? 0) + index + 1;
-    await tx.run("INSERT INTO environments (id, account_id, name) VALUES ($1, $2, $3)", [
-      numbers[name],
-      account.id,
-      name,
-    ]);
+    await insertRow(tx, "environments", { id: numbers[name], account_id: account.id, name });
   }
   return numbers;
 }

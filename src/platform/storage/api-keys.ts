@@ -1,5 +1,5 @@
 import type { Environment } from "../../contract/environments.ts";
-import { inBatches } from "./batches.ts";
+import { inBatches, insertRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 import { type PageRequest, readPage } from "./page.ts";
 
@@ -44,25 +44,7 @@ const OWNER_QUERY = `SELECT k.id, k.environment, k.name, k.digest, k.kind, k.pre
   FROM api_keys k JOIN environments e ON e.id = k.environment JOIN accounts a ON a.id = e.account_id`;
 
 export async function insertApiKey(tx: Transaction, key: ApiKeyRow): Promise<void> {
-  await tx.run(
-    `INSERT INTO api_keys (id, environment, name, digest, kind, prefix, last4, scopes, ip_allowlist, expires_at, created,
-       created_by)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-    [
-      key.id,
-      key.environment,
-      key.name,
-      key.digest,
-      key.kind,
-      key.prefix,
-      key.last4,
-      key.scopes,
-      key.ip_allowlist,
-      key.expires_at,
-      key.created,
-      key.created_by,
-    ],
-  );
+  await insertRow(tx, "api_keys", key);
 }
 
 /** Sets what a user may edit. */

@@ -44,6 +44,20 @@ export function forRows<Row>(
   };
 }
 
+/** Adds a row whose members are named as their columns. Returns how many rows were added. */
+export function insertRow<Row extends object>(
+  tx: Transaction,
+  table: string,
+  row: { readonly [Column in keyof Row]: SqlValue },
+  conflict = "",
+): Promise<number> {
+  const columns = Object.keys(row);
+  return tx.run(
+    `INSERT INTO ${table} (${columns.join(", ")}) VALUES ${placeholdersOf(1, columns.length)} ${conflict}`,
+    Object.values<SqlValue>(row),
+  );
+}
+
 /** Returns a function that adds rows to a table. */
 export function insertRows<Row>(
   table: string,

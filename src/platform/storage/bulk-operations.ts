@@ -1,6 +1,7 @@
 import type { StatusOf } from "../../contract/resources.ts";
 import type { BulkType } from "../../contract/schemas/bulk-operation.ts";
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
+import { insertRow } from "./batches.ts";
 import type { Queries, SqlValue, Transaction } from "./database.ts";
 import { type PageRequest, readPage } from "./page.ts";
 
@@ -25,28 +26,11 @@ export interface BulkOperationRow {
   ended_at: number | null;
 }
 
-const NAMES = [
-  "environment",
-  "id",
-  "type",
-  "status",
-  "filters",
-  "request_id",
-  "total",
-  "done",
-  "failed",
-  "last_error",
-  "position",
-  "until_id",
-  "created",
-  "ended_at",
-] as const satisfies (keyof BulkOperationRow)[];
-const COLUMNS = NAMES.join(", ");
+const COLUMNS = `environment, id, type, status, filters, request_id, total, done, failed, last_error, position, until_id,
+  created, ended_at`;
 
 export async function insertBulkOperation(tx: Transaction, row: BulkOperationRow): Promise<void> {
-  const placeholders = NAMES.map((_name, index) => `$${index + 1}`).join(", ");
-  const values = NAMES.map((name) => row[name]);
-  await tx.run(`INSERT INTO bulk_operations (${COLUMNS}) VALUES (${placeholders})`, values);
+  await insertRow(tx, "bulk_operations", row);
 }
 
 /** Updates the progress and the status of an operation. */

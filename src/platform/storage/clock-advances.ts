@@ -1,3 +1,4 @@
+import { insertRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
 /** Counts of an advance's attempts. */
@@ -32,14 +33,9 @@ export async function insertAdvance(
   tx: Transaction,
   advance: Pick<ClockAdvance, "environment" | "target_offset" | "ends_at" | "created">,
 ): Promise<number> {
-  const { environment, target_offset: offset, ends_at: end, created } = advance;
-  const latest = await findLatestAdvance(tx, environment);
-  const number = Math.max(created, (latest?.number ?? 0) + 1);
-  await tx.run(
-    `INSERT INTO clock_advances (environment, number, status, target_offset, ends_at, created)
-     VALUES ($1, $2, 'running', $3, $4, $5)`,
-    [environment, number, offset, end, created],
-  );
+  const latest = await findLatestAdvance(tx, advance.environment);
+  const number = Math.max(advance.created, (latest?.number ?? 0) + 1);
+  await insertRow(tx, "clock_advances", { ...advance, number, status: "running" });
   return number;
 }
 

@@ -1,4 +1,5 @@
 import type { Environment } from "../../contract/environments.ts";
+import { insertRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
 /** A device that waits for its user's approval. */
@@ -30,12 +31,7 @@ export async function insertDeviceCode(
   row: Omit<DeviceCodeRow, "status" | "user_id" | "polled_at">,
 ): Promise<boolean> {
   await tx.run("DELETE FROM device_codes WHERE expires_at <= $1", [row.created - RETENTION_MS]);
-  const inserted = await tx.run(
-    `INSERT INTO device_codes (digest, user_code, app_id, environment, scopes, status, interval_ms, created, expires_at)
-     VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8) ON CONFLICT DO NOTHING`,
-    [row.digest, row.user_code, row.app_id, row.environment, row.scopes, row.interval_ms, row.created, row.expires_at],
-  );
-  return inserted === 1;
+  return (await insertRow(tx, "device_codes", { ...row, status: "pending" }, "ON CONFLICT DO NOTHING")) === 1;
 }
 
 export function findDeviceCode(queries: Queries, digest: Uint8Array): Promise<DeviceCodeRow | undefined> {

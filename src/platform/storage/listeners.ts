@@ -1,3 +1,4 @@
+import { insertRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
 /** One listening device of one user (or key), which its signing secret belongs to. */
@@ -25,11 +26,8 @@ export function findListener(queries: Queries, environment: number, owner: strin
 
 /** Records a listener as seen. If its owner has one of that name, that one stays with its ID and secret. */
 export async function insertListener(tx: Transaction, row: ListenerRow): Promise<void> {
-  await tx.run(
-    `INSERT INTO listeners (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)
-     ON CONFLICT (environment, owner, device) DO UPDATE SET seen_at = excluded.seen_at`,
-    [row.id, row.environment, row.owner, row.device, row.secret, row.seen_at, row.created],
-  );
+  const conflict = "ON CONFLICT (environment, owner, device) DO UPDATE SET seen_at = excluded.seen_at";
+  await insertRow(tx, "listeners", row, conflict);
 }
 
 /** Serializes `read committed` units of work about one listener, in whatever processes its sessions are. */

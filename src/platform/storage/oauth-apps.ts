@@ -1,5 +1,5 @@
 import type { Environment } from "../../contract/environments.ts";
-import { inBatches } from "./batches.ts";
+import { inBatches, insertRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 import { type PageRequest, readPage } from "./page.ts";
 
@@ -30,15 +30,7 @@ const COLUMNS = "id, environment, name, public, redirect_uris, secret, created";
 
 /** Adds an app unless one has that ID. */
 export async function insertOAuthApp(tx: Transaction, row: OAuthAppRow): Promise<void> {
-  await tx.run(`INSERT INTO oauth_apps (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`, [
-    row.id,
-    row.environment,
-    row.name,
-    row.public,
-    row.redirect_uris,
-    row.secret,
-    row.created,
-  ]);
+  await insertRow(tx, "oauth_apps", row, "ON CONFLICT DO NOTHING");
 }
 
 export function findOAuthApp(queries: Queries, environment: number, id: string): Promise<OAuthAppRow | undefined> {

@@ -1,3 +1,4 @@
+import { insertRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
 /** An authorization code, with everything that its exchange must repeat. */
@@ -27,21 +28,7 @@ const RETENTION_MS = 3_600_000;
 /** Adds a code, and removes old ones. */
 export async function insertCode(tx: Transaction, row: Omit<OAuthCodeRow, "used_at" | "grant_id">): Promise<void> {
   await tx.run("DELETE FROM oauth_codes WHERE expires_at <= $1", [row.created - RETENTION_MS]);
-  await tx.run(
-    `INSERT INTO oauth_codes (digest, app_id, user_id, environment, scopes, redirect_uri, challenge, created, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-    [
-      row.digest,
-      row.app_id,
-      row.user_id,
-      row.environment,
-      row.scopes,
-      row.redirect_uri,
-      row.challenge,
-      row.created,
-      row.expires_at,
-    ],
-  );
+  await insertRow(tx, "oauth_codes", row);
 }
 
 export function findCode(queries: Queries, digest: Uint8Array): Promise<OAuthCodeRow | undefined> {

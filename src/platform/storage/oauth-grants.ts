@@ -1,4 +1,5 @@
 import type { Environment } from "../../contract/environments.ts";
+import { insertRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
 /** A user's approval of an app in one environment. */
@@ -24,10 +25,7 @@ export interface LiveGrant {
 }
 
 export async function insertGrant(tx: Transaction, row: Omit<OAuthGrantRow, "revoked_at" | "revoked_reason">) {
-  await tx.run(
-    "INSERT INTO oauth_grants (id, app_id, user_id, environment, scopes, created) VALUES ($1, $2, $3, $4, $5, $6)",
-    [row.id, row.app_id, row.user_id, row.environment, row.scopes, row.created],
-  );
+  await insertRow(tx, "oauth_grants", row);
 }
 
 /** Revokes a grant and with it every token that descends from it. */

@@ -1,4 +1,4 @@
-import { inBatches } from "./batches.ts";
+import { inBatches, insertRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
 export interface RefreshTokenRow {
@@ -27,10 +27,7 @@ export async function insertRefreshToken(
   row: Pick<RefreshTokenRow, "digest" | "grant_id" | "parent" | "created" | "expires_at">,
 ): Promise<void> {
   await tx.run("DELETE FROM refresh_tokens WHERE grant_id = $1 AND expires_at <= $2", [row.grant_id, row.created]);
-  await tx.run(
-    "INSERT INTO refresh_tokens (digest, grant_id, parent, created, expires_at) VALUES ($1, $2, $3, $4, $5)",
-    [row.digest, row.grant_id, row.parent, row.created, row.expires_at],
-  );
+  await insertRow(tx, "refresh_tokens", row);
 }
 
 export function findRefreshToken(queries: Queries, digest: Uint8Array): Promise<RefreshTokenOwner | undefined> {

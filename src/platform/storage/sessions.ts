@@ -1,4 +1,5 @@
 import type { Environment } from "../../contract/environments.ts";
+import { insertRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
 /** A browser in which a user is signed in. */
@@ -27,11 +28,7 @@ export interface SessionOwner {
 }
 
 export async function insertSession(tx: Transaction, row: SessionRow): Promise<void> {
-  await tx.run(
-    `INSERT INTO sessions (digest, id, user_id, by_link, user_agent, created, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-    [row.digest, row.id, row.user_id, row.by_link, row.user_agent, row.created, row.expires_at],
-  );
+  await insertRow(tx, "sessions", row);
 }
 
 /** Removes sessions that have expired. Returns how many. */

@@ -1,3 +1,4 @@
+import { insertRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
 /** A link that signs its user in, once. */
@@ -12,10 +13,7 @@ export interface SignInLinkRow {
 }
 
 export async function insertSignInLink(tx: Transaction, row: Omit<SignInLinkRow, "used_at">): Promise<void> {
-  await tx.run(
-    "INSERT INTO sign_in_links (digest, user_id, invitation, created, expires_at) VALUES ($1, $2, $3, $4, $5)",
-    [row.digest, row.user_id, row.invitation, row.created, row.expires_at],
-  );
+  await insertRow(tx, "sign_in_links", row);
 }
 
 /** Removes links that have expired. Returns how many. */

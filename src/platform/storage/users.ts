@@ -1,3 +1,4 @@
+import { insertRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
 /** A user who signs in. The owner may invite and remove others. */
@@ -17,11 +18,7 @@ const COLUMNS = "id, account_id, email, email_key, role, password, created";
 
 /** Returns false if the email is taken: then nothing was written. */
 export async function insertUser(tx: Transaction, row: UserRow): Promise<boolean> {
-  const inserted = await tx.run(
-    `INSERT INTO users (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
-    [row.id, row.account_id, row.email, row.email_key, row.role, row.password, row.created],
-  );
-  return inserted === 1;
+  return (await insertRow(tx, "users", row, "ON CONFLICT DO NOTHING")) === 1;
 }
 
 export function findUser(queries: Queries, id: string): Promise<UserRow | undefined> {

@@ -1,8 +1,20 @@
-import { formatDuration, formatResponse, isAccepted, isDisconnection, isRejected, type Response } from "./response.ts";
+import { formatDuration, formatResponse, isAccepted, isDisconnection, isRejected, type Response } from "./exchange.ts";
 import type { Subject } from "./subject.ts";
 
-export const GROUPS = ["Accepting", "Raw body", "Refusing", "Time", "Rotation", "Duplicates", "Load"] as const;
-export type Group = (typeof GROUPS)[number];
+const DELIVERIES = "docs/receiving-webhooks.md#deliveries";
+const SIGNATURES = "docs/receiving-webhooks.md#signatures";
+
+/** The rule that the checks of each group are based on. */
+export const RULES = {
+  Accepting: DELIVERIES,
+  "Raw body": SIGNATURES,
+  Refusing: SIGNATURES,
+  Time: SIGNATURES,
+  Rotation: SIGNATURES,
+  Duplicates: DELIVERIES,
+  Load: DELIVERIES,
+} as const;
+export type Group = keyof typeof RULES;
 
 /** A required check determines the exit code; an advisory one does not. */
 export type Level = "required" | "advisory";
@@ -30,8 +42,6 @@ export interface Check {
   id: string;
   title: string;
   group: Group;
-  /** The rule that the check is based on. */
-  rule: string;
   level: Level;
   /** The meaning of a failure. */
   explanation: string;

@@ -3,7 +3,61 @@ import { request as requestHttps } from "node:https";
 import type { IncomingMessage, RequestOptions } from "node:http";
 import { connectOptions } from "../network/connect-options.ts";
 import { callAfter } from "../network/deadline.ts";
-import type { Response, FailureKind } from "./response.ts";
+
+/** What a check takes from its environment. */
+export interface Clock {
+  /** Milliseconds of a monotonic clock. Only differences are meaningful. */
+  monotonicMilliseconds(): number;
+  /** Unix time in milliseconds. */
+  unixMilliseconds(): number;
+  /** Resolves after this many milliseconds. Rejects if the whole check is aborted. */
+  sleep(milliseconds: number): Promise<void>;
+}
+
+/** Reasons for the lack of a complete response. */
+type FailureKind = "timeout" | "refused" | "closed" | "other";
+
+/** A receiver's response to one delivery. */
+export interface Response {
+  /** Absent without a complete response. */
+  status?: number;
+  failure?: { kind: FailureKind; message: string };
+  milliseconds: number;
+  /** The beginning of the response body. */
+  excerpt: string;
+  /** The target of a redirect. */
+  location?: string;
+  /** The receiver's clock by its `Date` header, in Unix milliseconds. */
+  date?: number;
+}
+
+/** Returns true for 2xx: the delivery counts as received. */
+export function isAccepted({ status }: Response): boolean {
+  return status !== undefined && status >= 200 && status < 300;
+}
+
+/** Returns true for 4xx: verified and rejected. A 5xx or a closed connection is a failure, not a rejection. */
+export function isRejected({ status }: Response): boolean {
+  return status !== undefined && status >= 400 && status < 500;
+}
+
+/** Returns true if the receiver may be down: the connection was refused or broken. */
+export function isDisconnection({ failure }: Response): boolean {
+  return failure !== undefined && failure.kind !== "timeout";
+}
+
+/** Summarizes the response: `204 in 3 ms`. */
+export function formatResponse(response: Response): string {
+  const { status, failure, milliseconds, excerpt, location } = response;
+  if (status === undefined) return failure?.message ?? "no response";
+  const summary = `${status} in ${formatDuration(milliseconds)}`;
+  if (location !== undefined && status >= 300 && status < 400) return `${summary}, a redirect to ${location}`;
+  return status >= 400 && excerpt !== "" ? `${summary}: ${excerpt}` : summary;
+}
+
+export function formatDuration(milliseconds: number): string {
+  return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
+}
 
 interface Outgoing {
   url: URL;
@@ -15,8 +69,7 @@ interface Outgoing {
   /** Accepts any TLS certificate. */
   skipVerify: boolean;
   signal: AbortSignal;
-  /** Milliseconds of a monotonic clock. */
-  now: () => number;
+  clock: Pick<Clock, "monotonicMilliseconds">;
 }
 
 /** This much of a response is stored; the rest is read and dropped. */
@@ -25,8 +78,9 @@ const EXCERPT_LENGTH = 200;
 
 /** Sends one request on a connection of its own. Redirects are not followed. Rejects only if `signal` aborts. */
 export function exchange(outgoing: Outgoing): Promise<Response> {
-  const { url, method, headers, body, limitMilliseconds, skipVerify, signal, now } = outgoing;
-  const started = now();
+  const { url, method, headers, body, limitMilliseconds, skipVerify, signal, clock } = outgoing;
+  const started = clock.monotonicMilliseconds();
+  const elapsed = (): number => clock.monotonicMilliseconds() - started;
   return new Promise((resolve, reject) => {
     const options: RequestOptions & { rejectUnauthorized: boolean } = {
       method,
@@ -52,7 +106,7 @@ export function exchange(outgoing: Outgoing): Promise<Response> {
 
     function fail(kind: FailureKind, message: string): void {
       end();
-      resolve({ failure: { kind, message }, milliseconds: now() - started, excerpt: "" });
+      resolve({ failure: { kind, message }, milliseconds: elapsed(), excerpt: "" });
     }
 
     request.on("error", (error: NodeJS.ErrnoException) => fail(...describe(error, url)));
@@ -60,7 +114,7 @@ export function exchange(outgoing: Outgoing): Promise<Response> {
       readStart(response).then(
         (text) => {
           end();
-          resolve(responseOf(response, text, now() - started));
+          resolve(responseOf(response, text, elapsed()));
         },
         () => fail("closed", "the connection was closed during the response"),
       );

@@ -1,9 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { exchange } from "./exchange.ts";
-import type { Clock } from "./ports.ts";
-import { formatResponse, isAccepted } from "./response.ts";
+import { type Clock, exchange, formatResponse, isAccepted } from "./exchange.ts";
 
 /** Observes a receiver's effects, which its responses do not reveal. */
 export interface Observer {
@@ -37,7 +35,7 @@ export function probeAt(url: URL, { clock, signal }: { clock: Clock; signal: Abo
         limitMilliseconds: LIMIT_MILLISECONDS,
         skipVerify: false,
         signal,
-        now: () => clock.monotonicMilliseconds(),
+        clock,
       });
       const count = isAccepted(response) ? countIn(response.excerpt) : undefined;
       if (count !== undefined) return count;

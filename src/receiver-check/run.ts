@@ -1,5 +1,5 @@
-import { type Response, isAccepted, isDisconnection } from "./response.ts";
-import { type Check, type Finding, skipped } from "./check.ts";
+import { type Response, isAccepted, isDisconnection } from "./exchange.ts";
+import { type Check, type Finding, type Group, type Level, RULES, skipped, type Status } from "./check.ts";
 import {
   ACCEPTING,
   FIRST_LIMIT_MILLISECONDS,
@@ -8,7 +8,6 @@ import {
   VALID_DELIVERY,
   WITHIN_TEN_SECONDS,
 } from "./checks/accepting.ts";
-import { type CheckResult, gradeOf, type ReceiverReport } from "./report.ts";
 import { Subject, type SubjectOptions } from "./subject.ts";
 import { DUPLICATES } from "./checks/duplicates.ts";
 import { RAW_BODY } from "./checks/raw-body.ts";
@@ -26,6 +25,38 @@ const CHECKS: readonly Check[] = [
   ...DUPLICATES,
   ...LOAD,
 ];
+
+/** The result of one check in `--json`. */
+export interface CheckResult {
+  id: string;
+  title: string;
+  group: Group;
+  rule: string;
+  level: Level;
+  status: Status;
+  sent: string;
+  seen: string;
+  /** The meaning of the failure and its fix; null if it passed. */
+  explanation: string | null;
+  fix: string | null;
+  duration_ms: number;
+}
+
+type Grade = "A" | "B" | "C" | "D" | "F";
+
+/** The report on one receiver. */
+export interface ReceiverReport {
+  object: "receiver_check";
+  url: string;
+  /** True if no required check failed. */
+  passed: boolean;
+  grade: Grade;
+  /** The grade in a sentence. */
+  verdict: string;
+  counts: Record<Status, number>;
+  duration_ms: number;
+  checks: CheckResult[];
+}
 
 interface RunOptions extends SubjectOptions {
   /** Timeout for the receiver to accept its first delivery, for example while it starts or gets its secret. */
@@ -149,14 +180,14 @@ function batches(checks: readonly Check[]): Check[][] {
 }
 
 function resultOf(check: Omit<Check, "run">, finding: Finding, milliseconds: number): CheckResult {
-  const { id, title, group, rule, level } = check;
+  const { id, title, group, level } = check;
   const { status, sent, seen } = finding;
   const failed = status === "failed";
   return {
     id,
     title,
     group,
-    rule,
+    rule: RULES[group],
     level,
     status,
     sent,
@@ -165,4 +196,27 @@ function resultOf(check: Omit<Check, "run">, finding: Finding, milliseconds: num
     fix: failed ? (finding.fix ?? check.fix) : null,
     duration_ms: Math.round(milliseconds),
   };
+}
+
+/** Maximum number of failed required checks for a C. */
+const FEW = 2;
+
+/** Returns the grade and its reason. `checks` contains the meaning of failures. */
+function gradeOf(results: readonly CheckResult[], checks: readonly Check[]): { grade: Grade; verdict: string } {
+  const forgeries = new Set(checks.filter(({ forgery }) => forgery).map(({ id }) => id));
+  const optional = new Set(checks.filter(({ optional }) => optional).map(({ id }) => id));
+  const failed = results.filter(({ status }) => status === "failed");
+  const required = failed.filter(({ level }) => level === "required");
+  const unjudged = results.filter(({ id, status }) => status === "skipped" && !optional.has(id)).length;
+  if (results[0]?.status !== "passed") return { grade: "F", verdict: "The receiver does not accept valid deliveries." };
+  if (required.some(({ id }) => forgeries.has(id))) {
+    return { grade: "F", verdict: "The receiver accepts deliveries that it must reject, or fails on them." };
+  }
+  if (required.length > FEW) return { grade: "D", verdict: `${required.length} required checks failed.` };
+  if (required.length > 0) {
+    return { grade: "C", verdict: `${required.length} required check${required.length === 1 ? "" : "s"} failed.` };
+  }
+  if (failed.length > 0) return { grade: "B", verdict: "Every required check passed; an advisory one did not." };
+  if (unjudged > 0) return { grade: "B", verdict: `Nothing failed, but ${unjudged} could not run.` };
+  return { grade: "A", verdict: "All checks passed." };
 }

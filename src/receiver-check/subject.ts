@@ -1,10 +1,8 @@
 import { DELIVERY_USER_AGENT, HEADERS } from "../contract/headers.ts";
 import type { IdGenerator } from "../contract/ids.ts";
 import { sign } from "../webhooks/index.ts";
-import type { Response } from "./response.ts";
-import { exchange } from "./exchange.ts";
+import { type Clock, exchange, type Response } from "./exchange.ts";
 import type { Observer } from "./observer.ts";
-import type { Clock } from "./ports.ts";
 import { sampleEvent, type SampleEvent } from "./sample-events.ts";
 
 /** The receiver's own secret, the previous one if a rotation is checked too, and an unknown one. */
@@ -95,7 +93,7 @@ export class Subject {
       limitMilliseconds: deviation.limitMilliseconds ?? this.limitMilliseconds,
       skipVerify,
       signal,
-      now: () => this.clock.monotonicMilliseconds(),
+      clock: this.clock,
     });
   }
 }

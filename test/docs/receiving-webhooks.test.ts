@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { ReceiverReport } from "../../src/receiver-check/report.ts";
+import type { ReceiverReport } from "../../src/receiver-check/run.ts";
 import { freePort } from "../support/free-port.ts";
 import { cliEnv, runCli } from "../support/run-cli.ts";
 import { makeApplicationFolder } from "./application-folder.ts";

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import stringWidth from "string-width";
 import { afterAll, describe, expect, it } from "vitest";
-import type { ReceiverReport } from "../../src/receiver-check/report.ts";
+import type { ReceiverReport } from "../../src/receiver-check/run.ts";
 import { freePort } from "../support/free-port.ts";
 import { BIN, cliEnv, createConfigDir, runCli } from "../support/run-cli.ts";
 import { SELF_SIGNED } from "../support/self-signed.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { afterAll, describe, expect, it } from "vitest";
-import type { ReceiverReport } from "../../src/receiver-check/report.ts";
+import type { ReceiverReport } from "../../src/receiver-check/run.ts";
 import { type CliResult, runCli } from "../support/run-cli.ts";
 import { type Application, startApplication, type Work } from "./support/application.ts";
 import { CORRECT, stripeReceiver } from "./support/correct-receivers.ts";

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../contract/limits.ts";
 import { acceptedAll, type Check, type Finding, skipped } from "../check.ts";
-import { formatDuration, formatResponse, isAccepted, type Response } from "../response.ts";
+import { formatDuration, formatResponse, isAccepted, type Response } from "../exchange.ts";
 import { firstTypeOf } from "../sample-events.ts";
 
 type FirstCheck = Omit<Check, "run">;
@@ -12,7 +12,6 @@ export const VALID_DELIVERY: FirstCheck = {
   id: "valid-delivery",
   title: "Accepts a valid delivery",
   group: "Accepting",
-  rule: "docs/receiving-webhooks.md#deliveries",
   level: "required",
   explanation: "A delivery without a 2xx response is retried for three days, then fails.",
   fix: "Check that the secret is the receiver's, complete and with its whsec_ prefix, and that the URL is its webhook route.",
@@ -22,7 +21,6 @@ export const WITHIN_TEN_SECONDS: FirstCheck = {
   id: "within-ten-seconds",
   title: "Responds within 10 s",
   group: "Accepting",
-  rule: "docs/receiving-webhooks.md#deliveries",
   level: "required",
   explanation: "After 10 s the delivery counts as failed and is retried, although the receiver may have processed it.",
   fix: "Verify, store the event and respond with 2xx. Do the work afterwards, from a queue or a table.",
@@ -67,7 +65,6 @@ export const ACCEPTING: readonly Check[] = [
     id: "unknown-event-type",
     title: "Accepts an unknown event type with 2xx",
     group: "Accepting",
-    rule: "docs/receiving-webhooks.md#deliveries",
     level: "required",
     explanation:
       "Event types are added over time. A delivery without a 2xx response is retried for three days, and the endpoint looks broken.",
@@ -81,7 +78,6 @@ export const ACCEPTING: readonly Check[] = [
     id: "any-order",
     title: "Accepts events in any order",
     group: "Accepting",
-    rule: "docs/receiving-webhooks.md#deliveries",
     level: "required",
     explanation: "Order is not guaranteed: a later event may arrive before an earlier one about the same object.",
     fix: "Do not reject an event because an earlier one is missing. Compare `created`, or read the object again.",
@@ -102,7 +98,6 @@ export const ACCEPTING: readonly Check[] = [
     id: "repeated-delivery",
     title: "Accepts a repeated delivery with 2xx",
     group: "Accepting",
-    rule: "docs/receiving-webhooks.md#deliveries",
     level: "required",
     explanation: "Delivery is at least once. A duplicate without a 2xx response is retried for three days.",
     fix: "If the event's ID is already stored, respond with 2xx and do nothing else.",
@@ -125,7 +120,6 @@ export const LOAD: readonly Check[] = [
     id: "burst-of-100",
     title: "Handles a burst of 100 without a 5xx",
     group: "Load",
-    rule: "docs/receiving-webhooks.md#deliveries",
     level: "advisory",
     explanation:
       "Imports and replays send many events at once. Failed deliveries are retried later, so nothing is lost, but late.",

@@ -1,7 +1,6 @@
 import { type Check, type Finding, skipped } from "../check.ts";
 import { type Observer, ObserverError } from "../observer.ts";
-import type { Clock } from "../ports.ts";
-import { formatDuration, isAccepted } from "../response.ts";
+import { type Clock, formatDuration, isAccepted } from "../exchange.ts";
 import type { SampleEvent } from "../sample-events.ts";
 import type { Subject } from "../subject.ts";
 
@@ -76,7 +75,6 @@ const EVENTS_AT_ONCE = 3;
 
 const COMMON = {
   group: "Duplicates",
-  rule: "docs/receiving-webhooks.md#deliveries",
   level: "required",
 } as const;
 

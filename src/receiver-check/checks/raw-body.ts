@@ -4,7 +4,6 @@ import type { SampleEvent } from "../sample-events.ts";
 
 const COMMON = {
   group: "Raw body",
-  rule: "docs/receiving-webhooks.md#signatures",
   level: "required",
   explanation:
     "The signature covers the raw bytes. JSON that was parsed and serialized again has other bytes, so valid deliveries are rejected.",

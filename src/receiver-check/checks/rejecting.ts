@@ -3,7 +3,7 @@ import type { Deviation, Subject } from "../subject.ts";
 
 type Deviations = readonly (readonly [name: string, deviation: Deviation])[];
 
-interface RejectionCheck extends Pick<Check, "id" | "title" | "rule" | "explanation" | "fix"> {
+interface RejectionCheck extends Pick<Check, "id" | "title" | "explanation" | "fix"> {
   sent: string;
   forgery?: true;
   deviations: (subject: Subject) => Deviations;
@@ -39,7 +39,6 @@ export const REJECTING: readonly Check[] = [
   rejectionCheck({
     id: "no-signature",
     title: "Rejects a delivery without a signature",
-    rule: "docs/receiving-webhooks.md#signatures",
     explanation: UNVERIFIED,
     fix: "Respond with 400 if the Service-Signature header is absent.",
     forgery: true,
@@ -49,7 +48,6 @@ export const REJECTING: readonly Check[] = [
   rejectionCheck({
     id: "malformed-header",
     title: "Rejects a malformed header",
-    rule: "docs/receiving-webhooks.md#signatures",
     explanation: "A header that cannot be parsed proves nothing about the delivery.",
     fix: "Respond with 400 unless the header contains one t and at least one v1.",
     forgery: true,
@@ -64,7 +62,6 @@ export const REJECTING: readonly Check[] = [
   rejectionCheck({
     id: "wrong-secret",
     title: "Rejects a signature made with another secret",
-    rule: "docs/receiving-webhooks.md#signatures",
     explanation: UNVERIFIED,
     fix: "Compute the HMAC with the endpoint's secret and compare it with v1.",
     forgery: true,
@@ -74,7 +71,6 @@ export const REJECTING: readonly Check[] = [
   rejectionCheck({
     id: "changed-body",
     title: "Rejects a body that was changed after signing",
-    rule: "docs/receiving-webhooks.md#signatures",
     explanation: "An attacker with one valid delivery could send it again with other contents.",
     fix: "Compute the HMAC over `<t>.<raw body>` with the whole body.",
     forgery: true,
@@ -87,7 +83,6 @@ export const REJECTING: readonly Check[] = [
   rejectionCheck({
     id: "v1-other-length",
     title: "Rejects a v1 of another length",
-    rule: "docs/receiving-webhooks.md#signatures",
     explanation: "A truncated or extended signature is not valid.",
     fix: "Check that v1 has 64 characters before it is compared: constant-time comparisons throw on unequal lengths.",
     forgery: true,
@@ -101,7 +96,6 @@ export const REJECTING: readonly Check[] = [
   rejectionCheck({
     id: "v1-not-hex",
     title: "Rejects a v1 that is not hex",
-    rule: "docs/receiving-webhooks.md#signatures",
     explanation: "Hex decoders often stop at the first invalid character, and return a shorter value.",
     fix: "Check that v1 consists of 64 hex digits before it is decoded and compared.",
     forgery: true,
@@ -114,7 +108,6 @@ export const REJECTING: readonly Check[] = [
   rejectionCheck({
     id: "v1-empty",
     title: "Rejects an empty v1",
-    rule: "docs/receiving-webhooks.md#signatures",
     explanation: "A comparison that stops at the shorter value considers an empty one a match.",
     fix: "Check that v1 has 64 characters before it is compared.",
     forgery: true,

@@ -3,7 +3,6 @@ import type { Subject } from "../subject.ts";
 
 const COMMON = {
   group: "Rotation",
-  rule: "docs/receiving-webhooks.md#signatures",
   level: "required",
   explanation:
     "During a rotation, deliveries are signed with both secrets: the header contains two v1, and either may be the receiver's.",
@@ -60,7 +59,6 @@ export const ROTATION: readonly Check[] = [
     ...COMMON,
     id: "unknown-schemes",
     title: "Ignores unknown schemes",
-    rule: "docs/receiving-webhooks.md#signatures",
     explanation: "The header is a list of name=value pairs; a future scheme would be added to v1.",
     fix: "Read the names t and v1, and ignore all others.",
     async run(subject) {

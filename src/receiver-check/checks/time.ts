@@ -1,5 +1,5 @@
 import { LIMITS } from "../../contract/limits.ts";
-import { type Response, formatResponse, isAccepted } from "../response.ts";
+import { type Response, formatResponse, isAccepted } from "../exchange.ts";
 import { acceptedAll, type Check, type Finding, rejectedAll, skipped } from "../check.ts";
 import type { Subject } from "../subject.ts";
 
@@ -10,7 +10,6 @@ const NOTABLE_SKEW_SECONDS = 2;
 
 const COMMON = {
   group: "Time",
-  rule: "docs/receiving-webhooks.md#signatures",
   level: "required",
   together: true,
 } as const;
@@ -23,7 +22,7 @@ export const TIME: readonly Check[] = [
     explanation: "Without an age limit, a captured delivery can be replayed at any later time.",
     fix: "Reject the delivery if the clock's seconds minus t exceed 300, after verifying the signature.",
     forgery: true,
-    run: (subject) => rejectedAtEdge(subject, -(TOLERANCE + 1)),
+    run: (subject) => judgeAtEdge(subject, -(TOLERANCE + 1)),
   },
   {
     ...COMMON,
@@ -31,7 +30,7 @@ export const TIME: readonly Check[] = [
     title: "Rejects a t that is 301 s ahead",
     explanation: "The limit applies in both directions: a signature from the future would stay valid for too long.",
     fix: "Compare the absolute difference between the clock and t with 300 seconds. Verifiers for other platforms often check the past only.",
-    run: (subject) => rejectedAtEdge(subject, TOLERANCE + 1),
+    run: (subject) => judgeAtEdge(subject, TOLERANCE + 1),
   },
   {
     ...COMMON,
@@ -39,46 +38,28 @@ export const TIME: readonly Check[] = [
     title: "Accepts a t that is 299 s old",
     explanation: "A tolerance below 300 s rejects deliveries that a slow network or a skewed clock delayed.",
     fix: "Allow 300 seconds, and synchronize the receiver's clock (NTP).",
-    run: (subject) => acceptedAtEdge(subject, -(TOLERANCE - 1)),
+    run: (subject) => judgeAtEdge(subject, -(TOLERANCE - 1)),
   },
 ];
 
-async function rejectedAtEdge(subject: Subject, offset: number): Promise<Finding> {
-  const sent = `A valid delivery whose t is ${inSeconds(offset)}`;
-  const response = await atEdge(subject, offset, (response, off) => !isAccepted(response) || Math.abs(off) > TOLERANCE);
-  return response === undefined
-    ? tooSlow(sent)
-    : withSkew(rejectedAll(sent, [{ name: "", response }]), response, subject);
-}
-
-async function acceptedAtEdge(subject: Subject, offset: number): Promise<Finding> {
-  const sent = `A valid delivery whose t is ${inSeconds(offset)}`;
-  const response = await atEdge(subject, offset, (response, off) => isAccepted(response) || Math.abs(off) <= TOLERANCE);
-  return response === undefined
-    ? tooSlow(sent)
-    : withSkew(acceptedAll(sent, [{ name: "", response }]), response, subject);
-}
-
 /**
  * Delivers at the beginning of a second, when clocks with and without fractions agree. A response counts only if t was
- * on the intended side of the limit until the end. Returns undefined if that never happened.
+ * on the intended side of the limit until the end.
  */
-async function atEdge(
-  subject: Subject,
-  offset: number,
-  counts: (response: Response, offsetAtEnd: number) => boolean,
-): Promise<Response | undefined> {
+async function judgeAtEdge(subject: Subject, offset: number): Promise<Finding> {
   const { clock } = subject;
+  const sent = `A valid delivery whose t is ${inSeconds(offset)}`;
+  const isWithin = (seconds: number): boolean => Math.abs(seconds) <= TOLERANCE;
+  const judge = isWithin(offset) ? acceptedAll : rejectedAll;
   for (let tries = 0; tries < TRIES; tries++) {
     await clock.sleep(1000 - (clock.unixMilliseconds() % 1000));
     const timestamp = subject.now() + offset;
     const response = await subject.deliver(subject.event(), { timestamp });
-    if (counts(response, clock.unixMilliseconds() / 1000 - timestamp)) return response;
+    const offsetAtEnd = clock.unixMilliseconds() / 1000 - timestamp;
+    if (isAccepted(response) === isWithin(offset) || isWithin(offsetAtEnd) === isWithin(offset)) {
+      return withSkew(judge(sent, [{ name: "", response }]), response, subject);
+    }
   }
-  return undefined;
-}
-
-function tooSlow(sent: string): Finding {
   return skipped(sent, "The receiver responded too slowly to check a limit of one second");
 }
 

@@ -8,8 +8,7 @@ import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../../errors.t
 import { compactJson } from "../../../terminal/json.ts";
 import { formatSpan } from "../../../terminal/time.ts";
 import { type Observer, openSink, probeAt, type Sink } from "../../../../receiver-check/observer.ts";
-import type { CheckResult, ReceiverReport } from "../../../../receiver-check/report.ts";
-import { CHECK_COUNT } from "../../../../receiver-check/run.ts";
+import { CHECK_COUNT, type CheckResult, type ReceiverReport } from "../../../../receiver-check/run.ts";
 
 export interface CheckFlags extends SecretFlags {
   probe?: string;

@@ -1,8 +1,8 @@
 import { escapeXml, printable } from "../../../terminal/printable.ts";
 import { foldText } from "../../../terminal/spans.ts";
 import type { Styles } from "../../../terminal/styles.ts";
-import { GROUPS } from "../../../../receiver-check/check.ts";
-import type { CheckResult, ReceiverReport } from "../../../../receiver-check/report.ts";
+import { RULES } from "../../../../receiver-check/check.ts";
+import type { CheckResult, ReceiverReport } from "../../../../receiver-check/run.ts";
 
 const MAX_WIDTH = 120;
 const MIN_WIDTH = 16;
@@ -56,7 +56,7 @@ export function reportLines(report: ReceiverReport, styles: Styles, terminalWidt
   const lines = [`${styles.strong("Receiver")}  ${printable(report.url)}`];
   const blocked = blockedFrom(report.checks);
   let reason = "";
-  for (const group of GROUPS) {
+  for (const group of Object.keys(RULES)) {
     const shown = report.checks.slice(0, blocked).filter((result) => result.group === group);
     if (shown.length > 0) lines.push("", styles.strong(group));
     for (const result of shown) {

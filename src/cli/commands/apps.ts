@@ -1,5 +1,4 @@
 import { type Command, Option } from "commander";
-import { apiPath } from "../../client/base-url.ts";
 import type { OAuthApp, OAuthAppCreate, OAuthAppUpdate } from "../../contract/schemas/oauth-app.ts";
 import { collect, repeatable } from "../arguments/repeated.ts";
 import { objectId } from "../arguments/values.ts";
@@ -12,6 +11,7 @@ import { locationOf, nounsFor, type Resource } from "./resource/resource.ts";
 import { rejectQuiet, type Secret, showSecret } from "./resource/show-secret.ts";
 import {
   addIdempotencyKey,
+  callVerb,
   confirmDestruction,
   registerDelete,
   registerGet,
@@ -122,9 +122,7 @@ function registerRotateSecret(apps: Command, context: Context): void {
         consequence: `The client secret of ${id} will stop working immediately`,
         yes,
       });
-      const client = await context.client();
-      const path = APPS.path + apiPath`/${id}/rotate_secret`;
-      const { body: app } = await client.request<OAuthApp>({ method: "POST", path, body: {} });
+      const app = await callVerb<OAuthApp>(context, APPS, { id, verb: "rotate_secret" });
       context.output.success(`Rotated the client secret of OAuth app ${id}`);
       await showSecret(context, app, APPS.view, NEW_SECRET);
     });

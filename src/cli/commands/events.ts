@@ -1,5 +1,4 @@
 import { type Command, Option } from "commander";
-import { apiPath } from "../../client/base-url.ts";
 import { EVENT_TYPES, matchesSubscriptions } from "../../contract/event-types.ts";
 import type { Event, EventReplay, Replay } from "../../contract/schemas/event.ts";
 import { objectId, parseSubscriptions } from "../arguments/values.ts";
@@ -12,7 +11,7 @@ import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "./resource/columns.ts";
 import { addBulkOptions, assertOneOrMany, type BulkFlags, runBulk } from "./resource/bulk.ts";
 import { followList } from "./resource/follow.ts";
 import { locationOf, nounsFor, type Resource } from "./resource/resource.ts";
-import { addIdempotencyKey, searchFilters, registerGet, registerList } from "./resource/verbs.ts";
+import { addIdempotencyKey, callVerb, searchFilters, registerGet, registerList } from "./resource/verbs.ts";
 
 /** `service events`. */
 export function register(program: Command, context: Context): void {
@@ -74,21 +73,16 @@ function registerReplay(events: Command, context: Context): void {
 
 async function runReplay(id: string, { endpoint, idempotencyKey }: BulkFlags, context: Context): Promise<void> {
   const { output } = context;
-  const client = await context.client();
-  const { body } = await client.request<Replay>({
-    method: "POST",
-    path: EVENTS.path + apiPath`/${id}/replay`,
-    body: (endpoint === undefined ? {} : { endpoint }) satisfies EventReplay,
-    idempotencyKey,
-  });
+  const body: EventReplay = endpoint === undefined ? {} : { endpoint };
+  const replayed = await callVerb<Replay>(context, EVENTS, { id, verb: "replay", body, idempotencyKey });
   // The response of a replay has no ID of its own, but its deliveries do.
   if (output.quiet && !output.json) {
-    for (const delivery of body.deliveries) output.line(printable(delivery));
+    for (const delivery of replayed.deliveries) output.line(printable(delivery));
     return;
   }
-  const { length: count } = body.deliveries;
+  const { length: count } = replayed.deliveries;
   if (count > 0) output.success(`Replayed ${id} to ${count} ${count === 1 ? "endpoint" : "endpoints"}`);
-  await output.object(body, REPLAY);
+  await output.object(replayed, REPLAY);
   if (count === 0)
     return output.note("\nNo enabled endpoint subscribes to this event type; listeners still receive the event.");
   output.note(`\nSee the deliveries:\n  service deliveries list --event ${id}`);

@@ -13,7 +13,7 @@ import { CLOCK_PATH } from "../clock.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn } from "../resource/columns.ts";
 import { locationOf, nounsFor, type Resource } from "../resource/resource.ts";
 import { addBulkOptions, assertOneOrMany, type BulkFlags, runBulk } from "../resource/bulk.ts";
-import { addIdempotencyKey, registerAction, registerList, searchFilters } from "../resource/verbs.ts";
+import { addIdempotencyKey, callVerb, registerAction, registerList, searchFilters } from "../resource/verbs.ts";
 
 /** `service deliveries`. */
 export function register(program: Command, context: Context): void {
@@ -61,15 +61,10 @@ function registerRetry(deliveries: Command, context: Context): void {
       const filters = { status: "failed" as const };
       return runBulk({ kind: "delivery", path, verb: "Retry", done: "Retried", filters, flags }, context);
     }
-    const client = await context.client();
-    const { body } = await client.request<Delivery>({
-      method: "POST",
-      path: DELIVERIES.path + apiPath`/${id}/retry`,
-      body: {},
-      idempotencyKey: flags.idempotencyKey,
-    });
+    const { idempotencyKey } = flags;
+    const delivery = await callVerb<Delivery>(context, DELIVERIES, { id, verb: "retry", idempotencyKey });
     context.output.success(`Retrying delivery ${id}`);
-    await context.output.object(body, DELIVERIES.view);
+    await context.output.object(delivery, DELIVERIES.view);
   });
   addExamples(addFields(retry, DELIVERIES.view), [
     `service deliveries retry ${DELIVERIES.exampleId}`,

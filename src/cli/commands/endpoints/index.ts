@@ -1,5 +1,4 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { apiPath } from "../../../client/base-url.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { EventType } from "../../../contract/event-types.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
@@ -18,6 +17,7 @@ import { EVENTS } from "../events.ts";
 import { rejectQuiet } from "../resource/show-secret.ts";
 import {
   addIdempotencyKey,
+  callVerb,
   confirmDestruction,
   registerDelete,
   registerGet,
@@ -179,15 +179,15 @@ async function runRotate(id: string, { overlap, yes, idempotencyKey }: RotateFla
       yes,
     });
   }
-  const client = await context.client();
-  const { body } = await client.request<WebhookEndpoint>({
-    method: "POST",
-    path: ENDPOINTS.path + apiPath`/${id}/rotate_secret`,
-    body: { overlap_seconds: overlap } satisfies SecretRotate,
+  const body: SecretRotate = { overlap_seconds: overlap };
+  const rotated = await callVerb<WebhookEndpoint>(context, ENDPOINTS, {
+    id,
+    verb: "rotate_secret",
+    body,
     idempotencyKey,
   });
   output.success(`Rotated the secret of webhook endpoint ${id}`);
-  await output.object(body, ENDPOINT_WITH_SECRET);
+  await output.object(rotated, ENDPOINT_WITH_SECRET);
   output.note(
     `\nThe secret is shown only once: store it in your receiver now.\n${
       overlap === 0
@@ -209,13 +209,8 @@ function registerPing(endpoints: Command, context: Context): void {
     .argument("<id>", "ID of the webhook endpoint", objectId)
     .addOption(new Option("--event <type>", "Type of the event, such as order.completed").argParser(parseEventType));
   addIdempotencyKey(ping).action(async (id: string, { event: type, idempotencyKey }: PingFlags) => {
-    const client = await context.client();
-    const { body: event } = await client.request<Event>({
-      method: "POST",
-      path: ENDPOINTS.path + apiPath`/${id}/ping`,
-      body: type === undefined ? {} : { type },
-      idempotencyKey,
-    });
+    const body = type === undefined ? {} : { type };
+    const event = await callVerb<Event>(context, ENDPOINTS, { id, verb: "ping", body, idempotencyKey });
     context.output.success(`Sent ${event.type} ${event.id} to ${id}`);
     await context.output.object(event, EVENTS.view);
     context.output.note(`\nSee the response:\n  service deliveries list --event ${event.id}`);

@@ -9,6 +9,7 @@ import { rejectQuiet, type Secret, showSecret } from "../resource/show-secret.ts
 import {
   addIdempotencyKey,
   assertChanges,
+  callVerb,
   changeObject,
   confirmDestruction,
   createObject,
@@ -21,7 +22,6 @@ import { UsageError } from "../../errors.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
 import { relativeTime } from "../../terminal/time.ts";
 import type { Column, ViewContext } from "../../terminal/view.ts";
-import { apiPath } from "../../../client/base-url.ts";
 import type { ApiKey, ApiKeyCreate, ApiKeyUpdate } from "../../../contract/schemas/api-key.ts";
 import type { Scope } from "../../../contract/scopes.ts";
 import { formatTimestamp } from "../../../contract/timestamps.ts";
@@ -169,7 +169,7 @@ function registerRevoke(keys: Command, context: Context): void {
     .argument("<id>", "ID of the key", objectId)
     .option("--yes", "Skip the confirmation in live mode")
     .action(async (id: string, { yes }: { yes?: true }) => {
-      const { body: revoked } = await postVerb(context, { id, verb: "revoke", yes });
+      const revoked = await endKey(context, { id, verb: "revoke", yes });
       context.output.success(`Revoked API key ${id}`);
       await context.output.object(revoked, KEYS.view);
     });
@@ -184,7 +184,7 @@ function registerRoll(keys: Command, context: Context): void {
     .option("--yes", "Skip the confirmation in live mode")
     .action(async (id: string, { yes }: { yes?: true }) => {
       rejectQuiet(context, NEW_KEY);
-      const { body: rolled } = await postVerb(context, { id, verb: "roll", yes });
+      const rolled = await endKey(context, { id, verb: "roll", yes });
       context.output.success(`Revoked API key ${id} and created ${rolled.id} in its place`);
       await showSecret(context, rolled, KEYS.view, NEW_KEY);
     });
@@ -194,14 +194,13 @@ function registerRoll(keys: Command, context: Context): void {
   ]);
 }
 
-/** Revokes the named key. */
-async function postVerb(
+/** Revokes the named key, after a confirmation in live mode. */
+async function endKey(
   context: Context,
   { id, verb, yes }: { id: string; verb: "revoke" | "roll"; yes: boolean | undefined },
-) {
+): Promise<ApiKey> {
   await confirmDestruction(context, { id, consequence: `The API key ${id} will stop working immediately`, yes });
-  const client = await context.client();
-  return await client.request<ApiKey>({ method: "POST", path: KEYS.path + apiPath`/${id}/${verb}`, body: {} });
+  return await callVerb<ApiKey>(context, KEYS, { id, verb });
 }
 
 const NAME: Column<ApiKey> = { label: "Name", text: ({ name }) => name ?? "", shrinks: true };

@@ -139,6 +139,22 @@ export function registerGet<Item extends object>(group: Command, context: Contex
   ]);
 }
 
+/** Calls a verb of an object: `POST <path>/<id>/<verb>`. */
+export async function callVerb<Result>(
+  context: Context,
+  { path }: { path: string },
+  {
+    id,
+    verb,
+    body = {},
+    idempotencyKey,
+  }: { id: string; verb: string; body?: object; idempotencyKey?: string | undefined },
+): Promise<Result> {
+  const client = await context.client();
+  const request = { method: "POST", path: path + apiPath`/${id}/${verb}`, body, idempotencyKey } as const;
+  return (await client.request<Result>(request)).body;
+}
+
 interface Action<Flags extends object> {
   /** The command's name and the last segment of the path. */
   verb: string;
@@ -153,19 +169,15 @@ interface Action<Flags extends object> {
 export function registerAction<Item extends object, Flags extends object>(
   group: Command,
   context: Context,
-  { command, exampleId, path, view }: Resource<Item>,
-  { verb, done, description, options = [], body = () => ({}) }: Action<Flags>,
+  resource: Resource<Item>,
+  { verb, done, description, options = [], body }: Action<Flags>,
 ): void {
+  const { command, exampleId, view } = resource;
   const action = group.command(verb).description(description).argument("<id>", `ID of the ${view.noun}`, objectId);
   for (const option of options) action.addOption(option);
   addIdempotencyKey(action).action(async (id: string, flags: Flags & { idempotencyKey?: string }) => {
-    const client = await context.client();
-    const { body: changed } = await client.request<Item>({
-      method: "POST",
-      path: path + apiPath`/${id}/${verb}`,
-      body: body(flags),
-      idempotencyKey: flags.idempotencyKey,
-    });
+    const { idempotencyKey } = flags;
+    const changed = await callVerb<Item>(context, resource, { id, verb, body: body?.(flags) ?? {}, idempotencyKey });
     context.output.success(done(id));
     await context.output.object(changed, view);
   });

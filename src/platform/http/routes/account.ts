@@ -31,12 +31,7 @@ export function userOperations(tools: InviteTools): Operation[] {
       scope: null,
       session: "member",
       response: { status: 200, schema: UserList },
-      read: async ({ caller }, queries) => ({
-        object: "list",
-        data: await listUsers(queries, caller.tenant, caller.user!.id),
-        has_more: false,
-        next_cursor: null,
-      }),
+      read: async ({ caller }, queries) => wholeList(await listUsers(queries, caller.tenant, caller.user!.id)),
     }),
     writeOperation({
       name: "inviteUser",
@@ -84,7 +79,7 @@ export function sessionOperations(clock: Clock): Operation[] {
           created: formatTimestamp(row.created),
           expires_at: formatTimestamp(row.expires_at),
         }));
-        return { object: "list", data, has_more: false, next_cursor: null };
+        return wholeList(data);
       },
     }),
     writeOperation({
@@ -124,7 +119,7 @@ export function oauthGrantOperations(clock: Clock): Operation[] {
           scopes: JSON.parse(row.scopes) as string[],
           created: formatTimestamp(row.created),
         }));
-        return { object: "list", data, has_more: false, next_cursor: null };
+        return wholeList(data);
       },
     }),
     writeOperation({
@@ -182,4 +177,9 @@ export function identityOperations(versions: Versions): Operation[] {
       }),
     }),
   ];
+}
+
+/** Returns a list that is short enough for one page. */
+function wholeList(data: readonly object[]) {
+  return { object: "list", data, has_more: false, next_cursor: null };
 }

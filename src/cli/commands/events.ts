@@ -114,7 +114,6 @@ async function runTail(subscriptions: readonly string[], context: Context): Prom
   await followList<Event>(context, {
     path: EVENTS.path,
     query: { type: subscriptions.length === 1 ? subscriptions[0] : undefined },
-    timed: true,
     inCommitOrder: true,
     ready: `Following ${subscriptions.join(", ")}. Press Ctrl-C to stop.`,
     waiting: "Waiting for events",

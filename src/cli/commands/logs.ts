@@ -83,7 +83,6 @@ async function runTail({ method, path, status, key }: Filters, context: Context)
   await followList<RequestLog>(context, {
     path: LOGS.path,
     query: { method, path, status, key },
-    timed: false,
     maxLag: MAX_REQUEST_MILLISECONDS,
     ready: "Following API requests. Press Ctrl-C to stop.",
     waiting: "Waiting for requests",

@@ -2,7 +2,7 @@ import { typesOfSubscription } from "../../contract/event-types.ts";
 import { lowestIdAt } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { BulkFilters, BulkOperation, BulkType } from "../../contract/schemas/bulk-operation.ts";
-import { formatTimestamp, parseTimestamp } from "../../contract/timestamps.ts";
+import { formatTimestamp } from "../../contract/timestamps.ts";
 import { ApiError, existing, invalidFields } from "./api-error.ts";
 import { replayEvent, retryDelivery } from "./deliveries.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
@@ -20,6 +20,7 @@ import {
   nextEvents,
   updateBulkOperation,
 } from "../storage/bulk-operations.ts";
+import { createdRangeOf, idRangeOf, isInRange } from "../storage/created-range.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
 import type { PageRequest } from "../storage/page.ts";
 import { findEndpoint } from "../storage/webhook-endpoints.ts";
@@ -43,15 +44,16 @@ export async function createBulkOperation(
 ): Promise<BulkOperation> {
   const { tenant, now } = context;
   const { environment } = tenant;
-  const { endpoint, created_after: after, created_before: before } = filters;
+  const { endpoint } = filters;
   if (endpoint !== undefined && (await findEndpoint(tx, environment, endpoint)) === undefined) {
     throw invalidFields([{ pointer: "/endpoint", code: "unknown", detail: `no endpoint has the ID ${endpoint}` }]);
   }
-  const [from, until] = [after && parseTimestamp(after)!, before && parseTimestamp(before)!];
-  if (from && until && from >= until) {
+  const created = createdRangeOf(filters);
+  if (created.from !== undefined && created.before !== undefined && created.from > created.before) {
     throw invalidFields([{ pointer: "/created_after", code: "out_of_range", detail: "must be before created_before" }]);
   }
   const kind = type === "deliveries.retry" ? "delivery" : "event";
+  const ids = await idRangeOf(tx, environment, kind, created);
   // Older events can no longer be sent.
   const oldest = now - LIMITS.replaySeconds * 1000;
   const row: BulkOperationRow = {
@@ -65,8 +67,8 @@ export async function createBulkOperation(
     done: 0,
     failed: 0,
     last_error: null,
-    position: lowestIdAt(kind, from ? from + 1000 : kind === "event" ? oldest : 0),
-    until_id: await endOfRange(tx, environment, kind, until || undefined),
+    position: ids.from ?? lowestIdAt(kind, kind === "event" ? oldest : 0),
+    until_id: await endOfRange(tx, environment, kind, ids.before),
     created: now,
     ended_at: null,
   };
@@ -81,11 +83,10 @@ export async function createBulkOperation(
  * Returns the lowest ID that an operation excludes: that of its time limit, or the one after the newest. The current time
  * does not limit it: after a reset of the test clock, new IDs continue from the time that the clock had.
  */
-async function endOfRange(tx: Transaction, environment: number, kind: "delivery" | "event", until?: number) {
+async function endOfRange(tx: Transaction, environment: number, kind: "delivery" | "event", before?: string) {
   const newest = (await newestId(tx, kind === "delivery" ? "deliveries" : "events", environment)) ?? "";
   const afterNewest = `${newest}0`;
-  const end = until === undefined ? afterNewest : lowestIdAt(kind, until);
-  return end < afterNewest ? end : afterNewest;
+  return before !== undefined && before < afterNewest ? before : afterNewest;
 }
 
 /** Cancels an operation. Completed work is not undone. An operation that has ended is unchanged. */
@@ -120,10 +121,10 @@ export async function carryOutSlice(tx: Transaction, context: RequestContext, id
   const read = row.type === "deliveries.retry" ? nextDeliveries : nextEvents;
   const found = await read(tx, range, MAX_SCANNED);
   let changed = 0;
-  for (const { id: item, type } of found) {
+  for (const { id: item, type, created } of found) {
     if (changed === MAX_CHANGED) break;
     row.position = item;
-    if (range.types?.includes(type) === false) continue;
+    if (range.types?.includes(type) === false || !isInRange(range.created, created)) continue;
     const isDone = await carryOut(tx, { ...context, requestId: row.request_id }, row, range, item);
     if (isDone) changed += 1;
   }
@@ -172,8 +173,10 @@ function end(row: BulkOperationRow, status: "succeeded" | "canceled", at: number
 }
 
 function rangeOf(row: BulkOperationRow): BulkRange {
-  const { endpoint, type, status } = JSON.parse(row.filters) as BulkFilters;
+  const filters = JSON.parse(row.filters) as BulkFilters;
+  const { endpoint, type, status } = filters;
   return {
+    created: createdRangeOf(filters),
     environment: row.environment,
     endpointId: endpoint,
     types: type === undefined || type === "*" ? undefined : typesOfSubscription(type),

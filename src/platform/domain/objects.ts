@@ -25,6 +25,7 @@ import { LIMITS } from "../../contract/limits.ts";
 /** An object as the API shows it. */
 interface ApiObject extends Record<string, unknown> {
   id: string;
+  created: string;
 }
 
 /** A request body that the contract's schema has accepted. */
@@ -174,14 +175,14 @@ function setField(row: ObjectRow, name: string, field: Field, value: unknown): v
 }
 
 function toObject(kind: ObjectKind, row: ObjectRow, tenant: Tenant): ApiObject {
-  const object: ApiObject = { id: row.id, object: kind };
+  const object: Record<string, unknown> = { id: row.id, object: kind };
   for (const [name, field] of Object.entries<Field>(RESOURCES[kind].fields)) {
     object[name] = row[columnOf(name, field)] ?? null;
   }
   object["metadata"] = parseMetadata(row.metadata);
   object["livemode"] = tenant.livemode;
   object["created"] = formatTimestamp(row.created);
-  return object;
+  return object as ApiObject;
 }
 
 /** Returns the old values of the fields whose value changed; of metadata, the old value of each changed key. */

@@ -10,7 +10,7 @@ import {
   insertAdvance,
 } from "../storage/clock-advances.ts";
 import { countDue, leaseTime, setBackDeliveries } from "../storage/delivery-queue.ts";
-import { findEnvironment, holdClock, lockClock, moveClock, releaseClock } from "../storage/environments.ts";
+import { findEnvironment, holdClock, lockClock, releaseClock, setBackClock } from "../storage/environments.ts";
 import { ApiError, invalidFields } from "./api-error.ts";
 
 /** Timestamps end with the year 9999. What is scheduled or expires after the clock's time must still have one. */
@@ -103,7 +103,7 @@ export async function resetClock(tx: Transaction, environment: number, processNo
   const now = await leaseTime(tx, processNow);
   const { clock_offset: offset } = await findEnvironment(tx, environment);
   await setBackDeliveries(tx, environment, offset);
-  await moveClock(tx, environment, 0);
+  if (offset !== 0) await setBackClock(tx, environment, { to: now, former: now + offset });
   await forgetAdvances(tx, environment);
   tx.notify("deliveries");
   return showClock(tx, environment, now);

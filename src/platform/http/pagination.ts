@@ -1,7 +1,9 @@
-import { type IdKind, isId, lowestIdAt } from "../../contract/ids.ts";
+import { type IdKind, isId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { parseTimestamp } from "../../contract/timestamps.ts";
 import { invalidFields, ApiError } from "../domain/api-error.ts";
+import { type CreatedRange, createdRangeOf, type IdRange, idRangeOf, isInRange } from "../storage/created-range.ts";
+import type { Queries } from "../storage/database.ts";
 import type { PageRequest } from "../storage/page.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { declaredFields } from "./declared-fields.ts";
@@ -66,12 +68,9 @@ interface Rendered {
   json: string;
 }
 
-/**
- * Returns a page of a list, newest first, by keyset on the position. Times are filtered by ID, since IDs contain their
- * time.
- */
-export async function sendList<Item, Query extends ListQuery>(
-  vault: Vault,
+/** Returns a page of a list, newest first, by keyset on the position. */
+export async function sendList<Item extends { created: string | number }, Query extends ListQuery>(
+  { vault, queries }: { vault: Vault; queries: Queries },
   kind: IdKind,
   call: Call<unknown, Query>,
   readRows: ReadRows<Item>,
@@ -83,13 +82,14 @@ export async function sendList<Item, Query extends ListQuery>(
   const environment = call.caller.tenant.environment;
   const scope = { list: kind, environment, filters };
   const position = cursor === undefined ? undefined : decodeCursor(vault, scope, cursor);
-  const before = upperBound(kind, filters.created_before);
-  const from = lowerBound(kind, filters.created_after);
-  if (from !== undefined && before !== undefined && from > before) {
+  const created = createdRangeOf(filters);
+  if (created.from !== undefined && created.before !== undefined && created.from > created.before) {
     throw invalidFields([{ pointer: "?created_after", code: "out_of_range", detail: "must be before created_before" }]);
   }
-  const page = { environment, position, limit, ...boundsOf(kind, { before, from }, filters.query) };
-  const { rows, next: nextPosition } = await readPart(page, { readRows, render, valuesOf, query: filters.query });
+  const ids = await idRangeOf(queries, environment, kind, created);
+  const page = { environment, position, limit, ...boundsOf(kind, ids, filters.query) };
+  const isMatch = matches(filters.query, valuesOf, ids.isExact ? undefined : created);
+  const { rows, next: nextPosition } = await readPart(page, { readRows, render, isMatch });
   const items = rows.map(render);
   const next = nextPosition === undefined ? null : encodeCursor(vault, scope, nextPosition);
   const hasMore = next !== null;
@@ -99,11 +99,7 @@ export async function sendList<Item, Query extends ListQuery>(
 }
 
 /** Replaces a search for an item's ID by a filter for that item. */
-function boundsOf(
-  kind: IdKind,
-  { before, from }: { before: string | undefined; from: string | undefined },
-  query: string | undefined,
-) {
+function boundsOf(kind: IdKind, { before, from }: IdRange, query: string | undefined) {
   if (query === undefined || !isId(kind, query)) return { before, from };
   const after = `${query}0`;
   return {
@@ -112,36 +108,36 @@ function boundsOf(
   };
 }
 
+/** Returns a test for a search and for times that IDs do not decide; undefined if every row matches. */
+function matches<Item extends { created: string | number }>(
+  query: string | undefined,
+  valuesOf: (item: Item) => unknown,
+  created: CreatedRange | undefined,
+): ((item: Item) => boolean) | undefined {
+  if (query === undefined && created === undefined) return undefined;
+  const isFound = query === undefined ? () => true : matcherOf(query);
+  const timeOf = ({ created: time }: Item) => (typeof time === "number" ? time : parseTimestamp(time)!);
+  return (item) => (created === undefined || isInRange(created, timeOf(item))) && isFound(valuesOf(item));
+}
+
 async function readPart<Item>(
   page: PageRequest,
   list: {
     readRows: ReadRows<Item>;
     render: (item: Item) => Rendered;
-    valuesOf: (item: Item) => unknown;
-    query: string | undefined;
+    isMatch: ((item: Item) => boolean) | undefined;
   },
 ) {
-  const { readRows, render, valuesOf, query } = list;
+  const { readRows, render, isMatch } = list;
   const positionOf = (row: Item) => render(row).position;
-  if (query !== undefined) {
-    const isMatch = matcherOf(query);
-    return searchRows(page, { readRows, positionOf, isMatch: (row) => isMatch(valuesOf(row)) });
-  }
+  if (isMatch !== undefined) return searchRows(page, { readRows, positionOf, isMatch });
   const rows = await readRows(page);
   const shown = rows.slice(0, page.limit);
   return { rows: shown, next: rows.length > page.limit ? positionOf(shown.at(-1)!) : undefined };
 }
 
 /** Renders most resources. */
-export function asJson(schema: TSchema): (item: { id: string }) => Rendered {
+export function asJson(schema: TSchema): (item: { id: string; created: string }) => Rendered {
   const select = declaredFields(schema);
   return (item) => ({ position: item.id, json: JSON.stringify(select(item)) });
-}
-
-function lowerBound(kind: IdKind, createdAfter: string | undefined): string | undefined {
-  return createdAfter === undefined ? undefined : lowestIdAt(kind, parseTimestamp(createdAfter)! + 1000);
-}
-
-function upperBound(kind: IdKind, createdBefore: string | undefined): string | undefined {
-  return createdBefore === undefined ? undefined : lowestIdAt(kind, parseTimestamp(createdBefore)!);
 }

@@ -2,6 +2,7 @@ import type { StatusOf } from "../../contract/resources.ts";
 import type { BulkType } from "../../contract/schemas/bulk-operation.ts";
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
 import { insertRow } from "./batches.ts";
+import type { CreatedRange } from "./created-range.ts";
 import type { Queries, SqlValue, Transaction } from "./database.ts";
 import { type PageRequest, readPage } from "./page.ts";
 
@@ -70,7 +71,7 @@ export function deleteBulkOperations(tx: Transaction, environment: number, idBou
   );
 }
 
-/** Selects the objects of an operation. IDs limit the time. */
+/** Selects the objects of an operation. */
 export interface BulkRange {
   environment: number;
   endpointId: string | undefined;
@@ -78,6 +79,7 @@ export interface BulkRange {
   types: readonly string[] | undefined;
   /** Status of deliveries; undefined for events with any deliveries or none. */
   status: DeliveryStatus | undefined;
+  created: CreatedRange;
   /** Objects with IDs after this one. */
   position: string;
   untilId: string;
@@ -86,19 +88,20 @@ export interface BulkRange {
 interface BulkItem {
   id: string;
   type: string;
+  created: number;
 }
 
-/** Returns deliveries to endpoints in the order of their IDs, whatever their type. */
+/** Returns deliveries to endpoints in the order of their IDs, whatever their type and time. */
 export function nextDeliveries(queries: Queries, range: BulkRange, limit: number): Promise<BulkItem[]> {
   const { conditions, parameters } = ofDeliveries(range, "id");
-  const sql = `SELECT id, event_type AS type FROM deliveries WHERE ${conditions}`;
+  const sql = `SELECT id, event_type AS type, created FROM deliveries WHERE ${conditions.join(" AND ")}`;
   return queries.all(`${sql} ORDER BY id LIMIT $${parameters.push(limit)}`, parameters);
 }
 
-/** Returns events in the order of their IDs, whatever their type and deliveries. */
+/** Returns events in the order of their IDs, whatever their type, time and deliveries. */
 export function nextEvents(queries: Queries, range: BulkRange, limit: number): Promise<BulkItem[]> {
   return queries.all(
-    "SELECT id, type FROM events WHERE environment = $1 AND id > $2 AND id < $3 ORDER BY id LIMIT $4",
+    "SELECT id, type, created FROM events WHERE environment = $1 AND id > $2 AND id < $3 ORDER BY id LIMIT $4",
     [range.environment, range.position, range.untilId, limit],
   );
 }
@@ -111,21 +114,25 @@ export async function newestId(queries: Queries, table: "deliveries" | "events",
 
 export async function countDeliveries(queries: Queries, range: BulkRange): Promise<number> {
   const { conditions, parameters } = ofDeliveries(range, "id");
-  const types = amongTypes("event_type", range.types, parameters);
-  return countOf(queries, `SELECT COUNT(*) AS count FROM deliveries WHERE ${conditions}${types}`, parameters);
+  const more = [...amongTypes("event_type", range.types, parameters), ...createdIn(range.created, parameters)];
+  const where = [...conditions, ...more].join(" AND ");
+  return countOf(queries, `SELECT COUNT(*) AS count FROM deliveries WHERE ${where}`, parameters);
 }
 
 export async function countEvents(queries: Queries, range: BulkRange): Promise<number> {
   if (range.status !== undefined) {
     const { conditions, parameters } = ofDeliveries(range, "event_id");
-    const types = amongTypes("event_type", range.types, parameters);
-    const sql = `SELECT COUNT(DISTINCT event_id) AS count FROM deliveries WHERE ${conditions}${types}`;
-    return countOf(queries, sql, parameters);
+    const times = createdIn(range.created, parameters).map(
+      (condition) =>
+        `EXISTS (SELECT 1 FROM events e WHERE e.environment = $1 AND e.id = deliveries.event_id AND e.${condition})`,
+    );
+    const where = [...conditions, ...amongTypes("event_type", range.types, parameters), ...times].join(" AND ");
+    return countOf(queries, `SELECT COUNT(DISTINCT event_id) AS count FROM deliveries WHERE ${where}`, parameters);
   }
   const parameters: SqlValue[] = [range.environment, range.position, range.untilId];
-  const types = amongTypes("type", range.types, parameters);
-  const sql = `SELECT COUNT(*) AS count FROM events WHERE environment = $1 AND id > $2 AND id < $3${types}`;
-  return countOf(queries, sql, parameters);
+  const more = [...amongTypes("type", range.types, parameters), ...createdIn(range.created, parameters)];
+  const where = ["environment = $1 AND id > $2 AND id < $3", ...more].join(" AND ");
+  return countOf(queries, `SELECT COUNT(*) AS count FROM events WHERE ${where}`, parameters);
 }
 
 /** An event's deliveries to endpoints, oldest first. */
@@ -142,13 +149,18 @@ function ofDeliveries({ environment, status, endpointId, position, untilId }: Bu
   const base = `environment = $1 AND status = $2 AND ${bound} > $3 AND ${bound} < $4`;
   const endpoint =
     endpointId === undefined ? "endpoint_id IS NOT NULL" : `endpoint_id = $${parameters.push(endpointId)}`;
-  return { conditions: `${base} AND ${endpoint}`, parameters };
+  return { conditions: [base, endpoint], parameters };
 }
 
-function amongTypes(column: string, types: readonly string[] | undefined, parameters: SqlValue[]): string {
-  return types === undefined
-    ? ""
-    : ` AND ${column} IN (${types.map((type) => `$${parameters.push(type)}`).join(", ")})`;
+function amongTypes(column: string, types: readonly string[] | undefined, parameters: SqlValue[]): string[] {
+  return types === undefined ? [] : [`${column} IN (${types.map((type) => `$${parameters.push(type)}`).join(", ")})`];
+}
+
+function createdIn({ from, before }: CreatedRange, parameters: SqlValue[]): string[] {
+  return [
+    ...(from === undefined ? [] : [`created >= $${parameters.push(from)}`]),
+    ...(before === undefined ? [] : [`created < $${parameters.push(before)}`]),
+  ];
 }
 
 async function countOf(queries: Queries, sql: string, parameters: SqlValue[]): Promise<number> {

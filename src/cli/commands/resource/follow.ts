@@ -3,7 +3,6 @@ import { ApiError, NetworkError } from "../../../client/errors.ts";
 import type { Client } from "../../../client/http.ts";
 import { listItems } from "../../../client/pages.ts";
 import { timeOfId } from "../../../contract/ids.ts";
-import { formatTimestamp } from "../../../contract/timestamps.ts";
 import type { Context } from "../../context.ts";
 import { isCtrlC } from "../../errors.ts";
 
@@ -55,8 +54,6 @@ interface NewItemsOptions<Item> {
   path: string;
   /** Filters for the platform. */
   query: Readonly<Record<string, QueryValue>>;
-  /** True if the list takes `created_after`. */
-  timed: boolean;
   /** True if the list is in commit order: new items come before all earlier ones. */
   inCommitOrder?: boolean;
   /** Maximum delay after which an item may be listed that began earlier, in milliseconds (default: 5000). */
@@ -87,7 +84,7 @@ class NewItems<Item extends { id: string }> {
 
   /** Existing items count as received. Rejects if the platform cannot be reached. */
   async begin(): Promise<void> {
-    for await (const { id } of this.#list(undefined)) {
+    for await (const { id } of this.#list()) {
       this.#first ??= id;
       this.#newest ??= { time: timeOfId(id), seenAt: this.#context.now() };
       if (timeOfId(id) < this.#newest.time - this.#maxLag) return;
@@ -111,11 +108,9 @@ class NewItems<Item extends { id: string }> {
     for (const id of this.#receivedIds) if (timeOfId(id) < forgotten) this.#receivedIds.delete(id);
     const fresh: Item[] = [];
     let first: string | undefined;
-    // The filter has a resolution of seconds and excludes items of the given second.
-    const after = since === undefined ? undefined : formatTimestamp(since - 1000);
-    for await (const item of this.#list(after)) {
-      if (this.#options.inCommitOrder ? item.id === this.#first : since !== undefined && timeOfId(item.id) < since)
-        break;
+    for await (const item of this.#list()) {
+      if (this.#options.inCommitOrder && item.id === this.#first) break;
+      if (since !== undefined && timeOfId(item.id) < since) break;
       first ??= item.id;
       if (!this.#receivedIds.has(item.id)) fresh.push(item);
     }
@@ -142,9 +137,9 @@ class NewItems<Item extends { id: string }> {
     return this.#options.maxLag ?? OVERLAP_MILLISECONDS;
   }
 
-  #list(createdAfter: string | undefined): AsyncGenerator<Item, void, undefined> {
-    const { path, query, timed } = this.#options;
-    return listItems<Item>(this.#client, path, { query: timed ? { ...query, created_after: createdAfter } : query });
+  #list(): AsyncGenerator<Item, void, undefined> {
+    const { path, query } = this.#options;
+    return listItems<Item>(this.#client, path, { query });
   }
 
   async #withRetries<Result>(work: () => Promise<Result>): Promise<Result> {

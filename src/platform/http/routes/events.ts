@@ -23,7 +23,7 @@ export function eventOperations(vault: Vault, clock: Clock): Operation[] {
       response: { status: 200, schema: EventList },
       read: (call, queries) =>
         sendList(
-          vault,
+          { vault, queries },
           "event",
           call,
           (page) => pageOfEvents(queries, clock, page, narrowed(call.query, REFERENCES)),

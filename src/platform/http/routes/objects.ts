@@ -64,7 +64,7 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
         const query = call.query as Record<string, unknown> & { query?: string };
         const { tenant } = call.caller;
         return sendList(
-          vault,
+          { vault, queries },
           kind,
           { ...call, query },
           (page) => pageOfObjects(queries, tenant, kind, { page, query: narrowed(query, references) }),

@@ -28,7 +28,7 @@ export function requestLogOperations(vault: Vault, requests: RequestRecorder): O
         // Anyone who has received a response finds its request here.
         await requests.flush();
         return sendList(
-          vault,
+          { vault, queries },
           "request",
           call,
           (page) => pageOfRequestLogs(queries, call.caller.tenant, page, narrowed(call.query, { api_key: "key" })),

@@ -47,11 +47,12 @@ function accounts({ id, integer, bytes }: ColumnTypes): string[] {
        id ${id} PRIMARY KEY, name TEXT NOT NULL, version TEXT NOT NULL, created ${integer} NOT NULL)`,
     // clock_offset: the environment's time is real time plus this, in milliseconds. Only a sandbox's is ever moved.
     // clock_holder: the process that moves the clock, until clock_held_until in real time.
+    // ids_ahead_*: the span of time in which IDs may be later than `created`, because a reset set the clock back.
     // events_removed_to: the newest event ID that retention removed; log_removed_*: how far it removed the log.
     `CREATE TABLE environments (
        id INTEGER PRIMARY KEY, account_id ${id} NOT NULL REFERENCES accounts (id), name TEXT NOT NULL,
        clock_offset ${integer} NOT NULL DEFAULT 0, clock_held_until ${integer} NOT NULL DEFAULT 0, clock_holder ${id},
-       events_removed_to ${id}, log_removed_seq ${integer} NOT NULL DEFAULT 0,
+       ids_ahead_from ${integer}, ids_ahead_until ${integer}, events_removed_to ${id}, log_removed_seq ${integer} NOT NULL DEFAULT 0,
        log_removed_replay ${integer} NOT NULL DEFAULT 0, UNIQUE (account_id, name))`,
     // created_by is null for the first keys of an account.
     `CREATE TABLE api_keys (

@@ -1,0 +1,73 @@
+import { expect, it } from "vitest";
+import { advanceClock } from "../support/advance-clock.ts";
+import { type Api, apiOf } from "../support/api.ts";
+import { type ServedPlatform, servePlatform, startNode } from "../support/platform.ts";
+import { usePostgres } from "../support/postgres.ts";
+
+const HOUR_SECONDS = 3600;
+
+const engines: Record<string, () => Promise<{ platform: ServedPlatform; remove: () => Promise<void> }>> = {
+  SQLite: async () => ({ platform: await servePlatform(), remove: async () => {} }),
+  PostgreSQL: async () => {
+    const server = await usePostgres();
+    return { platform: await startNode(await server.createDatabase()), remove: () => server.remove() };
+  },
+};
+
+it.each(Object.entries(engines))(
+  "after a reset of the test clock, %s filters lists, searches and bulk operations by the shown time",
+  async (_name, start) => {
+    const { platform, remove } = await start();
+    const api = apiOf(platform.baseUrl, platform.sandboxKey);
+    const create = async (name: string) =>
+      expect((await api("POST", "/v1/customers", { name, email: `${name}@example.com` })).status).toBe(201);
+    await api("POST", "/v1/webhook_endpoints", { url: "http://127.0.0.1:9", events: ["customer.*"] });
+    // The time between what is created in real time and what is created ahead of it.
+    const between = new Date(Date.now() + HOUR_SECONDS * 1000).toISOString().replace(/\.\d+/, "");
+    await create("before");
+    await advanceClock(api, 2 * HOUR_SECONDS);
+    await create("ahead");
+    expect((await api("POST", "/v1/test_clock/reset")).status).toBe(200);
+    await create("after");
+    const [all, early, late] = ["", `created_before=${between}`, `created_after=${between}`] as const;
+
+    const lists = listsOf(api);
+    for (const list of [lists.customers, lists.events]) {
+      expect(await list(all)).toEqual(["after", "ahead", "before"]);
+      expect(await list(early)).toEqual(["after", "before"]);
+      expect(await list(late)).toEqual(["ahead"]);
+      expect(await list(`${early}&query=example.com`)).toEqual(["after", "before"]);
+      expect(await list(`${late}&query=example.com`)).toEqual(["ahead"]);
+    }
+    expect([await lists.deliveries(all), await lists.deliveries(early), await lists.deliveries(late)]).toEqual([
+      3, 2, 1,
+    ]);
+
+    const path = `/v1/customers?${early}&limit=1`;
+    const first = (await api("GET", path)).body;
+    expect(first).toMatchObject({ data: [{ name: "after" }], has_more: true });
+    const second = (await api("GET", `${path}&cursor=${first.next_cursor}`)).body;
+    expect(second).toMatchObject({ data: [{ name: "before" }] });
+
+    const replay = (times: object) => api("POST", "/v1/events/replay", { type: "customer.created", ...times });
+    expect((await replay({ created_before: between, dry_run: true })).body.total).toBe(2);
+    const { body } = await replay({ created_after: between });
+    const operation = async () => (await api("GET", `/v1/bulk_operations/${body.id}`)).body;
+    await expect.poll(operation).toMatchObject({ status: "succeeded", total: 1, done: 1 });
+    await platform.stop();
+    await remove();
+  },
+);
+
+function listsOf(api: Api) {
+  const read = async (path: string) => (await api("GET", path)).body.data;
+  return {
+    customers: async (query: string) =>
+      (await read(`/v1/customers?${query}`)).map(({ name }: { name: string }) => name) as string[],
+    events: async (query: string) =>
+      (await read(`/v1/events?type=customer.created&${query}`)).map(
+        ({ data }: { data: { object: { name: string } } }) => data.object.name,
+      ) as string[],
+    deliveries: async (query: string) => (await read(`/v1/deliveries?${query}`)).length as number,
+  };
+}

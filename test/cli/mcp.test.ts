@@ -1,5 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
@@ -10,7 +14,13 @@ import { apiOf } from "../support/api.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { BIN, cliEnv, runCli, spawnCli } from "../support/run-cli.ts";
 
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const SECRET = `whsec_${"m".repeat(43)}`;
+
+/** Of an MCP client, as far as the tests read it. */
+interface Configuration {
+  mcpServers: { service: { command: string; args: string[] } };
+}
 
 let platform: RunningPlatform;
 let full: Client;
@@ -129,6 +139,34 @@ describe("service mcp", () => {
     const orders = Array.from({ length: 30 }, () => result("create_order", { amount: 1, currency: "EUR" }));
     expect(new Set((await Promise.all(orders)).map(({ id }) => id)).size).toBe(30);
     expect(warnings).toBe("");
+  });
+
+  it.each([
+    ["its help", async () => (await runCli(["mcp", "--help"])).stdout],
+    ["docs/mcp.md", async () => readFileSync(join(ROOT, "docs/mcp.md"), "utf8")],
+  ])("starts from the configuration in %s, even if the system has another service command", async (_place, read) => {
+    const configuration = /\{\s*"mcpServers"(.|\n)*?\] \}\s*\}\s*\}/.exec(await read())![0];
+    const { command, args } = (JSON.parse(configuration) as Configuration).mcpServers.service;
+    const project = mkdtempSync(join(tmpdir(), "service-mcp-"));
+    // A project in which the package is installed: npx needs no registry.
+    mkdirSync(join(project, "node_modules/.bin"), { recursive: true });
+    symlinkSync(BIN, join(project, "node_modules/.bin/service-cli"));
+    writeFileSync(join(project, "service"), "#!/bin/sh\necho unrecognized service >&2\nexit 1\n");
+    chmodSync(join(project, "service"), 0o755);
+    const client = new Client({ name: "test", version: "1" });
+    clients.push(client);
+    const { env } = process;
+    const path = [project, dirname(process.execPath), env["PATH"]].join(delimiter);
+    await client.connect(
+      new StdioClientTransport({
+        command,
+        args,
+        cwd: project,
+        env: { ...cliEnv({ ...platform.env, SERVICE_API_KEY: platform.sandboxKey }), PATH: path },
+        stderr: "ignore",
+      }),
+    );
+    expect(await toolNames(client)).toContain("create_order");
   });
 
   it("explains an invalid ID", async () => {

@@ -141,12 +141,13 @@ describe("service mcp", () => {
     expect(warnings).toBe("");
   });
 
-  it.each([
-    ["its help", async () => (await runCli(["mcp", "--help"])).stdout],
-    ["docs/mcp.md", async () => readFileSync(join(ROOT, "docs/mcp.md"), "utf8")],
-  ])("starts from the configuration in %s, even if the system has another service command", async (_place, read) => {
-    const configuration = /\{\s*"mcpServers"(.|\n)*?\] \}\s*\}\s*\}/.exec(await read())![0];
-    const { command, args } = (JSON.parse(configuration) as Configuration).mcpServers.service;
+  it("starts from the configuration in its help and docs, even if the system has another service command", async () => {
+    const [configuration, inDocs] = [
+      (await runCli(["mcp", "--help"])).stdout,
+      readFileSync(join(ROOT, "docs/mcp.md"), "utf8"),
+    ].map((text) => JSON.parse(/\{\s*"mcpServers"(.|\n)*?\] \}\s*\}\s*\}/.exec(text)![0]) as Configuration);
+    expect(inDocs).toEqual(configuration);
+    const { command, args } = configuration!.mcpServers.service;
     const project = mkdtempSync(join(tmpdir(), "service-mcp-"));
     // A project in which the package is installed: npx needs no registry.
     mkdirSync(join(project, "node_modules/.bin"), { recursive: true });
@@ -157,15 +158,15 @@ describe("service mcp", () => {
     clients.push(client);
     const { env } = process;
     const path = [project, dirname(process.execPath), env["PATH"]].join(delimiter);
-    await client.connect(
-      new StdioClientTransport({
-        command,
-        args,
-        cwd: project,
-        env: { ...cliEnv({ ...platform.env, SERVICE_API_KEY: platform.sandboxKey }), PATH: path },
-        stderr: "ignore",
-      }),
-    );
+    const transport = new StdioClientTransport({
+      command,
+      args,
+      cwd: project,
+      env: { ...cliEnv({ ...platform.env, SERVICE_API_KEY: platform.sandboxKey }), PATH: path },
+      stderr: "ignore",
+    });
+    // npx starts slowly.
+    await client.connect(transport, { timeout: 300_000 });
     expect(await toolNames(client)).toContain("create_order");
   });
 

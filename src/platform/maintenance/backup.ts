@@ -84,10 +84,7 @@ async function copyFile(database: string, file: string, driver: string): Promise
 
 /** Saves only the platform's schema if it has one of its own: other schemas belong to other programs. */
 async function dump(settings: ConnectionSettings, archive: number, env: NodeJS.ProcessEnv): Promise<void> {
-  const [{ schemaNameOf }, { readUrlForPrograms }] = await Promise.all([
-    import("../storage/postgres/settings.ts"),
-    import("../storage/postgres/settings.ts"),
-  ]);
+  const { schemaNameOf, readUrlForPrograms } = await import("../storage/postgres/settings.ts");
   const schema = await schemaNameOf(settings);
   const { url, password } = readUrlForPrograms(settings);
   const args = ["--format=custom", `--dbname=${url}`];

@@ -1,11 +1,10 @@
-import type { Database, Queries, SqlValue, Transaction } from "../storage/database.ts";
-import { alignLog } from "../storage/event-log.ts";
 import { createHash } from "node:crypto";
+import { insertRows } from "../storage/batches.ts";
+import type { Database, Queries, SqlValue } from "../storage/database.ts";
+import { alignLog } from "../storage/event-log.ts";
 
 /** Rows of one transaction: few enough that a kill costs a moment's work. */
 const ROWS = 500;
-/** PostgreSQL takes 65,535 parameters in one statement; this many are planned quickly. */
-const PARAMETERS = 2_000;
 
 type Row = Record<string, SqlValue>;
 
@@ -82,6 +81,7 @@ async function copyTable(
   const saved = await target.get<{ last_key: string }>("SELECT last_key FROM copy_progress WHERE name = $1", [
     table.name,
   ]);
+  const insert = insertRows<Row>(table.name, table.columns);
   let last =
     saved === undefined ? undefined : (JSON.parse(saved.last_key) as ReturnType<typeof plain>[]).map(fromPlain);
   for (;;) {
@@ -91,7 +91,7 @@ async function copyTable(
     last = table.key.map((column) => end[column] ?? null);
     const lastKey = JSON.stringify(last.map(plain));
     await target.write(async (tx) => {
-      await insertRows(tx, table, rows);
+      await insert(tx, rows);
       await tx.run(
         `INSERT INTO copy_progress (name, last_key) VALUES ($1, $2)
          ON CONFLICT (name) DO UPDATE SET last_key = excluded.last_key`,
@@ -108,20 +108,6 @@ function pageOf(queries: Queries, { name, columns, key }: TableShape, last: read
   const placeholders = key.map((_, index) => `$${index + 1}`).join(", ");
   const where = last === undefined ? "" : `WHERE (${order}) > (${placeholders})`;
   return queries.all<Row>(`SELECT ${columns.join(", ")} FROM ${name} ${where} ORDER BY ${order} LIMIT ${ROWS}`, last);
-}
-
-async function insertRows(tx: Transaction, { name, columns }: TableShape, rows: readonly Row[]): Promise<void> {
-  const max = Math.max(1, Math.floor(PARAMETERS / columns.length));
-  for (let start = 0; start < rows.length; start += max) {
-    const part = rows.slice(start, start + max);
-    const values = part.map(
-      (_, row) => `(${columns.map((_column, place) => `$${row * columns.length + place + 1}`).join(", ")})`,
-    );
-    await tx.run(
-      `INSERT INTO ${name} (${columns.join(", ")}) VALUES ${values.join(", ")}`,
-      part.flatMap((row) => columns.map((column) => row[column] ?? null)),
-    );
-  }
 }
 
 async function checksumOf(queries: Queries, table: TableShape): Promise<RowChecksum> {

@@ -33,15 +33,18 @@ import { findSessionCaller } from "../storage/sessions.ts";
  */
 export type Authenticate = (request: IncomingMessage, identified: (caller: Caller) => void) => Promise<Caller>;
 
-interface AuthenticateTools {
+interface SessionTools {
   database: Queries;
   vault: Vault;
   /** Real time. */
   now: () => number;
-  usage: KeyUsage;
-  clientAddress: ClientAddress;
   /** The public URL of the platform, if configured. */
   publicUrl: URL | undefined;
+}
+
+interface AuthenticateTools extends SessionTools {
+  usage: KeyUsage;
+  clientAddress: ClientAddress;
   /** Counts rejected credentials; absent without rate limits. */
   rateLimit?: RateLimit | undefined;
 }
@@ -158,15 +161,6 @@ function notACredential(text: string): ApiError {
 export function sessionCookieName(vault: Vault, publicUrl: URL | undefined): string {
   const prefix = publicUrl?.protocol === "https:" ? "__Host-" : "";
   return `${prefix}service_session_${vault.tag("session-cookie").toString("hex").slice(0, 8)}`;
-}
-
-interface SessionTools {
-  database: Queries;
-  vault: Vault;
-  /** Real time. */
-  now: () => number;
-  /** The public URL of the platform, if configured. */
-  publicUrl: URL | undefined;
 }
 
 /**

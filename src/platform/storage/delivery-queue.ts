@@ -1,4 +1,5 @@
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
+import type { AttemptRow } from "./attempts.ts";
 import { forRows } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
@@ -69,21 +70,13 @@ export interface QueueRequest {
 }
 
 /** The result of an attempt. It is recorded only if the delivery still carries the lease's token. */
-export interface AttemptOutcome {
+export interface AttemptOutcome extends Omit<AttemptRow, "delivery_id" | "number"> {
   id: string;
   token: string;
   /** `next_attempt` when the delivery was claimed. Another value now means that a retry was requested meanwhile. */
   claimed_due: number;
   status: DeliveryStatus;
   next_attempt: number | null;
-  at: number;
-  status_code: number | null;
-  error: string | null;
-  duration_ms: number;
-  /** JSON objects. */
-  request_headers: string | null;
-  response_headers: string | null;
-  response_excerpt: string | null;
 }
 
 const WAITING = "status = 'pending' AND lease_until IS NULL";

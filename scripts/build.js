@@ -41,7 +41,7 @@ const LAZY = {
   proxy: "src/client/proxy.ts",
   chalk: "chalk",
   ora: "ora",
-  "update-notice": "src/cli/update/notice.ts",
+  "update-notice": "src/cli/update-notice.ts",
   prompts: "@inquirer/prompts",
 };
 

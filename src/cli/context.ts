@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Client, CredentialSource } from "../client/http.ts";
 import { UsageError, UserError } from "./errors.ts";
 import type { GlobalOptions } from "./global-options.ts";
-import { Input } from "./input.ts";
+import { createPrompts, Input, type Prompts } from "./input.ts";
 import type { ProcessIo } from "./process-io.ts";
 import { credentialSource } from "./session/credential-source.ts";
 import { PROJECT_FILE } from "./project/file-name.ts";
@@ -11,7 +11,6 @@ import { type Connection, type ProjectPlatform, requireCredential, resolveConnec
 import { profileNamed, type Settings } from "./settings/profiles.ts";
 import { SettingsStore } from "./settings/store.ts";
 import { Output } from "./terminal/output.ts";
-import { createPrompts, type Prompts } from "./terminal/prompts.ts";
 import { colorLevel } from "./terminal/styles.ts";
 import type { TextStream } from "./terminal/text-stream.ts";
 

@@ -113,7 +113,7 @@ function splitAtProgram(
 async function showUpdateNotice(context: Context): Promise<void> {
   const { env, output, stderr } = context;
   if (!stderr.isTTY || output.json || output.quiet || env["CI"] || env["SERVICE_NO_UPDATE_NOTIFIER"]) return;
-  const { showUpdateNotice } = await import("./update/notice.ts");
+  const { showUpdateNotice } = await import("./update-notice.ts");
   showUpdateNotice(context);
 }
 

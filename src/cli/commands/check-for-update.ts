@@ -3,7 +3,7 @@ import { parseBaseUrl, urlOf } from "../../client/base-url.ts";
 import { createTransport } from "../../client/transport.ts";
 import { proxiesOf } from "../connect.ts";
 import type { Context } from "../context.ts";
-import { isVersion, readUpdateState, writeUpdateState } from "../update/state.ts";
+import { isVersion, readUpdateState, writeUpdateState } from "../update-notice.ts";
 
 const REGISTRY = "https://registry.npmjs.org";
 const TIME_LIMIT_SECONDS = 20;

@@ -9,7 +9,7 @@ import { DEFAULT_BASE_URL, resolveTarget } from "../settings/connection.ts";
 import { DEFAULT_PROFILE, type Profile, profileNamed, type Settings, withProfile } from "../settings/profiles.ts";
 import { SETTINGS_FILE } from "../settings/read.ts";
 import type { ResourceView } from "../terminal/view.ts";
-import { updateNotices } from "../update/state.ts";
+import { updateNotices } from "../update-notice.ts";
 
 /** JSON of a setting. */
 interface Entry {

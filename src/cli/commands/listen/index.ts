@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { isId } from "../../../contract/ids.ts";
 import { parseCondition } from "../../arguments/conditions.ts";
@@ -6,9 +7,9 @@ import { duration, parseSubscriptions, secondsOf, wholeNumber } from "../../argu
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { addExamples } from "../../help-layout.ts";
+import { flagsOf, variableNames } from "../../project/forwarding.ts";
 import { SECRET_VARIABLE } from "../webhooks/secrets.ts";
 import type { EnvTarget } from "./files.ts";
-import { projectFlags } from "./project-flags.ts";
 import type { ReplayFlags } from "./replay.ts";
 import type { ListenFlags } from "./run.ts";
 
@@ -68,6 +69,23 @@ export function register(program: Command, context: Context, programArgs: readon
     await runReplay(file, { ...flags, ...command.optsWithGlobals<ReplayFlags>() }, context);
   });
   addExamples(replay, ["service listen replay events.ndjson --forward-to 3000 --speed max"]);
+}
+
+/** Returns the settings of the project file in the working folder, without those that flags override. */
+async function projectFlags(command: Command, context: Context): Promise<Partial<ListenFlags>> {
+  if (!context.hasProjectFile) return {};
+  const { readProject } = await import("../../project/read.ts");
+  const found = readProject(context.cwd);
+  if (found === undefined) return {};
+  const { forwardTo, route, ...others } = flagsOf(found.project);
+  const { file } = found.project.env ?? {};
+  const isGiven = (name: string): boolean => command.getOptionValueSource(name) === "cli";
+  // The routes of the file would catch events that --forward-to is meant for.
+  const targets = isGiven("forwardTo") || isGiven("route") ? {} : { forwardTo, route };
+  const writeEnv =
+    file === undefined ? undefined : { file: resolve(context.cwd, file), name: variableNames(found.project).secret };
+  const all = Object.entries({ ...targets, ...others, writeEnv });
+  return Object.fromEntries(all.filter(([name, value]) => value !== undefined && !isGiven(name)));
 }
 
 function addForwardingFlags(command: Command): Command {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { listenTo } from "../delivery/support/listen-socket.ts";
+import { startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
@@ -60,6 +61,30 @@ it("a listener's outcome whose commit got no response is recorded once", async (
   await expect.poll(async () => (await deliveries())[0].attempt_count).toBeGreaterThan(1);
   expect((await deliveries())[0].attempt_count).toBe(2);
   await listener.close();
+});
+
+it("a failed attempt whose commit got no response counts once for the health of its endpoint", async () => {
+  const attempts = async () =>
+    (await server.query("SELECT delivery_id FROM attempts WHERE error IS NULL", [], database)).length;
+  const recorded = () => node.lines.some((line) => (JSON.parse(line) as { endpoint?: string }).endpoint === endpoint);
+  const before = await attempts();
+  const receiver = await startScriptedReceiver((_request, response) => {
+    // Only a response of the server contains this.
+    line.state.breaksAt = "COMMIT\0Z";
+    response.writeHead(500).end();
+  });
+  const target = { url: receiver.url, events: ["payment.*"] };
+  const endpoint: string = (await api("POST", "/v1/webhook_endpoints", target)).body.id;
+  expect((await api("POST", "/v1/payments", { amount: 1, currency: "EUR" })).status).toBe(201);
+  // The attempt is committed, but the process has not received the response.
+  await expect.poll(attempts).toBe(before + 1);
+  expect(recorded()).toBe(false);
+  line.state.breaksAt = undefined;
+  await expect.poll(recorded).toBe(true);
+  const sql = "SELECT failures FROM webhook_endpoints WHERE id = $1";
+  expect(await server.query(sql, [endpoint], database)).toEqual([{ failures: 1 }]);
+  expect(await attempts()).toBe(before + 1);
+  await receiver.close();
 });
 
 it("a notification connection that is lost while it is opened leaves no second one, which would outlive the stop", async () => {

@@ -6,7 +6,7 @@ import { tracedLine } from "../observability/trace-context.ts";
 import type { Random } from "../ports.ts";
 import { tenantOf } from "../storage/accounts.ts";
 import type { Transaction } from "../storage/database.ts";
-import { type AbandonedLease, recordOutcomes, releaseLeases } from "../storage/delivery-queue.ts";
+import { type AbandonedLease, findLeases, recordOutcomes, releaseLeases } from "../storage/delivery-queue.ts";
 import { countFailuresInRow, type EndpointOutcomes } from "../storage/webhook-endpoints.ts";
 import type { EnvironmentTime } from "../time/environment-time.ts";
 import type { Finished } from "./sender.ts";
@@ -83,6 +83,15 @@ function outcomesByEndpoint(finished: readonly Finished[]): ReportedOutcomes[] {
     );
   }
   return [...found.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** Returns the attempts that are not recorded: their deliveries still have the lease that they were attempted with. */
+export async function stillLeased(tx: Transaction, finished: readonly Finished[]): Promise<Finished[]> {
+  const tokens = await findLeases(
+    tx,
+    finished.map(({ outcome }) => outcome.id),
+  );
+  return finished.filter(({ outcome }) => tokens.get(outcome.id) === outcome.token);
 }
 
 /** Releases the claims of a dead process, and records the attempts that it had begun. */

@@ -17,7 +17,7 @@ import { claimDue, LEASE_MILLISECONDS } from "./claim.ts";
 import { type DeliverySender, type Finished, type Job, toLease } from "./sender.ts";
 import { BodyClaim, type EventBodies } from "./event-bodies.ts";
 import { type DeliveryLimits, type EndpointQueue, EndpointQueues } from "./endpoint-queues.ts";
-import { type EmitTools, recordAttempts, recordFinished, reportFinished, takeOver } from "./record.ts";
+import { type EmitTools, recordAttempts, recordFinished, reportFinished, stillLeased, takeOver } from "./record.ts";
 import type { SecretOpener } from "./secret-opener.ts";
 import { InFlight } from "./in-flight.ts";
 
@@ -217,9 +217,11 @@ export class DeliveryWorker {
     const unit = async (tx: Transaction) => {
       const token = `${owner}.${(this.#claims += 1)}`;
       tried.push(token);
+      // A commit whose result is unknown may have recorded some. They must not count twice for an endpoint's health.
+      const unrecorded = this.#doubtful.length > 0 ? await stillLeased(tx, finished) : finished;
       // Sent together, so that none waits for another's result.
       const [disabled, now] = await Promise.all([
-        recordAttempts(tx, finished, this.#tools),
+        recordAttempts(tx, unrecorded, this.#tools),
         leaseTime(tx, clock.now),
         releaseTokens(tx, this.#doubtful),
         releaseLeases(tx, notStarted.map(toLease)),

@@ -1,6 +1,6 @@
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
 import type { AttemptRow } from "./attempts.ts";
-import { forRows } from "./batches.ts";
+import { forRows, inBatches } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
 /** The first waiting delivery of an endpoint. */
@@ -333,6 +333,17 @@ const updateAttempted = forRows<AttemptOutcome>(
 export async function recordOutcomes(tx: Transaction, outcomes: readonly AttemptOutcome[]): Promise<void> {
   // Sent together; they are executed in order.
   await Promise.all([insertOutcomes[tx.dialect](tx, outcomes), updateAttempted(tx, outcomes)]);
+}
+
+/** Returns the tokens of the leases on deliveries, by the delivery's ID. */
+export async function findLeases(queries: Queries, ids: readonly string[]): Promise<Map<string, string>> {
+  const leases = await inBatches(ids, (list, batch) =>
+    queries.all<{ id: string; lease_token: string }>(
+      `SELECT id, lease_token FROM deliveries WHERE id IN (${list}) AND lease_until IS NOT NULL`,
+      batch,
+    ),
+  );
+  return new Map(leases.map(({ id, lease_token: token }) => [id, token]));
 }
 
 function ofDialects<Value>(of: (dialect: Dialect) => Value): Record<Dialect, Value> {

@@ -6,7 +6,7 @@ import { copyDatabase, CopyError } from "../../../platform/maintenance/copy.ts";
 import { restore, RestoreError } from "../../../platform/maintenance/restore.ts";
 import { type DatabaseStatus, statusOf } from "../../../platform/maintenance/status.ts";
 import { describeDatabase, isPostgresUrl } from "../../../platform/storage/database-url.ts";
-import { type DatabaseReader, StorageOpenError, StorageUnavailableError } from "../../../platform/storage/database.ts";
+import { type DatabaseReader, StorageUnavailableError } from "../../../platform/storage/database.ts";
 import { type DatabaseSettings, openDatabase, openReader } from "../../../platform/storage/open-database.ts";
 import { driverFolder } from "../../../platform/storage/sqlite/runtime.ts";
 import type { Context } from "../../context.ts";
@@ -14,7 +14,7 @@ import { UsageError, UserError } from "../../errors.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 import { namedDatabase, type PostgresOptions } from "../serve/database-options.ts";
-import { deploymentSettings } from "../serve/deployment-settings.ts";
+import { databaseError, deploymentSettings } from "../serve/deployment-settings.ts";
 
 export interface DbOptions extends PostgresOptions {
   database?: string;
@@ -204,15 +204,6 @@ async function open<Opened>(
   }
 }
 
-/** Returns why the database cannot be used, or any other error as it is. */
 function asUserError(error: unknown): unknown {
-  if (error instanceof StorageOpenError) {
-    const hint =
-      error.code === "missing" ? "Create it with `service serve`, or pass another file with --database." : undefined;
-    return new UserError(error.message, { hint, code: error.code, cause: error });
-  }
-  if (error instanceof StorageUnavailableError) {
-    return new UserError(error.message, { code: "unreachable", cause: error });
-  }
-  return error;
+  return databaseError(error, { missing: "Create it with `service serve`, or pass another file with --database." });
 }

@@ -8,17 +8,15 @@ import { isLoopback } from "../../../network/connect-options.ts";
 import { type AddressRange, parseRange } from "../../../platform/domain/addresses.ts";
 import { SigningKeysError } from "../../../platform/leaks/signing-keys.ts";
 import type { LogLevel } from "../../../platform/observability/json-log.ts";
-import { MasterKeyError } from "../../../platform/secrets/master-key.ts";
 import { type Platform, type PlatformSettings, startPlatform } from "../../../platform/start.ts";
 import { describeDatabase, isPostgresUrl } from "../../../platform/storage/database-url.ts";
-import { StorageOpenError, StorageUnavailableError } from "../../../platform/storage/database.ts";
 import type { FileCheck } from "../../../platform/storage/sqlite/file-health.ts";
 import type { Context } from "../../context.ts";
 import { InterruptedError, UsageError, UserError } from "../../errors.ts";
 import { createTemporaryFolder } from "../../temporary-folder.ts";
 import { offerDriver } from "../db/install-driver.ts";
 import { defaultKeyFile, namedDatabase, type PostgresOptions } from "./database-options.ts";
-import { deploymentSettings } from "./deployment-settings.ts";
+import { databaseError, deploymentSettings } from "./deployment-settings.ts";
 import { portOwner } from "./port-owner.ts";
 import { createReporter, type FirstCredentials, type Reporter } from "./reporter.ts";
 
@@ -203,15 +201,6 @@ function untilSignal({ signal }: Context): Promise<void> {
 /** Turns errors that the user can fix into UserErrors; anything else is a defect. */
 function explain(error: unknown, { port, host }: ServeOptions): unknown {
   if (error instanceof SigningKeysError) return new UsageError(`--leak-keys: ${error.message}`, { cause: error });
-  if (error instanceof StorageOpenError || error instanceof MasterKeyError) {
-    return new UserError(error.message, {
-      code: error instanceof StorageOpenError ? error.code : "master_key",
-      hint: error instanceof StorageOpenError && error.code === "not_writable" ? NOT_WRITABLE : undefined,
-      cause: error,
-    });
-  }
-  if (error instanceof StorageUnavailableError)
-    return new UserError(error.message, { code: "unreachable", cause: error });
   switch ((error as NodeJS.ErrnoException).code) {
     case "EADDRINUSE":
       return new UserError(
@@ -232,7 +221,7 @@ function explain(error: unknown, { port, host }: ServeOptions): unknown {
     case "ENOTFOUND":
       return new UsageError(`--host ${host} is not an address of this machine`, { hint: "The default is 127.0.0.1." });
     default:
-      return error;
+      return databaseError(error, { not_writable: NOT_WRITABLE });
   }
 }
 

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { dataFolder } from "../../../files/folders.ts";
+import { isPostgresUrl } from "../../../platform/storage/database-url.ts";
 
 /** How the platform uses a PostgreSQL database. */
 export interface PostgresOptions {
@@ -42,7 +43,7 @@ export function parseSeconds(text: string): number {
 export function namedDatabase(options: { database?: string }, context: Context): string {
   const named = options.database ?? context.env["SERVICE_DATABASE"];
   if (named === undefined || named === "") return join(dataFolder(context.env), "platform.db");
-  if (/^postgres(ql)?:\/\//.test(named)) return named;
+  if (isPostgresUrl(named)) return named;
   if (/^[a-z][a-z0-9+]+:\/\//.test(named)) {
     throw new UsageError("--database must be the path of an SQLite file or a PostgreSQL URL", {
       hint: "For example ./platform.db or postgres://user@host/database",

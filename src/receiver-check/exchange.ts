@@ -1,6 +1,5 @@
-import { request as requestHttp } from "node:http";
+import { type IncomingMessage, request as requestHttp, type RequestOptions } from "node:http";
 import { request as requestHttps } from "node:https";
-import type { IncomingMessage, RequestOptions } from "node:http";
 import { connectOptions } from "../network/connect-options.ts";
 import { callAfter } from "../network/deadline.ts";
 

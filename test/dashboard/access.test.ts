@@ -234,7 +234,7 @@ describe("the team, sessions and grants", () => {
 
   it("an app's access is revoked", async () => {
     const { page, platform } = board;
-    const { sign_in_url: signInUrl } = await requestSignInLink(platform.database, fetch);
+    const { sign_in_url: signInUrl } = await requestSignInLink(platform.database);
     const server = await ourServer({ ...platform, signInUrl });
     const { access_token: token } = await obtainTokens(server, "public");
     await board.menu("Overview");

@@ -26,7 +26,7 @@ afterAll(() => platform.close());
 
 async function signIn(): Promise<string> {
   const browser = new Browser(platform.baseUrl);
-  await browser.get((await requestSignInLink(platform.database, fetch)).sign_in_url);
+  await browser.get((await requestSignInLink(platform.database)).sign_in_url);
   return [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
 }
 

@@ -1,7 +1,6 @@
 import * as openid from "openid-client";
 import { AuthorizationError, NetworkError } from "../errors.ts";
 import type { Transport } from "../transport.ts";
-import { AuthorizationResponseError, ClientError, type CustomFetch, ResponseBodyError } from "openid-client";
 
 interface AuthorizationServerOptions {
   /** `{auth_url}`, from `parseBaseUrl`: the issuer that the metadata must name. */
@@ -72,7 +71,7 @@ const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304]);
  * authorities and time limits, and without following redirects. A 5xx response becomes an AuthorizationError that a later
  * attempt may not get.
  */
-function fetchThrough(options: AuthorizationServerOptions, timeLimit: number): CustomFetch {
+function fetchThrough(options: AuthorizationServerOptions, timeLimit: number): openid.CustomFetch {
   const { transport, userAgent, signal, onAttempt } = options;
   return async (address, { method, headers, body }) => {
     const url = new URL(address);
@@ -123,7 +122,7 @@ export function authorizationErrorOf(error: unknown, issuer: URL, signal: AbortS
       hint: `If you trust it, use --auth-url ${own.slice(0, 200)}`,
     });
   }
-  if (error instanceof ResponseBodyError || error instanceof AuthorizationResponseError) {
+  if (error instanceof openid.ResponseBodyError || error instanceof openid.AuthorizationResponseError) {
     const description = error.error_description?.slice(0, MAX_TEXT_LENGTH);
     return new AuthorizationError(error.error, description ?? `The authorization server returned ${error.error}`);
   }
@@ -136,7 +135,7 @@ export function authorizationErrorOf(error: unknown, issuer: URL, signal: AbortS
 
 /** Returns the issuer in the metadata if it is not the requested one. */
 function issuerIn(error: unknown): string | undefined {
-  const cause = error instanceof ClientError ? error.cause : undefined;
+  const cause = error instanceof openid.ClientError ? error.cause : undefined;
   if (typeof cause !== "object" || cause === null || !("attribute" in cause) || cause.attribute !== "issuer") return;
   const body = "body" in cause ? cause.body : undefined;
   if (typeof body !== "object" || body === null || !("issuer" in body)) return;

@@ -17,12 +17,12 @@ export class NotServingError extends Error {
 /**
  * Requests a one-time sign-in link from the process that serves a database. Throws NotServingError if there is none.
  */
-export async function requestSignInLink(database: string, fetchFrom: typeof fetch): Promise<SignInLink> {
+export async function requestSignInLink(database: string): Promise<SignInLink> {
   const access = readAdminFile(database);
   if (access === undefined) throw new NotServingError(`No platform serves ${database}.`);
   let response: Response;
   try {
-    response = await fetchFrom(access.url + SIGN_IN_LINKS_PATH, {
+    response = await fetch(access.url + SIGN_IN_LINKS_PATH, {
       method: "POST",
       headers: { Authorization: `Bearer ${access.token}` },
     });

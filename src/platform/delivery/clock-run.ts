@@ -6,8 +6,14 @@ import {
   recordCounts,
   type AdvanceCounts,
 } from "../storage/clock-advances.ts";
-import { findLapsed, hasLapsedLease, hasLeased } from "../storage/delivery-queue.ts";
-import { leaseTime, releaseLeases, releaseTokens } from "../storage/delivery-queue.ts";
+import {
+  findLapsed,
+  hasLapsedLease,
+  hasLeased,
+  leaseTime,
+  releaseLeases,
+  releaseTokens,
+} from "../storage/delivery-queue.ts";
 import { findEnvironment, keepClock, moveClock, releaseClock } from "../storage/environments.ts";
 import { findTarget } from "../storage/webhook-endpoints.ts";
 import { AdvanceSlots, type AdvanceTotal, planShares } from "./advance-plan.ts";

@@ -1,7 +1,6 @@
 import { isId, lowestIdAt, timeOfId } from "../../contract/ids.ts";
 import { invalidFields } from "../domain/api-error.ts";
-import type { Queries } from "../storage/database.ts";
-import { StorageUnavailableError } from "../storage/database.ts";
+import { type Queries, StorageUnavailableError } from "../storage/database.ts";
 import { findEnvironment } from "../storage/environments.ts";
 import {
   endOfLog,

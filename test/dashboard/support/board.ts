@@ -60,7 +60,7 @@ export async function openBoard(settings: Partial<PlatformSettings> = {}): Promi
       await page.locator("#menu").waitFor();
     },
     async signInElsewhere() {
-      return (await signIn((await requestSignInLink(platform.database, fetch)).sign_in_url)).context;
+      return (await signIn((await requestSignInLink(platform.database)).sign_in_url)).context;
     },
     async close() {
       await browser.close();

@@ -5,7 +5,7 @@ import type { EmbeddedPlatform } from "./embedded-platform.ts";
 
 /** Returns a one-time link that signs the owner in. */
 export async function newLink(platform: EmbeddedPlatform): Promise<string> {
-  return (await requestSignInLink(platform.database, fetch)).sign_in_url;
+  return (await requestSignInLink(platform.database)).sign_in_url;
 }
 
 /** Returns true if the page requires a session. */

@@ -31,7 +31,7 @@ export async function runLink(options: LinkOptions, context: Context): Promise<v
   const database = projectDatabase(options, context) ?? namedDatabase(options, context);
   const request = isPostgresUrl(database)
     ? createSignInLink(deploymentSettings(database, options, context))
-    : requestSignInLink(database, fetch);
+    : requestSignInLink(database);
   const link = await request.catch((error: unknown) => {
     if (error instanceof StorageOpenError || error instanceof MasterKeyError) {
       throw new UserError(error.message, { code: "unreachable", cause: error });

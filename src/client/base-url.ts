@@ -1,5 +1,6 @@
 import { LIMITS } from "../contract/limits.ts";
 import { isLoopback } from "../network/connect-options.ts";
+import { parseUrl } from "../network/parse-url.ts";
 import { UnsafeRequestError } from "./errors.ts";
 
 /** Removes trailing slashes in linear time, unlike a regular expression, which would try each slash as the first one. */
@@ -21,10 +22,8 @@ export function parseBaseUrl(text: string, { insecure }: { insecure: boolean }):
       "Use a full URL, such as http://127.0.0.1:4010",
     );
   }
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
+  const url = parseUrl(text);
+  if (url === undefined) {
     throw new UnsafeRequestError(`"${text}" is not a URL`, "Use a full URL, such as http://127.0.0.1:4010");
   }
   if (url.protocol !== "https:" && url.protocol !== "http:") {

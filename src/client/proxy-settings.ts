@@ -1,5 +1,6 @@
 import { BlockList, isIP } from "node:net";
 import { isLoopback } from "../network/connect-options.ts";
+import { parseUrl } from "../network/parse-url.ts";
 import { NetworkError } from "./errors.ts";
 
 /** The proxy variables of the environment, by their lower-case names. */
@@ -27,7 +28,7 @@ export function proxyFor(url: URL, settings: ProxySettings): URL | undefined {
 /** Returns the URL in a variable (default scheme: http). Throws NetworkError if it is invalid. */
 export function parseProxy(variable: ProxyVariable, text: string): URL {
   const address = text.includes("://") ? text : `http://${text}`;
-  const proxy = URL.canParse(address) ? new URL(address) : undefined;
+  const proxy = parseUrl(address);
   if (proxy !== undefined && /^https?:$/.test(proxy.protocol) && isDecodable(proxy.username + proxy.password)) {
     return proxy;
   }

@@ -1,5 +1,6 @@
 import { matchesSubscriptions } from "../contract/event-types.ts";
 import { isLoopback } from "../network/connect-options.ts";
+import { parseUrl } from "../network/parse-url.ts";
 import { Forwarder, type ForwarderOptions } from "./forwarder.ts";
 
 export type TargetErrorCode =
@@ -124,7 +125,8 @@ function checkPort(port: string): string {
 
 function buildUrl(text: string, given: string): URL {
   // The URL parser would silently remove tabs and line ends, and replace backslashes.
-  if (!/[\s\\\u0000-\u001f\u007f]/.test(text) && URL.canParse(text)) return new URL(text);
+  const url = /[\s\\\u0000-\u001f\u007f]/.test(text) ? undefined : parseUrl(text);
+  if (url !== undefined) return url;
   throw new TargetError("invalid_url", `"${given.slice(0, 80)}" is not a valid URL: use a host and a port, ${EXAMPLE}`);
 }
 

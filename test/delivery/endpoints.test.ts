@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { checkEndpointUrl } from "../../src/platform/domain/endpoint-url.ts";
 import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 import { LOOPBACK_SPELLINGS, OTHER_BLOCKED } from "./support/spellings.ts";
@@ -193,6 +194,12 @@ describe("an environment", () => {
     await platform.live("DELETE", `/v1/webhook_endpoints/${data[0].id}`);
     expect((await create(good, platform.live)).status).toBe(201);
   });
+});
+
+it("a URL with Latin-1 characters is accepted by optimized code too", () => {
+  const rules = { allowHttp: false, baseUrl: () => platform.baseUrl, blockReason: () => undefined };
+  const problems = Array.from({ length: 20_000 }, () => checkEndpointUrl("https://bücher.example/", rules));
+  expect(problems.filter((problem) => problem !== undefined)).toEqual([]);
 });
 
 describe("updating an endpoint", () => {

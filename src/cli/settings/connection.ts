@@ -1,5 +1,6 @@
 import type { Environment } from "../../contract/environments.ts";
 import { isLoopback } from "../../network/connect-options.ts";
+import { parseUrl } from "../../network/parse-url.ts";
 import { NotSignedInError, UsageError, UserError } from "../errors.ts";
 import { PROJECT_FILE } from "../project/file-name.ts";
 import {
@@ -186,11 +187,7 @@ function assertEnvironment({ value, name }: Sourced<StoredCredential>, environme
 }
 
 function originOf(text: string): string | undefined {
-  try {
-    return new URL(text).origin;
-  } catch {
-    return undefined;
-  }
+  return parseUrl(text)?.origin;
 }
 
 function sourced(

@@ -1,3 +1,4 @@
+import { parseUrl } from "../../network/parse-url.ts";
 import * as openid from "openid-client";
 import { AuthorizationError, NetworkError } from "../errors.ts";
 import type { Transport } from "../transport.ts";
@@ -54,7 +55,7 @@ export async function discoverAuthorizationServer(options: AuthorizationServerOp
 
 /** Throws AuthorizationError for a missing URL or one of another origin. */
 export function assertSameOrigin(text: unknown, name: string, issuer: URL): void {
-  const url = typeof text === "string" && URL.canParse(text) ? new URL(text) : undefined;
+  const url = typeof text === "string" ? parseUrl(text) : undefined;
   if (url?.origin === issuer.origin && url.username === "" && url.password === "") return;
   const found = typeof text === "string" ? `is ${text.slice(0, 200)}` : "is missing";
   throw new AuthorizationError("untrusted_address", `The ${name} of ${issuer.host} ${found}`, {

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { LIMITS } from "../../contract/limits.ts";
 import type { FieldError } from "../../contract/schemas/problem.ts";
+import { parseUrl } from "../../network/parse-url.ts";
 import { shorten } from "./api-error.ts";
 
 /** The rules for the URL of an endpoint. */
@@ -23,7 +24,7 @@ export function checkEndpointUrl(text: string, rules: EndpointUrlRules): FieldEr
   if (/[\s\u0000-\u001f\u007f\\]/.test(text)) {
     return wrong("invalid_format", "must not contain spaces, control characters or backslashes");
   }
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = parseUrl(text);
   if (url === undefined || !/^[a-z]+:\/\//i.test(text)) {
     return wrong(
       "invalid_format",

@@ -1,4 +1,5 @@
 import { LIMITS } from "../../contract/limits.ts";
+import { parseUrl } from "../../network/parse-url.ts";
 import { shorten } from "./api-error.ts";
 
 const LOOPBACK_HOSTS = new Set(["127.0.0.1", "[::1]", "localhost"]);
@@ -20,8 +21,8 @@ const LOOPBACK_ADDRESS = /^http:\/\/(127\.0\.0\.1|\[::1\])(?::\d{1,5})?(\/.*)$/;
 export function problemOfRedirectUri(text: string): string | undefined {
   // Checked first, because parsing a long non-ASCII host takes quadratic time.
   if (text.length > LIMITS.endpointUrlLength) return `must have at most ${LIMITS.endpointUrlLength} characters`;
-  if (!URL.canParse(text)) return "is not a URL";
-  const url = new URL(text);
+  const url = parseUrl(text);
+  if (url === undefined) return "is not a URL";
   const isLoopback = url.protocol === "http:" && LOOPBACK_HOSTS.has(url.hostname);
   if (url.protocol !== "https:" && !isLoopback) return "must be https, or http to 127.0.0.1, [::1] or localhost";
   if (url.username !== "" || url.password !== "") return "must not contain a user name or password";

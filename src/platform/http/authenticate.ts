@@ -3,6 +3,7 @@ import { parseCredential } from "../../contract/credentials.ts";
 import { type Environment, ENVIRONMENTS } from "../../contract/environments.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import type { Scope } from "../../contract/scopes.ts";
+import { parseUrl } from "../../network/parse-url.ts";
 import { holds, parseAddress } from "../domain/addresses.ts";
 import { ApiError, CHALLENGE, insufficientScope } from "../domain/api-error.ts";
 import { rangesOf } from "../domain/api-keys.ts";
@@ -204,7 +205,7 @@ function assertSameOrigin({ method, headers }: IncomingMessage, publicUrl: URL |
 
 /** A proxy may replace the Host header; the page's origin is then the public URL's. */
 function isOrigin(origin: string, host: string | undefined, publicUrl: URL | undefined): boolean {
-  return origin === publicUrl?.origin || (URL.canParse(origin) && new URL(origin).host === host);
+  return origin === publicUrl?.origin || (host !== undefined && parseUrl(origin)?.host === host);
 }
 
 function isEnvironment(text: string | string[]): text is Environment {

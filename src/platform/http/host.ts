@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { hostname } from "node:os";
 import { isLocalhost, isLoopback } from "../../network/connect-options.ts";
+import { parseUrl } from "../../network/parse-url.ts";
 import { ApiError } from "../domain/api-error.ts";
 
 /**
@@ -24,5 +25,5 @@ export function problemOfHost({ headers, socket }: IncomingMessage, publicHost: 
 }
 
 function hostName(host: string): string {
-  return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname.replace(/^\[|\]$/g, "") : host;
+  return parseUrl(`http://${host}`)?.hostname.replace(/^\[|\]$/g, "") ?? host;
 }

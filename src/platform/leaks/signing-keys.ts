@@ -1,6 +1,7 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { isLoopback } from "../../network/connect-options.ts";
+import { parseUrl } from "../../network/parse-url.ts";
 import { LocalLimiter } from "../limits/local-limiter.ts";
 
 const FETCH_MS = 10_000;
@@ -54,9 +55,8 @@ export class SigningKeys {
 }
 
 function isFetchable(source: string): boolean {
-  if (!URL.canParse(source)) return false;
-  const { protocol, hostname } = new URL(source);
-  return protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
+  const url = parseUrl(source);
+  return url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
 }
 
 async function download(url: string): Promise<string> {

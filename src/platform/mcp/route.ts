@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { OAUTH_PATHS } from "../../contract/scopes.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { isLoopback } from "../../network/connect-options.ts";
+import { parseUrl } from "../../network/parse-url.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Caller } from "../domain/request-context.ts";
 import type { Versions } from "../domain/versions.ts";
@@ -107,7 +108,7 @@ export function registerMcp(
 /** A page of another site may use a user's access token, but not an API key. */
 function assertOrigin({ headers: { origin, host } }: IncomingMessage, publicUrl: URL | undefined): void {
   if (origin === undefined || origin === publicUrl?.origin) return;
-  const named = URL.canParse(origin) ? new URL(origin) : undefined;
+  const named = parseUrl(origin);
   if (named !== undefined && (isLoopback(named.hostname) || named.host === host)) return;
   throw new ApiError(
     "cross_site_request",

@@ -1,3 +1,5 @@
+import { parseUrl } from "../../network/parse-url.ts";
+
 /** The default page after sign-in. */
 export const HOME = "/dashboard";
 
@@ -10,5 +12,5 @@ export function localPath(path: string | undefined): string {
   // A header can hold no other characters. Links to a page here encode its path.
   if (path === undefined || !/^\/[\x21-\x7e]*$/.test(path)) return HOME;
   // Browsers read //host and /\host as another site.
-  return URL.canParse(path, base) && new URL(path, base).origin === base ? path : HOME;
+  return parseUrl(path, base)?.origin === base ? path : HOME;
 }

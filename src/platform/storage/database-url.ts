@@ -1,3 +1,5 @@
+import { parseUrl } from "../../network/parse-url.ts";
+
 /** Returns true if the text is the URL of a PostgreSQL database, not a file's path. */
 export function isPostgresUrl(text: string): boolean {
   return /^postgres(ql)?:\/\//.test(text);
@@ -6,8 +8,8 @@ export function isPostgresUrl(text: string): boolean {
 /** Returns the database for display: a URL without its password. */
 export function describeDatabase(text: string): string {
   if (!isPostgresUrl(text)) return text;
-  if (!URL.canParse(text)) return "the database's URL";
-  const url = new URL(text);
+  const url = parseUrl(text);
+  if (url === undefined) return "the database's URL";
   if (url.password !== "") url.password = "***";
   url.searchParams.delete("password");
   return url.href;

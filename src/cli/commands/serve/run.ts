@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createFolder } from "../../../files/folders.ts";
 import { isLoopback } from "../../../network/connect-options.ts";
+import { parseUrl } from "../../../network/parse-url.ts";
 import { type AddressRange, parseRange } from "../../../platform/domain/addresses.ts";
 import { SigningKeysError } from "../../../platform/leaks/signing-keys.ts";
 import type { LogLevel } from "../../../platform/observability/json-log.ts";
@@ -136,7 +137,7 @@ function warnAboutSlowStart(database: string, { output }: Context): void {
 
 function publicUrlOf({ publicUrl }: ServeOptions): string | undefined {
   if (publicUrl === undefined) return undefined;
-  const url = URL.canParse(publicUrl) ? new URL(publicUrl) : undefined;
+  const url = parseUrl(publicUrl);
   if (url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin;
   throw new UsageError("--public-url must be an origin without a path", {
     hint: "For example https://api.example.com",

@@ -158,7 +158,6 @@ describe("service customers list", () => {
     for (let i = 0; i < 3; i++) created.push((await newCustomer()).id);
     const all = await json<Customer[]>("customers", "list", "--all");
     expect(all.slice(0, 3).map(({ id }) => id)).toEqual(created.toReversed());
-    expect(all.length).toBeGreaterThan(3);
     expect(await json<Customer[]>("customers", "list", "--limit", "2")).toEqual(all.slice(0, 2));
   });
 

@@ -55,6 +55,18 @@ export class Input {
   }
 }
 
+/** Parses a JSON object that the user has written. Throws UserError, whose message begins with the source. */
+export function parseObject(text: string, source: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new UserError(`${source} is not JSON: ${(error as Error).message}`, { cause: error });
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new UserError(`${source} does not contain a JSON object`);
+}
+
 /** One question, and the flag that answers it without a terminal. */
 interface Question {
   message: string;

@@ -31,3 +31,14 @@ export async function* listItems<Item>(
   }
   onCut?.();
 }
+
+/** Returns all items of a list, newest first. */
+export async function allItems<Item>(
+  client: Client,
+  path: string,
+  query: Readonly<Record<string, QueryValue>> = {},
+): Promise<Item[]> {
+  const items: Item[] = [];
+  for await (const item of listItems<Item>(client, path, { query })) items.push(item);
+  return items;
+}

@@ -1,6 +1,6 @@
 import { apiPath } from "../../../client/base-url.ts";
 import { ApiError, NetworkError } from "../../../client/errors.ts";
-import { listItems } from "../../../client/pages.ts";
+import { allItems } from "../../../client/pages.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { ApiKey } from "../../../contract/schemas/api-key.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
@@ -85,10 +85,9 @@ async function expiryOf({ id }: Status["credential"], context: Context): Promise
 
 async function checkSecrets({ credential }: Status, context: Context): Promise<Finding> {
   if (credential.state !== "works") return skipped("no valid credential");
-  const endpoints: WebhookEndpoint[] = [];
+  let endpoints: WebhookEndpoint[];
   try {
-    const client = await context.client();
-    for await (const endpoint of listItems<WebhookEndpoint>(client, ENDPOINTS.path)) endpoints.push(endpoint);
+    endpoints = await allItems<WebhookEndpoint>(await context.client(), ENDPOINTS.path);
   } catch (error) {
     if (error instanceof ApiError || error instanceof NetworkError) return skipped(error.message);
     throw error;

@@ -1,5 +1,5 @@
 import type { Client } from "../../../client/http.ts";
-import { listItems } from "../../../client/pages.ts";
+import { allItems, listItems } from "../../../client/pages.ts";
 import type { EventType } from "../../../contract/event-types.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
@@ -115,8 +115,7 @@ export class Watch {
   async #readDeliveries(): Promise<void> {
     const deliveries: Delivery[] = [];
     for (const { id } of this.#matching) {
-      const list = listItems<Delivery>(this.#client, "/v1/deliveries", { query: { event: id } });
-      for await (const delivery of list) deliveries.push(delivery);
+      deliveries.push(...(await allItems<Delivery>(this.#client, "/v1/deliveries", { event: id })));
     }
     this.#deliveries = deliveries;
   }

@@ -1,5 +1,5 @@
 import type { Client } from "../../../client/http.ts";
-import { listItems } from "../../../client/pages.ts";
+import { allItems } from "../../../client/pages.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
 import type { Context } from "../../context.ts";
@@ -68,7 +68,7 @@ async function awaitDeliveries(
   const ended: Delivery[] = [];
   for (const [i, event] of events.entries()) {
     for (let wait = FIRST_WAIT_MILLISECONDS; ; wait = Math.min(wait * 1.5, MAX_WAIT_MILLISECONDS)) {
-      const deliveries = await deliveriesOf(event, client);
+      const deliveries = await allItems<Delivery>(client, "/v1/deliveries", { event: event.id });
       const pending = deliveries.filter(({ status }) => status === "pending");
       const hasNone = deliveries.length === 0;
       const left = (hasNone ? deadlines.listeners : deadlines.all) - context.now();
@@ -83,13 +83,6 @@ async function awaitDeliveries(
     }
   }
   return ended;
-}
-
-async function deliveriesOf(event: TriggeredEvent, client: Client): Promise<Delivery[]> {
-  const deliveries: Delivery[] = [];
-  const list = listItems<Delivery>(client, "/v1/deliveries", { query: { event: event.id } });
-  for await (const delivery of list) deliveries.push(delivery);
-  return deliveries;
 }
 
 function formatProgress(pending: readonly Delivery[], all: readonly Delivery[], eventsLeft: number): string {

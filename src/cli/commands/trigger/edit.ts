@@ -3,6 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
+import { parseObject } from "../../input.ts";
 import { createTemporaryFolder } from "../../temporary-folder.ts";
 
 /** Opens a JSON object in the user's editor and returns it as it was saved. Throws UserError, also for an empty file. */
@@ -20,14 +21,7 @@ export async function editObject(object: Record<string, unknown>, context: Conte
 
 function parse(text: string): Record<string, unknown> {
   if (text.trim() === "") throw new UserError("Nothing was sent: the file is empty", { code: "not_confirmed" });
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new UserError(`Nothing was sent: the file is not JSON: ${(error as Error).message}`, { cause: error });
-  }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new UserError("Nothing was sent: the file does not contain a JSON object");
+  return parseObject(text, "Nothing was sent: the file");
 }
 
 /** `$VISUAL`, else `$EDITOR`; both may hold flags. */

@@ -5,6 +5,7 @@ import type { Pair } from "../../arguments/repeated.ts";
 import type { Context } from "../../context.ts";
 import { showRequests } from "../../dry-run.ts";
 import { UsageError, UserError } from "../../errors.ts";
+import { parseObject } from "../../input.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { Cleanup } from "./cleanup.ts";
 import { reportDeliveries, type TriggeredEvent } from "./deliveries.ts";
@@ -73,7 +74,10 @@ async function prepare(
 
 /** Returns the calls of an event, with the fields that the user has edited. */
 async function plan(type: EventType, { override, data: file, edit }: TriggerFlags, context: Context): Promise<Step[]> {
-  const data = file === undefined ? undefined : await readObject(file, context);
+  const data =
+    file === undefined
+      ? undefined
+      : parseObject((await context.readInput(file, "--data")).toString("utf8"), `--data: ${file}`);
   const planned = planSteps(type, override, data);
   if (!edit) return planned;
   const { editObject } = await import("./edit.ts");
@@ -173,18 +177,6 @@ async function triggerMany(
   const milliseconds = context.now() - started;
   output.success(`Triggered ${count} × ${type} in ${formatDuration(milliseconds)}`);
   return events;
-}
-
-async function readObject(name: string, context: Context): Promise<Record<string, unknown>> {
-  const text = (await context.readInput(name, "--data")).toString("utf8");
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new UserError(`--data: ${name} is not JSON: ${(error as Error).message}`, { cause: error });
-  }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new UserError(`--data: ${name} does not contain a JSON object`);
 }
 
 function uniqueName(context: Context): string {

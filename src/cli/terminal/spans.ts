@@ -22,10 +22,10 @@ function beginning(text: string, width: number): string {
   if (ASCII.test(text.slice(0, width + 1))) return text.slice(0, width);
   let fitting = "";
   let used = 0;
-  for (const { segment } of segmenter.segment(text)) {
-    used += widthOf(segment);
+  for (const grapheme of graphemes(text)) {
+    used += widthOf(grapheme);
     if (used > width) break;
-    fitting += segment;
+    fitting += grapheme;
   }
   return fitting;
 }
@@ -143,17 +143,17 @@ function foldLine(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
   let used = 0;
-  for (const { segment } of new Intl.Segmenter().segment(text)) {
-    const size = stringWidth(segment);
+  for (const grapheme of graphemes(text)) {
+    const size = widthOf(grapheme);
     if (used + size > width) {
-      const space = segment === " " ? line.length : line.lastIndexOf(" ");
+      const space = grapheme === " " ? line.length : line.lastIndexOf(" ");
       const end = space > 0 ? space : line.length;
       lines.push(line.slice(0, end));
       line = line.slice(end).trimStart();
-      used = stringWidth(line);
-      if (segment === " " && line === "") continue;
+      used = widthOf(line);
+      if (grapheme === " " && line === "") continue;
     }
-    line += segment;
+    line += grapheme;
     used += size;
   }
   return [...lines, line];

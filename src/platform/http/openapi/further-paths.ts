@@ -10,10 +10,9 @@ import { keywordsOfFormat } from "../formats.ts";
 import type { Operation } from "../operation.ts";
 import { exampleRequest, exampleResponse } from "./examples.ts";
 import { headersOf } from "./headers.ts";
-import { JSON_MEDIA_TYPE, queryParameters } from "./paths.ts";
+import { JSON_MEDIA_TYPE, queryParameters, tagOf, WEBHOOK_TAG } from "./paths.ts";
 import { errorsOf, problemsOf } from "./responses.ts";
 import type { Json, Schemas } from "./schemas.ts";
-import { tagOf, WEBHOOK_TAG } from "./tags.ts";
 
 /** Paths outside the table of operations, because they do not return a JSON object to a credential. */
 export function furtherPathsOf(schemas: Schemas, baseUrl: string): Record<string, Json> {

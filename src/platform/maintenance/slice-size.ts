@@ -1,0 +1,39 @@
+import type { Clock } from "../ports.ts";
+import type { Database } from "../storage/database.ts";
+
+const MAX_ROWS = 512;
+/** Rows differ in cost a hundredfold: an event's body has up to 64 pages. */
+const FIRST_ROWS = 16;
+/** Statement time of a slice. Requests also wait for its commit. */
+const MAX_MILLISECONDS = 3;
+
+/**
+ * How many rows a transaction of upkeep removes. SQLite's statements run in the event loop, where requests wait for
+ * them, so there the number follows the time that they took. PostgreSQL's do not.
+ */
+export class SliceSize {
+  readonly #clock: Clock;
+  readonly #isFixed: boolean;
+  #rows: number;
+
+  constructor(dialect: Database["dialect"], clock: Clock) {
+    this.#clock = clock;
+    this.#isFixed = dialect === "postgres";
+    this.#rows = this.#isFixed ? MAX_ROWS : FIRST_ROWS;
+  }
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /** Runs a slice's statements, and halves or doubles the next slice by the time that they took. */
+  async measure<Result>(slice: () => Promise<Result>): Promise<Result> {
+    const began = this.#clock.elapsed();
+    const result = await slice();
+    if (this.#isFixed) return result;
+    const took = this.#clock.elapsed() - began;
+    if (took > MAX_MILLISECONDS) this.#rows = Math.max(1, this.#rows / 2);
+    else if (took < MAX_MILLISECONDS / 2) this.#rows = Math.min(MAX_ROWS, this.#rows * 2);
+    return result;
+  }
+}

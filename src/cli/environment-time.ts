@@ -5,6 +5,10 @@ import type { TestClock } from "../contract/schemas/test-clock.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";
 import { secondsOf } from "./arguments/values.ts";
 import type { Context } from "./context.ts";
+import { formatSpan } from "./terminal/time.ts";
+
+/** Less is within the difference between this machine's clock and the platform's. */
+const MIN_NOTICED_SECONDS = 30;
 
 /**
  * Returns the environment's time in Unix milliseconds: the test clock of a sandbox may be ahead of real time. A
@@ -19,6 +23,18 @@ export async function environmentNow(client: Client, context: Context): Promise<
   } catch (error) {
     if (error instanceof ApiError && error.code === "insufficient_scope") return context.now();
     throw error;
+  }
+}
+
+/** Returns a notice that the environment's time is ahead of real time, or undefined. Never rejects. */
+export async function clockNotice(context: Context): Promise<string | undefined> {
+  try {
+    const seconds = Math.round(((await environmentNow(await context.client(), context)) - context.now()) / 1000);
+    if (seconds < MIN_NOTICED_SECONDS) return undefined;
+    return `clock +${formatSpan(seconds)}: the sandbox's time is ahead of real time. To reset it: service clock reset`;
+  } catch {
+    // The command reports what it cannot reach itself.
+    return undefined;
   }
 }
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Delivery } from "../../src/contract/schemas/delivery.ts";
 import type { TestClock } from "../../src/contract/schemas/test-clock.ts";
-import { runInTerminal } from "../support/terminal.ts";
+import { CTRL_C, runInTerminal } from "../support/terminal.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
 
@@ -124,5 +124,28 @@ describe("service clock", () => {
     expect(await session.ended).toBe(0);
     expect(session.text()).toContain("✓ Reset the test clock to real time: ");
     expect(await json<TestClock>("clock", "show")).toMatchObject({ offset_seconds: 0 });
+  });
+});
+
+describe("the notice of a test clock that is ahead", () => {
+  const NOTICE = /clock \+\d+ days?[^:]*: the sandbox's time is ahead of real time/;
+  const inTerminal = (...args: string[]) => runInTerminal(args, { env: cli.platform.env, columns: 160 });
+
+  it("is shown by status, listen and events tail on a terminal, and no longer after a reset", async () => {
+    await json("clock", "advance", "2d");
+    expect(await json("status")).toMatchObject({ test_clock_offset_seconds: expect.any(Number) });
+    const status = inTerminal("status");
+    expect(await status.ended).toBe(0);
+    expect(status.text()).toMatch(/Test clock +\+\d+ days?[^;]*; to reset it: service clock reset/);
+    for (const args of [["events", "tail"], ["listen", "--no-ui"], ["listen"]]) {
+      const session = inTerminal(...args);
+      await session.waitFor(NOTICE);
+      session.type(CTRL_C);
+      expect(await session.ended).toBe(0);
+    }
+    await json("clock", "reset");
+    const after = inTerminal("status");
+    expect(await after.ended).toBe(0);
+    expect(after.text()).toMatch(/Test clock +real time/);
   });
 });

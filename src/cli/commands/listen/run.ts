@@ -6,6 +6,7 @@ import { Session } from "../../../relay/session.ts";
 import { SignatureError } from "../../../webhooks/index.ts";
 import { type Condition, meets } from "../../arguments/conditions.ts";
 import type { Context } from "../../context.ts";
+import { clockNotice } from "../../environment-time.ts";
 import { isCtrlC, SilentExit, UserError } from "../../errors.ts";
 import { SECRET_VARIABLE } from "../webhooks/secrets.ts";
 import { ChildCommand, type ChildEnd } from "./child.ts";
@@ -176,12 +177,21 @@ export class Listening {
   async #onReady(ready: Extract<Report, { event: "ready" }>): Promise<void> {
     const { flags, command, receivers } = this.#options;
     if (flags.since === undefined) this.#position.startedAt(ready.cursor);
+    void this.#noticeClock();
     const secret = flags.secret ?? ready.secret;
     await this.#files.ready(secret, receivers.target);
     if (command.length === 0 || this.#context.signal.aborted || this.#failure !== undefined) return;
     this.#child = new ChildCommand(command, { [SECRET_VARIABLE]: secret }, this.#context);
     this.#childEnd = await this.#child.ended;
     await this.#session.stop();
+  }
+
+  /** Only a person wonders why the times of events differ from those of this machine. */
+  async #noticeClock(): Promise<void> {
+    const { output } = this.#context;
+    if (!output.terminal || output.json || output.quiet) return;
+    const message = await clockNotice(this.#context);
+    if (message !== undefined) this.#options.display.warn(message);
   }
 
   readonly #onAbort = (): void => {

@@ -4,6 +4,7 @@ import type { Client } from "../../../client/http.ts";
 import { listItems } from "../../../client/pages.ts";
 import { timeOfId } from "../../../contract/ids.ts";
 import type { Context } from "../../context.ts";
+import { clockNotice } from "../../environment-time.ts";
 import { isCtrlC } from "../../errors.ts";
 
 interface Following<Item> extends Omit<NewItemsOptions<Item>, "onLost" | "onBack"> {
@@ -27,6 +28,10 @@ export async function followList<Item extends { id: string }>(
   });
   await items.begin();
   output.note(ready);
+  if (context.stderr.isTTY && !output.json && !output.quiet) {
+    const notice = await clockNotice(context);
+    if (notice !== undefined) output.note(notice);
+  }
   try {
     for (;;) {
       const coming = output.spinner.during("", items.next());

@@ -1,6 +1,8 @@
 import { ApiError, NetworkError } from "../../../client/errors.ts";
 import type { Client } from "../../../client/http.ts";
 import type { Environment } from "../../../contract/environments.ts";
+import { pathOf } from "../../../contract/resources.ts";
+import type { TestClock } from "../../../contract/schemas/test-clock.ts";
 import type { Identity } from "../../../contract/schemas/account.ts";
 import type { Scope } from "../../../contract/scopes.ts";
 import { LATEST_VERSION } from "../../../contract/versions.ts";
@@ -15,6 +17,8 @@ export interface Status {
   versions: { cli: string; api: string; supported: string[] | null };
   /** How far this machine's clock is ahead, in seconds; null if the response had no date. */
   clock_ahead_seconds: number | null;
+  /** How far the sandbox's test clock is ahead of real time; null in live and if it cannot be read. */
+  test_clock_offset_seconds: number | null;
   profile: { name: string; source: string };
   environment: Environment;
   credential: CredentialState;
@@ -58,6 +62,8 @@ export async function examine(context: Context): Promise<Status> {
       supported: credential.state === "works" ? await supportedVersions(context) : null,
     },
     clock_ahead_seconds: clockAhead,
+    test_clock_offset_seconds:
+      credential.state === "works" && environment === "sandbox" ? await testClockOffset(context) : null,
     profile: { name: profile.value, source: profile.name },
     environment,
     credential,
@@ -129,10 +135,18 @@ function stateOf(
 }
 
 async function supportedVersions(context: Context): Promise<string[] | null> {
+  return (await read<{ data: string[] }>("/v1/versions", context))?.data ?? null;
+}
+
+async function testClockOffset(context: Context): Promise<number | null> {
+  return (await read<TestClock>(pathOf("test_clock"), context))?.offset_seconds ?? null;
+}
+
+/** Returns null if it cannot be read: a restricted key may lack the scope. */
+async function read<Body>(path: string, context: Context): Promise<Body | null> {
   const client = await context.client();
   try {
-    const { body } = await client.request<{ data: string[] }>({ method: "GET", path: "/v1/versions" });
-    return body.data;
+    return (await client.request<Body>({ method: "GET", path })).body;
   } catch (error) {
     if (error instanceof ApiError || error instanceof NetworkError) return null;
     throw error;

@@ -70,6 +70,15 @@ const CLOCK: Column<Status> = {
   style: (text, styles, { clock_ahead_seconds: ahead }) => (ahead === 0 ? text : styles.warn(text)),
 };
 
+const TEST_CLOCK: Column<Status> = {
+  label: "Test clock",
+  text: ({ test_clock_offset_seconds: offset }) => {
+    if (offset === null) return "";
+    return offset === 0 ? "real time" : `+${formatSpan(offset)}; to reset it: service clock reset`;
+  },
+  style: (text, styles, { test_clock_offset_seconds: offset }) => (offset === 0 ? text : styles.warn(text)),
+};
+
 const PROFILE: Column<Status> = {
   label: "Profile",
   text: ({ profile, environment }) => `${profile.name} (from ${profile.source}), ${environment}`,
@@ -95,13 +104,24 @@ const CREDENTIAL: Column<Status> = {
 const STATUS: ResourceView<Status> = {
   noun: "status",
   plural: "statuses",
-  fields: ["platform", "auth", "versions", "clock_ahead_seconds", "profile", "environment", "credential", "account"],
+  fields: [
+    "platform",
+    "auth",
+    "versions",
+    "clock_ahead_seconds",
+    "test_clock_offset_seconds",
+    "profile",
+    "environment",
+    "credential",
+    "account",
+  ],
   columns: [],
   details: [
     PLATFORM,
     SOURCE,
     VERSIONS,
     CLOCK,
+    TEST_CLOCK,
     PROFILE,
     { label: "Account", text: ({ account }) => (account === null ? "" : `${account.name} (${account.id})`) },
     CREDENTIAL,

@@ -1,11 +1,16 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { urlOf } from "../../../../client/base-url.ts";
+import { HEADERS } from "../../../../contract/headers.ts";
+import type { RelayedEvent } from "../../../../relay/delivery.ts";
+import type { ForwardedReport } from "../../../../relay/report.ts";
 import type { Session } from "../../../../relay/session.ts";
+import { sign } from "../../../../webhooks/index.ts";
 import { whyNoBrowser } from "../../../browser-availability.ts";
 import type { Context } from "../../../context.ts";
 import type { FullScreen } from "../../../terminal/full-screen.ts";
 import { editObject } from "../../trigger/edit.ts";
-import { curlCommand } from "./curl.ts";
-import { saveFixture } from "./event-fixture.ts";
+import { escapeReferences } from "../../trigger/fixture/fixture.ts";
 import type { Row } from "./history.ts";
 import type { Model } from "./model.ts";
 
@@ -90,5 +95,50 @@ export class Actions {
 
   #say(text: string, style?: "good" | "warn" | "bad"): void {
     this.#options.model.say(text, this.#options.context.now(), style);
+  }
+}
+
+/** Returns a command for a POSIX shell that sends a delivery again, signed at this time in Unix seconds. */
+function curlCommand(
+  { url, headers }: Pick<ForwardedReport, "url" | "headers">,
+  body: string,
+  { secret, timestamp }: { secret: string; timestamp: number },
+): string {
+  const parts = [`curl -X POST ${quoted(url.href)}`];
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const isSignature = headers[i] === HEADERS.signature;
+    const value = isSignature ? sign({ payload: body, secrets: secret, timestamp }) : headers[i + 1]!;
+    parts.push(`-H ${quoted(`${headers[i]!}: ${value}`)}`);
+  }
+  // Unlike --data, this does not treat a leading @ as a file name.
+  parts.push(`--data-raw ${quoted(body)}`);
+  return parts.join(" \\\n  ");
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** Maximum number of file names to try. */
+const MAX_NAMES = 1_000;
+
+/**
+ * Saves an event as a fixture that creates an event of the same type with the same data. Returns the name of the new
+ * file in this folder: the event type, with a number if there is one already.
+ */
+function saveFixture({ type, body }: RelayedEvent, folder: string): string {
+  const { data } = JSON.parse(body) as { data?: unknown };
+  const call = { method: "POST", path: "/v1/events", body: { type, data: escapeReferences(data ?? {}) } };
+  const text = `${JSON.stringify([call], undefined, 2)}\n`;
+  const safeType = type.replaceAll(/[^\w.-]/g, "_");
+  for (let number = 1; ; number += 1) {
+    const name = number === 1 ? `${safeType}.json` : `${safeType}-${number}.json`;
+    try {
+      // Never overwrites a file. Only the owner can read it, because it contains customer data.
+      writeFileSync(join(folder, name), text, { flag: "wx", mode: 0o600 });
+      return name;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST" || number === MAX_NAMES) throw error;
+    }
   }
 }

@@ -26,13 +26,13 @@ export class SliceSize {
     return this.#rows;
   }
 
-  /** Runs a slice's statements, and halves or doubles the next slice by the time that they took. */
+  /** Runs a slice's statements. The next slice has as many rows as fit by the time that they took, at most doubled. */
   async measure<Result>(slice: () => Promise<Result>): Promise<Result> {
     const began = this.#clock.elapsed();
     const result = await slice();
     if (this.#isFixed) return result;
     const took = this.#clock.elapsed() - began;
-    if (took > MAX_MILLISECONDS) this.#rows = Math.max(1, this.#rows / 2);
+    if (took > MAX_MILLISECONDS) this.#rows = Math.max(1, Math.floor((this.#rows * MAX_MILLISECONDS) / took));
     else if (took < MAX_MILLISECONDS / 2) this.#rows = Math.min(MAX_ROWS, this.#rows * 2);
     return result;
   }

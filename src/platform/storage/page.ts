@@ -15,9 +15,6 @@ export interface PageRequest {
 /** Equality filters by column; undefined ones are omitted. */
 export type Filters = Record<string, SqlValue | undefined>;
 
-/** The value of each of the same columns. */
-type Alternative = Readonly<Record<string, string | number>>;
-
 /**
  * Reads one page by keyset, so that its cost does not grow with its depth, and one more row, which tells whether
  * another page follows.
@@ -34,12 +31,11 @@ export function readMergedPage<Row>(
   columns: string,
   page: PageRequest,
   filters: Filters,
-  alternatives: readonly Alternative[],
+  alternatives: readonly Filters[],
 ): Promise<Row[]> {
-  if (queries.dialect === "postgres") return readLateralPage(queries, { table, columns }, page, filters, alternatives);
   const parameters: SqlValue[] = [];
   const parts = alternatives.map((alternative) => {
-    const part = pageStatement(table, columns, page, { ...filters, ...alternative }, { offset: parameters.length });
+    const part = pageStatement(table, columns, page, { ...filters, ...alternative }, parameters.length);
     parameters.push(...part.parameters);
     return `SELECT * FROM (${part.sql}) AS page_of_one`;
   });
@@ -48,43 +44,10 @@ export function readMergedPage<Row>(
   return queries.all<Row>(sql, parameters);
 }
 
-/**
- * The same in one short statement, with the alternatives as rows: PostgreSQL takes far longer to plan each part of a
- * union than to read it.
- */
-function readLateralPage<Row>(
-  queries: Queries,
-  { table, columns }: { table: string; columns: string },
-  page: PageRequest,
-  filters: Filters,
-  alternatives: readonly Alternative[],
-): Promise<Row[]> {
-  const names = Object.keys(alternatives[0] ?? {});
-  const conditions = names.map((name, index) => {
-    const column = `alternative.column${index + 1}`;
-    return `${name} = ${typeof alternatives[0]![name] === "number" ? `CAST(${column} AS INTEGER)` : column}`;
-  });
-  const { sql, parameters } = pageStatement(table, columns, page, filters, { conditions });
-  const limit = `$${parameters.length}`;
-  const rows = alternatives.map((one) => `(${names.map((name) => `$${parameters.push(one[name]!)}`).join(", ")})`);
-  return queries.all<Row>(
-    `SELECT page.* FROM (VALUES ${rows.join(", ")}) AS alternative CROSS JOIN LATERAL (${sql}) AS page
-     ORDER BY page.id DESC LIMIT ${limit}`,
-    parameters,
-  );
-}
-
-/** `offset`: number of parameters before those of this statement. `conditions` are added to the filters. */
-function pageStatement(
-  table: string,
-  columns: string,
-  page: PageRequest,
-  filters: Filters,
-  { offset = 0, conditions: added = [] }: { offset?: number; conditions?: readonly string[] } = {},
-) {
+function pageStatement(table: string, columns: string, page: PageRequest, filters: Filters, offset = 0) {
   const parameters: SqlValue[] = [];
   const placeholder = (value: SqlValue) => `$${offset + parameters.push(value)}`;
-  const conditions = [`environment = ${placeholder(page.environment)}`, ...added];
+  const conditions = [`environment = ${placeholder(page.environment)}`];
   for (const [column, value] of Object.entries(filters)) {
     if (value !== undefined) conditions.push(`${column} = ${placeholder(value)}`);
   }

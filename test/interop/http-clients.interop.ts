@@ -1,11 +1,8 @@
-import { createRequire } from "node:module";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { apiOf } from "../support/api.ts";
 import { startLine } from "../support/line.ts";
 import { type ServedPlatform, servePlatform } from "../support/platform.ts";
-import { installPackages } from "./support/packages.ts";
+import { importPackage } from "./support/packages.ts";
 
 let platform: ServedPlatform;
 
@@ -13,13 +10,6 @@ beforeAll(async () => {
   platform = await servePlatform();
 });
 afterAll(() => platform.stop());
-
-/** Installs a package and imports it. */
-async function importPackage<Module>(name: string, version: string): Promise<Module> {
-  const folder = await installPackages(`${name}@${version}`);
-  const file = createRequire(join(folder, "package.json")).resolve(name);
-  return (await import(pathToFileURL(file).href)) as Module;
-}
 
 const authorization = () => ({ Authorization: `Bearer ${platform.sandboxKey}` });
 

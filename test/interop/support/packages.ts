@@ -1,7 +1,9 @@
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, renameSync } from "node:fs";
+import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 
 const { env } = process;
@@ -23,4 +25,11 @@ export async function installPackages(...packages: string[]): Promise<string> {
     if (!existsSync(folder)) throw error;
   }
   return folder;
+}
+
+/** Installs a package and imports it. */
+export async function importPackage<Module>(name: string, version: string): Promise<Module> {
+  const folder = await installPackages(`${name}@${version}`);
+  const file = createRequire(join(folder, "package.json")).resolve(name);
+  return (await import(pathToFileURL(file).href)) as Module;
 }

@@ -116,7 +116,7 @@ describe.each(["stdio", "http"] as const)("MCP over %s", (transport) => {
   it("gives every write an Idempotency-Key", async () => {
     const { id } = await result("create_order", { amount: 2, currency: "EUR" });
     const { data } = await result("list_request_logs", { method: "POST", path: "/v1/orders", limit: 1 });
-    expect(data[0].idempotency_key).toMatch(/^\w+/);
+    expect(data[0].idempotency_key).toMatch(/^[\w-]{16}$/);
     const request = await result("get_request_log", { id: data[0].id });
     expect(request.events).toHaveLength(1);
     expect(await result("get_event", { id: request.events[0] })).toMatchObject({ data: { object: { id } } });

@@ -66,8 +66,8 @@ export class PortAdvisor {
 
 /** Returns common and neighboring ports of this machine that accept connections, the nearest first. */
 async function openPortsNear(port: number, except: readonly number[], clock: Clock): Promise<number[]> {
-  const wanted = new Set([...NEIGHBORS.map((step) => port + step), ...COMMON_PORTS]);
-  const candidates = [...wanted].filter(
+  const nearby = new Set([...NEIGHBORS.map((step) => port + step), ...COMMON_PORTS]);
+  const candidates = [...nearby].filter(
     (candidate) => candidate >= 1 && candidate <= 65_535 && candidate !== port && !except.includes(candidate),
   );
   const open = await Promise.all(candidates.map((candidate) => isOpen(candidate, clock)));

@@ -86,7 +86,7 @@ export class EndpointQueues {
   }
 
   canClaim(free: number): boolean {
-    for (const queue of this.#queues.values()) if (queue.ready && this.wantedBy(queue, free) > 0) return true;
+    for (const queue of this.#queues.values()) if (queue.ready && this.claimable(queue, free) > 0) return true;
     return false;
   }
 
@@ -100,7 +100,7 @@ export class EndpointQueues {
   }
 
   /** Returns how many deliveries to claim for an endpoint: for its slots, and for those that will soon be free. */
-  wantedBy(queue: EndpointQueue, free: number): number {
+  claimable(queue: EndpointQueue, free: number): number {
     if (queue.starved) return 0;
     const needed = this.slotsFor(queue, free) + Math.min(queue.ended, Math.floor(MAX_AHEAD / this.#queues.size));
     // The claimed deliveries last for a while.

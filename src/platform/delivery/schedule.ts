@@ -25,10 +25,10 @@ export interface FailedAttempt {
  * wrong.
  */
 export function nextAttemptAt(failed: FailedAttempt, fraction: number, mayExpire = true): number | undefined {
-  const wait = Math.min(FIRST_WAIT * 2 ** (failed.attempts - 1), LONGEST_WAIT);
-  const jittered = wait * (1 - JITTER + 2 * JITTER * fraction);
-  const wanted = Math.min(Math.max(jittered, failed.retryAfter ?? 0), LONGEST_WAIT);
-  const at = failed.endedAt + Math.round(wanted);
+  const planned = Math.min(FIRST_WAIT * 2 ** (failed.attempts - 1), LONGEST_WAIT);
+  const jittered = planned * (1 - JITTER + 2 * JITTER * fraction);
+  const wait = Math.min(Math.max(jittered, failed.retryAfter ?? 0), LONGEST_WAIT);
+  const at = failed.endedAt + Math.round(wait);
   return !mayExpire || isWithinRetries(failed.firstAttempt, at) ? at : undefined;
 }
 

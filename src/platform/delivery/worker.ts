@@ -289,7 +289,7 @@ export class DeliveryWorker {
     for (let rest = this.#queues.ready(); rest.length > 0;) {
       let available = Math.max(0, free - jobs.length);
       const group = rest.flatMap((queue) => {
-        const count = this.#queues.wantedBy(queue, available);
+        const count = this.#queues.claimable(queue, available);
         const begin = this.#queues.slotsFor(queue, available) - queue.ahead.length;
         available = Math.max(0, available - count);
         return count === 0 ? [] : [{ queue, limits: { count, begin, reservedBytes: queue.bytes } }];

@@ -111,7 +111,11 @@ it("every dialog is accessible in both themes", async () => {
     [pages["endpoint"]!, "Delete"],
   ] as const) {
     await settle(path);
-    await page.getByRole("button", { name: button }).click();
+    if (path === pages["endpoint"]) {
+      await page.getByRole("button", { name: "More", exact: true }).click();
+      await look("menu-endpoint", views, found);
+      await page.getByRole("menuitem", { name: button }).click();
+    } else await page.getByRole("button", { name: button }).click();
     await page.getByRole("dialog").waitFor();
     await look(`dialog-${button.replace(" ", "-").toLowerCase()}`, views, found);
     await page.keyboard.press("Escape");

@@ -30,70 +30,78 @@ interface ActionProps {
   run: () => Promise<string | undefined>;
   class?: string;
   disabled?: boolean;
+  /** The name for assistive technology, if the text alone does not say what the button does. */
+  label?: string;
+}
+
+/** Runs a task, and shows its result or error. */
+export async function perform(run: ActionProps["run"]): Promise<void> {
+  try {
+    const text = await run();
+    if (text !== undefined) showToast(text);
+  } catch (error) {
+    showToast(asCallError(error).message, false);
+  }
 }
 
 /** A button that runs one task, and shows the result. It keeps the focus while it is busy. */
-export function Action({ children, run, class: name = "", disabled = false }: ActionProps) {
-  const { isBusy, act } = useOnce(async () => {
-    try {
-      const text = await run();
-      if (text !== undefined) showToast(text);
-    } catch (error) {
-      showToast(asCallError(error).message, false);
-    }
-  });
+export function Action({ children, run, class: name = "", disabled = false, label }: ActionProps) {
+  const { isBusy, act } = useOnce(() => perform(run));
   return (
-    <button type="button" class={name} disabled={disabled} aria-disabled={isBusy} onClick={act}>
+    <button type="button" class={name} disabled={disabled} aria-disabled={isBusy} aria-label={label} onClick={act}>
       {children}
     </button>
   );
 }
 
-interface ConfirmedProps extends ActionProps {
+interface ConfirmationProps {
   title: string;
   /** An explanation of the action, before it is done. */
   explanation: ComponentChildren;
   /** The label of the button that confirms. */
   verb: string;
+  run: ActionProps["run"];
 }
 
 /** A button that asks for confirmation first. */
-export function ConfirmedAction({ title, explanation, verb, run, children, class: name, disabled }: ConfirmedProps) {
+export function ConfirmedAction({ children, class: name, disabled, ...confirmation }: ConfirmationProps & ActionProps) {
   const [isOpen, setOpen] = useState(false);
-  const [error, setError] = useState<CallError>();
-  const close = () => {
-    setOpen(false);
-    setError(undefined);
-  };
-  const { isBusy, act } = useOnce(async () => {
-    try {
-      const text = await run();
-      if (text !== undefined) showToast(text);
-      close();
-    } catch (problem) {
-      setError(asCallError(problem));
-    }
-  });
   return (
     <>
       <button type="button" class={name} disabled={disabled} onClick={() => setOpen(true)}>
         {children}
       </button>
-      {isOpen && (
-        <Dialog title={title} onClose={close}>
-          {explanation}
-          {error !== undefined && <ErrorBox error={error} />}
-          <div class="buttons">
-            <button type="button" onClick={close}>
-              Cancel
-            </button>
-            <button type="button" class="danger" aria-disabled={isBusy} onClick={act}>
-              {verb}
-            </button>
-          </div>
-        </Dialog>
-      )}
+      {isOpen && <Confirmation {...confirmation} onClose={() => setOpen(false)} />}
     </>
+  );
+}
+
+/** A dialog that asks before an action. It stays open if the action fails. */
+export function Confirmation(props: ConfirmationProps & { onClose: () => void }) {
+  const { title, explanation, verb, run, onClose } = props;
+  const [error, setError] = useState<CallError>();
+  const { isBusy, act } = useOnce(async () => {
+    try {
+      const text = await run();
+      if (text !== undefined) showToast(text);
+      onClose();
+    } catch (problem) {
+      setError(asCallError(problem));
+    }
+  });
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {explanation}
+      {error !== undefined && <ErrorBox error={error} />}
+      <div class="buttons">
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button type="button" class="danger" aria-disabled={isBusy} onClick={act}>
+          {verb}
+        </button>
+      </div>
+    </Dialog>
   );
 }
 

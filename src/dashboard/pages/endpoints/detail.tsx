@@ -8,14 +8,14 @@ import { call, withQuery } from "../../api/call.ts";
 import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
 import { environmentNow } from "../../clock.ts";
-import { Action, ConfirmedAction } from "../../components/action.tsx";
+import { Action, Confirmation, perform } from "../../components/action.tsx";
 import { AttemptsChart, LatencyChart } from "../../components/chart.tsx";
+import { type MenuItem, MoreMenu } from "../../components/menu.tsx";
 import { Card, Empty, ErrorBox, Facts, Loaded, Page } from "../../components/page.tsx";
 import { Id, Time } from "../../components/values.tsx";
 import { count, counted, duration, percent } from "../../format.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
 import { EnableEndpoint, RetryFailed, RunningOperations } from "../bulk.tsx";
-import { WhyLink } from "../why.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
 import { FailureTable } from "../overview/failures.tsx";
 import { EndpointForm, RotateSecret } from "./form.tsx";
@@ -106,7 +106,8 @@ export function EndpointDetail({ id }: { id: string }) {
 
 function Actions(props: { endpoint: WebhookEndpoint; path: string; onChange: () => void; onPing: () => void }) {
   const { endpoint, path, onChange, onPing } = props;
-  const [openDialog, setOpenDialog] = useState<"edit" | "rotate">();
+  const [openDialog, setOpenDialog] = useState<"edit" | "rotate" | "delete">();
+  const isEnabled = endpoint.status === "enabled";
   const close = () => {
     setOpenDialog(undefined);
     onChange();
@@ -116,41 +117,28 @@ function Actions(props: { endpoint: WebhookEndpoint; path: string; onChange: () 
     onChange();
     return status === "enabled" ? "Enabled. Waiting deliveries are sent now." : "Disabled. Deliveries wait.";
   };
+  const items: MenuItem[] = [
+    { label: "Edit", onSelect: () => setOpenDialog("edit") },
+    { label: "Rotate secret", onSelect: () => setOpenDialog("rotate") },
+    { label: "Explain", onSelect: () => go(hrefOf("why", endpoint.id)) },
+    ...(isEnabled ? [{ label: "Disable", onSelect: () => void perform(setStatus("disabled")) }] : []),
+    { label: "Delete", onSelect: () => setOpenDialog("delete"), isDanger: true },
+  ];
   return (
     <>
-      <ConfirmedAction
-        class="danger"
-        title="Delete this endpoint?"
-        explanation={<p>Its pending deliveries are canceled. This cannot be undone.</p>}
-        verb="Delete endpoint"
-        run={async () => {
-          await call("DELETE", path);
-          go(hrefOf("endpoints"));
-          return `Deleted ${endpoint.id}`;
-        }}
-      >
-        Delete
-      </ConfirmedAction>
-      {endpoint.status === "enabled" && <Action run={setStatus("disabled")}>Disable</Action>}
-      <button type="button" onClick={() => setOpenDialog("rotate")}>
-        Rotate secret
-      </button>
-      <button type="button" onClick={() => setOpenDialog("edit")}>
-        Edit
-      </button>
-      <WhyLink id={endpoint.id} />
-      <Action
-        class={endpoint.status === "enabled" ? "primary" : ""}
-        disabled={endpoint.status === "disabled"}
-        run={async () => {
-          const event = await call<Event>("POST", `${path}/ping`);
-          onPing();
-          return `Sent ${event.id}`;
-        }}
-      >
-        Send test ping
-      </Action>
-      {endpoint.status === "disabled" && (
+      <MoreMenu items={items} />
+      {isEnabled ? (
+        <Action
+          class="primary"
+          run={async () => {
+            const event = await call<Event>("POST", `${path}/ping`);
+            onPing();
+            return `Sent ${event.id}`;
+          }}
+        >
+          Send test ping
+        </Action>
+      ) : (
         <>
           <Action run={setStatus("enabled")}>Enable</Action>
           <EnableEndpoint endpoint={endpoint} class="primary" onChange={onChange} />
@@ -160,6 +148,19 @@ function Actions(props: { endpoint: WebhookEndpoint; path: string; onChange: () 
         <EndpointForm endpoint={endpoint} onClose={() => setOpenDialog(undefined)} onSaved={close} />
       )}
       {openDialog === "rotate" && <RotateSecret path={path} onClose={close} />}
+      {openDialog === "delete" && (
+        <Confirmation
+          title="Delete this endpoint?"
+          explanation={<p>Its pending deliveries are canceled. This cannot be undone.</p>}
+          verb="Delete endpoint"
+          run={async () => {
+            await call("DELETE", path);
+            go(hrefOf("endpoints"));
+            return `Deleted ${endpoint.id}`;
+          }}
+          onClose={() => setOpenDialog(undefined)}
+        />
+      )}
     </>
   );
 }

@@ -1,8 +1,9 @@
-import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { Component, type ComponentChildren } from "preact";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Pages } from "../api/pages.ts";
 import { count } from "../format.ts";
+import { savedScroll } from "../router.tsx";
 import { ErrorBox, Loading } from "./page.tsx";
 
 export interface Column<Item> {
@@ -17,6 +18,38 @@ export interface Column<Item> {
   isLong?: boolean;
 }
 
+function classOf<Item>({ from, isNumber, isLong }: Column<Item>): string | undefined {
+  const names = [
+    from === undefined ? "" : `from-${from}`,
+    isNumber === true ? "number" : "",
+    isLong === true ? "long" : "",
+  ];
+  return names.filter(Boolean).join(" ") || undefined;
+}
+
+interface RowProps<Item> {
+  item: Item;
+  columns: readonly Column<Item>[];
+}
+
+/** A row, which is rendered again only if its item, the columns, or a signal that a cell read has changed. */
+class Row<Item> extends Component<RowProps<Item>> {
+  override shouldComponentUpdate(next: RowProps<Item>, state: object) {
+    return next.item !== this.props.item || next.columns !== this.props.columns || state !== this.state;
+  }
+  override render({ item, columns }: RowProps<Item>) {
+    return (
+      <tr data-row>
+        {columns.map((column) => (
+          <td key={column.label} class={classOf(column)}>
+            {column.isFor?.(item) !== false && <div dir="auto">{column.cell(item)}</div>}
+          </td>
+        ))}
+      </tr>
+    );
+  }
+}
+
 /** A table with a heading per column. The first link of a row applies to the row: a click anywhere follows it. */
 export function Table<Item>(props: {
   label: string;
@@ -25,11 +58,8 @@ export function Table<Item>(props: {
   keyOf: (item: Item) => string;
   onHold?: (isHeld: boolean) => void;
 }) {
-  const columns = props.columns.filter(({ isFor }) => isFor === undefined || props.items.some(isFor));
-  const classOf = ({ from, isNumber, isLong }: Column<Item>) =>
-    [from === undefined ? "" : `from-${from}`, isNumber === true ? "number" : "", isLong === true ? "long" : ""]
-      .filter(Boolean)
-      .join(" ") || undefined;
+  const used = props.columns.filter(({ isFor }) => isFor === undefined || props.items.some(isFor));
+  const columns = useMemo(() => used, [props.columns, used.length]);
   const { onHold } = props;
   return (
     <div class="table" role="region" aria-label={props.label}>
@@ -45,13 +75,7 @@ export function Table<Item>(props: {
         </thead>
         <tbody onPointerEnter={() => onHold?.(true)} onPointerLeave={() => onHold?.(false)} onClick={followRow}>
           {props.items.map((item) => (
-            <tr key={props.keyOf(item)} data-row>
-              {columns.map((column) => (
-                <td key={column.label} class={classOf(column)}>
-                  {column.isFor?.(item) !== false && <div dir="auto">{column.cell(item)}</div>}
-                </td>
-              ))}
-            </tr>
+            <Row key={props.keyOf(item)} item={item} columns={columns} />
           ))}
         </tbody>
       </table>
@@ -98,6 +122,14 @@ export function PagedTable<Item extends { id: string }>(props: {
   const searchesOn = foundFew && hasMore && error === undefined && isUnfinished(0, pagesRead);
   useEffect(() => {
     if (searchesOn && !isLoading) loadMore();
+  });
+  const scroll = useRef(keepsPosition ? savedScroll() : 0);
+  useEffect(() => {
+    if (scroll.current === 0 || shown === undefined || isLoading) return;
+    const isReached = document.documentElement.scrollHeight - innerHeight >= scroll.current;
+    if (hasMore && !isReached && error === undefined) return loadMore();
+    scrollTo(0, scroll.current);
+    scroll.current = 0;
   });
   useEffect(() => {
     if (!keepsPosition) return undefined;

@@ -36,6 +36,21 @@ export function localTime(iso: string, now: number): string {
   return (date.toDateString() === new Date(now).toDateString() ? timeOfDay : fullDate).format(date);
 }
 
+const weekdayAndTime = new Intl.DateTimeFormat(undefined, {
+  weekday: "short",
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+});
+
+/** Returns a time in full, with its weekday. Unix milliseconds. */
+export function dateAndTime(at: number): string {
+  return weekdayAndTime.format(at);
+}
+
 const UNITS = [
   ["d", DAY_SECONDS],
   ["h", 3600],

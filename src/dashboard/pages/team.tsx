@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { DeletedUser, OAuthGrant, Session, User } from "../../contract/schemas/account.ts";
 import type { ApiKey } from "../../contract/schemas/api-key.ts";
+import { SCOPES } from "../../contract/scopes.ts";
 import { call } from "../api/call.ts";
 import { type Pages, usePages, WHOLE } from "../api/pages.ts";
 import { Action, ConfirmedAction, CreateButton } from "../components/action.tsx";
@@ -9,16 +10,17 @@ import { Field, Form } from "../components/form.tsx";
 import { Card, Empty, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
 import { Time } from "../components/values.tsx";
-import { browserName } from "../format.ts";
+import { browserName, counted } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
 
 export function TeamPage() {
   const sessions = usePages<Session>("/v1/sessions", {}, { limit: WHOLE });
   const grants = usePages<OAuthGrant>("/v1/oauth_grants", {}, { limit: WHOLE });
   const users = usePages<User>("/v1/users", {}, { limit: WHOLE });
+  const others = sessions.items?.filter(({ is_current: isCurrent }) => !isCurrent) ?? [];
   const you = users.items?.find(({ is_you: isYou }) => isYou);
   return (
-    <Page title="Team & access" subtitle="Who can sign in, where you are signed in, and which apps are authorized.">
+    <Page title="Team & access" subtitle="Users of this account, your browsers, and the apps that act for you.">
       {you?.has_password === false && (
         <p class="notice wait">
           <strong>You have no password yet.</strong> Until you set one, you can sign in only with a one-time sign-in
@@ -26,7 +28,26 @@ export function TeamPage() {
         </p>
       )}
       <Team users={users} isOwner={you?.role === "owner"} />
-      <Card title="Your sessions">
+      <Card
+        title="Your sessions"
+        actions={
+          others.length > 1 && (
+            <ConfirmedAction
+              class="small danger"
+              title="Sign out all other sessions?"
+              explanation={<p>{counted(others.length, "browser")} must sign in again. This one stays signed in.</p>}
+              verb="Sign out others"
+              run={async () => {
+                for (const { id } of others) await call("DELETE", `/v1/sessions/${id}`);
+                sessions.reload();
+                return `Ended ${counted(others.length, "session")}`;
+              }}
+            >
+              Sign out all others
+            </ConfirmedAction>
+          )
+        }
+      >
         <PagedTable
           label="Your sessions"
           pages={sessions}
@@ -72,18 +93,18 @@ export function TeamPage() {
           label="Authorized apps"
           pages={grants}
           empty={
-            <Empty icon="apps" title="No authorized apps">
-              <p>The CLI is listed here after service login.</p>
+            <Empty icon="apps" title="No authorized apps" command="service login">
+              <p>Apps that you allow to act for you are listed here. Sign in with the CLI to see it:</p>
             </Empty>
           }
           columns={[
             { label: "App", isLong: true, cell: ({ app_name: name }) => <bdi>{name}</bdi> },
-            { label: "Environment", cell: (grant) => grant.environment },
+            { label: "Environment", cell: (grant) => <span class="role">{grant.environment}</span> },
             {
               label: "Permissions",
               from: "tablet",
               isLong: true,
-              cell: ({ scopes }) => <span title={scopes.join("\n")}>{scopes.join(", ")}</span>,
+              cell: ({ scopes }) => <span title={scopes.join("\n")}>{permissionsOf(scopes)}</span>,
             },
             { label: "Authorized", from: "tablet", cell: ({ created }) => <Time at={created} isReal /> },
             {
@@ -109,6 +130,11 @@ export function TeamPage() {
       </Card>
     </Page>
   );
+}
+
+function permissionsOf(scopes: readonly string[]): string {
+  if (SCOPES.every((scope) => scopes.includes(scope))) return "Full access";
+  return scopes.every((scope) => scope.endsWith(":read")) ? `Read only: ${scopes.join(", ")}` : scopes.join(", ");
 }
 
 /** The users of the account; owners invite and remove members. */
@@ -145,46 +171,50 @@ function Team({ users, isOwner }: { users: Pages<User>; isOwner: boolean }) {
             label: "Email",
             isLong: true,
             cell: ({ email, is_you: isYou }) => (
-              <>
-                {email} {isYou && <span class="tag">you</span>}
-              </>
+              <span class="user">
+                <span class="avatar" aria-hidden="true">
+                  {email.charAt(0)}
+                </span>
+                <bdi>{email}</bdi> {isYou && <span class="tag">you</span>}
+              </span>
             ),
           },
-          { label: "Role", cell: ({ role }) => role },
+          { label: "Role", cell: ({ role }) => <span class="role">{role}</span> },
           {
-            label: "Password",
+            label: "Signs in with",
             from: "tablet",
-            cell: ({ has_password: has, is_you: isYou }) => (
-              <>
-                {has ? "Set" : "Not set"} {isYou && <a href="/account">{has ? "Change" : "Set"}</a>}
-              </>
-            ),
+            cell: ({ has_password: has }) => (has ? "Password" : <span class="soft">One-time links</span>),
           },
-          { label: "Joined", from: "tablet", cell: ({ created }) => <Time at={created} isReal /> },
+          { label: "Added", from: "tablet", cell: ({ created }) => <Time at={created} isReal /> },
           {
             label: "Actions",
-            isFor: ({ role }) => isOwner && role === "member",
-            cell: ({ id, email }) => (
-              <ConfirmedAction
-                class="small danger"
-                title="Remove this user?"
-                explanation={
-                  <p>
-                    {email} is signed out everywhere, and their authorized apps lose access. API keys that they created
-                    stay valid; you get a list of them.
-                  </p>
-                }
-                verb="Remove"
-                run={async () => {
-                  const { api_keys: keys } = await call<DeletedUser>("DELETE", `/v1/users/${id}`);
-                  users.reload();
-                  if (keys.data.length > 0) setLeft({ email, keys: keys.data });
-                  return `Removed ${email}`;
-                }}
-              >
-                Remove
-              </ConfirmedAction>
-            ),
+            isFor: ({ role, is_you: isYou }) => isYou || (isOwner && role === "member"),
+            cell: ({ id, email, is_you: isYou, has_password: has }) =>
+              isYou ? (
+                <a class="button small" href="/account">
+                  {has ? "Change password" : "Set password"}
+                </a>
+              ) : (
+                <ConfirmedAction
+                  class="small danger"
+                  title="Remove this user?"
+                  explanation={
+                    <p>
+                      {email} is signed out everywhere, and their authorized apps lose access. API keys that they
+                      created stay valid; you get a list of them.
+                    </p>
+                  }
+                  verb="Remove"
+                  run={async () => {
+                    const { api_keys: keys } = await call<DeletedUser>("DELETE", `/v1/users/${id}`);
+                    users.reload();
+                    if (keys.data.length > 0) setLeft({ email, keys: keys.data });
+                    return `Removed ${email}`;
+                  }}
+                >
+                  Remove
+                </ConfirmedAction>
+              ),
           },
         ]}
       />
@@ -226,6 +256,7 @@ function Invite({ onClose, onInvited }: { onClose: () => void; onInvited: (user:
   const [email, setEmail] = useState("");
   return (
     <Dialog title="Invite a user" onClose={onClose}>
+      <p class="soft">Members can do everything except invite and remove users. You get a link to send them.</p>
       <Form
         submit="Invite"
         fields={["email"]}

@@ -1,14 +1,15 @@
 import { useState } from "preact/hooks";
+import { LIMITS } from "../../contract/limits.ts";
 import type { TestClock } from "../../contract/schemas/test-clock.ts";
 import { call } from "../api/call.ts";
 import { type Query, useQuery } from "../api/store.ts";
-import { environmentNow } from "../clock.ts";
-import { Action } from "../components/action.tsx";
+import { environmentNow, tick } from "../clock.ts";
+import { Action, ConfirmedAction } from "../components/action.tsx";
 import { Field, Form } from "../components/form.tsx";
 import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
 import { ClockTime } from "../components/values.tsx";
-import { count, counted, duration } from "../format.ts";
-import { environment } from "../router.tsx";
+import { count, counted, dateAndTime, duration } from "../format.ts";
+import { environment, hrefOf, Link } from "../router.tsx";
 
 const STEPS = [
   ["1 minute", 60],
@@ -16,14 +17,20 @@ const STEPS = [
   ["1 day", 86_400],
   ["3 days", 259_200],
 ] as const;
+const MAX_DAYS = (LIMITS.replaySeconds * 12) / 86_400;
 const UNITS = { minutes: 60, hours: 3600, days: 86_400 } as const;
 
 export function TestClockPage() {
   return (
-    <Page title="Test clock" subtitle="Advance the sandbox's time to test retries and expiry in seconds.">
+    <Page title="Test clock" subtitle="Test days of retries and expiry in seconds: advance the time of the sandbox.">
       {environment.value === "live" ? (
         <Empty icon="clock" title="Live mode uses real time">
-          <p>Switch to the sandbox to advance its clock.</p>
+          <p>Only the sandbox has a clock that can be advanced.</p>
+          <p>
+            <Link class="button" href={hrefOf("clock", "", {}, "sandbox")}>
+              Open the sandbox clock
+            </Link>
+          </p>
         </Empty>
       ) : (
         <SandboxClock />
@@ -38,31 +45,45 @@ function SandboxClock() {
     <Loaded of={query}>
       {(clock) => (
         <>
-          <Facts
-            rows={[
-              ["Sandbox time", <ClockTime at={environmentNow()} />],
-              ["Offset", clock.offset_seconds === 0 ? "none" : duration(clock.offset_seconds)],
-            ]}
-          />
+          <SandboxTime clock={clock} reload={query.reload} />
           {clock.target !== null && <LastAdvance clock={clock} target={clock.target} reload={query.reload} />}
           <Advance clock={clock} query={query} />
-          {clock.offset_seconds > 0 && clock.status !== "advancing" && (
-            <Card title="Reset">
-              <p>Returns the sandbox to real time. Deliveries that are due stay due.</p>
-              <Action
-                run={async () => {
-                  await call("POST", "/v1/test_clock/reset");
-                  query.reload();
-                  return "The sandbox is back in real time";
-                }}
-              >
-                Reset to real time
-              </Action>
-            </Card>
-          )}
         </>
       )}
     </Loaded>
+  );
+}
+
+/** The time of the sandbox, its distance from real time, and the way back. */
+function SandboxTime({ clock, reload }: { clock: TestClock; reload: () => void }) {
+  const isAhead = clock.offset_seconds > 0;
+  return (
+    <section class="card clock-now" aria-label="Sandbox time">
+      <div>
+        <p class="soft">Sandbox time</p>
+        <p class="clock-time">{dateAndTime(environmentNow())}</p>
+        <Facts
+          rows={[
+            ["Ahead of real time", isAhead ? duration(clock.offset_seconds) : "none"],
+            ["Real time", <ClockTime at={tick.value} />],
+          ]}
+        />
+      </div>
+      {isAhead && clock.status !== "advancing" && (
+        <ConfirmedAction
+          title="Reset to real time?"
+          explanation={<p>The sandbox continues in real time. Deliveries that are due stay due.</p>}
+          verb="Reset"
+          run={async () => {
+            await call("POST", "/v1/test_clock/reset");
+            reload();
+            return "The sandbox is back in real time";
+          }}
+        >
+          Reset to real time
+        </ConfirmedAction>
+      )}
+    </section>
   );
 }
 
@@ -77,35 +98,43 @@ function Advance({ clock, query }: { clock: TestClock; query: Query<TestClock> }
     query.reload();
   };
   const isAdvancing = clock.status === "advancing";
+  const seconds = Math.round(Number(amount) * UNITS[unit]);
   return (
-    <Card title="Advance">
-      <p>Deliveries that become due during the advance are attempted in order, each at its own time.</p>
-      <div class="row-actions">
+    <Card title="Advance the clock">
+      <p class="soft">
+        Deliveries that become due on the way are attempted in order, each at its own time. Up to {MAX_DAYS} days at
+        once.
+      </p>
+      <div class="row-actions durations" role="group" aria-label="Common durations">
         {STEPS.map(([label, seconds]) => (
           <Action
             key={label}
             disabled={isAdvancing}
+            label={`Advance ${label}`}
             run={async () => {
               await advance(seconds);
               return undefined;
             }}
           >
-            Advance {label}
+            + {label}
           </Action>
         ))}
       </div>
-      <Form submit="Advance" fields={["seconds"]} run={() => advance(Math.round(Number(amount) * UNITS[unit]))}>
+      <Form submit="Advance" fields={["seconds"]} run={() => advance(seconds)}>
         {(error) => (
-          <div class="side-by-side">
-            <Field label="By" name="seconds" type="number" value={amount} onInput={setAmount} error={error} />
-            <Field
-              label="Unit"
-              name="unit"
-              value={unit}
-              onInput={(value) => setUnit(value as keyof typeof UNITS)}
-              options={Object.keys(UNITS).map((name) => [name, name] as const)}
-            />
-          </div>
+          <>
+            <div class="side-by-side">
+              <Field label="By" name="seconds" type="number" value={amount} onInput={setAmount} error={error} />
+              <Field
+                label="Unit"
+                name="unit"
+                value={unit}
+                onInput={(value) => setUnit(value as keyof typeof UNITS)}
+                options={Object.keys(UNITS).map((name) => [name, name] as const)}
+              />
+            </div>
+            {seconds > 0 && <p class="soft advance-target">to {dateAndTime(environmentNow() + seconds * 1000)}</p>}
+          </>
         )}
       </Form>
     </Card>
@@ -127,8 +156,9 @@ function LastAdvance({ clock, target, reload }: { clock: TestClock; target: stri
             Stopped before <ClockTime at={target} />. {outcome}
           </>
         ) : (
-          outcome
-        )}
+          <span>{outcome}</span>
+        )}{" "}
+        {attempts > 0 && <Link href={hrefOf("deliveries")}>Show deliveries</Link>}
       </p>
     );
   }

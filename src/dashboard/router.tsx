@@ -93,6 +93,11 @@ interface Position {
   link: string | null;
 }
 
+/** Returns the scroll position to restore after a page load: a reload, or Back from another page than the dashboard's. */
+export function savedScroll(): number {
+  return moves === 0 ? ((history.state as Position | null)?.scroll ?? 0) : 0;
+}
+
 function rememberPosition(): void {
   const link = document.activeElement?.getAttribute("href") ?? null;
   history.replaceState({ scroll: scrollY, link } satisfies Position, "");

@@ -41,6 +41,12 @@ async function secretIn(dialog: Locator): Promise<string> {
   return secret;
 }
 
+/** Chooses an entry of the page's menu of further actions. */
+async function more(name: string): Promise<void> {
+  await board.page.getByRole("button", { name: "More", exact: true }).click();
+  await board.page.getByRole("menuitem", { name }).click();
+}
+
 const rowOf = (text: string) => board.page.getByRole("row").filter({ hasText: text });
 
 describe("endpoints", () => {
@@ -62,7 +68,7 @@ describe("endpoints", () => {
     await receiver.until(1, "/hook");
     await page.getByRole("region", { name: "Deliveries to this endpoint" }).getByText("succeeded").waitFor();
 
-    await page.getByRole("button", { name: "Rotate secret" }).click();
+    await more("Rotate secret");
     await page.getByLabel("Overlap").selectOption("1 hour");
     await page.getByRole("dialog").getByRole("button", { name: "Rotate secret" }).click();
     const fresh = await secretIn(page.getByRole("dialog", { name: "The new signing secret" }));
@@ -77,23 +83,51 @@ describe("endpoints", () => {
     }
   });
 
+  it("have a menu of further actions that works with the keyboard, and closes at Escape and a click outside", async () => {
+    const { page, api } = board;
+    const target = { url: `${receiver.url}/menu`, events: ["order.*"] };
+    const { id } = (await api("POST", "/v1/webhook_endpoints", target)).body;
+    await board.show(`sandbox/endpoints/${id}`);
+    const button = page.getByRole("button", { name: "More", exact: true });
+    const focused = () => page.evaluate<string>("document.activeElement.textContent");
+    await button.press("Enter");
+    await expect.poll(focused).toBe("Edit");
+    await page.keyboard.press("ArrowUp");
+    expect(await focused()).toBe("Delete");
+    await page.keyboard.press("ArrowDown");
+    expect(await focused()).toBe("Edit");
+    await page.keyboard.press("Escape");
+    await expect.poll(() => page.getByRole("menu").count()).toBe(0);
+    expect(await focused()).toBe("More");
+    expect(await button.getAttribute("aria-expanded")).toBe("false");
+    await button.click();
+    await page.getByRole("heading", { level: 1 }).click();
+    await expect.poll(() => page.getByRole("menu").count()).toBe(0);
+    await button.press("Enter");
+    await expect.poll(focused).toBe("Edit");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await expect.poll(focused).toBe("More");
+  });
+
   it("wait while they are disabled, and are deleted after a confirmation", async () => {
     const { page, api } = board;
     const { id } = (await api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/idle`, events: ["order.*"] }))
       .body;
     await board.show(`sandbox/endpoints/${id}`);
-    await page.getByRole("button", { name: "Disable" }).click();
+    await more("Disable");
     await page.locator(".facts").getByText("disabled").waitFor();
-    await expect.poll(() => page.getByRole("button", { name: "Send test ping" }).isDisabled()).toBe(true);
+    await expect.poll(() => page.getByRole("button", { name: "Send test ping" }).count()).toBe(0);
     await page.getByRole("button", { name: "Enable", exact: true }).click();
     await page.locator(".facts").getByText("enabled").waitFor();
     await expect.poll(() => page.getByRole("img").count()).toBe(2);
 
-    await page.getByRole("button", { name: "Delete" }).click();
+    await more("Delete");
     await page.getByRole("dialog").press("Escape");
     await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
     expect((await api("GET", `/v1/webhook_endpoints/${id}`)).status).toBe(200);
-    await page.getByRole("button", { name: "Delete" }).click();
+    await more("Delete");
     await page.getByRole("button", { name: "Delete endpoint" }).click();
     await page.getByText(`Deleted ${id}`).waitFor();
     expect((await api("GET", `/v1/webhook_endpoints/${id}`)).status).toBe(404);
@@ -101,6 +135,18 @@ describe("endpoints", () => {
 });
 
 describe("API keys", () => {
+  it("can have exactly the scopes that operations require", async () => {
+    const { page, platform } = board;
+    const openapi = await (await fetch(`${platform.baseUrl}/openapi.json`)).text();
+    const required = [...openapi.matchAll(/Requires the scope `([a-z_:]+)`/g)].map(([, scope]) => scope!);
+    await board.menu("API keys");
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByLabel("Permissions").selectOption("chosen");
+    const boxes = page.getByRole("table", { name: "Scopes" }).getByRole("checkbox");
+    const offered = await boxes.evaluateAll((all) => all.map((box) => box.getAttribute("aria-label")));
+    expect(offered.toSorted()).toEqual([...new Set([...required, "listen:read"])].toSorted());
+  });
+
   it("are created with scopes from a table, a range and an expiry, shown once, rolled and revoked", async () => {
     const { page, platform } = board;
     await board.menu("API keys");
@@ -292,6 +338,8 @@ describe("request log and test clock", () => {
     await page.getByLabel("Unit").selectOption("hours");
     await page.getByRole("button", { name: "Advance", exact: true }).click();
     await page.getByText(duration(before + 3 * 86_400 + 7_200), { exact: true }).waitFor();
+    await board.menu("Request log");
+    await page.getByText("Request times are real times, which the test clock does not affect.").waitFor();
     await board.menu("Deliveries");
     await page.getByLabel("Status").selectOption("failed");
     await page.getByRole("link", { name: "customer.created" }).first().click();

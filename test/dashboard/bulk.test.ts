@@ -92,6 +92,7 @@ it("enables an endpoint with the events that it missed while it was disabled", a
   await api("POST", "/v1/payments", { amount: 1, currency: "EUR" });
   await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
   await board.show(`sandbox/endpoints/${id}`);
+  await page.getByText("Disabled after a 410 Gone response").waitFor();
   await page.getByRole("button", { name: "Enable and replay" }).click();
   await page.getByText("Enabled. Replaying 6 missed events").waitFor();
   const succeeded = async () =>

@@ -87,4 +87,9 @@ it("the commands on the page work with this server", async () => {
   await board.api("POST", "/v1/customers", { email: "grace@example.com" });
   await page.getByText("customer.created was delivered").waitFor();
   await listener.interrupt();
+
+  await page.getByRole("button", { name: "Hide" }).click();
+  await page.reload();
+  await page.locator(".figures").waitFor();
+  expect(await page.getByText("Quick start").count()).toBe(0);
 });

@@ -78,7 +78,8 @@ it("every page is pictured with data", async () => {
     "Li",
   ];
   for (const [index, name] of names.entries()) {
-    const email = index === 2 ? `${"very.long.".repeat(8)}name@subdomain.example.com` : `person.${index}@example.com`;
+    const email =
+      index === 2 ? `${"very.long.".repeat(5)}name@a.long.subdomain.of.example.com` : `person.${index}@example.com`;
     const customer = await create("customers", { email, name, metadata: { plan: index % 2 === 0 ? "pro" : "free" } });
     const amount = 1999 * (index + 1) ** 3;
     const order = await create("orders", { amount, currency: index === 3 ? "JPY" : "EUR", customer: customer.id });

@@ -9,7 +9,7 @@ import { Dialog, ShownOnce } from "../components/dialog.tsx";
 import { Field, Form } from "../components/form.tsx";
 import { Card, Empty, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
-import { Time } from "../components/values.tsx";
+import { CopyLine, Time } from "../components/values.tsx";
 import { browserName, counted } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
 
@@ -93,8 +93,9 @@ export function TeamPage() {
           label="Authorized apps"
           pages={grants}
           empty={
-            <Empty icon="apps" title="No authorized apps" command="service login">
+            <Empty icon="apps" title="No authorized apps">
               <p>Apps that you allow to act for you are listed here. Sign in with the CLI to see it:</p>
+              <CopyLine text={`service login --base-url ${location.origin}`} what="the command" />
             </Empty>
           }
           columns={[
@@ -183,38 +184,38 @@ function Team({ users, isOwner }: { users: Pages<User>; isOwner: boolean }) {
           {
             label: "Signs in with",
             from: "tablet",
-            cell: ({ has_password: has }) => (has ? "Password" : <span class="soft">One-time links</span>),
+            cell: ({ has_password: has, is_you: isYou }) => (
+              <>
+                {has ? "Password" : "One-time links"}{" "}
+                {isYou && <a href="/account">{has ? "Change" : "Set a password"}</a>}
+              </>
+            ),
           },
           { label: "Added", from: "tablet", cell: ({ created }) => <Time at={created} isReal /> },
           {
             label: "Actions",
-            isFor: ({ role, is_you: isYou }) => isYou || (isOwner && role === "member"),
-            cell: ({ id, email, is_you: isYou, has_password: has }) =>
-              isYou ? (
-                <a class="button small" href="/account">
-                  {has ? "Change password" : "Set password"}
-                </a>
-              ) : (
-                <ConfirmedAction
-                  class="small danger"
-                  title="Remove this user?"
-                  explanation={
-                    <p>
-                      {email} is signed out everywhere, and their authorized apps lose access. API keys that they
-                      created stay valid; you get a list of them.
-                    </p>
-                  }
-                  verb="Remove"
-                  run={async () => {
-                    const { api_keys: keys } = await call<DeletedUser>("DELETE", `/v1/users/${id}`);
-                    users.reload();
-                    if (keys.data.length > 0) setLeft({ email, keys: keys.data });
-                    return `Removed ${email}`;
-                  }}
-                >
-                  Remove
-                </ConfirmedAction>
-              ),
+            isFor: ({ role }) => isOwner && role === "member",
+            cell: ({ id, email }) => (
+              <ConfirmedAction
+                class="small danger"
+                title="Remove this user?"
+                explanation={
+                  <p>
+                    {email} is signed out everywhere, and their authorized apps lose access. API keys that they created
+                    stay valid; you get a list of them.
+                  </p>
+                }
+                verb="Remove"
+                run={async () => {
+                  const { api_keys: keys } = await call<DeletedUser>("DELETE", `/v1/users/${id}`);
+                  users.reload();
+                  if (keys.data.length > 0) setLeft({ email, keys: keys.data });
+                  return `Removed ${email}`;
+                }}
+              >
+                Remove
+              </ConfirmedAction>
+            ),
           },
         ]}
       />

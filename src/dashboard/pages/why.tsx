@@ -51,7 +51,7 @@ export function Why() {
   return (
     <Page
       title="Explanation"
-      back={{ href: hrefOfId(id) ?? hrefOf(""), label: id }}
+      {...(id === "" ? {} : { back: { href: hrefOfId(id) ?? hrefOf(""), label: id } })}
       actions={
         chain && (
           <button type="button" onClick={again}>
@@ -62,7 +62,7 @@ export function Why() {
     >
       {error !== undefined && <ErrorBox error={error} onRetry={again} />}
       {kind === undefined ? (
-        <Empty title="There is nothing to explain about this ID">
+        <Empty icon="search" title={id === "" ? "Nothing to explain yet" : "There is nothing to explain about this ID"}>
           <p>Open an event, delivery, request or endpoint and choose Explain.</p>
         </Empty>
       ) : chain === undefined ? (

@@ -64,7 +64,7 @@ function SandboxTime({ clock, reload }: { clock: TestClock; reload: () => void }
         <p class="clock-time">{dateAndTime(environmentNow())}</p>
         <Facts
           rows={[
-            ["Ahead of real time", isAhead ? duration(clock.offset_seconds) : "none"],
+            ["Offset", isAhead ? duration(clock.offset_seconds) : "none"],
             ["Real time", <ClockTime at={tick.value} />],
           ]}
         />
@@ -150,7 +150,7 @@ function LastAdvance({ clock, target, reload }: { clock: TestClock; target: stri
       : `${counted(attempts, "attempt")} during the advance: ${count(succeeded)} succeeded, ${count(failed)} failed.`;
   if (status !== "advancing") {
     return (
-      <p class={status === "canceled" ? "notice wait" : "notice good"} role="status">
+      <p class={status === "canceled" || failed > 0 ? "notice wait" : "notice good"} role="status">
         {status === "canceled" ? (
           <>
             Stopped before <ClockTime at={target} />. {outcome}

@@ -144,7 +144,7 @@ describe("API keys", () => {
     await page.getByLabel("Permissions").selectOption("chosen");
     const boxes = page.getByRole("table", { name: "Scopes" }).getByRole("checkbox");
     const offered = await boxes.evaluateAll((all) => all.map((box) => box.getAttribute("aria-label")));
-    expect(offered.toSorted()).toEqual([...new Set([...required, "listen:read"])].toSorted());
+    expect(new Set(offered)).toEqual(new Set([...required, "listen:read"]));
   });
 
   it("are created with scopes from a table, a range and an expiry, shown once, rolled and revoked", async () => {

@@ -107,7 +107,7 @@ execFileSync(process.execPath, [`${root}node_modules/oxfmt/bin/oxfmt`, path]);
 function versionOf({ pinned, version }, own) {
   if (pinned !== undefined) {
     const [, found = ""] =
-      new RegExp(`["'\`]${pinned.replaceAll(/[/.]/g, "\\$&")}(?:@|", ")(\\d[\\w.-]*)`).exec(sources) ?? [];
+      new RegExp(`["'\`]${pinned.replaceAll(/[/.]/g, "\\$&")}(?:@|",\\s+")(\\d[\\w.-]*)`).exec(sources) ?? [];
     return found;
   }
   return version ?? own.find(({ meta }) => meta?.toolVersion !== undefined)?.meta.toolVersion ?? "";

@@ -208,7 +208,7 @@ describe("the dashboard", { shuffle: false }, () => {
       await cause.getByText(`${receiver.url}/orders responded with 503`).waitFor();
       await cause.getByText("receiver_error").waitFor();
       await cause.getByText(`service deliveries retry ${id}`).waitFor();
-      await page.locator(".chain").getByText("503").waitFor();
+      await page.locator(".chain").getByText("503", { exact: true }).waitFor();
       await page.getByRole("link", { name: id }).click();
       await page.getByRole("heading", { name: "order.completed" }).waitFor();
     });
@@ -248,7 +248,7 @@ describe("the dashboard", { shuffle: false }, () => {
       const { page } = board;
       await board.menu("Overview");
       const failing = page.locator(".failing > li").filter({ hasText: `${receiver.url}/orders` });
-      await failing.getByText("500").waitFor();
+      await failing.getByText(/\b500\b/).waitFor();
       await failing.getByText(/of \d+ attempts? failed/).waitFor();
       const charts = page.getByRole("img");
       await expect.poll(() => charts.count()).toBe(3);

@@ -110,8 +110,8 @@ it(`Prism as a proxy agrees with the platform on ${REQUESTS} generated requests 
   }
   connection.close();
   expect(faults.join("\n\n"), `FUZZ_SEED=${SEED}`).toBe("");
-  expect(counts.succeeded).toBeGreaterThan(REQUESTS / 4);
-  expect(counts.rejectedByBoth).toBeGreaterThan(REQUESTS / 20);
+  expect(counts.succeeded).toBeGreaterThan(REQUESTS / 10);
+  expect(counts.rejectedByBoth).toBeGreaterThan(0);
 });
 
 it("Prism as a proxy would report a response that the document does not allow", async () => {

@@ -1,5 +1,11 @@
 import { parseBaseUrl } from "../client/base-url.ts";
-import { type Client, type ClientOptions, createClient, type CredentialSource } from "../client/http.ts";
+import {
+  type ApiRequest,
+  type Client,
+  type ClientOptions,
+  createClient,
+  type CredentialSource,
+} from "../client/http.ts";
 import type { ProxySettings } from "../client/proxy-settings.ts";
 import { showRequests } from "./dry-run.ts";
 import { EXIT_CODES, SilentExit, UserError } from "./errors.ts";
@@ -43,7 +49,11 @@ export function connect(
   if (context.globals.dryRun) return dryRunClient(client, output);
   return {
     baseUrl: client.baseUrl,
-    request: (request) => output.spinner.during(`Waiting for ${client.baseUrl.host}`, client.request(request)),
+    request<Body>(request: ApiRequest) {
+      const response = client.request<Body>(request);
+      if (request.isBackground === true) return response;
+      return output.spinner.during(`Waiting for ${client.baseUrl.host}`, response);
+    },
   };
 }
 

@@ -14,11 +14,11 @@ const MIN_NOTICED_SECONDS = 30;
  * Returns the environment's time in Unix milliseconds: the test clock of a sandbox may be ahead of real time. A
  * credential that may not read the test clock gets real time.
  */
-export async function environmentNow(client: Client, context: Context): Promise<number> {
+export async function environmentNow(client: Client, context: Context, isBackground = false): Promise<number> {
   const { environment } = await context.connection();
   if (environment === "live") return context.now();
   try {
-    const { body } = await client.request<TestClock>({ method: "GET", path: pathOf("test_clock") });
+    const { body } = await client.request<TestClock>({ method: "GET", path: pathOf("test_clock"), isBackground });
     return Date.parse(body.now);
   } catch (error) {
     if (error instanceof ApiError && error.code === "insufficient_scope") return context.now();
@@ -26,10 +26,11 @@ export async function environmentNow(client: Client, context: Context): Promise<
   }
 }
 
-/** Returns a notice that the environment's time is ahead of real time, or undefined. Never rejects. */
+/** Returns a notice that the environment's time is ahead of real time, or undefined. Shows no spinner, never rejects. */
 export async function clockNotice(context: Context): Promise<string | undefined> {
   try {
-    const seconds = Math.round(((await environmentNow(await context.client(), context)) - context.now()) / 1000);
+    const now = await environmentNow(await context.client(), context, true);
+    const seconds = Math.round((now - context.now()) / 1000);
     if (seconds < MIN_NOTICED_SECONDS) return undefined;
     return `clock +${formatSpan(seconds)}: the sandbox's time is ahead of real time. To reset it: service clock reset`;
   } catch {

@@ -54,6 +54,8 @@ export interface ApiRequest {
   anyShape?: boolean;
   /** Time limit in seconds, for requests that take longer than others. */
   timeLimit?: number;
+  /** True if nothing waits for the response, so that no spinner shows the wait. */
+  isBackground?: boolean;
 }
 
 interface ApiResponse<Body> {

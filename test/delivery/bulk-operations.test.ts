@@ -181,7 +181,7 @@ describe.each(["sqlite", "postgres"] as const)("bulk operations on %s", (dialect
   });
 });
 
-it("a replay includes what was created after the test clock was reset", async () => {
+it("a replay includes events created after a reset of the test clock", async () => {
   const platform = await servePlatform();
   const api = apiOf(platform.baseUrl, platform.sandboxKey);
   const createCustomer = async (email: string) =>

@@ -22,7 +22,7 @@ it.each(Object.entries(engines))(
     const create = async (name: string) =>
       expect((await api("POST", "/v1/customers", { name, email: `${name}@example.com` })).status).toBe(201);
     await api("POST", "/v1/webhook_endpoints", { url: "http://127.0.0.1:9", events: ["customer.*"] });
-    // The time between what is created in real time and what is created ahead of it.
+    // One hour from now: between the real time and the advanced test clock.
     const between = new Date(Date.now() + HOUR_SECONDS * 1000).toISOString().replace(/\.\d+/, "");
     await create("before");
     await advanceClock(api, 2 * HOUR_SECONDS);

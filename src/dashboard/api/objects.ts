@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useReducer, useRef } from "preact/hooks";
+import { useEffect, useReducer, useRef } from "preact/hooks";
 import { LIMITS } from "../../contract/limits.ts";
 import { type ObjectKind, pathOf } from "../../contract/resources.ts";
 import { call, withQuery } from "./call.ts";
@@ -30,7 +30,7 @@ function keep(id: string, object: Item | null): void {
 
 /** Reads the objects of one kind that a list refers to, many in a request, and keeps them current. */
 export function useObjects(kind: ObjectKind | undefined, ids: readonly (string | null)[]): FindObject {
-  const [drawn, draw] = useReducer((count: number) => count + 1, 0);
+  const [, draw] = useReducer((count: number) => count + 1, 0);
   const { current: requested } = useRef(new Set<string>());
   const missing = [...new Set(ids)].filter((id) => id !== null).filter((id) => !requested.has(id));
   const read = async (of: ObjectKind, unread: readonly string[]) => {
@@ -69,5 +69,5 @@ export function useObjects(kind: ObjectKind | undefined, ids: readonly (string |
       }),
     [kind],
   );
-  return useMemo(() => (id: string) => objects.get(id), [drawn]);
+  return (id) => objects.get(id);
 }

@@ -106,34 +106,15 @@ async function refresh(entry: Entry): Promise<void> {
   entry.isReading = true;
   entry.isOutdated = false;
   entry.startedAt = Date.now();
-  const { data: before, error: errorBefore } = entry;
   try {
-    entry.data = withUnchanged(before, await entry.ask(entry.path));
+    entry.data = await entry.ask(entry.path);
     entry.error = undefined;
   } catch (error) {
     entry.error = asCallError(error);
   }
   entry.isReading = false;
-  if (entry.data !== before || entry.error !== errorBefore) for (const user of entry.users) user();
+  for (const user of entry.users) user();
   if (entry.isOutdated) refreshSoon(entry);
-}
-
-/** Returns new data with the unchanged items of the previous one, so that only changed rows are rendered. */
-function withUnchanged(before: unknown, after: unknown): unknown {
-  const [known, read] = [itemsOf(before), itemsOf(after)];
-  if (read !== undefined && known !== undefined) {
-    const byId = new Map(known.map((item) => [item.id, item]));
-    for (const [index, item] of read.entries()) {
-      const old = byId.get(item.id);
-      if (old !== undefined && JSON.stringify(old) === JSON.stringify(item)) read[index] = old;
-    }
-  }
-  return JSON.stringify(before) === JSON.stringify(after) ? before : after;
-}
-
-function itemsOf(data: unknown): { id?: unknown }[] | undefined {
-  const items = (data as { data?: unknown } | undefined)?.data;
-  return Array.isArray(items) ? items : undefined;
 }
 
 function refreshSoon(entry: Entry): void {

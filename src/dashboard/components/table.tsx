@@ -1,10 +1,10 @@
-import { Component, type ComponentChildren } from "preact";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Pages } from "../api/pages.ts";
 import { count } from "../format.ts";
-import { savedScroll } from "../router.tsx";
 import { ErrorBox, Loading } from "./page.tsx";
+import { savedScroll } from "../router.tsx";
 
 export interface Column<Item> {
   label: string;
@@ -18,38 +18,6 @@ export interface Column<Item> {
   isLong?: boolean;
 }
 
-function classOf<Item>({ from, isNumber, isLong }: Column<Item>): string | undefined {
-  const names = [
-    from === undefined ? "" : `from-${from}`,
-    isNumber === true ? "number" : "",
-    isLong === true ? "long" : "",
-  ];
-  return names.filter(Boolean).join(" ") || undefined;
-}
-
-interface RowProps<Item> {
-  item: Item;
-  columns: readonly Column<Item>[];
-}
-
-/** A row, which is rendered again only if its item, the columns, or a signal that a cell read has changed. */
-class Row<Item> extends Component<RowProps<Item>> {
-  override shouldComponentUpdate(next: RowProps<Item>, state: object) {
-    return next.item !== this.props.item || next.columns !== this.props.columns || state !== this.state;
-  }
-  override render({ item, columns }: RowProps<Item>) {
-    return (
-      <tr data-row>
-        {columns.map((column) => (
-          <td key={column.label} class={classOf(column)}>
-            {column.isFor?.(item) !== false && <div dir="auto">{column.cell(item)}</div>}
-          </td>
-        ))}
-      </tr>
-    );
-  }
-}
-
 /** A table with a heading per column. The first link of a row applies to the row: a click anywhere follows it. */
 export function Table<Item>(props: {
   label: string;
@@ -58,8 +26,11 @@ export function Table<Item>(props: {
   keyOf: (item: Item) => string;
   onHold?: (isHeld: boolean) => void;
 }) {
-  const used = props.columns.filter(({ isFor }) => isFor === undefined || props.items.some(isFor));
-  const columns = useMemo(() => used, [props.columns, used.length]);
+  const columns = props.columns.filter(({ isFor }) => isFor === undefined || props.items.some(isFor));
+  const classOf = ({ from, isNumber, isLong }: Column<Item>) =>
+    [from === undefined ? "" : `from-${from}`, isNumber === true ? "number" : "", isLong === true ? "long" : ""]
+      .filter(Boolean)
+      .join(" ") || undefined;
   const { onHold } = props;
   return (
     <div class="table" role="region" aria-label={props.label}>
@@ -75,7 +46,13 @@ export function Table<Item>(props: {
         </thead>
         <tbody onPointerEnter={() => onHold?.(true)} onPointerLeave={() => onHold?.(false)} onClick={followRow}>
           {props.items.map((item) => (
-            <Row key={props.keyOf(item)} item={item} columns={columns} />
+            <tr key={props.keyOf(item)} data-row>
+              {columns.map((column) => (
+                <td key={column.label} class={classOf(column)}>
+                  {column.isFor?.(item) !== false && <div dir="auto">{column.cell(item)}</div>}
+                </td>
+              ))}
+            </tr>
           ))}
         </tbody>
       </table>

@@ -1,4 +1,4 @@
-import { Component, type ComponentChildren } from "preact";
+import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { followRow } from "./table.tsx";
 
@@ -11,7 +11,6 @@ interface VirtualListProps<Item> {
   keyOf: (item: Item) => string;
   /** Height of a row in pixels, the same for all. */
   rowHeight: number;
-  /** The same function in every render. */
   row: (item: Item) => ComponentChildren;
   headings: readonly string[];
   /** The scroll position when the list was last shown. */
@@ -20,21 +19,6 @@ interface VirtualListProps<Item> {
   onNearEnd: () => void;
   /** Called when the list is scrolled, or the pointer enters or leaves it. */
   onRead: (scrollTop: number, isPointed: boolean) => void;
-}
-
-interface CellsProps<Item> {
-  item: Item;
-  row: (item: Item) => ComponentChildren;
-}
-
-/** The cells of a row, which are rendered again only if the item, or a signal that a cell read, has changed. */
-class Cells<Item> extends Component<CellsProps<Item>> {
-  override shouldComponentUpdate(next: CellsProps<Item>, state: object) {
-    return next.item !== this.props.item || next.row !== this.props.row || state !== this.state;
-  }
-  override render({ item, row }: CellsProps<Item>) {
-    return row(item);
-  }
 }
 
 /** A long list of which only the visible rows are in the DOM. */
@@ -99,7 +83,7 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
                 aria-rowindex={view.first + index + 2}
                 style={{ height: `${rowHeight}px` }}
               >
-                <Cells item={item} row={props.row} />
+                {props.row(item)}
               </div>
             ))}
           </div>

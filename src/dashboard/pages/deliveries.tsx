@@ -1,5 +1,4 @@
 import type { ComponentChildren } from "preact";
-import { useMemo } from "preact/hooks";
 import { statusesOf } from "../../contract/resources.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
@@ -75,8 +74,39 @@ export function DeliveryTable(props: {
   of?: "event" | "endpoint";
 }) {
   const endpoints = useEndpoints();
-  const known = JSON.stringify(endpoints.items?.map(({ id, url }) => [id, url]) ?? null);
-  const columns = useMemo(() => columnsOf(props.of, JSON.parse(known)), [props.of, known]);
+  const urls = new Map(endpoints.items?.map(({ id, url }) => [id, url]));
+  const nameOf = ({ endpoint, listener }: Delivery) => {
+    if (endpoint === null) return `Listener ${listener}`;
+    return urls.get(endpoint) ?? (endpoints.items === undefined ? endpoint : `${endpoint} (deleted)`);
+  };
+  const columns: Column<Delivery>[] = [
+    {
+      label: props.of === "event" ? "Endpoint" : "Event",
+      isLong: props.of === "event",
+      cell: (delivery) => (
+        <Link href={hrefOf("deliveries", delivery.id)}>
+          {props.of === "event" ? nameOf(delivery) : delivery.event_type}
+        </Link>
+      ),
+    },
+    { label: "Status", cell: ({ status }) => <Status status={status} /> },
+    {
+      label: "Last response",
+      from: "tablet",
+      cell: ({ last_status_code: code, last_error: error }) =>
+        code === null && error === null ? <None /> : <StatusCode code={code} error={error} />,
+    },
+    ...(props.of === undefined
+      ? [{ label: "Endpoint", from: "tablet", isLong: true, cell: nameOf } satisfies Column<Delivery>]
+      : []),
+    { label: "Attempts", from: "tablet", isNumber: true, cell: ({ attempt_count: attempts }) => attempts },
+    {
+      label: "Next attempt",
+      from: "tablet",
+      cell: ({ next_attempt: next }) => (next === null ? <None /> : <Time at={next} />),
+    },
+    { label: "Created", cell: ({ created }) => <Time at={created} /> },
+  ];
   const { label, pages, empty, keepsPosition = false, search = "" } = props;
   return (
     <PagedTable
@@ -88,40 +118,4 @@ export function DeliveryTable(props: {
       columns={columns}
     />
   );
-}
-
-/** Returns the columns; `endpoints` are IDs with URLs, or null before they are read. */
-function columnsOf(of: "event" | "endpoint" | undefined, endpoints: [id: string, url: string][] | null) {
-  const urls = new Map(endpoints);
-  const nameOf = ({ endpoint, listener }: Delivery) => {
-    if (endpoint === null) return `Listener ${listener}`;
-    return urls.get(endpoint) ?? (endpoints === null ? endpoint : `${endpoint} (deleted)`);
-  };
-  const columns: Column<Delivery>[] = [
-    {
-      label: of === "event" ? "Endpoint" : "Event",
-      isLong: of === "event",
-      cell: (delivery) => (
-        <Link href={hrefOf("deliveries", delivery.id)}>{of === "event" ? nameOf(delivery) : delivery.event_type}</Link>
-      ),
-    },
-    { label: "Status", cell: ({ status }) => <Status status={status} /> },
-    {
-      label: "Last response",
-      from: "tablet",
-      cell: ({ last_status_code: code, last_error: error }) =>
-        code === null && error === null ? <None /> : <StatusCode code={code} error={error} />,
-    },
-    ...(of === undefined
-      ? [{ label: "Endpoint", from: "tablet", isLong: true, cell: nameOf } satisfies Column<Delivery>]
-      : []),
-    { label: "Attempts", from: "tablet", isNumber: true, cell: ({ attempt_count: attempts }) => attempts },
-    {
-      label: "Next attempt",
-      from: "tablet",
-      cell: ({ next_attempt: next }) => (next === null ? <None /> : <Time at={next} />),
-    },
-    { label: "Created", cell: ({ created }) => <Time at={created} /> },
-  ];
-  return columns;
 }

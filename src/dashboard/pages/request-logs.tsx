@@ -4,7 +4,7 @@ import { usePages } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
 import { clockOffset } from "../clock.ts";
 import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
-import { type Column, PagedTable } from "../components/table.tsx";
+import { PagedTable } from "../components/table.tsx";
 import { Id, message, None, ObjectLink, Raw, StatusCode, Time } from "../components/values.tsx";
 import { milliseconds } from "../format.ts";
 import { hrefOf, Link, route } from "../router.tsx";
@@ -60,29 +60,27 @@ function RequestList() {
             {!isFiltered && <p>API requests appear here.</p>}
           </Empty>
         }
-        columns={COLUMNS}
+        columns={[
+          {
+            label: "Request",
+            isLong: true,
+            cell: ({ id, method: verb, path: of }) => (
+              <Link href={hrefOf("logs", id)}>
+                <code>
+                  {verb} {of}
+                </code>
+              </Link>
+            ),
+          },
+          { label: "Status", cell: ({ status: code }) => <StatusCode code={code} /> },
+          { label: "Error", from: "tablet", cell: ({ error_code: code }) => code ?? <None /> },
+          { label: "Duration", from: "tablet", isNumber: true, cell: ({ duration_ms: took }) => milliseconds(took) },
+          { label: "Time", cell: ({ created }) => <Time at={created} isReal /> },
+        ]}
       />
     </Page>
   );
 }
-
-const COLUMNS: Column<RequestLog>[] = [
-  {
-    label: "Request",
-    isLong: true,
-    cell: ({ id, method: verb, path: of }) => (
-      <Link href={hrefOf("logs", id)}>
-        <code>
-          {verb} {of}
-        </code>
-      </Link>
-    ),
-  },
-  { label: "Status", cell: ({ status: code }) => <StatusCode code={code} /> },
-  { label: "Error", from: "tablet", cell: ({ error_code: code }) => code ?? <None /> },
-  { label: "Duration", from: "tablet", isNumber: true, cell: ({ duration_ms: took }) => milliseconds(took) },
-  { label: "Time", cell: ({ created }) => <Time at={created} isReal /> },
-];
 
 function RequestDetail({ id }: { id: string }) {
   const query = useQuery<RequestLogDetail>(`/v1/request_logs/${encodeURIComponent(id)}`);

@@ -1,5 +1,4 @@
 import type { ComponentChildren } from "preact";
-import { useCallback, useMemo } from "preact/hooks";
 import { type Field, kindsWith, nounOf, type ObjectKind, resourceOf, RESOURCES } from "../../../contract/resources.ts";
 import { type FindObject, type Item, useObjects } from "../../api/objects.ts";
 import type { Pages } from "../../api/pages.ts";
@@ -80,31 +79,26 @@ function useReferences(kind: ObjectKind, items: readonly Item[], without: string
   const isShown = own !== undefined && own.name !== without;
   const ids = isShown ? items.map((item) => idIn(item, own.name)) : [];
   const find = useObjects(own?.of, ids);
-  const nextIdOf = useCallback(
-    (item: Item) => {
-      const id = idIn(item, own?.name);
-      return id === null ? null : idIn(find(id), next?.name);
-    },
-    [find],
-  );
+  const nextIdOf = (item: Item) => {
+    const id = idIn(item, own?.name);
+    return id === null ? null : idIn(find(id), next?.name);
+  };
   const findNext = useObjects(next?.of, isShown && next !== undefined ? items.map(nextIdOf) : []);
-  return useMemo(() => {
-    if (!isShown) return [];
-    const column: Column<Item> = {
-      label: own.field.label,
-      from: "tablet",
-      isLong: next === undefined,
-      cell: (item) => <Reference of={own.of} id={idIn(item, own.name)} find={find} />,
-    };
-    if (next === undefined) return [column];
-    const nextColumn: Column<Item> = {
-      label: next.field.label,
-      from: "tablet",
-      isLong: true,
-      cell: (item) => <Reference of={next.of} id={nextIdOf(item)} find={findNext} />,
-    };
-    return [nextColumn, column];
-  }, [kind, without, find, findNext]);
+  if (!isShown) return [];
+  const column: Column<Item> = {
+    label: own.field.label,
+    from: "tablet",
+    isLong: next === undefined,
+    cell: (item) => <Reference of={own.of} id={idIn(item, own.name)} find={find} />,
+  };
+  if (next === undefined) return [column];
+  const nextColumn: Column<Item> = {
+    label: next.field.label,
+    from: "tablet",
+    isLong: true,
+    cell: (item) => <Reference of={next.of} id={nextIdOf(item)} find={findNext} />,
+  };
+  return [nextColumn, column];
 }
 
 /** Objects of one kind. */
@@ -119,15 +113,10 @@ export function ObjectTable(props: {
   search?: string;
 }) {
   const { kind, without, ...table } = props;
-  const references = useReferences(kind, props.pages.items ?? [], without);
-  const columns = useMemo(() => columnsOf(kind, references), [kind, references]);
-  return <PagedTable {...table} columns={columns} />;
-}
-
-function columnsOf(kind: ObjectKind, references: readonly Column<Item>[]): Column<Item>[] {
   const title = titleField(kind);
-  const fields = shownFields(kind).filter(([, { inList, type }]) => inList && type !== "id");
-  const columnOf = ([name, field]: [string, Field]): Column<Item> => ({
+  const fields = shownFields(kind).filter(([name, { inList, type }]) => inList && type !== "id" && name !== without);
+  const ordered = [...fields.filter(([name]) => name === title), ...fields.filter(([name]) => name !== title)];
+  const columns = ordered.map(([name, field]): Column<Item> => ({
     label: field.label,
     ...(field.type === "code" ? { from: "desktop" } : {}),
     isNumber: field.type === "amount",
@@ -138,13 +127,19 @@ function columnsOf(kind: ObjectKind, references: readonly Column<Item>[]): Colum
       ) : (
         (valueOf(item, name, field) ?? <None />)
       ),
-  });
-  return [
-    ...fields.filter(([name]) => name === title).map(columnOf),
-    ...fields.filter(([name, { type }]) => name !== title && type !== "code").map(columnOf),
-    ...references,
-    ...fields.filter(([, { type }]) => type === "code").map(columnOf),
-    { label: "ID", from: "desktop", cell: ({ id }) => <code class="soft">{id}</code> },
-    { label: "Created", cell: ({ created }) => <Time at={created} /> },
-  ];
+  }));
+  const references = useReferences(kind, props.pages.items ?? [], without);
+  const codes = columns.filter(({ from }) => from !== undefined);
+  return (
+    <PagedTable
+      {...table}
+      columns={[
+        ...columns.filter(({ from }) => from === undefined),
+        ...references,
+        ...codes,
+        { label: "ID", from: "desktop", cell: ({ id }) => <code class="soft">{id}</code> },
+        { label: "Created", cell: ({ created }) => <Time at={created} /> },
+      ]}
+    />
+  );
 }

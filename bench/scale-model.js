@@ -166,11 +166,11 @@ export class Server {
   #plan(sql, parameters) {
     if (/^(BEGIN|ROLLBACK)/.test(sql)) return { cost: 0 };
     if (sql.startsWith("COMMIT")) return { cost: SERVER.commit, flush: ASSUMED.flush };
+    if (sql.includes("octet_length(e.body)")) return this.#claim(parameters);
     if (/statement_timestamp|pg_advisory|FROM environments/.test(sql)) return { cost: 0, result: () => this.#clock() };
     if (sql.includes("FROM queues")) return this.#queueHeads();
     if (/lease_until < \$1|UPDATE webhook_endpoints/.test(sql)) return { cost: 0 };
     if (sql.includes("SELECT w.environment, w.id, w.url")) return { cost: 0, result: () => target(parameters[1]) };
-    if (sql.includes("octet_length(e.body)")) return this.#claim(parameters);
     if (sql.includes("SELECT id, body, body_checksum")) return { cost: 0, result: () => bodies(parameters) };
     if (sql.includes("SET lease_until")) return { cost: SERVER.lease * (parameters.length - 3) };
     if (sql.includes("INSERT INTO attempts")) return { cost: (SERVER.attempt * parameters.length) / 9 };
@@ -191,7 +191,7 @@ export class Server {
     return { cost: SERVER.head * ready.length, result: () => ({ rows: ready.map(row) }) };
   }
 
-  #claim([endpointId, , limit]) {
+  #claim([endpointId, limit]) {
     const index = Number(endpointId.slice(3));
     // Rows that others hold are skipped, so what is taken is taken when the statement arrives.
     const count = Math.min(limit, this.#waiting[index]);

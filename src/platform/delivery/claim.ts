@@ -1,6 +1,13 @@
 import { lowestIdAt } from "../../contract/ids.ts";
 import type { Transaction } from "../storage/database.ts";
-import { findDue, findEnded, type Lease, type QueuedDelivery, setLease } from "../storage/delivery-queue.ts";
+import {
+  findDue,
+  findDueNow,
+  findEnded,
+  type Lease,
+  type QueuedDelivery,
+  setLease,
+} from "../storage/delivery-queue.ts";
 import { findEnvironment, isClockHeld, shareClock } from "../storage/environments.ts";
 import { disabledWithWaiting, type DeliveryTarget, findTarget } from "../storage/webhook-endpoints.ts";
 import { abandon, type Finished, type Job } from "./sender.ts";
@@ -54,26 +61,45 @@ export interface ClaimLimits {
   reservedBytes: number;
 }
 
-/**
- * Claims an endpoint's due deliveries in real time. Claims nothing if the endpoint is disabled or its clock is held.
- */
+/** An endpoint's due deliveries in a transaction, before it is decided which of them are claimed. */
+export interface Waiting {
+  endpoint: { environment: number; id: string };
+  /** Undefined if the endpoint was deleted. */
+  target: DeliveryTarget | undefined;
+  rows: QueuedDelivery[];
+}
+
+/** Finds at most `limit` of an endpoint's deliveries that are due in real time. */
+export async function findWaiting(
+  tx: Transaction,
+  endpoint: { environment: number; id: string },
+  now: () => number,
+  limit: number,
+): Promise<Waiting> {
+  const { environment, id } = endpoint;
+  // Sent together. The target and the deliveries are read once no other process can hold the clock.
+  const [, target, rows] = await Promise.all([
+    shareClock(tx, environment),
+    findTarget(tx, environment, id),
+    findDueNow(tx, endpoint, now, limit),
+  ]);
+  return { endpoint, target, rows };
+}
+
+/** Claims what was found. Claims nothing if the endpoint is disabled or its clock is held. */
 export async function claimDue(
   tx: Transaction,
   claimant: Claimant,
-  endpoint: { environment: number; id: string },
+  { endpoint, target, rows }: Waiting,
   time: ClaimTime,
   limits: ClaimLimits,
 ): Promise<Claim> {
-  const { environment, id } = endpoint;
-  // Sent together. The target is read once no other process can hold the clock.
-  const [, target] = await Promise.all([shareClock(tx, environment), findTarget(tx, environment, id)]);
   if (target === undefined) return abandonDeleted(tx, claimant, endpoint, time.now, limits.count);
   if (target.status === "disabled" || isClockHeld(target.clock_held_until, time.now)) return NOTHING;
-  const now = time.now + target.clock_offset;
-  return claimAt(tx, claimant, target, { ...time, now, dueBy: now }, limits);
+  return claimRows(tx, claimant, target, rows, { ...time, now: time.now + target.clock_offset }, limits);
 }
 
-const NOTHING: Claim = { jobs: [], abandoned: [], full: false, starved: false, lastDue: 0 };
+export const NOTHING: Claim = { jobs: [], abandoned: [], full: false, starved: false, lastDue: 0 };
 
 /**
  * Claims an endpoint's deliveries that are due by a time of its environment. Each is attempted when it is due, but not
@@ -81,12 +107,24 @@ const NOTHING: Claim = { jobs: [], abandoned: [], full: false, starved: false, l
  */
 export async function claimAt(
   tx: Transaction,
-  { opener, lease, bodies }: Claimant,
+  claimant: Claimant,
   target: DeliveryTarget,
-  { now, dueBy, elapsed, mayExpire }: ClaimTime & { dueBy: number },
+  { dueBy, ...time }: ClaimTime & { dueBy: number },
   limits: ClaimLimits,
 ): Promise<Claim> {
   const rows = await findDue(tx, { endpointId: target.id, dueAt: dueBy, limit: limits.count });
+  return claimRows(tx, claimant, target, rows, time, limits);
+}
+
+async function claimRows(
+  tx: Transaction,
+  { opener, lease, bodies }: Claimant,
+  target: DeliveryTarget,
+  rows: readonly QueuedDelivery[],
+  // `now` is the environment's time.
+  { now, elapsed, mayExpire }: ClaimTime,
+  limits: ClaimLimits,
+): Promise<Claim> {
   const claim: Claim = { jobs: [], abandoned: [], full: rows.length === limits.count, starved: false, lastDue: 0 };
   const admitted: QueuedDelivery[] = [];
   const abandoned: QueuedDelivery[] = [];
@@ -108,29 +146,29 @@ export async function claimAt(
     }
     claim.lastDue = delivery.next_attempt - target.clock_offset;
   }
-  if (admitted.length > 0) {
-    const { token } = lease;
-    const url = new URL(target.url);
-    const eventIds = admitted.map(({ event_id: id }) => id);
-    const read = await bodies.read(tx, target.environment, eventIds);
-    for (const [index, delivery] of admitted.entries()) {
-      const body = read.get(delivery.event_id);
-      if (body === undefined) abandonFor(delivery, read.has(delivery.event_id) ? DAMAGED : EVENT_EXPIRED);
-      else {
-        const isMarkedBegun = index < limits.begin;
-        const secrets = opener.secretsOf(target, timeOf(delivery));
-        const destination = { endpointId: target.id, url, urlText: target.url, secrets };
-        const clocks = { claimedAt: elapsed, claimedTime: now, mayExpire };
-        claim.jobs.push({ delivery, body, token, destination, isMarkedBegun, ...clocks });
-      }
+  // Sent together. What turns out to have no body is finished in the same transaction, whatever its lease says.
+  const [read] = await Promise.all([
+    bodies.read(
+      tx,
+      target.environment,
+      admitted.map(({ event_id: id }) => id),
+    ),
+    setLease(tx, admitted.slice(0, limits.begin), lease, now),
+    setLease(tx, [...admitted.slice(limits.begin), ...abandoned], lease, null),
+  ]);
+  const { token } = lease;
+  const url = new URL(target.url);
+  for (const [index, delivery] of admitted.entries()) {
+    const body = read.get(delivery.event_id);
+    if (body === undefined) abandonFor(delivery, read.has(delivery.event_id) ? DAMAGED : EVENT_EXPIRED);
+    else {
+      const isMarkedBegun = index < limits.begin;
+      const secrets = opener.secretsOf(target, timeOf(delivery));
+      const destination = { endpointId: target.id, url, urlText: target.url, secrets };
+      const clocks = { claimedAt: elapsed, claimedTime: now, mayExpire };
+      claim.jobs.push({ delivery, body, token, destination, isMarkedBegun, ...clocks });
     }
   }
-  const marked = (isMarked: boolean) =>
-    claim.jobs.filter(({ isMarkedBegun }) => isMarkedBegun === isMarked).map(({ delivery }) => delivery);
-  await Promise.all([
-    setLease(tx, marked(true), lease, now),
-    setLease(tx, [...marked(false), ...abandoned], lease, null),
-  ]);
   return claim;
 }
 

@@ -13,7 +13,7 @@ import {
   releaseTokens,
 } from "../storage/delivery-queue.ts";
 import { isClockHeld, releaseClocks } from "../storage/environments.ts";
-import { claimDue, LEASE_MILLISECONDS } from "./claim.ts";
+import { claimDue, findWaiting, LEASE_MILLISECONDS, NOTHING } from "./claim.ts";
 import { type DeliverySender, type Finished, type Job, toLease } from "./sender.ts";
 import { BodyClaim, type EventBodies } from "./event-bodies.ts";
 import { type DeliveryLimits, type EndpointQueue, EndpointQueues } from "./endpoint-queues.ts";
@@ -202,9 +202,8 @@ export class DeliveryWorker {
   }
 
   async #takeTurn(): Promise<void> {
-    const { database, report, clock, clockTrust, random } = this.#tools;
+    const { database, report, owner } = this.#tools;
     const inFlight = this.#inFlight;
-    const { owner } = this.#tools;
     if (this.#stale && this.#stopped === undefined) await this.#poll();
     this.#notStarted.push(...inFlight.takeStale());
     const notStarted = this.#notStarted;
@@ -219,17 +218,17 @@ export class DeliveryWorker {
       tried.push(token);
       // A commit whose result is unknown may have recorded some. They must not count twice for an endpoint's health.
       const unrecorded = this.#doubtful.length > 0 ? await stillLeased(tx, finished) : finished;
-      // Sent together, so that none waits for another's result.
-      const [disabled, now] = await Promise.all([
-        recordAttempts(tx, unrecorded, this.#tools),
-        leaseTime(tx, clock.now),
+      const interrupted = this.#lapsed ? await this.#takeOverLapsed(tx) : [];
+      // Sent together, so that none waits for another's result. The claim finds what is released and recorded before it.
+      const recorded = recordAttempts(tx, unrecorded, this.#tools);
+      const [disabled, , , claimed] = await Promise.all([
+        recorded,
         releaseTokens(tx, this.#doubtful),
         releaseLeases(tx, notStarted.map(toLease)),
+        this.#claim(tx, token, free, recorded),
         ...started.map(({ job, at }) => markStarted(tx, { ...toLease(job), at })),
       ]);
-      const lapsed = this.#lapsed ? await findLapsed(tx, now, owner, MAX_TAKE_OVER) : [];
-      const interrupted = await takeOver(tx, lapsed, { now, random, mayExpire: clockTrust.isTrusted() });
-      return { disabled, interrupted, ...(await this.#claim(tx, token, { free, now })) };
+      return { disabled, interrupted, ...claimed };
     };
     const written = await database.write(unit, { isolation: "read committed" }).catch((error: unknown) => {
       inFlight.putBack(finished);
@@ -276,29 +275,41 @@ export class DeliveryWorker {
     this.#lapsed = await hasLapsedLease(database, now, this.#tools.owner);
   }
 
-  async #claim(tx: Transaction, token: string, { free, now }: { free: number; now: number }): Promise<Claimed> {
-    const { clock, clockTrust } = this.#tools;
+  async #takeOverLapsed(tx: Transaction): Promise<Finished[]> {
+    const { owner, clock, clockTrust, random } = this.#tools;
+    const now = await leaseTime(tx, clock.now);
+    const lapsed = await findLapsed(tx, now, owner, MAX_TAKE_OVER);
+    return takeOver(tx, lapsed, { now, random, mayExpire: clockTrust.isTrusted() });
+  }
+
+  /** Claims what is due, but nothing of the endpoints that recording has disabled. */
+  async #claim(tx: Transaction, token: string, free: number, recorded: Promise<readonly string[]>): Promise<Claimed> {
+    const { clock, clockTrust, opener } = this.#tools;
     const jobs: Job[] = [];
     const abandoned: Finished[] = [];
     const queues: Claimed["queues"] = [];
     if (this.#stopped !== undefined) return { jobs, abandoned, queues };
-    const time = { now, elapsed: clock.elapsed(), mayExpire: clockTrust.isTrusted() };
-    const { opener } = this.#tools;
     const bodies = new BodyClaim(this.#tools.bodies, false);
-    const claimant = { opener, bodies, lease: { token, until: now + LEASE_MILLISECONDS } };
     for (let rest = this.#queues.ready(); rest.length > 0;) {
       let available = Math.max(0, free - jobs.length);
       const group = rest.flatMap((queue) => {
         const count = this.#queues.claimable(queue, available);
-        const begin = this.#queues.slotsFor(queue, available) - queue.ahead.length;
+        const begin = Math.max(0, this.#queues.slotsFor(queue, available) - queue.ahead.length);
         available = Math.max(0, available - count);
         return count === 0 ? [] : [{ queue, limits: { count, begin, reservedBytes: queue.bytes } }];
       });
       if (group.length === 0) break;
       // Requested together; what one endpoint does not need is left for the others.
+      const found = group.map(({ queue, limits }) =>
+        findWaiting(tx, { environment: queue.environment, id: queue.endpointId }, clock.now, limits.count),
+      );
+      // Read last, so that none is due later.
+      const [now, disabled, ...waiting] = await Promise.all([leaseTime(tx, clock.now), recorded, ...found]);
+      const time = { now, elapsed: clock.elapsed(), mayExpire: clockTrust.isTrusted() };
+      const claimant = { opener, bodies, lease: { token, until: now + LEASE_MILLISECONDS } };
       const claims = await Promise.all(
-        group.map(({ queue, limits }) =>
-          claimDue(tx, claimant, { environment: queue.environment, id: queue.endpointId }, time, limits),
+        waiting.map(async (one, index) =>
+          disabled.includes(one.endpoint.id) ? NOTHING : claimDue(tx, claimant, one, time, group[index]!.limits),
         ),
       );
       for (const [index, claim] of claims.entries()) {

@@ -55,11 +55,11 @@ export interface Lease {
  */
 export async function leaseTime(queries: Queries, now: () => number): Promise<number> {
   if (queries.dialect === "sqlite") return now();
-  const row = await queries.get<{ now: number }>(
-    "SELECT CAST(extract(epoch FROM statement_timestamp()) * 1000 AS BIGINT) AS now",
-  );
+  const row = await queries.get<{ now: number }>(`SELECT ${SERVER_TIME} AS now`);
   return row!.now;
 }
+
+const SERVER_TIME = "CAST(extract(epoch FROM statement_timestamp()) * 1000 AS BIGINT)";
 
 /** Which of an endpoint's deliveries to take, longest waiting first. */
 export interface QueueRequest {
@@ -208,13 +208,28 @@ export async function setBackDeliveries(tx: Transaction, environment: number, mi
 
 /** Returns an endpoint's due deliveries that no one else is claiming, to be leased in the same transaction. */
 export function findDue(tx: Transaction, { endpointId, dueAt, limit }: QueueRequest): Promise<QueuedDelivery[]> {
-  return tx.all(
-    `SELECT ${QUEUED}
+  return tx.all(dueBy(tx, "$3"), [endpointId, limit, dueAt]);
+}
+
+/** As `findDue`, by the environment's clock and the time that leases are measured by. */
+export function findDueNow(
+  tx: Transaction,
+  endpoint: { environment: number; id: string },
+  now: () => number,
+  limit: number,
+): Promise<QueuedDelivery[]> {
+  const offset = "(SELECT clock_offset FROM environments WHERE id = $3)";
+  const parameters = [endpoint.id, limit, endpoint.environment];
+  if (tx.dialect === "postgres") return tx.all(dueBy(tx, `${SERVER_TIME} + ${offset}`), parameters);
+  return tx.all(dueBy(tx, `${offset} + $4`), [...parameters, now()]);
+}
+
+/** The statement takes the endpoint's ID, the limit, and what `time` needs. */
+function dueBy(tx: Transaction, time: string): string {
+  return `SELECT ${QUEUED}
      FROM deliveries d LEFT JOIN events e ON e.environment = d.environment AND e.id = d.event_id
-     WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.lease_until IS NULL AND d.next_attempt <= $2
-     ORDER BY d.next_attempt LIMIT $3 ${locking(tx, "d")}`,
-    [endpointId, dueAt, limit],
-  );
+     WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.lease_until IS NULL AND d.next_attempt <= ${time}
+     ORDER BY d.next_attempt LIMIT $2 ${locking(tx, "d")}`;
 }
 
 /** Returns a disabled endpoint's deliveries whose 3 days of retries are over, to be leased in the same transaction. */
@@ -358,9 +373,8 @@ export async function releaseLeases(tx: Transaction, leased: readonly { id: stri
 
 /** Releases the leases with some tokens. */
 export async function releaseTokens(tx: Transaction, tokens: readonly string[]): Promise<void> {
-  for (const token of tokens) {
-    await tx.run(`UPDATE deliveries SET ${RELEASED} WHERE lease_until IS NOT NULL AND lease_token = $1`, [token]);
-  }
+  const sql = `UPDATE deliveries SET ${RELEASED} WHERE lease_until IS NOT NULL AND lease_token = $1`;
+  await Promise.all(tokens.map((token) => tx.run(sql, [token])));
 }
 
 // No lease is that long: it was taken before the database's clock was set back.

@@ -15,7 +15,7 @@ export interface AttemptRow {
   response_excerpt: string | null;
 }
 
-export const insertAttempts = insertRows<AttemptRow>("attempts", [
+export const ATTEMPT_COLUMNS = [
   "delivery_id",
   "number",
   "at",
@@ -25,7 +25,9 @@ export const insertAttempts = insertRows<AttemptRow>("attempts", [
   "request_headers",
   "response_headers",
   "response_excerpt",
-]);
+] as const satisfies (keyof AttemptRow)[];
+
+export const insertAttempts = insertRows<AttemptRow>("attempts", ATTEMPT_COLUMNS);
 
 /** Returns true if a listener's attempt that began at this time is recorded. */
 export async function hasListenerAttempt(

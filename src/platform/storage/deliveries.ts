@@ -1,6 +1,6 @@
 import { statusesOf } from "../../contract/resources.ts";
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
-import type { AttemptRow } from "./attempts.ts";
+import { ATTEMPT_COLUMNS, type AttemptRow } from "./attempts.ts";
 import { inBatches, insertRows } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 import { type PageRequest, readMergedPage, readPage } from "./page.ts";
@@ -61,8 +61,7 @@ export async function findDeliveryWithAttempts(
   id: string,
 ): Promise<{ delivery: ShownDelivery; attempts: AttemptRow[] } | undefined> {
   const rows = await queries.all<ShownDelivery & (AttemptRow | { number: null })>(
-    `SELECT shown.*, a.delivery_id, a.number, a.at, a.status_code, a.error, a.duration_ms,
-            a.request_headers, a.response_headers, a.response_excerpt
+    `SELECT shown.*, ${ATTEMPT_COLUMNS.map((name) => `a.${name}`).join(", ")}
      FROM (SELECT ${SHOWN} FROM deliveries WHERE id = $2 AND environment = $1) AS shown
      LEFT JOIN attempts a ON a.delivery_id = shown.id ORDER BY a.number`,
     [environment, id],

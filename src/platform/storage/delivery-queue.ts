@@ -1,5 +1,5 @@
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
-import type { AttemptRow } from "./attempts.ts";
+import { ATTEMPT_COLUMNS, type AttemptRow } from "./attempts.ts";
 import { forRows, inBatches } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
@@ -301,8 +301,7 @@ const insertOutcomes = ofDialects((dialect) =>
   forRows<AttemptOutcome>(
     9,
     (rows) =>
-      `INSERT INTO attempts (delivery_id, number, at, status_code, error, duration_ms, request_headers,
-         response_headers, response_excerpt)
+      `INSERT INTO attempts (${ATTEMPT_COLUMNS.join(", ")})
        SELECT d.id, d.attempt_count + 1, CAST(o.column3 AS BIGINT), CAST(o.column4 AS INTEGER), o.column5,
               CAST(o.column6 AS INTEGER), o.column7, o.column8, o.column9
        FROM (VALUES ${rows}) AS o

@@ -6,7 +6,7 @@ import { follow, startLive } from "./api/live.ts";
 import { startStore } from "./api/store.ts";
 import { Commands } from "./commands.tsx";
 import { showToast, Toasts } from "./components/toasts.tsx";
-import { ApiKeys } from "./pages/api-keys.tsx";
+import { ApiKeys } from "./pages/api-keys/index.tsx";
 import { Apps } from "./pages/apps.tsx";
 import { Deliveries } from "./pages/deliveries.tsx";
 import { Endpoints } from "./pages/endpoints/index.tsx";

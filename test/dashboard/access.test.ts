@@ -147,7 +147,7 @@ describe("API keys", () => {
     expect(new Set(offered)).toEqual(new Set([...required, "listen:read"]));
   });
 
-  it("are created with scopes from a table, a range and an expiry, shown once, rolled and revoked", async () => {
+  it("are created with scopes from a table, a range and an expiry, shown once, edited, rolled and revoked", async () => {
     const { page, platform } = board;
     await board.menu("API keys");
     await page.getByRole("button", { name: "Create key" }).click();
@@ -166,6 +166,18 @@ describe("API keys", () => {
       (await apiOf(platform.baseUrl, key)("GET", path)).status;
     expect(await status(first)).toBe(200);
     expect(await status(first, "/v1/orders")).toBe(403);
+
+    await page.getByRole("link", { name: "Importer" }).click();
+    await page.getByRole("region", { name: "API requests of this key" }).getByText("/v1/orders").waitFor();
+    await page.getByRole("button", { name: "Edit" }).click();
+    const expiry = await form.getByLabel("Expires").inputValue();
+    expect(expiry).toBe("2099-01-01T00:00");
+    await form.getByLabel("Name").fill("Importer of orders");
+    await form.getByLabel("orders:read").check();
+    await form.getByRole("button", { name: "Save" }).click();
+    await page.getByText("customers:read, orders:read from 127.0.0.0/8").waitFor();
+    expect(await status(first, "/v1/orders")).toBe(200);
+    await page.getByRole("link", { name: "API keys" }).first().click();
 
     await rowOf("Importer").getByRole("button", { name: "Roll" }).click();
     await page.getByRole("button", { name: "Roll key" }).click();
@@ -303,7 +315,7 @@ describe("request log and test clock", () => {
     await rowOf("email_taken").waitFor();
     await page.getByLabel("Status").fill("409");
     await expect.poll(() => page.getByRole("row").count()).toBe(2);
-    await rowOf("email_taken").getByRole("link").click();
+    await rowOf("email_taken").getByRole("link", { name: "POST /v1/customers" }).click();
     await page.getByText('"email": "twice@example.com"').waitFor();
     await page.getByText('"code": "email_taken"').waitFor();
     await page.locator(".facts").getByText("127.0.0.1").waitFor();

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { timeOfId } from "../../contract/ids.ts";
 import type { RequestLog, RequestLogDetail } from "../../contract/schemas/request-log.ts";
 import { usePages } from "../api/pages.ts";
@@ -8,6 +9,7 @@ import { PagedTable } from "../components/table.tsx";
 import { Id, message, None, ObjectLink, Raw, StatusCode, Time } from "../components/values.tsx";
 import { milliseconds } from "../format.ts";
 import { hrefOf, Link, route } from "../router.tsx";
+import { UserEmail, useUsers } from "./team.tsx";
 import { WhyLink } from "./why.tsx";
 import { Choice, createdFilters, CreatedRange, filterOf, Filters, Search } from "./filters.tsx";
 
@@ -23,7 +25,6 @@ function RequestList() {
     (["method", "status", "key", "query"] as const).map((name) => [name, filterOf(name)]),
   ) as Record<"method" | "status" | "key" | "query", string>;
   const filters = { method, status, key, query, ...createdFilters() };
-  const pages = usePages<RequestLog>("/v1/request_logs", filters);
   const isFiltered = Object.values(filters).some((value) => value !== "");
   return (
     <Page
@@ -50,35 +51,58 @@ function RequestList() {
           </p>
         )}
       </Filters>
-      <PagedTable
+      <RequestTable
         label="Requests, newest first"
-        pages={pages}
+        filters={filters}
         keepsPosition
-        search={query}
         empty={
           <Empty icon="logs" title={isFiltered ? "No matching requests" : "No requests yet"}>
             {!isFiltered && <p>API requests appear here.</p>}
           </Empty>
         }
-        columns={[
-          {
-            label: "Request",
-            isLong: true,
-            cell: ({ id, method: verb, path: of }) => (
-              <Link href={hrefOf("logs", id)}>
-                <code>
-                  {verb} {of}
-                </code>
-              </Link>
-            ),
-          },
-          { label: "Status", cell: ({ status: code }) => <StatusCode code={code} /> },
-          { label: "Error", from: "tablet", cell: ({ error_code: code }) => code ?? <None /> },
-          { label: "Duration", from: "tablet", isNumber: true, cell: ({ duration_ms: took }) => milliseconds(took) },
-          { label: "Time", cell: ({ created }) => <Time at={created} isReal /> },
-        ]}
       />
     </Page>
+  );
+}
+
+/** The requests that match some filters, newest first. */
+export function RequestTable(props: {
+  label: string;
+  filters: Record<string, string>;
+  keepsPosition?: boolean;
+  empty?: ComponentChildren;
+}) {
+  const { filters, empty = <Empty title="No requests in the last 7 days" />, ...table } = props;
+  const users = useUsers();
+  return (
+    <PagedTable
+      {...table}
+      empty={empty}
+      pages={usePages<RequestLog>("/v1/request_logs", filters)}
+      search={filters["query"] ?? ""}
+      columns={[
+        {
+          label: "Request",
+          isLong: true,
+          cell: ({ id, method: verb, path: of }) => (
+            <Link href={hrefOf("logs", id)}>
+              <code>
+                {verb} {of}
+              </code>
+            </Link>
+          ),
+        },
+        { label: "Status", cell: ({ status: code }) => <StatusCode code={code} /> },
+        {
+          label: "Credential",
+          from: "desktop",
+          cell: ({ key, user }) => (key === null ? <UserEmail id={user} users={users} /> : <ObjectLink id={key} />),
+        },
+        { label: "Error", from: "tablet", cell: ({ error_code: code }) => code ?? <None /> },
+        { label: "Duration", from: "tablet", isNumber: true, cell: ({ duration_ms: took }) => milliseconds(took) },
+        { label: "Time", cell: ({ created }) => <Time at={created} isReal /> },
+      ]}
+    />
   );
 }
 
@@ -107,6 +131,7 @@ function createdAt(id: string): string {
 }
 
 function RequestFacts({ log }: { log: RequestLogDetail }) {
+  const users = useUsers();
   const target = log.query === null || log.query === "" ? log.path : `${log.path}?${log.query}`;
   return (
     <>
@@ -117,7 +142,7 @@ function RequestFacts({ log }: { log: RequestLogDetail }) {
           ["Duration", milliseconds(log.duration_ms)],
           ["Time (real)", <Time at={log.created} isReal />],
           ["API key", log.key === null ? undefined : <ObjectLink id={log.key} />],
-          ["User", log.user === null ? undefined : <code>{log.user}</code>],
+          ["User", log.user === null ? undefined : <UserEmail id={log.user} users={users} />],
           ["IP address", log.client_address ?? undefined],
           ["ID", <Id id={log.id} />],
         ]}

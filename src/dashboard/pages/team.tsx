@@ -9,9 +9,19 @@ import { Dialog, ShownOnce } from "../components/dialog.tsx";
 import { Field, Form } from "../components/form.tsx";
 import { Card, Empty, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
-import { CopyLine, Time } from "../components/values.tsx";
+import { CopyLine, None, Time } from "../components/values.tsx";
 import { browserName, counted } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
+
+export function useUsers(): readonly User[] {
+  return usePages<User>("/v1/users", {}, { limit: WHOLE }).items ?? [];
+}
+
+/** Shows the user's email address; the ID of a removed user or of a key. */
+export function UserEmail({ id, users }: { id: string | null; users: readonly User[] }) {
+  if (id === null) return <None />;
+  return <>{users.find((user) => user.id === id)?.email ?? <code class="soft">{id}</code>}</>;
+}
 
 export function TeamPage() {
   const sessions = usePages<Session>("/v1/sessions", {}, { limit: WHOLE });

@@ -1,18 +1,19 @@
 import { useState } from "preact/hooks";
-import type { ApiKey } from "../../contract/schemas/api-key.ts";
-import type { User } from "../../contract/schemas/account.ts";
-import { SCOPED_RESOURCES, SCOPES } from "../../contract/scopes.ts";
-import { call } from "../api/call.ts";
-import { usePages, WHOLE } from "../api/pages.ts";
-import { useQuery } from "../api/store.ts";
-import { environmentNow } from "../clock.ts";
-import { ConfirmedAction, CreateButton } from "../components/action.tsx";
-import { Dialog, ShownOnce } from "../components/dialog.tsx";
-import { Field, Form } from "../components/form.tsx";
-import { Empty, Facts, Loaded, Page } from "../components/page.tsx";
-import { PagedTable } from "../components/table.tsx";
-import { Id, None, Status, Time } from "../components/values.tsx";
-import { hrefOf, Link, route } from "../router.tsx";
+import type { ApiKey } from "../../../contract/schemas/api-key.ts";
+import { SCOPES } from "../../../contract/scopes.ts";
+import { call } from "../../api/call.ts";
+import { usePages } from "../../api/pages.ts";
+import { useQuery } from "../../api/store.ts";
+import { environmentNow } from "../../clock.ts";
+import { ConfirmedAction, CreateButton } from "../../components/action.tsx";
+import { ShownOnce } from "../../components/dialog.tsx";
+import { Card, Empty, Facts, Loaded, Page } from "../../components/page.tsx";
+import { PagedTable } from "../../components/table.tsx";
+import { Id, Status, Time } from "../../components/values.tsx";
+import { hrefOf, Link, route } from "../../router.tsx";
+import { RequestTable } from "../request-logs.tsx";
+import { UserEmail, useUsers } from "../team.tsx";
+import { KeyForm } from "./form.tsx";
 
 export function ApiKeys() {
   const { id } = route.value;
@@ -32,7 +33,7 @@ function statusOf(key: ApiKey): "active" | "leaked" | "revoked" | "expired" {
 
 function KeyList() {
   const pages = usePages<ApiKey>("/v1/api_keys", {}, { limit: 100 });
-  const users = usePages<User>("/v1/users", {}, { limit: WHOLE });
+  const users = useUsers();
   const [fresh, setFresh] = useState<ApiKey>();
   const keep = (key: ApiKey) => {
     setFresh(key);
@@ -46,9 +47,9 @@ function KeyList() {
         <CreateButton
           label="Create key"
           dialog={(close) => (
-            <CreateKey
+            <KeyForm
               onClose={close}
-              onCreated={(key) => {
+              onSaved={(key) => {
                 close();
                 keep(key);
               }}
@@ -88,7 +89,7 @@ function KeyList() {
           {
             label: "Created by",
             from: "desktop",
-            cell: ({ created_by: creator }) => <Creator id={creator} users={users.items ?? []} />,
+            cell: ({ created_by: creator }) => <UserEmail id={creator} users={users} />,
           },
           {
             label: "Last used",
@@ -147,9 +148,30 @@ function KeyActions(props: { apiKey: ApiKey; onRolled: (key: ApiKey) => void; on
   );
 }
 
+function EditButton({ apiKey, onSaved }: { apiKey: ApiKey; onSaved: () => void }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" class="small" onClick={() => setOpen(true)}>
+        Edit
+      </button>
+      {isOpen && (
+        <KeyForm
+          apiKey={apiKey}
+          onClose={() => setOpen(false)}
+          onSaved={() => {
+            setOpen(false);
+            onSaved();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
 function KeyDetail({ id }: { id: string }) {
   const query = useQuery<ApiKey>(`/v1/api_keys/${encodeURIComponent(id)}`);
-  const users = usePages<User>("/v1/users", {}, { limit: WHOLE });
+  const users = useUsers();
   const [fresh, setFresh] = useState<ApiKey>();
   const { data } = query;
   return (
@@ -158,7 +180,12 @@ function KeyDetail({ id }: { id: string }) {
       back={{ href: hrefOf("keys"), label: "API keys" }}
       actions={
         data !== undefined &&
-        statusOf(data) === "active" && <KeyActions apiKey={data} onRolled={setFresh} onRevoked={query.reload} />
+        statusOf(data) === "active" && (
+          <>
+            <EditButton apiKey={data} onSaved={query.reload} />
+            <KeyActions apiKey={data} onRolled={setFresh} onRevoked={query.reload} />
+          </>
+        )
       }
     >
       <Loaded of={query}>
@@ -177,16 +204,16 @@ function KeyDetail({ id }: { id: string }) {
                 ["ID", <Id id={key.id} />],
                 ["Permissions", permissionsOf(key)],
                 ["IP allowlist", key.ip_allowlist.length === 0 ? "Any address" : key.ip_allowlist.join(", ")],
-                ["Created by", <Creator id={key.created_by} users={users.items ?? []} />],
+                ["Created by", <UserEmail id={key.created_by} users={users} />],
                 ["Created", <Time at={key.created} />],
                 ["Last used", key.last_used === null ? "Never" : <Time at={key.last_used} />],
                 ["Expires", key.expires_at === null ? "Never" : <Time at={key.expires_at} />],
                 ["Revoked", key.revoked_at === null ? undefined : <Time at={key.revoked_at} />],
               ]}
             />
-            <p>
-              <Link href={hrefOf("logs", "", { key: key.id })}>API requests of this key</Link>
-            </p>
+            <Card title="API requests" actions={<Link href={hrefOf("logs", "", { key: key.id })}>Filter</Link>}>
+              <RequestTable label="API requests of this key" filters={{ key: key.id }} />
+            </Card>
           </>
         )}
       </Loaded>
@@ -225,136 +252,7 @@ function revocationNote({ revoked_reason: reason }: ApiKey): string {
   return found === undefined ? "location unknown" : `found at ${found}`;
 }
 
-/** Returns the user's email address; the ID for a removed user or another key. */
-function Creator({ id, users }: { id: string | null; users: readonly User[] }) {
-  if (id === null) return <None />;
-  return <>{users.find((user) => user.id === id)?.email ?? <code class="soft">{id}</code>}</>;
-}
-
 function permissionsOf({ scopes, ip_allowlist: ranges }: ApiKey): string {
   const what = scopes.length === SCOPES.length ? "Full access" : scopes.join(", ");
   return ranges.length === 0 ? what : `${what} from ${ranges.join(", ")}`;
-}
-
-const READ_ONLY = SCOPES.filter((scope) => scope.endsWith(":read"));
-
-/** Creates a key: restricted to scopes chosen in a table, or with full access. */
-function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (key: ApiKey) => void }) {
-  const [name, setName] = useState("");
-  const [access, setAccess] = useState<"read" | "chosen" | "full">("chosen");
-  const [scopes, setScopes] = useState<ReadonlySet<string>>(new Set());
-  const [ranges, setRanges] = useState("");
-  const [expiry, setExpiry] = useState("");
-  return (
-    <Dialog title="Create an API key" onClose={onClose} class="wide">
-      <Form
-        submit="Create key"
-        fields={["name", "scopes", "ip_allowlist", "expires_at"]}
-        onCancel={onClose}
-        run={async () => {
-          onCreated(
-            await call<ApiKey>("POST", "/v1/api_keys", {
-              name: name || null,
-              ...(access === "full" ? {} : { scopes: access === "read" ? READ_ONLY : [...scopes] }),
-              ip_allowlist: ranges.split(/[\s,]+/).filter(Boolean),
-              expires_at: expiry === "" ? null : `${new Date(expiry).toISOString().slice(0, 19)}Z`,
-            }),
-          );
-        }}
-      >
-        {(error) => (
-          <>
-            <Field
-              label="Name"
-              name="name"
-              value={name}
-              onInput={setName}
-              error={error}
-              placeholder="Warehouse importer"
-            />
-            <Field
-              label="Permissions"
-              name="access"
-              value={access}
-              onInput={(value) => setAccess(value as typeof access)}
-              options={[
-                ["chosen", "Restricted: choose scopes"],
-                ["read", "Read only"],
-                ["full", "Full access (not recommended)"],
-              ]}
-            />
-            {access === "chosen" && <ScopeTable chosen={scopes} onChange={setScopes} />}
-            {error?.fields.some(({ pointer }) => pointer.startsWith("/scopes")) === true && (
-              <p class="field-error">Choose at least one scope.</p>
-            )}
-            <Field
-              label="IP allowlist"
-              name="ip_allowlist"
-              isLong
-              value={ranges}
-              onInput={setRanges}
-              error={error}
-              hint="CIDR ranges, such as 203.0.113.0/24. Empty: any address."
-            />
-            <Field
-              label="Expires"
-              name="expires_at"
-              type="datetime-local"
-              value={expiry}
-              onInput={setExpiry}
-              error={error}
-              hint="In your local time. Empty: never."
-            />
-          </>
-        )}
-      </Form>
-    </Dialog>
-  );
-}
-
-/** Scopes that no operation requires. */
-const WITHOUT_EFFECT = "request_logs:write";
-
-/** Scopes as a table of resource and action; write does not imply read. */
-function ScopeTable(props: { chosen: ReadonlySet<string>; onChange: (chosen: ReadonlySet<string>) => void }) {
-  const toggle = (scope: string) => {
-    const chosen = new Set(props.chosen);
-    if (!chosen.delete(scope)) chosen.add(scope);
-    props.onChange(chosen);
-  };
-  return (
-    <table class="scopes">
-      <caption class="sr-only">Scopes</caption>
-      <thead>
-        <tr>
-          <th scope="col">Resource</th>
-          <th scope="col">Read</th>
-          <th scope="col">Write</th>
-        </tr>
-      </thead>
-      <tbody>
-        {[...SCOPED_RESOURCES, "listen"].map((resource) => (
-          <tr key={resource}>
-            <th scope="row">{resource}</th>
-            {["read", "write"].map((action) => {
-              const scope = `${resource}:${action}`;
-              const exists = (SCOPES as readonly string[]).includes(scope) && scope !== WITHOUT_EFFECT;
-              return (
-                <td key={action}>
-                  {exists && (
-                    <input
-                      type="checkbox"
-                      aria-label={scope}
-                      checked={props.chosen.has(scope)}
-                      onChange={() => toggle(scope)}
-                    />
-                  )}
-                </td>
-              );
-            })}
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
 }

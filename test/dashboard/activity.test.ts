@@ -138,6 +138,19 @@ describe("the dashboard", { shuffle: false }, () => {
       await list.getByText(event).waitFor();
     });
 
+    it("show what became of their deliveries, and keep it current", async () => {
+      const { page, api } = board;
+      await board.menu("Events");
+      const { event } = await completedOrder();
+      const row = page.getByRole("row").filter({ hasText: event });
+      await row.getByText("pending 1 of 2").waitFor();
+      const failing = (await api("GET", `/v1/deliveries?event=${event}&status=pending`)).body.data;
+      expect((await api("POST", `/v1/deliveries/${failing[0].id}/cancel`)).status).toBe(200);
+      await row.getByText("canceled 1 of 2").waitFor();
+      const { email } = (await api("POST", "/v1/customers", { email: "once@example.com" })).body;
+      await page.getByRole("row").filter({ hasText: email }).getByText("succeeded", { exact: true }).waitFor();
+    });
+
     it("show their payload, raw bytes and deliveries, and are replayed to one endpoint", async () => {
       const { page } = board;
       const { event } = await completedOrder();

@@ -89,8 +89,8 @@ const outcome = {
   response_headers: null,
   response_excerpt: null,
 } as const;
-const list = (filters: { endpointId?: string; eventId?: string; status?: "failed" }) =>
-  listDeliveries(explained, page, { endpointId: undefined, eventId: undefined, status: undefined, ...filters });
+const list = (filters: { endpointId?: string; eventIds?: string[]; status?: "failed" }) =>
+  listDeliveries(explained, page, { endpointId: undefined, eventIds: undefined, status: undefined, ...filters });
 
 const position = { seq: 1, replay: 0, id: "evt" };
 const listedEvents = (filters: Parameters<typeof listEvents>[2]) =>
@@ -135,8 +135,11 @@ const statements: [string, () => Promise<unknown>][] = [
   ["listing an endpoint's deliveries", () => list({ endpointId: "we" })],
   ["listing failed deliveries", () => list({ status: "failed" })],
   ["listing an endpoint's failed deliveries", () => list({ endpointId: "we", status: "failed" })],
-  ["listing an event's deliveries", () => list({ eventId: "evt" })],
-  ["listing an event's deliveries to an endpoint", () => list({ eventId: "evt", endpointId: "we", status: "failed" })],
+  ["listing an event's deliveries", () => list({ eventIds: ["evt"] })],
+  [
+    "listing an event's deliveries to an endpoint",
+    () => list({ eventIds: ["evt", "evt_2"], endpointId: "we", status: "failed" }),
+  ],
   ["finding the newest delivery of an endpoint", () => newestDeliveries(explained, 1, "we")],
   [
     "finding old deliveries",

@@ -149,6 +149,9 @@ describe.each(["sqlite", "postgres"])("search on %s", (dialect) => {
     expect(ids(await search("orders", `${bob!.id},${ada.id}`))).toEqual([order.id]);
     const events = await search("events", `${order.id},${payment.id}`);
     expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(["order.completed", "payment.failed"]));
+    const deliveries = ids(await search("deliveries", scene.endpoint));
+    expect(deliveries).toHaveLength(1);
+    expect(ids(await search("deliveries", ids(events).join(",")))).toEqual(deliveries);
   });
 
   it.each(["", " ", "x".repeat(2701)])("rejects a search for %j", async (query) => {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { followRow } from "./table.tsx";
 
 /** Rows are added and removed in groups, so that most frames of a scroll render nothing. */
@@ -15,6 +15,8 @@ interface VirtualListProps<Item> {
   headings: readonly string[];
   /** The scroll position when the list was last shown. */
   scrollTop: number;
+  /** Called with the items in the DOM after each change. */
+  onShown: (items: readonly Item[]) => void;
   /** Called when the end is near. */
   onNearEnd: () => void;
   /** Called when the list is scrolled, or the pointer enters or leaves it. */
@@ -48,6 +50,7 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
     return () => removeEventListener("resize", measure);
   });
   const shown = items.slice(view.first, view.first + view.rows);
+  useEffect(() => props.onShown(shown), [items, view]);
   return (
     <div class="virtual" role="table" aria-label={props.label} aria-rowcount={items.length + 1}>
       <div class="virtual-head" role="rowgroup">

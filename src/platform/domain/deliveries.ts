@@ -1,4 +1,4 @@
-import { timeOfId } from "../../contract/ids.ts";
+import { idsOf, isId, timeOfId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Attempt, Delivery, DeliveryListQuery } from "../../contract/schemas/delivery.ts";
 import type { EventReplay, Replay } from "../../contract/schemas/event.ts";
@@ -31,9 +31,12 @@ export async function pageOfDeliveries(
   queries: Queries,
   tenant: Tenant,
   page: PageRequest,
-  { endpoint, event, status }: DeliveryListQuery,
+  { endpoint, event, status, query = "" }: DeliveryListQuery,
 ): Promise<Delivery[]> {
-  const rows = await listDeliveries(queries, page, { endpointId: endpoint, eventId: event, status });
+  const ids = idsOf(query);
+  const searched = ids.length > 1 && ids.every((id) => isId("event", id)) ? ids : undefined;
+  const eventIds = event === undefined ? searched : [event];
+  const rows = await listDeliveries(queries, page, { endpointId: endpoint, eventIds, status });
   return rows.map((row) => toDelivery(row, tenant));
 }
 

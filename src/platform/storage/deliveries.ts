@@ -3,7 +3,7 @@ import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
 import { ATTEMPT_COLUMNS, type AttemptRow } from "./attempts.ts";
 import { inBatches, insertRows } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
-import { type PageRequest, readMergedPage, readPage } from "./page.ts";
+import { type PageRequest, readMergedPage } from "./page.ts";
 
 /** Times are the environment's own. */
 export interface DeliveryRow {
@@ -72,7 +72,8 @@ export async function findDeliveryWithAttempts(
 
 export interface DeliveryFilters {
   endpointId: string | undefined;
-  eventId: string | undefined;
+  /** Any of these events. */
+  eventIds: readonly string[] | undefined;
   status: DeliveryStatus | undefined;
 }
 
@@ -81,12 +82,13 @@ export interface DeliveryFilters {
  * merged.
  */
 export function listDeliveries(queries: Queries, page: PageRequest, filters: DeliveryFilters) {
-  const { endpointId, eventId, status } = filters;
-  if (eventId !== undefined) {
+  const { endpointId, eventIds, status } = filters;
+  if (eventIds !== undefined) {
     // An event has few deliveries. The rest is wrapped to keep the planner from choosing another index, which may hold
     // many.
     const rest = { "COALESCE(endpoint_id, '')": endpointId, "COALESCE(status, '')": status };
-    return readPage<ShownDelivery>(queries, "deliveries", SHOWN, page, { event_id: eventId, ...rest });
+    const each = [...new Set(eventIds)].map((id) => ({ event_id: id }));
+    return readMergedPage<ShownDelivery>(queries, "deliveries", SHOWN, page, rest, each);
   }
   const alternatives = (status === undefined ? statusesOf("delivery") : [status]).map((value) => ({ status: value }));
   return readMergedPage<ShownDelivery>(queries, "deliveries", SHOWN, page, { endpoint_id: endpointId }, alternatives);

@@ -11,6 +11,7 @@ import { count, money, searchable } from "../../format.ts";
 import { hrefOf, Link, route } from "../../router.tsx";
 import { Choice, createdFilters, CreatedRange, filterOf, Filters, Search } from "../filters.tsx";
 import { EventDetail } from "./detail.tsx";
+import { OutcomeOf, useOutcomes } from "./outcomes.tsx";
 import { useEvents } from "./use-events.ts";
 
 export function Events() {
@@ -24,6 +25,7 @@ function EventList() {
   const filters = { type, query, ...createdFilters() };
   const text = searchable(query);
   const list = useEvents(filters, (event) => text === "" || textOf(event).includes(text));
+  const outcomes = useOutcomes();
   const { events: shown, pendingCount, isLoading, isComplete, error, loadMore, pagesRead } = list;
   const isFiltered = Object.values(filters).some((value) => value !== "");
   const readOn = () => {
@@ -89,12 +91,13 @@ function EventList() {
           )}
           <VirtualList
             label="Events, newest first"
-            headings={["Type", "Object", "ID", "Time"]}
+            headings={["Type", "Object", "Deliveries", "ID", "Time"]}
             items={shown}
             keyOf={({ id }) => id}
             rowHeight={ROW_HEIGHT}
             row={eventRow}
             scrollTop={list.scrollTop}
+            onShown={(events) => outcomes.show(events.map(({ id }) => id))}
             onNearEnd={readOn}
             onRead={(scrollTop, isPointed) => list.read(scrollTop, scrollTop >= ROW_HEIGHT || isPointed)}
           />
@@ -112,6 +115,9 @@ function eventRow({ id, type, created, data }: Event) {
       </span>
       <span role="cell" dir="auto">
         {nameOf(data.object)}
+      </span>
+      <span role="cell">
+        <OutcomeOf event={id} />
       </span>
       <span role="cell">
         <code class="soft">{id}</code>

@@ -7,7 +7,7 @@ import { Dialog, ShownOnce } from "../components/dialog.tsx";
 import { Field, Form } from "../components/form.tsx";
 import { Empty, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
-import { Time } from "../components/values.tsx";
+import { Id, Time } from "../components/values.tsx";
 import { showToast } from "../components/toasts.tsx";
 
 export function Apps() {
@@ -51,7 +51,7 @@ export function Apps() {
               <>
                 <strong>{name}</strong>
                 <br />
-                <code class="soft">{client}</code>
+                <Id id={client} />
               </>
             ),
           },

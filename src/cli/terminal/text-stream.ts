@@ -97,11 +97,12 @@ function writeThroughStream({ open, onClosed }: TextStreamOptions): TextStream {
     get isTTY() {
       return stream.isTTY;
     },
+    // A terminal that does not know its size, as in some containers, reports 0.
     get columns() {
-      return stream.isTTY ? stream.columns : undefined;
+      return stream.isTTY && stream.columns > 0 ? stream.columns : undefined;
     },
     get rows() {
-      return stream.isTTY ? stream.rows : undefined;
+      return stream.isTTY && stream.rows > 0 ? stream.rows : undefined;
     },
     getColorDepth: (env) => (stream.isTTY ? stream.getColorDepth(env) : 1),
     write(text) {

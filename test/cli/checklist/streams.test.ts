@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RunningPlatform, startPlatform } from "../../support/platform.ts";
 import { json, startServer } from "../../client/support/scripted-server.ts";
 import { BIN, cliEnv, type CliResult, runCli } from "../../support/run-cli.ts";
+import { openScreen } from "../../support/screen.ts";
 import { runInTerminal } from "../../support/terminal.ts";
 
 let platform: RunningPlatform;
@@ -178,6 +179,13 @@ describe("output", () => {
     const session = inTerminal("payments", "list");
     expect(await session.ended).toBe(0);
     expect(session.text()).toMatch(/No payments\.\n$/);
+  });
+
+  it("is not wrapped after each word on a terminal that does not know its size", async () => {
+    const command = [process.execPath, BIN, "custmers"];
+    const screen = openScreen("sh", ["-c", 'stty columns 0 rows 0; exec "$0" "$@"', ...command]);
+    expect(await screen.ended).toBe(2);
+    await screen.shows("Error: Unknown command 'custmers'");
   });
 
   it("passes unknown JSON fields through", async () => {

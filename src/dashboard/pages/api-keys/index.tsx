@@ -202,7 +202,7 @@ function KeyDetail({ id }: { id: string }) {
                   </code>,
                 ],
                 ["ID", <Id id={key.id} />],
-                ["Permissions", permissionsOf(key)],
+                ["Permissions", scopesOf(key)],
                 ["IP allowlist", key.ip_allowlist.length === 0 ? "Any address" : key.ip_allowlist.join(", ")],
                 ["Created by", <UserEmail id={key.created_by} users={users} />],
                 ["Created", <Time at={key.created} />],
@@ -211,7 +211,10 @@ function KeyDetail({ id }: { id: string }) {
                 ["Revoked", key.revoked_at === null ? undefined : <Time at={key.revoked_at} />],
               ]}
             />
-            <Card title="API requests" actions={<Link href={hrefOf("logs", "", { key: key.id })}>Filter</Link>}>
+            <Card
+              title="API requests"
+              actions={<Link href={hrefOf("logs", "", { key: key.id })}>Open in the request log</Link>}
+            >
               <RequestTable label="API requests of this key" filters={{ key: key.id }} />
             </Card>
           </>
@@ -252,7 +255,10 @@ function revocationNote({ revoked_reason: reason }: ApiKey): string {
   return found === undefined ? "location unknown" : `found at ${found}`;
 }
 
-function permissionsOf({ scopes, ip_allowlist: ranges }: ApiKey): string {
-  const what = scopes.length === SCOPES.length ? "Full access" : scopes.join(", ");
-  return ranges.length === 0 ? what : `${what} from ${ranges.join(", ")}`;
+function permissionsOf(key: ApiKey): string {
+  return key.ip_allowlist.length === 0 ? scopesOf(key) : `${scopesOf(key)} from ${key.ip_allowlist.join(", ")}`;
+}
+
+function scopesOf({ scopes }: ApiKey): string {
+  return scopes.length === SCOPES.length ? "Full access" : scopes.join(", ");
 }

@@ -284,6 +284,11 @@ describe("the dashboard", { shuffle: false }, () => {
       expect(await page.title()).toContain("LIVE");
       const colour = () => page.evaluate<string>(`getComputedStyle(document.querySelector(".bar")).borderTopColor`);
       const live = await colour();
+      await board.menu("Events");
+      // Events can be triggered in the sandbox only.
+      await expect
+        .poll(() => page.locator(".copy-line code").textContent())
+        .toBe("service customers create --email ada@example.com --live");
       await board.menu("Customers");
       await page.getByText("No customers yet").waitFor();
       expect(new URL(page.url()).pathname).toBe("/dashboard/live/customers");

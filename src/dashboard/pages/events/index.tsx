@@ -8,7 +8,7 @@ import { isUnfinished, PagedTable } from "../../components/table.tsx";
 import { None, Time } from "../../components/values.tsx";
 import { VirtualList } from "../../components/virtual-list.tsx";
 import { count, money, searchable } from "../../format.ts";
-import { hrefOf, Link, route } from "../../router.tsx";
+import { environment, hrefOf, Link, route } from "../../router.tsx";
 import { Choice, createdFilters, CreatedRange, filterOf, Filters, Search } from "../filters.tsx";
 import { EventDetail } from "./detail.tsx";
 import { OutcomeOf, useOutcomes } from "./outcomes.tsx";
@@ -20,6 +20,11 @@ export function Events() {
 }
 
 const ROW_HEIGHT = 38;
+
+/** Commands that cause an event. `service trigger` is for the sandbox only. */
+const TRIGGER = "service trigger order.completed";
+const CREATE = "service customers create --email ada@example.com";
+
 function EventList() {
   const [type, query] = ["type", "query"].map(filterOf) as [string, string];
   const filters = { type, query, ...createdFilters() };
@@ -60,7 +65,7 @@ function EventList() {
         <Empty
           icon="events"
           title={isFiltered ? "No matching events" : "No events yet"}
-          {...(isFiltered ? {} : { command: "service trigger order.completed" })}
+          {...(isFiltered ? {} : { command: environment.value === "live" ? CREATE : TRIGGER })}
         >
           {!isFiltered && <p>Create a customer or an order, and its event appears here. The CLI can create one:</p>}
           {isFiltered && !isComplete && (

@@ -118,6 +118,12 @@ describe("the list of service listen", () => {
     await screen.shows("● Connected");
   });
 
+  it("shows in full that a connection was refused and is retried", async () => {
+    const screen = await listenOnScreen(["--forward-to", "localhost:1"], { env: cli.platform.env });
+    await trigger("customer.created");
+    await screen.shows(/❯ [\d:]+ +refused↻ customer\.created/);
+  });
+
   it("shows events that match no target as not forwarded", async () => {
     const screen = await listenOnScreen([], { env: cli.platform.env });
     await screen.shows("events are not forwarded");

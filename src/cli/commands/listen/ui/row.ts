@@ -6,16 +6,16 @@ import { clockTime } from "../../../terminal/traffic.ts";
 import { COPY_TAGS } from "../lines.ts";
 import { isSuccess, type Row } from "./history.ts";
 
-const STATUS_WIDTH = 7;
+const STATUS_WIDTH = 8;
 const TYPE_WIDTH = 21;
 const DURATION_WIDTH = 8;
 const ID_WIDTH = 26;
 const MARKED = "❯ ";
 const UNMARKED = "  ";
 /** Minimum widths of a row for these columns. */
-const WITH_DURATION = 60;
-const WITH_ID = 77;
-const WITH_NOTE = 110;
+const WITH_DURATION = 61;
+const WITH_ID = 78;
+const WITH_NOTE = 111;
 
 /** Returns the column titles. */
 export function titlesOf(width: number): string {
@@ -30,11 +30,12 @@ export function titlesOf(width: number): string {
 export function rowLine(row: Row, isSelected: boolean, width: number): Span[] {
   const { event, at, outcome } = row;
   const tags = tagsOf(row);
+  const [status, style] = statusSpan(row);
   const spans: Span[] = [
     [isSelected ? MARKED : UNMARKED, "accent"],
     [clockTime(at), "dim"],
     ["  "],
-    ...fitLine([statusSpan(row)], STATUS_WIDTH),
+    ...fitLine([[status.length > STATUS_WIDTH ? status.replace(" ", "") : status, style]], STATUS_WIDTH),
     [" "],
     ...fitLine([[printable(event.type)]], TYPE_WIDTH),
   ];
@@ -65,7 +66,7 @@ export function statusSpan({ outcome, isForwarded }: Row): Span {
 }
 
 function shortFailure(code: string | undefined): string {
-  return code !== undefined && code.length <= STATUS_WIDTH ? code : "failed";
+  return code !== undefined && code.length < STATUS_WIDTH ? code : "failed";
 }
 
 /** Returns notes on how a delivery differs from a first attempt. */

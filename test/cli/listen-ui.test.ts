@@ -185,7 +185,9 @@ describe("the details of service listen", () => {
       await trigger("webhook_endpoint.ping");
       await screen.shows("0 forwarded  1 failed");
       screen.type("\r");
-      await screen.shows(/Attempt 1 [\d:]+ {2}reset in \d+ ms\n Attempt 2 [\d:]+ {2}401 in .*\n hint If the receiver/);
+      await screen.shows(
+        /Attempt 1 [\d:]+ {2}reset in [\d.]+ m?s\n Attempt 2 [\d:]+ {2}401 in .*\n hint If the receiver/,
+      );
       await screen.shows(/Response 401\n[^]*no$/m);
     } finally {
       await failing.close();

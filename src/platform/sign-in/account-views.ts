@@ -124,7 +124,7 @@ function people(browser: SignedIn, { users, invitation, leftKeys }: AccountView)
             required
           />
         </label>
-        <button>Make an invitation</button>
+        <button>Invite</button>
       </form>`
     }
   </section>`;

@@ -138,7 +138,7 @@ describe("the dashboard", { shuffle: false }, () => {
       await list.getByText(event).waitFor();
     });
 
-    it("show what became of their deliveries, and keep it current", async () => {
+    it("show the status of their deliveries, and update it", async () => {
       const { page, api } = board;
       await board.menu("Events");
       const { event } = await completedOrder();

@@ -109,7 +109,7 @@ const statements: [string, () => Promise<unknown>][] = [
   ["finding the endpoints that deliveries wait for", () => queue.queueHeads(explained)],
   ["finding an endpoint's first deliveries", () => queue.firstDue(explained, { endpointId: "we", dueAt: 1, limit: 5 })],
   ["finding due deliveries", () => queue.findDue(explained, { endpointId: "we", dueAt: 1, limit: 5 })],
-  ["finding what is due now", () => queue.findDueNow(explained, { environment: 1, id: "we" }, () => 1, 5)],
+  ["finding deliveries that are due now", () => queue.findDueNow(explained, { environment: 1, id: "we" }, () => 1, 5)],
   ["finding what waited too long", () => queue.findEnded(explained, { environment: 1, id: "we" }, "dlv", 1, 5)],
   ["claiming", () => queue.setLease(explained, [{ id: "dlv" }], lease, 1)],
   ["reading bodies", () => readEventBodies(explained, 1, ["evt"])],

@@ -86,7 +86,7 @@ export async function findWaiting(
   return { endpoint, target, rows };
 }
 
-/** Claims what was found. Claims nothing if the endpoint is disabled or its clock is held. */
+/** Claims deliveries that `findWaiting` returned. Claims nothing if the endpoint is disabled or its clock is held. */
 export async function claimDue(
   tx: Transaction,
   claimant: Claimant,

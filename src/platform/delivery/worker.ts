@@ -219,7 +219,7 @@ export class DeliveryWorker {
       // A commit whose result is unknown may have recorded some. They must not count twice for an endpoint's health.
       const unrecorded = this.#doubtful.length > 0 ? await stillLeased(tx, finished) : finished;
       const interrupted = this.#lapsed ? await this.#takeOverLapsed(tx) : [];
-      // Sent together, so that none waits for another's result. The claim finds what is released and recorded before it.
+      // Sent together, so that none waits for another's result. They run in order: the claim comes after the releases.
       const recorded = recordAttempts(tx, unrecorded, this.#tools);
       const [disabled, , , claimed] = await Promise.all([
         recorded,
@@ -282,7 +282,7 @@ export class DeliveryWorker {
     return takeOver(tx, lapsed, { now, random, mayExpire: clockTrust.isTrusted() });
   }
 
-  /** Claims what is due, but nothing of the endpoints that recording has disabled. */
+  /** Claims due deliveries. Skips endpoints that this turn's outcomes disabled. */
   async #claim(tx: Transaction, token: string, free: number, recorded: Promise<readonly string[]>): Promise<Claimed> {
     const { clock, clockTrust, opener } = this.#tools;
     const jobs: Job[] = [];

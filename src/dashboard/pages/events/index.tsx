@@ -30,7 +30,7 @@ function EventList() {
   const filters = { type, query, ...createdFilters() };
   const text = searchable(query);
   const list = useEvents(filters, (event) => text === "" || textOf(event).includes(text));
-  const outcomes = useOutcomes();
+  const readOutcomes = useOutcomes();
   const { events: shown, pendingCount, isLoading, isComplete, error, loadMore, pagesRead } = list;
   const isFiltered = Object.values(filters).some((value) => value !== "");
   const readOn = () => {
@@ -102,7 +102,7 @@ function EventList() {
             rowHeight={ROW_HEIGHT}
             row={eventRow}
             scrollTop={list.scrollTop}
-            onShown={(events) => outcomes.show(events.map(({ id }) => id))}
+            onShown={(events) => readOutcomes(events.map(({ id }) => id))}
             onNearEnd={readOn}
             onRead={(scrollTop, isPointed) => list.read(scrollTop, scrollTop >= ROW_HEIGHT || isPointed)}
           />

@@ -5,7 +5,7 @@ import { call, withQuery } from "../../api/call.ts";
 import { follow } from "../../api/live.ts";
 import { Status } from "../../components/values.tsx";
 
-/** What became of an event: its deliveries by status. */
+/** The number of an event's deliveries by status. */
 type Outcome = ReadonlyMap<Delivery["status"], number>;
 
 /** While deliveries change, outcomes are read at most this often. */
@@ -41,8 +41,8 @@ async function readOutcomes(events: readonly string[]): Promise<void> {
   }
 }
 
-/** Reads what became of some events, all of them together, and again when deliveries change. */
-export function useOutcomes(): { show: (events: readonly string[]) => void } {
+/** Returns a function that reads the outcomes of some events in one list, now and whenever deliveries change. */
+export function useOutcomes(): (events: readonly string[]) => void {
   const [, draw] = useReducer((count: number) => count + 1, 0);
   const { current: state } = useRef({
     events: [] as readonly string[],
@@ -73,11 +73,9 @@ export function useOutcomes(): { show: (events: readonly string[]) => void } {
       clearTimeout(state.timer);
     };
   }, []);
-  return {
-    show(events) {
-      state.events = events.slice(0, LIMITS.maxPageSize);
-      if (state.events.some((id) => !outcomes.has(id))) readSoon();
-    },
+  return (events) => {
+    state.events = events.slice(0, LIMITS.maxPageSize);
+    if (state.events.some((id) => !outcomes.has(id))) readSoon();
   };
 }
 

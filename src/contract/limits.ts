@@ -42,7 +42,9 @@ export const LIMITS = {
   listenersPerEnvironment: 100,
   eventStreamsPerEnvironment: 100,
   listenWindowDefault: 64,
-  maxListenWindow: 1024,
+  /** The platform's window never becomes smaller than this or what the client asked for. */
+  minListenWindow: 256,
+  maxListenWindow: 4096,
   eventsPerFrame: 64,
   acksPerFrame: 64,
   earlierAttempts: 20,

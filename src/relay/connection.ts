@@ -1,4 +1,5 @@
 import type { Agent } from "node:http";
+import { LIMITS } from "../contract/limits.ts";
 import {
   LISTEN_DEVICE_HEADER,
   LISTEN_PATH,
@@ -30,8 +31,6 @@ export interface ConnectionOptions {
   authorization: () => Promise<string>;
   /** Opens connections through a proxy. The message of an error with the code ERR_PROXY is shown as it is. */
   agent?: Agent | undefined;
-  /** Maximum number of unacknowledged events. */
-  window: number;
   clock: Clock;
   random: Random;
   /** Name of this machine; the signing secret is stable for it. */
@@ -88,10 +87,10 @@ export class Connection {
     this.#options = options;
     this.#observer = observer;
     this.#downSince = options.clock.monotonicMilliseconds();
-    // While most of its window is used, the platform may have more to send.
+    // While most of its smallest window is used, the platform may have more to send.
     this.#catchUp = new CatchUp(
       options.clock,
-      () => (this.#acknowledgements?.unacknowledged ?? 0) > options.window / 2,
+      () => (this.#acknowledgements?.unacknowledged ?? 0) > LIMITS.minListenWindow / 2,
     );
   }
 
@@ -144,9 +143,10 @@ export class Connection {
   }
 
   #query(): ListenQuery {
-    const { events = [], window } = this.#options;
+    const { events = [] } = this.#options;
     const after = this.#ledger.cursor ?? this.#options.after;
-    const query: ListenQuery = { window: String(window) };
+    // The platform sends fewer: as many as the round trip takes.
+    const query: ListenQuery = { window: String(LIMITS.maxListenWindow) };
     if (events.length > 0) query.events = events.join(",");
     if (after !== undefined) query.after = after;
     return query;
@@ -176,8 +176,8 @@ export class Connection {
   #event(event: SentEvent): void {
     if (this.#state !== "ready" || this.#acknowledgements === undefined) return;
     this.#acknowledgements.addReceived();
-    if (this.#acknowledgements.unacknowledged > this.#options.window) {
-      return this.#socket?.violated(`more than ${this.#options.window} unacknowledged events`);
+    if (this.#acknowledgements.unacknowledged > LIMITS.maxListenWindow) {
+      return this.#socket?.violated(`more than ${LIMITS.maxListenWindow} unacknowledged events`);
     }
     const cursor = event.cursor ?? event.id;
     const { entry, duplicate } = this.#ledger.receive(cursor, event.seq);

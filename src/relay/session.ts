@@ -1,13 +1,12 @@
-import { LIMITS } from "../contract/limits.ts";
 import { systemClock } from "./clock.ts";
 import { Connection, type ConnectionObserver, type ConnectionOptions } from "./connection.ts";
 import type { RelayedEvent } from "./delivery.ts";
 import type { ListenError } from "./disconnection.ts";
-import { assertSigningSecret, concurrencyOf, Dispatcher, type ForwardingOptions } from "./dispatcher.ts";
+import { assertSigningSecret, Dispatcher, type ForwardingOptions } from "./dispatcher.ts";
 import type { Entry } from "./ledger.ts";
 import type { Report, Summary } from "./report.ts";
 
-export interface SessionOptions extends Omit<ConnectionOptions, "window" | "clock" | "random">, ForwardingOptions {
+export interface SessionOptions extends Omit<ConnectionOptions, "clock" | "random">, ForwardingOptions {
   /** Signs with this secret instead of the session's own. */
   secret?: string | undefined;
   /** Returns false for an event that is acknowledged and neither reported nor forwarded. */
@@ -55,9 +54,7 @@ export class Session {
       },
       report,
     });
-    // Enough to keep every forward busy while acknowledgements travel.
-    const window = Math.min(Math.max(4 * concurrencyOf(options), LIMITS.listenWindowDefault), LIMITS.maxListenWindow);
-    this.#connection = new Connection({ ...options, window, clock, random }, this.#observer());
+    this.#connection = new Connection({ ...options, clock, random }, this.#observer());
     this.ended = new Promise<ListenError | undefined>((resolve) => {
       this.#disconnected = resolve;
     }).then((error) => this.#finish(error));

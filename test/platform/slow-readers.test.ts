@@ -43,9 +43,11 @@ it("a listener that stops reading gets only a few buffered events, and all of th
   let closed: number | undefined;
   socket.on("close", (code) => (closed = code));
   socket.on("message", (frame: Buffer) => {
-    const { events = [] } = JSON.parse(frame.toString("utf8")) as { events?: { id: string }[] };
+    const { events = [] } = JSON.parse(frame.toString("utf8")) as { events?: { id: string; seq: number }[] };
     const isFirst = received.length === 0 && events.length > 0;
     received.push(...events.map(({ id }) => id));
+    const acks = events.map(({ seq }) => ({ seq, status_code: 200, duration_ms: 1 }));
+    if (acks.length > 0) socket.send(JSON.stringify({ frame: "acks", acks }));
     if (isFirst) socket.pause();
   });
   await expect.poll(() => socket.isPaused).toBe(true);
@@ -54,6 +56,32 @@ it("a listener that stops reading gets only a few buffered events, and all of th
   socket.resume();
   await expect.poll(() => ({ count: received.length, closed })).toEqual({ count: EVENTS, closed: undefined });
   expect(received).toEqual(ids);
+  socket.terminate();
+});
+
+it("a listener that acknowledges nothing gets at most 9 MB, and the rest as it acknowledges", async () => {
+  const socket = new WebSocket(
+    `${platform.baseUrl.replace("http", "ws")}${LISTEN_PATH}?after=-3600&window=1000`,
+    LISTEN_SUBPROTOCOL,
+    authorized,
+  );
+  const unacknowledged: number[] = [];
+  let acknowledged = 0;
+  let most = 0;
+  socket.on("message", (frame: Buffer) => {
+    const { events = [] } = JSON.parse(frame.toString("utf8")) as { events?: { seq: number }[] };
+    unacknowledged.push(...events.map(({ seq }) => seq));
+    most = Math.max(most, unacknowledged.length);
+  });
+  const EVENTS_OF_8_MIB = 10;
+  while (acknowledged < EVENTS) {
+    const count = Math.min(EVENTS_OF_8_MIB, EVENTS - acknowledged);
+    await expect.poll(() => unacknowledged.length).toBe(count);
+    const acks = [{ seq: unacknowledged.shift(), status_code: 200, duration_ms: 1 }];
+    socket.send(JSON.stringify({ frame: "acks", acks }));
+    acknowledged += 1;
+  }
+  expect(most).toBe(EVENTS_OF_8_MIB);
   socket.terminate();
 });
 

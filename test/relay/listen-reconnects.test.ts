@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { LIMITS } from "../../src/contract/limits.ts";
 import { FakeClock } from "./support/fake-clock.ts";
 import { FakePlatform, type FakeSession } from "./support/fake-platform.ts";
 import { openSession } from "./support/open-session.ts";
@@ -191,13 +192,13 @@ describe("a connection is replaced", () => {
   });
 
   it("when the platform overruns the window", async () => {
-    const platform = await FakePlatform.start({ ignoreWindow: true });
+    const platform = await FakePlatform.start({ window: Infinity });
     const { reports } = openSession(platform, { target: (await startReceiver(() => {})).url, clock: new FakeClock() });
     await reports.wait("ready");
-    for (let i = 0; i < 65; i += 1) platform.append();
+    for (let i = 0; i <= LIMITS.maxListenWindow; i += 1) platform.append();
     expect((await reports.wait("lost")).reason).toMatchObject({
       code: "protocol",
-      message: expect.stringContaining("64"),
+      message: expect.stringContaining("4096"),
     });
   });
 });

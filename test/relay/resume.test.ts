@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { LIMITS } from "../../src/contract/limits.ts";
 import { FakeClock } from "./support/fake-clock.ts";
 import { FakePlatform } from "./support/fake-platform.ts";
 import { openSession } from "./support/open-session.ts";
@@ -144,7 +145,7 @@ describe("a session whose connection is cut", () => {
 
   it("does not consider itself caught up while its window is full", async () => {
     const clock = new FakeClock();
-    const platform = await FakePlatform.start();
+    const platform = await FakePlatform.start({ window: LIMITS.minListenWindow });
     let pending: (() => void)[] = [];
     const receiver = await startReceiver((response) => pending.push(() => response.end()));
     const { reports } = openSession(platform, { target: receiver.url, clock, random: () => 0.5 });
@@ -152,20 +153,21 @@ describe("a session whose connection is cut", () => {
     platform.cut();
     await reports.wait("lost");
     platform.time = clock.unixMilliseconds();
-    for (let i = 0; i < 100; i += 1) platform.append();
+    const count = LIMITS.minListenWindow + 16;
+    for (let i = 0; i < count; i += 1) platform.append();
     clock.advance(125);
-    await reports.wait("received", 64);
+    await reports.wait("received", LIMITS.minListenWindow);
     clock.advance(5_000);
-    for (let count = 16; count <= 112; count += 16) {
-      await receiver.received(Math.min(count, 100));
+    for (let forwarded = 16; forwarded <= count; forwarded += 16) {
+      await receiver.received(forwarded);
       expect(reports.of("restored")).toEqual([]);
       for (const release of pending.splice(0)) release();
-      await reports.wait("forwarded", Math.min(count, 100));
+      await reports.wait("forwarded", forwarded);
       clock.advance(2);
     }
-    await platform.until(() => platform.acknowledgements.length === 100);
+    await platform.until(() => platform.acknowledgements.length === count);
     clock.advance(1_000);
-    expect(await reports.wait("restored")).toMatchObject({ caughtUp: 100 });
+    expect(await reports.wait("restored")).toMatchObject({ caughtUp: count });
   });
 
   it("reports the events that were caught up once no more arrive, or at the next loss", async () => {

@@ -25,7 +25,7 @@ describe("a relay session", () => {
       others: 0,
     });
     const [upgrade] = platform.upgrades;
-    expect(upgrade!.url).toBe("/v1/listen?window=64&events=order.*%2Ccustomer.created&after=-600");
+    expect(upgrade!.url).toBe("/v1/listen?window=4096&events=order.*%2Ccustomer.created&after=-600");
     expect(upgrade!.headers).toMatchObject({ authorization: "Bearer token", "service-device": "laptop" });
     expect(upgrade!.headers["sec-websocket-extensions"]).toBeUndefined();
     expect(platform.session.protocol).toBe("service.listen.v1");
@@ -35,7 +35,7 @@ describe("a relay session", () => {
     const platform = await FakePlatform.start();
     const { reports } = openSession(platform, { baseUrl: new URL("/api/", platform.url) });
     await reports.wait("ready");
-    expect(platform.upgrades[0]!.url).toBe("/api/v1/listen?window=64");
+    expect(platform.upgrades[0]!.url).toBe("/api/v1/listen?window=4096");
   });
 
   it("forwards the exact bytes with a new signature and acknowledges the response", async () => {

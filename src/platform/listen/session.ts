@@ -10,9 +10,7 @@ import type { AckRecorder } from "./acknowledgements.ts";
 import type { Watched } from "./listeners.ts";
 import { type LogClient, LogReader, type LogTools, MAX_BUFFERED_BYTES } from "./log-reader.ts";
 import type { Start } from "./position.ts";
-
-/** Room for this many events is worth a read, however large the window is. */
-const MIN_READ_EVENTS = 128;
+import { Window } from "./window.ts";
 
 /** Maximum characters of a frame with several events: a client has to buffer all of it to read its first event. */
 const MAX_FRAME_LENGTH = 256 * 1024;
@@ -30,9 +28,9 @@ export class ListenSession implements LogClient, Watched {
   readonly #tools: LogTools;
   readonly #socket: WebSocket;
   readonly #stream: Duplex;
-  readonly #settings: SessionSettings;
   readonly #recorder: AckRecorder;
-  readonly #unacknowledged = new Map<number, { id: string; type: string }>();
+  readonly #unacknowledged = new Map<number, { id: string; type: string; bytes: number }>();
+  readonly #window: Window;
   readonly #reader: LogReader;
   /** True if there may be more to read once the client has received what was sent. */
   #isHeldUp = false;
@@ -46,9 +44,9 @@ export class ListenSession implements LogClient, Watched {
     this.#tools = tools;
     this.#socket = socket;
     this.#stream = stream;
-    this.#settings = settings;
     this.#recorder = recorder;
     this.#lastReceivedAt = tools.clock.elapsed();
+    this.#window = new Window(settings.window, () => tools.clock.elapsed());
     this.closed = new Promise((resolve) => {
       socket.once("close", () => resolve());
     });
@@ -127,16 +125,16 @@ export class ListenSession implements LogClient, Watched {
     const event = this.#unacknowledged.get(ack.seq);
     if (event === undefined) return;
     this.#unacknowledged.delete(ack.seq);
+    this.#window.acknowledged(ack.seq, event.bytes, ack.duration_ms);
     this.#recorder.add({ eventId: event.id, eventType: event.type, ack, at: this.#tools.clock.now() });
   }
 
   /** None while the client is slow: `drain` continues. */
   available(): number {
-    const available = this.#settings.window - this.#unacknowledged.size;
-    // A quarter of a window, because otherwise a read would follow every acknowledgement.
-    if (available < MIN_READ_EVENTS && available < this.#settings.window / 4 && this.#unacknowledged.size > 0) return 0;
+    const { room } = this.#window;
+    if (room <= 0) return 0;
     this.#isHeldUp = this.#isSlow;
-    return this.#isHeldUp ? 0 : available;
+    return this.#isHeldUp ? 0 : room;
   }
 
   /** Sends as many as the client accepts in time. */
@@ -163,7 +161,8 @@ export class ListenSession implements LogClient, Watched {
       if (items.length > 0 && length > MAX_FRAME_LENGTH) break;
       items.push(item);
       this.#sent += 1;
-      this.#unacknowledged.set(this.#sent, { id, type });
+      this.#unacknowledged.set(this.#sent, { id, type, bytes: item.length });
+      this.#window.sent(this.#sent, item.length);
     }
     this.#socket.send(`{"frame":"events","events":[${items.join()}]}`);
   }

@@ -25,8 +25,8 @@ export interface FakePlatformOptions {
   intercept?: (request: IncomingMessage, stream: Duplex) => boolean;
   /** Responds to pings; a half-open connection does not. */
   autoPong?: boolean;
-  /** Ignores the window that clients request. */
-  ignoreWindow?: boolean;
+  /** The most unacknowledged events (default: 64), whatever the client asks for. */
+  window?: number;
 }
 
 /** Implements the platform's side of the protocol with a log in memory that tests can break in every way. */
@@ -124,8 +124,7 @@ export class FakePlatform {
     const query = new URL(request.url!, "http://platform").searchParams;
     const after = query.get("after") ?? "now";
     const position = this.#positionBehind(after);
-    const window = this.#options.ignoreWindow === true ? Infinity : Number(query.get("window"));
-    const session = new FakeSession(this, socket, position, window);
+    const session = new FakeSession(this, socket, position, this.#options.window ?? LIMITS.listenWindowDefault);
     this.sessions.push(session);
     if (this.opening !== undefined) return this.opening(session);
     session.send({

@@ -92,7 +92,8 @@ it("every page is pictured with data", async () => {
   }
   const key = { name: "Nightly import", scopes: ["customers:read", "orders:read"], ip_allowlist: ["10.0.0.0/8"] };
   ids["key"] = (await create("api_keys", key)).id;
-  await create("oauth_apps", { name: "Ledger", redirect_uris: ["https://ledger.example.com/callback"] });
+  const app = { name: "Ledger", redirect_uris: ["https://ledger.example.com/callback", "http://127.0.0.1/callback"] };
+  ids["app"] = (await create("oauth_apps", app)).id;
   await page.evaluate(`fetch("/v1/users", { method: "POST", body: '{"email":"grace@example.com"}',
     headers: { "Content-Type": "application/json", "Service-Environment": "sandbox" } })`);
   await receiver.until(20, "/shop");

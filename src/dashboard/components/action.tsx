@@ -105,20 +105,32 @@ export function Confirmation(props: ConfirmationProps & { onClose: () => void })
   );
 }
 
-/** A button that opens a dialog. A URL with `create=1` opens it at once, and loses that parameter when it is closed. */
-export function CreateButton(props: { label: string; dialog: (close: () => void) => ComponentChildren }) {
-  const isAsked = route.value.query.get("create") === "1";
+interface DialogButtonProps {
+  label: string;
+  class?: string;
+  dialog: (close: () => void) => ComponentChildren;
+}
+
+/** A button that opens a dialog. */
+export function DialogButton(props: DialogButtonProps) {
   const [isOpen, setOpen] = useState(false);
-  const close = () => {
-    setOpen(false);
-    if (isAsked) filter({ create: "" });
-  };
   return (
     <>
-      <button type="button" class="primary" onClick={() => setOpen(true)}>
+      <button type="button" class={props.class} onClick={() => setOpen(true)}>
         {props.label}
       </button>
-      {(isOpen || isAsked) && props.dialog(close)}
+      {isOpen && props.dialog(() => setOpen(false))}
+    </>
+  );
+}
+
+/** A URL with `create=1` opens the dialog at once, and loses that parameter when it is closed. */
+export function CreateButton(props: DialogButtonProps) {
+  const isAsked = route.value.query.get("create") === "1";
+  return (
+    <>
+      <DialogButton {...props} class="primary" />
+      {isAsked && props.dialog(() => filter({ create: "" }))}
     </>
   );
 }

@@ -2,18 +2,28 @@ import { useState } from "preact/hooks";
 import type { OAuthApp } from "../../contract/schemas/oauth-app.ts";
 import { call } from "../api/call.ts";
 import { usePages } from "../api/pages.ts";
-import { ConfirmedAction, CreateButton } from "../components/action.tsx";
+import { useQuery } from "../api/store.ts";
+import { ConfirmedAction, CreateButton, DialogButton } from "../components/action.tsx";
 import { Dialog, ShownOnce } from "../components/dialog.tsx";
 import { Field, Form } from "../components/form.tsx";
-import { Empty, Page } from "../components/page.tsx";
+import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
-import { Id, Time } from "../components/values.tsx";
+import { CopyLine, Id, Time } from "../components/values.tsx";
 import { showToast } from "../components/toasts.tsx";
+import { go, hrefOf, Link, route } from "../router.tsx";
 
 export function Apps() {
+  const { id } = route.value;
+  return id === "" ? <AppList /> : <AppDetail id={id} />;
+}
+
+function typeOf({ public: isPublic }: OAuthApp): string {
+  return isPublic ? "Public" : "Confidential";
+}
+
+function AppList() {
   const pages = usePages<OAuthApp>("/v1/oauth_apps", {}, { limit: 100 });
   const [fresh, setFresh] = useState<OAuthApp>();
-  const [edited, setEdited] = useState<OAuthApp>();
   return (
     <Page
       title="OAuth apps"
@@ -47,86 +57,142 @@ export function Apps() {
           {
             label: "Name",
             isLong: true,
-            cell: ({ name, client_id: client }) => (
+            cell: ({ id, name }) => (
               <>
-                <strong>{name}</strong>
+                <Link href={hrefOf("apps", id)}>{name}</Link>
                 <br />
-                <Id id={client} />
+                <code class="soft">{id}</code>
               </>
             ),
           },
-          { label: "Type", from: "tablet", cell: ({ public: isPublic }) => (isPublic ? "Public" : "Confidential") },
+          { label: "Type", cell: typeOf },
           {
             label: "Redirect URIs",
-            from: "desktop",
+            from: "tablet",
             isLong: true,
             cell: ({ redirect_uris: uris }) => <span title={uris.join("\n")}>{uris.join(", ")}</span>,
           },
-          { label: "Created", from: "tablet", cell: ({ created }) => <Time at={created} /> },
-          {
-            label: "Actions",
-            cell: (app) => (
-              <span class="row-actions">
-                <button type="button" class="small" onClick={() => setEdited(app)}>
-                  Edit
-                </button>
-                {!app.public && (
-                  <ConfirmedAction
-                    class="small"
-                    title="Rotate the client secret?"
-                    explanation={
-                      <p>The old secret stops working at once: the app cannot get tokens until it has the new one.</p>
-                    }
-                    verb="Rotate secret"
-                    run={async () => {
-                      setFresh(await call<OAuthApp>("POST", `/v1/oauth_apps/${app.id}/rotate_secret`));
-                      return undefined;
-                    }}
-                  >
-                    Rotate secret
-                  </ConfirmedAction>
-                )}
-                <ConfirmedAction
-                  class="small danger"
-                  title="Delete this app?"
-                  explanation={<p>All access that users have granted to {app.name} is revoked.</p>}
-                  verb="Delete app"
-                  run={async () => {
-                    await call("DELETE", `/v1/oauth_apps/${app.id}`);
-                    pages.reload();
-                    return `Deleted ${app.client_id}`;
-                  }}
-                >
-                  Delete
-                </ConfirmedAction>
-              </span>
-            ),
-          },
+          { label: "Created", cell: ({ created }) => <Time at={created} /> },
         ]}
       />
-      {edited !== undefined && (
-        <AppForm
-          app={edited}
-          onClose={() => setEdited(undefined)}
-          onSaved={() => {
-            setEdited(undefined);
-            pages.reload();
-          }}
-        />
-      )}
-      {typeof fresh?.client_secret === "string" && (
-        <ShownOnce
-          title={`The client secret of ${fresh.name}`}
-          secret={fresh.client_secret}
-          what="the client secret"
-          onClose={() => setFresh(undefined)}
-        >
-          <p>
-            Client ID: <code>{fresh.client_id}</code>
-          </p>
-        </ShownOnce>
-      )}
+      <ClientSecret app={fresh} onClose={() => setFresh(undefined)} />
     </Page>
+  );
+}
+
+function AppDetail({ id }: { id: string }) {
+  const path = `/v1/oauth_apps/${encodeURIComponent(id)}`;
+  const query = useQuery<OAuthApp>(path);
+  const [fresh, setFresh] = useState<OAuthApp>();
+  const { data } = query;
+  return (
+    <Page
+      title={data?.name ?? "OAuth app"}
+      back={{ href: hrefOf("apps"), label: "OAuth apps" }}
+      actions={
+        data !== undefined && (
+          <>
+            <DialogButton
+              label="Edit"
+              dialog={(close) => (
+                <AppForm
+                  app={data}
+                  onClose={close}
+                  onSaved={() => {
+                    close();
+                    query.reload();
+                  }}
+                />
+              )}
+            />
+            {!data.public && (
+              <ConfirmedAction
+                title="Rotate the client secret?"
+                explanation={
+                  <p>The old secret stops working at once: the app cannot get tokens until it has the new one.</p>
+                }
+                verb="Rotate secret"
+                run={async () => {
+                  setFresh(await call<OAuthApp>("POST", `${path}/rotate_secret`));
+                  return undefined;
+                }}
+              >
+                Rotate secret
+              </ConfirmedAction>
+            )}
+            <ConfirmedAction
+              class="danger"
+              title="Delete this app?"
+              explanation={<p>All access that users have granted to {data.name} is revoked.</p>}
+              verb="Delete app"
+              run={async () => {
+                await call("DELETE", path);
+                go(hrefOf("apps"));
+                return `Deleted ${id}`;
+              }}
+            >
+              Delete
+            </ConfirmedAction>
+          </>
+        )
+      }
+    >
+      <Loaded of={query}>
+        {(app) => (
+          <>
+            <Facts
+              rows={[
+                ["Client ID", <Id id={app.client_id} />],
+                ["Type", typeOf(app)],
+                ["Created", <Time at={app.created} />],
+              ]}
+            />
+            <Card title="Redirect URIs">
+              <ul>
+                {app.redirect_uris.map((uri) => (
+                  <li key={uri}>
+                    <code>{uri}</code>
+                  </li>
+                ))}
+              </ul>
+            </Card>
+            <Card title="Connect">
+              <p class="soft">
+                Authorization code flow with PKCE (S256), for {app.public ? "a public" : "a confidential"} client. OAuth
+                libraries find the URLs through the metadata document.
+              </p>
+              <Facts
+                rows={URLS.map(([label, end]) => [label, <CopyLine text={location.origin + end} what={label} />])}
+              />
+            </Card>
+          </>
+        )}
+      </Loaded>
+      <ClientSecret app={fresh} onClose={() => setFresh(undefined)} />
+    </Page>
+  );
+}
+
+const URLS = [
+  ["Metadata", "/.well-known/oauth-authorization-server"],
+  ["Authorization", "/oauth/authorize"],
+  ["Token", "/oauth/token"],
+] as const;
+
+/** Shows the secret of an app that was registered or got a new one. */
+function ClientSecret({ app, onClose }: { app: OAuthApp | undefined; onClose: () => void }) {
+  if (typeof app?.client_secret !== "string") return null;
+  return (
+    <ShownOnce
+      title={`The client secret of ${app.name}`}
+      secret={app.client_secret}
+      what="the client secret"
+      onClose={onClose}
+    >
+      <p>
+        Client ID: <code>{app.client_id}</code>
+      </p>
+    </ShownOnce>
   );
 }
 

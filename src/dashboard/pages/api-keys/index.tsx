@@ -5,7 +5,7 @@ import { call } from "../../api/call.ts";
 import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
 import { environmentNow } from "../../clock.ts";
-import { ConfirmedAction, CreateButton } from "../../components/action.tsx";
+import { ConfirmedAction, CreateButton, DialogButton } from "../../components/action.tsx";
 import { ShownOnce } from "../../components/dialog.tsx";
 import { Card, Empty, Facts, Loaded, Page } from "../../components/page.tsx";
 import { PagedTable } from "../../components/table.tsx";
@@ -84,7 +84,17 @@ function KeyList() {
             label: "Permissions",
             from: "tablet",
             isLong: true,
-            cell: (key) => <span title={key.scopes.join("\n")}>{permissionsOf(key)}</span>,
+            cell: (key) => (
+              <span title={key.scopes.join("\n")}>
+                {scopesOf(key)}
+                {key.ip_allowlist.length > 0 && (
+                  <>
+                    <br />
+                    <span class="soft">from {key.ip_allowlist.join(", ")}</span>
+                  </>
+                )}
+              </span>
+            ),
           },
           {
             label: "Created by",
@@ -104,7 +114,11 @@ function KeyList() {
           {
             label: "Actions",
             isFor: (key) => statusOf(key) === "active",
-            cell: (key) => <KeyActions apiKey={key} onRolled={keep} onRevoked={pages.reload} />,
+            cell: (key) => (
+              <span class="row-actions">
+                <KeyActions apiKey={key} class="small" onRolled={keep} onRevoked={pages.reload} />
+              </span>
+            ),
           },
         ]}
       />
@@ -115,12 +129,12 @@ function KeyList() {
   );
 }
 
-function KeyActions(props: { apiKey: ApiKey; onRolled: (key: ApiKey) => void; onRevoked: () => void }) {
-  const { apiKey: key, onRolled, onRevoked } = props;
+function KeyActions(props: { apiKey: ApiKey; class?: string; onRolled: (key: ApiKey) => void; onRevoked: () => void }) {
+  const { apiKey: key, class: size = "", onRolled, onRevoked } = props;
   return (
-    <span class="row-actions">
+    <>
       <ConfirmedAction
-        class="small"
+        class={size}
         title="Roll this key?"
         explanation={<p>A new key with the same permissions replaces it. The old key stops working at once.</p>}
         verb="Roll key"
@@ -132,7 +146,7 @@ function KeyActions(props: { apiKey: ApiKey; onRolled: (key: ApiKey) => void; on
         Roll
       </ConfirmedAction>
       <ConfirmedAction
-        class="small danger"
+        class={`${size} danger`}
         title="Revoke this key?"
         explanation={<p>Requests with {key.name ?? key.id} get 401 from now on. This cannot be undone.</p>}
         verb="Revoke key"
@@ -144,27 +158,6 @@ function KeyActions(props: { apiKey: ApiKey; onRolled: (key: ApiKey) => void; on
       >
         Revoke
       </ConfirmedAction>
-    </span>
-  );
-}
-
-function EditButton({ apiKey, onSaved }: { apiKey: ApiKey; onSaved: () => void }) {
-  const [isOpen, setOpen] = useState(false);
-  return (
-    <>
-      <button type="button" class="small" onClick={() => setOpen(true)}>
-        Edit
-      </button>
-      {isOpen && (
-        <KeyForm
-          apiKey={apiKey}
-          onClose={() => setOpen(false)}
-          onSaved={() => {
-            setOpen(false);
-            onSaved();
-          }}
-        />
-      )}
     </>
   );
 }
@@ -182,7 +175,19 @@ function KeyDetail({ id }: { id: string }) {
         data !== undefined &&
         statusOf(data) === "active" && (
           <>
-            <EditButton apiKey={data} onSaved={query.reload} />
+            <DialogButton
+              label="Edit"
+              dialog={(close) => (
+                <KeyForm
+                  apiKey={data}
+                  onClose={close}
+                  onSaved={() => {
+                    close();
+                    query.reload();
+                  }}
+                />
+              )}
+            />
             <KeyActions apiKey={data} onRolled={setFresh} onRevoked={query.reload} />
           </>
         )
@@ -253,10 +258,6 @@ function LeakReports({ keys }: { keys: readonly ApiKey[] }) {
 function revocationNote({ revoked_reason: reason }: ApiKey): string {
   const found = /^leaked: (.*)$/s.exec(reason ?? "")?.[1];
   return found === undefined ? "location unknown" : `found at ${found}`;
-}
-
-function permissionsOf(key: ApiKey): string {
-  return key.ip_allowlist.length === 0 ? scopesOf(key) : `${scopesOf(key)} from ${key.ip_allowlist.join(", ")}`;
 }
 
 function scopesOf({ scopes }: ApiKey): string {

@@ -64,6 +64,17 @@ function DeliveryList() {
   );
 }
 
+/** Without room for all of a URL, its path remains, which tells endpoints of a host apart. */
+function Url({ text }: { text: string }) {
+  const [, origin = text, path = ""] = /^(https?:\/\/[^/]+)(.*)$/.exec(text) ?? [];
+  return (
+    <span class="url">
+      <span>{origin}</span>
+      <span>{path}</span>
+    </span>
+  );
+}
+
 export function DeliveryTable(props: {
   label: string;
   pages: Pages<Delivery>;
@@ -83,11 +94,16 @@ export function DeliveryTable(props: {
     {
       label: props.of === "event" ? "Endpoint" : "Event",
       isLong: props.of === "event",
-      cell: (delivery) => (
-        <Link href={hrefOf("deliveries", delivery.id)}>
-          {props.of === "event" ? nameOf(delivery) : delivery.event_type}
-        </Link>
-      ),
+      cell: (delivery) => {
+        const href = hrefOf("deliveries", delivery.id);
+        if (props.of !== "event") return <Link href={href}>{delivery.event_type}</Link>;
+        const name = nameOf(delivery);
+        return (
+          <Link href={href} label={name}>
+            <Url text={name} />
+          </Link>
+        );
+      },
     },
     { label: "Status", cell: ({ status }) => <Status status={status} /> },
     {
@@ -105,7 +121,11 @@ export function DeliveryTable(props: {
       from: "tablet",
       cell: ({ next_attempt: next }) => (next === null ? <None /> : <Time at={next} />),
     },
-    { label: "Created", cell: ({ created }) => <Time at={created} /> },
+    {
+      label: "Created",
+      ...(props.of === "event" ? { from: "tablet" } : {}),
+      cell: ({ created }) => <Time at={created} />,
+    },
   ];
   const { label, pages, empty, keepsPosition = false, search = "" } = props;
   return (

@@ -9,7 +9,7 @@ import { Dialog, ShownOnce } from "../components/dialog.tsx";
 import { Field, Form } from "../components/form.tsx";
 import { Card, Empty, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
-import { CopyLine, None, Time } from "../components/values.tsx";
+import { CopyLine, None, ObjectLink, Time } from "../components/values.tsx";
 import { browserName, counted } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
 
@@ -20,7 +20,7 @@ export function useUsers(): readonly User[] {
 /** Shows the user's email address; the ID of a removed user or of a key. */
 export function UserEmail({ id, users }: { id: string | null; users: readonly User[] }) {
   if (id === null) return <None />;
-  return <>{users.find((user) => user.id === id)?.email ?? <code class="soft">{id}</code>}</>;
+  return <>{users.find((user) => user.id === id)?.email ?? <ObjectLink id={id} />}</>;
 }
 
 export function TeamPage() {
@@ -77,7 +77,7 @@ export function TeamPage() {
               from: "tablet",
               cell: ({ by_link: byLink }) => (byLink ? "One-time link" : "Password"),
             },
-            { label: "Signed in", from: "tablet", cell: ({ created }) => <Time at={created} isReal /> },
+            { label: "Signed in", cell: ({ created }) => <Time at={created} isReal /> },
             { label: "Expires", from: "tablet", cell: ({ expires_at: at }) => <Time at={at} isReal /> },
             {
               label: "Actions",

@@ -2,16 +2,11 @@
 // deliveries to 50 endpoints. Prints how long claims, lists, statistics and retention take on it.
 // Arguments: the file or URL of the database, the number of events.
 import { lowestIdAt } from "../src/contract/ids.ts";
+import { countFolder } from "../src/platform/maintenance/fold-counts.ts";
 import { createRetention } from "../src/platform/maintenance/retention.ts";
 import type { Clock } from "../src/platform/ports.ts";
 import { insertAccount } from "../src/platform/storage/accounts.ts";
-import {
-  countAttempts,
-  countEvents,
-  countFailures,
-  countPending,
-  foldChanges,
-} from "../src/platform/storage/counts.ts";
+import { countAttempts, countEvents, countFailures, countPending } from "../src/platform/storage/counts.ts";
 import { listDeliveries } from "../src/platform/storage/deliveries.ts";
 import { findDue, queueHeads, setLease } from "../src/platform/storage/delivery-queue.ts";
 import { endOfLog, readLog } from "../src/platform/storage/event-log.ts";
@@ -83,10 +78,8 @@ async function insertUnit(created: number, count: number, status: "succeeded" | 
 }
 
 /** The platform does so every second. */
-async function foldCounts(): Promise<void> {
-  if (database.dialect === "sqlite") return;
-  while (await database.write(foldChanges));
-}
+const fold = countFolder(database);
+const foldCounts = () => fold(new AbortController().signal);
 
 for (let first = 0; first < Number(events); first += UNIT) {
   const created = Math.floor(now - SPAN + (first / Number(events)) * (SPAN - 60_000));

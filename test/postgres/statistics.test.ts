@@ -1,5 +1,6 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { countFolder } from "../../src/platform/maintenance/fold-counts.ts";
 import type { Database } from "../../src/platform/storage/database.ts";
 import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
 import { openPostgres } from "../../src/platform/storage/postgres/open.ts";
@@ -53,6 +54,24 @@ it("two processes that write concurrently count each row once, before and after 
   for (const api of apis) await expectPlainCounts(rows, api, [...one, ...two]);
   await expect.poll(unfolded).toBe(0);
   for (const api of apis) await expectPlainCounts(rows, api, [...one, ...two]);
+});
+
+it("the tables of changes do not grow with the number of events", async () => {
+  const database = await openPostgres({ url: await server.createDatabase(), migrations: MIGRATIONS });
+  const fold = countFolder(database);
+  const pages: number[] = [];
+  for (let round = 0; round < 6; round++) {
+    await database.write((tx) =>
+      tx.run(
+        "INSERT INTO event_count_changes (environment, minute, count) SELECT 1, n, 1 FROM generate_series(1, 10000) AS n",
+      ),
+    );
+    await fold(new AbortController().signal);
+    const sql = "SELECT pg_relation_size('event_count_changes') / 8192 AS pages";
+    pages.push((await database.get<{ pages: number }>(sql))!.pages);
+  }
+  await database.close();
+  expect(Math.max(...pages)).toBeLessThan(3 * pages[0]!);
 });
 
 it("a process that is killed while it writes leaves exact counts", async () => {

@@ -39,8 +39,8 @@ const TABLES: Record<CountsTable, { key: string; latest?: string }> = {
   pending_counts: { key: "environment, endpoint_id" },
 };
 
-/** Maximum number of changes that a transaction folds. */
-const MAX_FOLDED = 10_000;
+/** Maximum number of changes of a count that a transaction folds. */
+export const MAX_FOLDED = 10_000;
 
 const changesOf = (table: CountsTable) => table.replace(/s$/, "_changes");
 
@@ -167,9 +167,12 @@ export async function hasChanges(queries: Queries): Promise<boolean> {
   return (await queries.get(ANY_CHANGES)) !== undefined;
 }
 
-/** Folds changes into the counts, on PostgreSQL, one transaction at a time. Returns whether there may be more. */
-export async function foldChanges(tx: Transaction): Promise<boolean> {
-  let hasMore = false;
+/**
+ * Folds changes into the counts, on PostgreSQL, one transaction at a time. Returns how many of the count with most: if
+ * MAX_FOLDED, there may be more.
+ */
+export async function foldChanges(tx: Transaction): Promise<number> {
+  let most = 0;
   for (const [table, { key, latest }] of Object.entries(TABLES) as [CountsTable, { key: string; latest?: string }][]) {
     const changes = changesOf(table);
     const more =
@@ -189,9 +192,16 @@ export async function foldChanges(tx: Transaction): Promise<boolean> {
          ON CONFLICT (${key}) DO UPDATE SET count = total.count + excluded.count${more.update})
        SELECT COUNT(*) AS folded FROM taken`,
     );
-    hasMore ||= row?.folded === MAX_FOLDED;
+    most = Math.max(most, row?.folded ?? 0);
   }
-  return hasMore;
+  return most;
+}
+
+/** Lets new changes reuse the space of folded ones. Skips what another process works on. */
+export async function vacuumChanges(queries: Queries): Promise<void> {
+  const tables = (Object.keys(TABLES) as CountsTable[]).map(changesOf);
+  // Shortening the tables could wait for their readers.
+  await queries.all(`VACUUM (SKIP_LOCKED, TRUNCATE FALSE) ${tables.join(", ")}`);
 }
 
 /** Removes counts of minutes before one, at most a number of each kind. Returns how many of the kind with more. */

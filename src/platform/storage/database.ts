@@ -75,7 +75,6 @@ export interface Database extends Queries {
    *
    * Rejects with StorageUnavailableError if the commit could not be made durable (disk full, database down). Nothing of
    * the unit is then in the database, unless the error is marked as `uncertain`.
-   * nothing of the unit is there, unless the error is marked as `uncertain`.
    */
   write<Result>(unit: UnitOfWork<Result>, options?: WriteOptions): Promise<Result>;
 

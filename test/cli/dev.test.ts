@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { spawn } from "@lydell/node-pty";
 import { describe, expect, it } from "vitest";
-import { BIN } from "../support/run-cli.ts";
+import { BIN, spawnCli } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
 import { loadSqlite } from "../../src/platform/storage/sqlite/runtime.ts";
 import { APP, type DevProject, FILES, isRunning, makeProject, startDev } from "./support/dev-project.ts";
@@ -36,6 +36,19 @@ describe("service dev", () => {
     dev.child.kill("SIGINT");
     expect(await dev.ended).toBe(130);
     await expectNothingRuns(project);
+  });
+
+  it("tells a user who signs in that its own key is used in the folder", async () => {
+    const project = await makeProject(FILES);
+    const dev = startDev(project);
+    await dev.waitFor(READY);
+    const [, key] = /^SERVICE_API_KEY=(.*)$/m.exec(project.read(".env.local"))!;
+    const login = await spawnCli(["login", "--api-key-stdin"], { cwd: project.folder, env: project.env, input: key! });
+    expect(login.exitCode).toBe(0);
+    const file = join(project.folder, ".service/platform.db.credentials");
+    expect(login.stderr).toContain(`Warning: In this folder, the API key in ${file} is used instead.`);
+    dev.child.kill("SIGINT");
+    await dev.ended;
   });
 
   it("writes secret, key and URL to the env file, changes nothing else in it, and passes them to the app", async () => {

@@ -60,7 +60,9 @@ export async function showSignIn(
 ): Promise<void> {
   const { output, env } = context;
   output.success(`Signed in to ${identity.account.name} (${identity.environment}) at ${baseUrl.value}`);
+  const project = baseUrl.source === "project" ? (await context.project())?.keys : undefined;
   if (env["SERVICE_API_KEY"]) output.warn("SERVICE_API_KEY is set and overrides the stored credential.");
+  else if (project !== undefined) output.warn(`In this folder, the API key in ${project.file} is used instead.`);
   await output.object(identity, identityView([["Profile", profile.value]]));
 }
 

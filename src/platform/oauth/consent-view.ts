@@ -62,7 +62,7 @@ export function consentPage(browser: SignedIn, view: ConsentView): Page {
           <dd>${user.email}</dd>
         </div>
       </dl>
-      <h2>It could</h2>
+      <h2>Permissions</h2>
       <ul class="scopes">
         ${permissions(scopes).map(
           ([resource, actions]) => html`<li><span>${resource}</span><span class="soft">${actions}</span></li>`,

@@ -134,7 +134,7 @@ describe("service deliveries get", () => {
       "status\tsucceeded",
       "type\tcustomer.created",
       `event\t${delivery.event}`,
-      `endpoint\t${id}`,
+      `receiver\t${id}`,
     ]);
     expect(lines.slice(-3)).toEqual([
       expect.stringMatching(/^attempt\t1\t[^\t]+Z\t500\t[\d.]+\t\ta\\tb\\nc$/),

@@ -145,9 +145,9 @@ const RESPONSE: Column<Delivery> = {
   label: "Last response",
   text: ({ last_status_code: code, last_error: error }) => String(code ?? error?.split(":", 1)[0] ?? ""),
 };
-/** An endpoint, or a session of `service listen`. */
+/** An endpoint, or a session of `service listen`, whose ID says so. */
 const RECEIVER: Column<Delivery> = {
-  label: "Endpoint",
+  label: "Receiver",
   text: ({ endpoint, listener }) => endpoint ?? listener ?? "",
 };
 /** In the sandbox's own time, for which a relative time would be wrong. */

@@ -46,7 +46,11 @@ export function formatHelp(command: Command, helper: Help, styles: Styles): stri
     `${paragraphs(helper.commandDescription(command), width)}\n`,
     section(
       "Examples",
-      examplesOf(command).map((example) => `  ${styles.accent("$")} ${example}`),
+      examplesOf(command).flatMap((example) => {
+        const { comment, lines } = exampleLines(example, width - 4);
+        const [first, ...rest] = lines;
+        return [...comment, `${styles.accent("$")} ${first}`, ...rest].map((line) => `  ${line}`);
+      }),
     ),
     section("Usage", [`  ${usageOf(command)}`]),
     section(
@@ -96,6 +100,24 @@ export function formatHelp(command: Command, helper: Help, styles: Styles): stri
   }
 }
 
+/** Breaks an example before its flags, as a shell accepts it. A comment that does not fit beside it precedes it. */
+function exampleLines(example: string, width: number): { comment: string[]; lines: string[] } {
+  const [, typed = example, comment] = /^(.*\S)\s+(#.*)$/.exec(example) ?? [];
+  if (example.length <= width) return { comment: [], lines: [example] };
+  // A flag stays with its value, and quoted text in one piece.
+  const parts = typed.match(/(?:"[^"]*"|'[^']*'|\s(?!-)|[^\s"'])+/g)!;
+  const lines: string[] = [];
+  for (const part of parts) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + part.length + 3 <= width) lines[lines.length - 1] = `${last} ${part}`;
+    else lines.push(last === undefined ? part : `    ${part}`);
+  }
+  return {
+    comment: comment === undefined ? [] : [comment],
+    lines: lines.map((line, at) => (at === lines.length - 1 ? line : `${line} \\`)),
+  };
+}
+
 /** Names the required flags, which Commander leaves out. */
 export function usageOf(command: Command): string {
   const required = command.options
@@ -137,7 +159,8 @@ function alignShortFlag(term: string): string {
 function footer(command: Command, isRoot: boolean): string {
   if (isRoot) {
     return [
-      "For help on a command: service help <command>. Topics: environment, exit-codes, formatting, webhooks.",
+      "For help on a command: service help <command>",
+      "Topics: service help environment, exit-codes, formatting or webhooks",
       "For the API reference: service open docs",
       `For the guides: ${guidePath()}`,
       ...(__ISSUES_URL__ === "" ? [] : [`To report an issue: ${__ISSUES_URL__}`]),

@@ -177,7 +177,10 @@ export class Output {
 
   /** Prints a message on a terminal: nothing in a pipe, with `--quiet` or with `--json`. */
   note(text: string): void {
-    if (this.#options.stderr.isTTY && !this.quiet && !this.json) this.#options.stderr.write(`${text}\n`);
+    const { stderr } = this.#options;
+    if (!stderr.isTTY || this.quiet || this.json) return;
+    const fit = (line: string) => (line.startsWith(" ") ? [line] : wrapWords(line, stderr.columns ?? 80));
+    stderr.write(`${text.split("\n").flatMap(fit).join("\n")}\n`);
   }
 
   /** Prints a notice for users and logs; not with `--quiet`. */

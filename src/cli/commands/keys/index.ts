@@ -227,7 +227,9 @@ const CREATED_BY: Column<ApiKey> = { label: "Created by", text: ({ created_by })
 const REVOKED: Column<ApiKey> = {
   label: "Revoked",
   text: ({ revoked_at, revoked_reason }, view) =>
-    revoked_at === null ? "" : `${time(revoked_at, view, "")}${revoked_reason === null ? "" : ` (${revoked_reason})`}`,
+    revoked_at === null
+      ? ""
+      : `${time(revoked_at, view, "")}${revoked_reason === null || revoked_reason === "revoked" ? "" : ` (${revoked_reason})`}`,
   style: (text, styles) => styles.warn(text),
 };
 
@@ -311,8 +313,9 @@ As a pre-commit hook, in .git/hooks/pre-commit (an executable file):
   #!/bin/sh
   exec service keys scan --staged
 
-Folders: binary files over 1 MB and .git are skipped. Repositories: programs that the repository's
-configuration names are not run, and nothing is fetched. Signing secrets (whsec_…) have no checksum and are not detected.`,
+Folders: binary files over 1 MB and .git are skipped. Repositories: programs
+that the repository's configuration names are not run, and nothing is fetched.
+Signing secrets (whsec_…) have no checksum and are not detected.`,
     )
     .action(async (path: string | undefined, flags: ScanFlags) => {
       const { runScan } = await import("./scan/run.ts");

@@ -15,7 +15,11 @@ export function register(program: Command, context: Context): void {
       `
 Add the command to the configuration of your MCP client:
 
-  { "mcpServers": { "service": { "command": "npx", "args": ["-y", "service-cli", "mcp"] } } }
+  {
+    "mcpServers": {
+      "service": { "command": "npx", "args": ["-y", "service-cli", "mcp"] }
+    }
+  }
 
 The platform serves the same tools over HTTP, at /mcp.
 `,

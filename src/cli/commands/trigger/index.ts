@@ -15,8 +15,8 @@ import type { TriggerFlags } from "./run.ts";
 const MAX_WAIT_SECONDS = LIMITS.retryTotalSeconds + LIMITS.retryFirstSeconds;
 
 const FIXTURE_HELP = `
-A fixture is a list of API calls, sent in order. Later calls can refer to the responses of earlier
-calls by name. \${unique} is different in each run:
+A fixture is a list of API calls, sent in order. Later calls can refer to the
+responses of earlier calls by name. \${unique} is different in each run:
 
   - name: ada
     method: POST

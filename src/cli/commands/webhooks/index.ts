@@ -145,10 +145,10 @@ function registerCheck(webhooks: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-Without a secret, the command prints one: set it in the receiver. The check starts with the first
-accepted delivery. To check a rotation, pass both secrets.
-To check that duplicate events are processed once, pass --probe or --effects. The deliveries
-are synthetic: check a receiver on which they do no harm.
+Without a secret, the command prints one: set it in the receiver. The check
+starts with the first accepted delivery. To check a rotation, pass both secrets.
+To check that duplicate events are processed once, pass --probe or --effects.
+The deliveries are synthetic: check a receiver on which they do no harm.
 `,
     )
     .action(async (url: string, flags: CheckFlags) => {

@@ -8,17 +8,21 @@ import type { Context } from "./context.ts";
 import { formatSpan } from "./terminal/time.ts";
 
 /** Less is within the difference between this machine's clock and the platform's. */
-const MIN_NOTICED_SECONDS = 30;
+const MIN_NOTICED_MS = 30_000;
+
+/** An event's time is at the beginning of its body. Its ID may contain a later one: IDs do not go back with the clock. */
+const BEGINNING = 400;
+const CREATED = /"created":"([^"]{20,24})"/;
 
 /**
  * Returns the environment's time in Unix milliseconds: the test clock of a sandbox may be ahead of real time. A
  * credential that may not read the test clock gets real time.
  */
-export async function environmentNow(client: Client, context: Context, isBackground = false): Promise<number> {
+export async function environmentNow(client: Client, context: Context): Promise<number> {
   const { environment } = await context.connection();
   if (environment === "live") return context.now();
   try {
-    const { body } = await client.request<TestClock>({ method: "GET", path: pathOf("test_clock"), isBackground });
+    const { body } = await client.request<TestClock>({ method: "GET", path: pathOf("test_clock") });
     return Date.parse(body.now);
   } catch (error) {
     if (error instanceof ApiError && error.code === "insufficient_scope") return context.now();
@@ -26,16 +30,60 @@ export async function environmentNow(client: Client, context: Context, isBackgro
   }
 }
 
-/** Returns a notice that the environment's time is ahead of real time, or undefined. Shows no spinner, never rejects. */
-export async function clockNotice(context: Context): Promise<string | undefined> {
-  try {
-    const now = await environmentNow(await context.client(), context, true);
-    const seconds = Math.round((now - context.now()) / 1000);
-    if (seconds < MIN_NOTICED_SECONDS) return undefined;
-    return `clock +${formatSpan(seconds)}: the sandbox's time is ahead of real time. To reset it: service clock reset`;
-  } catch {
-    // The command reports what it cannot reach itself.
-    return undefined;
+/** The environment's time for a command that goes on: what it shows is in this time, with a badge while it is ahead. */
+export class EnvironmentClock {
+  readonly #context: Context;
+  /** How far it is ahead of real time, as far as known. */
+  #aheadMs = 0;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** The environment's time in Unix milliseconds. */
+  now(): number {
+    return this.#context.now() + this.#aheadMs;
+  }
+
+  /** `clock +2h`, or undefined without a test clock that is ahead. */
+  get badge(): string | undefined {
+    // Times of events are whole seconds, a little in the past.
+    return this.#aheadMs === 0 ? undefined : `clock +${formatSpan(Math.round(this.#aheadMs / 10_000) * 10)}`;
+  }
+
+  /** A notice with the badge, or undefined. */
+  get notice(): string | undefined {
+    const { badge } = this;
+    return badge && `${badge}: the sandbox's time is ahead of real time. To reset it: service clock reset`;
+  }
+
+  /** Asks the platform. Shows no spinner, never rejects. */
+  async read(): Promise<void> {
+    try {
+      if ((await this.#context.connection()).environment === "live") return;
+      const client = await this.#context.client();
+      const { body } = await client.request<TestClock>({
+        method: "GET",
+        path: pathOf("test_clock"),
+        isBackground: true,
+      });
+      this.#isAhead(body.offset_seconds * 1000);
+    } catch {
+      // The command reports what it cannot reach itself.
+    }
+  }
+
+  /** Learns from an event that was created just now or earlier. */
+  learn(body: string): void {
+    const [, created] = CREATED.exec(body.slice(0, BEGINNING)) ?? [];
+    if (created === undefined) return;
+    const aheadMs = Date.parse(created) - this.#context.now();
+    // An older event says nothing about the present, but one of this moment says that there is real time again.
+    if (Math.abs(aheadMs) < MIN_NOTICED_MS || aheadMs > this.#aheadMs) this.#isAhead(aheadMs);
+  }
+
+  #isAhead(milliseconds: number): void {
+    this.#aheadMs = milliseconds < MIN_NOTICED_MS ? 0 : milliseconds;
   }
 }
 

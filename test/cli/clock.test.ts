@@ -137,7 +137,10 @@ describe("the notice of a test clock that is ahead", () => {
     const status = inTerminal("status");
     expect(await status.ended).toBe(0);
     expect(status.text()).toMatch(/Test clock +\+\d+ days?[^;]*; to reset it: service clock reset/);
-    for (const args of [["events", "tail"], ["listen", "--no-ui"], ["listen"]]) {
+    for (const args of [
+      ["events", "tail"],
+      ["listen", "--no-ui"],
+    ]) {
       const session = inTerminal(...args);
       await session.waitFor(NOTICE);
       session.type(CTRL_C);

@@ -46,6 +46,24 @@ describe("the list of service listen", () => {
     expect(rowsOf(screen).map((row) => row.slice(2).split(/ +/)[2])).toContain("customer.deleted");
   });
 
+  it("shows the sandbox's time, and how far it is ahead, as the test clock moves", async () => {
+    const screen = await listen();
+    await screen.shows("Waiting for events");
+    expect(screen.text()).not.toContain("clock +");
+    expect((await cli.service(["clock", "advance", "26h"])).exitCode).toBe(0);
+    const first = await trigger("customer.created");
+    await isSelected(screen, first);
+    await screen.shows("● Connected  clock +1 day 2 h  sandbox");
+    const [, hour] = /(\d\d):\d\d:\d\d/.exec(selectedRow(screen)!)!;
+    const { created } = JSON.parse((await cli.service(["events", "get", first, "--json"])).stdout);
+    expect(Number(hour)).toBe(new Date(created).getHours());
+    const later = await listen();
+    await later.shows("clock +1 day 2 h");
+    expect((await cli.service(["clock", "reset"])).exitCode).toBe(0);
+    await isSelected(screen, await trigger("customer.created"));
+    await until(() => !screen.text().includes("clock +"));
+  });
+
   it("follows the newest event until another one is selected, and again from the newest", async () => {
     const screen = await listen(["--events", "customer.created"]);
     const ids = [await trigger("customer.created"), await trigger("customer.created")];

@@ -1,9 +1,10 @@
 import type { Report } from "../../../relay/report.ts";
 import type { Context } from "../../context.ts";
 import { InterruptedError, UserError } from "../../errors.ts";
+import { EnvironmentClock } from "../../environment-time.ts";
 import { flagsOf } from "../../project/forwarding.ts";
 import type { Project } from "../../project/schema.ts";
-import { streamSink } from "../listen/display.ts";
+import { showNotice, streamSink } from "../listen/display.ts";
 import { type Receivers, readForwardingOptions } from "../listen/forwarding-options.ts";
 import { accessPlatform, type PlatformAccess } from "../listen/platform-access.ts";
 import { createListenPrinter, type Display } from "../listen/printer.ts";
@@ -40,11 +41,12 @@ export class RestartableListener {
     const isReady = new Promise<Ready>((resolve) => {
       onReady = resolve;
     });
-    const display = await openDisplay(context, receivers, (ready) => onReady(ready));
+    const clock = new EnvironmentClock(context);
+    const display = await openDisplay(context, { receivers, clock }, (ready) => onReady(ready));
     const passed = (cursor: string): void => void (this.#cursor = cursor);
     const receiverStarts = project.run !== undefined;
     const listening = new Listening(
-      { flags, command: [], platform, receivers, forwarding, display, receiverStarts, passed },
+      { flags, command: [], platform, receivers, forwarding, display, clock, receiverStarts, passed },
       context,
     );
     const running = listening.run();
@@ -81,9 +83,13 @@ const NO_FLAGS: ListenFlags = {
 };
 
 /** Prints like `service listen`, except that the caller reports readiness. */
-async function openDisplay(context: Context, receivers: Receivers, onReady: (ready: Ready) => void): Promise<Display> {
+async function openDisplay(
+  context: Context,
+  { receivers, clock }: { receivers: Receivers; clock: EnvironmentClock },
+  onReady: (ready: Ready) => void,
+): Promise<Display> {
   const { output, stdout } = context;
-  const print = await createListenPrinter(context, streamSink(stdout, output.styles), receivers);
+  const print = await createListenPrinter(context, streamSink(stdout, output.styles), receivers, clock);
   return {
     print(report) {
       if (report.event === "ready") onReady(report);
@@ -92,6 +98,7 @@ async function openDisplay(context: Context, receivers: Receivers, onReady: (rea
       else print(report);
     },
     warn: (text) => output.warn(text),
+    clockRead: () => showNotice(context, clock),
     start() {},
     stop() {},
     settle: async () => {},

@@ -1,4 +1,5 @@
 import type { Context } from "../../context.ts";
+import type { EnvironmentClock } from "../../environment-time.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import type { TextStream } from "../../terminal/text-stream.ts";
 import type { Setup } from "./forwarding-options.ts";
@@ -8,9 +9,9 @@ import { createListenPrinter, type Display, type LineSink, omittedLine } from ".
 export async function openDisplay(
   context: Context,
   setup: Setup,
-  { runsCommand, ui, baseUrl }: { runsCommand: boolean; ui: boolean; baseUrl: URL },
+  { runsCommand, ui, baseUrl, clock }: { runsCommand: boolean; ui: boolean; baseUrl: URL; clock: EnvironmentClock },
 ): Promise<Display> {
-  if (ui && !runsCommand && isTerminal(context)) return await openUi(context, setup, baseUrl);
+  if (ui && !runsCommand && isTerminal(context)) return await openUi(context, setup, { baseUrl, clock });
   const { stdout, stderr, output } = context;
   const sink = runsCommand ? streamSink(stderr, output.noteStyles) : streamSink(stdout, output.styles);
   // Forwarding does not wait for a slow reader of the output.
@@ -19,22 +20,32 @@ export async function openDisplay(
       ? await stdout.makeNonBlocking((lines) => `${omittedLine(lines, context)}\n`)
       : async () => {};
   return {
-    print: await createListenPrinter(context, sink, { ...setup, ending: "Press Ctrl-C to stop" }),
+    print: await createListenPrinter(context, sink, { ...setup, ending: "Press Ctrl-C to stop" }, clock),
     warn: (text) => output.warn(text),
+    clockRead: () => showNotice(context, clock),
     start() {},
     stop() {},
     settle,
   };
 }
 
+/** Only a person wonders why the times of events differ from those of this machine. */
+export function showNotice({ output }: Context, { notice }: EnvironmentClock): void {
+  if (notice !== undefined && output.terminal && !output.json && !output.quiet) output.warn(notice);
+}
+
 /** Shows the session on the whole terminal. */
-async function openUi(context: Context, setup: Setup, baseUrl: URL): Promise<Display> {
+async function openUi(
+  context: Context,
+  setup: Setup,
+  { baseUrl, clock }: { baseUrl: URL; clock: EnvironmentClock },
+): Promise<Display> {
   const { ListenUi } = await import("./ui/index.ts");
   const { setFlagsFromString } = await import("node:v8");
   // Each frame leaves garbage. V8 would reserve up to 48 MB for it instead of collecting it more often.
   setFlagsFromString("--semi-space-growth-factor=1");
-  const print = await createListenPrinter(context, streamSink(context.stdout, context.output.styles), setup);
-  return new ListenUi({ context, setup, baseUrl, print });
+  const print = await createListenPrinter(context, streamSink(context.stdout, context.output.styles), setup, clock);
+  return new ListenUi({ context, setup, baseUrl, clock, print });
 }
 
 /** Returns true if keys can be read and the terminal can be drawn on. */

@@ -1,6 +1,7 @@
 import type { Setup } from "./forwarding-options.ts";
 import { type Fold, gapText, layoutFor, linesOf } from "./lines.ts";
 import type { Context } from "../../context.ts";
+import type { EnvironmentClock } from "../../environment-time.ts";
 import { printableJson } from "../../terminal/printable.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import type { Report } from "../../../relay/report.ts";
@@ -10,6 +11,8 @@ import type { Session } from "../../../relay/session.ts";
 export interface Display {
   print(report: Report): void;
   warn(text: string): void;
+  /** Called when the session's clock has been read. */
+  clockRead(): void;
   /** Reads keys, if this is a terminal. */
   start(session: Session): void;
   /** Restores the terminal. */
@@ -32,12 +35,13 @@ export async function createListenPrinter(
   context: Context,
   sink: LineSink,
   setup: Setup,
+  clock: EnvironmentClock,
 ): Promise<(report: Report) => void> {
   const { output } = context;
   const write = output.json ? (text: string) => output.line(text) : (text: string) => sink.write(text);
   const { add, flush } = gatherLines(write);
   const fold = sink.width() === undefined ? undefined : (await import("../../terminal/spans.ts")).foldText;
-  const render = rendererOf(context, sink, { ...setup, fold });
+  const render = rendererOf(context, sink, { ...setup, fold }, clock);
   return (report) => {
     for (const line of render(report)) add(line);
     // Printed after this: the error that explains why the command failed, or the terminal UI.
@@ -50,6 +54,7 @@ function rendererOf(
   context: Context,
   sink: LineSink,
   { fold, ...setup }: Setup & { fold: Fold | undefined },
+  clock: EnvironmentClock,
 ): (report: Report) => string[] {
   const { output } = context;
   if (output.json) return (report) => [toJsonLine(report, context.now(), setup)];
@@ -66,7 +71,7 @@ function rendererOf(
   return (report) => {
     const width = sink.width();
     if (width !== layout.width) layout = layoutFor(width, fold);
-    return linesOf(withoutRepetition(report), { setup, styles, layout, now: context.now() });
+    return linesOf(withoutRepetition(report), { setup, styles, layout, now: clock.now() });
   };
 }
 

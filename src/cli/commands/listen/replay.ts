@@ -4,6 +4,7 @@ import { parseRecordedEvent, type RecordedEvent, RecordingError, replay } from "
 import { SignatureError } from "../../../webhooks/index.ts";
 import type { Context } from "../../context.ts";
 import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../errors.ts";
+import { EnvironmentClock } from "../../environment-time.ts";
 import { streamSink } from "./display.ts";
 import { type ForwardingFlags, readForwardingOptions } from "./forwarding-options.ts";
 import { accessPlatform, fetchSessionSecret } from "./platform-access.ts";
@@ -27,11 +28,9 @@ export async function runReplay(file: string, flags: ReplayFlags, context: Conte
     });
   }
   const secret = flags.secret ?? (await fetchSessionSecret(await accessPlatform(context), signal));
-  const report = await createListenPrinter(context, streamSink(context.stdout, output.styles), {
-    ...receivers,
-    chaos,
-    ending: "Press Ctrl-C to stop",
-  });
+  const setup = { ...receivers, chaos, ending: "Press Ctrl-C to stop" };
+  const sink = streamSink(context.stdout, output.styles);
+  const report = await createListenPrinter(context, sink, setup, new EnvironmentClock(context));
   try {
     const summary = await replay(readRecording(file, context), {
       ...options,

@@ -6,7 +6,7 @@ import { Session } from "../../../relay/session.ts";
 import { SignatureError } from "../../../webhooks/index.ts";
 import { type Condition, meets } from "../../arguments/conditions.ts";
 import type { Context } from "../../context.ts";
-import { clockNotice } from "../../environment-time.ts";
+import { EnvironmentClock } from "../../environment-time.ts";
 import { isCtrlC, SilentExit, UserError } from "../../errors.ts";
 import { SECRET_VARIABLE } from "../webhooks/secrets.ts";
 import { ChildCommand, type ChildEnd } from "./child.ts";
@@ -54,8 +54,9 @@ export async function runListen(flags: ListenFlags, command: readonly string[], 
     output.warn("--forward-to points to the platform itself, not to your application.");
   const setup = { ...receivers, secret: flags.secret, chaos, credentialSource: platform.credentialSource };
   const { baseUrl } = platform;
-  const display = await openDisplay(context, setup, { runsCommand: command.length > 0, ui: flags.ui, baseUrl });
-  await new Listening({ flags, command, platform, receivers, forwarding, display }, context).run();
+  const clock = new EnvironmentClock(context);
+  const display = await openDisplay(context, setup, { runsCommand: command.length > 0, ui: flags.ui, baseUrl, clock });
+  await new Listening({ flags, command, platform, receivers, forwarding, display, clock }, context).run();
 }
 
 async function printSecret(context: Context): Promise<void> {
@@ -74,6 +75,7 @@ export interface ListeningOptions {
   receivers: Receivers;
   forwarding: ForwardingOptions;
   display: Display;
+  clock: EnvironmentClock;
   /** True if something else starts the receiver, so that nothing needs to listen there yet. */
   receiverStarts?: boolean;
   /** Called with the cursor after which a later session can start, each time that it moves. */
@@ -168,6 +170,7 @@ export class Listening {
   }
 
   #report(report: Report): void {
+    if (report.event === "received") this.#options.clock.learn(report.body);
     this.#options.display.print(report);
     this.#advisor.notice(report);
     if (report.event === "received") this.#files.record({ ...report, at: this.#context.now() });
@@ -177,7 +180,7 @@ export class Listening {
   async #onReady(ready: Extract<Report, { event: "ready" }>): Promise<void> {
     const { flags, command, receivers } = this.#options;
     if (flags.since === undefined) this.#position.startedAt(ready.cursor);
-    void this.#noticeClock();
+    void this.#readClock();
     const secret = flags.secret ?? ready.secret;
     await this.#files.ready(secret, receivers.target);
     if (command.length === 0 || this.#context.signal.aborted || this.#failure !== undefined) return;
@@ -186,12 +189,12 @@ export class Listening {
     await this.#session.stop();
   }
 
-  /** Only a person wonders why the times of events differ from those of this machine. */
-  async #noticeClock(): Promise<void> {
-    const { output } = this.#context;
-    if (!output.terminal || output.json || output.quiet) return;
-    const message = await clockNotice(this.#context);
-    if (message !== undefined) this.#options.display.warn(message);
+  async #readClock(): Promise<void> {
+    const { clock, display } = this.#options;
+    const { json, quiet } = this.#context.output;
+    if (json || quiet) return;
+    await clock.read();
+    display.clockRead();
   }
 
   readonly #onAbort = (): void => {

@@ -4,7 +4,7 @@ import type { Client } from "../../../client/http.ts";
 import { listItems } from "../../../client/pages.ts";
 import { timeOfId } from "../../../contract/ids.ts";
 import type { Context } from "../../context.ts";
-import { clockNotice } from "../../environment-time.ts";
+import { EnvironmentClock } from "../../environment-time.ts";
 import { isCtrlC } from "../../errors.ts";
 
 interface Following<Item> extends Omit<NewItemsOptions<Item>, "onLost" | "onBack"> {
@@ -29,8 +29,9 @@ export async function followList<Item extends { id: string }>(
   await items.begin();
   output.note(ready);
   if (context.stderr.isTTY && !output.json && !output.quiet) {
-    const notice = await clockNotice(context);
-    if (notice !== undefined) output.note(notice);
+    const clock = new EnvironmentClock(context);
+    await clock.read();
+    if (clock.notice !== undefined) output.note(clock.notice);
   }
   try {
     for (;;) {

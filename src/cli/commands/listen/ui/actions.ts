@@ -85,16 +85,17 @@ export class Actions {
   }
 
   #send(event: Row["event"], copy: "resent" | "edited"): void {
-    const { context, model, session } = this.#options;
+    const { model, session } = this.#options;
     const number = session.resend(event);
     if (number === undefined) return this.#say("Cannot resend: no --forward-to target matches this event", "warn");
-    const row = model.history.resent(event, copy, number, context.now());
+    const row = model.history.resent(event, copy, number, model.clock.now());
     model.selectNewest(row);
     this.#say(model.paused ? "Resent once forwarding resumes (p)" : `Resent ${event.id}`);
   }
 
   #say(text: string, style?: "good" | "warn" | "bad"): void {
-    this.#options.model.say(text, this.#options.context.now(), style);
+    const { model } = this.#options;
+    model.say(text, model.clock.now(), style);
   }
 }
 

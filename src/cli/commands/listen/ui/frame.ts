@@ -10,11 +10,11 @@ import { noteOf, rowLine, titlesOf } from "./row.ts";
 
 type Line = readonly Span[];
 
-/** Returns the screen as lines, each exactly as wide as the terminal. `now` is in Unix milliseconds. */
-export function frameOf(model: Model, styles: Styles, now: number): string[] {
+/** Returns the screen as lines, each exactly as wide as the terminal. */
+export function frameOf(model: Model, styles: Styles): string[] {
   const { columns, rows } = model.size;
   const isTooSmall = columns < MIN_SIZE.columns || rows < MIN_SIZE.rows;
-  const lines = isTooSmall ? smallScreen(model) : screen(model, now);
+  const lines = isTooSmall ? smallScreen(model) : screen(model, model.clock.now());
   return Array.from({ length: rows }, (_, row) => paint(fitLine(lines[row] ?? [], columns), styles));
 }
 
@@ -33,7 +33,7 @@ function screen(model: Model, now: number): Line[] {
 }
 
 /** Renders the connection and the targets, or the time until the next attempt while disconnected. */
-function stateLine({ lost, paused, ready, setup, size }: Model, now: number): Line {
+function stateLine({ lost, paused, ready, setup, clock, size }: Model, now: number): Line {
   if (lost !== undefined) {
     const seconds = Math.max(Math.ceil((lost.retryAt - now) / 1000), 0);
     const next = seconds === 0 ? "connecting" : `attempt ${lost.failures + 1} in ${seconds} s`;
@@ -45,8 +45,9 @@ function stateLine({ lost, paused, ready, setup, size }: Model, now: number): Li
     target === undefined && routes.length === 0 ? "events are not forwarded" : `→ ${others}${target?.href ?? "none"}`;
   const state: Span = paused ? [" ‖ Paused", "warn"] : [" ● Connected", "good"];
   const from = `${ready.environment} of ${printable(ready.account)}`;
-  const isTight = widthOf(`${state[0]}  ${from}  ${to}`) > size.columns;
-  return [state, [`  ${isTight ? ready.environment : from}  `, "dim"], [to]];
+  const ahead = clock.badge === undefined ? "" : `  ${clock.badge}`;
+  const isTight = widthOf(`${state[0]}${ahead}  ${from}  ${to}`) > size.columns;
+  return [state, [ahead, "warn"], [`  ${isTight ? ready.environment : from}  `, "dim"], [to]];
 }
 
 function totalsLine({ history, filter, rows, size }: Model): Line {

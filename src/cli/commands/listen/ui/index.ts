@@ -1,6 +1,7 @@
 import type { Report } from "../../../../relay/report.ts";
 import type { Session } from "../../../../relay/session.ts";
 import type { Context } from "../../../context.ts";
+import type { EnvironmentClock } from "../../../environment-time.ts";
 import { FullScreen } from "../../../terminal/full-screen.ts";
 import type { Key } from "../../../terminal/keys.ts";
 import type { Display } from "../printer.ts";
@@ -20,6 +21,7 @@ export interface ListenUiOptions {
   context: Context;
   setup: Setup;
   baseUrl: URL;
+  clock: EnvironmentClock;
   /** Prints a report as plain lines, before the session takes over the screen and afterwards. */
   print: (report: Report) => void;
 }
@@ -53,11 +55,11 @@ export class ListenUi implements Display {
   }
 
   print(report: Report): void {
-    const { context, print } = this.#options;
+    const { clock, print } = this.#options;
     if (report.event === "summary") this.stop();
     if (this.#model !== undefined && !this.#isOver) {
       if (report.event === "gap") this.#warnings.push(gapText(report));
-      this.#model.apply(report, context.now());
+      this.#model.apply(report, clock.now());
       return this.#drawSoon();
     }
     print(report);
@@ -65,10 +67,14 @@ export class ListenUi implements Display {
   }
 
   warn(text: string): void {
-    const { context } = this.#options;
+    const { context, clock } = this.#options;
     if (this.#model === undefined || this.#isOver) return context.output.warn(text);
     this.#warnings.push(text);
-    this.#model.say(text, context.now(), "warn");
+    this.#model.say(text, clock.now(), "warn");
+    this.#drawSoon();
+  }
+
+  clockRead(): void {
     this.#drawSoon();
   }
 
@@ -82,8 +88,8 @@ export class ListenUi implements Display {
   async settle(): Promise<void> {}
 
   #begin(ready: ReadyReport): void {
-    const { context, setup, baseUrl } = this.#options;
-    const model = new Model(ready, setup, this.#screen.size);
+    const { context, setup, baseUrl, clock } = this.#options;
+    const model = new Model(ready, setup, clock, this.#screen.size);
     this.#model = model;
     this.#actions = new Actions({ context, model, screen: this.#screen, session: this.#session!, baseUrl });
     this.#screen.enter();
@@ -132,10 +138,9 @@ export class ListenUi implements Display {
   #draw(): void {
     const { context } = this.#options;
     if (this.#model === undefined || !this.#screen.active) return;
-    const now = context.now();
     this.#model.size = this.#screen.size;
-    this.#screen.paint(frameOf(this.#model, context.output.styles, now));
-    this.#paintedAt = now;
+    this.#screen.paint(frameOf(this.#model, context.output.styles));
+    this.#paintedAt = context.now();
     this.#drawAfter(TICK_MS);
   }
 }

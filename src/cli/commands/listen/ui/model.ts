@@ -1,5 +1,6 @@
 import { matchesSubscriptions } from "../../../../contract/event-types.ts";
 import type { Report } from "../../../../relay/report.ts";
+import type { EnvironmentClock } from "../../../environment-time.ts";
 import type { Size } from "../../../terminal/full-screen.ts";
 import { printable } from "../../../terminal/printable.ts";
 import type { Span } from "../../../terminal/styles.ts";
@@ -24,11 +25,12 @@ export interface Message {
 const MESSAGE_MS = 8_000;
 const WARNING_MS = 30_000;
 
-/** The state of the screen. Times are in Unix milliseconds. */
+/** The state of the screen. Times are of the environment, in Unix milliseconds. */
 export class Model {
   readonly history = new History();
   readonly ready: ReadyReport;
   readonly setup: Setup;
+  readonly clock: Pick<EnvironmentClock, "now" | "badge">;
   size: Size;
   view: "list" | "details" | "help" = "list";
   paused = false;
@@ -48,9 +50,10 @@ export class Model {
   #offset = 0;
   #details: { row: Row; version: number; width: number; lines: Span[][] } | undefined;
 
-  constructor(ready: ReadyReport, setup: Setup, size: Size) {
+  constructor(ready: ReadyReport, setup: Setup, clock: Pick<EnvironmentClock, "now" | "badge">, size: Size) {
     this.ready = ready;
     this.setup = setup;
+    this.clock = clock;
     this.size = size;
   }
 

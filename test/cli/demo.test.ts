@@ -27,6 +27,13 @@ describe("service demo", () => {
     expect(readdirSync(TMPDIR)).toEqual([]);
   });
 
+  it("ignores the project file of the working folder", async () => {
+    const cwd = folder();
+    writeFileSync(join(cwd, "service.yaml"), "platform: { url: http://127.0.0.1:9 }\n");
+    const { exitCode, stderr } = await spawnCli(["demo", "--once", "--json"], { cwd });
+    expect([exitCode, stderr]).toEqual([0, ""]);
+  });
+
   it("--once exits with 1 if a step failed, and names the step and the reason", async () => {
     const broken = join(folder(), "broken.cjs");
     writeFileSync(broken, 'if (process.argv[2] === "trigger") { console.error("Error: no."); process.exit(9); }');

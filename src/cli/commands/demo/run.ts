@@ -279,7 +279,9 @@ class CommandChild {
   #onChange: () => void = () => {};
 
   constructor(args: readonly string[], env: Record<string, string | undefined>, input?: string) {
-    const child = spawn(process.execPath, [process.argv[1]!, ...args], { env, stdio: ["pipe", "pipe", "pipe"] });
+    // A project file of the working folder would name another platform.
+    const cwd = env["SERVICE_CONFIG_DIR"];
+    const child = spawn(process.execPath, [process.argv[1]!, ...args], { env, cwd, stdio: ["pipe", "pipe", "pipe"] });
     this.#process = child;
     this.#exit = new Promise((resolve) => {
       const end = (code: number | null) => {

@@ -13,6 +13,7 @@ import { startApplication } from "../receiver-check/support/application.ts";
 import { apiOf } from "../support/api.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { BIN, cliEnv, runCli, spawnCli } from "../support/run-cli.ts";
+import { CTRL_C, runInTerminal } from "../support/terminal.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const SECRET = `whsec_${"m".repeat(43)}`;
@@ -317,6 +318,13 @@ describe("service mcp", () => {
       stdout: "",
       stderr: expect.stringContaining("Not signed in"),
     });
+  });
+
+  it("says on a terminal what it waits for", async () => {
+    const session = runInTerminal(["mcp"], { env: platform.env });
+    await session.waitFor("To configure one: service mcp --help");
+    session.type(CTRL_C);
+    expect(await session.ended).toBe(0);
   });
 
   it("prints only messages of the protocol", () => {

@@ -36,6 +36,10 @@ export async function runMcp(context: Context): Promise<void> {
   setMaxListeners(0, context.signal);
   const ended = endOf(context);
   await server.connect(new StdioServerTransport(context.stdin, protocolStream(context)));
+  if (context.stdin.isTTY) {
+    context.output.note(`Serving MCP on stdin and stdout, for an MCP client. To configure one: service mcp --help`);
+    context.output.note("Press Ctrl-C to stop.");
+  }
   await ended;
   await settleCalls(calls, context);
   await server.close();

@@ -51,6 +51,17 @@ describe("service dev", () => {
     await dev.ended;
   });
 
+  it("leaves a database that service db finds", async () => {
+    const project = await makeProject({ ...FILES, "app.js": "" });
+    expect(await startDev(project).ended).toBe(0);
+    const { exitCode, stderr } = await project.service(["db", "status"]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(
+      "For the database of `service dev` in this folder, pass --database .service/platform.db\n",
+    );
+    expect((await project.service(["db", "status", "--database", ".service/platform.db"])).exitCode).toBe(0);
+  });
+
   it("writes secret, key and URL to the env file, changes nothing else in it, and passes them to the app", async () => {
     const project = await makeProject({
       ...FILES,

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from "node:fs";
-import { resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import { backUp, BackupError } from "../../../platform/maintenance/backup.ts";
 import { checkDatabase } from "../../../platform/maintenance/check.ts";
 import { copyDatabase, CopyError } from "../../../platform/maintenance/copy.ts";
@@ -11,6 +11,8 @@ import { type DatabaseSettings, openDatabase, openReader } from "../../../platfo
 import { driverFolder } from "../../../platform/storage/sqlite/runtime.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
+import { databaseOf } from "../../project/platform.ts";
+import { readProject } from "../../project/read.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 import { namedDatabase, type PostgresOptions } from "../serve/database-options.ts";
@@ -75,7 +77,7 @@ export async function runBackup(file: string, options: DbOptions, context: Conte
   const path = resolve(context.cwd, file);
   const settings = { database: name, authorities: options.databaseCa };
   const { bytes } = await backUp(settings, path, context.env).catch((error: unknown) => {
-    if (!(error instanceof BackupError)) throw asUserError(error);
+    if (!(error instanceof BackupError)) throw asUserError(error, context);
     throw new UserError(error.message, { code: "backup_failed", cause: error });
   });
   if (context.output.json)
@@ -99,7 +101,7 @@ export async function runRestore(file: string, options: RestoreOptions, context:
   const stamp = new Date(context.now()).toISOString().replaceAll(/[-:]|\.\d+/g, "");
   const { rows, previous } = await restore(resolve(cwd, file), database, { stamp, driver: driverFolder(env) }).catch(
     (error: unknown) => {
-      if (!(error instanceof RestoreError)) throw asUserError(error);
+      if (!(error instanceof RestoreError)) throw asUserError(error, context);
       throw new UserError(error.message, { code: "restore_failed", cause: error });
     },
   );
@@ -200,10 +202,16 @@ async function open<Opened>(
   try {
     return await openIt(deploymentSettings(name, options, context));
   } catch (error) {
-    throw asUserError(error);
+    throw asUserError(error, context);
   }
 }
 
-function asUserError(error: unknown): unknown {
-  return databaseError(error, { missing: "Create it with `service serve`, or pass another file with --database." });
+function asUserError(error: unknown, { cwd }: Context): unknown {
+  const found = readProject(cwd, "platform");
+  const own = found && databaseOf(found.project, cwd);
+  const missing =
+    own !== undefined && existsSync(own)
+      ? `For the database of \`service dev\` in this folder, pass --database ${relative(cwd, own)}`
+      : "Create it with `service serve`, or pass another file with --database.";
+  return databaseError(error, { missing });
 }

@@ -30,7 +30,7 @@ export async function environmentNow(client: Client, context: Context): Promise<
   }
 }
 
-/** The environment's time for a command that goes on: what it shows is in this time, with a badge while it is ahead. */
+/** The environment's time for a command that keeps running: what it shows is in this time, with a badge while it is ahead. */
 export class EnvironmentClock {
   readonly #context: Context;
   /** How far it is ahead of real time, as far as known. */

@@ -82,10 +82,21 @@ export function usageErrorOf(
     const meant = unknown.meant.length === 0 ? "" : `Did you mean ${unknown.meant.join(" or ")}?\n`;
     return new UsageError(`Unknown option '${unknown.flag}'`, { hint: meant + help, cause: error });
   }
-  const [message = "", ...rest] = error.message.replace(/^error: /, "").split("\n");
-  const suggestion = rest.join(" ").replace(/^\((.*)\)$/, "$1");
-  const hint = [suggestion, help].filter((line) => line !== "").join("\n");
+  // What commander suggests may have nothing in common with what was typed.
+  const [message = ""] = error.message.replace(/^error: /, "").split("\n");
+  const [, kind, name = ""] = /^unknown (command|option) '(.+)'/.exec(message) ?? [];
+  const known = kind === "command" ? commandNames(command) : optionsOf(command).flatMap(({ long }) => long ?? []);
+  const meant = kind === undefined ? [] : nearest(name, known);
+  const hint = [...(meant.length === 0 ? [] : [`Did you mean ${meant.join(" or ")}?`]), help].join("\n");
   return new UsageError(message.charAt(0).toUpperCase() + message.slice(1), { hint, cause: error });
+}
+
+/** Returns the names of a command's subcommands that help lists. */
+export function commandNames(command: Command): string[] {
+  return command
+    .createHelp()
+    .visibleCommands(command)
+    .map((child) => child.name());
 }
 
 /** Returns the deepest command that the command line names. */

@@ -155,6 +155,7 @@ describe("an unknown command or flag", () => {
     [["custmers"], "Did you mean customers?"],
     [["customers", "lst"], "Did you mean list?"],
     [["customers", "list", "--emial", "x"], "Did you mean --email?"],
+    [["nope"], "Error: Unknown command 'nope'\nSee `service --help`."],
   ])("is rejected with a suggestion, in a pipe and on a terminal: service %j", async (args, message) => {
     const { exitCode, stdout, stderr } = await runCli(args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });

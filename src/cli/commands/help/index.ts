@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { commandNamed } from "../../arguments/mistakes.ts";
+import { commandNamed, commandNames } from "../../arguments/mistakes.ts";
 import { TOPICS } from "./topics.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
@@ -25,13 +25,7 @@ function runHelp(names: readonly string[], program: Command, context: Context): 
     (_, depth) => commandNamed(program, names.slice(0, depth + 1)) === commandNamed(program, names.slice(0, depth)),
   );
   if (unknown !== undefined) {
-    const known = [
-      ...command
-        .createHelp()
-        .visibleCommands(command)
-        .map((child) => child.name()),
-      ...(command === program ? Object.keys(TOPICS) : []),
-    ];
+    const known = [...commandNames(command), ...(command === program ? Object.keys(TOPICS) : [])];
     const near = nearest(unknown, known);
     throw new UsageError(`Unknown command or topic "${names.join(" ")}"`, {
       hint: near.length > 0 ? `Did you mean ${near.join(" or ")}?` : `To list them: ${pathOf(command)} --help`,

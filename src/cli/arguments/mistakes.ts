@@ -39,15 +39,15 @@ function unknownFlag(command: Command, args: readonly string[]): { flag: string;
     const option = options.find(({ long, short }) => flag === long || flag === short);
     if (option?.required && value === undefined) at++;
     if (option !== undefined || !/^--[a-z]/.test(flag)) continue;
-    return {
-      flag,
-      meant: nearest(
-        flag,
-        options.flatMap(({ long }) => long ?? []),
-      ),
-    };
+    return { flag, meant: nearestFlags(flag, options) };
   }
   return undefined;
+}
+
+/** The dashes are in all of them. */
+function nearestFlags(flag: string, options: readonly Option[]): string[] {
+  const names = options.flatMap(({ long }) => long?.slice(2) ?? []);
+  return nearest(flag.replace(/^--/, ""), names).map((name) => `--${name}`);
 }
 
 /** Rejects an empty value, which an unset shell variable produces. */
@@ -85,8 +85,12 @@ export function usageErrorOf(
   // What commander suggests may have nothing in common with what was typed.
   const [message = ""] = error.message.replace(/^error: /, "").split("\n");
   const [, kind, name = ""] = /^unknown (command|option) '(.+)'/.exec(message) ?? [];
-  const known = kind === "command" ? commandNames(command) : optionsOf(command).flatMap(({ long }) => long ?? []);
-  const meant = kind === undefined ? [] : nearest(name, known);
+  const meant =
+    kind === "command"
+      ? nearest(name, commandNames(command))
+      : kind === "option"
+        ? nearestFlags(name, optionsOf(command))
+        : [];
   const hint = [...(meant.length === 0 ? [] : [`Did you mean ${meant.join(" or ")}?`]), help].join("\n");
   return new UsageError(message.charAt(0).toUpperCase() + message.slice(1), { hint, cause: error });
 }

@@ -83,7 +83,7 @@ export function usageErrorOf(
     return new UsageError(`Unknown option '${unknown.flag}'`, { hint: meant + help, cause: error });
   }
   // What commander suggests may have nothing in common with what was typed.
-  const [message = ""] = error.message.replace(/^error: /, "").split("\n");
+  const [message = "", ...rest] = error.message.replace(/^error: |\n\(Did you mean [^\n]+\)$/g, "").split("\n");
   const [, kind, name = ""] = /^unknown (command|option) '(.+)'/.exec(message) ?? [];
   const meant =
     kind === "command"
@@ -91,7 +91,8 @@ export function usageErrorOf(
       : kind === "option"
         ? nearestFlags(name, optionsOf(command))
         : [];
-  const hint = [...(meant.length === 0 ? [] : [`Did you mean ${meant.join(" or ")}?`]), help].join("\n");
+  const suggestion = meant.length === 0 ? "" : `Did you mean ${meant.join(" or ")}?`;
+  const hint = [rest.join(" "), suggestion, help].filter((line) => line !== "").join("\n");
   return new UsageError(message.charAt(0).toUpperCase() + message.slice(1), { hint, cause: error });
 }
 

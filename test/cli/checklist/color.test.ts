@@ -57,7 +57,9 @@ describe("color", () => {
     expect(await coloredErrors({ FORCE_COLOR: "0" })).toBe(false);
     expect(await coloredErrors({ FORCE_COLOR: "1", NO_COLOR: "1" })).toBe(false);
     expect(await coloredErrors({ FORCE_COLOR: "1" }, "--no-color")).toBe(false);
-    expect((await service(["help", "environment"])).stdout).toMatch(/^NO_COLOR .* takes precedence over FORCE_COLOR$/m);
+    expect((await service(["help", "environment"])).stdout).toMatch(
+      /^NO_COLOR .* takes precedence over\s+FORCE_COLOR$/m,
+    );
   });
 
   it("is disabled by NO_COLOR for tables, details, notes, errors and help on a terminal", async () => {

@@ -45,10 +45,12 @@ export class EnvironmentClock {
     return this.#context.now() + this.#aheadMs;
   }
 
-  /** `clock +2h`, or undefined without a test clock that is ahead. */
+  /** `clock +1d 2h`, or undefined without a test clock that is ahead. */
   get badge(): string | undefined {
+    if (this.#aheadMs === 0) return undefined;
     // Times of events are whole seconds, a little in the past.
-    return this.#aheadMs === 0 ? undefined : `clock +${formatSpan(Math.round(this.#aheadMs / 10_000) * 10)}`;
+    const span = formatSpan(Math.round(this.#aheadMs / 10_000) * 10);
+    return `clock +${span.replaceAll(/ (d|h|min|s)[a-z]*/g, "$1")}`;
   }
 
   /** A notice with the badge, or undefined. */

@@ -128,7 +128,7 @@ describe("service clock", () => {
 });
 
 describe("the notice of a test clock that is ahead", () => {
-  const NOTICE = /clock \+\d+ days?[^:]*: the sandbox's time is ahead of real time/;
+  const NOTICE = /clock \+\d+d[^:]*: the sandbox's time is ahead of real time/;
   const inTerminal = (...args: string[]) => runInTerminal(args, { env: cli.platform.env, columns: 160 });
 
   it("is shown by status, listen and events tail on a terminal, and no longer after a reset", async () => {

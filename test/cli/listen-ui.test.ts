@@ -53,12 +53,12 @@ describe("the list of service listen", () => {
     expect((await cli.service(["clock", "advance", "26h"])).exitCode).toBe(0);
     const first = await trigger("customer.created");
     await isSelected(screen, first);
-    await screen.shows("● Connected  clock +1 day 2 h  sandbox");
+    await screen.shows("● Connected  clock +1d 2h  sandbox");
     const [, hour] = /(\d\d):\d\d:\d\d/.exec(selectedRow(screen)!)!;
     const { created } = JSON.parse((await cli.service(["events", "get", first, "--json"])).stdout);
     expect(Number(hour)).toBe(new Date(created).getHours());
     const later = await listen();
-    await later.shows("clock +1 day 2 h");
+    await later.shows("clock +1d 2h");
     expect((await cli.service(["clock", "reset"])).exitCode).toBe(0);
     await isSelected(screen, await trigger("customer.created"));
     await until(() => !screen.text().includes("clock +"));

@@ -94,9 +94,9 @@ In a pipe           Lists: one line per item, tab-separated values, no header
 The platform sends each event as a signed POST request to every endpoint that
 subscribes to its type:
 
-  Service-Signature: t=<Unix seconds>,v1=<HMAC>
+  Service-Signature: t=<Unix seconds>,v1=<64 hex digits>
 
-The HMAC is the SHA-256 of "<t>.<raw body>" with the signing secret, in hex.
+v1 is the HMAC-SHA256 of "<t>.<raw body>" with the signing secret.
 
 A receiver must
   1. read the raw body, before any JSON parser,

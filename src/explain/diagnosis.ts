@@ -56,7 +56,12 @@ export function diagnose(chain: Chain, spanOf: (seconds: number) => string): Fin
   // The requested delivery comes first.
   for (const delivery of troubled.toSorted((a, b) => Number(b.id === id) - Number(a.id === id))) {
     const endpoint = delivery.endpoint === null ? undefined : chain.endpoints.get(delivery.endpoint);
-    findings.push(ofDelivery(delivery, endpoint, chain));
+    const finding = ofDelivery(delivery, endpoint, chain);
+    const alike = findings.find(({ code, summary }) => code === finding.code && summary === finding.summary);
+    if (alike === undefined) findings.push(finding);
+    else if (kind === "webhook_endpoint" && alike.fix === retryOf(alike.subject)) {
+      alike.fix = `service deliveries retry --failed --endpoint ${id}`;
+    }
   }
   if (missingScopes.length > 0) findings.push(missingScope(id, missingScopes));
   if (event !== undefined && deliveries.length === 0 && !missingScopes.includes("deliveries:read")) {
@@ -180,11 +185,14 @@ function ofDelivery(delivery: Delivery, endpoint: WebhookEndpoint | undefined, {
     );
   }
   if (endpoint?.status === "disabled") return { ...disabled(endpoint), subject: id };
-  if (status === "canceled")
-    return found("delivery_canceled", "The delivery was canceled", `service deliveries retry ${id}`);
+  if (status === "canceled") return found("delivery_canceled", "The delivery was canceled", retryOf(id));
   if (last === undefined)
     return found("delivery_pending", "The delivery has not been attempted yet", `service deliveries get ${id}`);
   return found(...causeOf(last, delivery, endpoint));
+}
+
+function retryOf(delivery: string): string {
+  return `service deliveries retry ${delivery}`;
 }
 
 type Cause = [code: FindingCode, summary: string, fix: string];
@@ -197,7 +205,7 @@ function causeOf(
 ): Cause {
   const isListener = delivery.endpoint === null;
   const url = endpoint?.url ?? "the receiver";
-  const again = isListener ? `service events replay ${delivery.event}` : `service deliveries retry ${delivery.id}`;
+  const again = isListener ? `service events replay ${delivery.event}` : retryOf(delivery.id);
   const elsewhere = isListener
     ? "service listen --forward-to localhost:<port>"
     : `service endpoints update ${delivery.endpoint} --url <url>`;

@@ -164,6 +164,16 @@ describe("service why", () => {
     expect(await why(operation.id!)).toMatchObject({ kind: "bulk_operation", cause: "delivered", operation });
   });
 
+  it("names what deliveries to an endpoint have in common once, with the command for all of them", async () => {
+    const endpoint = await receiverThat({ status: 500 }, { status: 500 }, { status: 404 });
+    for (let count = 0; count < 3; count++) await attempted(endpoint);
+    const { findings, deliveries } = await why(endpoint);
+    expect(deliveries).toHaveLength(3);
+    const fix = `service deliveries retry --failed --endpoint ${endpoint}`;
+    expect(findings.map(({ code }) => code).toSorted()).toEqual(["receiver_error", "receiver_not_found"]);
+    expect(findings.find(({ code }) => code === "receiver_error")).toMatchObject({ fix });
+  });
+
   it("explains a disabled endpoint", async () => {
     const id = await receiverThat({ status: 200 });
     await json("endpoints", "disable", id);

@@ -51,6 +51,12 @@ describe("a table", () => {
     for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
   });
 
+  it("shows when an event was created on 80 columns, and its object if there is room", async () => {
+    const headOf = async (columns: number) => (await linesOf(inTerminal(["events", "list"], { columns })))[0];
+    expect(await headOf(80)).toMatch(/^ID +TYPE +CREATED$/);
+    expect(await headOf(100)).toMatch(/^ID +TYPE +OBJECT +CREATED$/);
+  });
+
   it("still prints on 20 columns", async () => {
     expect(await linesOf(inTerminal(["customers", "list"], { columns: 20 }))).not.toEqual([]);
   });

@@ -142,7 +142,7 @@ export const EVENTS: Resource<Event> = {
   view: {
     ...nounsFor("event"),
     fields: ["id", "object", "type", "created", "livemode", "data", "request"],
-    columns: [ID, TYPE, { ...OBJECT, optional: true }, CREATED],
+    columns: [ID, TYPE, { ...OBJECT, optional: true }, { ...CREATED, optional: false }],
     details: [ID, TYPE, OBJECT, REQUEST, ENVIRONMENT, CREATED_AT],
     block: { label: "Data", value: ({ data }) => data },
   },

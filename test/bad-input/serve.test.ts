@@ -125,6 +125,10 @@ describe("a database", () => {
     expect(exitCode).toBe(2);
     expect(stderr).not.toContain("hunter2");
   });
+
+  it("rejects :memory: and names the flag for a temporary database", async () => {
+    await expectError(["--database", ":memory:"], "service serve --ephemeral", 2);
+  });
 });
 
 describe("the first keys", () => {

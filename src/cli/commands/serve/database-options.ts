@@ -44,6 +44,11 @@ export function namedDatabase(options: { database?: string }, context: Context):
   const named = options.database ?? context.env["SERVICE_DATABASE"];
   if (named === undefined || named === "") return join(dataFolder(context.env), "platform.db");
   if (isPostgresUrl(named)) return named;
+  if (named === ":memory:") {
+    throw new UsageError("--database must be a file or a PostgreSQL URL, not :memory:", {
+      hint: "For a temporary database: service serve --ephemeral",
+    });
+  }
   if (/^[a-z][a-z0-9+]+:\/\//.test(named)) {
     throw new UsageError("--database must be the path of an SQLite file or a PostgreSQL URL", {
       hint: "For example ./platform.db or postgres://user@host/database",

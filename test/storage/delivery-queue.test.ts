@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { lowestIdAt } from "../../src/contract/ids.ts";
 import { getDelivery } from "../../src/platform/domain/deliveries.ts";
@@ -24,40 +21,23 @@ import {
 } from "../../src/platform/storage/delivery-queue.ts";
 import { insertEvent } from "../../src/platform/storage/events.ts";
 import { takeOver } from "../../src/platform/delivery/record.ts";
-import { openDatabase } from "../../src/platform/storage/open-database.ts";
 import { systemRandom } from "../../src/platform/system.ts";
-import { usePostgres } from "../support/postgres.ts";
+import { ENGINES, openPlatformDatabase } from "./test-database.ts";
 
 const ENDPOINT = "we_1";
 const DELIVERIES = ["dlv_1", "dlv_2", "dlv_3"];
 const INTERRUPTED = "interrupted: the platform stopped before the attempt finished";
-const LOG = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-const PLACES = {
-  async SQLite() {
-    const folder = mkdtempSync(join(tmpdir(), "service-queue-"));
-    return { url: join(folder, "platform.db"), remove: async () => rmSync(folder, { recursive: true, force: true }) };
-  },
-  async PostgreSQL() {
-    const server = await usePostgres();
-    return { url: await server.createDatabase(), remove: () => server.remove() };
-  },
-};
-
-describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (dialect) => {
-  let place: { url: string; remove(): Promise<void> };
+describe.each(ENGINES)("the delivery queue on %s", (engine) => {
   let database: Database;
+  let remove: () => Promise<void>;
   let environment: number;
   beforeAll(async () => {
-    place = await PLACES[dialect]();
-    database = await openDatabase({ database: place.url, version: "test", log: LOG });
+    ({ database, remove } = await openPlatformDatabase(engine));
     const account = { id: "acct_1", name: "A", version: "2026-11-01", created: 1 };
     ({ sandbox: environment } = await database.write((tx) => insertAccount(tx, account)));
   });
-  afterAll(async () => {
-    await database.close();
-    await place.remove();
-  });
+  afterAll(() => remove());
 
   beforeEach(() =>
     database.write(async (tx) => {

@@ -13,6 +13,9 @@ export const SCOPES: readonly Scope[] = [
   "listen:read",
 ];
 
+/** Accepted, but no operation requires it: only the platform writes request logs. */
+export const SCOPE_WITHOUT_EFFECT: Scope = "request_logs:write";
+
 /** Returns true if the text names a scope. */
 export function isScope(text: string): text is Scope {
   return (SCOPES as readonly string[]).includes(text);

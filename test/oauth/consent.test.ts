@@ -30,6 +30,17 @@ describe("the consent page", () => {
     expect(text).toContain("owner@localhost");
   });
 
+  it("names only permissions that the scopes grant", async () => {
+    const { text } = await server.browser.get(ask({ scope: "read_request_logs write_request_logs read_listen" }));
+    const [, list] = /<ul class="scopes">(.*?)<\/ul>/s.exec(text)!;
+    expect(
+      list!
+        .replaceAll(/<[^>]+>/g, " ")
+        .trim()
+        .split(/\s{2,}/),
+    ).toEqual(["Request logs", "read", "Event listeners", "connect"]);
+  });
+
   it("warns of scopes with far-reaching effects", async () => {
     const { text } = await server.browser.get(ask({ scope: "write_api_keys" }));
     expect(text).toContain("stay valid after you revoke this access");

@@ -1,6 +1,6 @@
 import type { Environment } from "../../contract/environments.ts";
 import { kindsWith, type Resource, resourceOf, RESOURCES } from "../../contract/resources.ts";
-import type { Scope } from "../../contract/scopes.ts";
+import { type Scope, SCOPE_WITHOUT_EFFECT } from "../../contract/scopes.ts";
 import { environmentBadge, type Page } from "../pages/page.ts";
 import { html, type Html } from "../pages/html.ts";
 import { buttonForm, csrfField } from "../sign-in/views.ts";
@@ -87,12 +87,15 @@ export function consentPage(browser: SignedIn, view: ConsentView): Page {
   };
 }
 
-/** Returns `Customers: read and change` for each resource, in the order of the scopes. */
+/** Returns `Customers` and `read and change` for each resource, in the order of the scopes. */
 function permissions(scopes: readonly Scope[]): [resource: string, actions: string][] {
   const actions = new Map<string, string[]>();
   for (const scope of scopes) {
+    if (scope === SCOPE_WITHOUT_EFFECT) continue;
     const [resource, action] = scope.split(":") as [string, string];
-    actions.set(resource, [...(actions.get(resource) ?? []), action === "read" ? "read" : "change"]);
+    const label = SCOPED.get(resource)?.labels;
+    if (label === undefined) actions.set("Event listeners", ["connect"]);
+    else actions.set(label, [...(actions.get(label) ?? []), action === "read" ? "read" : "change"]);
   }
-  return [...actions].map(([resource, list]) => [SCOPED.get(resource)?.labels ?? "Live events", list.join(" and ")]);
+  return [...actions].map(([label, list]) => [label, list.join(" and ")]);
 }

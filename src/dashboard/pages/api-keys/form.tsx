@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { ApiKey } from "../../../contract/schemas/api-key.ts";
-import { SCOPED_RESOURCES, SCOPES } from "../../../contract/scopes.ts";
+import { SCOPE_WITHOUT_EFFECT, SCOPED_RESOURCES, SCOPES } from "../../../contract/scopes.ts";
 import { call } from "../../api/call.ts";
 import { Dialog } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
@@ -110,9 +110,6 @@ function inUtc(local: string): string | null {
   return local === "" ? null : `${new Date(local).toISOString().slice(0, 19)}Z`;
 }
 
-/** Scopes that no operation requires. */
-const WITHOUT_EFFECT = "request_logs:write";
-
 /** Scopes as a table of resource and action; write does not imply read. */
 function ScopeTable(props: { chosen: ReadonlySet<string>; onChange: (chosen: ReadonlySet<string>) => void }) {
   const toggle = (scope: string) => {
@@ -136,7 +133,7 @@ function ScopeTable(props: { chosen: ReadonlySet<string>; onChange: (chosen: Rea
             <th scope="row">{resource}</th>
             {["read", "write"].map((action) => {
               const scope = `${resource}:${action}`;
-              const exists = (SCOPES as readonly string[]).includes(scope) && scope !== WITHOUT_EFFECT;
+              const exists = (SCOPES as readonly string[]).includes(scope) && scope !== SCOPE_WITHOUT_EFFECT;
               return (
                 <td key={action}>
                   {exists && (

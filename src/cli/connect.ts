@@ -50,9 +50,8 @@ export function connect(
   return {
     baseUrl: client.baseUrl,
     request<Body>(request: ApiRequest) {
-      const response = client.request<Body>(request);
-      if (request.isBackground === true) return response;
-      return output.spinner.during(`Waiting for ${client.baseUrl.host}`, response);
+      const send = () => client.request<Body>(request);
+      return request.isBackground === true ? send() : output.spinner.during(`Waiting for ${client.baseUrl.host}`, send);
     },
   };
 }

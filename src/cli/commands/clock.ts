@@ -68,11 +68,12 @@ function registerAdvance(clock: Command, context: Context): void {
     const { output } = context;
     const client = await context.client();
     const span = formatSpan(seconds);
-    const moving = moveClock(context, client, { seconds, idempotencyKey }).catch(async (error: unknown) => {
-      if (context.signal.aborted) await cancelAdvance(context);
-      throw error;
-    });
-    const body = await output.spinner.during(`Advancing the test clock by ${span}`, moving);
+    const move = () =>
+      moveClock(context, client, { seconds, idempotencyKey }).catch(async (error: unknown) => {
+        if (context.signal.aborted) await cancelAdvance(context);
+        throw error;
+      });
+    const body = await output.spinner.during(`Advancing the test clock by ${span}`, move);
     if (body.status === "canceled") output.warn(`The test clock stopped before its target; ${formatAttempts(body)}`);
     else output.success(`Advanced the test clock by ${span}; ${formatAttempts(body)}`);
     await showClock(body, context, CLOCK_ADVANCE);

@@ -6,7 +6,9 @@ export async function signOutProfile(context: Context, name: string, profile: Pr
   const { output } = context;
   if (!Object.values(profile.credentials).some(({ type }) => type === "oauth")) return true;
   const { revokeSessions } = await import("./revoke.ts");
-  const isRevoked = await output.spinner.during(`Waiting for ${profile.auth_url}`, revokeSessions(context, profile));
+  const isRevoked = await output.spinner.during(`Waiting for ${profile.auth_url}`, () =>
+    revokeSessions(context, profile),
+  );
   if (!isRevoked) {
     output.warn(
       `Could not revoke the session of profile ${name} at ${profile.auth_url}. It expires within 30 days; to revoke it now, use the account page of the dashboard.`,

@@ -5,8 +5,8 @@ const DELAY_MILLISECONDS = 100;
 
 /** Shows a waiting user that the work continues. */
 export interface Spinner {
-  /** Shows the text during the work, after 0.1 s. Overlapping work shares one spinner. */
-  during<Result>(text: string, work: Promise<Result>): Promise<Result>;
+  /** Shows the text during the work, after 0.1 s. Work that it contains, such as a request, does not change the text. */
+  during<Result>(text: string, work: () => Promise<Result>): Promise<Result>;
   /** Changes the text of a current or pending spinner. */
   update(text: string): void;
 }
@@ -22,7 +22,7 @@ interface SpinnerOptions {
 
 /** A spinner on stderr. ora is loaded only once there is something to wait for. */
 export function createSpinner({ open, enabled, colored, styles }: SpinnerOptions): Spinner {
-  if (!enabled) return { during: (_text, work) => work, update: () => {} };
+  if (!enabled) return { during: (_text, work) => work(), update: () => {} };
   let pending = 0;
   let text = "";
   let shown: { text: string; stop(): unknown } | undefined;
@@ -49,7 +49,7 @@ export function createSpinner({ open, enabled, colored, styles }: SpinnerOptions
         timer.unref();
       }
       try {
-        return await work;
+        return await work();
       } finally {
         if (--pending === 0) {
           clearTimeout(timer);

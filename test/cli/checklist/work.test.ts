@@ -30,6 +30,13 @@ describe("waiting", () => {
     expect(stderr.trim().split("\n")).toHaveLength(1);
   });
 
+  it("says what a command waits for that sends several requests", async () => {
+    const session = inTerminal(["expect", "customer.deleted", "--within", "60s"]);
+    await session.waitFor("Waiting for customer.deleted");
+    session.type(CTRL_C);
+    expect(await session.ended).toBe(130);
+  });
+
   it("says why it retries", async () => {
     const { url } = await startServer((_request, response) =>
       response

@@ -37,8 +37,9 @@ async function runDoctor(context: Context): Promise<void> {
   const bounded = context.withSignal(AbortSignal.any([context.signal, limit]));
   const checks = [...machineChecks(bounded, CONNECT_MILLISECONDS), ...platformChecks(bounded)];
   const ending = endOf(limit);
-  const running = Promise.all(checks.map((check) => runCheck(check, ending, limit)));
-  const results = await output.spinner.during(`Running ${checks.length} checks`, running);
+  const results = await output.spinner.during(`Running ${checks.length} checks`, () =>
+    Promise.all(checks.map((check) => runCheck(check, ending, limit))),
+  );
   context.signal.throwIfAborted();
   const isDrawn = output.terminal && !output.json && !output.quiet && !output.chosen;
   if (isDrawn) for (const line of drawResults(results, output)) output.line(line);

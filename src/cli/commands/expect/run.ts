@@ -49,7 +49,7 @@ export async function runExpect(
   if (end?.error !== undefined) context.stderr.write(`Error: ${end.error.message}\n`);
   // If the command failed, its exit code decides, so there is no need to wait.
   const seconds = end === undefined || end.exitCode === 0 ? flags.within : 0;
-  const code = await output.spinner.during(`Waiting for ${type}`, observe(watch, expectation, seconds, context));
+  const code = await output.spinner.during(`Waiting for ${type}`, () => observe(watch, expectation, seconds, context));
   const durationMs = performance.now() - beganAt;
   const report = reportOf(expectation, watch.observation, { code, seconds, durationMs });
   if (flags.junit !== undefined) {

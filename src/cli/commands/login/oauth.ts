@@ -51,7 +51,9 @@ export async function signInByBrowser(
     const authorization = await beginAuthorization(server, { ...parameters, redirectUri: loopback.redirectUri });
     const arrival = loopback.callback(authorization.state);
     await showUrl(context, server, authorization.url, open);
-    const waiting = context.output.spinner.during("Waiting for the browser", withinTime(context, seconds, arrival));
+    const waiting = context.output.spinner.during("Waiting for the browser", () =>
+      withinTime(context, seconds, arrival),
+    );
     await finish(server, { authorization, callback: await waiting, keep });
   } finally {
     loopback.close();
@@ -167,7 +169,7 @@ export async function signInByDevice(
   const polling = new AbortController();
   const tokens = withinTime(context, seconds, pollDeviceAuthorization(server, device, polling.signal));
   try {
-    return await context.output.spinner.during("Waiting for authorization", tokens);
+    return await context.output.spinner.during("Waiting for authorization", () => tokens);
   } finally {
     polling.abort();
   }

@@ -35,8 +35,7 @@ export async function runLogin(flags: LoginFlags, context: Context): Promise<voi
   assertSamePlatform(settings, target);
   const parameters: AuthorizationParameters = { scopes: flags.scope ?? SCOPES, environment: target.environment };
   try {
-    const server = await output.spinner.during(
-      `Waiting for ${target.authUrl.value}`,
+    const server = await output.spinner.during(`Waiting for ${target.authUrl.value}`, () =>
       openAuthorizationServer(context, target.authUrl.value),
     );
     if (flow.kind === "device") {

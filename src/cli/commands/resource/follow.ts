@@ -35,9 +35,7 @@ export async function followList<Item extends { id: string }>(
   }
   try {
     for (;;) {
-      const coming = output.spinner.during("", items.next());
-      output.spinner.update(waiting);
-      for (const item of await coming) await print(item);
+      for (const item of await output.spinner.during(waiting, () => items.next())) await print(item);
     }
   } catch (error) {
     if (!isCtrlC(error)) throw error;

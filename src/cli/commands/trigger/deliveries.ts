@@ -31,8 +31,7 @@ export async function reportDeliveries(
   const listenerTimeout = Math.min(timeout, MAX_LISTENER_SECONDS);
   const now = context.now();
   const deadlines = { all: now + timeout * 1000, listeners: now + listenerTimeout * 1000 };
-  const deliveries = await output.spinner.during(
-    "Waiting for deliveries",
+  const deliveries = await output.spinner.during("Waiting for deliveries", () =>
     awaitDeliveries(events, client, deadlines, context),
   );
   if (deliveries.length === 0) {

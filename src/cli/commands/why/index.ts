@@ -37,7 +37,7 @@ async function runWhy(id: string, context: Context): Promise<void> {
   const { output } = context;
   const { explain } = await import("./explanation.ts");
   const client = await context.client();
-  const { chain, explanation } = await output.spinner.during(`Looking up ${id}`, explain(client, id));
+  const { chain, explanation } = await output.spinner.during(`Looking up ${id}`, () => explain(client, id));
   if (output.json || output.chosen) return output.document(explanation);
   if (output.quiet) return output.line(explanation.cause ?? "");
   if (!output.terminal) {

@@ -26,7 +26,7 @@ export async function runScan(given: string, flags: ScanFlags, context: Context)
   const path = inside.startsWith("..") ? given : inside;
   const { output } = context;
   const counts = { files: 0 };
-  const findings = await output.spinner.during("Scanning", collect(context, path, flags, counts));
+  const findings = await output.spinner.during("Scanning", () => collect(context, path, flags, counts));
   const outcomes =
     flags.revoke === true && findings.length > 0
       ? await revokeAll(context, findings, flags.yes === true)

@@ -7,7 +7,7 @@ import { addExamples, addFields } from "../help-layout.ts";
 import { printable } from "../terminal/printable.ts";
 import { clockTime, colorStatus } from "../terminal/traffic.ts";
 import type { Column } from "../terminal/view.ts";
-import { CREATED, ENVIRONMENT, ID } from "./resource/columns.ts";
+import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "./resource/columns.ts";
 import { followList } from "./resource/follow.ts";
 import type { Resource } from "./resource/resource.ts";
 import { registerGet, registerList, searchOption } from "./resource/verbs.ts";
@@ -145,7 +145,7 @@ const LOGS: Resource<RequestLog> = {
       "created",
     ],
     columns: [STATUS, METHOD, PATH, { ...ERROR, optional: true }, { ...DURATION, optional: true }, ID, CREATED],
-    details: [ID, STATUS, METHOD, PATH, ERROR, DURATION, ENVIRONMENT, CREATED],
+    details: [ID, STATUS, METHOD, PATH, ERROR, DURATION, ENVIRONMENT, CREATED_AT],
   },
 };
 
@@ -186,7 +186,7 @@ const LOG: Resource<RequestLogDetail> = {
       { label: "Client", text: ({ client_address: address }) => address ?? "" },
       { label: "Events", text: ({ events }, { terminal }) => events.join(terminal ? " " : ",") },
       ENVIRONMENT,
-      CREATED,
+      CREATED_AT,
     ],
     block: {
       label: "Exchange",

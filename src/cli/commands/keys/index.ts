@@ -3,7 +3,7 @@ import { collectList, repeatable } from "../../arguments/repeated.ts";
 import { duration, objectId, scopeNames } from "../../arguments/values.ts";
 import type { ScanFlags } from "./scan/run.ts";
 import { environmentNow } from "../../environment-time.ts";
-import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "../resource/columns.ts";
+import { ageOf, CREATED, CREATED_AT, ENVIRONMENT, ID, timeWithAge } from "../resource/columns.ts";
 import { locationOf, nounsFor, type Resource } from "../resource/resource.ts";
 import { rejectQuiet, type Secret, showSecret } from "../resource/show-secret.ts";
 import {
@@ -219,17 +219,31 @@ const SCOPE_COUNT: Column<ApiKey> = {
   shrinks: true,
 };
 const ADDRESSES: Column<ApiKey> = { label: "Addresses", text: ({ ip_allowlist }) => ip_allowlist.join(" ") || "any" };
-const LAST_USED: Column<ApiKey> = { label: "Last used", text: ({ last_used }, view) => time(last_used, view, "never") };
-const EXPIRES: Column<ApiKey> = { label: "Expires", text: ({ expires_at }, view) => time(expires_at, view, "never") };
+const LAST_USED: Column<ApiKey> = {
+  label: "Last used",
+  text: ({ last_used }, view) => (last_used === null ? never(view) : ageOf(last_used, view)),
+};
+const LAST_USED_AT: Column<ApiKey> = {
+  label: "Last used",
+  text: ({ last_used }, view) => (last_used === null ? never(view) : timeWithAge(last_used, view)),
+};
+const EXPIRES: Column<ApiKey> = {
+  label: "Expires",
+  text: ({ expires_at }, view) => {
+    if (expires_at === null) return never(view);
+    return view.terminal ? `${expires_at}  (${relativeTime(expires_at, view.now)})` : expires_at;
+  },
+};
 
 const CREATED_BY: Column<ApiKey> = { label: "Created by", text: ({ created_by }) => created_by ?? "" };
 
 const REVOKED: Column<ApiKey> = {
   label: "Revoked",
-  text: ({ revoked_at, revoked_reason }, view) =>
-    revoked_at === null
-      ? ""
-      : `${time(revoked_at, view, "")}${revoked_reason === null || revoked_reason === "revoked" ? "" : ` (${revoked_reason})`}`,
+  text: ({ revoked_at, revoked_reason }, view) => {
+    if (revoked_at === null) return "";
+    const reason = revoked_reason === null || revoked_reason === "revoked" ? "" : `, ${revoked_reason}`;
+    return timeWithAge(revoked_at, view) + reason;
+  },
   style: (text, styles) => styles.warn(text),
 };
 
@@ -274,7 +288,7 @@ const KEYS: Resource<ApiKey> = {
       SCOPES,
       ADDRESSES,
       EXPIRES,
-      LAST_USED,
+      LAST_USED_AT,
       REVOKED,
       ENVIRONMENT,
       CREATED_AT,
@@ -288,9 +302,8 @@ function stateOf({ revoked_at, expires_at }: ApiKey, now: number): "active" | "r
   return expires_at !== null && Date.parse(expires_at) <= now ? "expired" : "active";
 }
 
-function time(timestamp: string | null, { now, terminal }: ViewContext, none: string): string {
-  if (timestamp === null) return terminal ? none : "";
-  return terminal ? relativeTime(timestamp, now) : timestamp;
+function never({ terminal }: ViewContext): string {
+  return terminal ? "never" : "";
 }
 
 /** `service keys scan`. */

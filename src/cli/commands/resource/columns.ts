@@ -1,7 +1,7 @@
 import { type KindWith, RESOURCES, type StatusTone } from "../../../contract/resources.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import { relativeTime } from "../../terminal/time.ts";
-import type { Column } from "../../terminal/view.ts";
+import type { Column, ViewContext } from "../../terminal/view.ts";
 
 /** Columns that several resources share. */
 
@@ -11,24 +11,32 @@ export const ID: Column<{ id: string }> = {
   style: (text, styles) => styles.accent(text),
 };
 
-/** An age in a table on a terminal; a timestamp in a pipe. */
+/** Returns when something happened: its age in a table on a terminal; a timestamp in a pipe. */
+export function ageOf(timestamp: string, { now, terminal }: ViewContext): string {
+  return terminal && !isAhead(timestamp, now) ? relativeTime(timestamp, now) : timestamp;
+}
+
+/** Returns when something happened, with its age on a terminal. */
+export function timeWithAge(timestamp: string, { now, terminal }: ViewContext): string {
+  return terminal && !isAhead(timestamp, now) ? `${timestamp}  (${relativeTime(timestamp, now)})` : timestamp;
+}
+
+/** After a reset of the test clock, a time may be ahead of it: then it has no age. */
+function isAhead(timestamp: string, now: number): boolean {
+  return Date.parse(timestamp) > now + 60_000;
+}
+
 export const CREATED: Column<{ created: string }> = {
   label: "Created",
-  text: ({ created }, { now, terminal }) => (terminal && !isAhead(created, now) ? relativeTime(created, now) : created),
+  text: ({ created }, view) => ageOf(created, view),
   style: (text, styles) => styles.dim(text),
   optional: true,
 };
 
 export const CREATED_AT: Column<{ created: string }> = {
   label: "Created",
-  text: ({ created }, { now, terminal }) =>
-    terminal && !isAhead(created, now) ? `${created}  (${relativeTime(created, now)})` : created,
+  text: ({ created }, view) => timeWithAge(created, view),
 };
-
-/** A test clock has moved the sandbox's time, so its age cannot be calculated here. */
-function isAhead(created: string, now: number): boolean {
-  return Date.parse(created) > now + 60_000;
-}
 
 export const ENVIRONMENT: Column<{ livemode: boolean }> = {
   label: "Environment",

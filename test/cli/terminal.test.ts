@@ -72,6 +72,16 @@ describe("a table", () => {
     expect(lines.join("")).not.toContain("…");
   });
 
+  it("cuts URLs in the middle, since those of one host differ at their ends", async () => {
+    for (const name of ["stock", "billing"]) {
+      const url = `https://hooks.example.com/a/long/path/to/${name}`;
+      await service("endpoints", "create", "--url", url, "--events", "order.completed,order.canceled");
+    }
+    const lines = await linesOf(inTerminal(["endpoints", "list"], { columns: 80 }));
+    expect(lines[1]).toMatch(/ https:\/\/\S+…\S+\/billing /);
+    expect(lines[2]).toMatch(/ https:\/\/\S+…\S*\/stock /);
+  });
+
   it("is a sentence if it is empty", async () => {
     expect(await linesOf(inTerminal(["payments", "list"]))).toEqual(["No payments."]);
   });

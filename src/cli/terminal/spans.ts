@@ -16,6 +16,24 @@ export function cutText(text: string, width: number): string {
   return width < 1 ? "" : `${beginning(text, width - 1)}…`;
 }
 
+/** Leaves out the middle of a text that is too wide: URLs of one host differ at their ends. */
+export function cutMiddle(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  const room = Math.max(0, width - 1);
+  return width < 1 ? "" : `${beginning(text, Math.ceil(room / 2))}…${end(text, Math.floor(room / 2))}`;
+}
+
+/** Returns as much of the end of a text as fits. */
+function end(text: string, width: number): string {
+  const all = [...graphemes(text)];
+  let from = all.length;
+  for (let used = 0; from > 0; from--) {
+    used += widthOf(all[from - 1]!);
+    if (used > width) break;
+  }
+  return all.slice(from).join("");
+}
+
 /** Returns as much of a text as fits. */
 function beginning(text: string, width: number): string {
   // The next character may be a combining accent.

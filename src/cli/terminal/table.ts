@@ -1,5 +1,5 @@
 import stringWidth from "string-width";
-import { cutText } from "./spans.ts";
+import { cutMiddle, cutText } from "./spans.ts";
 import type { Styles } from "./styles.ts";
 import { cellText, type Column, type ViewContext } from "./view.ts";
 import { partsOfList, wrapList } from "./wrap.ts";
@@ -33,7 +33,8 @@ export function renderTable<Item>(
     return Array.from({ length: height }, (_, at) =>
       cells.map((cell, column) => {
         const style = (text: string): string => cell.column.style?.(text, styles, item) ?? text;
-        return pad(cutText(lines[column]![at] ?? "", cell.width), cell, style);
+        const cut = cell.column.shrinks === "middle" ? cutMiddle : cutText;
+        return pad(cut(lines[column]![at] ?? "", cell.width), cell, style);
       }),
     );
   });
@@ -62,7 +63,7 @@ function shrink<Item>(
   const cells = columns.map((cell) => ({ ...cell }));
   for (let excess = totalWidth(cells) - terminalWidth; excess > 0; excess--) {
     const widest = cells
-      .filter((cell) => cell.column.shrinks === true && cell.width > minWidth(cell))
+      .filter((cell) => Boolean(cell.column.shrinks) && cell.width > minWidth(cell))
       .sort((a, b) => b.width - a.width)[0];
     if (widest === undefined) return cells;
     widest.width -= 1;

@@ -18,8 +18,8 @@ export interface Column<Item> {
   /** Colors the text, which may have been cut. */
   style?(text: string, styles: Styles, item: Item): string;
   align?: "right";
-  /** May be cut with an ellipsis on a narrow terminal. IDs never are, because users copy them. */
-  shrinks?: boolean;
+  /** May be cut with an ellipsis on a narrow terminal, at its end or in its middle. IDs never are: users copy them. */
+  shrinks?: boolean | "middle";
   /** A list, separated by commas: it wraps after these before anything is cut. */
   wraps?: boolean;
   /** Dropped first on a narrow terminal. */

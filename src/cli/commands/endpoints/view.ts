@@ -23,7 +23,7 @@ const FAILING: Column<WebhookEndpoint> = {
   text: ({ health }) => health.failing_since ?? "",
   style: (text, styles) => styles.bad(text),
 };
-const URL: Column<WebhookEndpoint> = { label: "URL", text: ({ url }) => url, shrinks: true };
+const URL: Column<WebhookEndpoint> = { label: "URL", text: ({ url }) => url, shrinks: "middle" };
 const EVENTS: Column<WebhookEndpoint> = {
   label: "Events",
   text: ({ events }, { terminal }) => events.join(terminal ? ", " : ","),

@@ -13,12 +13,15 @@ import { parseTimestamp } from "../../contract/timestamps.ts";
 import { UsageError } from "../errors.ts";
 import { formatSpan } from "../terminal/time.ts";
 
-/** Parses a whole number of at least `min`. */
-export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
+/** Parses a whole number of at least `min`. `kind` says what other numbers are rejected for. */
+export function wholeNumber(
+  min: number,
+  max = Number.MAX_SAFE_INTEGER,
+  kind = "a whole number",
+): (text: string) => number {
   return (text) => {
     const number = Number(text);
-    if (!/^[+-]?\d+$/.test(text) || !Number.isSafeInteger(number))
-      throw new InvalidArgumentError("Must be a whole number.");
+    if (!/^[+-]?\d+$/.test(text) || !Number.isSafeInteger(number)) throw new InvalidArgumentError(`Must be ${kind}.`);
     if (number < min) throw new InvalidArgumentError(`Must be at least ${min}.`);
     if (number > max) throw new InvalidArgumentError(`Must be at most ${max}.`);
     return number;

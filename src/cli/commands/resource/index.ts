@@ -148,9 +148,12 @@ const PLACEHOLDERS: Readonly<Record<Field["type"], string>> = {
   code: "code",
 };
 
+/** `12.50` is the likeliest mistake. */
+const AMOUNT_KIND = "a whole number of the currency's minor unit: 1250 for 12.50 EUR";
+
 function flagOf(name: string, { type }: Field, description: string): Option {
   const option = new Option(`--${dashed(name)} <${PLACEHOLDERS[type]}>`, description);
-  if (type === "amount") option.argParser(wholeNumber(0));
+  if (type === "amount") option.argParser(wholeNumber(0, undefined, AMOUNT_KIND));
   if (type === "currency") option.argParser((text) => text.toUpperCase());
   if (type === "id") option.argParser(objectId);
   return option;

@@ -115,7 +115,7 @@ async function runTail(subscriptions: readonly string[], context: Context): Prom
     path: EVENTS.path,
     query: { type: subscriptions.length === 1 ? subscriptions[0] : undefined },
     inCommitOrder: true,
-    ready: `Following ${subscriptions.join(", ")}. Press Ctrl-C to stop.`,
+    ready: `Following ${subscriptions.includes("*") ? "all events" : subscriptions.join(", ")}. Press Ctrl-C to stop.`,
     waiting: "Waiting for events",
     filter: (event) => matchesSubscriptions(subscriptions, event.type),
     print,

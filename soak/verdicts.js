@@ -51,7 +51,7 @@ export function judge({
     const struck = kills.filter(([, victim]) => platforms.includes(victim) || victim === name).length;
     return struck * REPEATED_PER_KILL[isListener ? "listener" : "endpoint"];
   };
-  const rejected = (receiver) => receiver.refused.length;
+  const rejected = (receiver) => receiver.rejected.length;
   const ordered = all.filter(([, { isOrdered }]) => isOrdered);
   const falls = processes.flatMap((process) => process.falls);
   const ends = processes.map(({ name, end }) => `${name} ${end}`).join(", ");

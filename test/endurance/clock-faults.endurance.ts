@@ -127,7 +127,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("a platform on %s whose clock i
     onTestFinished(() => subject.node.kill());
     await subject.addEndpoint("/orders", ["order.*"]);
     await subject.addEndpoint("/customers", ["customer.*"]);
-    const listener = await startListener(subject.node.env, []);
+    const listener = await startListener(subject.node.env, ["--events", "order.*,customer.*"]);
     onTestFinished(async () => void (await listener.interrupt()));
 
     await subject.step("+0");

@@ -244,8 +244,8 @@ describe("service endpoints list", () => {
     const env = { ...cli.platform.env, SERVICE_BASE_URL: await listing(aged(89, "we_young"), aged(97, "we_old")) };
     const session = runInTerminal(["endpoints", "list", "--no-color"], { env, columns: 120 });
     expect(await session.ended).toBe(0);
-    expect(session.text()).toMatch(/we_young .* 89 days ago /);
-    expect(session.text()).toMatch(/we_old .* 97 days ago, rotate it/);
+    expect(session.text()).toMatch(/we_young .* 89d ago /);
+    expect(session.text()).toMatch(/we_old .* 97d ago, rotate it/);
     expect(session.text()).toContain("The secret of we_old is older than 90 days");
     const piped = await runCli(["endpoints", "list"], { env });
     expect(piped.stderr).toContain("service endpoints rotate-secret we_old");

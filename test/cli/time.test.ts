@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatDuration } from "../../src/cli/terminal/time.ts";
+import { formatDuration, shortAge } from "../../src/cli/terminal/time.ts";
 
 describe("a duration for people", () => {
   it.each([
@@ -12,5 +12,19 @@ describe("a duration for people", () => {
     [125_000, "2 min 5 s"],
   ])("of %d ms is %s", (milliseconds, expected) => {
     expect(formatDuration(milliseconds)).toBe(expected);
+  });
+});
+
+describe("an age in a table", () => {
+  it.each([
+    [1, "just now"],
+    [2, "2s ago"],
+    [59, "59s ago"],
+    [60, "1m ago"],
+    [7199, "1h ago"],
+    [86_400, "1d ago"],
+    [400 * 86_400, "400d ago"],
+  ])("of %d seconds is %s", (seconds, expected) => {
+    expect(shortAge("2026-11-01T00:00:00Z", Date.parse("2026-11-01T00:00:00Z") + seconds * 1000)).toBe(expected);
   });
 });

@@ -5,6 +5,12 @@ const UNITS = [
   { seconds: 1, name: "second" },
 ] as const;
 
+/** Returns how long ago a timestamp was, for a column of a table: `45s ago`, `3h ago`, `2d ago`. */
+export function shortAge(timestamp: string, now: number): string {
+  const [count = "", unit = "", ago] = relativeTime(timestamp, now).split(" ");
+  return ago === "ago" ? `${count}${unit[0]} ago` : relativeTime(timestamp, now);
+}
+
 /** Returns how long ago or ahead a timestamp is, in its largest unit: `3 hours ago`, `in 2 days`. */
 export function relativeTime(timestamp: string, now: number): string {
   const seconds = Math.round((now - Date.parse(timestamp)) / 1000);

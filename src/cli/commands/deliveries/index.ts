@@ -142,7 +142,7 @@ const ATTEMPTS: Column<Delivery> = {
 };
 /** The code of an error precedes its description. */
 const RESPONSE: Column<Delivery> = {
-  label: "Last response",
+  label: "Response",
   text: ({ last_status_code: code, last_error: error }) => String(code ?? error?.split(":", 1)[0] ?? ""),
 };
 /** An endpoint, or a session of `service listen`, whose ID says so. */
@@ -182,7 +182,7 @@ const DELIVERIES: Resource<Delivery> = {
       { ...RECEIVER, optional: true },
       { ...EVENT, optional: true },
       { ...NEXT, optional: true },
-      CREATED,
+      { ...CREATED, optional: false },
     ],
     details: [ID, STATUS, TYPE, EVENT, RECEIVER, NEXT, ENVIRONMENT, CREATED_AT],
   },

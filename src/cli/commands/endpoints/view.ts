@@ -1,7 +1,7 @@
 import { LIMITS } from "../../../contract/limits.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import type { Styles } from "../../terminal/styles.ts";
-import { relativeTime } from "../../terminal/time.ts";
+import { relativeTime, shortAge } from "../../terminal/time.ts";
 import type { Column } from "../../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn } from "../resource/columns.ts";
 import { nounsFor, locationOf, type Resource } from "../resource/resource.ts";
@@ -32,14 +32,14 @@ const DESCRIPTION: Column<WebhookEndpoint> = { label: "Description", text: ({ de
 
 const SECRET_CREATED: Column<WebhookEndpoint> = {
   label: "Secret created",
-  text: (endpoint, view) => (view.terminal ? secretAge(endpoint, view.now) : endpoint.secret_created),
+  text: (endpoint, view) => (view.terminal ? secretAge(endpoint, view.now, shortAge) : endpoint.secret_created),
   style: styleOfAge,
 };
 const SECRET_CREATED_AT: Column<WebhookEndpoint> = {
   label: "Secret created",
   text: (endpoint, { terminal, now }) => {
     const { secret_created: created } = endpoint;
-    return terminal ? `${created}  (${secretAge(endpoint, now)})` : created;
+    return terminal ? `${created}  (${secretAge(endpoint, now, relativeTime)})` : created;
   },
   style: styleOfAge,
 };
@@ -49,10 +49,10 @@ export function isSecretOld({ secret_created }: WebhookEndpoint, now: number): b
   return now - Date.parse(secret_created) > LIMITS.secretAgeDays * DAY_MILLISECONDS;
 }
 
-function secretAge(endpoint: WebhookEndpoint, now: number): string {
+function secretAge(endpoint: WebhookEndpoint, now: number, format: typeof relativeTime): string {
   // A test clock may have moved the sandbox's time.
   const isAhead = Date.parse(endpoint.secret_created) > now;
-  const age = isAhead ? "new" : relativeTime(endpoint.secret_created, now);
+  const age = isAhead ? "new" : format(endpoint.secret_created, now);
   return isSecretOld(endpoint, now) ? `${age}${ROTATE_IT}` : age;
 }
 

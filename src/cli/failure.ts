@@ -114,7 +114,8 @@ function renderFailure(
   columns: number | undefined,
   styles: Styles,
 ): string {
-  // Hints are not wrapped: they contain commands to copy.
+  // Hints break only between sentences: they contain commands to copy.
+  const isTooLong = (line: string) => columns !== undefined && line.length > columns;
   const lines = [
     exitCode === EXIT_CODES.interrupted
       ? message
@@ -123,6 +124,7 @@ function renderFailure(
     ...(hint ?? "")
       .split("\n")
       .filter((line) => line !== "")
+      .flatMap((line) => (isTooLong(line) ? line.split(/(?<=\.) (?=[A-Z])/) : [line]))
       .map(printable),
   ];
   return `${lines.join("\n")}\n`;

@@ -96,6 +96,17 @@ describe("a table", () => {
   });
 });
 
+describe("an error", () => {
+  it("has one sentence of a long hint on each line", async () => {
+    const failed = inTerminal(["serve", "--ephemeral", "--host", "0.0.0.0"], { columns: 80 });
+    expect(await failed.ended).toBe(2);
+    expect(failed.text().trimEnd().split("\n").slice(-2)).toEqual([
+      "Use a TLS proxy and pass its URL: --public-url https://api.example.com.",
+      "To allow plain http, pass --insecure.",
+    ]);
+  });
+});
+
 describe("one object", () => {
   it("has one line per field, with aligned labels", async () => {
     const lines = await linesOf(inTerminal(["customers", "get", ada]));

@@ -158,6 +158,20 @@ it("on a phone the menu opens at the scroll position, and Escape closes it", asy
   await expect.poll(() => page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("Menu");
 });
 
+it("on a phone the list of events shows the status of their deliveries as a dot before the type", async () => {
+  const { page } = board;
+  await page.setViewportSize({ width: WIDTHS.narrow, height: 700 });
+  await settle("events");
+  const row = page
+    .locator(".virtual-body .virtual-row")
+    .filter({ has: page.locator(".dot") })
+    .first();
+  const [dot, type] = [(await row.locator(".dot").boundingBox())!, (await row.getByRole("link").boundingBox())!];
+  expect(dot.width).toBeGreaterThan(0);
+  expect(dot.x + dot.width).toBeLessThanOrEqual(type.x);
+  await page.setViewportSize({ width: WIDTHS.wide, height: 900 });
+});
+
 it("a dialog returns the focus, and a rejected form moves it to the error", async () => {
   const { page } = board;
   await settle("customers");

@@ -13,6 +13,7 @@ import {
   type AttemptOutcome,
   findDue,
   findLapsed,
+  earliestDue,
   hasLapsedLease,
   markStarted,
   recordOutcomes,
@@ -106,6 +107,25 @@ describe.each(ENGINES)("the delivery queue on %s", (engine) => {
     );
 
   const attemptsOf = async (id: string) => (await findDeliveryWithAttempts(database, environment, id))!.attempts;
+
+  it("knows when the first waiting delivery to enabled endpoints is due", async () => {
+    const statusOf = (status: string) =>
+      database.write((tx) =>
+        tx.run(
+          `INSERT INTO webhook_endpoints (environment, id, url, events, status, secret, secret_created, created)
+           VALUES ($1, $2, 'https://example.com', '*', $3, $4, 1, 1)
+           ON CONFLICT (environment, id) DO UPDATE SET status = excluded.status`,
+          [environment, ENDPOINT, status, Buffer.from("secret")],
+        ),
+      );
+    const due = (of: number, endpoint?: string) => earliestDue(database, of, endpoint);
+    await statusOf("enabled");
+    await lease("one", 100, 1);
+    expect(await Promise.all([due(environment), due(environment, ENDPOINT)])).toEqual([2, 2]);
+    expect(await Promise.all([due(environment, "we_2"), due(environment + 1)])).toEqual([null, null]);
+    await statusOf("disabled");
+    expect(await due(environment)).toBeNull();
+  });
 
   it("shows a delivery with attempts of the same snapshot", async () => {
     const id = lowestIdAt("delivery", 1);

@@ -15,7 +15,7 @@ import {
 } from "../storage/counts.ts";
 import type { Queries } from "../storage/database.ts";
 import { newestDeliveries } from "../storage/deliveries.ts";
-import { queueHeads } from "../storage/delivery-queue.ts";
+import { earliestDue } from "../storage/delivery-queue.ts";
 
 const MINUTE = 60_000;
 const FAILURES_SHOWN = 20;
@@ -36,6 +36,7 @@ export async function readStatistics(
     attempts.set(count.minute, [...(attempts.get(count.minute) ?? []), count]);
   }
   const failures = await countFailures(queries, range, { endpoint, limit: FAILURES_SHOWN });
+  const due = await earliestDue(queries, environment, endpoint);
   return {
     object: "statistics",
     now: formatTimestamp(now),
@@ -58,7 +59,7 @@ export async function readStatistics(
     endpoints: await readEndpoints(queries, range, endpoint),
     queue: {
       pending: await countPending(queries, { environment, endpoint }),
-      oldest_due_seconds: await oldestDue(queries, environment, endpoint, now),
+      oldest_due_seconds: due === null ? 0 : Math.max(0, (now - due) / 1000),
     },
   };
 }
@@ -124,12 +125,4 @@ function percentile(counts: readonly AttemptCount[], attempts: number, share: nu
     below += count;
   }
   return null;
-}
-
-async function oldestDue(queries: Queries, environment: number, endpoint: string | undefined, now: number) {
-  const due = (await queueHeads(queries))
-    .filter((head) => head.environment === environment && head.endpoint_status === "enabled")
-    .filter((head) => endpoint === undefined || head.endpoint_id === endpoint)
-    .map((head) => (now - head.due) / 1000);
-  return Math.max(0, ...due);
 }

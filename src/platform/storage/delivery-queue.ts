@@ -108,6 +108,24 @@ export function queueHeads(queries: Queries): Promise<QueueHead[]> {
   );
 }
 
+/**
+ * Returns when the first waiting delivery to enabled endpoints of an environment, or to one of them, is due, by the
+ * environment's clock. Reads one row for each endpoint.
+ */
+export async function earliestDue(queries: Queries, environment: number, endpointId?: string): Promise<number | null> {
+  const row = await queries.get<{ due: number | null }>(
+    `SELECT MIN(d.next_attempt) AS due
+     FROM webhook_endpoints w
+     JOIN deliveries d ON d.id = (
+       SELECT h.id FROM deliveries h
+       WHERE h.endpoint_id = w.id AND h.status = 'pending' AND h.lease_until IS NULL
+       ORDER BY h.next_attempt LIMIT 1)
+     WHERE w.environment = $1 AND w.status = 'enabled'${endpointId === undefined ? "" : " AND w.id = $2"}`,
+    endpointId === undefined ? [environment] : [environment, endpointId],
+  );
+  return row!.due;
+}
+
 /** Returns endpoints with a waiting delivery that is due after a real time, by its environment's clock. */
 export function endpointsDueAfter(queries: Queries, time: number) {
   return queries.all<{ endpoint_id: string; clock_offset: number }>(

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import type { Event } from "../../src/contract/schemas/event.ts";
 import { figure } from "../delivery/support/figures.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
 import { findViolations } from "../invariants/invariants.ts";
@@ -127,7 +128,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("a platform on %s whose clock i
     onTestFinished(() => subject.node.kill());
     await subject.addEndpoint("/orders", ["order.*"]);
     await subject.addEndpoint("/customers", ["customer.*"]);
-    const listener = await startListener(subject.node.env, ["--events", "order.*,customer.*"]);
+    const listener = await startListener(subject.node.env, []);
     onTestFinished(async () => void (await listener.interrupt()));
 
     await subject.step("+0");
@@ -143,6 +144,12 @@ describe.each(["SQLite", "PostgreSQL"] as const)("a platform on %s whose clock i
     expect(listed).toEqual(subject.orders.toReversed());
     const logs = await subject.api("GET", "/v1/request_logs?method=POST&path=/v1/webhook_endpoints&status=201");
     expect(logs.body.data).toHaveLength(2);
+    // The endpoint that rejects everything begins to fail at most once, and never recovers.
+    const { data } = (await subject.api("GET", "/v1/events?type=webhook_endpoint.*")).body as { data: Event[] };
+    const health = data.map(({ type, data: { object } }) => `${type} ${String(object["id"])}`);
+    const rejecting = subject.endpoints.find(({ events }) => events.includes("customer.*"))!;
+    expect([[], [`webhook_endpoint.failing ${rejecting.id}`]]).toContainEqual(health);
+    for (const event of health) subject.acknowledged.add(event);
     const received = () => listener.records.filter(({ event }) => event === "received").map(({ id }) => String(id));
     await expect.poll(() => new Set(received()).size).toBe(subject.acknowledged.size);
     expect(listener.records.filter(({ event }) => event === "gap")).toEqual([]);

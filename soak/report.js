@@ -9,7 +9,7 @@ export function reportOf({ title, verdicts, processes, samples, retained }) {
     "",
     "| Verdict | Bound | Seen | Met |",
     "| --- | --- | --- | --- |",
-    ...verdicts.map(({ what, bound, seen, isMet }) => `| ${what} | ${bound} | ${seen} | ${word[isMet]} |`),
+    ...verdicts.map(({ what, bound, observed, isMet }) => `| ${what} | ${bound} | ${observed} | ${word[isMet]} |`),
     "",
     "| Process | Lives | Max memory | Max open files | Max heap after collection | Timers | Listeners | Statements |",
     "| --- | --- | --- | --- | --- | --- | --- | --- |",

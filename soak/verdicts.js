@@ -25,7 +25,7 @@ const MIN_LIFE_SECONDS = 100;
  * Judges a run. `receivers` by name, each as of receivers.js; `expected` are the keys of acknowledged events, `planned`
  * the number of requested writes; `processes` as of processes.js, with `samples` and `retained` objects of each by name;
  * `platforms` names those that run the platform; `kills` are `[seconds, name]`; `pending` is the depth of the queue at
- * the end; `violations` are sentences. Returns `{ what, bound, seen, isMet }` for each; `isMet` is undefined if it
+ * the end; `violations` are sentences. Returns `{ what, bound, observed, isMet }` for each; `isMet` is undefined if it
  * cannot be judged.
  */
 export function judge({

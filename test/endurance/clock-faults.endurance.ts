@@ -128,7 +128,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("a platform on %s whose clock i
     onTestFinished(() => subject.node.kill());
     await subject.addEndpoint("/orders", ["order.*"]);
     await subject.addEndpoint("/customers", ["customer.*"]);
-    const listener = await startListener(subject.node.env, []);
+    const listener = await startListener(subject.node.env, ["--events", "order.*,customer.*"]);
     onTestFinished(async () => void (await listener.interrupt()));
 
     await subject.step("+0");
@@ -149,7 +149,6 @@ describe.each(["SQLite", "PostgreSQL"] as const)("a platform on %s whose clock i
     const health = data.map(({ type, data: { object } }) => `${type} ${String(object["id"])}`);
     const rejecting = subject.endpoints.find(({ events }) => events.includes("customer.*"))!;
     expect([[], [`webhook_endpoint.failing ${rejecting.id}`]]).toContainEqual(health);
-    for (const event of health) subject.acknowledged.add(event);
     const received = () => listener.records.filter(({ event }) => event === "received").map(({ id }) => String(id));
     await expect.poll(() => new Set(received()).size).toBe(subject.acknowledged.size);
     expect(listener.records.filter(({ event }) => event === "gap")).toEqual([]);

@@ -107,8 +107,8 @@ const AFTER_ALL_IDS = "~";
 
 /**
  * PostgreSQL would take longer to plan a union of a hundred parts than to read it. Whole rows are compared and sorted,
- * so that only the index that ends in method, status and ID has their order: with a condition for each column, the
- * planner may read all rows by ID.
+ * so that only the index of all these columns has their order: with a condition for each column, the planner may choose
+ * another one and read far more rows.
  */
 function readJoinedPage(
   queries: Queries,
@@ -119,21 +119,28 @@ function readJoinedPage(
 ): Promise<RequestLogRow[]> {
   const bounds = [position ?? before ?? AFTER_ALL_IDS, from ?? "", limit + 1];
   const parameters: SqlValue[] = [environment, methods.join(), statuses.join(), ...bounds];
-  const filters = Object.entries({ path, key_id: keyId }).flatMap(([column, value]) =>
-    value === undefined ? [] : [{ column, parameter: `$${parameters.push(value)}` }],
-  );
-  const [first] = filters;
-  const columns = ["environment", ...(first === undefined ? [] : [first.column]), "method", "status", "id"];
-  const prefix = ["$1", ...(first === undefined ? [] : [first.parameter]), "m", "s"].join(", ");
+  const value = (of: SqlValue) => `$${parameters.push(of)}`;
+  let columns = "environment, method, status, id";
+  let prefix = "$1, m, s";
+  let others = "";
+  if (path !== undefined) {
+    columns = "environment, path, method, status, id";
+    prefix = `$1, ${value(path)}, m, s`;
+    if (keyId !== undefined) others = `AND key_id = ${value(keyId)}`;
+  } else if (keyId !== undefined) {
+    columns = "environment, key_id, method, status, id";
+    prefix = `$1, ${value(keyId)}, m, s`;
+    // Only such rows are in the index.
+    others = "AND key_id IS NOT NULL";
+  }
   return queries.all<RequestLogRow>(
     `SELECT ${COLUMNS}
      FROM unnest(string_to_array($2, ',')) AS m
      CROSS JOIN unnest(string_to_array($3, ',')::int[]) AS s
      CROSS JOIN LATERAL (
        SELECT ${COLUMNS} FROM request_logs
-       WHERE (${columns.join(", ")}) < (${prefix}, $4) AND (${columns.join(", ")}) >= (${prefix}, $5)
-         ${filters.map(({ column, parameter }) => `AND ${column} = ${parameter}`).join(" ")}
-       ORDER BY ${columns.map((column) => `${column} DESC`).join(", ")} LIMIT $6) AS page_of_one
+       WHERE (${columns}) < (${prefix}, $4) AND (${columns}) >= (${prefix}, $5) ${others}
+       ORDER BY ${columns.replaceAll(",", " DESC,")} DESC LIMIT $6) AS page_of_one
      ORDER BY id DESC LIMIT $6`,
     parameters,
   );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatDuration, shortAge } from "../../src/cli/terminal/time.ts";
+import { formatDuration, relativeTime } from "../../src/cli/terminal/time.ts";
 
 describe("a duration for people", () => {
   it.each([
@@ -24,7 +24,9 @@ describe("an age in a table", () => {
     [7199, "1h ago"],
     [86_400, "1d ago"],
     [400 * 86_400, "400d ago"],
+    [-7200, "in 2h"],
   ])("of %d seconds is %s", (seconds, expected) => {
-    expect(shortAge("2026-11-01T00:00:00Z", Date.parse("2026-11-01T00:00:00Z") + seconds * 1000)).toBe(expected);
+    const now = Date.parse("2026-11-01T00:00:00Z") + seconds * 1000;
+    expect(relativeTime("2026-11-01T00:00:00Z", now, { isShort: true })).toBe(expected);
   });
 });

@@ -19,8 +19,9 @@ export function cutText(text: string, width: number): string {
 /** Leaves out the middle of a text that is too wide: URLs of one host differ at their ends. */
 export function cutMiddle(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
-  const room = Math.max(0, width - 1);
-  return width < 1 ? "" : `${beginning(text, Math.ceil(room / 2))}…${end(text, Math.floor(room / 2))}`;
+  if (width < 1) return "";
+  const room = width - 1;
+  return `${beginning(text, Math.ceil(room / 2))}…${end(text, Math.floor(room / 2))}`;
 }
 
 /** Returns as much of the end of a text as fits. */

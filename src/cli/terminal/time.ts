@@ -5,14 +5,11 @@ const UNITS = [
   { seconds: 1, name: "second" },
 ] as const;
 
-/** Returns how long ago a timestamp was, for a column of a table: `45s ago`, `3h ago`, `2d ago`. */
-export function shortAge(timestamp: string, now: number): string {
-  const [count = "", unit = "", ago] = relativeTime(timestamp, now).split(" ");
-  return ago === "ago" ? `${count}${unit[0]} ago` : relativeTime(timestamp, now);
-}
-
-/** Returns how long ago or ahead a timestamp is, in its largest unit: `3 hours ago`, `in 2 days`. */
-export function relativeTime(timestamp: string, now: number): string {
+/**
+ * Returns how long ago or ahead a timestamp is, in its largest unit: `3 hours ago`, `in 2 days`; in a column of a table
+ * `3h ago`, `in 2d`.
+ */
+export function relativeTime(timestamp: string, now: number, { isShort = false } = {}): string {
   const seconds = Math.round((now - Date.parse(timestamp)) / 1000);
   if (Number.isNaN(seconds)) return timestamp;
   const distance = Math.abs(seconds);
@@ -20,7 +17,7 @@ export function relativeTime(timestamp: string, now: number): string {
   if (unit === undefined || distance === 1) return "just now";
   // A new key that expires after 90 days does so in 89 days and some hours.
   const count = (seconds < 0 ? Math.round : Math.floor)(distance / unit.seconds);
-  const amount = `${count} ${unit.name}${count === 1 ? "" : "s"}`;
+  const amount = isShort ? `${count}${unit.name[0]}` : `${count} ${unit.name}${count === 1 ? "" : "s"}`;
   return seconds < 0 ? `in ${amount}` : `${amount} ago`;
 }
 

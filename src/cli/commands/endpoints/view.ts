@@ -1,9 +1,8 @@
 import { LIMITS } from "../../../contract/limits.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import type { Styles } from "../../terminal/styles.ts";
-import { relativeTime, shortAge } from "../../terminal/time.ts";
-import type { Column } from "../../terminal/view.ts";
-import { CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn } from "../resource/columns.ts";
+import type { Column, ViewContext } from "../../terminal/view.ts";
+import { ageOf, CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn, timeWithAge } from "../resource/columns.ts";
 import { nounsFor, locationOf, type Resource } from "../resource/resource.ts";
 import type { Secret } from "../resource/show-secret.ts";
 
@@ -32,15 +31,12 @@ const DESCRIPTION: Column<WebhookEndpoint> = { label: "Description", text: ({ de
 
 const SECRET_CREATED: Column<WebhookEndpoint> = {
   label: "Secret created",
-  text: (endpoint, view) => (view.terminal ? secretAge(endpoint, view.now, shortAge) : endpoint.secret_created),
+  text: (endpoint, view) => ageOf(endpoint.secret_created, view) + adviceOn(endpoint, view),
   style: styleOfAge,
 };
 const SECRET_CREATED_AT: Column<WebhookEndpoint> = {
   label: "Secret created",
-  text: (endpoint, { terminal, now }) => {
-    const { secret_created: created } = endpoint;
-    return terminal ? `${created}  (${secretAge(endpoint, now, relativeTime)})` : created;
-  },
+  text: (endpoint, view) => timeWithAge(endpoint.secret_created, view) + adviceOn(endpoint, view),
   style: styleOfAge,
 };
 
@@ -49,11 +45,8 @@ export function isSecretOld({ secret_created }: WebhookEndpoint, now: number): b
   return now - Date.parse(secret_created) > LIMITS.secretAgeDays * DAY_MILLISECONDS;
 }
 
-function secretAge(endpoint: WebhookEndpoint, now: number, format: typeof relativeTime): string {
-  // A test clock may have moved the sandbox's time.
-  const isAhead = Date.parse(endpoint.secret_created) > now;
-  const age = isAhead ? "new" : format(endpoint.secret_created, now);
-  return isSecretOld(endpoint, now) ? `${age}${ROTATE_IT}` : age;
+function adviceOn(endpoint: WebhookEndpoint, { terminal, now }: ViewContext): string {
+  return terminal && isSecretOld(endpoint, now) ? ROTATE_IT : "";
 }
 
 function styleOfAge(text: string, styles: Styles): string {

@@ -1,6 +1,6 @@
 import { type KindWith, RESOURCES, type StatusTone } from "../../../contract/resources.ts";
 import type { Styles } from "../../terminal/styles.ts";
-import { relativeTime, shortAge } from "../../terminal/time.ts";
+import { relativeTime } from "../../terminal/time.ts";
 import type { Column, ViewContext } from "../../terminal/view.ts";
 
 /** Columns that several resources share. */
@@ -13,7 +13,7 @@ export const ID: Column<{ id: string }> = {
 
 /** Returns when something happened: its age in a table on a terminal; a timestamp in a pipe. */
 export function ageOf(timestamp: string, { now, terminal }: ViewContext): string {
-  return terminal && !isAhead(timestamp, now) ? shortAge(timestamp, now) : timestamp;
+  return terminal && !isAhead(timestamp, now) ? relativeTime(timestamp, now, { isShort: true }) : timestamp;
 }
 
 /** Returns when something happened, with its age on a terminal. */

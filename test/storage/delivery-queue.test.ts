@@ -13,9 +13,9 @@ import {
   type AttemptOutcome,
   findDue,
   findLapsed,
-  earliestDue,
   hasLapsedLease,
   markStarted,
+  oldestDueTime,
   recordOutcomes,
   releaseLeases,
   setLease,
@@ -118,7 +118,7 @@ describe.each(ENGINES)("the delivery queue on %s", (engine) => {
           [environment, ENDPOINT, status, Buffer.from("secret")],
         ),
       );
-    const due = (of: number, endpoint?: string) => earliestDue(database, of, endpoint);
+    const due = (of: number, endpoint?: string) => oldestDueTime(database, of, endpoint);
     await statusOf("enabled");
     await lease("one", 100, 1);
     expect(await Promise.all([due(environment), due(environment, ENDPOINT)])).toEqual([2, 2]);

@@ -15,7 +15,7 @@ import {
 } from "../storage/counts.ts";
 import type { Queries } from "../storage/database.ts";
 import { newestDeliveries } from "../storage/deliveries.ts";
-import { earliestDue } from "../storage/delivery-queue.ts";
+import { oldestDueTime } from "../storage/delivery-queue.ts";
 
 const MINUTE = 60_000;
 const FAILURES_SHOWN = 20;
@@ -36,7 +36,7 @@ export async function readStatistics(
     attempts.set(count.minute, [...(attempts.get(count.minute) ?? []), count]);
   }
   const failures = await countFailures(queries, range, { endpoint, limit: FAILURES_SHOWN });
-  const due = await earliestDue(queries, environment, endpoint);
+  const due = await oldestDueTime(queries, environment, endpoint);
   return {
     object: "statistics",
     now: formatTimestamp(now),

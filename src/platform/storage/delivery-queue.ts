@@ -112,7 +112,11 @@ export function queueHeads(queries: Queries): Promise<QueueHead[]> {
  * Returns when the first waiting delivery to enabled endpoints of an environment, or to one of them, is due, by the
  * environment's clock. Reads one row for each endpoint.
  */
-export async function earliestDue(queries: Queries, environment: number, endpointId?: string): Promise<number | null> {
+export async function oldestDueTime(
+  queries: Queries,
+  environment: number,
+  endpointId?: string,
+): Promise<number | null> {
   const row = await queries.get<{ due: number | null }>(
     `SELECT MIN(d.next_attempt) AS due
      FROM webhook_endpoints w

@@ -94,12 +94,17 @@ export function listRequestLogs(
   const methods = method === undefined ? REQUEST_METHODS : [method];
   const statuses = statusesOf(status);
   if (queries.dialect === "postgres") return readJoinedPage(queries, page, { path, keyId }, methods, statuses);
-  // Wrapped to keep the planner from choosing the index by key.
-  const key = path === undefined ? { key_id: keyId } : { path, "COALESCE(key_id, '')": keyId };
   const alternatives = methods.flatMap((name) => statuses.map((code) => ({ method: name, status: code })));
   const index = path !== undefined ? "path" : keyId !== undefined ? "key" : "status";
   // SQLite considers reading all rows of the environment as good.
-  return readMergedPage(queries, `request_logs INDEXED BY request_logs_by_${index}`, COLUMNS, page, key, alternatives);
+  return readMergedPage(
+    queries,
+    `request_logs INDEXED BY request_logs_by_${index}`,
+    COLUMNS,
+    page,
+    { path, key_id: keyId },
+    alternatives,
+  );
 }
 
 /** IDs contain letters, digits and underscores. */

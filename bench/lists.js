@@ -10,7 +10,7 @@ const MANY = Number(process.env.BENCH_LIST_ROWS ?? 1_000_000);
 const ROUNDS = 15;
 const REQUESTS = 40;
 
-/** A search reads up to 2,000 rows a request: with a thousand, all of them. */
+/** A word that no customer has: a request searches the newest 2,000 rows, or all of a thousand. */
 const NOTHING = "nowhere";
 
 const PAGES = {

@@ -49,16 +49,16 @@ describe("rejected credentials from one address", () => {
   it("get 401 a hundred times, then 429, while missing and malformed ones stay 401", async () => {
     const guess = formatCredential("sk_sandbox_", Buffer.alloc(32, 3));
     // At once: one more attempt is allowed each second.
-    const unlimitedOf = async (path: string) => {
+    const checkedAt = async (path: string) => {
       const responses = await Promise.all(Array.from({ length: 130 }, () => call(guess, path)));
       const count = (status: number) => responses.filter((response) => response.status === status).length;
       expect(count(401) + count(429)).toBe(130);
       return count(401);
     };
-    const unlimited = await unlimitedOf("/v1/me");
-    expect(unlimited).toBeGreaterThanOrEqual(100);
-    expect(unlimited).toBeLessThan(130);
-    expect(await unlimitedOf("/v1/events/stream")).toBeLessThan(100);
+    const checked = await checkedAt("/v1/me");
+    expect(checked).toBeGreaterThanOrEqual(100);
+    expect(checked).toBeLessThan(130);
+    expect(await checkedAt("/v1/events/stream")).toBeLessThan(100);
     expect((await call(undefined)).status).toBe(401);
     expect((await call("hello")).status).toBe(401);
     expect((await call(`${guess} ${guess}`)).status).toBe(401);

@@ -8,6 +8,7 @@ import { type Api, apiOf } from "../support/api.ts";
 import { freePort } from "../support/free-port.ts";
 import { type RunningPlatform, servePlatform, startNode, startPlatformOn } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
+import { followStream } from "./support/event-stream.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 
 const SECONDS_OF_RETRIES = 3 * 86_400 + 60;
@@ -157,6 +158,42 @@ describe.each(["sqlite", "postgres"] as const)("bulk operations on %s", (dialect
     expect(await ended(scene, body.id)).toMatchObject({ type: "events.replay", done: 4, failed: 3, filters: replay });
     await expect.poll(() => count(scene, `endpoint=${broken}&status=succeeded`)).toBe(6);
     expect(await count(scene, `endpoint=${working}`)).toBe(2);
+  });
+
+  it.each(["deleted", "disabled"])("replay to the other endpoints if one was %s", async (change) => {
+    const from = await passedTime(scene);
+    const lost = await createEndpoint(scene, "/lost");
+    const repaired = await createEndpoint(scene, "/repaired");
+    await createOrders(scene, 2);
+    await failAll(scene);
+    if (change === "deleted") await scene.api("DELETE", `/v1/webhook_endpoints/${lost}`);
+    else await scene.api("PATCH", `/v1/webhook_endpoints/${lost}`, { status: "disabled" });
+    scene.repair();
+    const replay = { status: "failed", type: "order.*", created_after: from };
+    const { body } = await scene.api("POST", "/v1/events/replay", replay);
+    expect(await ended(scene, body.id)).toMatchObject({ total: 2, done: 2, failed: 0, last_error: null });
+    await expect.poll(() => count(scene, `endpoint=${repaired}&status=succeeded`)).toBe(2);
+  });
+
+  it("replay events that many endpoints got, each to streams once", async () => {
+    const from = await passedTime(scene);
+    scene.repair();
+    const paths = Array.from({ length: 25 }, (_, index) => `/many/${index}`);
+    for (const path of paths) await createEndpoint(scene, path);
+    await createOrders(scene, 50);
+    const sent = () => paths.map((path) => scene.receiver.at(path).length);
+    await expect.poll(sent, { timeout: 120_000 }).toEqual(paths.map(() => 50));
+    await expect.poll(() => count(scene, "status=pending"), { timeout: 120_000 }).toBe(0);
+    const stream = await followStream(scene.platform.baseUrl, scene.platform.sandboxKey, { after: "now" });
+    const replay = { status: "succeeded", type: "order.*", created_after: from };
+    const { body } = await scene.api("POST", "/v1/events/replay", replay);
+    expect(await ended(scene, body.id)).toMatchObject({ status: "succeeded", total: 50, done: 50, failed: 0 });
+    await expect.poll(sent, { timeout: 120_000 }).toEqual(paths.map(() => 100));
+    await scene.api("POST", "/v1/customers", { email: "last@example.com" });
+    const types = () => stream.messages.slice(1).map(({ data }) => (JSON.parse(data) as { type: string }).type);
+    await expect.poll(() => types().at(-1)).toBe("customer.created");
+    expect(types()).toHaveLength(51);
+    stream.close();
   });
 
   it("replay events between two times to every subscribed endpoint", async () => {

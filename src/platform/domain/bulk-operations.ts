@@ -26,11 +26,11 @@ import type { PageRequest } from "../storage/page.ts";
 import { findEndpoint } from "../storage/webhook-endpoints.ts";
 
 /**
- * Maximum number of objects that one slice reads, and that it retries or replays: few enough not to delay other
- * requests.
+ * Maximum number of objects that one slice reads, and of rows that it writes before its last object: few enough not to
+ * delay other requests.
  */
 const MAX_SCANNED = 500;
-const MAX_CHANGED = 50;
+const MAX_WRITTEN = 100;
 
 /**
  * Creates an operation on all objects that match now. With `dry_run` it is only counted and not stored. Throws ApiError
@@ -120,41 +120,41 @@ export async function carryOutSlice(tx: Transaction, context: RequestContext, id
   const range = rangeOf(row);
   const read = row.type === "deliveries.retry" ? nextDeliveries : nextEvents;
   const found = await read(tx, range, MAX_SCANNED);
-  let changed = 0;
+  let written = 0;
   for (const { id: item, type, created } of found) {
-    if (changed === MAX_CHANGED) break;
+    if (written >= MAX_WRITTEN) break;
     row.position = item;
     if (range.types?.includes(type) === false || !isInRange(range.created, created)) continue;
-    const isDone = await carryOut(tx, { ...context, requestId: row.request_id }, row, range, item);
-    if (isDone) changed += 1;
+    written += await carryOut(tx, { ...context, requestId: row.request_id }, row, range, item);
   }
-  const isOver = changed < MAX_CHANGED && found.length < MAX_SCANNED;
+  const isOver = written < MAX_WRITTEN && found.length < MAX_SCANNED;
   if (isOver) end(row, "succeeded", context.now);
   await updateBulkOperation(tx, row);
   return !isOver;
 }
 
-/** Retries or replays one object. Returns false if it does not belong to the operation. */
+/** Retries or replays one object, unless it does not belong to the operation. Returns how many rows that wrote. */
 async function carryOut(
   tx: Transaction,
   context: RequestContext,
   row: BulkOperationRow,
   { environment, endpointId, status }: BulkRange,
   item: string,
-): Promise<boolean> {
+): Promise<number> {
+  let written = 1;
   try {
     if (row.type === "deliveries.retry") await retryDelivery(tx, context, item);
-    else if (status === undefined)
-      await replayEvent(tx, context, item, endpointId === undefined ? {} : { endpoint: endpointId });
     else {
-      const deliveries = await endpointDeliveriesOf(tx, environment, item);
-      const selected = deliveries.filter((one) => endpointId === undefined || one.endpoint_id === endpointId);
-      if (!selected.some((one) => one.status === status)) return false;
-      // A later delivery counts: an event that a replay has delivered since is not sent again.
-      const latest = new Map(selected.map((one) => [one.endpoint_id, one.status]));
-      for (const [endpoint, current] of latest) {
-        if (current === status) await replayEvent(tx, context, item, { endpoint });
+      let endpoints = endpointId === undefined ? undefined : [endpointId];
+      if (status !== undefined) {
+        const deliveries = await endpointDeliveriesOf(tx, environment, item);
+        const selected = deliveries.filter((one) => endpointId === undefined || one.endpoint_id === endpointId);
+        if (!selected.some((one) => one.status === status)) return 0;
+        // A later delivery counts: an event that a replay has delivered since is not sent again.
+        const latest = new Map(selected.map((one) => [one.endpoint_id, one.status]));
+        endpoints = [...latest].filter(([, current]) => current === status).map(([id]) => id);
       }
+      if (endpoints?.length !== 0) written += (await replayEvent(tx, context, item, endpoints)).deliveries.length;
     }
     row.done += 1;
   } catch (error) {
@@ -162,7 +162,7 @@ async function carryOut(
     row.failed += 1;
     row.last_error = error.message;
   }
-  return true;
+  return written;
 }
 
 function end(row: BulkOperationRow, status: "succeeded" | "canceled", at: number): void {

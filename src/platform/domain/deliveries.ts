@@ -1,7 +1,7 @@
 import { idsOf, isId, timeOfId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Attempt, Delivery, DeliveryListQuery } from "../../contract/schemas/delivery.ts";
-import type { EventReplay, Replay } from "../../contract/schemas/event.ts";
+import type { Replay } from "../../contract/schemas/event.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { ApiError, assertId, existing, invalidFields, missing } from "./api-error.ts";
 import { deliverTo, deliverToAll } from "./events.ts";
@@ -115,14 +115,15 @@ function headersOf(json: string | null): Record<string, string> | null {
 }
 
 /**
- * Sends the same bytes of an event of the last 30 days again: to one endpoint, or to every enabled one that subscribes
- * to it, and to listeners and event streams. Throws ApiError `event_expired` if it is older.
+ * Sends the same bytes of an event of the last 30 days again: to those of some endpoints that can get it, or to every
+ * enabled one that subscribes to it, and to listeners and event streams. Throws ApiError `event_expired` if it is older,
+ * and `invalid_request` or `endpoint_disabled` if none of the endpoints can get it.
  */
 export async function replayEvent(
   tx: Transaction,
   context: RequestContext,
   id: string,
-  { endpoint }: EventReplay,
+  endpointIds?: readonly string[],
 ): Promise<Replay> {
   const { tenant, now, newId } = context;
   assertId("event", id);
@@ -130,22 +131,28 @@ export async function replayEvent(
   if (timeOfId(id) < now - LIMITS.replaySeconds * 1000) throw eventExpired(id);
   const event = (await findEventToDeliver(tx, tenant.environment, id)) ?? missing("event", id);
   const deliveries =
-    endpoint === undefined
+    endpointIds === undefined
       ? await deliverToAll(tx, context, event)
-      : [await deliverTo(tx, context, event, await enabled(tx, tenant.environment, endpoint))];
+      : await deliverTo(tx, context, event, await enabledAmong(tx, tenant.environment, endpointIds));
   const row = { environment: tenant.environment, id: newId("event"), eventId: id, eventType: event.type };
   await insertReplay(tx, row);
   tx.notify("events");
   return { object: "replay", event: id, deliveries };
 }
 
-async function enabled(tx: Transaction, environment: number, id: string): Promise<string> {
-  const endpoint = await findEndpoint(tx, environment, id);
-  if (endpoint === undefined) {
-    throw invalidFields([{ pointer: "/endpoint", code: "unknown", detail: `no endpoint has the ID ${id}` }]);
+/** Returns the endpoints that are enabled. If there are none, throws the ApiError of the first one. */
+async function enabledAmong(tx: Transaction, environment: number, ids: readonly string[]): Promise<string[]> {
+  const enabled: string[] = [];
+  const errors: ApiError[] = [];
+  for (const id of ids) {
+    const status = (await findEndpoint(tx, environment, id))?.status;
+    if (status === "enabled") enabled.push(id);
+    else if (status === "disabled") errors.push(endpointDisabled(id));
+    else
+      errors.push(invalidFields([{ pointer: "/endpoint", code: "unknown", detail: `no endpoint has the ID ${id}` }]));
   }
-  if (endpoint.status === "disabled") throw endpointDisabled(id);
-  return id;
+  if (enabled.length === 0 && errors[0] !== undefined) throw errors[0];
+  return enabled;
 }
 
 function eventExpired(id: string): ApiError {

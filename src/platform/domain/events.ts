@@ -48,7 +48,7 @@ export async function emitTo(
   endpointId: string,
 ): Promise<EventRow> {
   const event = await writeEvent(tx, context, domainEvent);
-  await deliverTo(tx, context, event, endpointId);
+  await deliverTo(tx, context, event, [endpointId]);
   return event;
 }
 
@@ -89,7 +89,7 @@ function deliverToSubscribers(
   endpoints: readonly SubscribedEndpoint[],
 ): Promise<string[]> {
   const subscribed = endpoints.filter(({ events }) => matchesSubscriptions(JSON.parse(events) as string[], event.type));
-  return createDeliveries(
+  return deliverTo(
     tx,
     context,
     event,
@@ -97,18 +97,8 @@ function deliverToSubscribers(
   );
 }
 
-/** Creates a delivery of the event to one endpoint, due now. Returns its ID. */
+/** Creates a delivery of the event to each endpoint, due now. Returns their IDs. */
 export async function deliverTo(
-  tx: Transaction,
-  context: RequestContext,
-  event: EventRow,
-  endpointId: string,
-): Promise<string> {
-  const [id] = await createDeliveries(tx, context, event, [endpointId]);
-  return id!;
-}
-
-async function createDeliveries(
   tx: Transaction,
   { tenant, now, newId }: RequestContext,
   event: EventRow,

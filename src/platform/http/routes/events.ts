@@ -62,7 +62,8 @@ export function eventOperations(vault: Vault, clock: Clock): Operation[] {
       body: EventReplay,
       errors: ["endpoint_disabled", "event_expired"],
       response: { status: 201, schema: Replay },
-      write: ({ id, body }, tx, context) => replayEvent(tx, context, id, body),
+      write: ({ id, body: { endpoint } }, tx, context) =>
+        replayEvent(tx, context, id, endpoint === undefined ? undefined : [endpoint]),
     }),
   ];
 }

@@ -1,6 +1,8 @@
+import { execFileSync } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { writeEnvFile } from "../../src/cli/commands/listen/files.ts";
 import { listening, createFolder } from "./support/listening.ts";
 
 const on = listening();
@@ -53,6 +55,40 @@ describe("--write-env", () => {
     expect((await write(file)).stderr).toContain(warning);
     chmodSync(file, 0o600);
     expect((await write(file)).stderr).not.toContain("Warning");
+  });
+
+  it.each(['ab #cd"e', "it's", "$HOME `id` \\n.", "~/x y&z;", "schlüssel€", ""])(
+    "writes %j so that Node.js and a POSIX shell read the same",
+    async (value) => {
+      const file = join(createFolder(), ".env");
+      writeFileSync(file, "");
+      await writeEnvFile(file, { OTHER: "1", VALUE: value, LAST: "2" });
+      const show = "process.stdout.write(JSON.stringify([process.env.VALUE, process.env.LAST]))";
+      const node = process.execPath;
+      const byNode = execFileSync(node, [`--env-file=${file}`, "-e", show], { encoding: "utf8", env: {} });
+      const script = 'set -a; . "$1"; exec "$2" -e "$3"';
+      const byShell = execFileSync("/bin/sh", ["-c", script, "sh", file, node, show], { encoding: "utf8", env: {} });
+      expect([byNode, byShell].map((text) => JSON.parse(text) as unknown)).toEqual([
+        [value, "2"],
+        [value, "2"],
+      ]);
+    },
+  );
+
+  it.each(["whsec_a\nLD_PRELOAD=evil.so", "whsec_a\r", "whsec_\u0085", "a\u2028B=1", "'$a", "a b\\"])(
+    "rejects %j, which would be read differently, and writes nothing",
+    async (value) => {
+      const file = join(createFolder(), ".env");
+      writeFileSync(file, "A=1\n");
+      await expect(writeEnvFile(file, { VALUE: value })).rejects.toThrow(/^the value of VALUE contains /);
+      expect(readFileSync(file, "utf8")).toBe("A=1\n");
+    },
+  );
+
+  it("quotes a secret of the user's own", async () => {
+    const file = join(createFolder(), ".env");
+    expect((await service(["listen", "--write-env", file, "--secret", 'ab #cd"e', "--", "true"])).exitCode).toBe(0);
+    expect(readFileSync(file, "utf8")).toBe(`SERVICE_WEBHOOK_SECRET='ab #cd"e'\n`);
   });
 
   it("does not touch a file that already has the value, and exits if it cannot write", async () => {

@@ -141,9 +141,25 @@ async function writeSecret({ file, name }: EnvTarget, secret: string): Promise<v
 export async function writeEnvFile(file: string, variables: Readonly<Record<string, string>>): Promise<void> {
   const current = await readIfThere(file);
   let text = current?.text ?? "";
-  for (const [name, value] of Object.entries(variables)) text = setVariable(text, name, value);
+  for (const [name, value] of Object.entries(variables)) text = setVariable(text, name, formatValue(name, value));
   if (text !== current?.text)
     await replaceFile(current?.path ?? file, Buffer.from(text, "latin1"), current?.mode ?? 0o600);
+}
+
+const PLAIN_VALUE = /^[\w./:@%+,=-]*$/;
+const LINE_BREAKERS = /[\p{Cc}\p{Zl}\p{Zp}]/u;
+
+/**
+ * Returns a value as `node --env-file`, dotenv and a POSIX shell all read it, each UTF-8 byte as a character. Throws if
+ * no notation has the same meaning to all of them.
+ */
+function formatValue(name: string, value: string): string {
+  if (LINE_BREAKERS.test(value)) throw new Error(`the value of ${name} contains a line break or control character`);
+  const bytes = Buffer.from(value).toString("latin1");
+  if (PLAIN_VALUE.test(value)) return bytes;
+  if (!/'|\\$/.test(value)) return `'${bytes}'`;
+  if (!/["$`\\]/.test(value)) return `"${bytes}"`;
+  throw new Error(`the value of ${name} contains quotes or backslashes that programs read differently`);
 }
 
 /** Returns the text with the variable set, where it already is or in a line at the end. */

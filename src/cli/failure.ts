@@ -5,6 +5,7 @@ import { compactJson } from "./terminal/json.ts";
 import { printable } from "./terminal/printable.ts";
 import { colorLevel, loadStyles, type Styles } from "./terminal/styles.ts";
 import { wrapAfter } from "./terminal/wrap.ts";
+import { shellCommand } from "../contract/shell-command.ts";
 
 /** A description of a failure, and the exit code of the command. */
 interface Failure {
@@ -71,7 +72,7 @@ function hintFor({ status, code, attempts, retryAfter, problem }: ApiError): str
   if (status === 401) return "Sign in with `service login`, or set SERVICE_API_KEY to a valid key.";
   if (code === "insufficient_scope") return "Use a key with that scope. To list the scopes of this one: service whoami";
   if (code === "email_taken" && typeof problem["existing"] === "string") {
-    return `To see the existing customer: service customers get ${problem["existing"]}`;
+    return shellCommand`To see the existing customer: service customers get ${problem["existing"]}`;
   }
   if (code === "unsupported_version") return "The CLI and platform versions are incompatible. Update the older one.";
   if (status === 429) {

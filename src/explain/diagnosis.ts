@@ -1,3 +1,4 @@
+import { shellCommand } from "../contract/shell-command.ts";
 import type { ApiKey } from "../contract/schemas/api-key.ts";
 import type { Attempt, Delivery } from "../contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
@@ -60,7 +61,7 @@ export function diagnose(chain: Chain, spanOf: (seconds: number) => string): Fin
     const alike = findings.find(({ code, summary }) => code === finding.code && summary === finding.summary);
     if (alike === undefined) findings.push(finding);
     else if (kind === "webhook_endpoint" && alike.fix === retryOf(alike.subject)) {
-      alike.fix = `service deliveries retry --failed --endpoint ${id}`;
+      alike.fix = shellCommand`service deliveries retry --failed --endpoint ${id}`;
     }
   }
   if (missingScopes.length > 0) findings.push(missingScope(id, missingScopes));
@@ -69,7 +70,7 @@ export function diagnose(chain: Chain, spanOf: (seconds: number) => string): Fin
       code: "no_receiver",
       subject: event.id,
       summary: `No enabled endpoint subscribed to ${event.type} when the event happened, and no listener forwarded it`,
-      fix: `service listen --forward-to localhost:3000 --since ${event.id}`,
+      fix: shellCommand`service listen --forward-to localhost:3000 --since ${event.id}`,
     });
   }
   if (event === undefined && request !== undefined && request.status < 400) {
@@ -108,13 +109,14 @@ function requestFailed(
     return finding(key === null ? "service login" : fixOfScope(key, apiKey, scope), "missing_scope");
   }
   if (status === 401) return finding("service login");
-  return finding(`service logs get ${id}`);
+  return finding(shellCommand`service logs get ${id}`);
 }
 
 /** An update replaces all scopes of a key, so the command names those that it has too. */
 function fixOfScope(id: string, key: ApiKey | undefined, scope: unknown): string {
-  if (key === undefined || key.revoked_at !== null || typeof scope !== "string") return `service keys get ${id}`;
-  return `service keys update ${id} --scope ${[...key.scopes, scope].join(",")}`;
+  if (key === undefined || key.revoked_at !== null || typeof scope !== "string")
+    return shellCommand`service keys get ${id}`;
+  return shellCommand`service keys update ${id} --scope ${[...key.scopes, scope].join(",")}`;
 }
 
 /** Returns the members of the problem document in a response. */
@@ -137,7 +139,7 @@ function ofOperation({
   const subject = id ?? "";
   if (status === "running") {
     const summary = `${done + failed} of ${total} done; the platform is working on the rest`;
-    return [{ code: "bulk_running", subject, summary, fix: `service why ${subject}` }];
+    return [{ code: "bulk_running", subject, summary, fix: shellCommand`service why ${subject}` }];
   }
   if (failed > 0) {
     const fix = "service deliveries list --status failed";
@@ -154,16 +156,16 @@ function ofOperation({
 function disabled({ id, disabled_reason: reason, disabled_at: at }: WebhookEndpoint): Finding {
   const why = reason === "gone" ? "because it responded with 410 Gone" : "by a user";
   const summary = `The endpoint was disabled ${why}${at === null ? "" : ` at ${at}`}`;
-  return { code: "endpoint_disabled", subject: id, summary, fix: `service endpoints enable ${id}` };
+  return { code: "endpoint_disabled", subject: id, summary, fix: shellCommand`service endpoints enable ${id}` };
 }
 
 function missingScope(subject: string, scopes: readonly string[]): Finding {
-  const flags = scopes.map((scope) => `--scope ${scope}`).join(" ");
+  const flags = scopes.flatMap((scope) => ["--scope", scope]);
   return {
     code: "missing_scope",
     subject,
     summary: `Part of the chain is not shown: the credential lacks ${scopes.join(", ")}`,
-    fix: `service login ${flags}`,
+    fix: shellCommand`service login ${flags}`,
   };
 }
 
@@ -187,12 +189,16 @@ function ofDelivery(delivery: Delivery, endpoint: WebhookEndpoint | undefined, {
   if (endpoint?.status === "disabled") return { ...disabled(endpoint), subject: id };
   if (status === "canceled") return found("delivery_canceled", "The delivery was canceled", retryOf(id));
   if (last === undefined)
-    return found("delivery_pending", "The delivery has not been attempted yet", `service deliveries get ${id}`);
+    return found(
+      "delivery_pending",
+      "The delivery has not been attempted yet",
+      shellCommand`service deliveries get ${id}`,
+    );
   return found(...causeOf(last, delivery, endpoint));
 }
 
 function retryOf(delivery: string): string {
-  return `service deliveries retry ${delivery}`;
+  return shellCommand`service deliveries retry ${delivery}`;
 }
 
 type Cause = [code: FindingCode, summary: string, fix: string];
@@ -205,10 +211,10 @@ function causeOf(
 ): Cause {
   const isListener = delivery.endpoint === null;
   const url = endpoint?.url ?? "the receiver";
-  const again = isListener ? `service events replay ${delivery.event}` : retryOf(delivery.id);
+  const again = isListener ? shellCommand`service events replay ${delivery.event}` : retryOf(delivery.id);
   const elsewhere = isListener
     ? "service listen --forward-to localhost:<port>"
-    : `service endpoints update ${delivery.endpoint} --url <url>`;
+    : shellCommand`service endpoints update ${delivery.endpoint ?? ""} --url <url>`;
   const where = isListener ? "the forwarding target" : url;
   if (status === null) {
     const [, code = "", description = error ?? ""] = /^([a-z_]+): (.*)$/s.exec(error ?? "") ?? [];
@@ -254,7 +260,7 @@ function causeOf(
   }
   const description = `${where} responded with ${status}`;
   if ([400, 401, 403, 422].includes(status) && /signature|hmac|whsec|webhook.?secret/i.test(body ?? "")) {
-    const secret = isListener ? "service listen --print-secret" : `service webhooks check ${url}`;
+    const secret = isListener ? "service listen --print-secret" : shellCommand`service webhooks check ${url}`;
     return [
       "signature_rejected",
       `${description}: it rejected the signature. Its secret differs from the endpoint's signing secret`,
@@ -265,7 +271,7 @@ function causeOf(
     return [
       "receiver_unauthorized",
       `${description}: it requires a credential, which deliveries do not have`,
-      isListener ? "service listen --print-secret" : `service webhooks check ${url}`,
+      isListener ? "service listen --print-secret" : shellCommand`service webhooks check ${url}`,
     ];
   }
   if (status === 404 || status === 405)
@@ -274,7 +280,7 @@ function causeOf(
     return [
       "endpoint_disabled",
       `${description}, which disables the endpoint`,
-      `service endpoints enable ${delivery.endpoint ?? ""}`,
+      shellCommand`service endpoints enable ${delivery.endpoint ?? ""}`,
     ];
   if (status === 429) return ["rate_limited", `${description}: it accepts no more requests at the moment`, again];
   if (status >= 300 && status < 400) return ["redirect", `${description}: redirects are not followed`, elsewhere];

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { afterEach, describe, expect, it } from "vitest";
 import type { BulkOperation } from "../../src/contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../../src/contract/schemas/delivery.ts";
@@ -66,6 +67,18 @@ describe("the likely cause of a failed delivery", () => {
       expect({ cause, subject: findings[0]!.subject }).toEqual({ cause: code, subject: delivery.id });
       expect(findings[0]!.fix).toContain(fix);
     }
+  });
+
+  it("has a fix that a shell reads as one URL, whatever the URL contains", async () => {
+    const receiver = await startScriptedReceiver({ status: 401 });
+    receivers.push(receiver);
+    const url = `${receiver.url}?a=1&b=$(touch$IFS/dev/null/x)';id`;
+    const { event } = await attempted(await newEndpoint(url));
+    const fix = (await why(event.id)).findings[0]!.fix!;
+    const words = execFileSync("/bin/sh", ["-c", `service() { printf '%s\\0' "$@"; }; ${fix}`], { encoding: "utf8" });
+    const { url: stored } = await json<{ url: string }>("endpoints", "get", endpoints.at(-1)!);
+    expect(words.split("\0")).toEqual(["webhooks", "check", stored, ""]);
+    expect(stored).toContain("$(touch$IFS/dev/null/x)");
   });
 
   it("is connection_refused at a port where nothing listens, and names the URL", async () => {

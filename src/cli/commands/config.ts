@@ -2,6 +2,7 @@ import { Argument, type Command } from "commander";
 import { join } from "node:path";
 import { parseBaseUrl } from "../../client/base-url.ts";
 import { nearest } from "../../contract/nearest.ts";
+import { shellCommand } from "../../contract/shell-command.ts";
 import type { Context } from "../context.ts";
 import { UsageError, UserError } from "../errors.ts";
 import { addExamples, addFields } from "../help-layout.ts";
@@ -237,7 +238,7 @@ function changeProfile(
   if (!isSame && Object.keys(before.credentials).length > 0) {
     const flag = name === DEFAULT_PROFILE ? "" : ` --profile ${name}`;
     throw new UserError(`Cannot change the URL: profile "${name}" is signed in to ${before.base_url}`, {
-      hint: `To keep both, use another profile: service login --profile NAME --base-url ${after.base_url}. Or sign out first: service logout${flag}`,
+      hint: `To keep both, use another profile: ${shellCommand`service login --profile NAME --base-url ${after.base_url}`}. Or sign out first: service logout${flag}`,
       code: "profile_in_use",
     });
   }

@@ -1,4 +1,5 @@
 import type { Environment } from "../../contract/environments.ts";
+import { shellCommand, shellWord } from "../../contract/shell-command.ts";
 import { isLoopback } from "../../network/connect-options.ts";
 import { parseUrl } from "../../network/parse-url.ts";
 import { NotSignedInError, UsageError, UserError } from "../errors.ts";
@@ -104,7 +105,7 @@ function assertTrusted(name: string, { baseUrl }: ConnectionTarget, profile: Pro
   if (baseUrl.source !== "project" || isLoopback(new URL(baseUrl.value).hostname)) return;
   if (profile !== undefined && originOf(profile.base_url) === originOf(baseUrl.value)) return;
   throw new UserError(`The key from ${name} is not sent to ${baseUrl.value}, which only ${PROJECT_FILE} names`, {
-    hint: `If you trust that platform, set SERVICE_BASE_URL=${baseUrl.value} too.`,
+    hint: `If you trust that platform, set SERVICE_BASE_URL=${shellWord(baseUrl.value)} too.`,
     code: "other_origin",
   });
 }
@@ -156,7 +157,7 @@ function storedCredential(
     throw new UserError(
       `The credential of ${fromProfile} is for ${profile.base_url}; it is not sent to ${baseUrl.value}`,
       {
-        hint: `Pass a key for ${baseUrl.value} with SERVICE_API_KEY or --api-key-stdin, or sign in there: service login --profile NAME --base-url ${baseUrl.value}`,
+        hint: `Pass a key for ${baseUrl.value} with SERVICE_API_KEY or --api-key-stdin, or sign in there: ${shellCommand`service login --profile NAME --base-url ${baseUrl.value}`}`,
         code: "other_origin",
       },
     );

@@ -2,6 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { LIMITS } from "../../contract/limits.ts";
+import { shellCommand } from "../../contract/shell-command.ts";
 import { UserError } from "../errors.ts";
 import { DEFAULT_PROFILE, emptySettings, type Profile, type Settings, SETTINGS_VERSION } from "./profiles.ts";
 
@@ -27,9 +28,13 @@ export function readSettings(directory: string): Settings {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return emptySettings();
     if (code === "EISDIR") {
-      throw new SettingsFileError(`${path} is a folder, not a file`, `Move it away: mv ${path} ${path}.old`, error);
+      throw new SettingsFileError(
+        `${path} is a folder, not a file`,
+        shellCommand`Move it away: mv ${path} ${`${path}.old`}`,
+        error,
+      );
     }
-    throw new SettingsFileError(`Cannot read ${path} (${code})`, `Check its owner: ls -l ${path}`, error);
+    throw new SettingsFileError(`Cannot read ${path} (${code})`, shellCommand`Check its owner: ls -l ${path}`, error);
   }
   return parseSettings(text, path);
 }
@@ -45,9 +50,12 @@ export function isReadableByOthers(directory: string, platform: NodeJS.Platform)
 }
 
 function parseSettings(text: string, path: string): Settings {
-  const recovery = `It may still contain your keys. Move it away and sign in again: mv ${path} ${path}.broken && service login`;
+  const recovery = shellCommand`It may still contain your keys. Move it away and sign in again: mv ${path} ${`${path}.broken`} && service login`;
   if (text.trim() === "") {
-    throw new SettingsFileError(`${path} is empty`, `Remove it and sign in again: rm ${path} && service login`);
+    throw new SettingsFileError(
+      `${path} is empty`,
+      shellCommand`Remove it and sign in again: rm ${path} && service login`,
+    );
   }
   let value: unknown;
   try {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { emptySettings, type Settings } from "./profiles.ts";
 import { isReadableByOthers, readSettings, SETTINGS_FILE, settingsDirectory } from "./read.ts";
+import { shellCommand } from "../../contract/shell-command.ts";
 
 interface SettingsStoreOptions {
   env: Readonly<Record<string, string | undefined>>;
@@ -48,7 +49,7 @@ export class SettingsStore {
     if (isReadableByOthers(directory, this.#options.platform)) {
       const file = join(directory, SETTINGS_FILE);
       this.#options.warn(
-        `${file} is readable by other users. Run: chmod 600 ${file}. If others may have read it, roll its keys.`,
+        `${file} is readable by other users. Run: ${shellCommand`chmod 600 ${file}`}. If others may have read it, roll its keys.`,
       );
     }
     return settings;

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Identity } from "../../../contract/schemas/account.ts";
+import { shellCommand } from "../../../contract/shell-command.ts";
 import { createFolder } from "../../../files/folders.ts";
 import type { Context } from "../../context.ts";
 import { replaceFile } from "../listen/files.ts";
@@ -34,7 +35,7 @@ export async function sendSeed(seed: string, context: Context): Promise<number |
   if (sent !== undefined) {
     if (sent.content !== content) {
       context.output.warn(
-        `${seed} has changed since it was sent to this database. It is not sent again. To send it: service trigger --fixture ${seed}`,
+        `${seed} has changed since it was sent to this database. It is not sent again. ${shellCommand`To send it: service trigger --fixture ${seed}`}`,
       );
     }
     return undefined;

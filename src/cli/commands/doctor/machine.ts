@@ -8,6 +8,7 @@ import type { Context } from "../../context.ts";
 import { resolveTarget } from "../../settings/connection.ts";
 import { isOpenToOthers, readSettings, SETTINGS_FILE } from "../../settings/read.ts";
 import { parseProxy, proxyFor } from "../../../client/proxy-settings.ts";
+import { shellCommand } from "../../../contract/shell-command.ts";
 import { dataFolder } from "../../../files/folders.ts";
 
 const MIN_NODE_VERSION = [20, 19] as const;
@@ -44,13 +45,13 @@ async function checkSettings({ settingsDirectory: folder, platform }: Context): 
   if (isOpenToOthers(fileMode, platform)) {
     return warning(
       `${file} is readable by other users (mode ${fileMode.toString(8)})`,
-      `Run: chmod 600 ${file}. If others may have read it, roll its keys.`,
+      `Run: ${shellCommand`chmod 600 ${file}`}. If others may have read it, roll its keys.`,
     );
   }
   if (folderMode !== undefined && isOpenToOthers(folderMode, platform)) {
     return warning(
       `${folder} is accessible to other users (mode ${folderMode.toString(8)})`,
-      `Run: chmod 700 ${folder}`,
+      shellCommand`Run: chmod 700 ${folder}`,
     );
   }
   return ok(`${file}, readable only by you`);

@@ -4,6 +4,7 @@ import { allItems } from "../../../client/pages.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { ApiKey } from "../../../contract/schemas/api-key.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
+import { shellCommand } from "../../../contract/shell-command.ts";
 import type { Context } from "../../context.ts";
 import { DEFAULT_BASE_URL } from "../../settings/connection.ts";
 import { loginCommand } from "../../settings/profiles.ts";
@@ -68,7 +69,7 @@ async function checkCredential({ credential, environment, profile }: Status, con
   if (expiry === undefined) return ok(may);
   const detail = `${may}; expires ${relativeTime(expiry, context.now())}`;
   if (Date.parse(expiry) - context.now() > SOON_MILLISECONDS) return ok(detail);
-  return warning(detail, `Replace it: service keys roll ${credential.id}${flag}`);
+  return warning(detail, `${shellCommand`Replace it: service keys roll ${credential.id ?? ""}`}${flag}`);
 }
 
 /** Returns when an API key expires: null for never, undefined if the key may not read itself. */
@@ -97,7 +98,7 @@ async function checkSecrets({ credential }: Status, context: Context): Promise<F
     const ids = old.map(({ id }) => id);
     return warning(
       `older than ${LIMITS.secretAgeDays} days: ${ids.join(", ")}`,
-      `Replace each: service endpoints rotate-secret ${ids[0]}`,
+      shellCommand`Replace each: service endpoints rotate-secret ${ids[0]!}`,
     );
   }
   if (endpoints.length === 0) return ok("no webhook endpoints");

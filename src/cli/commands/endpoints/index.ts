@@ -8,6 +8,7 @@ import type {
   WebhookEndpointCreate,
   WebhookEndpointUpdate,
 } from "../../../contract/schemas/webhook-endpoint.ts";
+import { shellCommand, shellWord } from "../../../contract/shell-command.ts";
 import { duration, objectId, parseEventType } from "../../arguments/values.ts";
 import type { Context } from "../../context.ts";
 import { addDryRun } from "../../dry-run.ts";
@@ -58,7 +59,7 @@ function warnAboutOldSecrets(listed: readonly WebhookEndpoint[], context: Contex
   const old = listed.filter((endpoint) => isSecretOld(endpoint, context.now()));
   if (old.length === 0) return;
   const whose = old.length === 1 ? `The secret of ${old[0]!.id} is` : `The secrets of ${old.length} endpoints are`;
-  const which = old.length === 1 ? old[0]!.id : "<id>";
+  const which = old.length === 1 ? shellWord(old[0]!.id) : "<id>";
   output.warn(`${whose} older than ${LIMITS.secretAgeDays} days. To rotate: service endpoints rotate-secret ${which}`);
 }
 
@@ -89,11 +90,11 @@ async function runCreate(
   await output.object(created, ENDPOINT_WITH_SECRET);
   if (output.quiet && !output.json) {
     return output.warn(
-      `The secret was not shown and cannot be shown later. To create a new one: service endpoints rotate-secret ${created.id}`,
+      shellCommand`The secret was not shown and cannot be shown later. To create a new one: service endpoints rotate-secret ${created.id}`,
     );
   }
   output.note(
-    `\nThe secret is shown only once: store it in your receiver now.\nTest the endpoint:\n  service endpoints ping ${created.id}`,
+    `\nThe secret is shown only once: store it in your receiver now.\nTest the endpoint:\n  ${shellCommand`service endpoints ping ${created.id}`}`,
   );
 }
 
@@ -213,7 +214,7 @@ function registerPing(endpoints: Command, context: Context): void {
     const event = await callVerb<Event>(context, ENDPOINTS, { id, verb: "ping", body, idempotencyKey });
     context.output.success(`Sent ${event.type} ${event.id} to ${id}`);
     await context.output.object(event, EVENTS.view);
-    context.output.note(`\nSee the response:\n  service deliveries list --event ${event.id}`);
+    context.output.note(shellCommand`\nSee the response:\n  service deliveries list --event ${event.id}`);
   });
   addExamples(addFields(ping, EVENTS.view), [
     `service endpoints ping ${ENDPOINTS.exampleId}`,

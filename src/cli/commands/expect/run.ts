@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { EventType } from "../../../contract/event-types.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
+import { shellCommand } from "../../../contract/shell-command.ts";
 import type { Condition } from "../../arguments/conditions.ts";
 import type { Context } from "../../context.ts";
 import { SilentExit, UserError } from "../../errors.ts";
@@ -168,7 +169,7 @@ function hintLines({ code, deliveries, nearest, others, events }: ExpectationRep
   }
   const failure = deliveries.find(({ status }) => status !== "succeeded");
   const subject = failure?.id ?? (code === "not_delivered" ? events[0]?.id : nearest?.event.id);
-  if (subject !== undefined) lines.push(`For details: service why ${subject}`);
+  if (subject !== undefined) lines.push(shellCommand`For details: service why ${subject}`);
   return lines;
 }
 

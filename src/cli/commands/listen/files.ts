@@ -5,6 +5,7 @@ import { dirname } from "node:path";
 import { formatRecordedEvent, type RecordedEvent } from "../../../relay/recording.ts";
 import { UserError } from "../../errors.ts";
 import { isOpenToOthers } from "../../settings/read.ts";
+import { shellCommand } from "../../../contract/shell-command.ts";
 
 /** The file to write the secret to, and the name of the variable. */
 export interface EnvTarget {
@@ -220,7 +221,7 @@ async function explained(file: string, work: () => Promise<void>): Promise<void>
 export function openFileWarning(file: string, content: string, platform: NodeJS.Platform): string | undefined {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (!stats?.isFile() || !isOpenToOthers(stats.mode, platform)) return undefined;
-  return `${file} contains ${content} and is readable by other users. Run: chmod 600 ${file}`;
+  return `${file} contains ${content} and is readable by other users. ${shellCommand`Run: chmod 600 ${file}`}`;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { isId } from "../../../contract/ids.ts";
+import { shellCommand } from "../../../contract/shell-command.ts";
 import { parseCondition } from "../../arguments/conditions.ts";
 import { collect, repeatable } from "../../arguments/repeated.ts";
 import { duration, parseSubscriptions, secondsOf, wholeNumber } from "../../arguments/values.ts";
@@ -127,7 +128,7 @@ function addForwardingFlags(command: Command): Command {
 function rejectUnexpectedWords(words: readonly string[]): void {
   if (words.length === 0) return;
   throw new UsageError(`Unexpected argument "${words[0]!}"`, {
-    hint: `To forward to an address: --forward-to ${words[0]!}\nTo run a command: service listen --  ${words.join(" ")}`,
+    hint: shellCommand`To forward to an address: --forward-to ${words[0]!}\nTo run a command: service listen -- ${words}`,
   });
 }
 

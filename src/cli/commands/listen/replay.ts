@@ -9,6 +9,7 @@ import { streamSink } from "./display.ts";
 import { type ForwardingFlags, readForwardingOptions } from "./forwarding-options.ts";
 import { accessPlatform, fetchSessionSecret } from "./platform-access.ts";
 import { createListenPrinter } from "./printer.ts";
+import { shellCommand } from "../../../contract/shell-command.ts";
 
 export interface ReplayFlags extends ForwardingFlags {
   speed: number;
@@ -24,7 +25,7 @@ export async function runReplay(file: string, flags: ReplayFlags, context: Conte
   const { receivers, options, chaos } = readForwardingOptions(flags, context);
   if (receivers.target === undefined && receivers.routes.length === 0) {
     throw new UsageError("No target specified", {
-      hint: `Pass --forward-to: service listen replay ${file} --forward-to 3000`,
+      hint: shellCommand`Pass --forward-to: service listen replay ${file} --forward-to 3000`,
     });
   }
   const secret = flags.secret ?? (await fetchSessionSecret(await accessPlatform(context), signal));

@@ -3,6 +3,7 @@ import { apiPath } from "../../../client/base-url.ts";
 import type { Client } from "../../../client/http.ts";
 import { nounOf, nounsOf, pathOf } from "../../../contract/resources.ts";
 import type { BulkFilters, BulkOperation } from "../../../contract/schemas/bulk-operation.ts";
+import { shellCommand } from "../../../contract/shell-command.ts";
 import { objectId, pointInTime } from "../../arguments/values.ts";
 import type { Context } from "../../context.ts";
 import { resolveTime } from "../../environment-time.ts";
@@ -145,8 +146,8 @@ async function follow(
     if (context.signal.aborted) {
       output.notice(
         `${shown} of ${started.total} ${participle}; the platform continues with the rest.\n` +
-          `See its progress:  service why ${started.id}\n` +
-          `Stop it:           service api POST ${PATH}/${started.id}/cancel`,
+          shellCommand`See its progress:  service why ${started.id ?? ""}\n` +
+          shellCommand`Stop it:           service api POST ${`${PATH}/${started.id}/cancel`}`,
       );
     }
     throw error;

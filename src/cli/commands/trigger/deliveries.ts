@@ -2,6 +2,7 @@ import type { Client } from "../../../client/http.ts";
 import { allItems } from "../../../client/pages.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
+import { shellCommand } from "../../../contract/shell-command.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import { printable } from "../../terminal/printable.ts";
@@ -44,13 +45,13 @@ export async function reportDeliveries(
   const pending = deliveries.filter(({ status }) => status === "pending");
   if (failed.length > 0) {
     throw new UserError(`${countOf(failed, deliveries)} ${failed[0]!.status}`, {
-      hint: `For details: service deliveries get ${failed[0]!.id}`,
+      hint: shellCommand`For details: service deliveries get ${failed[0]!.id}`,
       code: "delivery_failed",
     });
   }
   if (pending.length > 0) {
     throw new UserError(`${countOf(pending, deliveries)} still pending after ${formatSpan(timeout)}`, {
-      hint: `For details: service deliveries get ${pending[0]!.id}\nTo run the retries now: service clock advance 3d`,
+      hint: shellCommand`For details: service deliveries get ${pending[0]!.id}\nTo run the retries now: service clock advance 3d`,
       code: "delivery_pending",
     });
   }

@@ -1,4 +1,5 @@
 import { RESOURCES } from "../../../contract/resources.ts";
+import { shellWord } from "../../../contract/shell-command.ts";
 import type { Operation } from "./document.ts";
 
 /** A code sample of a request. */
@@ -47,7 +48,7 @@ function curl(operation: Operation, baseUrl: string): string {
     `-H "Authorization: Bearer $SERVICE_API_KEY"`,
     ...(body === undefined
       ? []
-      : [`-H "Content-Type: application/json"`, `-d ${quoted(JSON.stringify(body.example))}`]),
+      : [`-H "Content-Type: application/json"`, `-d ${shellWord(JSON.stringify(body.example))}`]),
   ].join(" \\\n  ");
 }
 
@@ -80,7 +81,7 @@ function commandOf(operation: Operation): string {
   const takesId = rest[0] === "{id}";
   const isOfOne = takesId || rest.length === 0;
   if (resource === undefined || !("command" in resource) || !isOfOne || WITHOUT_COMMAND.has(operationId)) {
-    const input = body === undefined ? "" : ` --input - <<< ${quoted(JSON.stringify(body.example))}`;
+    const input = body === undefined ? "" : ` --input - <<< ${shellWord(JSON.stringify(body.example))}`;
     return `service api ${method === "GET" ? "" : `${method} `}${examplePath(operation)}${input}`;
   }
   const verb = rest[1]?.replaceAll("_", "-") ?? VERBS[`${method}${takesId ? " one" : ""}`];
@@ -99,8 +100,9 @@ const VERBS: Readonly<Record<string, string>> = {
 function flags(example: object): string[] {
   return Object.entries(example).flatMap(([name, value]) => {
     const flag = `--${name.replaceAll("_", "-")}`;
-    if (name === "metadata") return Object.entries(value as object).map((pair) => `${flag} ${quoted(pair.join("="))}`);
-    return [`${flag} ${quoted([value].flat().join(","))}`];
+    if (name === "metadata")
+      return Object.entries(value as object).map((pair) => `${flag} ${shellWord(pair.join("="))}`);
+    return [`${flag} ${shellWord([value].flat().join(","))}`];
   });
 }
 
@@ -113,11 +115,6 @@ function exampleId({ parameters }: Operation): string {
   const { schema } = parameters.find((parameter) => parameter.in === "path") ?? {};
   const example = schema?.examples?.[0];
   return typeof example === "string" ? example : "{id}";
-}
-
-/** Quotes text for a POSIX shell if needed. */
-function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 function indent(text: string): string {

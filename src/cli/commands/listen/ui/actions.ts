@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { urlOf } from "../../../../client/base-url.ts";
 import { HEADERS } from "../../../../contract/headers.ts";
+import { shellCommand, shellWord } from "../../../../contract/shell-command.ts";
 import type { RelayedEvent } from "../../../../relay/delivery.ts";
 import type { ForwardedReport } from "../../../../relay/report.ts";
 import type { Session } from "../../../../relay/session.ts";
@@ -70,7 +71,7 @@ export class Actions {
   saveAsFixture({ event }: Row): void {
     try {
       const name = saveFixture(event, this.#options.context.cwd);
-      this.#say(`Saved ${name}. To create this event: service trigger --fixture ${name}`, "good");
+      this.#say(`Saved ${name}. ${shellCommand`To create this event: service trigger --fixture ${name}`}`, "good");
     } catch (error) {
       this.#say(`Cannot save a fixture: ${(error as Error).message}`, "bad");
     }
@@ -105,19 +106,15 @@ function curlCommand(
   body: string,
   { secret, timestamp }: { secret: string; timestamp: number },
 ): string {
-  const parts = [`curl -X POST ${quoted(url.href)}`];
+  const parts = [`curl -X POST ${shellWord(url.href)}`];
   for (let i = 0; i + 1 < headers.length; i += 2) {
     const isSignature = headers[i] === HEADERS.signature;
     const value = isSignature ? sign({ payload: body, secrets: secret, timestamp }) : headers[i + 1]!;
-    parts.push(`-H ${quoted(`${headers[i]!}: ${value}`)}`);
+    parts.push(`-H ${shellWord(`${headers[i]!}: ${value}`)}`);
   }
   // Unlike --data, this does not treat a leading @ as a file name.
-  parts.push(`--data-raw ${quoted(body)}`);
+  parts.push(`--data-raw ${shellWord(body)}`);
   return parts.join(" \\\n  ");
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** Maximum number of file names to try. */

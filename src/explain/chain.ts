@@ -8,7 +8,7 @@ import type { RequestLogDetail } from "../contract/schemas/request-log.ts";
 import type { TestClock } from "../contract/schemas/test-clock.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 
-/** Deliveries that are shown with their attempts. */
+/** Deliveries that are shown with their attempts, besides the requested one. */
 const MAX_DELIVERIES = 20;
 const OTHER_EVENTS = 10;
 
@@ -30,8 +30,10 @@ export interface Chain {
   event: Event | undefined;
   /** Other events about the same object, newest first. */
   otherEvents: readonly Event[];
-  /** Newest first, with attempts. */
+  /** The requested one, then the newest first, with attempts. */
   deliveries: readonly Delivery[];
+  /** True if there are older ones. */
+  hasMoreDeliveries: boolean;
   /** By ID; undefined for an endpoint that was deleted. */
   endpoints: ReadonlyMap<string, WebhookEndpoint | undefined>;
   operation: BulkOperation | undefined;
@@ -100,8 +102,8 @@ class ChainReader {
       events = await this.#about(id);
     }
     const [event, ...otherEvents] = events;
-    const [deliveries, causing, current, clock] = await Promise.all([
-      kind === "webhook_endpoint" ? this.#deliveries({ endpoint: id }) : this.#deliveriesOf(event, requested),
+    const [{ deliveries, hasMore }, causing, current, clock] = await Promise.all([
+      this.#deliveries(kind === "webhook_endpoint" ? { endpoint: id } : event && { event: event.id }, requested),
       request ?? this.#optional<RequestLogDetail>("request", event?.request.id),
       subject ?? this.#optional<SomeObject>(objectKind(event), objectId(event)),
       this.#clock(),
@@ -116,6 +118,7 @@ class ChainReader {
       event: kind === "webhook_endpoint" ? undefined : event,
       otherEvents: kind === "webhook_endpoint" ? [] : otherEvents,
       deliveries,
+      hasMoreDeliveries: hasMore,
       endpoints: await this.#endpoints(
         deliveries,
         kind === "webhook_endpoint" ? (found as WebhookEndpoint) : undefined,
@@ -154,18 +157,17 @@ class ChainReader {
   }
 
   async #about(id: string): Promise<Event[]> {
-    return (await this.#allowed(() => this.#list<Event>("/v1/events", { related: id }, OTHER_EVENTS))) ?? [];
+    const listed = await this.#allowed(() => this.#list<Event>("/v1/events", { related: id }, OTHER_EVENTS));
+    return listed?.data ?? [];
   }
 
-  async #deliveriesOf(event: Event | undefined, requested: Delivery | undefined): Promise<Delivery[]> {
-    if (event === undefined) return requested === undefined ? [] : [requested];
-    return this.#deliveries({ event: event.id });
-  }
-
-  async #deliveries(query: Record<string, string>): Promise<Delivery[]> {
-    const listed = await this.#allowed(() => this.#list<Delivery>("/v1/deliveries", query, MAX_DELIVERIES));
-    const whole = (listed ?? []).map(({ id }) => this.#optional<Delivery>("delivery", id));
-    return (await Promise.all(whole)).filter((delivery) => delivery !== undefined);
+  /** Reads the newest deliveries, if there is something to list them by, after the requested one. */
+  async #deliveries(query: Record<string, string> | undefined, requested: Delivery | undefined) {
+    const listed = query && (await this.#allowed(() => this.#list<Delivery>("/v1/deliveries", query, MAX_DELIVERIES)));
+    const others = (listed?.data ?? []).filter(({ id }) => id !== requested?.id);
+    const whole = await Promise.all(others.map(({ id }) => this.#optional<Delivery>("delivery", id)));
+    const deliveries = [requested, ...whole].filter((delivery) => delivery !== undefined);
+    return { deliveries, hasMore: listed?.has_more ?? false };
   }
 
   async #endpoints(deliveries: readonly Delivery[], requested: WebhookEndpoint | undefined) {
@@ -183,9 +185,9 @@ class ChainReader {
     return clock === undefined || clock.offset_seconds === 0 ? undefined : clock;
   }
 
-  async #list<Item>(path: string, query: Record<string, string>, limit: number): Promise<Item[]> {
+  async #list<Item>(path: string, query: Record<string, string>, limit: number) {
     const parameters = new URLSearchParams({ ...query, limit: String(limit) });
-    return ((await this.#api.get(`${path}?${parameters.toString()}`)) as { data: Item[] }).data;
+    return (await this.#api.get(`${path}?${parameters.toString()}`)) as { data: Item[]; has_more: boolean };
   }
 }
 

@@ -53,9 +53,10 @@ export function diagnose(chain: Chain, spanOf: (seconds: number) => string): Fin
   for (const endpoint of kind === "webhook_endpoint" ? chain.endpoints.values() : []) {
     if (endpoint?.status === "disabled") findings.push(disabled(endpoint));
   }
+  const isDelivered = kind === "delivery" && deliveries[0]?.status === "succeeded";
+  if (isDelivered) findings.push({ code: "delivered", subject: id, summary: "The delivery succeeded", fix: null });
   const troubled = deliveries.filter(({ status }) => status !== "succeeded");
-  // The requested delivery comes first.
-  for (const delivery of troubled.toSorted((a, b) => Number(b.id === id) - Number(a.id === id))) {
+  for (const delivery of troubled) {
     const endpoint = delivery.endpoint === null ? undefined : chain.endpoints.get(delivery.endpoint);
     const finding = ofDelivery(delivery, endpoint, chain);
     const alike = findings.find(({ code, summary }) => code === finding.code && summary === finding.summary);
@@ -85,9 +86,11 @@ export function diagnose(chain: Chain, spanOf: (seconds: number) => string): Fin
       fix: "service clock reset",
     });
   }
-  if (troubled.length === 0 && deliveries.length > 0) {
-    const count = deliveries.length === 1 ? "The delivery" : `All ${deliveries.length} deliveries`;
-    findings.push({ code: "delivered", subject: event?.id ?? id, summary: `${count} succeeded`, fix: null });
+  if (!isDelivered && troubled.length === 0 && deliveries.length > 0) {
+    const { length } = deliveries;
+    const which = chain.hasMoreDeliveries ? "The newest" : "All";
+    const summary = `${length === 1 ? "The delivery" : `${which} ${length} deliveries`} succeeded`;
+    findings.push({ code: "delivered", subject: event?.id ?? id, summary, fix: null });
   }
   return findings;
 }

@@ -117,6 +117,35 @@ describe("service why", () => {
     }
   });
 
+  it("explains the requested delivery first, also if its event has many newer ones", async () => {
+    const endpoint = await receiverThat({ status: 500 }, { status: 200 });
+    const { event, delivery } = await attempted(endpoint);
+    await json("deliveries", "cancel", delivery.id);
+    for (let count = 0; count < 21; count++) await json("events", "replay", event.id, "--endpoint", endpoint);
+    const succeeded = () =>
+      json<Delivery[]>("deliveries", "list", "--event", event.id, "--status", "succeeded", "--limit", "30");
+    await expect.poll(async () => (await succeeded()).length).toBe(21);
+    const { cause, findings, deliveries } = await why(delivery.id);
+    expect({ cause, subject: findings[0]!.subject }).toEqual({ cause: "delivery_canceled", subject: delivery.id });
+    expect(deliveries[0]).toMatchObject({ id: delivery.id, status: "canceled", attempts: [{ status_code: 500 }] });
+    expect((await why(event.id)).findings).toMatchObject([
+      { code: "delivered", summary: "The newest 20 deliveries succeeded" },
+    ]);
+  });
+
+  it("says that a delivery succeeded, even if another one of its event failed", async () => {
+    const endpoint = await receiverThat({ status: 500 }, { status: 200 });
+    const { event, delivery } = await attempted(endpoint);
+    await json("events", "replay", event.id, "--endpoint", endpoint);
+    const succeeded = () => json<Delivery[]>("deliveries", "list", "--event", event.id, "--status", "succeeded");
+    await expect.poll(async () => (await succeeded()).length).toBe(1);
+    const [{ id }] = (await succeeded()) as [Delivery];
+    expect((await why(id)).findings).toMatchObject([
+      { code: "delivered", subject: id, summary: "The delivery succeeded" },
+      { code: "receiver_error", subject: delivery.id },
+    ]);
+  });
+
   it("shows the attempts that a listener made", async () => {
     const receiver = await startScriptedReceiver({ status: 500 }, { status: 503, body: "busy" });
     receivers.push(receiver);

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { Command, CommanderError } from "commander";
 import { isHelpShown, rejectRepeatedOptions, rejectSwallowedFlags, usageErrorOf } from "./arguments/mistakes.ts";
 import { COMMANDS } from "./command-table.ts";
@@ -20,6 +21,8 @@ export async function run(args: readonly string[]): Promise<number> {
 /** Runs one command line with this I/O: the process's, or a test's. Returns the exit code. Never throws. */
 export async function runIn(io: ProcessIo, args: readonly string[]): Promise<number> {
   const { signal } = io;
+  // Each request in flight listens for the end.
+  setMaxListeners(0, signal);
   try {
     await runProgram(args, io);
     await settleOutput(signal);

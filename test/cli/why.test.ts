@@ -133,6 +133,23 @@ describe("service why", () => {
     ]);
   });
 
+  it("causes no warning of Node.js about an event with many deliveries, and neither does the MCP tool", async () => {
+    const endpoint = await receiverThat({ status: 200 });
+    const { event } = await attempted(endpoint);
+    for (let count = 0; count < 11; count++) await json("events", "replay", event.id, "--endpoint", endpoint);
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error) => warnings.push(warning);
+    process.on("warning", onWarning);
+    expect((await why(event.id)).deliveries).toHaveLength(12);
+    const { baseUrl, sandboxKey } = cli.platform;
+    const params = { name: "explain", arguments: { id: event.id } };
+    const headers = { Accept: "application/json, text/event-stream" };
+    const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+    expect((await apiOf(baseUrl, sandboxKey)("POST", "/mcp", call, headers)).body).toContain("delivered");
+    process.off("warning", onWarning);
+    expect(warnings).toEqual([]);
+  });
+
   it("says that a delivery succeeded, even if another one of its event failed", async () => {
     const endpoint = await receiverThat({ status: 500 }, { status: 200 });
     const { event, delivery } = await attempted(endpoint);

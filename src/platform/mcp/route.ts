@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { Agent, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { duplexPair } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
@@ -88,6 +89,9 @@ export function registerMcp(
       const closed = new AbortController();
       reply.raw.once("close", () => closed.abort(new Error("The client disconnected")));
       const agent = new InProcessAgent(app.server, clientAddress(request.raw));
+      const signal = AbortSignal.any([closed.signal, stopping.signal]);
+      // Each request of a tool in flight listens for the end.
+      setMaxListeners(0, signal);
       reply.hijack();
       sendHeaders(reply);
       await serve({
@@ -99,7 +103,7 @@ export function registerMcp(
         agent,
         baseUrl: baseUrl(),
         version,
-        signal: AbortSignal.any([closed.signal, stopping.signal]),
+        signal,
       });
     },
   );

@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import { Writable } from "node:stream";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import type { Identity } from "../../../contract/schemas/account.ts";
@@ -32,8 +31,6 @@ export async function runMcp(context: Context): Promise<void> {
     },
   });
 
-  // Each call in flight adds a listener for the end.
-  setMaxListeners(0, context.signal);
   const ended = endOf(context);
   await server.connect(new StdioServerTransport(context.stdin, protocolStream(context)));
   if (context.stdin.isTTY) {

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { setMaxListeners } from "node:events";
 import { SIGNING_SECRET_PREFIX } from "../../../../contract/credentials.ts";
 import { createIdGenerator } from "../../../../contract/ids.ts";
 import type { Observer } from "../../../../receiver-check/observer.ts";
@@ -27,8 +26,6 @@ interface CheckRequest {
 export async function performCheck(request: CheckRequest, context: Context): Promise<ReceiverReport> {
   const [current = "", previous, ...more] = request.secrets;
   if (more.length > 0) throw new UsageError("Too many secrets: pass at most two, for a rotation");
-  // Every exchange of a burst listens for Ctrl-C.
-  setMaxListeners(0, context.signal);
   try {
     return await checkReceiver({
       url: request.url,

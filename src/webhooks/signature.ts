@@ -242,11 +242,17 @@ export function listSecrets(secrets: Secrets): readonly string[] {
  * Returns the payload as text or bytes, not copied. Throws SignatureError `payload_not_raw`, for example for a parsed
  * body.
  */
-function rawPayload(payload: unknown): string | Uint8Array {
+export function rawPayload(payload: unknown): string | Uint8Array {
   if (typeof payload === "string" || payload instanceof Uint8Array) return payload;
-  // Not instanceof: bytes of another realm, such as a test runner's sandbox, are bytes too.
-  if (ArrayBuffer.isView(payload)) return new Uint8Array(payload.buffer, payload.byteOffset, payload.byteLength);
-  if (Object.prototype.toString.call(payload) === "[object ArrayBuffer]") return new Uint8Array(payload as ArrayBuffer);
+  try {
+    // Not instanceof: bytes of another realm, such as a test runner's sandbox, are bytes too.
+    if (ArrayBuffer.isView(payload)) return new Uint8Array(payload.buffer, payload.byteOffset, payload.byteLength);
+    if (Object.prototype.toString.call(payload) === "[object ArrayBuffer]")
+      return new Uint8Array(payload as ArrayBuffer);
+  } catch (cause) {
+    const problem = "the payload's buffer is detached, because it was transferred: verify before the transfer";
+    throw new SignatureError("payload_not_raw", problem, { cause });
+  }
   const found =
     payload === null || payload === undefined
       ? "missing"

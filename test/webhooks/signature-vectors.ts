@@ -198,6 +198,8 @@ export const REJECTED: Array<Vector & { code: SignatureErrorCode }> = [
     payload: new ArrayBuffer(0),
     code: "signature_mismatch",
   },
+  { name: "a detached ArrayBuffer", header: headerOf(PAYLOAD), payload: detached().buffer, code: "payload_not_raw" },
+  { name: "a detached DataView", header: headerOf(PAYLOAD), payload: detached(), code: "payload_not_raw" },
   { name: "an array of bytes", header: headerOf("{}"), payload: [123, 125], code: "payload_not_raw" },
   {
     name: "whitespace after the secret",
@@ -207,3 +209,10 @@ export const REJECTED: Array<Vector & { code: SignatureErrorCode }> = [
   },
   { name: "no body", header: headerOf(PAYLOAD), payload: null, code: "payload_not_raw" },
 ];
+
+/** Returns a view of a buffer that was transferred to another owner. */
+function detached(): DataView {
+  const view = new DataView(new ArrayBuffer(8));
+  structuredClone(view.buffer, { transfer: [view.buffer] });
+  return view;
+}

@@ -52,6 +52,20 @@ describe("node:http", () => {
     expect(received).toEqual([EVENT, EVENT, EVENT, EVENT]);
   });
 
+  it("responds 413 to bytes over the limit that a parser kept", async () => {
+    const onEvent = vi.fn<() => void>();
+    const webhook = nodeWebhook({ ...OPTIONS, limit: 1000 }, onEvent);
+    // 600 characters, 1200 bytes.
+    const text = `"${"ë".repeat(600)}"`;
+    for (const kept of [Buffer.from(text), text, new DataView(new TextEncoder().encode(text).buffer)]) {
+      const receiver = await listen((request, response) => {
+        void drain(request).then(() => webhook(Object.assign(request, { body: kept }), response));
+      });
+      expect(await deliver(receiver, text)).toMatchObject({ status: 413, problem: { code: "body_too_large" } });
+    }
+    expect(onEvent).not.toHaveBeenCalled();
+  });
+
   it("names the fix if the body has been consumed", async () => {
     const onEvent = vi.fn<() => void>();
     const webhook = nodeWebhook(OPTIONS, onEvent);

@@ -2,7 +2,7 @@ import type { WebhookEvent } from "../event.ts";
 import type { Payload } from "../signature.ts";
 import { SignatureError } from "../signature-error.ts";
 import { SIGNATURE_HEADER, type SignatureHeaderValue } from "../signature-header.ts";
-import { assertPost, bodyTooLarge, createReceiver, problemFor, type WebhookOptions } from "./receiver.ts";
+import { assertPost, createReceiver, problemFor, type WebhookOptions } from "./receiver.ts";
 
 /**
  * The used part of a Lambda invocation: API Gateway payload format 1.0 or 2.0, a function URL, or an Application Load
@@ -41,7 +41,7 @@ export function lambdaWebhook<Request extends LambdaRequest, Context, Result ext
     let event: WebhookEvent;
     try {
       assertPost(request.requestContext?.http?.method ?? request.httpMethod);
-      event = await receive(signatureHeader(request), (limit) => bodyOf(request, limit));
+      event = await receive(signatureHeader(request), () => bodyOf(request));
     } catch (error) {
       const { status, headers, body } = problemFor(error);
       return { statusCode: status, headers, body };
@@ -60,10 +60,8 @@ function valueOf<Value>(headers: Readonly<Record<string, Value>> | null | undefi
   return Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === SIGNATURE_HEADER)?.[1];
 }
 
-function bodyOf({ body, isBase64Encoded }: LambdaRequest, limit: number): Payload {
-  const payload = isBase64Encoded === true ? fromBase64(body ?? "") : new TextEncoder().encode(body ?? "");
-  if (payload.length > limit) throw bodyTooLarge(limit);
-  return payload;
+function bodyOf({ body, isBase64Encoded }: LambdaRequest): Payload {
+  return isBase64Encoded === true ? fromBase64(body ?? "") : (body ?? "");
 }
 
 function fromBase64(text: string): Uint8Array {

@@ -1,6 +1,14 @@
 import type { WebhookEvent } from "../event.ts";
 import { hasSynchronousCrypto } from "../mac.ts";
-import { assertTolerance, listSecrets, type Payload, type Secrets, verify, verifyAsync } from "../signature.ts";
+import {
+  assertTolerance,
+  listSecrets,
+  type Payload,
+  rawPayload,
+  type Secrets,
+  verify,
+  verifyAsync,
+} from "../signature.ts";
 import { SignatureError, type SignatureErrorCode } from "../signature-error.ts";
 import type { SignatureHeaderValue } from "../signature-header.ts";
 
@@ -16,7 +24,7 @@ export interface WebhookOptions {
   now?: (() => number) | undefined;
 }
 
-/** Reads a delivery's body: at most `limit` bytes. Rejects with SignatureError. */
+/** Reads a delivery's body, and holds at most `limit` bytes of a stream. Rejects with SignatureError. */
 type ReadBody = (limit: number) => Payload | Promise<Payload>;
 
 /** Reads and verifies one delivery. Rejects with SignatureError, or with the error of the `secrets` function. */
@@ -35,7 +43,10 @@ export function createReceiver({ secrets, tolerance, limit = DEFAULT_LIMIT, now 
     throw new SignatureError("invalid_limit", "`limit` must be a whole number of bytes, 1 or more");
   }
   return async (header, readBody) => {
-    const payload = await readBody(limit);
+    const payload = rawPayload(await readBody(limit));
+    // A parser may have read it, with a limit of its own.
+    const { length } = typeof payload === "string" ? new TextEncoder().encode(payload) : payload;
+    if (length > limit) throw bodyTooLarge(limit);
     const current = typeof secrets === "function" ? await secrets() : secrets;
     const options = { payload, header, secrets: current, tolerance, now: now?.() };
     return hasSynchronousCrypto ? verify(options) : verifyAsync(options);

@@ -1,5 +1,5 @@
 import http from "node:http";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { nodeWebhook, type NodeWebhookOptions } from "../../src/webhooks/index.ts";
 import { deliver, describeAdapter } from "./adapter-conformance.ts";
 import { EVENT, headerOf, NOW, PAYLOAD, SECRET } from "./deliveries.ts";
@@ -108,6 +108,22 @@ describe("node:http", () => {
     expect(reported).toEqual([failure]);
     const sealed = await listen(nodeWebhook({ secrets: async () => Promise.reject(failure) }, () => undefined));
     expect(await (await fetch(sealed.url, signed())).text()).toBe("");
+  });
+
+  it("responds to the next delivery after onError itself has failed", async () => {
+    const rejections: unknown[] = [];
+    const onRejection = (reason: unknown) => rejections.push(reason);
+    process.on("unhandledRejection", onRejection);
+    onTestFinished(() => void process.off("unhandledRejection", onRejection));
+    const failed = () => {
+      throw new Error("the log is full");
+    };
+    for (const onError of [failed, async () => failed()]) {
+      const receiver = await failing({ onError }, failed);
+      expect((await fetch(receiver.url, signed())).status).toBe(500);
+      expect((await fetch(receiver.url, signed())).status).toBe(500);
+    }
+    expect(rejections).toEqual([]);
   });
 
   it("aborts a response that the handler began before it failed", async () => {

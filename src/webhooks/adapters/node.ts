@@ -44,7 +44,7 @@ export interface NodeResponse {
 /** Options of `nodeWebhook`. */
 export interface NodeWebhookOptions extends WebhookOptions {
   /** Called with errors of the handler and of the `secrets` function: the response is a bare 500 and says nothing of them. */
-  onError?: ((error: unknown) => void) | undefined;
+  onError?: ((error: unknown) => unknown) | undefined;
 }
 
 /** Express's `next`. */
@@ -78,7 +78,11 @@ export function nodeWebhook<Request extends NodeRequest, Response extends NodeRe
       if (event !== undefined) await handler(event, request, response);
     } catch (error) {
       fail(response);
-      onError?.(error);
+      try {
+        await onError?.(error);
+      } catch {
+        // An unhandled rejection would end the server.
+      }
     }
   };
   return (request, response) => void serve(request, response);

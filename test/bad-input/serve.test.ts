@@ -109,7 +109,7 @@ describe("a database", () => {
     const newer = join(folder, "newer.db");
     await (await startPlatformOn(newer, 0)).stop();
     const connection = new Connection(await loadSqlite(), newer, { readOnly: false });
-    connection.exec("INSERT INTO schema_migrations (number, name, version) VALUES (9999, 'later', '99.0.0')");
+    connection.exec("INSERT INTO schema_migrations VALUES (9999, 'later', '99.0.0', 'digest')");
     connection.close();
     await expectError(["--database", newer], "99.0.0");
   });

@@ -168,7 +168,7 @@ describe("two processes complete a later migration after SIGKILL", () => {
       stderr: "",
     });
     upgraded = await schemaOf(database);
-    expect(upgraded).toContain("2 later");
+    expect(upgraded).toContain(`${MIGRATIONS.length + 1} later`);
   });
   afterAll(() => programs.remove());
 

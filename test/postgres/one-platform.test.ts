@@ -244,7 +244,7 @@ describe("an additional process", () => {
   it("is rejected if its program is older", async () => {
     const other = await server.createDatabase();
     await (await startNode(other)).stop();
-    await server.query("INSERT INTO schema_migrations VALUES (999, 'later', '9.9.9')", [], other);
+    await server.query("INSERT INTO schema_migrations VALUES (999, 'later', '9.9.9', 'digest')", [], other);
     await expect(startNode(other)).rejects.toThrow(/schema 999 by version 9\.9\.9/);
   });
 

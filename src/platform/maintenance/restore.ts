@@ -6,7 +6,7 @@ import { Connection } from "../storage/sqlite/connection.ts";
 import { flushFile, flushFolder, locateFile, assertLocalFileSystem } from "../storage/sqlite/database-file.ts";
 import { StorageOpenError } from "../storage/database.ts";
 import { FileLock } from "../storage/sqlite/file-lock.ts";
-import { type AppliedMigration, pendingMigrations } from "../storage/migrate.ts";
+import { planSqliteUpgrade } from "../storage/migrate.ts";
 import { MIGRATIONS } from "../storage/migrations/index.ts";
 import { asOpenError } from "../storage/sqlite/errors.ts";
 import { openSqliteReader } from "../storage/sqlite/reader.ts";
@@ -107,6 +107,7 @@ async function prepare(
 ): Promise<CheckReport["rows"]> {
   const writer = new Connection(sqlite, copy);
   try {
+    planSqliteUpgrade(writer, copy, MIGRATIONS);
     // Writes go into the file itself, not into a log.
     writer.exec("PRAGMA journal_mode = DELETE");
     stampCopy(writer);
@@ -115,7 +116,6 @@ async function prepare(
   }
   const reader = await openSqliteReader(copy, driver);
   try {
-    pendingMigrations(MIGRATIONS, await reader.all<AppliedMigration>("SELECT number, version FROM schema_migrations"));
     const { problems, rows } = await checkDatabase(reader);
     if (problems.length > 0) {
       const more = problems.length > 1 ? ` (and ${problems.length - 1} more problems)` : "";

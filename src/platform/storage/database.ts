@@ -118,6 +118,7 @@ export class StorageOpenError extends Error {
     | "not_a_database"
     | "not_writable"
     | "unreachable"
+    | "unreleased_schema"
     | "unsupported"
     | "missing";
 

@@ -1,5 +1,5 @@
 import { initial } from "./001-initial.ts";
 import type { Migration } from "./migration.ts";
 
-/** In the order in which they run. A released migration never changes. */
+/** In the order in which they run. A migration never changes once it is listed here. */
 export const MIGRATIONS: readonly Migration[] = [initial];

@@ -18,7 +18,7 @@ export interface ColumnTypes {
   readonly clustered: string;
 }
 
-/** One step from a schema to the next. A released migration never changes; a later one corrects it. */
+/** One step from a schema to the next. It never changes: a database records its digest. A later one corrects it. */
 export interface Migration {
   /** 1 for the first, then consecutive. */
   readonly number: number;

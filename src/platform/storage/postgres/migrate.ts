@@ -1,5 +1,5 @@
 import { StorageOpenError } from "../database.ts";
-import { type AppliedMigration, pendingMigrations } from "../migrate.ts";
+import { type AppliedMigration, planUpgrade, stepsOf } from "../migrate.ts";
 import type { ColumnTypes, Migration } from "../migrations/migration.ts";
 import type { PostgresConnection } from "./connection.ts";
 
@@ -55,17 +55,61 @@ export async function migratePostgres(
 ): Promise<void> {
   // Held until the connection closes, for whatever reason.
   await connection.execute("SELECT pg_advisory_lock(hashtextextended(current_schema() || ' migrations', 0))");
-  const pending = pendingMigrations(migrations, await appliedMigrations(connection));
-  for (const migration of migrate ? pending : []) {
+  const applied = await appliedMigrations(connection);
+  const hasNoDigest = applied.some(({ digest }) => !digest);
+  const hasFirstSchema = hasNoDigest && (await fingerprintOf(connection)) === FIRST_SCHEMA;
+  const { pending, adopted } = planUpgrade(stepsOf(migrations, TYPES), applied, hasFirstSchema);
+  if (!migrate) return;
+  if (!(await hasDigests(connection))) {
     await connection.execute("BEGIN");
-    for (const statement of migration.statements(TYPES)) await connection.executeOnce(statement);
-    await connection.execute("INSERT INTO schema_migrations (number, name, version) VALUES ($1, $2, $3)", [
-      migration.number,
-      migration.name,
+    await connection.executeOnce("ALTER TABLE schema_migrations ADD COLUMN digest TEXT");
+    await connection.execute("UPDATE schema_migrations SET digest = $1", [adopted]);
+    await connection.execute("COMMIT");
+  }
+  for (const { number, name, statements, digest } of pending) {
+    await connection.execute("BEGIN");
+    for (const statement of statements) await connection.executeOnce(statement);
+    await connection.execute("INSERT INTO schema_migrations (number, name, version, digest) VALUES ($1, $2, $3, $4)", [
+      number,
+      name,
       version,
+      digest,
     ]);
     await connection.execute("COMMIT");
   }
+}
+
+/**
+ * The fingerprint of the schema that the first migration creates. Unlike SQLite, PostgreSQL does not keep the text of
+ * the statements.
+ */
+const FIRST_SCHEMA = "d8487fb6ff8314c8000574e25970564f";
+const FINGERPRINT = `
+  SELECT md5(string_agg(line, E'\\n' ORDER BY line COLLATE "C")) AS fingerprint FROM (
+    SELECT concat_ws(' ', table_name, ordinal_position, column_name, data_type, collation_name, is_nullable, column_default)
+    FROM information_schema.columns WHERE table_schema = current_schema() AND table_name <> 'schema_migrations'
+    UNION ALL
+    SELECT pg_get_indexdef(i.indexrelid, 0, true) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+    WHERE c.relnamespace = current_schema()::regnamespace
+    UNION ALL
+    SELECT concat_ws(' ', conrelid::regclass, pg_get_constraintdef(oid, true)) FROM pg_constraint
+    WHERE connamespace = current_schema()::regnamespace AND contype IN ('c', 'f')
+    UNION ALL
+    SELECT concat_ws(' ', proname, prosrc) FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
+    UNION ALL
+    SELECT pg_get_triggerdef(t.oid, true) FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+    WHERE c.relnamespace = current_schema()::regnamespace AND NOT t.tgisinternal
+  ) AS lines (line)`;
+
+async function fingerprintOf(connection: PostgresConnection): Promise<unknown> {
+  return (await connection.executeOnce(FINGERPRINT)).rows[0]?.["fingerprint"];
+}
+
+async function hasDigests(connection: PostgresConnection): Promise<boolean> {
+  const { rows } = await connection.execute(
+    "SELECT 1 AS one FROM pg_attribute WHERE attrelid = CAST('schema_migrations' AS regclass) AND attname = 'digest'",
+  );
+  return rows.length > 0;
 }
 
 async function appliedMigrations(connection: PostgresConnection): Promise<readonly AppliedMigration[]> {
@@ -79,7 +123,7 @@ async function appliedMigrations(connection: PostgresConnection): Promise<readon
     return [];
   }
   try {
-    const { rows } = await connection.execute("SELECT number, name, version FROM schema_migrations ORDER BY number");
+    const { rows } = await connection.execute("SELECT * FROM schema_migrations ORDER BY number");
     return rows as unknown as AppliedMigration[];
   } catch (cause) {
     throw new StorageOpenError(

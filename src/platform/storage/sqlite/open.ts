@@ -7,7 +7,7 @@ import { type FileCheck, FileHealth } from "./file-health.ts";
 import { FileLock } from "./file-lock.ts";
 import { FileWatch } from "./file-watch.ts";
 import { GroupCommit } from "./group-commit.ts";
-import { migrateSqlite, assertOwnDatabase } from "../migrate.ts";
+import { migrateSqlite, planSqliteUpgrade } from "../migrate.ts";
 import type { Migration } from "../migrations/migration.ts";
 import { asOpenError, asUnavailable } from "./errors.ts";
 import { type SqliteRuntime, loadSqlite } from "./runtime.ts";
@@ -48,7 +48,7 @@ export interface SqliteOptions {
  * Opens a database file for this process alone, migrates its schema, and holds it until `close`.
  *
  * Throws StorageOpenError if another process holds it ("locked"), if its schema is newer than this program
- * ("newer_schema"), if the file is something else ("not_a_database") or cannot be written ("not_writable"), and if this
+ * ("newer_schema") or from an unreleased build ("unreleased_schema"), if the file is something else ("not_a_database") or cannot be written ("not_writable"), and if this
  * Node.js has no SQLite ("unreachable").
  */
 export async function openSqlite(options: SqliteOptions): Promise<Database> {
@@ -74,13 +74,13 @@ function openLocked(sqlite: SqliteRuntime, file: string, lock: FileLock, options
   const writer = new Connection(sqlite, file);
   try {
     writer.exec(READER_SETTINGS);
-    // A file of another program stays as it is, its mode and journal included.
-    assertOwnDatabase(writer, file);
+    // A file that is rejected stays as it is, its mode and journal included.
+    const upgrade = planSqliteUpgrade(writer, file, options.migrations);
     closeToOthers(file);
     // Only a new file takes it, and each other would be written to in a commit without a number.
     if (writer.get("PRAGMA page_count")?.["page_count"] === 0) writer.exec("PRAGMA auto_vacuum = INCREMENTAL");
     writer.exec(WRITER_SETTINGS);
-    migrateSqlite(writer, options.migrations, options.version ?? null);
+    migrateSqlite(writer, upgrade, options.version ?? null);
     const reader = new Connection(sqlite, file, { readOnly: true });
     reader.exec(READER_SETTINGS);
     for (const connection of [writer, reader]) connection.exec(STOP_BLOCKING);

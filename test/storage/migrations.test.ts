@@ -1,0 +1,121 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Database } from "../../src/platform/storage/database.ts";
+import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
+import { openDatabase } from "../../src/platform/storage/open-database.ts";
+import { openPostgres } from "../../src/platform/storage/postgres/open.ts";
+import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
+import { loadSqlite } from "../../src/platform/storage/sqlite/runtime.ts";
+import { type PostgresServer, usePostgres } from "../support/postgres.ts";
+import { describeError } from "./error-description.ts";
+import { temporaryFolder } from "./test-database.ts";
+
+const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+const [first] = MIGRATIONS;
+
+/**
+ * The digests that databases record. They never change: if this fails, restore the migration and add another. A new one
+ * is added here.
+ */
+const DIGESTS = {
+  sqlite: ["a7ba4a25a55c6a91915d95b1c354d05c2877712ca36cddf5905afa5ba82a2298"],
+  postgres: ["54ed36187039bf3fddc55b1d8ea722c6f57398d057cc25ddd15f43bd5b1b435d"],
+};
+
+let server: PostgresServer & { remove(): Promise<void> };
+let folder: ReturnType<typeof temporaryFolder>;
+
+beforeAll(async () => {
+  server = await usePostgres();
+});
+afterAll(() => server.remove());
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => folder.remove());
+
+/** An empty database, which a build with only the first migration can open, and any SQL can change. */
+const ENGINES = {
+  SQLite: async () => {
+    const file = join(folder.path, "platform.db");
+    return {
+      url: file,
+      openFirst: (): Promise<Database> => openSqlite({ file, migrations: [first!], version: "0.1.0" }),
+      async run(sql: string) {
+        const { DatabaseSync } = await loadSqlite();
+        const connection = new DatabaseSync(file);
+        connection.exec(sql);
+        connection.close();
+      },
+      contents: async () => readFileSync(file).toString("latin1"),
+    };
+  },
+  PostgreSQL: async () => {
+    const url = await server.createDatabase();
+    return {
+      url,
+      openFirst: (): Promise<Database> => openPostgres({ url, migrations: [first!], version: "0.1.0" }),
+      run: (sql: string) => server.query(sql, [], url),
+      contents: async () => {
+        const columns =
+          "SELECT string_agg(concat_ws(' ', table_name, column_name), ',' ORDER BY table_name, column_name)";
+        const sql = `SELECT (${columns} FROM information_schema.columns WHERE table_schema = 'public') AS columns,
+                            (SELECT string_agg(CAST(m AS TEXT), ',') FROM schema_migrations m) AS migrations`;
+        return JSON.stringify(await server.query(sql, [], url));
+      },
+    };
+  },
+};
+
+describe.each(Object.entries(ENGINES))("the migrations of %s", (_name, create) => {
+  let place: Awaited<ReturnType<typeof create>>;
+
+  beforeEach(async () => {
+    place = await create();
+  });
+
+  const open = (): Promise<Database> => openDatabase({ database: place.url, version: "0.2.0", log });
+
+  it("are those that existing databases record", async () => {
+    const database = await open();
+    const rows = await database.all<{ digest: string }>("SELECT digest FROM schema_migrations ORDER BY number");
+    expect(rows.map(({ digest }) => digest)).toEqual(DIGESTS[database.dialect]);
+    await database.close();
+  });
+
+  it("continue a database of the same first migration that has no digest, and store one", async () => {
+    await (await place.openFirst()).close();
+    await place.run("ALTER TABLE schema_migrations DROP COLUMN digest");
+    for (let start = 0; start < 2; start++) {
+      const database = await open();
+      expect(await database.all("SELECT number, version, digest FROM schema_migrations ORDER BY number")).toEqual([
+        { number: 1, version: "0.1.0", digest: DIGESTS[database.dialect][0] },
+      ]);
+      await database.close();
+    }
+  });
+
+  it.each([
+    [
+      "has another column and no digest",
+      "ALTER TABLE environments DROP COLUMN ids_ahead_from; ALTER TABLE schema_migrations DROP COLUMN digest",
+    ],
+    [
+      "has later migrations and no digest",
+      "ALTER TABLE schema_migrations DROP COLUMN digest; INSERT INTO schema_migrations VALUES (2, 'other', '0.1.0')",
+    ],
+    ["has another digest", "UPDATE schema_migrations SET digest = 'other'"],
+  ])("are not applied to a database that %s: it stays as it is", async (_what, sql) => {
+    await (await place.openFirst()).close();
+    await place.run(sql);
+    const before = await place.contents();
+    expect(await describeError(open())).toEqual({
+      code: "unreleased_schema",
+      message:
+        "The database was created by an unreleased build of `service`, from which there is no upgrade. Nothing was " +
+        "changed. Open it with that build, or use a new database.",
+    });
+    expect(await place.contents()).toBe(before);
+  });
+});

@@ -56,6 +56,14 @@ it("the log numbers every event of a transaction with the maximum number of full
   expect(await counted()).toEqual({ events: all, places: all });
 });
 
+it("the log keeps the order in which a transaction wrote its events", async () => {
+  await server.query("DELETE FROM events", [], url);
+  for (let round = 0; round < 2; round++) await database.write((tx) => writeEvents(tx, EVENTS_ALONE));
+  const rows = await server.query<{ id: string }>("SELECT id FROM events ORDER BY seq", [], url);
+  const ids = rows.map(({ id }) => id);
+  expect(ids).toEqual(ids.toSorted());
+});
+
 it("a unit of work with more events than it may add to a shared transaction gets one of its own, up to a maximum", async () => {
   const { events } = (await counted()) as { events: number };
   const counts = [EVENTS_A_UNIT + 1, 1, EVENTS_ALONE];

@@ -19,8 +19,14 @@ const [first] = MIGRATIONS;
  * is added here.
  */
 const DIGESTS = {
-  sqlite: ["a7ba4a25a55c6a91915d95b1c354d05c2877712ca36cddf5905afa5ba82a2298"],
-  postgres: ["54ed36187039bf3fddc55b1d8ea722c6f57398d057cc25ddd15f43bd5b1b435d"],
+  sqlite: [
+    "a7ba4a25a55c6a91915d95b1c354d05c2877712ca36cddf5905afa5ba82a2298",
+    "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945",
+  ],
+  postgres: [
+    "54ed36187039bf3fddc55b1d8ea722c6f57398d057cc25ddd15f43bd5b1b435d",
+    "7cdd8ae6601ed31410c37e3b4b1e5ebcbb586b6912680a7c4188ed5c20b4bcdc",
+  ],
 };
 
 let server: PostgresServer & { remove(): Promise<void> };
@@ -91,6 +97,7 @@ describe.each(Object.entries(ENGINES))("the migrations of %s", (_name, create) =
       const database = await open();
       expect(await database.all("SELECT number, version, digest FROM schema_migrations ORDER BY number")).toEqual([
         { number: 1, version: "0.1.0", digest: DIGESTS[database.dialect][0] },
+        { number: 2, version: "0.2.0", digest: DIGESTS[database.dialect][1] },
       ]);
       await database.close();
     }

@@ -1,5 +1,6 @@
 import { initial } from "./001-initial.ts";
+import { logOrder } from "./002-log-order.ts";
 import type { Migration } from "./migration.ts";
 
 /** In the order in which they run. A migration never changes once it is listed here. */
-export const MIGRATIONS: readonly Migration[] = [initial];
+export const MIGRATIONS: readonly Migration[] = [initial, logOrder];

@@ -21,7 +21,7 @@ function order(receiver, order) {
 }
 
 /** Releases held responses. Returns the rate at which this many requests then get a response. */
-async function rateOf(receiver, count, start = async () => {}) {
+export async function rateOf(receiver, count, start = async () => {}) {
   const done = new Promise((resolve) => {
     receiver.lines.once("line", (line) => resolve(JSON.parse(line)));
   });
@@ -32,7 +32,7 @@ async function rateOf(receiver, count, start = async () => {}) {
 }
 
 /** Queues events for endpoints whose receiver holds its responses, then measures how fast the queue drains. */
-async function drainRound(service, receiver, { endpoints, events }) {
+export async function drainRound(service, receiver, { endpoints, events }, processes = {}) {
   const call = api(service);
   const created = await Promise.all(
     Array.from({ length: endpoints }, (_, index) =>
@@ -47,7 +47,7 @@ async function drainRound(service, receiver, { endpoints, events }) {
   }
   // Attempts in flight for longer than the timeout are retried later.
   const count = Math.floor(events * endpoints * 0.97);
-  const round = await measure(count, { platform: service.child.pid }, () => rateOf(receiver, count));
+  const round = await measure(count, { platform: service.child.pid, ...processes }, () => rateOf(receiver, count));
   await Promise.all(created.map(({ id }) => call("DELETE", `/v1/webhook_endpoints/${id}`)));
   return round;
 }

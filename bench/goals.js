@@ -2,12 +2,12 @@
 
 /** At least the bound. */
 export function atLeast(bound, unit) {
-  return { text: `≥ ${written(bound, unit)}`, unit, fits: (number) => number >= bound };
+  return { text: `≥ ${written(bound, unit)}`, better: "more", unit, fits: (number) => number >= bound };
 }
 
 /** At most the bound. */
 export function atMost(bound, unit) {
-  return { text: `≤ ${written(bound, unit)}`, unit, fits: (number) => number <= bound };
+  return { text: `≤ ${written(bound, unit)}`, better: "less", unit, fits: (number) => number <= bound };
 }
 
 /** Between two bounds. */

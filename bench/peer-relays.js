@@ -1,31 +1,16 @@
 // The relays that `service listen` is compared with: how each is installed, found and started, as its own documentation
 // says.
-import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { installPackages } from "./install-packages.js";
 import { BIN, temporaryFolder } from "./measure.js";
 
 const PACKAGES = ["@stripe/cli@1.52.0", "hookdeck-cli@2.6.0", "smee-client@5.0.0"];
-const INSTALL_MILLISECONDS = 180_000;
 
-/**
- * Installs the other relays into a folder that is removed at the end, unless BENCH_PEERS names one that has them.
- * Returns why they cannot be installed, if so.
- */
+/** Installs the other relays, unless BENCH_PEERS names a folder that has them. */
 export async function installPeers(say) {
   const given = process.env.BENCH_PEERS;
-  if (given !== undefined) return { folder: given };
-  const folder = temporaryFolder();
-  const args = ["install", "--prefix", folder, "--no-audit", "--no-fund", "--fetch-retries=1", ...PACKAGES];
-  say(`npm install ${PACKAGES.join(" ")}, into ${folder}`);
-  try {
-    await promisify(execFile)("npm", args, { timeout: INSTALL_MILLISECONDS, cwd: folder });
-    return { folder };
-  } catch (error) {
-    const why = /^npm (?:error|ERR!) code (\S+)/m.exec(error.stderr)?.[1] ?? "no answer in three minutes";
-    return { folder, problem: `the registry did not give them (${why})` };
-  }
+  return given === undefined ? installPackages(PACKAGES, say) : { folder: given };
 }
 
 /**

@@ -1,32 +1,19 @@
 // The baseline of relays and deliveries: undici posting bodies of this many bytes, 32 at a time, and nothing else; with
 // `signed` as deliveries are. Prints its processor time in microseconds. `node bench/posts.js URL COUNT BYTES [signed]`.
-import { createHmac } from "node:crypto";
 import { Agent, request } from "undici";
+import { signedHeaders } from "./signed-headers.js";
 
 const [url, count, bytes, kind] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4]), process.argv[5]];
 const CONCURRENCY = 32;
 const dispatcher = new Agent({ connections: CONCURRENCY, pipelining: 1 });
 const body = Buffer.alloc(bytes, "x");
-const secret = `whsec_${"a".repeat(43)}`;
 const plain = { "content-type": "application/json" };
 let sent = 0;
-
-function signed() {
-  const t = Math.floor(Date.now() / 1000);
-  const mac = createHmac("sha256", secret).update(`${t}.`).update(body).digest("hex");
-  return {
-    ...plain,
-    "user-agent": "Service-Webhooks/1",
-    "service-signature": `t=${t},v1=${mac}`,
-    "service-event-id": "evt_0000000000000000000000",
-    "service-delivery-attempt": "1",
-  };
-}
 
 async function postAll() {
   while (sent < count) {
     sent += 1;
-    const headers = kind === "signed" ? signed() : plain;
+    const headers = kind === "signed" ? signedHeaders(body) : plain;
     const response = await request(url, { method: "POST", body, headers, dispatcher });
     await response.body.dump();
   }

@@ -24,7 +24,7 @@ export const timeOf = (pid) => statOf(pid)?.own ?? 0;
 const timeOfEnded = (pid) => statOf(pid)?.ofEnded ?? 0;
 
 /** Returns the milliseconds of all processes below one, including those that have exited. */
-function timeBelow(pid) {
+export function timeBelow(pid) {
   const all = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map((name) => ({ pid: Number(name), ...statOf(name) }));

@@ -7,15 +7,17 @@ import { timeOf } from "./processor-time.js";
 const NOISY = 0.15;
 
 /**
- * Runs a task that resolves with the units it did a second. `processes` are the process IDs to watch, by name. Returns
- * the rate and the microseconds of processor time that each process took for a unit, none on systems without /proc.
+ * Runs a task that resolves with the units it did a second. `processes` are the process IDs to watch, by name, or
+ * functions that return milliseconds. Returns the rate and the microseconds of processor time that each process took
+ * for a unit, none on systems without /proc.
  */
 export async function measure(count, processes, task) {
   const names = existsSync("/proc/self/stat") ? Object.keys(processes) : [];
-  const before = names.map((name) => timeOf(processes[name]));
+  const timeNow = (name) => (typeof processes[name] === "function" ? processes[name]() : timeOf(processes[name]));
+  const before = names.map(timeNow);
   const rate = await task();
   const units = typeof count === "function" ? count(rate) : count;
-  const times = names.map((name, index) => [name, ((timeOf(processes[name]) - before[index]) * 1000) / units]);
+  const times = names.map((name, index) => [name, ((timeNow(name) - before[index]) * 1000) / units]);
   return { rate, times: Object.fromEntries(times) };
 }
 
@@ -36,6 +38,9 @@ export function rowOf(rounds, { name, unit, baseline, goal }) {
     figure: sideOf(rounds, "measured", unit),
     baseline: sideOf(rounds, "baseline", baseline),
     ...ratioOf(ratios),
+    ...(Object.keys(rounds[0].measured.times).length === 0
+      ? {}
+      : { microseconds: median(rounds.map(({ measured }) => totalOf(measured))) }),
     goal,
   };
 }

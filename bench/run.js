@@ -1,13 +1,14 @@
 // `npm run bench [part …]`: every performance claim as a ratio against a baseline of the same run, in one table. All
-// parts together take less than twenty minutes and are written to bench/RESULTS.md. `--compare COMMIT` alternates with
-// the build of another commit, `--json` prints the rows.
+// parts together are written to bench/RESULTS.md. `--compare COMMIT` alternates with the build of another commit,
+// `--check` with that of the last release, and fails if a figure lost more than a tenth; `--record` makes this commit
+// that release. `--json` prints the rows.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { benchApi } from "./api.js";
-import { compare } from "./compare.js";
+import { checkAgainstBaseline, compare, recordBaseline } from "./compare.js";
 import { benchDashboard } from "./dashboard.js";
 import { benchDeliveries } from "./deliveries.js";
 import { benchGrowth } from "./growth.js";
@@ -15,6 +16,7 @@ import { benchLists } from "./lists.js";
 import { ROOT } from "./measure.js";
 import { benchPeers } from "./peers.js";
 import { benchPostgres } from "./postgres.js";
+import { benchQueues } from "./queues.js";
 import { benchRelay } from "./relay.js";
 import { benchStartup } from "./startup.js";
 import { tableOf } from "./table.js";
@@ -26,6 +28,7 @@ const PARTS = {
   relay: benchRelay,
   peers: benchPeers,
   deliveries: benchDeliveries,
+  queues: benchQueues,
   lists: benchLists,
   growth: benchGrowth,
   dashboard: benchDashboard,
@@ -35,16 +38,29 @@ const PARTS = {
 
 const { values: flags, positionals: chosen } = parseArgs({
   allowPositionals: true,
-  options: { compare: { type: "string" }, json: { type: "boolean", default: false } },
+  options: {
+    compare: { type: "string" },
+    check: { type: "boolean", default: false },
+    record: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+  },
 });
 const unknown = chosen.find((name) => !(name in PARTS));
 if (unknown !== undefined) throw new Error(`no part ${unknown}; there are ${Object.keys(PARTS).join(", ")}`);
-const names = chosen.length === 0 ? Object.keys(PARTS) : chosen;
+/** Their figures are steady enough to judge a release by. */
+const GUARDED = ["startup", "api", "relay", "deliveries", "webhooks"];
+const names = chosen.length > 0 ? chosen : flags.check || flags.record ? GUARDED : Object.keys(PARTS);
 
 const say = (text) => process.stderr.write(`${text}\n`);
 if (flags.compare !== undefined) {
   process.stdout.write(`${compare(flags.compare, names, say)}\n`);
   process.exit(0);
+}
+if (flags.check) {
+  const { table, lost } = checkAgainstBaseline(names, say);
+  process.stdout.write(`${table}\n`);
+  for (const name of lost) say(`slower than the last release by more than a tenth: ${name}`);
+  process.exit(lost.length === 0 ? 0 : 1);
 }
 const rows = [];
 const took = [];
@@ -60,6 +76,8 @@ if (flags.json) {
   process.stdout.write(`${JSON.stringify(rows)}\n`, () => process.exit(0));
   await new Promise(() => {});
 }
+
+if (flags.record) recordBaseline(rows);
 
 const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: ROOT, encoding: "utf8" }).trim();
 const machine = `${cpus().length} cores (${cpus()[0].model}), Node ${process.version}, ${process.platform}`;

@@ -1,0 +1,2 @@
+// Programs of Debian's packages, for the benchmarks.
+export { environmentOf, findProgram } from "../test/interop/support/debian.ts";

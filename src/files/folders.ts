@@ -22,8 +22,20 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** Returns the folder of the platform's data unless a database is named. */
-export function dataFolder(env: Readonly<Record<string, string | undefined>>): string {
-  const data = env["XDG_DATA_HOME"] || join(env["HOME"] || homedir(), ".local", "share");
-  return join(data, "service");
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** Returns the user's home folder; undefined for a user ID without an account, as in some containers. */
+export function homeFolder(env: Variables): string | undefined {
+  try {
+    return env["HOME"] || homedir() || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the folder of the platform's data unless a database is named; undefined without a home folder. */
+export function dataFolder(env: Variables): string | undefined {
+  const home = homeFolder(env);
+  const data = env["XDG_DATA_HOME"] || (home && join(home, ".local", "share"));
+  return data && join(data, "service");
 }

@@ -17,8 +17,8 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withLock } from "../../src/cli/settings/lock.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
-import { BIN, createConfigDir, runCli } from "../support/run-cli.ts";
+import { type RunningPlatform, startNode, startPlatform } from "../support/platform.ts";
+import { BIN, createConfigDir, runCli, spawnCli } from "../support/run-cli.ts";
 import { volume } from "../support/volume.ts";
 
 let platform: RunningPlatform;
@@ -200,6 +200,41 @@ describe("the folder of the settings file", () => {
       exitCode: 1,
       stderr: expect.stringContaining("Cannot write /dev/null/nowhere/config.json (ENOTDIR)"),
     });
+  });
+});
+
+describe("without a home folder", () => {
+  const env = { HOME: "", SERVICE_CONFIG_DIR: undefined };
+
+  it("a command that needs it names the variable to set", async () => {
+    expect(await spawnCli(["config", "set", "update_notices", "false"], { env })).toEqual({
+      exitCode: 1,
+      stdout: "",
+      stderr: "Error: No home folder for the settings\nSet SERVICE_CONFIG_DIR to a folder.\n",
+    });
+    expect(await spawnCli(["serve", "--port", "0"], { env, cwd: createConfigDir() })).toEqual({
+      exitCode: 1,
+      stdout: "",
+      stderr: "Error: No home folder for the data\nSet XDG_DATA_HOME to a folder.\n",
+    });
+    const { stdout } = await spawnCli(["doctor", "--json"], { env, cwd: createConfigDir() });
+    expect(JSON.parse(stdout)).toContainEqual({
+      id: "data_folder",
+      title: "Data folder",
+      status: "failed",
+      detail: "No home folder for the data",
+      advice: "Set XDG_DATA_HOME to a folder.",
+    });
+  });
+
+  it("a command that names its files needs none", async () => {
+    const homeless = await startNode(join(createConfigDir(), "platform.db"), [], undefined, { HOME: "" });
+    expect(await spawnCli(["customers", "list"], { env: { ...homeless.env, ...env } })).toEqual({
+      exitCode: 0,
+      stdout: "",
+      stderr: "",
+    });
+    expect(await homeless.stop()).toBe(0);
   });
 });
 

@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { LIMITS } from "../../contract/limits.ts";
 import { shellCommand } from "../../contract/shell-command.ts";
+import { dataFolder, homeFolder } from "../../files/folders.ts";
 import { UserError } from "../errors.ts";
 import { DEFAULT_PROFILE, emptySettings, type Profile, type Settings, SETTINGS_VERSION } from "./profiles.ts";
 
@@ -126,21 +126,21 @@ type Variables = Readonly<Record<string, string | undefined>>;
 export function settingsDirectory(env: Variables, platform: NodeJS.Platform): string {
   if (env["SERVICE_CONFIG_DIR"]) return env["SERVICE_CONFIG_DIR"];
   if (platform === "win32" && env["APPDATA"]) return join(env["APPDATA"], "service");
-  const base = env["XDG_CONFIG_HOME"] || join(home(env), ".config");
+  const home = homeFolder(env);
+  const base = env["XDG_CONFIG_HOME"] || (home && join(home, ".config"));
+  if (base === undefined) throw noHome("settings", "SERVICE_CONFIG_DIR");
   return join(base, "service");
 }
 
-function home(env: Variables): string {
-  try {
-    const home = env["HOME"] || homedir();
-    if (home !== "") return home;
-  } catch {
-    // A user ID without an account, as in some containers.
-  }
-  throw new UserError("No home folder for the settings", {
-    hint: "Set SERVICE_CONFIG_DIR to a folder.",
-    code: "no_home",
-  });
+/** Returns the folder of the platform's data. Throws UserError if the user has no home folder. */
+export function dataDirectory(env: Variables): string {
+  const folder = dataFolder(env);
+  if (folder === undefined) throw noHome("data", "XDG_DATA_HOME");
+  return folder;
+}
+
+function noHome(purpose: string, variable: string): UserError {
+  return new UserError(`No home folder for the ${purpose}`, { hint: `Set ${variable} to a folder.`, code: "no_home" });
 }
 
 /** Returns true if a file of this mode is accessible to other users. Windows has no such modes. */

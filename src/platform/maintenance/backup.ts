@@ -63,7 +63,7 @@ function giveName(partial: string, file: string): void {
   }
 }
 
-async function copyFile(database: string, file: string, driver: string): Promise<void> {
+async function copyFile(database: string, file: string, driver: string | undefined): Promise<void> {
   if (!existsSync(database)) throw new BackupError(`${database} does not exist.`);
   const sqlite = await loadSqlite(driver);
   assertLogBelongs(database);

@@ -32,7 +32,7 @@ interface Restored {
 export async function restore(
   backup: string,
   database: string,
-  { stamp, driver }: { stamp: string; driver?: string },
+  { stamp, driver }: { stamp: string; driver?: string | undefined },
 ): Promise<Restored> {
   const sqlite = await loadSqlite(driver);
   assertWhole(backup, database);

@@ -1,10 +1,11 @@
 import { once } from "node:events";
 import { cpSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import spawn from "cross-spawn";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
+import { dataDirectory } from "../../settings/read.ts";
 import { createFolder } from "../../../files/folders.ts";
 import { DRIVER, driverFolder, loadSqlite } from "../../../platform/storage/sqlite/runtime.ts";
 
@@ -44,8 +45,9 @@ function isPresent(env: Context["env"]): Promise<boolean> {
 }
 
 async function install(context: Context): Promise<void> {
-  const folder = driverFolder(context.env);
-  createFolder(dirname(folder));
+  const data = dataDirectory(context.env);
+  createFolder(data);
+  const folder = join(data, DRIVER.folder);
   const fresh = mkdtempSync(`${folder}.`);
   try {
     cpSync(fileURLToPath(new URL("../sqlite-driver/", import.meta.url)), fresh, { recursive: true });

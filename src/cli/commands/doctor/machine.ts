@@ -6,10 +6,9 @@ import { canConnect } from "./ports.ts";
 import { proxiesOf } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { resolveTarget } from "../../settings/connection.ts";
-import { isOpenToOthers, readSettings, SETTINGS_FILE } from "../../settings/read.ts";
+import { dataDirectory, isOpenToOthers, readSettings, SETTINGS_FILE } from "../../settings/read.ts";
 import { parseProxy, proxyFor } from "../../../client/proxy-settings.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
-import { dataFolder } from "../../../files/folders.ts";
 
 const MIN_NODE_VERSION = [20, 19] as const;
 const PROXY_VARIABLES = ["http_proxy", "https_proxy"] as const;
@@ -20,7 +19,7 @@ export function machineChecks(context: Context, timeoutMs: number): Check[] {
     { id: "node", title: "Node.js", run: () => checkNode(context) },
     { id: "settings_file", title: "Settings file", run: () => checkSettings(context) },
     { id: "settings_folder", title: "Settings folder", run: () => checkFolder(context.settingsDirectory, "settings") },
-    { id: "data_folder", title: "Data folder", run: () => checkFolder(dataFolder(context.env), "data") },
+    { id: "data_folder", title: "Data folder", run: () => checkFolder(dataDirectory(context.env), "data") },
     { id: "sqlite", title: "SQLite", run: () => checkSqlite(context) },
     { id: "proxy", title: "Proxy", run: () => checkProxy(context, timeoutMs) },
   ];

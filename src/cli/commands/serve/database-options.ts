@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
-import { dataFolder } from "../../../files/folders.ts";
+import { dataDirectory } from "../../settings/read.ts";
 import { isPostgresUrl } from "../../../platform/storage/database-url.ts";
 
 /** How the platform uses a PostgreSQL database. */
@@ -42,7 +42,7 @@ export function parseSeconds(text: string): number {
  */
 export function namedDatabase(options: { database?: string }, context: Context): string {
   const named = options.database ?? context.env["SERVICE_DATABASE"];
-  if (named === undefined || named === "") return join(dataFolder(context.env), "platform.db");
+  if (named === undefined || named === "") return join(dataDirectory(context.env), "platform.db");
   if (isPostgresUrl(named)) return named;
   if (named === ":memory:") {
     throw new UsageError("--database must be a file or a PostgreSQL URL, not :memory:", {
@@ -59,5 +59,5 @@ export function namedDatabase(options: { database?: string }, context: Context):
 
 /** The path of the master key for a PostgreSQL database, unless it is given. */
 export function defaultKeyFile(context: Context): string {
-  return join(dataFolder(context.env), "master.key");
+  return join(dataDirectory(context.env), "master.key");
 }

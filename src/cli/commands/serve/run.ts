@@ -85,8 +85,9 @@ function firstCredentials(
   const { id: account, keys, signInUrl } = firstAccount;
   const shown = { account, sandbox_key: keys.sandbox, live_key: keys.live, sign_in_url: signInUrl };
   if (options.ephemeral || context.output.terminal) return shown;
-  const folder = dirname(options.masterKeyFile ?? defaultKeyFile(context));
-  const file = isPostgresUrl(database) ? join(folder, `${account}.credentials`) : `${database}.credentials`;
+  const file = isPostgresUrl(database)
+    ? join(dirname(options.masterKeyFile ?? defaultKeyFile(context)), `${account}.credentials`)
+    : `${database}.credentials`;
   try {
     createFolder(dirname(file));
     rmSync(file, { force: true });

@@ -21,11 +21,15 @@ export interface SqliteStatement {
 }
 
 /** The package for a Node.js without SQLite of its own. `service db install-driver` installs this version. */
-export const DRIVER = { name: "@photostructure/sqlite", version: "1.2.1" } as const;
+export const DRIVER = { name: "@photostructure/sqlite", version: "1.2.1", folder: "sqlite-driver-1.2.1" } as const;
 
-/** Returns the folder of the installed driver: below the platform's data, because caches may be emptied. */
-export function driverFolder(env: Readonly<Record<string, string | undefined>>): string {
-  return join(dataFolder(env), `sqlite-driver-${DRIVER.version}`);
+/**
+ * Returns the folder of the installed driver: below the platform's data, because caches may be emptied. Undefined
+ * without a home folder.
+ */
+export function driverFolder(env: Readonly<Record<string, string | undefined>>): string | undefined {
+  const data = dataFolder(env);
+  return data && join(data, DRIVER.folder);
 }
 
 /**

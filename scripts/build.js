@@ -104,18 +104,6 @@ const lateChildProcess = {
 };
 
 /**
- * conf's file writer exits at the first signal, to remove a temporary file that it writes in one step anyway. Commands
- * finish what is in flight first.
- */
-const noExitHook = {
-  name: "no exit hook",
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^when-exit$/ }, () => ({ path: "when-exit", namespace: "none" }));
-    onLoad({ filter: /.*/, namespace: "none" }, () => ({ contents: "export default () => {};" }));
-  },
-};
-
-/**
  * undici drops the connection when an endpoint sends an unrequested 100 Continue, though a client must be able to parse
  * unexpected interim responses (RFC 9110 15.2), and fails an assertion for a status below 100. Node's own `assert` then
  * parses the whole bundle to quote the failed expression, which blocks the platform for seconds.
@@ -198,7 +186,7 @@ const builds = await Promise.all([
     splitting: true,
     chunkNames: "[name]-[hash]",
     external: native,
-    plugins: [takeFromCore("../cli/"), noExitHook, endpointResponses],
+    plugins: [takeFromCore("../cli/"), endpointResponses],
     // Bundled CommonJS dependencies call require() for Node's own modules, which an ES module lacks.
     banner: { js: `import{createRequire as $cr}from"node:module";const require=$cr(import.meta.url);` },
   }),

@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createFolder } from "../files/folders.ts";
+import { replaceFile } from "../files/replace.ts";
 import type { Context } from "./context.ts";
 import type { Settings } from "./settings/profiles.ts";
 
@@ -95,13 +96,10 @@ export function readUpdateState(folder: string): UpdateState {
   }
 }
 
-/** Replaces the file in one step. Throws if the folder cannot be written. */
+/** Throws if the folder cannot be written. */
 export function writeUpdateState(folder: string, state: UpdateState): void {
   createFolder(folder);
-  const file = join(folder, FILE);
-  const fresh = `${file}.${process.pid}`;
-  writeFileSync(fresh, `${JSON.stringify(state)}\n`, { mode: 0o600 });
-  renameSync(fresh, file);
+  replaceFile(join(folder, FILE), `${JSON.stringify(state)}\n`);
 }
 
 /** Three numbers: only releases, and nothing that a terminal would interpret. */

@@ -227,6 +227,17 @@ describe("without a home folder", () => {
     });
   });
 
+  it("settings are stored in the folder that is named", async () => {
+    const withoutAccount = `import os from "node:os"; os.homedir = () => { throw new Error("no account"); };
+      import { syncBuiltinESMExports } from "node:module"; syncBuiltinESMExports();`;
+    const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(withoutAccount)}`;
+    const named = { HOME: undefined, NODE_OPTIONS, SERVICE_CONFIG_DIR: createConfigDir() };
+    const { exitCode, stderr } = await spawnCli(["config", "set", "update_notices", "false"], { env: named });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.not.stringContaining("Error") });
+    const { stdout } = await spawnCli(["config", "get", "update_notices"], { env: named });
+    expect(stdout).toBe("false\n");
+  });
+
   it("a command that names its files needs none", async () => {
     const homeless = await startNode(join(createConfigDir(), "platform.db"), [], undefined, { HOME: "" });
     expect(await spawnCli(["customers", "list"], { env: { ...homeless.env, ...env } })).toEqual({

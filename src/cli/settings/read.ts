@@ -16,8 +16,7 @@ export class SettingsFileError extends UserError {
 }
 
 /**
- * Reads the settings, without conf, because every command does and loading conf would take longer than the rest of it.
- * No file means empty settings. An invalid one is an error and stays as it is.
+ * Reads the settings. No file means empty settings. An invalid one is an error and stays as it is.
  */
 export function readSettings(directory: string): Settings {
   const path = join(directory, SETTINGS_FILE);

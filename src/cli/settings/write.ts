@@ -1,7 +1,7 @@
-import Conf from "conf";
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { createFolder } from "../../files/folders.ts";
+import { replaceFile } from "../../files/replace.ts";
 import { UserError } from "../errors.ts";
 import { withLock } from "./lock.ts";
 import type { Settings } from "./profiles.ts";
@@ -30,12 +30,7 @@ export async function updateSettings(directory: string, change: (settings: Setti
 function rewrite(directory: string, path: string, change: (settings: Settings) => Settings): Settings {
   rejectSymbolicLink(path);
   const settings = change(readSettings(directory));
-  new Conf({
-    cwd: directory,
-    configName: "config",
-    configFileMode: 0o600,
-    accessPropertiesByDotNotation: false,
-  }).store = { ...settings };
+  replaceFile(path, `${JSON.stringify(settings, undefined, 2)}\n`);
   return settings;
 }
 

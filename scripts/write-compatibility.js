@@ -17,8 +17,8 @@ const tests = `${root}test/interop/`;
  * version that they run.
  */
 const TOOLS = [
-  { tool: "npm", pinned: "npm", tests: /by npm without/ },
-  { tool: "npx", pinned: "npm", tests: /by npx without/ },
+  { tool: "npm", pinned: "npm", tests: /by npm \d+ without/ },
+  { tool: "npx", pinned: "npm", tests: /by npx \d+ without/ },
   { tool: "pnpm 10", pinned: "pnpm", tests: /by pnpm 10 without/ },
   { tool: "pnpm 12", pinned: "@pnpm/exe.linux-x64", tests: /by pnpm 12 without/ },
   { tool: "pnpm dlx", pinned: "@pnpm/exe.linux-x64", tests: /by pnpm dlx without/ },
@@ -106,9 +106,8 @@ execFileSync(process.execPath, [`${root}node_modules/oxfmt/bin/oxfmt`, path]);
 
 function versionOf({ pinned, version }, own) {
   if (pinned !== undefined) {
-    const [, found = ""] =
-      new RegExp(`["'\`]${pinned.replaceAll(/[/.]/g, "\\$&")}(?:@|",\\s+")(\\d[\\w.-]*)`).exec(sources) ?? [];
-    return found;
+    const pins = new RegExp(`["'\`]${pinned.replaceAll(/[/.]/g, "\\$&")}(?:@|",\\s+")(\\d[\\w.-]*)`, "g");
+    return [...new Set(Array.from(sources.matchAll(pins), ([, found]) => found))].join(", ");
   }
   return version ?? own.find(({ meta }) => meta?.toolVersion !== undefined)?.meta.toolVersion ?? "";
 }

@@ -24,7 +24,15 @@ interface Manager {
   readonly files?: Readonly<Record<string, string>>;
 }
 
-const npm: Pick<Manager, "package" | "program"> = { package: "npm@11.19.1", program: "npm/bin/npm-cli.js" };
+const npm = {
+  program: "npm/bin/npm-cli.js",
+  add: (tarball: string) => ["install", tarball],
+  run: () => ["exec", "--no", "--", "service-cli"],
+};
+const npx = {
+  program: "npm/bin/npx-cli.js",
+  run: (tarball: string) => ["--yes", "--package", tarball, "service-cli"],
+};
 const pnpm = { add: (tarball: string) => ["add", tarball], run: () => ["exec", "service-cli"] };
 const pnpm12: Pick<Manager, "package" | "program"> = {
   package: "@pnpm/exe.linux-x64@12.21.0",
@@ -44,12 +52,12 @@ logFilters: [{ code: YN0092, level: discard }]
 `;
 
 const MANAGERS: Readonly<Record<string, Manager>> = {
-  npm: {
-    ...npm,
-    add: (tarball) => ["install", tarball],
-    run: () => ["exec", "--no", "--", "service-cli"],
-  },
-  npx: { ...npm, program: "npm/bin/npx-cli.js", run: (tarball) => ["--yes", "--package", tarball, "service-cli"] },
+  "npm 9": { ...npm, package: "npm@9.9.4" },
+  "npx 9": { ...npx, package: "npm@9.9.4" },
+  "npm 10": { ...npm, package: "npm@10.9.9" },
+  "npx 10": { ...npx, package: "npm@10.9.9" },
+  "npm 11": { ...npm, package: "npm@11.19.1" },
+  "npx 11": { ...npx, package: "npm@11.19.1" },
   "pnpm 10": { ...pnpm, package: "pnpm@10.34.8", program: "pnpm/bin/pnpm.cjs" },
   "pnpm 12": { ...pnpm, ...pnpm12 },
   "pnpm dlx": { ...pnpm12, run: (tarball) => [`--package=${tarball}`, "--silent", "dlx", "service-cli"] },

@@ -115,7 +115,7 @@ function splitAtProgram(
 /** Only on a terminal, and never from a script. */
 async function showUpdateNotice(context: Context): Promise<void> {
   const { env, output, stderr } = context;
-  if (!stderr.isTTY || output.json || output.quiet || env["CI"] || env["SERVICE_NO_UPDATE_NOTIFIER"]) return;
+  if (!stderr.isTTY || output.json || output.quiet || env["CI"]) return;
   const { showUpdateNotice } = await import("./update-notice.ts");
   showUpdateNotice(context);
 }

@@ -107,11 +107,15 @@ export function isVersion(value: unknown): value is string {
   return typeof value === "string" && /^\d{1,6}\.\d{1,6}\.\d{1,6}$/.test(value);
 }
 
+/** Each of these variables disables update notices. Users set the last two once, for all programs. */
+const OPT_OUTS = ["SERVICE_NO_UPDATE_NOTIFIER", "NO_UPDATE_NOTIFIER", "DO_NOT_TRACK"];
+
 /** Whether update notices are enabled, and the setting that decides it. */
 export function updateNotices(
   env: Readonly<Record<string, string | undefined>>,
   { update_notices: stored }: Settings,
 ): { value: boolean; source: string } {
-  if (env["SERVICE_NO_UPDATE_NOTIFIER"]) return { value: false, source: "SERVICE_NO_UPDATE_NOTIFIER" };
+  const optOut = OPT_OUTS.find((name) => env[name]);
+  if (optOut !== undefined) return { value: false, source: optOut };
   return typeof stored === "boolean" ? { value: stored, source: "settings file" } : { value: true, source: "default" };
 }

@@ -51,6 +51,11 @@ describe("service config", () => {
     expect(await sourceOf(run, "auth_url")).toEqual(["https://api.example", "profile default"]);
   });
 
+  it("names the variable that disables update notices", async () => {
+    const variable = { SERVICE_NO_UPDATE_NOTIFIER: undefined, DO_NOT_TRACK: "1" };
+    expect(await sourceOf(user(variable), "update_notices")).toEqual([false, "DO_NOT_TRACK"]);
+  });
+
   it("prints the path of the file", async () => {
     const folder = createConfigDir();
     const { stdout } = await runCli(["config", "path"], { env: { SERVICE_CONFIG_DIR: folder } });

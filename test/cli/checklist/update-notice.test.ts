@@ -103,6 +103,8 @@ describe("a newer version", () => {
     ["--quiet", ["version", "-q"], {}],
     ["CI", ["version"], { CI: "true" }],
     ["SERVICE_NO_UPDATE_NOTIFIER", ["version"], { SERVICE_NO_UPDATE_NOTIFIER: "1" }],
+    ["NO_UPDATE_NOTIFIER", ["version"], { NO_UPDATE_NOTIFIER: "1" }],
+    ["DO_NOT_TRACK", ["version"], { DO_NOT_TRACK: "1" }],
   ])("is not reported with %s", async (_name, args, more) => {
     await startRegistry(release("99.0.0"));
     const state = { checked: 0, notified: 0, latest: "99.0.0" };

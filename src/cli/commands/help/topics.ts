@@ -23,6 +23,8 @@ SERVICE_NO_INPUT         If set, disables prompts; same as --no-input
 SERVICE_NO_UPDATE_NOTIFIER
                          If set, disables update notices; same as
                          \`service config set update_notices false\`
+NO_UPDATE_NOTIFIER, DO_NOT_TRACK
+                         If set, disable update notices too
 SERVICE_REGISTRY_URL     Package registry for the daily update check
                          (default: https://registry.npmjs.org)
 CI                       If set, disables animations, the browser and update

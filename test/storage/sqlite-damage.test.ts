@@ -20,6 +20,8 @@ import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
 import { insert, notes } from "./notes.ts";
 import { temporaryFolder } from "./test-database.ts";
 
+/** By then, a change of the files was noticed, in milliseconds. */
+const SOON = 500;
 /** The number of a page in the middle of the file that contains notes. */
 const PAGE = 4096;
 
@@ -92,6 +94,18 @@ function overwrite(path: string, at: number, bytes: Buffer): void {
   closeSync(descriptor);
 }
 
+/** Makes the folder inaccessible to this process. Returns a function that undoes it. */
+function closeFolder(): () => void {
+  chmodSync(folder.path, 0);
+  // Root ignores permissions.
+  const isRoot = process.geteuid?.() === 0;
+  if (isRoot) process.seteuid?.(65_534);
+  return () => {
+    if (isRoot) process.seteuid?.(0);
+    chmodSync(folder.path, 0o700);
+  };
+}
+
 const garbage = Buffer.alloc(PAGE, 0xa5);
 
 describe("a file that is damaged under an open database", () => {
@@ -123,23 +137,44 @@ describe("a file that is damaged under an open database", () => {
     await database.close();
     useFakeTimers();
     await open();
-    chmodSync(folder.path, 0);
-    // Root ignores permissions.
-    const isRoot = process.geteuid?.() === 0;
-    if (isRoot) process.seteuid?.(65_534);
+    const reopenFolder = closeFolder();
     const trouble = { name: "StorageUnavailableError", message: expect.stringContaining(`EACCES: permission denied`) };
     await expect(database.probe()).rejects.toMatchObject(trouble);
     await expect(add("lost")).rejects.toMatchObject(trouble);
-    await vi.advanceTimersByTimeAsync(2000);
     expect(logged.map(({ message }) => message)).toEqual([
-      "the database rejects writes",
       "the database cannot be used",
+      "the database rejects writes",
     ]);
-    if (isRoot) process.seteuid?.(0);
-    chmodSync(folder.path, 0o700);
-    await vi.advanceTimersByTimeAsync(2000);
+    reopenFolder();
+    await vi.advanceTimersByTimeAsync(SOON);
     await vi.waitFor(() => database.probe());
     await add("kept");
+  });
+
+  it("completes a commit during which its folder becomes inaccessible, and later ones fail until it is accessible", async () => {
+    await database.close();
+    useFakeTimers();
+    await open();
+    let reopenFolder = () => {};
+    await database.write(async (transaction) => {
+      await insert(transaction, "during");
+      reopenFolder = closeFolder();
+    });
+    await vi.advanceTimersByTimeAsync(SOON);
+    await expect(add("lost")).rejects.toThrow("EACCES: permission denied");
+    reopenFolder();
+    await add("after");
+    await vi.advanceTimersByTimeAsync(SOON);
+    await database.probe();
+  });
+
+  it("rejects writes soon after the file was moved, without a probe", async () => {
+    await database.close();
+    useFakeTimers();
+    await open();
+    renameSync(file, `${file}.away`);
+    await vi.advanceTimersByTimeAsync(SOON);
+    await expect(add("lost")).rejects.toThrow(/data\.db was moved/);
   });
 
   it("stays as it is when the database is closed", async () => {
@@ -159,7 +194,7 @@ describe("a file that is damaged under an open database", () => {
     await vi.advanceTimersByTimeAsync(10_000);
     expect(logged.at(-1)).toEqual({ message: "the database cannot be used", database: file });
     renameSync(`${file}.away`, file);
-    await vi.advanceTimersByTimeAsync(2000);
+    await vi.advanceTimersByTimeAsync(SOON);
     expect(logged.at(-1)).toEqual({ message: "the database can be used again", database: file });
     expect(logged).toHaveLength(2);
     await database.probe();
@@ -244,10 +279,11 @@ describe("a commit that failed", () => {
     useFakeTimers();
     await open();
     renameSync(file, `${file}.away`);
+    await expect(database.probe()).rejects.toThrow(/moved/);
     await expect(add("lost")).rejects.toThrow(/moved/);
     renameSync(`${file}.away`, file);
     await expect(database.probe()).rejects.toThrow(/moved/);
-    await vi.advanceTimersByTimeAsync(2000);
+    await vi.advanceTimersByTimeAsync(SOON);
     await vi.waitFor(() => database.probe(), { timeout: 60_000 });
   });
 });

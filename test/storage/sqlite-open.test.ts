@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join, relative } from "node:path";
-import { afterEach, beforeAll, afterAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, afterAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { assertLocalFileSystem } from "../../src/platform/storage/sqlite/database-file.ts";
 import { type Database, StorageOpenError } from "../../src/platform/storage/database.ts";
 import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
@@ -36,9 +36,15 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
+  vi.useRealTimers();
   for (const database of opened) await database.close();
   folder.remove();
 });
+
+/** Databases opened from now on use the test's clock. */
+function useFakeTimers(): void {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+}
 
 async function open(path = file): Promise<Database> {
   const database = await openSqlite({ file: path, migrations: [notes] });
@@ -216,18 +222,21 @@ describe("a database that is open", () => {
     expect(await rejection(link)).toMatchObject({ code: "hard_linked" });
   });
 
-  it("stays locked when its lock file is deleted before a commit", async () => {
-    const database = await open();
+  it("stays locked when its lock file is deleted, without any write", async () => {
+    useFakeTimers();
+    await open();
     rmSync(`${file}.lock`);
-    await database.write((transaction) => insert(transaction, "a"));
+    await vi.advanceTimersByTimeAsync(500);
     expect(await rejection()).toMatchObject({ code: "locked" });
   });
 
-  it("rejects writes once another process has started because its lock file was deleted", async () => {
+  it("rejects writes soon after another process has started because its lock file was deleted", async () => {
+    useFakeTimers();
     const first = await open();
     await first.write((transaction) => insert(transaction, "before"));
     rmSync(`${file}.lock`);
     const second = await open();
+    await vi.advanceTimersByTimeAsync(500);
     for (const close of [false, true]) {
       if (close) await second.close();
       await expect(first.write((transaction) => insert(transaction, "lost"))).rejects.toMatchObject({
@@ -268,6 +277,7 @@ describe("files removed under an open database", () => {
     const path = join(folder.path, name);
     const away = join(folder.path, "away");
     renameSync(path, away);
+    await expect(database.probe()).rejects.toThrow(/moved/);
     await expect(database.write((transaction) => insert(transaction, "lost"))).rejects.toMatchObject({
       name: "StorageUnavailableError",
       message: expect.stringContaining(`${name} was moved`),

@@ -249,6 +249,7 @@ describe("a commit that fails", () => {
       throw new Error(`taken by ${rows.map(({ id }) => id).join()}`);
     };
     renameSync(file, `${file}.away`);
+    await expect(database.probe()).rejects.toThrow(StorageUnavailableError);
     const outcomes = await Promise.allSettled([database.write(taken), add("a"), database.write(taken)]);
     expect(outcomes).toMatchObject([
       { reason: { message: "taken by " } },

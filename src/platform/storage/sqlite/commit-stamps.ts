@@ -64,9 +64,14 @@ export class CommitStamps {
     return this.#indexOf(before) < 0 && this.#earlier.has(stampIn(header));
   }
 
-  /** Returns true if a file with this header contains all commits. */
-  isLast(header: Buffer): boolean {
-    return this.#indexOf(header) === this.#lastCommitted;
+  /** The last of this process's commits; -1 before the first. */
+  get lastCommit(): number {
+    return this.#lastCommitted;
+  }
+
+  /** Returns true if a file with this header contains a commit. */
+  contains(header: Buffer, commit: number): boolean {
+    return this.#indexOf(header) >= commit;
   }
 
   /** Numbers this process's commits from 0; -1 for any other. */

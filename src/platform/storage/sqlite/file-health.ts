@@ -1,9 +1,9 @@
 import type { Log } from "../../ports.ts";
 import { StorageUnavailableError } from "../database.ts";
-import { isDamage } from "./errors.ts";
+import { asUnavailable, isDamage } from "./errors.ts";
 
-/** A change of the files is noticed this soon, even without writes. */
-const INSPECT_MILLISECONDS = 2000;
+/** A change of the files is noticed this soon. Commits do not look at them: looking costs time and may fail. */
+const INSPECT_MILLISECONDS = 500;
 /** The check waits until the start is over. A process that is killed again and again never begins one. */
 const START_MILLISECONDS = 3000;
 /** Failed reads are logged this often, and a file that was found intact is not read again sooner. */
@@ -14,7 +14,7 @@ export type FileCheck = (file: string, signal: AbortSignal) => Promise<readonly 
 
 export interface FileHealthTools {
   file: string;
-  /** Reads and checks the files. Throws StorageUnavailableError. */
+  /** Reads and checks the files. Throws StorageUnavailableError, or the file system's error. */
   inspect(): void;
   /** Why the last commit failed. */
   writeFailure(): StorageUnavailableError | undefined;
@@ -31,7 +31,8 @@ export class FileHealth {
   readonly #stopping = new AbortController();
   #startTimer: NodeJS.Timeout | undefined;
   #trying = false;
-  #trouble: string | undefined;
+  /** What the last inspection of the files found. */
+  #trouble: StorageUnavailableError | undefined;
   #readFailureLogged = -Infinity;
   #damage: StorageUnavailableError | undefined;
   #checking: Promise<void> | undefined;
@@ -43,9 +44,16 @@ export class FileHealth {
     this.#timer.unref();
   }
 
+  /** Throws StorageUnavailableError if the last inspection found the files changed, and they still are. */
+  assertFiles(): void {
+    if (this.#trouble !== undefined) this.#inspect();
+    if (this.#trouble !== undefined) throw this.#trouble;
+  }
+
   /** Throws StorageUnavailableError if the database cannot be used. */
   assertUsable(): void {
-    this.#tools.inspect();
+    this.#inspect();
+    if (this.#trouble !== undefined) throw this.#trouble;
     if (this.#damage !== undefined) throw this.#damage;
     const failure = this.#tools.writeFailure();
     if (failure !== undefined) throw failure;
@@ -96,20 +104,25 @@ export class FileHealth {
     }
   }
 
-  #pollAgain(): void {
+  /** Logs a change of what it finds. */
+  #inspect(): void {
     const { file, log } = this.#tools;
-    let failure: StorageUnavailableError | undefined;
+    const before = this.#trouble;
+    this.#trouble = undefined;
     try {
       this.#tools.inspect();
     } catch (error) {
-      if (!(error instanceof StorageUnavailableError)) throw error;
-      failure = error;
+      const failure = asUnavailable(error);
+      if (!(failure instanceof StorageUnavailableError)) throw failure;
+      this.#trouble = failure;
     }
-    if (failure?.message !== this.#trouble) {
-      this.#trouble = failure?.message;
-      if (failure === undefined) log?.info({ database: file }, "the database can be used again");
-      else log?.error({ err: failure, database: file }, "the database cannot be used");
-    }
+    if (this.#trouble?.message === before?.message) return;
+    if (this.#trouble === undefined) log?.info({ database: file }, "the database can be used again");
+    else log?.error({ err: this.#trouble, database: file }, "the database cannot be used");
+  }
+
+  #pollAgain(): void {
+    this.#inspect();
     // A client that waits for readiness sends no writes that would detect it.
     if (this.#tools.writeFailure() !== undefined && !this.#trying) void this.#tryCommit();
   }

@@ -15,7 +15,7 @@ interface HeldLock {
  * Makes this process the only one that opens a database, until `release` or until the process exits for any reason: the
  * write lock of a small SQLite file beside the database, which the operating system frees when its process dies.
  *
- * Deleting the lock file would admit a second process, so the holder checks it before each commit.
+ * Deleting the lock file would admit a second process, so the holder checks it regularly.
  */
 export class FileLock {
   readonly #path: string;
@@ -49,7 +49,7 @@ export class FileLock {
 
   /** Removes the file too, as long as no other process can have locked it. */
   release(): void {
-    if (identityOf(this.#path) === this.#lock.identity) removeWhereOpen(this.#path);
+    removeOwn(this.#path, this.#lock.identity);
     this.#lock.connection.close();
   }
 }
@@ -79,9 +79,9 @@ function takeLock(sqlite: SqliteRuntime, file: string, path: string, pid: number
 }
 
 /** Windows does not remove open files, so the file stays there. */
-function removeWhereOpen(path: string): void {
+function removeOwn(path: string, identity: string): void {
   try {
-    rmSync(path);
+    if (identityOf(path) === identity) rmSync(path);
   } catch {
     // A lock file that stays is harmless.
   }

@@ -3,6 +3,9 @@ import { type CommitStamps, FILE_HEADER_BYTES, hasLogHeader, isFileHeader } from
 import { identityOf } from "./database-file.ts";
 import { StorageUnavailableError } from "../database.ts";
 
+/** SQLite shortens a log to this size when it restarts it. */
+export const LOG_SIZE_LIMIT = 64 * 1024 * 1024;
+
 /**
  * Detects what other programs do to the files of an open database. SQLite itself continues with what it has in memory,
  * and what it writes then is lost or damages the file further.
@@ -21,8 +24,9 @@ export class FileWatch {
   readonly #changed: () => void;
   #header: Buffer;
   #stats: Stats;
+  /** The log's size when it was last inspected, and the last commit that was in it. */
   #logBytes = 0;
-  #isLogBroken = false;
+  #lastCommit = -1;
 
   /** `changed` is called if the file was changed in a way that only reading all of it can judge. */
   constructor(file: string, stamps: CommitStamps, changed: () => void) {
@@ -41,28 +45,19 @@ export class FileWatch {
    * Throws StorageUnavailableError if the files are not the ones that were opened, or were overwritten or truncated. If
    * they are restored, the database works again.
    */
-  verify(): void {
+  inspect(): void {
     this.#find(this.#sharedMemory);
     const log = this.#find(this.#log);
     const stats = this.#find(this.#file);
     if (stats.mtimeMs !== this.#stats.mtimeMs || stats.size !== this.#stats.size) this.#examine(stats);
     // Another program may have emptied the log once all of it was in the file.
-    if (log.size < this.#logBytes && !this.#stamps.isLast(this.#header)) {
+    const isShorter = log.size < Math.min(this.#logBytes, LOG_SIZE_LIMIT);
+    if (isShorter && !this.#stamps.contains(this.#header, this.#lastCommit)) {
       throw unavailable(`${this.#log} was truncated`);
     }
-    if (this.#isLogBroken) this.#examineLog();
-  }
-
-  /** As `verify`, and reads the beginning of the log, which takes too long for each commit. */
-  inspect(): void {
-    this.verify();
-    this.#examineLog();
-  }
-
-  /** Call this after each commit, which may lengthen or shorten the log. */
-  committed(): void {
-    this.#stamps.committed();
-    this.#logBytes = statSync(this.#log, { throwIfNoEntry: false })?.size ?? 0;
+    if (!hasLogHeader(this.#log)) throw unavailable(`${this.#log} was overwritten`);
+    this.#logBytes = log.size;
+    this.#lastCommit = this.#stamps.lastCommit;
   }
 
   /** Call this once SQLite has closed the file. */
@@ -76,11 +71,6 @@ export class FileWatch {
       throw unavailable(`${path} was moved, replaced or deleted`);
     }
     return stats;
-  }
-
-  #examineLog(): void {
-    this.#isLogBroken = !hasLogHeader(this.#log);
-    if (this.#isLogBroken) throw unavailable(`${this.#log} was overwritten`);
   }
 
   #examine(stats: Stats): void {

@@ -5,11 +5,11 @@ import { closeToOthers, locateFile, createFile, assertLocalFileSystem } from "./
 import { type Database, type SqlValue, StorageUnavailableError, type Topic, type UnitOfWork } from "../database.ts";
 import { type FileCheck, FileHealth } from "./file-health.ts";
 import { FileLock } from "./file-lock.ts";
-import { FileWatch } from "./file-watch.ts";
+import { FileWatch, LOG_SIZE_LIMIT } from "./file-watch.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { migrateSqlite, planSqliteUpgrade } from "../migrate.ts";
 import type { Migration } from "../migrations/migration.ts";
-import { asOpenError, asUnavailable } from "./errors.ts";
+import { asOpenError } from "./errors.ts";
 import { type SqliteRuntime, loadSqlite } from "./runtime.ts";
 import { Subscriptions } from "../subscriptions.ts";
 
@@ -21,7 +21,7 @@ const WRITER_SETTINGS = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
   PRAGMA fullfsync = ON;
-  PRAGMA journal_size_limit = ${64 * 1024 * 1024};
+  PRAGMA journal_size_limit = ${LOG_SIZE_LIMIT};
 `;
 const READER_SETTINGS = "PRAGMA busy_timeout = 5000; PRAGMA trusted_schema = OFF";
 /** Waiting inside SQLite blocks the event loop, which only the start and the end may do. */
@@ -92,15 +92,6 @@ function openLocked(sqlite: SqliteRuntime, file: string, lock: FileLock, options
   }
 }
 
-/** Throws StorageUnavailableError, also if the system does not allow this process to check the files. */
-function look(at: () => void): void {
-  try {
-    at();
-  } catch (error) {
-    throw asUnavailable(error);
-  }
-}
-
 class SqliteStorage implements Database {
   readonly dialect = "sqlite";
   readonly #writer: Connection;
@@ -133,26 +124,22 @@ class SqliteStorage implements Database {
       file,
       lockMilliseconds,
       prepare: () => {
-        look(() => {
-          resources.lock.verify();
-          this.#watch.verify();
-        });
+        this.#health.assertFiles();
         // An empty commit would not touch the disk, so it would not tell whether the disk accepts writes again.
         stamps.stamp(this.#commits.failure !== undefined);
       },
       committed: (topics) => {
-        this.#watch.committed();
+        stamps.committed();
         this.#subscriptions.notify(topics);
       },
       log,
     });
     this.#health = new FileHealth({
       file,
-      inspect: () =>
-        look(() => {
-          resources.lock.verify();
-          this.#watch.inspect();
-        }),
+      inspect: () => {
+        resources.lock.verify();
+        this.#watch.inspect();
+      },
       writeFailure: () => this.#commits.failure,
       tryCommit: () => this.write(async () => {}),
       check,
@@ -202,7 +189,7 @@ class SqliteStorage implements Database {
   /** Returns false if the log must not be written into the file. Closing the file would do that. */
   #isIntact(): boolean {
     try {
-      this.#watch.verify();
+      this.#watch.inspect();
       return true;
     } catch (error) {
       this.#log?.error({ err: error }, "the database's log was not changed");

@@ -2,8 +2,11 @@ import {
   chmodSync,
   closeSync,
   copyFileSync,
+  existsSync,
   openSync,
   readFileSync,
+  readdirSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -104,6 +107,17 @@ function closeFolder(): () => void {
     if (isRoot) process.seteuid?.(0);
     chmodSync(folder.path, 0o700);
   };
+}
+
+/** Replaces the open file by a device that accepts every write and flushes none. */
+function failToFlush(path: string): void {
+  for (const name of readdirSync("/proc/self/fd")) {
+    const link = join("/proc/self/fd", name);
+    if (!existsSync(link) || readlinkSync(link) !== path) continue;
+    closeSync(Number(name));
+    // The lowest free number is taken first.
+    while (openSync("/dev/null", "r+") !== Number(name));
+  }
 }
 
 const garbage = Buffer.alloc(PAGE, 0xa5);
@@ -285,5 +299,21 @@ describe("a commit that failed", () => {
     await expect(database.probe()).rejects.toThrow(/moved/);
     await vi.advanceTimersByTimeAsync(SOON);
     await vi.waitFor(() => database.probe(), { timeout: 60_000 });
+  });
+
+  it("may have made the change if the disk failed during it, and did not if a unit failed before", async () => {
+    await database.get("SELECT id FROM notes");
+    failToFlush(`${file}-wal`);
+    const [broken, added] = await Promise.allSettled([
+      database.write(() => Promise.reject(new Error("own"))),
+      add("lost"),
+    ]);
+    expect(broken).toMatchObject({ reason: { message: "own" } });
+    expect(added).toMatchObject({
+      reason: { name: "StorageUnavailableError", message: "Storage is unavailable: disk I/O failed.", uncertain: true },
+    });
+    truncateSync(file, PAGE);
+    await expect(database.probe()).rejects.toThrow(/truncated/);
+    await expect(add("rejected")).rejects.toMatchObject({ name: "StorageUnavailableError", uncertain: false });
   });
 });

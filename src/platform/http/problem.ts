@@ -41,8 +41,8 @@ const FASTIFY_CODES: Record<string, { code: ErrorCode; detail: string }> = {
 
 const UNCHANGED = "The database is unavailable; nothing was changed.";
 const UNCERTAIN =
-  "The connection to the database was lost during the commit, so the change may or may not have been made. A request with an " +
-  "Idempotency-Key can be retried safely.";
+  "The database failed during the commit, so the change may or may not have been made. A request with an Idempotency-Key can " +
+  "be retried safely.";
 
 /**
  * Converts a thrown value to an error response; undefined for an internal fault, which is not disclosed to the caller.

@@ -97,7 +97,7 @@ export interface Database extends Queries {
 /** The database cannot perform the write (or read) now. The process stays alive and recovers once the cause is gone. */
 export class StorageUnavailableError extends Error {
   override name = "StorageUnavailableError";
-  /** True if the connection was lost while the database was committing: the change may or may not be there. */
+  /** True if the database failed while it was committing: the change may or may not be there. */
   readonly uncertain: boolean;
 
   constructor(message: string, options: ErrorOptions & { uncertain?: boolean } = {}) {

@@ -3,6 +3,7 @@ import { StorageOpenError, StorageUnavailableError } from "../database.ts";
 const BUSY = 5;
 const IO_ERROR = 10;
 const CORRUPT = 11;
+const FULL = 13;
 const NOT_A_DATABASE = 26;
 
 /** SQLite's primary result codes that concern the disk, the file or its locks, not the statement. */
@@ -13,7 +14,7 @@ const UNAVAILABLE: readonly { code: number; message: string; reason: string }[] 
   { code: 8, message: "attempt to write a readonly database", reason: "the database is read-only" },
   { code: IO_ERROR, message: "disk I/O error", reason: "disk I/O failed" },
   { code: CORRUPT, message: "database disk image is malformed", reason: "the database file is damaged" },
-  { code: 13, message: "database or disk is full", reason: "the disk is full" },
+  { code: FULL, message: "database or disk is full", reason: "the disk is full" },
   { code: 14, message: "unable to open database file", reason: "the database file cannot be opened" },
   { code: 15, message: "locking protocol", reason: "the database's locks do not work" },
   { code: NOT_A_DATABASE, message: "file is not a database", reason: "the file is not a database" },
@@ -52,13 +53,21 @@ export function asOpenError(error: unknown, file: string): unknown {
 }
 
 export function isBusy(error: unknown): boolean {
-  return unavailability(error instanceof StorageUnavailableError ? error.cause : error)?.code === BUSY;
+  return codeOf(error) === BUSY;
+}
+
+export function isFull(error: unknown): boolean {
+  return codeOf(error) === FULL;
 }
 
 /** Returns true if a statement found the file, or the disk below it, damaged. */
 export function isDamage(error: unknown): boolean {
-  const code = unavailability(error instanceof StorageUnavailableError ? error.cause : error)?.code;
+  const code = codeOf(error);
   return code === CORRUPT || code === NOT_A_DATABASE || code === IO_ERROR;
+}
+
+function codeOf(error: unknown): number | undefined {
+  return unavailability(error instanceof StorageUnavailableError ? error.cause : error)?.code;
 }
 
 function unavailability(error: unknown) {

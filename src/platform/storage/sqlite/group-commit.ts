@@ -2,6 +2,7 @@ import { clearImmediate, setImmediate } from "node:timers";
 import type { Log } from "../../ports.ts";
 import { type Connection, waitForLock } from "./connection.ts";
 import { type SqlValue, StorageUnavailableError, type Topic, type Transaction, type UnitOfWork } from "../database.ts";
+import { isFull } from "./errors.ts";
 
 /** Maximum number of units of work and of statements in a commit: about 10 ms of work. */
 const MAX_UNITS = 256;
@@ -115,7 +116,7 @@ export class GroupCommit {
         }
       }
       this.#options.prepare();
-      this.#connection.run("COMMIT");
+      this.#commit();
       this.#succeeded();
     } catch (error) {
       failure = this.#failed(error);
@@ -125,6 +126,19 @@ export class GroupCommit {
     this.#queue.unshift(...batch.splice(ran));
     this.#settle(batch, failure);
     if (failure === undefined) this.#options.committed(topics);
+  }
+
+  /**
+   * Throws an `uncertain` error if all of the commit may be in the log although the disk failed: then the next start
+   * would find it there. A full disk holds less than all of it.
+   */
+  #commit(): void {
+    try {
+      this.#connection.run("COMMIT");
+    } catch (error) {
+      if (!(error instanceof StorageUnavailableError) || isFull(error)) throw error;
+      throw new StorageUnavailableError(error.message, { cause: error.cause, uncertain: true });
+    }
   }
 
   /** Throws if not the unit but the transaction around it failed. */

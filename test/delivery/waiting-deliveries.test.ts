@@ -1,5 +1,7 @@
+import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DeliveryBench, type Shown, startDeliveryBench } from "./support/delivery-bench.ts";
+import { hostPlatform } from "./support/hosted-platform.ts";
 import { startScriptedReceiver } from "./support/scripted-receiver.ts";
 
 let bench: DeliveryBench;
@@ -110,6 +112,39 @@ describe("pending deliveries", () => {
       error: expect.stringMatching(/^endpoint_disabled: /),
     });
     await remove(id);
+  });
+
+  it("wait another 3 days after a retry if their endpoint is disabled before the attempt", async () => {
+    const slow = await hostPlatform({ deliveryLimits: { perEndpoint: 1 } });
+    const { api } = slow;
+    let respond: ((response: ServerResponse) => void) | undefined;
+    const gone = await startScriptedReceiver((_request, response) => {
+      if (respond === undefined) response.writeHead(500).end();
+      else respond(response);
+    });
+    await api("POST", "/v1/webhook_endpoints", { url: gone.url, events: ["customer.created"] });
+    for (const name of ["ada", "bob"]) await api("POST", "/v1/customers", { email: `${name}@example.com` });
+    const shown = async () => (await api("GET", "/v1/deliveries")).body.data as Shown[];
+    const counts = async () => (await shown()).map(({ attempt_count: count }) => count);
+    await expect.poll(counts).toEqual([1, 1]);
+    const advance = (seconds: number) => api("POST", "/v1/test_clock/advance", { seconds });
+    await advance(4 * 86_400);
+    const [waiting, attempted] = await shown();
+    expect([waiting!.status, attempted!.status]).toEqual(["failed", "failed"]);
+    const attempt = new Promise<ServerResponse>((resolve) => (respond = resolve));
+    await api("POST", `/v1/deliveries/${attempted!.id}/retry`);
+    const response = await attempt;
+    await api("POST", `/v1/deliveries/${waiting!.id}/retry`);
+    response.writeHead(410).end();
+    await expect.poll(counts).toEqual([waiting!.attempt_count, attempted!.attempt_count + 1]);
+    const statusOfWaiting = async () => (await shown())[0]!.status;
+    // An advance fails what has waited for too long.
+    await advance(60);
+    expect(await statusOfWaiting()).toBe("pending");
+    await advance(3 * 86_400);
+    expect(await statusOfWaiting()).toBe("failed");
+    await slow.close();
+    await gone.close();
   });
 
   it("of a deleted endpoint are canceled immediately, with the reason", async () => {

@@ -254,7 +254,10 @@ function dueBy(tx: Transaction, time: string): string {
      ORDER BY d.next_attempt LIMIT $2 ${locking(tx, "d")}`;
 }
 
-/** Returns a disabled endpoint's deliveries whose 3 days of retries are over, to be leased in the same transaction. */
+/**
+ * Returns a disabled endpoint's deliveries whose 3 days of retries are over, to be leased in the same transaction. The
+ * days of one without an attempt since it was created or retried begin when it became due.
+ */
 export function findEnded(
   tx: Transaction,
   endpoint: { environment: number; id: string },
@@ -268,7 +271,7 @@ export function findEnded(
             NULL AS trace
      FROM deliveries
      WHERE environment = $1 AND endpoint_id = $2 AND status = 'pending' AND id < $3 AND lease_until IS NULL
-       AND (first_attempt IS NULL OR first_attempt < $4)
+       AND COALESCE(first_attempt, next_attempt) < $4
      ORDER BY id LIMIT $5 ${locking(tx, "deliveries")}`,
     [endpoint.environment, endpoint.id, beforeId, startedBefore, limit],
   );

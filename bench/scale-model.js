@@ -176,7 +176,7 @@ export class Server {
     if (sql.includes("SELECT w.environment, w.id, w.url")) return { cost: 0, result: () => target(parameters[1]) };
     if (sql.includes("SELECT id, body, body_checksum")) return { cost: 0, result: () => bodies(parameters) };
     if (sql.includes("SET lease_until")) return { cost: SERVER.lease * (parameters.length - 3) };
-    if (sql.includes("INSERT INTO attempts")) return { cost: (SERVER.attempt * parameters.length) / 9 };
+    if (sql.includes("INSERT INTO attempts")) return recordedAttempts(parameters);
     if (sql.includes("SET status = CASE")) return this.#record(parameters.length / 6);
     if (sql.includes("INSERT INTO events")) return { cost: SERVER.event, result: () => ({ changed: 1 }) };
     if (sql.includes("INSERT INTO deliveries")) return this.#add(parameters);
@@ -250,6 +250,13 @@ function target(id) {
   const secret = { secret: Buffer.alloc(0), previous_secret: null, previous_until: null };
   const clock = { clock_offset: 0, clock_held_until: 0 };
   return { rows: [{ environment: 1, id, url: "http://127.0.0.1/", status: "enabled", ...secret, ...clock }] };
+}
+
+/** Every attempt still has its lease. */
+function recordedAttempts(parameters) {
+  const count = parameters.length / 9;
+  const rows = Array.from({ length: count }, (_, row) => ({ id: parameters[row * 9], at: parameters[row * 9 + 2] }));
+  return { cost: SERVER.attempt * count, result: () => ({ rows }) };
 }
 
 function bodies([, ...ids]) {

@@ -53,7 +53,7 @@ async function explain(sql: string, parameters: Parameters<Database["all"]>[1] =
 /** Explains each statement before it runs. Statements that change rows are not run. */
 const explainAll: Transaction["all"] = async (sql, parameters) => {
   await explain(sql, parameters);
-  return sql.trimStart().startsWith("DELETE") ? [] : database.all(sql, parameters);
+  return /^\s*(DELETE|INSERT|UPDATE)\b/.test(sql) ? [] : database.all(sql, parameters);
 };
 const explained: Transaction = {
   dialect: "sqlite",

@@ -72,6 +72,31 @@ it("a step of the test clock whose commit got no response holds the clock no lon
   await receiver.close();
 });
 
+it("an attempt of the test clock whose commit got no response counts once for its endpoint", async () => {
+  let retried: ServerResponse | undefined;
+  const receiver = await startScriptedReceiver((_request, response) => {
+    if (receiver.received.length === 1) response.writeHead(500).end();
+    else retried = response.writeHead(500);
+  });
+  const { id } = (await api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["customer.created"] })).body;
+  await api("POST", "/v1/customers", { email: "failed@example.com" });
+  const failures = async () => {
+    const rows = await server.query("SELECT failures FROM webhook_endpoints WHERE id = $1", [id], database);
+    return (rows as { failures: number }[])[0]!.failures;
+  };
+  await expect.poll(failures).toBe(1);
+  const advanced = advance("failed");
+  await receiver.until(2);
+  line.state.breaksAtResponse = "COMMIT\0";
+  retried!.end();
+  await expect.poll(failures).toBeGreaterThan(1);
+  line.state.breaksAtResponse = undefined;
+  await advanced;
+  await expect.poll(async () => (await clock()).status).toBe("idle");
+  expect([receiver.received.length, await failures()]).toEqual([2, 2]);
+  await receiver.close();
+});
+
 it("an advance of the test clock without readable progress is reported as begun, and a retry returns the rest", async () => {
   let retried: ServerResponse | undefined;
   const receiver = await startScriptedReceiver((_request, response) => {

@@ -56,8 +56,8 @@ const delivery = async () => {
 const ended = (node: RunningPlatform) => node.lines.filter((line) => line.includes('"event":"delivery"'));
 
 /** Resumes the process with the expired lease, with a response that would change everything. */
-async function finishLate(): Promise<void> {
-  responses[0]!.writeHead(500).end();
+async function finishLate(status = 500): Promise<void> {
+  responses[0]!.writeHead(status).end();
   process.kill(late.pid, "SIGCONT");
   await expect.poll(() => ended(late)).toHaveLength(1);
 }
@@ -86,6 +86,24 @@ it("a process with an expired lease changes nothing if another has finished the 
   expect(await delivery()).toEqual(before);
   await assertOver();
 });
+
+const endpoint = async () => {
+  const sql = `SELECT status, disabled_reason, failures, first_failure, last_failure, failing_reported,
+                      (SELECT COUNT(*) FROM events WHERE type LIKE 'webhook_endpoint.%') AS events
+               FROM webhook_endpoints`;
+  return server.query(sql, [], database);
+};
+
+it.each([200, 410, 500])(
+  "a response of %i that comes after the lease has expired does not change the endpoint",
+  async (status) => {
+    // One more failed attempt is reported, and one that succeeds ends the count.
+    await server.query("UPDATE webhook_endpoints SET failures = 19, first_failure = 1, last_failure = 1", [], database);
+    const before = await endpoint();
+    await finishLate(status);
+    expect(await endpoint()).toEqual(before);
+  },
+);
 
 it("a process with an expired lease changes nothing while another makes the attempt", async () => {
   const before = await delivery();

@@ -1,10 +1,10 @@
 import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
 import {
+  type AdvanceCounts,
   type ClockAdvance,
+  countAttempts,
   endAdvance,
   findAdvance,
-  recordCounts,
-  type AdvanceCounts,
 } from "../storage/clock-advances.ts";
 import {
   findLapsed,
@@ -69,7 +69,6 @@ export class ClockRun {
   /** The environment's time when the run began. What was due before is attempted at this time. */
   #begin = 0;
   #offset = 0;
-  #counts!: AdvanceCounts;
   #steps = 0;
   #stopping = false;
   /** Attempts in flight, with the environment's time at which each began. */
@@ -92,10 +91,8 @@ export class ClockRun {
     this.#number = number;
     this.#holder = holder;
     this.ended = this.#run().catch((error: unknown) => {
-      // Another process, or this one, takes over once the hold has expired.
-      if (!(error instanceof StorageUnavailableError)) {
-        tools.log.error({ err: error }, "the test clock could not be advanced");
-      }
+      // It holds no leases yet. Another process, or this one, takes over.
+      this.#logFailure(error);
     });
   }
 
@@ -139,7 +136,6 @@ export class ClockRun {
     const advance = await findAdvance(database, environment, this.#number);
     if (advance === undefined) return false;
     this.#advance = advance;
-    this.#counts = { attempts: advance.attempts, succeeded: advance.succeeded, failed: advance.failed };
     return database.write(
       async (tx) => {
         const now = await leaseTime(tx, clock.now);
@@ -178,22 +174,21 @@ export class ClockRun {
     const unsent = this.#unsent.splice(0);
     // What ends from here on is recorded by the next step, so for this one it is still in flight.
     const inFlight = new Map(this.#inFlight);
-    const counts = add(this.#counts, finished);
     const tokens: string[] = [];
     let step: Step;
     try {
-      step = await database.write((tx) => this.#write(tx, { finished, unsent, inFlight, counts, tokens }), {
+      step = await database.write((tx) => this.#write(tx, { finished, unsent, inFlight, tokens }), {
         isolation: "read committed",
       });
     } catch (error) {
-      if (!(error instanceof StorageUnavailableError)) throw error;
+      // Only this run can record its attempts and release its leases, so it continues after any failure.
+      this.#logFailure(error);
       this.#finished.unshift(...finished);
       this.#unsent.unshift(...unsent);
       // The connection was lost during the commit, so some deliveries may be leased but never attempted.
-      if (error.uncertain) this.#doubtful.push(...tokens);
+      if (error instanceof StorageUnavailableError && error.uncertain) this.#doubtful.push(...tokens);
       return undefined;
     }
-    this.#counts = counts;
     this.#offset = step.offset;
     this.#doubtful = [];
     reportFinished(report, finished, step.disabled);
@@ -206,14 +201,15 @@ export class ClockRun {
 
   async #write(
     tx: Transaction,
-    state: { finished: Finished[]; unsent: Job[]; inFlight: Map<Job, number>; counts: AdvanceCounts; tokens: string[] },
+    state: { finished: Finished[]; unsent: Job[]; inFlight: Map<Job, number>; tokens: string[] },
   ): Promise<Step> {
     const environment = this.#environment;
     const number = this.#number;
     const { inFlight } = state;
+    const { recorded, disabled } = await recordAttempts(tx, state.finished, this.#tools);
     const step: Step = {
       state: "going",
-      disabled: await recordAttempts(tx, state.finished, this.#tools),
+      disabled,
       abandoned: [],
       jobs: [],
       offset: this.#offset,
@@ -222,12 +218,10 @@ export class ClockRun {
     await releaseTokens(tx, this.#doubtful);
     await releaseLeases(tx, state.unsent.map(toLease));
     const now = await leaseTime(tx, this.#tools.clock.now);
-    if (!(await keepClock(tx, environment, this.#holder, now))) {
-      const isCanceled = (await findAdvance(tx, environment, number))?.status === "canceled";
-      if (isCanceled) await recordCounts(tx, environment, number, state.counts);
-      return { ...step, state: "lost" };
-    }
-    if (state.finished.length > 0) await recordCounts(tx, environment, number, state.counts);
+    const isHeld = await keepClock(tx, environment, this.#holder, now);
+    // Attempts count even if the advance was canceled meanwhile, or is continued by another process.
+    if (recorded.length > 0) await countAttempts(tx, environment, number, countsOf(recorded));
+    if (!isHeld) return { ...step, state: "lost" };
     if (this.#stopping) {
       // Another process takes over at once, or this one after its restart.
       if (inFlight.size === 0) await releaseClock(tx, environment);
@@ -279,6 +273,12 @@ export class ClockRun {
       step.abandoned.push(...(await claimEnded(tx, lease, environment, advance.ends_at, MAX_END)));
     }
     await recordFinished(tx, step.abandoned);
+  }
+
+  /** A database that rejects writes has already logged it. */
+  #logFailure(error: unknown): void {
+    if (error instanceof StorageUnavailableError) return;
+    this.#tools.log.error({ err: error }, "the test clock could not be advanced");
   }
 
   #timeOf(job: Job): number {
@@ -341,11 +341,7 @@ export class ClockRun {
   }
 }
 
-function add({ attempts, succeeded, failed }: AdvanceCounts, finished: readonly Finished[]): AdvanceCounts {
-  const good = finished.filter(({ outcome }) => outcome.status === "succeeded").length;
-  return {
-    attempts: attempts + finished.length,
-    succeeded: succeeded + good,
-    failed: failed + finished.length - good,
-  };
+function countsOf(attempts: readonly Finished[]): AdvanceCounts {
+  const succeeded = attempts.filter(({ outcome }) => outcome.status === "succeeded").length;
+  return { attempts: attempts.length, succeeded, failed: attempts.length - succeeded };
 }

@@ -6,7 +6,7 @@ import { tracedLine } from "../observability/trace-context.ts";
 import type { Random } from "../ports.ts";
 import { tenantOf } from "../storage/accounts.ts";
 import type { Transaction } from "../storage/database.ts";
-import { type AbandonedLease, findLeases, recordOutcomes, releaseLeases } from "../storage/delivery-queue.ts";
+import { type AbandonedLease, recordOutcomes, releaseLeases } from "../storage/delivery-queue.ts";
 import { countFailuresInRow, type EndpointOutcomes } from "../storage/webhook-endpoints.ts";
 import type { EnvironmentTime } from "../time/environment-time.ts";
 import type { Finished } from "./sender.ts";
@@ -20,41 +20,49 @@ export interface EmitTools {
   versions: Versions;
 }
 
-/** Records deliveries that finished without a request. They do not count for the health of the endpoint. */
-export async function recordFinished(tx: Transaction, finished: readonly Finished[]): Promise<void> {
-  await recordOutcomes(
-    tx,
-    finished.map(({ outcome }) => outcome),
-  );
+/**
+ * Records deliveries that finished, and returns those that it recorded: not those whose lease another process has taken
+ * over. Without a request they do not count for the health of the endpoint.
+ */
+export async function recordFinished(tx: Transaction, finished: readonly Finished[]): Promise<Finished[]> {
+  const outcomes = finished.map(({ outcome }) => outcome);
+  const recorded = new Set((await recordOutcomes(tx, outcomes)).map(nameOf));
+  return finished.filter(({ outcome }) => recorded.has(nameOf(outcome)));
 }
 
-/**
- * Records finished attempts, and emits the events about the health of their endpoints. Returns the endpoints that were
- * disabled because they are gone.
- */
+/** A late outcome and one in time may be of the same delivery. */
+function nameOf({ id, at }: { id: string; at: number }): string {
+  return `${id} ${at}`;
+}
+
+/** What attempts changed: only those that were recorded count. */
+export interface RecordedAttempts {
+  recorded: Finished[];
+  /** The endpoints that were disabled because they are gone. */
+  disabled: string[];
+}
+
+/** Records finished attempts, and emits the events about the health of their endpoints. */
 export async function recordAttempts(
   tx: Transaction,
   finished: readonly Finished[],
   tools: EmitTools,
-): Promise<string[]> {
-  const byEndpoint = outcomesByEndpoint(finished);
-  // Sent together; they are executed in order.
-  const [, ...mayHaveChanged] = await Promise.all([
-    recordFinished(tx, finished),
-    ...byEndpoint.map((outcomes) => countFailuresInRow(tx, outcomes)),
-  ]);
+): Promise<RecordedAttempts> {
+  const recorded = await recordFinished(tx, finished);
+  const byEndpoint = outcomesByEndpoint(recorded);
+  const mayHaveChanged = await Promise.all(byEndpoint.map((outcomes) => countFailuresInRow(tx, outcomes)));
   for (const [index, { mayReport, ...outcomes }] of byEndpoint.entries()) {
     if (mayHaveChanged[index] !== true || !mayReport) continue;
     await reportHealth(tx, () => contextOf(tx, outcomes.environment, tools), outcomes);
   }
   const disabled: string[] = [];
-  for (const { delivery, endpointId: id, outcome, goneUrl: url } of finished) {
+  for (const { delivery, endpointId: id, outcome, goneUrl: url } of recorded) {
     if (url === undefined || disabled.includes(id)) continue;
     const context = await contextOf(tx, delivery.environment, tools);
     const at = outcome.at + outcome.duration_ms;
     if (await disableGoneEndpoint(tx, context, { id, url, at })) disabled.push(id);
   }
-  return disabled;
+  return { recorded, disabled };
 }
 
 /** The platform itself causes these changes, at the time of their environment. */
@@ -83,15 +91,6 @@ function outcomesByEndpoint(finished: readonly Finished[]): ReportedOutcomes[] {
     );
   }
   return [...found.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-}
-
-/** Returns the attempts that are not recorded: their deliveries still have the lease that they were attempted with. */
-export async function stillLeased(tx: Transaction, finished: readonly Finished[]): Promise<Finished[]> {
-  const tokens = await findLeases(
-    tx,
-    finished.map(({ outcome }) => outcome.id),
-  );
-  return finished.filter(({ outcome }) => tokens.get(outcome.id) === outcome.token);
 }
 
 /** Releases the claims of a dead process, and records the attempts that it had begun. */
@@ -150,7 +149,7 @@ function interrupt(
   };
 }
 
-/** Reports finished attempts once they are durable. */
+/** Reports finished attempts once what they changed is durable, even if they were too late to change anything. */
 export function reportFinished(
   report: (activity: Activity) => void,
   finished: readonly Finished[],

@@ -17,7 +17,14 @@ import { claimDue, findWaiting, LEASE_MILLISECONDS, NOTHING } from "./claim.ts";
 import { type DeliverySender, type Finished, type Job, toLease } from "./sender.ts";
 import { BodyClaim, type EventBodies } from "./event-bodies.ts";
 import { type DeliveryLimits, type EndpointQueue, EndpointQueues } from "./endpoint-queues.ts";
-import { type EmitTools, recordAttempts, recordFinished, reportFinished, stillLeased, takeOver } from "./record.ts";
+import {
+  type EmitTools,
+  recordAttempts,
+  type RecordedAttempts,
+  recordFinished,
+  reportFinished,
+  takeOver,
+} from "./record.ts";
 import type { SecretOpener } from "./secret-opener.ts";
 import { InFlight } from "./in-flight.ts";
 
@@ -56,7 +63,7 @@ export interface DeliveryTools extends RecordTools {
   opener: SecretOpener;
   bodies: EventBodies;
   limits: DeliveryLimits;
-  /** The prefix of the worker's lease tokens. Only this worker knows whether their attempts still run. */
+  /** The prefix of this process's lease tokens. Only this process knows whether their attempts still run. */
   owner: string;
 }
 
@@ -216,12 +223,10 @@ export class DeliveryWorker {
     const unit = async (tx: Transaction) => {
       const token = `${owner}.${(this.#claims += 1)}`;
       tried.push(token);
-      // A commit whose result is unknown may have recorded some. They must not count twice for an endpoint's health.
-      const unrecorded = this.#doubtful.length > 0 ? await stillLeased(tx, finished) : finished;
       const interrupted = this.#lapsed ? await this.#takeOverLapsed(tx) : [];
       // Sent together, so that none waits for another's result. They run in order: the claim comes after the releases.
-      const recorded = recordAttempts(tx, unrecorded, this.#tools);
-      const [disabled, , , claimed] = await Promise.all([
+      const recorded = recordAttempts(tx, finished, this.#tools);
+      const [{ disabled }, , , claimed] = await Promise.all([
         recorded,
         releaseTokens(tx, this.#doubtful),
         releaseLeases(tx, notStarted.map(toLease)),
@@ -283,7 +288,7 @@ export class DeliveryWorker {
   }
 
   /** Claims due deliveries. Skips endpoints that this turn's outcomes disabled. */
-  async #claim(tx: Transaction, token: string, free: number, recorded: Promise<readonly string[]>): Promise<Claimed> {
+  async #claim(tx: Transaction, token: string, free: number, recorded: Promise<RecordedAttempts>): Promise<Claimed> {
     const { clock, clockTrust, opener } = this.#tools;
     const jobs: Job[] = [];
     const abandoned: Finished[] = [];
@@ -304,7 +309,7 @@ export class DeliveryWorker {
         findWaiting(tx, { environment: queue.environment, id: queue.endpointId }, clock.now, limits.count),
       );
       // Read last, so that none is due later.
-      const [now, disabled, ...waiting] = await Promise.all([leaseTime(tx, clock.now), recorded, ...found]);
+      const [now, { disabled }, ...waiting] = await Promise.all([leaseTime(tx, clock.now), recorded, ...found]);
       const time = { now, elapsed: clock.elapsed(), mayExpire: clockTrust.isTrusted() };
       const claimant = { opener, bodies, lease: { token, until: now + LEASE_MILLISECONDS } };
       const claims = await Promise.all(

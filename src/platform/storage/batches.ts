@@ -19,28 +19,28 @@ export async function inBatches<Value extends SqlValue, Row>(
   return rows;
 }
 
-/** Runs a statement for any number of rows. */
-export type RunForRows<Row> = (tx: Transaction, rows: readonly Row[]) => Promise<void>;
+/** Runs a statement for any number of rows, and returns the rows that it returned. */
+export type RunForRows<Row, Returned = unknown> = (tx: Transaction, rows: readonly Row[]) => Promise<Returned[]>;
 
 /**
  * Returns a function that runs a statement for lists of rows. `text` makes the statement from the list of their
  * placeholders, `($1, $2), ($3, $4)`. The statements of one list are sent together and executed in order.
  */
-export function forRows<Row>(
+export function forRows<Row, Returned = unknown>(
   columns: number,
   text: (placeholders: string) => string,
   valuesOf: (row: Row) => readonly SqlValue[],
-): RunForRows<Row> {
+): RunForRows<Row, Returned> {
   const statements = LENGTHS.map((length) => ({ length, sql: text(placeholdersOf(length, columns)) }));
   return async (tx, rows) => {
-    const runs: Promise<unknown>[] = [];
+    const runs: Promise<Returned[]>[] = [];
     let start = 0;
     for (const { length, sql } of statements) {
       for (; rows.length - start >= length; start += length) {
-        runs.push(tx.run(sql, rows.slice(start, start + length).flatMap(valuesOf)));
+        runs.push(tx.all(sql, rows.slice(start, start + length).flatMap(valuesOf)));
       }
     }
-    await Promise.all(runs);
+    return (await Promise.all(runs)).flat();
   };
 }
 

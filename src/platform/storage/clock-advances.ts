@@ -59,15 +59,16 @@ export function runningAdvances(queries: Queries) {
   );
 }
 
-/** Sets the counts of an advance. They are totals, so that a repeated write counts nothing twice. */
-export async function recordCounts(
+/** Counts more attempts of an advance. */
+export async function countAttempts(
   tx: Transaction,
   environment: number,
   number: number,
   counts: AdvanceCounts,
 ): Promise<void> {
   await tx.run(
-    `UPDATE clock_advances SET attempts = $3, succeeded = $4, failed = $5 WHERE environment = $1 AND number = $2`,
+    `UPDATE clock_advances SET attempts = attempts + $3, succeeded = succeeded + $4, failed = failed + $5
+     WHERE environment = $1 AND number = $2`,
     [environment, number, counts.attempts, counts.succeeded, counts.failed],
   );
 }

@@ -1,6 +1,6 @@
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
 import { ATTEMPT_COLUMNS, type AttemptRow } from "./attempts.ts";
-import { forRows, inBatches } from "./batches.ts";
+import { forRows } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
 /** The first waiting delivery of an endpoint. */
@@ -323,7 +323,7 @@ const ABANDONED = `SELECT ${QUEUED}, d.endpoint_id, d.lease_token, d.begun_at, v
 type Dialect = Transaction["dialect"];
 
 const insertOutcomes = ofDialects((dialect) =>
-  forRows<AttemptOutcome>(
+  forRows<AttemptOutcome, { id: string; at: number }>(
     9,
     (rows) =>
       `INSERT INTO attempts (${ATTEMPT_COLUMNS.join(", ")})
@@ -331,7 +331,8 @@ const insertOutcomes = ofDialects((dialect) =>
               CAST(o.column6 AS INTEGER), o.column7, o.column8, o.column9
        FROM (VALUES ${rows}) AS o
        CROSS JOIN deliveries d WHERE d.id = o.column1 AND d.lease_token = o.column2
-       ${dialect === "postgres" ? "FOR UPDATE OF d" : ""}`,
+       ${dialect === "postgres" ? "FOR UPDATE OF d" : ""}
+       RETURNING delivery_id AS id, at`,
     (o) => [
       o.id,
       o.token,
@@ -368,21 +369,17 @@ const updateAttempted = forRows<AttemptOutcome>(
   (o) => [o.id, o.token, o.status, o.next_attempt, o.at, o.claimed_due],
 );
 
-/** Records the results of attempts. Deliveries that another process has taken over since stay as they are. */
-export async function recordOutcomes(tx: Transaction, outcomes: readonly AttemptOutcome[]): Promise<void> {
+/**
+ * Records the results of attempts, and returns which attempts it recorded: deliveries that another process has taken
+ * over since stay as they are, and so do those whose result an uncertain commit has recorded.
+ */
+export async function recordOutcomes(
+  tx: Transaction,
+  outcomes: readonly AttemptOutcome[],
+): Promise<{ id: string; at: number }[]> {
   // Sent together; they are executed in order.
-  await Promise.all([insertOutcomes[tx.dialect](tx, outcomes), updateAttempted(tx, outcomes)]);
-}
-
-/** Returns the tokens of the leases on deliveries, by the delivery's ID. */
-export async function findLeases(queries: Queries, ids: readonly string[]): Promise<Map<string, string>> {
-  const leases = await inBatches(ids, (list, batch) =>
-    queries.all<{ id: string; lease_token: string }>(
-      `SELECT id, lease_token FROM deliveries WHERE id IN (${list}) AND lease_until IS NOT NULL`,
-      batch,
-    ),
-  );
-  return new Map(leases.map(({ id, lease_token: token }) => [id, token]));
+  const [recorded] = await Promise.all([insertOutcomes[tx.dialect](tx, outcomes), updateAttempted(tx, outcomes)]);
+  return recorded;
 }
 
 function ofDialects<Value>(of: (dialect: Dialect) => Value): Record<Dialect, Value> {

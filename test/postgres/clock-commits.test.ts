@@ -97,6 +97,32 @@ it("an attempt of the test clock whose commit got no response counts once for it
   await receiver.close();
 });
 
+it("an attempt of the test clock is finished by its own process even after its lease has expired", async () => {
+  let retried: ServerResponse | undefined;
+  const receiver = await startScriptedReceiver((_request, response) => {
+    if (receiver.received.length === 1) response.writeHead(500).end();
+    else retried = response;
+  });
+  const { id } = (await api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["customer.created"] })).body;
+  await api("POST", "/v1/customers", { email: "expired@example.com" });
+  const newest = async () => (await api("GET", `/v1/deliveries?endpoint=${id}`)).body.data[0];
+  await expect.poll(async () => (await newest())?.attempt_count).toBe(1);
+  const advanced = advance("expired");
+  await receiver.until(2);
+  await server.query("UPDATE deliveries SET lease_until = 1 WHERE lease_until IS NOT NULL", [], database);
+  // The worker takes over leases before it claims this delivery.
+  const live = apiOf(node.baseUrl, node.liveKey);
+  await live("POST", "/v1/webhook_endpoints", { url: "https://127.0.0.1:9/", events: ["*"] });
+  await live("POST", "/v1/customers", { email: "live@example.com" });
+  await expect.poll(async () => (await live("GET", "/v1/deliveries")).body.data[0]?.attempt_count).toBe(1);
+  retried!.end();
+  await advanced;
+  await expect.poll(async () => (await clock()).status).toBe("idle");
+  const { attempts } = (await api("GET", `/v1/deliveries/${(await newest()).id}`)).body;
+  expect(attempts).toMatchObject([{ status_code: 500 }, { status_code: 200 }]);
+  await receiver.close();
+});
+
 it("an advance of the test clock without readable progress is reported as begun, and a retry returns the rest", async () => {
   let retried: ServerResponse | undefined;
   const receiver = await startScriptedReceiver((_request, response) => {

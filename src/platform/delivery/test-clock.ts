@@ -101,7 +101,7 @@ export class TestClockAdvancer {
   }
 
   get #ownPrefix(): string {
-    return `clock.${this.#tools.owner}.`;
+    return `${this.#tools.owner}.clock.`;
   }
 
   #newHolder(): string {

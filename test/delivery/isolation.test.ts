@@ -245,6 +245,46 @@ describe("many endpoints that hang", () => {
   });
 });
 
+describe("many endpoints whose attempts have reached the time limit", () => {
+  it("leave slots for one that responds", async () => {
+    let passed = 0;
+    const deadlines = new Set<() => void>();
+    /** The time limit of attempts passes when the test says so. */
+    const expire = () => {
+      passed += 10_000;
+      for (const deadline of deadlines) deadline();
+      deadlines.clear();
+    };
+    const platform = await host({
+      deliveryLimits: { perEndpoint: 20, perProcess: 16 },
+      clock: {
+        ...systemClock,
+        elapsed: () => systemClock.elapsed() + passed,
+        after(milliseconds, callback) {
+          if (milliseconds !== 10_000) return systemClock.after(milliseconds, callback);
+          deadlines.add(callback);
+          return () => deadlines.delete(callback);
+        },
+      },
+    });
+    const hanging = await receive(() => {});
+    const healthy = await receive();
+    for (let i = 0; i < 12; i++) await endpoint(platform, `${hanging.url}/${i}`, ["order.*"]);
+    await endpoint(platform, healthy.url, ["customer.*"]);
+    await createEvent(platform);
+    await hanging.until(12);
+    expire();
+    const ended = () => platform.activities.filter(({ event }) => event === "delivery").length;
+    await expect.poll(ended).toBe(12);
+    await Promise.all(Array.from({ length: 20 }, () => createEvent(platform)));
+    // An eighth of the slots is kept.
+    await hanging.until(12 + 14);
+    await createEvent(platform, "customer.created");
+    await healthy.until(1);
+    expect(hanging.received).toHaveLength(12 + 14);
+  });
+});
+
 describe("a blocked target", () => {
   it("is never reached by a delivery, whatever the endpoint's URL is", async () => {
     const trap = createHttpServer((_request, response) => response.end());

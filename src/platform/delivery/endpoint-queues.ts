@@ -1,3 +1,4 @@
+import { LIMITS } from "../../contract/limits.ts";
 import type { Job } from "./sender.ts";
 
 /** Limits on what is in flight at once. */
@@ -38,17 +39,22 @@ export interface EndpointQueue {
  */
 const MAX_AHEAD = 64;
 
+/** The part of a process's slots that is kept for endpoints whose last attempt was fast. */
+const KEPT_SHARE = 1 / 8;
+
 /** The endpoints with waiting deliveries, and how many attempts each may begin. */
 export class EndpointQueues {
   readonly #limits: DeliveryLimits;
   readonly #queues = new Map<string, EndpointQueue>();
+  /** What the last attempt at an endpoint took, as a part of the time limit, while deliveries to it wait or run. */
+  readonly #slowness = new Map<string, number>();
 
   constructor(limits: DeliveryLimits) {
     this.#limits = limits;
   }
 
-  /** Replaces the set of endpoints with due deliveries. */
-  update(due: readonly { endpointId: string; environment: number; due: number }[]): void {
+  /** Replaces the set of endpoints with due deliveries. `waiting` has all endpoints with deliveries, due or not. */
+  update(due: readonly { endpointId: string; environment: number; due: number }[], waiting: ReadonlySet<string>): void {
     for (const queue of this.#queues.values()) queue.ready = false;
     for (const { endpointId, environment, due: since } of due) {
       const queue = this.#queues.get(endpointId);
@@ -61,6 +67,14 @@ export class EndpointQueues {
     for (const [id, { ready, open, ahead }] of this.#queues) {
       if (!ready && open === 0 && ahead.length === 0) this.#queues.delete(id);
     }
+    for (const id of this.#slowness.keys()) {
+      if (!waiting.has(id) && !this.#queues.has(id)) this.#slowness.delete(id);
+    }
+  }
+
+  attemptEnded(queue: EndpointQueue, durationMs: number): void {
+    queue.ended += 1;
+    this.#slowness.set(queue.endpointId, Math.min(1, durationMs / (LIMITS.deliverySeconds * 1000)));
   }
 
   all(): Iterable<EndpointQueue> {
@@ -91,12 +105,15 @@ export class EndpointQueues {
   }
 
   /**
-   * Returns how many of the free attempts an endpoint may begin. What it has in flight is at most twice what it leaves
-   * to others, so that endpoints that respond find free slots however many endpoints hang.
+   * Returns how many of the free attempts an endpoint may begin. The slower its last attempt was, the more of the kept
+   * slots it leaves free, so that endpoints that respond find some however many endpoints hang. What it has in flight is
+   * at most half of the rest.
    */
   slotsFor(queue: EndpointQueue, free: number): number {
-    const share = Math.ceil((free - 2 * queue.open) / 3);
-    return Math.max(0, Math.min(this.#limits.perEndpoint - queue.open, share, free));
+    const slowness = this.#slowness.get(queue.endpointId) ?? 0;
+    const available = free - Math.round(slowness * KEPT_SHARE * this.#limits.perProcess);
+    const share = Math.ceil((available - 2 * queue.open) / 3);
+    return Math.max(0, Math.min(this.#limits.perEndpoint - queue.open, share));
   }
 
   /** Returns how many deliveries to claim for an endpoint: for its slots, and for those that will soon be free. */

@@ -164,7 +164,7 @@ export class InFlight {
         this.#drop(job, queue);
         if (finished === undefined) this.#pause(job);
         else {
-          queue.ended += 1;
+          this.#queues.attemptEnded(queue, finished.outcome.duration_ms);
           this.#finished.push(finished);
         }
         this.#begin(queue, AHEAD_MILLISECONDS);

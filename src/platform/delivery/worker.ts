@@ -270,13 +270,14 @@ export class DeliveryWorker {
     this.#nextDue = Infinity;
     const now = await leaseTime(database, clock.now);
     const ready: { endpointId: string; environment: number; due: number }[] = [];
-    for (const head of await queueHeads(database)) {
+    const heads = await queueHeads(database);
+    for (const head of heads) {
       if (head.endpoint_status === "disabled" || isClockHeld(head.clock_held_until, now)) continue;
       const due = head.endpoint_status === null ? now : head.due - head.clock_offset;
       if (due > now) this.#nextDue = Math.min(this.#nextDue, due);
       else ready.push({ endpointId: head.endpoint_id, environment: head.environment, due });
     }
-    this.#queues.update(ready);
+    this.#queues.update(ready, new Set(heads.map(({ endpoint_id: id }) => id)));
     this.#lapsed = await hasLapsedLease(database, now, this.#tools.owner);
   }
 

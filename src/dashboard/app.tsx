@@ -71,7 +71,7 @@ export function App() {
           if (isGap) showToast("Some events are missing here: the platform no longer stores them.", false);
         },
       }),
-      startLive(),
+      startLive(shown),
     ];
     return () => {
       for (const stop of stops) stop();

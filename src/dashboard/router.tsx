@@ -80,6 +80,14 @@ export function go(href: string, { replace = false } = {}): void {
   if (before.page !== route.value.page || before.id !== route.value.id) scrollTo(0, 0);
 }
 
+/** Returns a function that opens a page of the rendered environment after a task, unless the user has left it. */
+export function useGo(): (page: string, id?: string) => void {
+  const { value: of } = environment;
+  return (page, id) => {
+    if (environment.value === of) go(hrefOf(page, id));
+  };
+}
+
 /** Writes filters into the URL. Empty ones are omitted. */
 export function filter(changes: Record<string, string>): void {
   const { page, id, query } = route.value;

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Identity, Session } from "../contract/schemas/account.ts";
 import type { TestClock } from "../contract/schemas/test-clock.ts";
-import { call } from "./api/call.ts";
+import { useCall } from "./api/call.ts";
 import { liveState } from "./api/live.ts";
 import { useQuery } from "./api/store.ts";
 import { clockOffset } from "./clock.ts";
@@ -92,6 +92,7 @@ function Bar() {
 }
 
 function Menu() {
+  const call = useCall();
   const { page } = route.value;
   const { data } = useQuery<Identity>("/v1/me");
   return (
@@ -134,7 +135,7 @@ function Menu() {
             </a>
           </li>
           <li>
-            <button type="button" class="plain" onClick={() => void signOut()}>
+            <button type="button" class="plain" onClick={() => void signOut(call)}>
               <Icon name="exit" />
               Sign out
             </button>
@@ -172,7 +173,7 @@ function LiveSign() {
   );
 }
 
-async function signOut(): Promise<void> {
+async function signOut(call: ReturnType<typeof useCall>): Promise<void> {
   try {
     const { data } = await call<{ data: Session[] }>("GET", "/v1/sessions");
     const current = data.find(({ is_current: isCurrent }) => isCurrent);

@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import type { Environment } from "../../contract/environments.ts";
 import type { FieldError, Problem } from "../../contract/schemas/problem.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { environment } from "../router.tsx";
@@ -41,17 +42,25 @@ function newKey(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Calls the platform's public API as the signed-in user. Throws CallError. */
+/** Aborts the reads of an environment, also later ones, once the other is shown. Changes are completed. */
+const reads: Partial<Record<Environment, AbortController>> = {};
+environment.subscribe((shown) => {
+  for (const controller of Object.values(reads)) controller.abort();
+  reads[shown] = new AbortController();
+});
+
+/** Calls the platform's public API as the signed-in user. `signal` ends a read; by default a timeout. Throws CallError. */
 export async function send(
+  of: Environment,
   method: Method,
   path: string,
   body?: unknown,
-  signal = method === "GET" ? AbortSignal.timeout(READ_MILLISECONDS) : undefined,
+  signal?: AbortSignal,
 ): Promise<Response> {
-  const headers: Record<string, string> = { [HEADERS.environment]: environment.value };
+  const headers: Record<string, string> = { [HEADERS.environment]: of };
   const text = body === undefined ? undefined : JSON.stringify(body);
   if (text !== undefined) headers["Content-Type"] = "application/json";
-  const change = `${environment.value} ${path} ${text}`;
+  const change = `${of} ${path} ${text}`;
   if (method === "POST") {
     const key = pendingKeys.get(change) ?? newKey();
     pendingKeys.set(change, key);
@@ -63,7 +72,7 @@ export async function send(
       method,
       headers,
       ...(text === undefined ? {} : { body: text }),
-      ...(signal === undefined ? {} : { signal }),
+      ...(method === "GET" ? { signal: readSignal(of, signal) } : {}),
     });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
@@ -77,9 +86,20 @@ export async function send(
   throw new CallError(response.status, problem);
 }
 
+function readSignal(of: Environment, signal = AbortSignal.timeout(READ_MILLISECONDS)): AbortSignal {
+  const { [of]: controller } = reads;
+  return controller === undefined ? signal : AbortSignal.any([controller.signal, signal]);
+}
+
 /** Returns the JSON of a response. Throws CallError. */
-export async function call<Response>(method: Method, path: string, body?: unknown): Promise<Response> {
-  return (await (await send(method, path, body)).json()) as Response;
+export async function call<Response>(of: Environment, method: Method, path: string, body?: unknown): Promise<Response> {
+  return (await (await send(of, method, path, body)).json()) as Response;
+}
+
+/** Returns `call` for the rendered environment. A task that continues after a switch stays in that environment. */
+export function useCall(): <Response>(method: Method, path: string, body?: unknown) => Promise<Response> {
+  const { value: of } = environment;
+  return (method, path, body) => call(of, method, path, body);
 }
 
 /** Returns a path with its query; empty values are left out. */

@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import { EVENT_STREAM_PATH } from "../../contract/listen.ts";
+import type { Environment } from "../../contract/environments.ts";
 import type { Event } from "../../contract/schemas/event.ts";
 import { CallError, send, withQuery } from "./call.ts";
 
@@ -28,8 +29,11 @@ export function follow(follower: Follower): () => void {
 const SILENCE_MILLISECONDS = 10_000;
 const RETRY_MILLISECONDS = [250, 1000, 2000, 5000];
 
-/** Keeps one stream open while the page is visible, and resumes it after the last event. Returns a function to stop. */
-export function startLive(): () => void {
+/**
+ * Keeps one stream of an environment open while the page is visible, and resumes it after the last event. Returns a
+ * function to stop.
+ */
+export function startLive(of: Environment): () => void {
   let stopped = false;
   let after: string | undefined;
   let controller = new AbortController();
@@ -63,7 +67,7 @@ export function startLive(): () => void {
 
   const read = async () => {
     const path = withQuery(EVENT_STREAM_PATH, { after });
-    const response = await track(send("GET", path, undefined, controller.signal));
+    const response = await track(send(of, "GET", path, undefined, controller.signal));
     liveState.value = "live";
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";

@@ -1,7 +1,8 @@
 import { useEffect, useReducer, useRef } from "preact/hooks";
 import { LIMITS } from "../../contract/limits.ts";
 import { type ObjectKind, pathOf } from "../../contract/resources.ts";
-import { call, withQuery } from "./call.ts";
+import { environment } from "../router.tsx";
+import { useCall, withQuery } from "./call.ts";
 import { follow } from "./live.ts";
 
 /** An API object of a resource that is described by its fields in the table of resources. */
@@ -18,6 +19,7 @@ export type FindObject = (id: string) => Item | null | undefined;
 const MAX_OBJECTS = 5000;
 
 const objects = new Map<string, Item | null>();
+environment.subscribe(() => objects.clear());
 
 function keep(id: string, object: Item | null): void {
   objects.delete(id);
@@ -30,6 +32,7 @@ function keep(id: string, object: Item | null): void {
 
 /** Reads the objects of one kind that a list refers to, many in a request, and keeps them current. */
 export function useObjects(kind: ObjectKind | undefined, ids: readonly (string | null)[]): FindObject {
+  const call = useCall();
   const [, draw] = useReducer((count: number) => count + 1, 0);
   const { current: requested } = useRef(new Set<string>());
   const missing = [...new Set(ids)].filter((id) => id !== null).filter((id) => !requested.has(id));

@@ -1,6 +1,6 @@
 import { useMemo, useReducer } from "preact/hooks";
 import { environment, hasGoneBack } from "../router.tsx";
-import { asCallError, call, type CallError, withQuery } from "./call.ts";
+import { asCallError, type CallError, useCall, withQuery } from "./call.ts";
 import { useQuery } from "./store.ts";
 
 interface ListResponse<Item> {
@@ -48,6 +48,7 @@ interface Listing<Item> {
 }
 
 const listings = new Map<string, Listing<never>>();
+environment.subscribe(() => listings.clear());
 
 function listingOf<Item>(key: string): Listing<Item> {
   const listing = (listings.get(key) as Listing<Item> | undefined) ?? {
@@ -75,6 +76,7 @@ export function usePages<Item extends { id: string }>(
   query: Record<string, string | undefined> = {},
   { limit = 50 }: { limit?: number } = {},
 ): Pages<Item> {
+  const call = useCall();
   const [, draw] = useReducer((count: number) => count + 1, 0);
   const redraw = () => draw(undefined);
   const first = withQuery(path, { ...query, limit: limit === WHOLE ? undefined : limit });

@@ -1,4 +1,5 @@
 import { useLayoutEffect, useReducer } from "preact/hooks";
+import type { Environment } from "../../contract/environments.ts";
 import { kindsWith, pathOf } from "../../contract/resources.ts";
 import type { Event } from "../../contract/schemas/event.ts";
 import { environment } from "../router.tsx";
@@ -12,10 +13,11 @@ export interface Query<Data> {
   reload: () => void;
 }
 
-/** One read, shared by all components that show it. */
+/** One read of an environment, shared by all components that show it. */
 interface Entry {
+  environment: Environment;
   path: string;
-  ask: (path: string) => Promise<unknown>;
+  ask: (of: Environment, path: string) => Promise<unknown>;
   data: unknown;
   error: CallError | undefined;
   /** Components to render after a change. */
@@ -37,6 +39,10 @@ const POLL_MILLISECONDS = 2000;
 const STATISTICS_MILLISECONDS = 30_000;
 
 const entries = new Map<string, Entry>();
+environment.subscribe(() => {
+  for (const { timer } of entries.values()) clearTimeout(timer);
+  entries.clear();
+});
 
 /** Reads a path and keeps it current while it is shown; `undefined` reads nothing. */
 export function useQuery<Data>(path: string | undefined): Query<Data> {
@@ -48,7 +54,7 @@ export function useText(path: string | undefined): Query<string> {
   return useEntry(path, readText) as Query<string>;
 }
 
-function useEntry(path: string | undefined, ask: (path: string) => Promise<unknown>): Query<unknown> {
+function useEntry(path: string | undefined, ask: Entry["ask"]): Query<unknown> {
   const [, draw] = useReducer((count: number) => count + 1, 0);
   const entry = path === undefined ? undefined : entryOf(path, ask);
   // Before the first paint, because the user waits for this data.
@@ -64,17 +70,19 @@ function useEntry(path: string | undefined, ask: (path: string) => Promise<unkno
   return { data: entry?.data, error: entry?.error, reload: () => entry && void refresh(entry) };
 }
 
-function readJson(path: string): Promise<unknown> {
-  return call("GET", path);
+function readJson(of: Environment, path: string): Promise<unknown> {
+  return call(of, "GET", path);
 }
 
-async function readText(path: string): Promise<string> {
-  return await (await send("GET", path)).text();
+async function readText(of: Environment, path: string): Promise<string> {
+  return await (await send(of, "GET", path)).text();
 }
 
 function entryOf(path: string, ask: Entry["ask"]): Entry {
-  const key = `${environment.value} ${ask === readText ? "text" : "json"} ${path}`;
+  const { value: of } = environment;
+  const key = `${of} ${ask === readText ? "text" : "json"} ${path}`;
   const entry = entries.get(key) ?? {
+    environment: of,
     path,
     ask,
     data: undefined,
@@ -107,7 +115,7 @@ async function refresh(entry: Entry): Promise<void> {
   entry.isOutdated = false;
   entry.startedAt = Date.now();
   try {
-    entry.data = await entry.ask(entry.path);
+    entry.data = await entry.ask(entry.environment, entry.path);
     entry.error = undefined;
   } catch (error) {
     entry.error = asCallError(error);

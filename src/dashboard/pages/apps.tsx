@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { OAuthApp } from "../../contract/schemas/oauth-app.ts";
-import { call } from "../api/call.ts";
+import { useCall } from "../api/call.ts";
 import { usePages } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
 import { ConfirmedAction, CreateButton, DialogButton } from "../components/action.tsx";
@@ -10,7 +10,7 @@ import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
 import { CopyLine, Id, Time } from "../components/values.tsx";
 import { showToast } from "../components/toasts.tsx";
-import { go, hrefOf, Link, route } from "../router.tsx";
+import { hrefOf, Link, route, useGo } from "../router.tsx";
 
 export function Apps() {
   const { id } = route.value;
@@ -81,6 +81,8 @@ function AppList() {
 }
 
 function AppDetail({ id }: { id: string }) {
+  const call = useCall();
+  const go = useGo();
   const path = `/v1/oauth_apps/${encodeURIComponent(id)}`;
   const query = useQuery<OAuthApp>(path);
   const [fresh, setFresh] = useState<OAuthApp>();
@@ -127,7 +129,7 @@ function AppDetail({ id }: { id: string }) {
               verb="Delete app"
               run={async () => {
                 await call("DELETE", path);
-                go(hrefOf("apps"));
+                go("apps");
                 return `Deleted ${id}`;
               }}
             >
@@ -198,6 +200,7 @@ function ClientSecret({ app, onClose }: { app: OAuthApp | undefined; onClose: ()
 
 /** Registers an app, or changes one. */
 function AppForm(props: { app?: OAuthApp; onClose: () => void; onSaved: (app: OAuthApp) => void }) {
+  const call = useCall();
   const { app } = props;
   const [name, setName] = useState(app?.name ?? "");
   const [redirects, setRedirects] = useState(app?.redirect_uris.join("\n") ?? "");

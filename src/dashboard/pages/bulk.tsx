@@ -3,7 +3,7 @@ import { matchesSubscriptions } from "../../contract/event-types.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { BulkOperation, DeliveryBulkRetry } from "../../contract/schemas/bulk-operation.ts";
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
-import { call, type CallError, asCallError } from "../api/call.ts";
+import { asCallError, type CallError, useCall } from "../api/call.ts";
 import { useQuery } from "../api/store.ts";
 import { environmentNow } from "../clock.ts";
 import { Action, useOnce } from "../components/action.tsx";
@@ -52,6 +52,7 @@ export function RetryFailed({ class: name, ...of }: RetryProps & { class?: strin
 }
 
 function RetryDialog({ endpoint, failingSince: since, onClose }: RetryProps & { onClose: () => void }) {
+  const call = useCall();
   const isFailing = typeof since === "string";
   const [range, setRange] = useState<string>(isFailing ? SINCE_FAILING[0] : "86400");
   const [found, setFound] = useState<{ range: string; failed: number; pending: number }>();
@@ -135,6 +136,7 @@ function RetryDialog({ endpoint, failingSince: since, onClose }: RetryProps & { 
  * they have no delivery that could be retried.
  */
 export function EnableEndpoint(props: { endpoint: WebhookEndpoint; class?: string; onChange: () => void }) {
+  const call = useCall();
   const { id, events, disabled_at: disabledAt } = props.endpoint;
   const enable = async () => {
     // The second in which it was disabled is included, and all that happens until the replay: rather twice than never.
@@ -168,6 +170,7 @@ const VERBS: Record<BulkOperation["type"], string> = {
 
 /** Shows the bulk operations that run now, with their progress; those of one endpoint, or all. */
 export function RunningOperations({ endpoint }: { endpoint?: string }) {
+  const call = useCall();
   const { data, reload } = useQuery<{ data: BulkOperation[] }>(RUNNING);
   const running = (data?.data ?? []).filter(
     ({ status, filters }) => status === "running" && (endpoint === undefined || filters.endpoint === endpoint),

@@ -1,7 +1,7 @@
 import { LIMITS } from "../../contract/limits.ts";
 import type { Attempt, Delivery } from "../../contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
-import { call } from "../api/call.ts";
+import { useCall } from "../api/call.ts";
 import { useQuery, useText } from "../api/store.ts";
 import { Action } from "../components/action.tsx";
 import { Card, ErrorBox, Facts, Loaded, Page } from "../components/page.tsx";
@@ -22,6 +22,7 @@ import { hrefOf } from "../router.tsx";
 import { WhyLink } from "./why.tsx";
 
 export function DeliveryDetail({ id }: { id: string }) {
+  const call = useCall();
   const path = `/v1/deliveries/${encodeURIComponent(id)}`;
   const query = useQuery<Delivery>(path);
   const { data } = query;

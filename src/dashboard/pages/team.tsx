@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { DeletedUser, OAuthGrant, Session, User } from "../../contract/schemas/account.ts";
 import type { ApiKey } from "../../contract/schemas/api-key.ts";
 import { SCOPES } from "../../contract/scopes.ts";
-import { call } from "../api/call.ts";
+import { useCall } from "../api/call.ts";
 import { type Pages, usePages, WHOLE } from "../api/pages.ts";
 import { Action, ConfirmedAction, CreateButton } from "../components/action.tsx";
 import { Dialog, ShownOnce } from "../components/dialog.tsx";
@@ -24,6 +24,7 @@ export function UserEmail({ id, users }: { id: string | null; users: readonly Us
 }
 
 export function TeamPage() {
+  const call = useCall();
   const sessions = usePages<Session>("/v1/sessions", {}, { limit: WHOLE });
   const grants = usePages<OAuthGrant>("/v1/oauth_grants", {}, { limit: WHOLE });
   const users = usePages<User>("/v1/users", {}, { limit: WHOLE });
@@ -150,6 +151,7 @@ function permissionsOf(scopes: readonly string[]): string {
 
 /** The users of the account; owners invite and remove members. */
 function Team({ users, isOwner }: { users: Pages<User>; isOwner: boolean }) {
+  const call = useCall();
   const [invited, setInvited] = useState<User>();
   const [left, setLeft] = useState<{ email: string; keys: readonly ApiKey[] }>();
   return (
@@ -264,6 +266,7 @@ function Team({ users, isOwner }: { users: Pages<User>; isOwner: boolean }) {
 }
 
 function Invite({ onClose, onInvited }: { onClose: () => void; onInvited: (user: User) => void }) {
+  const call = useCall();
   const [email, setEmail] = useState("");
   return (
     <Dialog title="Invite a user" onClose={onClose}>

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { LIMITS } from "../../contract/limits.ts";
 import type { TestClock } from "../../contract/schemas/test-clock.ts";
-import { call } from "../api/call.ts";
+import { useCall } from "../api/call.ts";
 import { type Query, useQuery } from "../api/store.ts";
 import { environmentNow, tick } from "../clock.ts";
 import { Action, ConfirmedAction } from "../components/action.tsx";
@@ -56,6 +56,7 @@ function SandboxClock() {
 
 /** The time of the sandbox, its distance from real time, and the way back. */
 function SandboxTime({ clock, reload }: { clock: TestClock; reload: () => void }) {
+  const call = useCall();
   const isAhead = clock.offset_seconds > 0;
   return (
     <section class="card clock-now" aria-label="Sandbox time">
@@ -88,6 +89,7 @@ function SandboxTime({ clock, reload }: { clock: TestClock; reload: () => void }
 }
 
 function Advance({ clock, query }: { clock: TestClock; query: Query<TestClock> }) {
+  const call = useCall();
   const [amount, setAmount] = useState("6");
   const [unit, setUnit] = useState<keyof typeof UNITS>("hours");
   const advance = async (seconds: number) => {
@@ -143,6 +145,7 @@ function Advance({ clock, query }: { clock: TestClock; query: Query<TestClock> }
 
 /** Shows how far the running advance is, or the result of the last one. */
 function LastAdvance({ clock, target, reload }: { clock: TestClock; target: string; reload: () => void }) {
+  const call = useCall();
   const { status, attempts, succeeded, failed, remaining } = clock;
   const outcome =
     attempts === 0

@@ -2,17 +2,15 @@ import { useEffect, useState } from "preact/hooks";
 import type { Attempt, Delivery } from "../../contract/schemas/delivery.ts";
 import { type Chain, type ChainApi, explainedKind, readChain } from "../../explain/chain.ts";
 import { diagnose, type Finding } from "../../explain/diagnosis.ts";
-import { asCallError, call, CallError } from "../api/call.ts";
+import { asCallError, CallError, useCall } from "../api/call.ts";
 import { Card, Empty, ErrorBox, Facts, Loading, Page } from "../components/page.tsx";
 import { CopyLine, hrefOfId, ObjectLink, Status, StatusCode, Time } from "../components/values.tsx";
 import { counted, duration } from "../format.ts";
 import { hrefOf, Link, route } from "../router.tsx";
 
-const api: ChainApi = {
-  get: (path) => call("GET", path),
-  problemOf: (error) =>
-    error instanceof CallError ? { status: error.status, requiredScope: error.requiredScope } : undefined,
-};
+function problemOf(error: unknown): ReturnType<ChainApi["problemOf"]> {
+  return error instanceof CallError ? { status: error.status, requiredScope: error.requiredScope } : undefined;
+}
 
 /** A link to the explanation of an ID. */
 export function WhyLink({ id }: { id: string }) {
@@ -25,6 +23,7 @@ export function WhyLink({ id }: { id: string }) {
 
 /** Explains an ID as `service why` does: the likely cause, its fix, and everything that led to it. */
 export function Why() {
+  const call = useCall();
   const { id } = route.value;
   const kind = explainedKind(id);
   const [chain, setChain] = useState<Chain>();
@@ -36,7 +35,7 @@ export function Why() {
     setError(undefined);
     const read = async () => {
       try {
-        const found = await readChain(api, id, kind);
+        const found = await readChain({ get: (path) => call("GET", path), problemOf }, id, kind);
         if (isCurrent) setChain(found);
       } catch (problem) {
         if (isCurrent) setError(asCallError(problem));

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { ApiKey } from "../../../contract/schemas/api-key.ts";
 import { SCOPE_WITHOUT_EFFECT, SCOPED_RESOURCES, SCOPES } from "../../../contract/scopes.ts";
-import { call } from "../../api/call.ts";
+import { useCall } from "../../api/call.ts";
 import { Dialog } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
 
@@ -17,6 +17,7 @@ export function KeyForm({
   onClose: () => void;
   onSaved: (key: ApiKey) => void;
 }) {
+  const call = useCall();
   const isFull = apiKey?.prefix.startsWith("sk_") === true;
   const expiredAt = inLocalTime(apiKey?.expires_at ?? null);
   const [name, setName] = useState(apiKey?.name ?? "");

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { ApiKey } from "../../../contract/schemas/api-key.ts";
 import { SCOPES } from "../../../contract/scopes.ts";
-import { call } from "../../api/call.ts";
+import { useCall } from "../../api/call.ts";
 import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
 import { environmentNow } from "../../clock.ts";
@@ -130,6 +130,7 @@ function KeyList() {
 }
 
 function KeyActions(props: { apiKey: ApiKey; class?: string; onRolled: (key: ApiKey) => void; onRevoked: () => void }) {
+  const call = useCall();
   const { apiKey: key, class: size = "", onRolled, onRevoked } = props;
   return (
     <>

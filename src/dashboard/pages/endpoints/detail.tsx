@@ -4,7 +4,7 @@ import type { Event } from "../../../contract/schemas/event.ts";
 import type { Statistics, StatisticsEndpoint } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import { LIMITS } from "../../../contract/limits.ts";
-import { call, withQuery } from "../../api/call.ts";
+import { useCall, withQuery } from "../../api/call.ts";
 import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
 import { environmentNow } from "../../clock.ts";
@@ -14,7 +14,7 @@ import { type MenuItem, MoreMenu } from "../../components/menu.tsx";
 import { Card, Empty, ErrorBox, Facts, Loaded, Page } from "../../components/page.tsx";
 import { Id, Time } from "../../components/values.tsx";
 import { count, counted, duration, percent } from "../../format.ts";
-import { go, hrefOf, Link } from "../../router.tsx";
+import { hrefOf, Link, useGo } from "../../router.tsx";
 import { EnableEndpoint, RetryFailed, RunningOperations } from "../bulk.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
 import { FailureTable } from "../overview/failures.tsx";
@@ -105,6 +105,8 @@ export function EndpointDetail({ id }: { id: string }) {
 }
 
 function Actions(props: { endpoint: WebhookEndpoint; path: string; onChange: () => void; onPing: () => void }) {
+  const call = useCall();
+  const go = useGo();
   const { endpoint, path, onChange, onPing } = props;
   const [openDialog, setOpenDialog] = useState<"edit" | "rotate" | "delete">();
   const isEnabled = endpoint.status === "enabled";
@@ -120,7 +122,7 @@ function Actions(props: { endpoint: WebhookEndpoint; path: string; onChange: () 
   const items: MenuItem[] = [
     { label: "Edit", onSelect: () => setOpenDialog("edit") },
     { label: "Rotate secret", onSelect: () => setOpenDialog("rotate") },
-    { label: "Explain", onSelect: () => go(hrefOf("why", endpoint.id)) },
+    { label: "Explain", onSelect: () => go("why", endpoint.id) },
     ...(isEnabled ? [{ label: "Disable", onSelect: () => void perform(setStatus("disabled")) }] : []),
     { label: "Delete", onSelect: () => setOpenDialog("delete"), isDanger: true },
   ];
@@ -155,7 +157,7 @@ function Actions(props: { endpoint: WebhookEndpoint; path: string; onChange: () 
           verb="Delete endpoint"
           run={async () => {
             await call("DELETE", path);
-            go(hrefOf("endpoints"));
+            go("endpoints");
             return `Deleted ${endpoint.id}`;
           }}
           onClose={() => setOpenDialog(undefined)}

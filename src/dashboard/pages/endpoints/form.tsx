@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS } from "../../../contract/event-types.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
-import { call } from "../../api/call.ts";
+import { useCall } from "../../api/call.ts";
 import { Dialog, ShownOnce } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
 
@@ -13,6 +13,7 @@ export function EndpointForm(props: {
   onClose: () => void;
   onSaved: (endpoint: WebhookEndpoint) => void;
 }) {
+  const call = useCall();
   const { endpoint } = props;
   const [url, setUrl] = useState(endpoint?.url ?? "");
   const [description, setDescription] = useState(endpoint?.description ?? "");
@@ -82,6 +83,7 @@ const OVERLAPS = [
 
 /** Replaces the secret; during the overlap the old one signs too. */
 export function RotateSecret({ path, onClose }: { path: string; onClose: () => void }) {
+  const call = useCall();
   const [overlap, setOverlap] = useState("86400");
   const [secret, setSecret] = useState<string>();
   if (secret !== undefined) {

@@ -1,7 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event, Replay } from "../../../contract/schemas/event.ts";
-import { call } from "../../api/call.ts";
+import { useCall } from "../../api/call.ts";
 import { usePages } from "../../api/pages.ts";
 import { useText } from "../../api/store.ts";
 import { Dialog } from "../../components/dialog.tsx";
@@ -88,6 +88,7 @@ export function EventDetail({ id }: { id: string }) {
 }
 
 function ReplayDialog({ id, onClose }: { id: string; onClose: () => void }) {
+  const call = useCall();
   const endpoints = useEndpoints();
   const [endpoint, setEndpoint] = useState("");
   return (

@@ -1,9 +1,10 @@
 import { useEffect, useReducer, useRef } from "preact/hooks";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
-import { call, withQuery } from "../../api/call.ts";
+import { useCall, withQuery } from "../../api/call.ts";
 import { follow } from "../../api/live.ts";
 import { Status } from "../../components/values.tsx";
+import { environment } from "../../router.tsx";
 
 /** The number of an event's deliveries by status. */
 type Outcome = ReadonlyMap<Delivery["status"], number>;
@@ -16,8 +17,9 @@ const MAX_PAGES = 10;
 const MAX_OUTCOMES = 5000;
 
 const outcomes = new Map<string, Outcome>();
+environment.subscribe(() => outcomes.clear());
 
-async function readOutcomes(events: readonly string[]): Promise<void> {
+async function readOutcomes(call: ReturnType<typeof useCall>, events: readonly string[]): Promise<void> {
   const found = new Map(events.map((id) => [id, new Map<Delivery["status"], number>()]));
   const query = { query: events.join(","), limit: LIMITS.maxPageSize };
   let cursor: string | null | undefined;
@@ -43,6 +45,7 @@ async function readOutcomes(events: readonly string[]): Promise<void> {
 
 /** Returns a function that reads the outcomes of some events in one list, now and whenever deliveries change. */
 export function useOutcomes(): (events: readonly string[]) => void {
+  const call = useCall();
   const [, draw] = useReducer((count: number) => count + 1, 0);
   const { current: state } = useRef({
     events: [] as readonly string[],
@@ -56,7 +59,7 @@ export function useOutcomes(): (events: readonly string[]) => void {
         state.timer = undefined;
         state.readAt = Date.now();
         // After an error the next change reads them.
-        readOutcomes(state.events).then(draw, () => {});
+        readOutcomes(call, state.events).then(draw, () => {});
       },
       Math.max(0, state.readAt + PAUSE_MILLISECONDS - Date.now()),
     );

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useReducer } from "preact/hooks";
+import type { Environment } from "../../../contract/environments.ts";
 import { matchesSubscriptions } from "../../../contract/event-types.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
 import { asCallError, call, type CallError, withQuery } from "../../api/call.ts";
@@ -45,6 +46,7 @@ export interface ListedEvents {
 
 /** The loaded part of the list with some filters. */
 interface Listing {
+  environment: Environment;
   filters: EventFilters;
   pagesRead: number;
   events: Event[];
@@ -64,11 +66,16 @@ interface Listing {
 }
 
 const listings = new Map<string, Listing>();
+environment.subscribe(() => {
+  for (const { stop } of listings.values()) stop();
+  listings.clear();
+});
 
 /** Creates a list, which follows the stream until it is dropped. */
 function begin(key: string, filters: EventFilters, isMatch: (event: Event) => boolean): Listing {
   const { type, created_before: before } = filters;
   const listing: Listing = {
+    environment: environment.value,
     filters,
     pagesRead: 0,
     events: [],
@@ -83,12 +90,9 @@ function begin(key: string, filters: EventFilters, isMatch: (event: Event) => bo
     draw: undefined,
     stop: () => {},
   };
-  const { value: of } = environment;
   const stop = follow({
     event(event, isReplay) {
-      // The stream is now that of the other environment and does not report events of this one.
-      if (environment.value !== of) listings.delete(key);
-      if (environment.value !== of || isReplay || listing.ids.has(event.id)) return;
+      if (isReplay || listing.ids.has(event.id)) return;
       if (type !== "" && !matchesSubscriptions([type], event.type)) return;
       if ((before !== "" && event.created >= before) || !isMatch(event)) return;
       listing.ids.add(event.id);
@@ -101,7 +105,6 @@ function begin(key: string, filters: EventFilters, isMatch: (event: Event) => bo
       }, GATHER_MILLISECONDS);
     },
     missed() {
-      if (environment.value !== of) listings.delete(key);
       Object.assign(listing, {
         events: [],
         fresh: [],
@@ -136,13 +139,13 @@ function takeFresh(listing: Listing): void {
 }
 
 async function load(listing: Listing): Promise<void> {
-  const { cursor, ids } = listing;
+  const { environment: of, cursor, ids } = listing;
   if (listing.isLoading || cursor === null || listing.events.length >= MAX_EVENTS) return;
   listing.isLoading = true;
   listing.error = undefined;
   listing.draw?.();
   try {
-    const page = await call<EventPage>("GET", withQuery("/v1/events", { limit: PAGE, ...listing.filters, cursor }));
+    const page = await call<EventPage>(of, "GET", withQuery("/v1/events", { limit: PAGE, ...listing.filters, cursor }));
     // The list may have been restarted meanwhile.
     if (listing.ids !== ids) return;
     const added = page.data.filter(({ id }) => !ids.has(id));
@@ -162,7 +165,7 @@ async function load(listing: Listing): Promise<void> {
 /** Events, newest first: pages of the API, then new ones that match. */
 export function useEvents(filters: EventFilters, isMatch: (event: Event) => boolean): ListedEvents {
   const [, draw] = useReducer((drawn: number) => drawn + 1, 0);
-  const key = JSON.stringify([environment.value, filters]);
+  const key = JSON.stringify(filters);
   const listing = useMemo(() => {
     const known = hasGoneBack() ? listings.get(key) : undefined;
     return known ?? begin(key, filters, isMatch);

@@ -10,14 +10,14 @@ import {
   resourceOf,
   RESOURCES,
 } from "../../../contract/resources.ts";
-import { call } from "../../api/call.ts";
+import { useCall } from "../../api/call.ts";
 import type { Item } from "../../api/objects.ts";
 import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
 import { Action, ConfirmedAction } from "../../components/action.tsx";
 import { Card, Empty, Facts, Loaded, Page } from "../../components/page.tsx";
 import { Id, ObjectLink, Time } from "../../components/values.tsx";
-import { go, hrefOf, Link } from "../../router.tsx";
+import { hrefOf, Link, useGo } from "../../router.tsx";
 import { RelatedEvents } from "../events/index.tsx";
 import { ActOnObject, EditObject } from "./form.tsx";
 import { ObjectTable, shownFields, titleField, titleOf, valueOf } from "./item.tsx";
@@ -87,6 +87,8 @@ function Referred({ kind, id }: { kind: ObjectKind; id: string }) {
 }
 
 function Actions({ kind, item, onDone }: { kind: ObjectKind; item: Item; onDone: () => void }) {
+  const call = useCall();
+  const go = useGo();
   const [openDialog, setOpenDialog] = useState<"edit" | { verb: string; action: ActionEntry }>();
   const { actions = {}, statuses = {}, updatable, deletable } = resourceOf(kind);
   const noun = nounOf(kind);
@@ -111,7 +113,7 @@ function Actions({ kind, item, onDone }: { kind: ObjectKind; item: Item; onDone:
           verb={`Delete ${noun}`}
           run={async () => {
             await call("DELETE", path);
-            go(hrefOf(RESOURCES[kind].page.name));
+            go(RESOURCES[kind].page.name);
             return `Deleted ${item.id}`;
           }}
         >

@@ -12,20 +12,22 @@ import {
   RESOURCES,
   withArticle,
 } from "../../../contract/resources.ts";
-import { call, type CallError, withQuery } from "../../api/call.ts";
+import { type CallError, useCall, withQuery } from "../../api/call.ts";
 import type { Item } from "../../api/objects.ts";
 import { useQuery } from "../../api/store.ts";
 import { Dialog } from "../../components/dialog.tsx";
 import { Field, type FieldProps, Form, MetadataField, metadataLines, parseMetadata } from "../../components/form.tsx";
 import { showToast } from "../../components/toasts.tsx";
 import { money } from "../../format.ts";
-import { go, hrefOf } from "../../router.tsx";
+import { useGo } from "../../router.tsx";
 import { titleOf } from "./item.tsx";
 
 type Values = Readonly<Record<string, string>>;
 
 /** Creates an object, and goes to its page. */
 export function CreateObject({ kind, onClose }: { kind: ObjectKind; onClose: () => void }) {
+  const call = useCall();
+  const go = useGo();
   const fields = inputFieldsOf(kind);
   const presets = fields.map(([name, { type, examples = [] }]) => [name, type === "currency" ? `${examples[0]}` : ""]);
   const [values, setValues] = useState<Values>(Object.fromEntries(presets));
@@ -46,7 +48,7 @@ export function CreateObject({ kind, onClose }: { kind: ObjectKind; onClose: () 
           const created = await call<Item>("POST", pathOf(kind), body);
           showToast(`Created ${created.id}`);
           onClose();
-          go(hrefOf(RESOURCES[kind].page.name, created.id));
+          go(RESOURCES[kind].page.name, created.id);
         }}
       >
         {(error) => (
@@ -62,6 +64,7 @@ export function CreateObject({ kind, onClose }: { kind: ObjectKind; onClose: () 
 
 /** Changes the fields of an object. An empty one is removed. */
 export function EditObject({ kind, item, onClose }: { kind: ObjectKind; item: Item; onClose: () => void }) {
+  const call = useCall();
   const fields = inputFieldsOf(kind);
   const [values, setValues] = useState<Values>(
     Object.fromEntries(fields.map(([name]) => [name, (item[name] ?? "") as string])),
@@ -106,6 +109,7 @@ export function ActOnObject(props: {
   action: Action;
   onClose: () => void;
 }) {
+  const call = useCall();
   const { kind, item, verb, action, onClose } = props;
   const { takes = {}, label, to } = action;
   const [values, setValues] = useState<Values>(takes);

@@ -1,6 +1,6 @@
 import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
-import { call } from "../../api/call.ts";
+import { useCall } from "../../api/call.ts";
 import { Action } from "../../components/action.tsx";
 import { Table } from "../../components/table.tsx";
 import { Status, StatusCode, Time } from "../../components/values.tsx";
@@ -62,6 +62,7 @@ export function FailingEndpoints(props: { failing: readonly Failing[]; onChange:
 }
 
 function FailingEndpoint({ endpoint, id, failures, counts, onChange }: Failing & { onChange: () => void }) {
+  const call = useCall();
   const [top] = failures;
   const failed = failures.reduce((total, failure) => total + failure.count, 0);
   const first = endpoint?.health.failing_since ?? undefined;

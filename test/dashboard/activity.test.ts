@@ -34,7 +34,15 @@ describe("the dashboard", { shuffle: false }, () => {
       await page.getByRole("button", { name: "Create customer" }).click();
       const dialog = page.getByRole("dialog");
       await dialog.getByLabel("Email").fill("not an address");
-      await dialog.getByLabel("Metadata").fill("plan=pro\nseats=4");
+      for (const [key, value] of [
+        ["plan", "pro"],
+        ["seats", "4"],
+      ] as const) {
+        await dialog.getByRole("button", { name: "Add metadata" }).click();
+        await page.keyboard.type(key);
+        await page.keyboard.press("Tab");
+        await page.keyboard.type(value);
+      }
       await dialog.getByRole("button", { name: "Create customer" }).click();
       await dialog.locator(".field-error").getByText("must be an email address such as").waitFor();
       await expect.poll(() => dialog.getByLabel("Email").getAttribute("aria-invalid")).toBe("true");

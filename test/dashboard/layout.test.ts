@@ -102,6 +102,7 @@ it("every dialog is accessible in both themes", async () => {
   await page.setViewportSize({ width: WIDTHS.wide, height: 900 });
   for (const [path, button] of [
     ["customers", "Create customer"],
+    [pages["customer"]!, "Edit"],
     ["keys", "Create key"],
     ["endpoints", "Create endpoint"],
     [pages["event"]!, "Replay"],

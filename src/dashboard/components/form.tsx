@@ -138,30 +138,11 @@ export function Form(props: {
   );
 }
 
-/** Metadata as lines of `name=value`. */
-export function MetadataField(props: {
-  value: string;
-  onInput: (value: string) => void;
-  error: CallError | undefined;
-}) {
-  return (
-    <Field {...props} label="Metadata" name="metadata" isLong hint="One name=value per line" placeholder="plan=pro" />
+/** Returns the values that differ from those of the opened form. Saving only them keeps what others changed meanwhile. */
+export function useChanges<Values extends object>(values: Values): Partial<Values> {
+  const [opened] = useState<Partial<Record<string, unknown>>>({ ...values });
+  const changes = Object.entries(values).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(opened[name]),
   );
-}
-
-/** Parses the lines. A line without `=` is a name with an empty value. */
-export function parseMetadata(text: string): Record<string, string> {
-  const lines = text.split("\n").filter((line) => line.trim() !== "");
-  return Object.fromEntries(
-    lines.map((line) => {
-      const equals = line.indexOf("=");
-      return equals === -1 ? [line.trim(), ""] : [line.slice(0, equals).trim(), line.slice(equals + 1)];
-    }),
-  );
-}
-
-export function metadataLines(metadata: Record<string, string>): string {
-  return Object.entries(metadata)
-    .map(([name, value]) => `${name}=${value}`)
-    .join("\n");
+  return Object.fromEntries(changes) as Partial<Values>;
 }

@@ -18,6 +18,7 @@ const PATHS = {
   copy: "M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3",
   check: "M3 8.5l3.5 3.5L13 4.5",
   alert: "M8 2 1.5 13.5h13zM8 6.5V10M8 11.8v.4",
+  remove: "M4 4l8 8M12 4l-8 8",
   menu: "M2 4h12M2 8h12M2 12h12",
   docs: "M3 2.5h7l3 3v8H3zM10 2.5v3h3M5.5 8.5h5M5.5 11h5",
   account:

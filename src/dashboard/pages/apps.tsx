@@ -5,7 +5,7 @@ import { usePages } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
 import { ConfirmedAction, CreateButton, DialogButton } from "../components/action.tsx";
 import { Dialog, ShownOnce } from "../components/dialog.tsx";
-import { Field, Form } from "../components/form.tsx";
+import { Field, Form, useChanges } from "../components/form.tsx";
 import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
 import { CopyLine, Id, Time } from "../components/values.tsx";
@@ -205,6 +205,8 @@ function AppForm(props: { app?: OAuthApp; onClose: () => void; onSaved: (app: OA
   const [name, setName] = useState(app?.name ?? "");
   const [redirects, setRedirects] = useState(app?.redirect_uris.join("\n") ?? "");
   const [isPublic, setPublic] = useState(false);
+  const body = { name, redirect_uris: redirects.split(/\s+/).filter(Boolean) };
+  const changes = useChanges(body);
   return (
     <Dialog title={app === undefined ? "Register an OAuth app" : "Edit app"} onClose={props.onClose}>
       <Form
@@ -212,11 +214,10 @@ function AppForm(props: { app?: OAuthApp; onClose: () => void; onSaved: (app: OA
         fields={["name", "redirect_uris"]}
         onCancel={props.onClose}
         run={async () => {
-          const body = { name, redirect_uris: redirects.split(/\s+/).filter(Boolean) };
           props.onSaved(
             app === undefined
               ? await call<OAuthApp>("POST", "/v1/oauth_apps", { ...body, public: isPublic })
-              : await call<OAuthApp>("PATCH", `/v1/oauth_apps/${app.id}`, body),
+              : await call<OAuthApp>("PATCH", `/v1/oauth_apps/${app.id}`, changes),
           );
         }}
       >

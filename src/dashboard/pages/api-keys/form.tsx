@@ -3,7 +3,7 @@ import type { ApiKey } from "../../../contract/schemas/api-key.ts";
 import { SCOPE_WITHOUT_EFFECT, SCOPED_RESOURCES, SCOPES } from "../../../contract/scopes.ts";
 import { useCall } from "../../api/call.ts";
 import { Dialog } from "../../components/dialog.tsx";
-import { Field, Form } from "../../components/form.tsx";
+import { Field, Form, useChanges } from "../../components/form.tsx";
 
 const READ_ONLY = SCOPES.filter((scope) => scope.endsWith(":read"));
 
@@ -19,12 +19,18 @@ export function KeyForm({
 }) {
   const call = useCall();
   const isFull = apiKey?.prefix.startsWith("sk_") === true;
-  const expiredAt = inLocalTime(apiKey?.expires_at ?? null);
   const [name, setName] = useState(apiKey?.name ?? "");
   const [access, setAccess] = useState<"read" | "chosen" | "full">(isFull ? "full" : "chosen");
   const [scopes, setScopes] = useState<ReadonlySet<string>>(new Set(apiKey?.scopes));
   const [ranges, setRanges] = useState(apiKey?.ip_allowlist.join("\n") ?? "");
-  const [expiry, setExpiry] = useState(expiredAt);
+  const [expiry, setExpiry] = useState(inLocalTime(apiKey?.expires_at ?? null));
+  const body = {
+    name: name || null,
+    ...(access === "full" ? {} : { scopes: access === "read" ? READ_ONLY : [...scopes] }),
+    ip_allowlist: ranges.split(/[\s,]+/).filter(Boolean),
+    expires_at: inUtc(expiry),
+  };
+  const changes = useChanges(body);
   return (
     <Dialog title={apiKey === undefined ? "Create an API key" : "Edit this API key"} onClose={onClose} class="wide">
       <Form
@@ -32,17 +38,10 @@ export function KeyForm({
         fields={["name", "scopes", "ip_allowlist", "expires_at"]}
         onCancel={onClose}
         run={async () => {
-          const body = {
-            name: name || null,
-            ...(access === "full" ? {} : { scopes: access === "read" ? READ_ONLY : [...scopes] }),
-            ip_allowlist: ranges.split(/[\s,]+/).filter(Boolean),
-            // The input has no seconds, so an expiry that was not edited is left as it is.
-            ...(apiKey !== undefined && expiry === expiredAt ? {} : { expires_at: inUtc(expiry) }),
-          };
           onSaved(
             apiKey === undefined
               ? await call<ApiKey>("POST", "/v1/api_keys", body)
-              : await call<ApiKey>("PATCH", `/v1/api_keys/${apiKey.id}`, body),
+              : await call<ApiKey>("PATCH", `/v1/api_keys/${apiKey.id}`, changes),
           );
         }}
       >
@@ -107,8 +106,11 @@ function inLocalTime(time: string | null): string {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
+/** Returns a local time in UTC. The platform reports a year of more than four digits. */
 function inUtc(local: string): string | null {
-  return local === "" ? null : `${new Date(local).toISOString().slice(0, 19)}Z`;
+  const date = new Date(local);
+  if (Number.isNaN(date.getTime())) return local || null;
+  return `${date.toISOString().slice(0, 19)}Z`;
 }
 
 /** Scopes as a table of resource and action; write does not imply read. */

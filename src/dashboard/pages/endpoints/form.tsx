@@ -3,7 +3,7 @@ import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS } from "../../../contract/event-typ
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import { useCall } from "../../api/call.ts";
 import { Dialog, ShownOnce } from "../../components/dialog.tsx";
-import { Field, Form } from "../../components/form.tsx";
+import { Field, Form, useChanges } from "../../components/form.tsx";
 
 const SUBSCRIPTIONS = [...SUBSCRIPTION_WILDCARDS, ...EVENT_TYPES];
 
@@ -18,6 +18,8 @@ export function EndpointForm(props: {
   const [url, setUrl] = useState(endpoint?.url ?? "");
   const [description, setDescription] = useState(endpoint?.description ?? "");
   const [events, setEvents] = useState<readonly string[]>(endpoint?.events ?? ["*"]);
+  const body = { url, events, description: description || null };
+  const changes = useChanges(body);
   const toggle = (name: string) =>
     setEvents(events.includes(name) ? events.filter((other) => other !== name) : [...events, name]);
   return (
@@ -31,12 +33,11 @@ export function EndpointForm(props: {
         fields={["url", "events", "description"]}
         onCancel={props.onClose}
         run={async () => {
-          const body = { url, events, description: description || null };
           const path = "/v1/webhook_endpoints";
           props.onSaved(
             endpoint === undefined
               ? await call<WebhookEndpoint>("POST", path, body)
-              : await call<WebhookEndpoint>("PATCH", `${path}/${endpoint.id}`, body),
+              : await call<WebhookEndpoint>("PATCH", `${path}/${endpoint.id}`, changes),
           );
         }}
       >

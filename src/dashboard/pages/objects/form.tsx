@@ -16,7 +16,8 @@ import { type CallError, useCall, withQuery } from "../../api/call.ts";
 import type { Item } from "../../api/objects.ts";
 import { useQuery } from "../../api/store.ts";
 import { Dialog } from "../../components/dialog.tsx";
-import { Field, type FieldProps, Form, MetadataField, metadataLines, parseMetadata } from "../../components/form.tsx";
+import { Field, type FieldProps, Form, useChanges } from "../../components/form.tsx";
+import { MetadataField, metadataOf, metadataPatch, metadataRows } from "../../components/metadata.tsx";
 import { showToast } from "../../components/toasts.tsx";
 import { money } from "../../format.ts";
 import { useGo } from "../../router.tsx";
@@ -31,7 +32,7 @@ export function CreateObject({ kind, onClose }: { kind: ObjectKind; onClose: () 
   const fields = inputFieldsOf(kind);
   const presets = fields.map(([name, { type, examples = [] }]) => [name, type === "currency" ? `${examples[0]}` : ""]);
   const [values, setValues] = useState<Values>(Object.fromEntries(presets));
-  const [metadata, setMetadata] = useState("");
+  const [rows, setRows] = useState(metadataRows({}));
   const noun = nounOf(kind);
   return (
     <Dialog title={`Create ${withArticle(noun)}`} onClose={onClose}>
@@ -44,7 +45,7 @@ export function CreateObject({ kind, onClose }: { kind: ObjectKind; onClose: () 
             const value = values[name] ?? "";
             return value === "" && !field.required ? [] : [[name, inputOf(field, value)] as const];
           });
-          const body = { ...Object.fromEntries(given), metadata: parseMetadata(metadata) };
+          const body = { ...Object.fromEntries(given), metadata: metadataOf(rows) };
           const created = await call<Item>("POST", pathOf(kind), body);
           showToast(`Created ${created.id}`);
           onClose();
@@ -54,7 +55,7 @@ export function CreateObject({ kind, onClose }: { kind: ObjectKind; onClose: () 
         {(error) => (
           <>
             <Inputs fields={fields} values={values} onValues={setValues} error={error} />
-            <MetadataField value={metadata} onInput={setMetadata} error={error} />
+            <MetadataField rows={rows} onRows={setRows} error={error} />
           </>
         )}
       </Form>
@@ -62,14 +63,16 @@ export function CreateObject({ kind, onClose }: { kind: ObjectKind; onClose: () 
   );
 }
 
-/** Changes the fields of an object. An empty one is removed. */
+/** Changes fields of an object. An empty one is removed. */
 export function EditObject({ kind, item, onClose }: { kind: ObjectKind; item: Item; onClose: () => void }) {
   const call = useCall();
   const fields = inputFieldsOf(kind);
   const [values, setValues] = useState<Values>(
     Object.fromEntries(fields.map(([name]) => [name, (item[name] ?? "") as string])),
   );
-  const [metadata, setMetadata] = useState(metadataLines(item.metadata));
+  const changes = useChanges(values);
+  const [opened] = useState(item.metadata);
+  const [rows, setRows] = useState(metadataRows(opened));
   return (
     <Dialog title={`Edit ${nounOf(kind)}`} onClose={onClose}>
       <Form
@@ -77,15 +80,13 @@ export function EditObject({ kind, item, onClose }: { kind: ObjectKind; item: It
         fields={[...fields.map(([name]) => name), "metadata"]}
         onCancel={onClose}
         run={async () => {
-          const changes = fields.map(([name, field]) => {
-            const value = values[name] ?? "";
-            return [name, value === "" && !field.required ? null : inputOf(field, value)] as const;
+          const changed = fields.flatMap(([name, field]) => {
+            const { [name]: value } = changes;
+            if (value === undefined) return [];
+            return [[name, value === "" && !field.required ? null : inputOf(field, value)] as const];
           });
-          const removed = Object.fromEntries(Object.keys(item.metadata).map((name) => [name, null]));
-          await call("PATCH", `${pathOf(kind)}/${item.id}`, {
-            ...Object.fromEntries(changes),
-            metadata: { ...removed, ...parseMetadata(metadata) },
-          });
+          const body = { ...Object.fromEntries(changed), metadata: metadataPatch(opened, rows) };
+          await call("PATCH", `${pathOf(kind)}/${item.id}`, body);
           showToast(`Saved ${item.id}`);
           onClose();
         }}
@@ -93,7 +94,7 @@ export function EditObject({ kind, item, onClose }: { kind: ObjectKind; item: It
         {(error) => (
           <>
             <Inputs fields={fields} values={values} onValues={setValues} error={error} />
-            <MetadataField value={metadata} onInput={setMetadata} error={error} />
+            <MetadataField rows={rows} onRows={setRows} error={error} />
           </>
         )}
       </Form>

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, beforeEach, expect } from "vitest";
+import { it } from "../support/chromium.ts";
+import { type Board, openBoard } from "./support/board.ts";
+
+let board: Board;
+
+beforeAll(async () => {
+  board = await openBoard();
+});
+afterAll(async () => {
+  await board.close();
+  expect(board.complaints).toEqual([]);
+});
+beforeEach(() => board.restart());
+
+it("a form sends only what was changed since it was opened", async () => {
+  const { page, api } = board;
+  const { id } = (
+    await api("POST", "/v1/customers", { email: "ada@example.com", name: "Ada", metadata: { plan: "pro", seats: "4" } })
+  ).body;
+  await board.show(`sandbox/customers/${id}`);
+  await page.getByRole("button", { name: "Edit" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Phone").fill("+493012345678");
+  await api("PATCH", `/v1/customers/${id}`, { name: "Ada King", metadata: { crm_id: "c-1", plan: "max" } });
+  // The page behind the form shows the change.
+  await page.locator(".facts").getByText("Ada King").waitFor();
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await page.locator(".facts").getByText("+493012345678").waitFor();
+  expect((await api("GET", `/v1/customers/${id}`)).body).toMatchObject({
+    name: "Ada King",
+    phone: "+493012345678",
+    metadata: { plan: "max", seats: "4", crm_id: "c-1" },
+  });
+});
+
+it("the forms of endpoints, apps and keys keep concurrent changes too", async () => {
+  const { page, api } = board;
+  const endpoint = { url: "http://127.0.0.1:9/old", events: ["order.*"], description: "Old" };
+  const app = { name: "Old app", redirect_uris: ["https://app.example.com/callback"] };
+  const key = { name: "Old key", scopes: ["customers:read"] };
+  for (const [list, created, label, changes, kept] of [
+    ["endpoints", ["webhook_endpoints", endpoint], "Description", { events: ["payment.*"] }, { url: endpoint.url }],
+    ["apps", ["oauth_apps", app], "Name", { redirect_uris: ["https://new.example.com/callback"] }, {}],
+    ["keys", ["api_keys", key], "Name", { scopes: ["orders:read"], ip_allowlist: ["203.0.113.0/24"] }, {}],
+  ] as const) {
+    const path = `/v1/${created[0]}`;
+    const { status, body } = await api("POST", path, created[1]);
+    expect(status).toBe(201);
+    await board.show(`sandbox/${list}/${body.id}`);
+    if (list === "endpoints") {
+      await page.getByRole("button", { name: "More", exact: true }).click();
+      await page.getByRole("menuitem", { name: "Edit" }).click();
+    } else await page.getByRole("button", { name: "Edit" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel(label).fill("New text");
+    expect((await api("PATCH", `${path}/${body.id}`, changes)).status).toBe(200);
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.waitFor({ state: "detached" });
+    const [field] = label === "Name" ? ["name"] : ["description"];
+    expect((await api("GET", `${path}/${body.id}`)).body).toMatchObject({ ...kept, ...changes, [field]: "New text" });
+  }
+});
+
+it("a form without changes is saved and changes nothing", async () => {
+  const { page, api } = board;
+  const { id } = (await api("POST", "/v1/customers", { email: "same@example.com", name: "Same" })).body;
+  await board.show(`sandbox/customers/${id}`);
+  await page.getByRole("button", { name: "Edit" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+  await page.getByText(`Saved ${id}`).waitFor();
+  expect((await api("GET", `/v1/events?related=${id}`)).body.data).toHaveLength(1);
+});
+
+const METADATA = { note: "line 1\nline 2=x", "a=b": "c", " edge ": " v ", "tab\tline\n": "\r\n", plan: "pro" };
+
+it("metadata of any characters is unchanged unless it is edited", async () => {
+  const { page, api } = board;
+  const { id } = (await api("POST", "/v1/customers", { email: "any@example.com", metadata: METADATA })).body;
+  await board.show(`sandbox/customers/${id}`);
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("button", { name: "Edit" }).click();
+  await dialog.getByLabel("Phone").fill("+4915112345678");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await page.getByText(`Saved ${id}`).waitFor();
+  expect((await api("GET", `/v1/customers/${id}`)).body).toMatchObject({ phone: "+4915112345678", metadata: METADATA });
+
+  await page.getByRole("button", { name: "Edit" }).click();
+  await dialog.getByLabel("Value of plan").fill("max\n= 2");
+  await dialog.getByRole("button", { name: "Remove a=b" }).click();
+  await dialog.getByRole("button", { name: "Add metadata" }).click();
+  // The new row has the focus.
+  await page.keyboard.type("crm=id");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type(" 7 ");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await page.locator(".card").getByText("crm=id").waitFor();
+  const { "a=b": _removed, ...kept } = METADATA;
+  const { metadata } = (await api("GET", `/v1/customers/${id}`)).body;
+  expect(metadata).toEqual({ ...kept, plan: "max\n= 2", "crm=id": " 7 " });
+});
+
+it("a key that is used twice or too long is shown beside its row", async () => {
+  const { page, api } = board;
+  await board.menu("Customers");
+  await page.getByRole("button", { name: "Create customer" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Email").fill("twice@example.com");
+  for (const key of ["plan", "plan"]) {
+    await dialog.getByRole("button", { name: "Add metadata" }).click();
+    await page.keyboard.type(key);
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("pro");
+  }
+  const create = dialog.getByRole("button", { name: "Create customer" });
+  await create.click();
+  await dialog.locator(".field-error").getByText("The key plan is used twice.").waitFor();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("x".repeat(41));
+  await create.click();
+  await dialog.locator(".field-error").getByText("40 characters").waitFor();
+  await expect.poll(() => page.evaluate("document.activeElement.value")).toBe("x".repeat(41));
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("seats");
+  await create.click();
+  await page.getByRole("heading", { name: "twice@example.com" }).waitFor();
+  const [customer] = (await api("GET", "/v1/customers?email=twice@example.com")).body.data;
+  expect(customer.metadata).toEqual({ plan: "pro", seats: "pro" });
+});

@@ -127,6 +127,32 @@ describe("during network failures", { shuffle: false }, () => {
     expect((await api("GET", "/v1/orders")).body.data).toHaveLength(2);
   });
 
+  it("a change that failed minutes ago is a new one", async () => {
+    const context = await board.signInElsewhere();
+    const [page] = context.pages() as [Page];
+    await page.locator("#menu").getByRole("link", { name: "Customers", exact: true }).click();
+    await page.getByRole("button", { name: "Create customer" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Email").fill("again@example.com");
+    await page.clock.install();
+    const keys: (string | undefined)[] = [];
+    await page.route("**/v1/customers", async (route) => {
+      keys.push(route.request().headers()["idempotency-key"]);
+      await route.abort();
+    });
+    for (const pause of ["00:00", "04:00", "04:00", "10:00"]) {
+      await page.clock.fastForward(pause);
+      const failed = page.waitForEvent("requestfailed", (request) => request.method() === "POST");
+      await dialog.getByRole("button", { name: "Create customer" }).click();
+      await failed;
+      await dialog.getByRole("alert").getByText("cannot be reached").waitFor();
+    }
+    const [first, , , last] = keys;
+    expect(keys).toEqual([first, first, first, last]);
+    expect(last).not.toBe(first);
+    await context.close();
+  });
+
   it("the first steps stay visible while the platform is unreachable", async () => {
     const { page } = board;
     await board.show("sandbox");

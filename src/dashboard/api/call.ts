@@ -3,6 +3,7 @@ import type { Environment } from "../../contract/environments.ts";
 import type { FieldError, Problem } from "../../contract/schemas/problem.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { environment } from "../router.tsx";
+import { newIdempotencyKey } from "./idempotency-key.ts";
 
 /** True once the platform says that the session has expired or was revoked. */
 export const signedOut = signal(false);
@@ -33,13 +34,24 @@ const READ_MILLISECONDS = 30_000;
 
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
-/** Idempotency keys of changes without a response yet, by method, path and body. A repeated change reuses its key. */
-const pendingKeys = new Map<string, string>();
+/** A change that is repeated this soon after it failed is the same one. Later, the user wants another. */
+const REPEAT_MILLISECONDS = 300_000;
 
-/** Not `crypto.randomUUID`, which pages over plain HTTP from another machine lack. */
-function newKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+/** Idempotency keys of changes without a response yet, by environment, path and body. A repeated change reuses its key. */
+const pendingKeys = new Map<string, { key: string; failedAt: number }>();
+
+function keyOf(change: string): string {
+  for (const [old, { failedAt }] of pendingKeys) {
+    if (Date.now() - failedAt > REPEAT_MILLISECONDS) pendingKeys.delete(old);
+  }
+  const key = pendingKeys.get(change)?.key ?? newIdempotencyKey();
+  pendingKeys.set(change, { key, failedAt: Infinity });
+  return key;
+}
+
+function keepKey(change: string): void {
+  const pending = pendingKeys.get(change);
+  if (pending !== undefined) pending.failedAt = Date.now();
 }
 
 /** Aborts the reads of an environment, also later ones, once the other is shown. Changes are completed. */
@@ -61,11 +73,7 @@ export async function send(
   const text = body === undefined ? undefined : JSON.stringify(body);
   if (text !== undefined) headers["Content-Type"] = "application/json";
   const change = `${of} ${path} ${text}`;
-  if (method === "POST") {
-    const key = pendingKeys.get(change) ?? newKey();
-    pendingKeys.set(change, key);
-    headers[HEADERS.idempotencyKey] = key;
-  }
+  if (method === "POST") headers[HEADERS.idempotencyKey] = keyOf(change);
   let response: Response;
   try {
     response = await fetch(path, {
@@ -76,11 +84,13 @@ export async function send(
     });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
+    keepKey(change);
     throw new CallError(0, { detail: "The platform cannot be reached. Is it running?", code: "unavailable" });
   }
   const problem: Partial<Problem> = response.ok ? {} : await response.json().catch(() => ({}));
   // A 5xx may hide that the change was made, or still will be.
   if (response.status < 500 && problem.code !== "idempotency_in_flight") pendingKeys.delete(change);
+  else keepKey(change);
   if (response.ok) return response;
   if (response.status === 401) signedOut.value = true;
   throw new CallError(response.status, problem);

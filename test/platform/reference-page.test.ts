@@ -118,6 +118,37 @@ describe("the API reference", () => {
     expect(await page.evaluate("JSON.stringify([localStorage, sessionStorage])")).not.toContain("sk_sandbox_");
   });
 
+  it("sends a request over plain HTTP from another machine", async () => {
+    await open("#createCustomer");
+    // Pages over plain HTTP from another machine do not have it.
+    await page.evaluate("crypto.randomUUID = undefined");
+    await page.locator("#createCustomer [data-try]").click();
+    const form = page.locator("#createCustomer form");
+    await form.getByLabel("Sandbox API key").fill(cli.platform.sandboxKey);
+    await form.getByLabel("Body").fill('{"email":"elsewhere@example.com"}');
+    await form.getByRole("button", { name: "Send request" }).click();
+    await form.getByText(/^201 Created/).waitFor();
+  });
+
+  it("opens one form after a double click, and reads the API description again after an error", async () => {
+    await page.route("**/openapi.json", (route) => route.abort());
+    await open("#createCustomer");
+    const button = page.locator("#createCustomer [data-try]");
+    await button.click();
+    await page.locator("#createCustomer").getByText("The platform could not be reached.").waitFor();
+    await expect.poll(() => button.textContent()).toBe("Try it");
+    await page.unroute("**/openapi.json");
+    const clicks = "document.querySelector('#createCustomer [data-try]')";
+    await page.evaluate(`${clicks}.click(); ${clicks}.click(); ${clicks}.click()`);
+    const form = page.locator("#createCustomer form");
+    await form.waitFor();
+    expect(await form.count()).toBe(1);
+    expect(await page.getByText("The platform could not be reached.").count()).toBe(0);
+    await button.click();
+    await form.waitFor({ state: "detached" });
+    expect(complaints.splice(0)).toEqual([expect.stringContaining("ERR_FAILED")]);
+  });
+
   it("has no accessibility violation, wide or narrow, in both themes", async () => {
     await open("#createCustomer");
     await page.locator("#createCustomer [data-try]").click();

@@ -1,3 +1,5 @@
+import { newIdempotencyKey } from "../api/idempotency-key.ts";
+
 /** "Try it": sends an operation's request from the page. The key exists only in the memory of this page. */
 
 interface Document {
@@ -21,23 +23,53 @@ interface ParameterObject {
 let key = "";
 let loaded: Promise<Document> | undefined;
 
+const UNREACHABLE = "The platform could not be reached. Is it still running?";
+
 /** Opens the form of the operation that a button belongs to, or closes it. */
 export async function openTry(button: HTMLButtonElement): Promise<void> {
   const panel = button.closest(".panel")!;
   const open = panel.querySelector("form");
-  button.textContent = open === null ? "Close" : "Try it";
-  button.setAttribute("aria-expanded", String(open === null));
+  show(button, open === null);
   if (open !== null) return open.remove();
+  panel.querySelector("div.try")?.remove();
+  // A click while the description loads closes it again.
+  const place = element("form", { className: "try" });
+  panel.append(place);
+  try {
+    const form = formOf(button, await (loaded ??= readDocument()));
+    place.replaceWith(form);
+    if (form.isConnected) form.querySelector("input")!.focus();
+  } catch {
+    loaded = undefined;
+    if (!place.isConnected) return;
+    show(button, false);
+    const message = element("div", { className: "try" });
+    const result = element("div", { className: "result" });
+    result.setAttribute("role", "alert");
+    result.append(element("p", { className: "problem", textContent: UNREACHABLE }));
+    message.append(result);
+    place.replaceWith(message);
+  }
+}
+
+function show(button: HTMLButtonElement, isOpen: boolean): void {
+  button.textContent = isOpen ? "Close" : "Try it";
+  button.setAttribute("aria-expanded", String(isOpen));
+}
+
+async function readDocument(): Promise<Document> {
+  const response = await fetch("/openapi.json");
+  if (!response.ok) throw new Error(`The platform returned ${response.status}`);
+  return (await response.json()) as Document;
+}
+
+function formOf(button: HTMLButtonElement, { paths, components }: Document): HTMLFormElement {
   const { method, path } = button.closest("article")!.dataset as { method: string; path: string };
-  loaded ??= fetch("/openapi.json").then((response) => response.json() as Promise<Document>);
-  const { paths, components } = await loaded;
   const operation = paths[path]![method.toLowerCase()]!;
   const parameters = (operation.parameters ?? []).map((parameter) =>
     "$ref" in parameter ? components.parameters[parameter.$ref.split("/").at(-1)!]! : parameter,
   );
-  const form = tryForm(method, path, parameters, Object.values(operation.requestBody?.content ?? {})[0]?.example);
-  panel.append(form);
-  form.querySelector("input")!.focus();
+  return tryForm(method, path, parameters, Object.values(operation.requestBody?.content ?? {})[0]?.example);
 }
 
 function tryForm(method: string, path: string, parameters: readonly ParameterObject[], body: unknown): HTMLFormElement {
@@ -98,7 +130,7 @@ function problemOfKey(given: string): string | undefined {
 
 async function request(method: string, url: string, body: string | undefined): Promise<HTMLElement[]> {
   const headers: Record<string, string> = { Authorization: `Bearer ${key}` };
-  if (method === "POST") headers["Idempotency-Key"] = crypto.randomUUID();
+  if (method === "POST") headers["Idempotency-Key"] = newIdempotencyKey();
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const began = performance.now();
   try {
@@ -117,9 +149,7 @@ async function request(method: string, url: string, body: string | undefined): P
       ...(text === "" ? [] : [output]),
     ];
   } catch {
-    return [
-      element("p", { className: "problem", textContent: "The platform could not be reached. Is it still running?" }),
-    ];
+    return [element("p", { className: "problem", textContent: UNREACHABLE })];
   }
 }
 

@@ -114,12 +114,27 @@ function minorDigits(currency: string): number {
   return format.resolvedOptions().maximumFractionDigits ?? 2;
 }
 
+/** Names by what a user agent contains, the most specific first: Edge and Opera contain Chrome's, and Chrome Safari's. */
+const BROWSERS = [
+  ["Edge", "Edg"],
+  ["Opera", "OPR/"],
+  ["Firefox", "Firefox/"],
+  ["Chrome", "Chrome/"],
+  ["Safari", "Safari/"],
+] as const;
+const SYSTEMS = [
+  ["Windows", "Windows"],
+  ["Android", "Android"],
+  ["iPhone", "iPhone"],
+  ["iPad", "iPad"],
+  ["macOS", "Mac OS X"],
+  ["ChromeOS", "CrOS"],
+  ["Linux", "Linux"],
+] as const;
+
 /** Returns a short name for a browser and its system. */
 export function browserName(userAgent: string | null): string {
   if (userAgent === null) return "Unknown browser";
-  const browser = /(Firefox|Edg|OPR|Chrome|Safari)\/[\d.]+/.exec(userAgent)?.[1];
-  const system = /(Windows|Mac OS X|Android|iPhone|iPad|Linux|CrOS)/.exec(userAgent)?.[1];
-  const names: Record<string, string> = { Edg: "Edge", OPR: "Opera", "Mac OS X": "macOS", CrOS: "ChromeOS" };
-  const shown = [browser, system].filter((name) => name !== undefined).map((name) => names[name] ?? name);
+  const shown = [BROWSERS, SYSTEMS].flatMap((known) => known.find(([, mark]) => userAgent.includes(mark))?.[0] ?? []);
   return shown.length === 0 ? userAgent.slice(0, 60) : shown.join(" on ");
 }

@@ -139,6 +139,8 @@ function Palette({ onClose }: { onClose: () => void }) {
     command.run();
   };
   const onKeyDown = (event: KeyboardEvent) => {
+    // Enter and the arrows belong to the input method while it composes a word. Safari ends that before its Enter.
+    if (event.isComposing || event.keyCode === 229) return;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === "Enter") run(commands[chosen]);
     else if (step !== undefined) setChosen((chosen + step + commands.length) % Math.max(1, commands.length));

@@ -146,6 +146,21 @@ it("shortcuts focus the search, move through rows, open them, and go to pages an
   await page.getByRole("heading", { name: "person-7@example.com" }).waitFor();
 });
 
+it("Enter that ends the composition of a word does not run a command", async () => {
+  const { page } = board;
+  await board.menu("Customers");
+  await page.keyboard.press("Control+k");
+  const session = await page.context().newCDPSession(page);
+  await session.send("Input.imeSetComposition", { text: "e", selectionStart: 1, selectionEnd: 1 });
+  await page.keyboard.press("Enter");
+  const palette = page.getByRole("dialog", { name: "Search and commands" });
+  await palette.waitFor();
+  await session.send("Input.insertText", { text: "go to events" });
+  await page.getByRole("option", { name: "Go to Events" }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Events" }).waitFor();
+});
+
 it("a chosen theme stays after a reload", async () => {
   const { page } = board;
   const background = () => page.evaluate<string>("getComputedStyle(document.body).backgroundColor");

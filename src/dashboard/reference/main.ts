@@ -26,7 +26,8 @@ search.addEventListener("keydown", (event) => {
     search.value = "";
     filter("");
   }
-  if (event.key === "Enter") document.querySelector<HTMLAnchorElement>("#menu li[data-text]:not([hidden]) a")?.click();
+  if (event.key === "Enter" && !event.isComposing)
+    document.querySelector<HTMLAnchorElement>("#menu li[data-text]:not([hidden]) a")?.click();
 });
 document.addEventListener("keydown", (event) => {
   const isTyping = (event.target as Element).closest("input, textarea, select") !== null;

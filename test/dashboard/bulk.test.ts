@@ -55,6 +55,20 @@ it("retries the failed deliveries of an endpoint after showing their number", as
   await page.getByText("No matching deliveries").waitFor();
 });
 
+it("shows a count that failed until another range is chosen", async () => {
+  const { page } = board;
+  await board.menu("Deliveries");
+  await page.route("**/v1/deliveries/retry", (route) => route.abort());
+  await page.getByRole("button", { name: "Retry failed" }).click();
+  const dialog = page.getByRole("dialog", { name: "Retry failed deliveries" });
+  await dialog.getByRole("alert").getByText("cannot be reached").waitFor();
+  await page.unroute("**/v1/deliveries/retry");
+  await dialog.getByLabel("Created").selectOption("In the last 3 days");
+  await dialog.getByText(/deliveries found|No failed deliveries match/).waitFor();
+  expect(await dialog.getByRole("alert").count()).toBe(0);
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+});
+
 it("resends all that an endpoint has not got since it began to fail, also what still waits for a retry", async () => {
   status = 500;
   const { page, api } = board;

@@ -71,6 +71,7 @@ function RetryDialog({ endpoint, failingSince: since, onClose }: RetryProps & { 
   const retry = (body: DeliveryBulkRetry) => call<BulkOperation>("POST", "/v1/deliveries/retry", body);
   useEffect(() => {
     let isCurrent = true;
+    setError(undefined);
     const countMatches = async () => {
       try {
         const counts = await Promise.all(RETRIED.map((status) => retry({ ...request(status), dry_run: true })));

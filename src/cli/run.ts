@@ -1,6 +1,12 @@
 import { setMaxListeners } from "node:events";
 import { Command, CommanderError } from "commander";
-import { isHelpShown, rejectRepeatedOptions, rejectSwallowedFlags, usageErrorOf } from "./arguments/mistakes.ts";
+import {
+  explainQuotes,
+  isHelpShown,
+  rejectRepeatedOptions,
+  rejectSwallowedFlags,
+  usageErrorOf,
+} from "./arguments/mistakes.ts";
 import { COMMANDS } from "./command-table.ts";
 import { Context } from "./context.ts";
 import { rejectDryRun } from "./dry-run.ts";
@@ -82,17 +88,19 @@ const EXAMPLES = [
 async function runProgram(args: readonly string[], io: ProcessIo): Promise<void> {
   const program = quietly(addGlobalOptions(new Command(NAME)), io);
   let operands: readonly string[] = [];
+  let own = args;
   try {
     // Parses the global flags and finds the command before any of it is loaded.
     operands = program.parseOptions([...args]).operands;
     const context = await Context.create(io, globalsFor(program, operands));
-    const [own, programArgs] = splitAtProgram(args, operands);
+    let programArgs: readonly string[];
+    [own, programArgs] = splitAtProgram(args, operands);
     await declare(program, context, operands, programArgs);
     await program.parseAsync([...own], { from: "user" });
     await showUpdateNotice(context);
   } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (!isHelpShown(error)) throw usageErrorOf(error, program, operands, args);
+    if (!(error instanceof CommanderError)) throw explainQuotes(error, own);
+    if (!isHelpShown(error)) throw explainQuotes(usageErrorOf(error, program, operands, args), own);
   }
 }
 

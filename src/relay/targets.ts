@@ -105,6 +105,9 @@ function checkAuthority(authority: string): string {
       `"${authority}" names several hosts: give one here, and the others with --route`,
     );
   }
+  if (/['"]/.test(authority)) {
+    throw new TargetError("invalid_host", `"${authority}" is not a valid host: remove the quotes`);
+  }
   if (/^\d+$/.test(authority)) return `localhost:${checkPort(authority)}`;
   const parts = AUTHORITY.exec(authority)?.groups;
   if (parts === undefined) {

@@ -14,6 +14,28 @@ describe("the usage line of a command", () => {
   });
 });
 
+describe("single quotes that cmd.exe does not remove", () => {
+  it.each([
+    [["listen", "--events", "'order.*'"]],
+    [["listen", "--events='order.*'"]],
+    [["listen", "--route", "'order.*=localhost:3000'"]],
+    [["listen", "--forward-to", "'localhost:3000'"]],
+    [["listen", "--forward-to", "'localhost:3000/webhooks'"]],
+    [["expect", "order.completed", "--where", "'data.object.amount=500'"]],
+    [["customers", "list", "--jq", "'.[].email'"]],
+    // cmd.exe takes what follows as another program.
+    [["customers", "list", "--jq", "'.[]"]],
+  ])("are named as the cause of the error: %j", async (args) => {
+    const { exitCode, stderr } = await runCli(args, { env: { SERVICE_API_KEY: "sk_sandbox_x" } });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("An argument begins with a single quote, which cmd.exe does not remove.");
+  });
+
+  it("are not named if they belong to the program after --", async () => {
+    expect(await usage("listen", "--events", "nothing", "--", "echo", "'a'")).not.toContain("cmd.exe");
+  });
+});
+
 describe("a usage error exits with 2 and suggests the intended word", () => {
   it.each([
     [["custmers"], "Error: Unknown command 'custmers'\nDid you mean customers?\nSee `service --help`.\n"],

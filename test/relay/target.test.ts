@@ -70,6 +70,8 @@ describe("parseTarget", () => {
     ["localhost:http", "invalid_port", "number from 1 to 65535"],
     ["localhost:-1", "invalid_port", "number from 1 to 65535"],
     ["file:/etc/passwd", "invalid_port", "number from 1 to 65535"],
+    ["'localhost:3000/hook'", "invalid_host", "remove the quotes"],
+    ['http://"localhost":3000', "invalid_host", "remove the quotes"],
     ["::1", "invalid_host", "needs brackets"],
     ["::1:3000", "invalid_host", "needs brackets"],
     ["[::1:3000", "invalid_host", "needs brackets"],

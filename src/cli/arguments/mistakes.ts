@@ -96,6 +96,15 @@ export function usageErrorOf(
   return new UsageError(message.charAt(0).toUpperCase() + message.slice(1), { hint, cause: error });
 }
 
+/** Adds to a usage error that the quotes of an argument, which shells of other systems remove, may be its cause. */
+export function explainQuotes(error: unknown, args: readonly string[]): unknown {
+  if (!(error instanceof UsageError) || !args.some((arg) => /^(--[\w-]+=)?'/.test(arg))) return error;
+  const { message, hint, code } = error;
+  const quotes =
+    'An argument begins with a single quote, which cmd.exe does not remove. Use double quotes: --events "order.*"';
+  return new UsageError(message, { hint: hint === undefined ? quotes : `${hint}\n${quotes}`, code, cause: error });
+}
+
 /** Returns the names of a command's subcommands that help lists. */
 export function commandNames(command: Command): string[] {
   return command

@@ -1,7 +1,5 @@
 import { Socket } from "node:net";
 
-/** Maximum size of the buffer, in bytes: about 5,000 lines. */
-const MAX_UNREAD_BYTES = 1024 * 1024;
 const LAST_WAIT_MS = 1000;
 
 /** Writes lines to a pipe whose reader may have stopped reading. */
@@ -11,13 +9,20 @@ export interface NonBlockingWriter {
   settle(): Promise<void>;
 }
 
+export interface NonBlockingOptions {
+  /** Returns the line that replaces dropped ones. */
+  omitted: (lines: number) => string;
+  /** How much may wait for the reader; a multiple of the longest line. */
+  maxBytes: number;
+}
+
 /**
- * Never waits for the reader, as a direct write to a full pipe would: output is buffered up to a limit, then dropped.
+ * Never waits for the reader, as a direct write to a full pipe would: output is buffered up to `maxBytes`, then dropped.
  * `omitted` returns the line that says how many lines are missing, once there is room again.
  */
 export function openNonBlockingWriter(
   descriptor: number,
-  omitted: (lines: number) => string,
+  { omitted, maxBytes }: NonBlockingOptions,
   onClosed: (error: NodeJS.ErrnoException) => void,
 ): NonBlockingWriter {
   const pipe = new Socket({ fd: descriptor, readable: false, writable: true });
@@ -37,7 +42,7 @@ export function openNonBlockingWriter(
   return {
     write(text) {
       if (pipe.writableEnded || pipe.destroyed) return;
-      if (pipe.writableLength + text.length > MAX_UNREAD_BYTES) {
+      if (pipe.writableLength + text.length > maxBytes) {
         missing += text.split("\n").length - 1;
         return;
       }

@@ -1,5 +1,5 @@
 import { fstatSync, writeSync } from "node:fs";
-import type { NonBlockingWriter } from "./non-blocking-writer.ts";
+import type { NonBlockingOptions, NonBlockingWriter } from "./non-blocking-writer.ts";
 
 /** A destination for lines. */
 export interface TextStream {
@@ -13,11 +13,10 @@ export interface TextStream {
   /** Color depth in bits, by its environment. */
   getColorDepth(env: object): number;
   /**
-   * From now on a slow reader delays nothing: later lines may be dropped, which `omitted` reports in a line. For
-   * commands whose main work is not printing. Call the returned function last; it resolves once the rest was read or
-   * dropped.
+   * From now on a slow reader delays nothing: later lines may be dropped. For commands whose main work is not printing.
+   * Call the returned function last; it resolves once the rest was read or dropped.
    */
-  makeNonBlocking(omitted: (lines: number) => string): Promise<() => Promise<void>>;
+  makeNonBlocking(options: NonBlockingOptions): Promise<() => Promise<void>>;
 }
 
 interface TextStreamOptions {
@@ -65,10 +64,10 @@ function writeDirectly({ descriptor, onClosed }: TextStreamOptions): TextStream 
         onClosed(error as NodeJS.ErrnoException);
       }
     },
-    async makeNonBlocking(omitted) {
+    async makeNonBlocking(options) {
       if (fstatSync(descriptor).isFile()) return async () => {};
       const { openNonBlockingWriter } = await import("./non-blocking-writer.ts");
-      const writer = openNonBlockingWriter(descriptor, omitted, onClosed);
+      const writer = openNonBlockingWriter(descriptor, options, onClosed);
       nonBlocking = writer;
       return () => writer.settle();
     },

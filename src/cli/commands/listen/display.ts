@@ -1,3 +1,4 @@
+import { LIMITS } from "../../../contract/limits.ts";
 import type { Context } from "../../context.ts";
 import type { EnvironmentClock } from "../../environment-time.ts";
 import type { Styles } from "../../terminal/styles.ts";
@@ -17,7 +18,11 @@ export async function openDisplay(
   // Forwarding does not wait for a slow reader of the output.
   const settle =
     setup.target !== undefined && !runsCommand
-      ? await stdout.makeNonBlocking((lines) => `${omittedLine(lines, context)}\n`)
+      ? await stdout.makeNonBlocking({
+          omitted: (lines) => `${omittedLine(lines, context)}\n`,
+          // Lines of --json contain whole events.
+          maxBytes: 16 * LIMITS.bodyBytes,
+        })
       : async () => {};
   return {
     print: await createListenPrinter(context, sink, { ...setup, ending: "Press Ctrl-C to stop" }, clock),

@@ -43,6 +43,8 @@ export interface ServeOptions extends PostgresOptions {
 const NOT_WRITABLE = "Choose another location with --database, or use a temporary database: --ephemeral.";
 /** A start that takes longer is reported. */
 const SLOW_START_MILLISECONDS = 2000;
+/** About 5,000 lines. */
+const MAX_UNREAD_BYTES = 1024 * 1024;
 
 /** Runs until a signal or a closed stdout, then completes work in flight. Exits with 0, after SIGHUP with 129. */
 export async function runServe(options: ServeOptions, context: Context): Promise<void> {
@@ -52,7 +54,10 @@ export async function runServe(options: ServeOptions, context: Context): Promise
   const folder = options.ephemeral ? createTemporaryFolder("service-") : undefined;
   const database = folder === undefined ? namedDatabase(options, context) : join(folder, "platform.db");
   const reporter = createReporter(context, options.logLevel);
-  const settle = await context.stdout.makeNonBlocking((lines) => reporter.omitted(lines));
+  const settle = await context.stdout.makeNonBlocking({
+    omitted: (lines) => reporter.omitted(lines),
+    maxBytes: MAX_UNREAD_BYTES,
+  });
   const parentGone = watchParent();
   try {
     const platform = await start(options, context, database, reporter);

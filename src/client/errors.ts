@@ -171,7 +171,7 @@ function tlsError(cause: NodeJS.ErrnoException, at: string): NetworkError {
     ? [`${at} speaks plain http, not https`, "Use http:// in the base URL."]
     : [
         `The TLS certificate of ${at} is not trusted (${cause.code})`,
-        "If your network has its own certificate authority, set NODE_EXTRA_CA_CERTS to its file.",
+        "If your network has its own certificate authority, set NODE_EXTRA_CA_CERTS to its file, or NODE_USE_SYSTEM_CA=1 if the system trusts it.",
       ];
   return new NetworkError("tls", message, hint, { passing: false, cause });
 }

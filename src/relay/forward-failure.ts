@@ -124,7 +124,7 @@ function hintFor(code: NetworkFailureCode, url: URL, host: HostKind): string {
         ? `On Linux, start the container with --add-host=${DOCKER_HOST}:host-gateway.`
         : "Check the spelling of the host name.";
     case "tls":
-      return "If the receiver serves plain http, forward to http://. If its certificate is for development only, add --skip-verify.";
+      return "If the receiver serves plain http, forward to http://. If its certificate is for development only, set NODE_EXTRA_CA_CERTS to the file of its authority, or add --skip-verify.";
     case "unreachable":
       return "Check the address, and that this machine can reach its network.";
     case "invalid_reply":

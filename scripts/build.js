@@ -104,31 +104,6 @@ const lateChildProcess = {
 };
 
 /**
- * undici drops the connection when an endpoint sends an unrequested 100 Continue, though a client must be able to parse
- * unexpected interim responses (RFC 9110 15.2), and fails an assertion for a status below 100. Node's own `assert` then
- * parses the whole bundle to quote the failed expression, which blocks the platform for seconds.
- */
-const endpointResponses = {
-  name: "endpoint responses",
-  setup({ onResolve, onLoad }) {
-    onLoad({ filter: /undici\/lib\/dispatcher\/client-h1\.js$/ }, ({ path }) => {
-      const [before, after, ...more] = readFileSync(path, "utf8").split("if (statusCode === 100) {");
-      if (after === undefined || more.length > 0)
-        throw new Error(`${path} has changed: does it take 100 Continue now?`);
-      return { contents: `${before}if (statusCode < 100) {${after}` };
-    });
-    onResolve({ filter: /^node:assert$/ }, ({ importer }) =>
-      importer.includes("/undici/") ? { path: "assert", namespace: "quick" } : undefined,
-    );
-    onLoad({ filter: /.*/, namespace: "quick" }, () => ({
-      contents: `module.exports = (value, message = "assertion failed") => {
-        if (!value) throw Object.assign(new Error(message), { code: "ERR_ASSERTION" });
-      };`,
-    }));
-  },
-};
-
-/**
  * A command's module is loaded by require: for an import, Node would start its loader of ES modules, which takes
  * longer.
  */
@@ -186,7 +161,7 @@ const builds = await Promise.all([
     splitting: true,
     chunkNames: "[name]-[hash]",
     external: native,
-    plugins: [takeFromCore("../cli/"), endpointResponses],
+    plugins: [takeFromCore("../cli/")],
     // Bundled CommonJS dependencies call require() for Node's own modules, which an ES module lacks.
     banner: { js: `import{createRequire as $cr}from"node:module";const require=$cr(import.meta.url);` },
   }),

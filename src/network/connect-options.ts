@@ -1,4 +1,5 @@
-import type { LookupFunction } from "node:net";
+import { connect as connectTcp, isIP, type LookupFunction, type Socket, type TcpSocketConnectOpts } from "node:net";
+import { connect as connectTls, type ConnectionOptions } from "node:tls";
 
 /**
  * How long one of several addresses of a host may take to connect before the next one is tried, in milliseconds. The
@@ -37,4 +38,14 @@ export function connectOptions(hostname: string, limitMs: number) {
   return isLocalhost(hostname)
     ? { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: Math.ceil(limitMs), lookup: lookupLoopback }
     : { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: CONNECT_ATTEMPT_MS };
+}
+
+/** Opens a connection for HTTP/1.1 to the origin of a URL; secure for https, with the `tls` options. */
+export function openSocket(url: URL, options: Partial<TcpSocketConnectOpts>, tls: ConnectionOptions = {}): Socket {
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const isSecure = url.protocol === "https:";
+  const address = { host, port: Number(url.port || (isSecure ? 443 : 80)), noDelay: true, ...options };
+  if (!isSecure) return connectTcp(address);
+  const name = isIP(host) === 0 ? { servername: host } : {};
+  return connectTls({ ...address, ALPNProtocols: ["http/1.1"], ...name, ...tls });
 }

@@ -1,6 +1,6 @@
 import { isLocalhost, isLoopback } from "../network/connect-options.ts";
 import { type FailureKind, failureKindOf } from "../network/failures.ts";
-import { InvalidResponseError } from "./response-parser.ts";
+import { InvalidResponseError } from "../network/response-parser.ts";
 
 /** Stable codes of network failures. */
 export type NetworkFailureCode = FailureKind | "invalid_reply" | "network";

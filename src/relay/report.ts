@@ -3,7 +3,7 @@ import type { ChaosSummary } from "./chaos.ts";
 import type { ChaosFault } from "./chaos-settings.ts";
 import type { Disconnection } from "./disconnection.ts";
 import type { ForwardFailure } from "./forward-failure.ts";
-import type { ResponseHeaders } from "./response-parser.ts";
+import type { ResponseHeaders } from "../network/response-parser.ts";
 
 /** Totals of a session. Durations in milliseconds. */
 export interface Summary {

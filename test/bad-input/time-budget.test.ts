@@ -28,7 +28,7 @@ import { parseScopeNames } from "../../src/platform/oauth/scope-names.ts";
 import { readUserCode } from "../../src/platform/oauth/device-grant.ts";
 import { formOf, queryOf } from "../../src/platform/pages/parameters.ts";
 import { createVault } from "../../src/platform/secrets/vault.ts";
-import { InvalidResponseError, ResponseParser } from "../../src/relay/response-parser.ts";
+import { InvalidResponseError, ResponseParser } from "../../src/network/response-parser.ts";
 import { parseSignatureHeader } from "../../src/webhooks/signature-header.ts";
 import { createConfigDir } from "../support/run-cli.ts";
 import { expectWithinBudget, pumped } from "../support/time-budget.ts";

@@ -1,8 +1,9 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, LookupFunction } from "node:net";
-import { Agent, request } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTargetGuard, blockReasonOfAddress } from "../../src/platform/delivery/target-guard.ts";
+import { Poster, type PostResult } from "../../src/network/poster.ts";
+import { blockReasonOfAddress, createTargetGuard, type TargetGuard } from "../../src/platform/delivery/target-guard.ts";
+import { systemClock } from "../../src/platform/system.ts";
 import { LOOPBACK_SPELLINGS, OTHER_BLOCKED, PUBLIC } from "./support/spellings.ts";
 
 let trap: Server;
@@ -48,18 +49,17 @@ function resolver(...results: Results[]): LookupFunction & { lookups: number } {
   return lookup;
 }
 
-/** Connects to a URL like a delivery. Returns the error, or "reached". */
+/** Posts to a URL like a delivery. Returns the error, or "reached". */
 async function reach(url: string, lookup: LookupFunction, allowPrivate = false): Promise<string> {
-  const agent = new Agent({ connect: createTargetGuard({ allowPrivate, lookup }).connector });
-  try {
-    await request(url, { dispatcher: agent, signal: AbortSignal.timeout(2000) });
-    return "reached";
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    return `${code}: ${message}`;
-  } finally {
-    await agent.destroy();
-  }
+  const { error } = await post(url, createTargetGuard({ allowPrivate, lookup }));
+  return error === undefined ? "reached" : `${(error as NodeJS.ErrnoException).code}: ${error.message}`;
+}
+
+async function post(url: string, { connect }: TargetGuard): Promise<PostResult> {
+  const poster = new Poster({ connect, timeoutMs: 10_000, excerptBytes: 100, clock: systemClock });
+  const result = await new Promise<PostResult>((resolve) => poster.post(new URL(url), [], Buffer.of(), resolve));
+  poster.close();
+  return result;
 }
 
 const never = resolver(["127.0.0.1"]);
@@ -144,14 +144,11 @@ describe("a target's host name", () => {
       lookups += 1;
       respond = () => callback(null, [{ address: "127.0.0.1", family: 4 }]);
     };
-    const agent = new Agent({ connect: createTargetGuard({ allowPrivate: true, lookup: slow }).connector });
-    const all = Promise.all(
-      [1, 2, 3].map(async () => (await request(`http://hooks.example:${port}/`, { dispatcher: agent })).body.dump()),
-    );
+    const guard = createTargetGuard({ allowPrivate: true, lookup: slow });
+    const all = Promise.all([1, 2, 3].map(() => post(`http://hooks.example:${port}/`, guard)));
     await expect.poll(() => lookups).toBe(1);
     respond();
-    await all;
+    expect(await all).toMatchObject([{ status: 200 }, { status: 200 }, { status: 200 }]);
     expect(lookups).toBe(1);
-    await agent.destroy();
   });
 });

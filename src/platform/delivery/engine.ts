@@ -48,7 +48,7 @@ export function createDeliveryEngine(
     },
     async stop() {
       await Promise.all([worker.stop(), advancer.stop(), overdueCheck.stop(), bulkRunner.stop()]);
-      await sender.close();
+      sender.close();
     },
     clockAdvancer: advancer,
   };

@@ -1,12 +1,12 @@
-import { Readable } from "node:stream";
-import { Agent } from "undici";
 import { DELIVERY_USER_AGENT, HEADERS } from "../../contract/headers.ts";
+import { LIMITS } from "../../contract/limits.ts";
+import { Poster } from "../../network/poster.ts";
 import { sign } from "../../webhooks/index.ts";
 import { formatTraceparent } from "../observability/trace-context.ts";
 import type { Clock, Random } from "../ports.ts";
 import type { AttemptOutcome, QueuedDelivery } from "../storage/delivery-queue.ts";
 import { storableText } from "../storage/attempts.ts";
-import { Attempt, type AttemptResponse } from "./attempt.ts";
+import { type AttemptResponse, attemptResponseOf } from "./attempt.ts";
 import { nextAttemptAt } from "./schedule.ts";
 import type { TargetGuard } from "./target-guard.ts";
 
@@ -50,34 +50,22 @@ export interface Finished {
   goneUrl: string | undefined;
 }
 
-/**
- * An idle connection is closed this soon: sooner than most receivers close theirs, which would fail the next attempt.
- */
-const KEEP_ALIVE_MILLISECONDS = 1000;
 const GONE = 410;
 const SPAN_BYTES = 8;
-/**
- * A larger body is written in pieces of this size as the receiver reads them. TLS copies all it is given, once per
- * connection, and keeps the copy while the receiver does not read.
- */
-const PIECE_BYTES = 64 * 1024;
-
 /** Sends deliveries to their receivers: signs, posts, and judges the response. */
 export class DeliverySender {
-  readonly #agent: Agent;
+  readonly #poster: Poster;
   readonly #clock: Clock;
   readonly #random: Random;
 
   constructor(guard: TargetGuard, clock: Clock, random: Random) {
     this.#clock = clock;
     this.#random = random;
-    this.#agent = new Agent({
-      connect: guard.connector,
-      keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
-      keepAliveMaxTimeout: KEEP_ALIVE_MILLISECONDS,
-      // Each attempt has its own overall time limit.
-      headersTimeout: 0,
-      bodyTimeout: 0,
+    this.#poster = new Poster({
+      connect: guard.connect,
+      timeoutMs: LIMITS.deliverySeconds * 1000,
+      excerptBytes: LIMITS.deliveryExcerptBytes,
+      clock,
     });
   }
 
@@ -89,42 +77,31 @@ export class DeliverySender {
   attempt(job: Job, at: number, ended: (finished: Finished | undefined) => void): void {
     const { delivery, destination, body: payload } = job;
     const timestamp = Math.floor(this.#clock.now() / 1000);
-    const headers: Record<string, string> = {
-      "Content-Type": "application/json",
-      "Content-Length": String(payload.length),
-      "User-Agent": DELIVERY_USER_AGENT,
-      [HEADERS.signature]: sign({ payload, secrets: destination.secrets, timestamp }),
-      [HEADERS.eventId]: delivery.event_id,
-      [HEADERS.deliveryAttempt]: String(delivery.attempt_count + 1),
-    };
+    const headers = ["Content-Type", "application/json", "User-Agent", DELIVERY_USER_AGENT];
+    headers.push(HEADERS.signature, sign({ payload, secrets: destination.secrets, timestamp }));
+    headers.push(HEADERS.eventId, delivery.event_id, HEADERS.deliveryAttempt, String(delivery.attempt_count + 1));
     if (delivery.trace !== null) {
-      headers["traceparent"] = formatTraceparent(delivery.trace, this.#random.bytes(SPAN_BYTES));
+      headers.push("traceparent", formatTraceparent(delivery.trace, this.#random.bytes(SPAN_BYTES)));
     }
-    const requestHeaders = JSON.stringify(headers);
-    const { origin, pathname, search } = destination.url;
-    const body = payload.length > PIECE_BYTES ? Readable.from(piecesOf(payload)) : payload;
-    this.#agent.dispatch(
-      { origin, path: pathname + search, method: "POST", headers, body },
-      new Attempt(this.#clock, (response) =>
-        ended(
-          response.isUnsent
-            ? undefined
-            : judge(job, at, { response, requestHeaders, fraction: this.#random.fraction() }),
-        ),
-      ),
-    );
+    const requestHeaders = asJson([...headers, "Content-Length", String(payload.length)]);
+    this.#poster.post(destination.url, headers, payload, (result) => {
+      const response = attemptResponseOf(result, this.#clock.now());
+      const fraction = this.#random.fraction();
+      ended(response.isUnsent ? undefined : judge(job, at, { response, requestHeaders, fraction }));
+    });
   }
 
   /** Closes all open connections. */
-  async close(): Promise<void> {
-    await this.#agent.destroy();
+  close(): void {
+    this.#poster.close();
   }
 }
 
-function* piecesOf(payload: Buffer): Iterable<Buffer> {
-  for (let start = 0; start < payload.length; start += PIECE_BYTES) {
-    yield payload.subarray(start, start + PIECE_BYTES);
-  }
+/** Returns a flat list of names and values as an object. They are ours and contain nothing that JSON escapes. */
+function asJson(headers: readonly string[]): string {
+  let text = "";
+  for (let i = 0; i + 1 < headers.length; i += 2) text += `${i === 0 ? "" : ","}"${headers[i]!}":"${headers[i + 1]!}"`;
+  return `{${text}}`;
 }
 
 /** Returns what a response means for its delivery. */

@@ -1,6 +1,6 @@
-import { BlockList, isIP, type LookupFunction } from "node:net";
-import { buildConnector } from "undici";
-import { CONNECT_ATTEMPT_MS } from "../../network/connect-options.ts";
+import { BlockList, isIP, type LookupFunction, Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { CONNECT_ATTEMPT_MS, openSocket } from "../../network/connect-options.ts";
 import type { Address } from "./dns.ts";
 
 /** The rules about what deliveries may reach. */
@@ -10,8 +10,11 @@ export interface TargetGuard {
    * connection.
    */
   readonly blockReason: (url: URL) => string | undefined;
-  /** Opens connections for deliveries, only to addresses that were checked. */
-  readonly connector: buildConnector.connector;
+  /**
+   * Opens a connection for deliveries, only to an address that was checked. Otherwise the connection fails with
+   * BlockedTargetError.
+   */
+  readonly connect: (url: URL) => Socket;
 }
 
 /** A target that deliveries never reach. The message says which and why. */
@@ -81,17 +84,14 @@ export function createTargetGuard({
   /** Resolves names, as `dns.lookup` does. */
   lookup: LookupFunction;
 }): TargetGuard {
-  if (allowPrivate) {
-    return { blockReason: () => undefined, connector: connectorWith(sharedLookup(lookup)) };
-  }
-  const connect = connectorWith(judgedLookup(sharedLookup(lookup)));
+  if (allowPrivate) return { blockReason: () => undefined, connect: connectWith(sharedLookup(lookup)) };
+  const connect = connectWith(judgedLookup(sharedLookup(lookup)));
   return {
     blockReason: ({ hostname }) => blockReasonOfHost(hostname),
-    connector: (options, callback) => {
+    connect: (url) => {
       // A literal address needs no lookup. Plain http may be left over from a platform that allowed it.
-      const what = blockReasonOfHost(options.hostname) ?? (options.protocol === "https:" ? undefined : "not https");
-      if (what === undefined) return connect(options, callback);
-      return callback(blocked(options.hostname, what), null);
+      const what = blockReasonOfHost(url.hostname) ?? (url.protocol === "https:" ? undefined : "not https");
+      return what === undefined ? connect(url) : new Socket().destroy(blocked(url.hostname, what));
     },
   };
 }
@@ -102,14 +102,22 @@ function blockReasonOfHost(hostname: string): string | undefined {
   return /(^|\.)localhost\.?$/i.test(host) ? "loopback" : undefined;
 }
 
-function connectorWith(lookup: LookupFunction): buildConnector.connector {
-  // Each attempt has its own time limit, which is shorter than this one.
-  return buildConnector({
-    lookup,
-    timeout: 10_000,
-    allowH2: false,
-    autoSelectFamilyAttemptTimeout: CONNECT_ATTEMPT_MS,
-  });
+/** Maximum number of origins whose TLS sessions are resumed, which saves both sides most of a handshake. */
+const MAX_SESSIONS = 100;
+
+function connectWith(lookup: LookupFunction): (url: URL) => Socket {
+  const sessions = new Map<string, Buffer>();
+  const address = { lookup, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: CONNECT_ATTEMPT_MS };
+  return (url) => {
+    const session = sessions.get(url.origin);
+    const socket = openSocket(url, address, session === undefined ? {} : { session });
+    if (url.protocol !== "https:") return socket;
+    return (socket as TLSSocket).on("session", (latest) => {
+      const [oldest] = sessions.keys();
+      if (sessions.size >= MAX_SESSIONS && oldest !== undefined) sessions.delete(oldest);
+      sessions.set(url.origin, latest);
+    });
+  };
 }
 
 /** Fails if any of a name's addresses is not allowed, because it is unknown which one a connection would take. */

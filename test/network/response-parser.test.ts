@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InvalidResponseError, ResponseParser } from "../../src/relay/response-parser.ts";
+import { InvalidResponseError, ResponseParser } from "../../src/network/response-parser.ts";
 
 /** Parses a response in pieces of any size. */
 function read(chunks: readonly string[], isClosed = false) {

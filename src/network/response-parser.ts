@@ -1,5 +1,3 @@
-import { LIMITS } from "../contract/limits.ts";
-
 /** Headers of a response; names in lower case, repeated ones joined with a comma. */
 export type ResponseHeaders = ReadonlyMap<string, string>;
 
@@ -15,6 +13,7 @@ export class InvalidResponseError extends Error {
   override name = "InvalidResponseError";
 }
 
+const MAX_HEAD_BYTES = 16 * 1024;
 const MAX_CHUNK_LINE = 4 * 1024;
 const PREFIX = "HTTP/1.";
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r\n]*)?$/;
@@ -24,20 +23,19 @@ const EXTENSION = `[ \\t]*;[ \\t]*${TOKEN}(?:[ \\t]*=[ \\t]*(?:${TOKEN}|"(?:[^"\
 const CHUNK_LINE = new RegExp(`^([0-9a-f]+)(?:${EXTENSION})*$`, "i");
 const UNPRINTABLE = /[^\t\u0020-\u007e\u0080-\u00ff]/;
 const LINE_FEED = 0x0a;
+/** The other side may close a connection that it keeps for a second or less while the next request is sent. */
+const KEPT_BRIEFLY = /(?:^|[ ,;])timeout=[01](?!\d)/i;
 
 type State = "status" | "fields" | "length" | "size" | "chunk" | "chunk end" | "trailers" | "close" | "done";
 
-/**
- * Reads one response to a POST from the bytes of a connection (RFC 9112), as they arrive. As strict as the client of the
- * platform's deliveries where it can be: what works here must work there.
- */
+/** Reads one response to a POST from the bytes of a connection (RFC 9112), as they arrive. */
 export class ResponseParser {
   readonly #reader: ResponseParts;
   #state: State = "status";
   /** Parts of the current line. */
   #pieces: Buffer[] = [];
   /** Bytes left for the head, the trailers or the line of a chunk. */
-  #room: number = LIMITS.headerBytes;
+  #room = MAX_HEAD_BYTES;
   #statusLine = "";
   #fields: string[] = [];
   #remaining = 0;
@@ -74,7 +72,7 @@ export class ResponseParser {
   #step(bytes: Buffer): Buffer | undefined {
     switch (this.#state) {
       case "status":
-        if (LIMITS.headerBytes - this.#room < PREFIX.length) this.#assertHttp(bytes);
+        if (MAX_HEAD_BYTES - this.#room < PREFIX.length) this.#assertHttp(bytes);
         return this.#readLine(bytes, (line) => {
           this.#statusLine = line;
           this.#state = "fields";
@@ -126,10 +124,11 @@ export class ResponseParser {
     // Interim responses precede the final one, even if none is expected (RFC 9110 15.2).
     if (status < 200) {
       this.#fields = [];
-      return this.#enter("status", LIMITS.headerBytes);
+      return this.#enter("status", MAX_HEAD_BYTES);
     }
     const connection = (headers.get("connection") ?? "").toLowerCase();
     this.#keepAlive = minor === "1" ? !/\bclose\b/.test(connection) : /\bkeep-alive\b/.test(connection);
+    if (KEPT_BRIEFLY.test(headers.get("keep-alive") ?? "")) this.#keepAlive = false;
     // HTTP/1.0 has no chunks: a server that sends them may be wrong about where the response ends (RFC 9112 6.1).
     if (minor === "0" && headers.has("transfer-encoding")) this.#keepAlive = false;
     this.#enter(this.#bodyState(status, headers), MAX_CHUNK_LINE);
@@ -160,7 +159,7 @@ export class ResponseParser {
     if (!Number.isSafeInteger(this.#remaining) || UNPRINTABLE.test(line)) {
       throw new InvalidResponseError("invalid chunk size");
     }
-    if (this.#remaining === 0) this.#enter("trailers", LIMITS.headerBytes);
+    if (this.#remaining === 0) this.#enter("trailers", MAX_HEAD_BYTES);
     else this.#state = "chunk";
   }
 

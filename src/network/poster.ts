@@ -1,0 +1,237 @@
+import type { Socket } from "node:net";
+import { SUSPENDED_MS } from "./deadline.ts";
+import { PostConnection, type ResponseReader } from "./post-connection.ts";
+import type { ResponseHeaders } from "./response-parser.ts";
+
+export interface PosterOptions {
+  /** Opens a connection to the origin of a URL. */
+  connect(url: URL): Socket;
+  /** Time limit from the connect to the last byte of the response, in milliseconds. */
+  timeoutMs: number;
+  /** Size of the beginning of a response body that is read. The rest is dropped, with the connection. */
+  excerptBytes: number;
+  clock: Timers;
+}
+
+interface Timers {
+  /** Monotonic milliseconds. */
+  elapsed(): number;
+  /** Calls back once after a delay in milliseconds. The returned function cancels it. */
+  after(milliseconds: number, callback: () => void): () => void;
+}
+
+/** The result of a POST. */
+export interface PostResult {
+  /** The status of a response that was complete in time. */
+  status?: number;
+  /** Why there is none: the error of the socket or of the parser, or a TimeLimitError. */
+  error?: Error;
+  durationMs: number;
+  /** The headers, if a response had begun. */
+  headers: ResponseHeaders | undefined;
+  /** The beginning of the response's body as text. */
+  excerpt: string;
+}
+
+/** The time limit passed. */
+export class TimeLimitError extends Error {
+  override name = "TimeLimitError";
+  /** True if the response had begun. */
+  readonly isResponding: boolean;
+
+  constructor(isResponding: boolean) {
+    super("no complete response within the time limit");
+    this.isResponding = isResponding;
+  }
+}
+
+/**
+ * An idle connection is closed this soon: sooner than most receivers close theirs. One that a receiver closes while a
+ * request is sent fails that request, since nobody can tell whether it was handled (RFC 9110 9.2.2).
+ */
+const MAX_IDLE_MS = 1000;
+
+interface Idle {
+  connection: PostConnection;
+  since: number;
+}
+
+/**
+ * Sends POSTs, over connections that are reused. Redirects are not followed. The caller limits how many run at once. A
+ * general HTTP client costs more processor time than everything else that is done for an event.
+ */
+export class Poster {
+  readonly #options: PosterOptions;
+  /** By origin, oldest first. */
+  readonly #idle = new Map<string, Idle[]>();
+  /** In flight, oldest first. */
+  readonly #exchanges = new Set<Exchange>();
+  #cancelDeadline: (() => void) | undefined;
+  #cancelSweep: (() => void) | undefined;
+
+  constructor(options: PosterOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Sends a body with a flat list of header names and values; Host, Connection and Content-Length are added. Calls
+   * `ended` exactly once, whatever happens.
+   */
+  post(url: URL, headers: readonly string[], body: Uint8Array, ended: (result: PostResult) => void): void {
+    const { connect, clock, timeoutMs } = this.#options;
+    const { origin } = url;
+    const connection = this.#takeIdle(origin) ?? new PostConnection(() => connect(url));
+    const exchange = new Exchange(connection, this.#options, (result) => {
+      this.#exchanges.delete(exchange);
+      if (connection.isOpen) this.#keep(origin, connection);
+      ended(result);
+    });
+    this.#exchanges.add(exchange);
+    this.#cancelDeadline ??= clock.after(timeoutMs, () => this.#checkDeadlines());
+    connection.post(headOf(url, headers, body.length), body, exchange);
+  }
+
+  /** Closes all connections. What is in flight does not end. */
+  close(): void {
+    this.#cancelDeadline?.();
+    this.#cancelSweep?.();
+    this.#cancelDeadline = undefined;
+    this.#cancelSweep = undefined;
+    for (const { connection } of this.#exchanges) connection.close();
+    for (const idle of this.#idle.values()) for (const { connection } of idle) connection.close();
+    this.#exchanges.clear();
+    this.#idle.clear();
+  }
+
+  /** Returns the connection that was used last, unless it was closed meanwhile or has been idle for too long. */
+  #takeIdle(origin: string): PostConnection | undefined {
+    const idle = this.#idle.get(origin);
+    const { connection, since } = idle?.pop() ?? {};
+    if (connection === undefined) return undefined;
+    if (connection.isOpen && this.#options.clock.elapsed() - since! <= MAX_IDLE_MS) return connection;
+    connection.close();
+    return undefined;
+  }
+
+  #keep(origin: string, connection: PostConnection): void {
+    const { clock } = this.#options;
+    const idle = this.#idle.get(origin) ?? [];
+    if (idle.length === 0) this.#idle.set(origin, idle);
+    idle.push({ connection, since: clock.elapsed() });
+    this.#cancelSweep ??= clock.after(MAX_IDLE_MS, () => this.#closeIdle());
+  }
+
+  #closeIdle(): void {
+    const { clock } = this.#options;
+    const now = clock.elapsed();
+    for (const [origin, idle] of this.#idle) {
+      const kept = idle.filter(({ connection, since }) => {
+        const isKept = connection.isOpen && now - since <= MAX_IDLE_MS;
+        if (!isKept) connection.close();
+        return isKept;
+      });
+      if (kept.length === 0) this.#idle.delete(origin);
+      else this.#idle.set(origin, kept);
+    }
+    this.#cancelSweep = this.#idle.size === 0 ? undefined : clock.after(MAX_IDLE_MS, () => this.#closeIdle());
+  }
+
+  /** One timer serves all exchanges: it waits for the oldest one's deadline. */
+  #checkDeadlines(): void {
+    const { clock, timeoutMs } = this.#options;
+    const begunBefore = clock.elapsed() - timeoutMs;
+    const exchanges = [...this.#exchanges];
+    const next = exchanges.find(({ startedAt }) => startedAt > begunBefore);
+    // Set first: another exchange may begin when one ends.
+    this.#cancelDeadline = next && clock.after(Math.ceil(next.startedAt - begunBefore), () => this.#checkDeadlines());
+    for (const exchange of exchanges.slice(0, next && exchanges.indexOf(next))) exchange.expire();
+  }
+}
+
+/** One POST and its response. */
+class Exchange implements ResponseReader {
+  readonly connection: PostConnection;
+  readonly startedAt: number;
+  readonly #options: PosterOptions;
+  readonly #ended: (result: PostResult) => void;
+  #status: number | undefined;
+  #headers: ResponseHeaders | undefined;
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+  #isOver = false;
+
+  constructor(connection: PostConnection, options: PosterOptions, ended: (result: PostResult) => void) {
+    this.connection = connection;
+    this.#options = options;
+    this.#ended = ended;
+    this.startedAt = options.clock.elapsed();
+  }
+
+  head(status: number, headers: ResponseHeaders): void {
+    this.#status = status;
+    this.#headers = headers;
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#isOver) return;
+    const available = this.#options.excerptBytes - this.#bytes;
+    this.#bytes += chunk.length;
+    // Copied, because a few bytes would otherwise retain the connection's whole buffer.
+    this.#chunks.push(Buffer.from(chunk.subarray(0, available)));
+    if (chunk.length <= available) return;
+    this.connection.close();
+    this.end();
+  }
+
+  end(): void {
+    const late = this.#elapsed() - this.#options.timeoutMs;
+    // A timer may fire a little late; the limit holds nevertheless. After a suspension the duration says nothing about
+    // the receiver: its response may have waited to be read for as long.
+    this.#end(late > 0 && late <= SUSPENDED_MS ? new TimeLimitError(true) : undefined);
+  }
+
+  failed(error: Error): void {
+    this.#end(error);
+  }
+
+  expire(): void {
+    this.connection.close();
+    this.#end(new TimeLimitError(this.#status !== undefined));
+  }
+
+  #end(error: Error | undefined): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#ended({
+      ...(error === undefined ? { status: this.#status! } : { error }),
+      durationMs: this.#elapsed(),
+      headers: this.#headers,
+      excerpt: this.#excerpt(),
+    });
+  }
+
+  #elapsed(): number {
+    return this.#options.clock.elapsed() - this.startedAt;
+  }
+
+  #excerpt(): string {
+    if (this.#chunks.length === 0) return "";
+    const bytes = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
+    if (this.#bytes <= this.#options.excerptBytes) return bytes.toString("utf8");
+    // Streaming mode omits a character that the limit has cut in two.
+    return new TextDecoder().decode(bytes, { stream: true });
+  }
+}
+
+/** Returns the head of a POST (RFC 9112). `headers` are valid names and values. */
+function headOf(url: URL, headers: readonly string[], bodyBytes: number): string {
+  let head = `POST ${url.pathname}${url.search} HTTP/1.1\r\n`;
+  let hasHost = false;
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = headers[i]!;
+    hasHost ||= name.length === 4 && name.toLowerCase() === "host";
+    head += `${name}: ${headers[i + 1]!}\r\n`;
+  }
+  if (!hasHost) head += `Host: ${url.host}\r\n`;
+  return `${head}Connection: keep-alive\r\nContent-Length: ${bodyBytes}\r\n\r\n`;
+}

@@ -3,6 +3,7 @@
 // Arguments: the file or URL of the database, the number of events.
 import { lowestIdAt } from "../src/contract/ids.ts";
 import { countFolder } from "../src/platform/maintenance/fold-counts.ts";
+import { BackgroundWork } from "../src/platform/observability/background-work.ts";
 import { createRetention } from "../src/platform/maintenance/retention.ts";
 import type { Clock } from "../src/platform/ports.ts";
 import { insertAccount } from "../src/platform/storage/accounts.ts";
@@ -190,7 +191,9 @@ async function retain(time: number): Promise<{ milliseconds: number; longest: nu
         return () => {};
       },
     };
-    createRetention({ database, clock, clockTrust: new ClockTrust(clock, LOG, undefined), log: LOG }).start();
+    const background = new BackgroundWork({ clock, log: LOG }, () => {});
+    const clockTrust = new ClockTrust(clock, LOG, undefined);
+    createRetention({ database, clock, clockTrust, log: LOG, background }).start();
   });
   clearInterval(watch);
   return { milliseconds: performance.now() - began, longest, slice };

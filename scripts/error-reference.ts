@@ -61,6 +61,8 @@ const ATTEMPT_ERRORS: Record<string, string> = {
   endpoint_disabled: "The endpoint stayed disabled until the 3 days of retries had passed",
   event_expired: "The event is older than 30 days and was deleted",
   event_damaged: "The stored event does not match its checksum: the database file is damaged",
+  secret_damaged: "The stored signing secret cannot be decrypted: rotate it with `service endpoints rotate-secret`",
+  url_damaged: "The stored URL of the endpoint is not a URL: update it with `service endpoints update`",
   interrupted: "The platform stopped during the attempt, so the outcome is unknown; it is retried immediately",
 };
 

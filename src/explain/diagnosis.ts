@@ -29,11 +29,13 @@ export type FindingCode =
   | "receiver_unauthorized"
   | "redirect"
   | "request_failed"
+  | "secret_damaged"
   | "signature_rejected"
   | "target_blocked"
   | "timeout"
   | "tls"
-  | "unreachable";
+  | "unreachable"
+  | "url_damaged";
 
 /** A cause, and the command that fixes it. */
 export interface Finding {
@@ -253,6 +255,14 @@ function causeOf(
         return ["invalid_response", `${where} did not respond with HTTP`, elsewhere];
       case "event_damaged":
         return ["event_damaged", "The stored event is damaged", "service db check"];
+      case "secret_damaged":
+        return [
+          "secret_damaged",
+          `The stored signing secret of ${where} is damaged: give it a new one`,
+          `service endpoints rotate-secret ${delivery.endpoint}`,
+        ];
+      case "url_damaged":
+        return ["url_damaged", "The stored URL of the endpoint is damaged", elsewhere];
       case "endpoint_disabled":
         return ["endpoint_disabled", "The endpoint stayed disabled until its retries expired", again];
       case "unreachable":

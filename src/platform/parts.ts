@@ -29,6 +29,7 @@ import { createListenServer, type ListenServer } from "./listen/server.ts";
 import { createCountFolder } from "./maintenance/fold-counts.ts";
 import { createRetention } from "./maintenance/retention.ts";
 import { registerMcp } from "./mcp/route.ts";
+import { BackgroundWork } from "./observability/background-work.ts";
 import { createMetrics, type Metrics } from "./observability/metrics.ts";
 import type { Periodic } from "./time/periodic.ts";
 import type { Log, Random } from "./ports.ts";
@@ -167,6 +168,7 @@ function createShared(
     clockTrust: new ClockTrust(clock, settings.log, lastTrusted),
     time: new EnvironmentTime(clock, random, newestIds.environments),
     log: settings.log,
+    background: new BackgroundWork({ clock, log: settings.log }, (task) => metrics.countFailure(task)),
     report(activity: Activity) {
       metrics.observe(activity);
       settings.report(activity);

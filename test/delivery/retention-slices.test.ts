@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { lowestIdAt } from "../../src/contract/ids.ts";
+import { BackgroundWork } from "../../src/platform/observability/background-work.ts";
 import { createRetention } from "../../src/platform/maintenance/retention.ts";
 import type { Clock } from "../../src/platform/ports.ts";
 import { insertAccount } from "../../src/platform/storage/accounts.ts";
@@ -79,7 +80,9 @@ async function retain(between = async () => {}, elapsed = () => performance.now(
         return () => {};
       },
     };
-    createRetention({ database, clock, clockTrust: new ClockTrust(clock, LOG, undefined), log: LOG }).start();
+    const background = new BackgroundWork({ clock, log: LOG }, () => {});
+    const clockTrust = new ClockTrust(clock, LOG, undefined);
+    createRetention({ database, clock, clockTrust, log: LOG, background }).start();
   });
 }
 

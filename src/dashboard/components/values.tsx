@@ -79,7 +79,7 @@ export function StatusCode({ code, error = null }: { code: number | null; error?
 
 /** Returns true for an attempt that was recorded without a request, because nothing could be sent any more. */
 export function isNotSent(error: string | null): boolean {
-  return /^(endpoint_deleted|event_expired|endpoint_disabled|expired):/.test(error ?? "");
+  return /^(endpoint_deleted|event_expired|endpoint_disabled|expired|(event|secret|url)_damaged):/.test(error ?? "");
 }
 
 /** Kinds of objects that have a page; users share one. */

@@ -1,5 +1,6 @@
 import { carryOutSlice } from "../domain/bulk-operations.ts";
 import type { Versions } from "../domain/versions.ts";
+import type { BackgroundWork } from "../observability/background-work.ts";
 import type { Clock, Log } from "../ports.ts";
 import { tenantOf } from "../storage/accounts.ts";
 import { runningBulkOperations } from "../storage/bulk-operations.ts";
@@ -16,6 +17,7 @@ export interface BulkTools {
   database: Database;
   clock: Clock;
   log: Log;
+  background: BackgroundWork;
   time: EnvironmentTime;
   versions: Versions;
 }
@@ -31,7 +33,8 @@ export function createBulkRunner(tools: BulkTools): Periodic {
       hasMore = false;
       for (const { environment, id } of await runningBulkOperations(tools.database)) {
         if (signal.aborted) return;
-        if (await runSlice(tools, environment, id)) hasMore = true;
+        const run = () => runSlice(tools, environment, id);
+        if (await tools.background.run("bulk_operation", { operation: id }, run)) hasMore = true;
         await new Promise<void>((resolve) => {
           tools.clock.after(PAUSE_MILLISECONDS, resolve);
         });
@@ -40,10 +43,11 @@ export function createBulkRunner(tools: BulkTools): Periodic {
   });
 }
 
-function runSlice({ database, time, versions }: BulkTools, environment: number, id: string): Promise<boolean> {
-  return database.write(async (tx) => {
+function runSlice(tools: BulkTools, environment: number, id: string): Promise<boolean> {
+  const { background, database, time, versions } = tools;
+  return background.write("bulk_operation", database, async (tx, partOf) => {
     if (!(await tx.claim(`bulk ${environment}`))) return false;
     const tenant = await tenantOf(tx, environment);
-    return carryOutSlice(tx, { tenant, requestId: null, versions, ...(await time.read(tx, tenant)) }, id);
+    return carryOutSlice(tx, { tenant, requestId: null, versions, ...(await time.read(tx, tenant)) }, id, partOf);
   });
 }

@@ -16,6 +16,7 @@ import {
 } from "../storage/delivery-queue.ts";
 import { findEnvironment, keepClock, moveClock, releaseClock } from "../storage/environments.ts";
 import { findTarget } from "../storage/webhook-endpoints.ts";
+import type { PartOf } from "../storage/write-rows.ts";
 import { AdvanceSlots, type AdvanceTotal, planShares } from "./advance-plan.ts";
 import { claimAt, claimEnded, LEASE_MILLISECONDS } from "./claim.ts";
 import { type Finished, type Job, toLease } from "./sender.ts";
@@ -90,10 +91,8 @@ export class ClockRun {
     this.#environment = environment;
     this.#number = number;
     this.#holder = holder;
-    this.ended = this.#run().catch((error: unknown) => {
-      // It holds no leases yet. Another process, or this one, takes over.
-      this.#logFailure(error);
-    });
+    // If it fails, it holds no leases yet. Another process, or this one, takes over.
+    this.ended = tools.background.run("clock_advance", { environment }, () => this.#run());
   }
 
   /** Lets attempts in flight finish, then stops. */
@@ -169,7 +168,7 @@ export class ClockRun {
    * again.
    */
   async #step(): Promise<Step | undefined> {
-    const { database, report } = this.#tools;
+    const { background, database, report } = this.#tools;
     const finished = this.#finished.splice(0);
     const unsent = this.#unsent.splice(0);
     // What ends from here on is recorded by the next step, so for this one it is still in flight.
@@ -177,12 +176,12 @@ export class ClockRun {
     const tokens: string[] = [];
     let step: Step;
     try {
-      step = await database.write((tx) => this.#write(tx, { finished, unsent, inFlight, tokens }), {
-        isolation: "read committed",
-      });
+      const state = { finished, unsent, inFlight, tokens };
+      const unit = (tx: Transaction, partOf: PartOf) => this.#write(tx, partOf, state);
+      step = await background.write("clock_advance", database, unit, { isolation: "read committed" });
     } catch (error) {
       // Only this run can record its attempts and release its leases, so it continues after any failure.
-      this.#logFailure(error);
+      background.failed("clock_advance", { environment: this.#environment }, error);
       this.#finished.unshift(...finished);
       this.#unsent.unshift(...unsent);
       // The connection was lost during the commit, so some deliveries may be leased but never attempted.
@@ -201,12 +200,13 @@ export class ClockRun {
 
   async #write(
     tx: Transaction,
+    partOf: PartOf,
     state: { finished: Finished[]; unsent: Job[]; inFlight: Map<Job, number>; tokens: string[] },
   ): Promise<Step> {
     const environment = this.#environment;
     const number = this.#number;
     const { inFlight } = state;
-    const { recorded, disabled } = await recordAttempts(tx, state.finished, this.#tools);
+    const { recorded, disabled } = await recordAttempts(tx, state.finished, this.#tools, partOf);
     const step: Step = {
       state: "going",
       disabled,
@@ -229,7 +229,7 @@ export class ClockRun {
     }
     const token = `${this.#holder}.${(this.#steps += 1)}`;
     state.tokens.push(token);
-    await this.#claim(tx, step, inFlight, { token, until: now + LEASE_MILLISECONDS });
+    await this.#claim(tx, partOf, step, inFlight, { token, until: now + LEASE_MILLISECONDS });
     const latest = Math.max(...step.jobs.map((job) => this.#timeOf(job)));
     step.offset = Math.min(this.#advance.target_offset, Math.max(this.#offset, latest - now));
     if (!step.wasDue && inFlight.size === 0 && step.abandoned.length === 0) {
@@ -246,6 +246,7 @@ export class ClockRun {
 
   async #claim(
     tx: Transaction,
+    partOf: PartOf,
     step: Step,
     inFlight: Map<Job, number>,
     lease: { token: string; until: number },
@@ -263,7 +264,9 @@ export class ClockRun {
       const target = await findTarget(tx, this.#environment, id);
       if (target === undefined) continue;
       const time = { now: this.#begin, dueBy, elapsed: clock.elapsed(), mayExpire: true };
-      const claim = await claimAt(tx, claimant, target, time, { count, begin: count, reservedBytes: 0 });
+      const limits = { count, begin: count, reservedBytes: 0 };
+      const claim = await partOf(id, () => claimAt(tx, claimant, target, time, limits));
+      if (claim === undefined) continue;
       step.jobs.push(...claim.jobs);
       step.abandoned.push(...claim.abandoned);
     }
@@ -273,12 +276,6 @@ export class ClockRun {
       step.abandoned.push(...(await claimEnded(tx, lease, environment, advance.ends_at, MAX_END)));
     }
     await recordFinished(tx, step.abandoned);
-  }
-
-  /** A database that rejects writes has already logged it. */
-  #logFailure(error: unknown): void {
-    if (error instanceof StorageUnavailableError) return;
-    this.#tools.log.error({ err: error }, "the test clock could not be advanced");
   }
 
   #timeOf(job: Job): number {

@@ -30,7 +30,7 @@ export function createDeliveryEngine(
   const deliveryTools = {
     ...tools,
     sender,
-    opener: new SecretOpener(vault),
+    opener: new SecretOpener(vault, tools.background),
     bodies: new EventBodies(limits.bodyBytes),
     limits,
     owner: Buffer.from(random.bytes(12)).toString("base64url"),

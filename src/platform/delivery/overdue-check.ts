@@ -35,17 +35,19 @@ export function createOverdueCheck(tools: RecordTools): Periodic {
 
 /** Finishes deliveries that waited for a disabled endpoint until their retry period was over. */
 async function endWaiting(tools: RecordTools, signal: AbortSignal): Promise<void> {
-  const { database, clock, clockTrust, report, random } = tools;
+  const { background, database, clock, clockTrust, report, random } = tools;
   const token = Buffer.from(random.bytes(12)).toString("base64url");
   for (const { id, clock_offset: offset } of await allEnvironments(database)) {
     for (let ended = MAX_ROWS; ended === MAX_ROWS && !signal.aborted;) {
       const now = clock.now();
       if (!clockTrust.isTrusted()) return;
-      const finished = await database.write(async (tx) => {
+      const end = async (tx: Transaction) => {
         const found = await claimEnded(tx, { token, until: now + LEASE_MILLISECONDS }, id, now + offset, MAX_ROWS);
         await recordFinished(tx, found);
         return found;
-      }, READ_COMMITTED);
+      };
+      const write = () => database.write(end, READ_COMMITTED);
+      const finished = (await background.run("overdue_check", { environment: id }, write)) ?? [];
       reportFinished(report, finished, []);
       ended = finished.length;
     }
@@ -76,18 +78,20 @@ async function rescheduleFirst(tools: RecordTools, signal: AbortSignal): Promise
 }
 
 async function reschedule(
-  { database, log }: RecordTools,
+  { background, database, log }: RecordTools,
   signal: AbortSignal,
   of: Record<string, unknown>,
   some: (tx: Transaction) => Promise<number>,
 ): Promise<void> {
   let rescheduled = 0;
+  const unit = async (tx: Transaction) => {
+    const changed = await some(tx);
+    if (changed > 0) tx.notify("deliveries");
+    return changed;
+  };
+  const write = () => database.write(unit, READ_COMMITTED);
   for (let count = MAX_ROWS; count === MAX_ROWS && !signal.aborted; rescheduled += count) {
-    count = await database.write(async (tx) => {
-      const changed = await some(tx);
-      if (changed > 0) tx.notify("deliveries");
-      return changed;
-    }, READ_COMMITTED);
+    count = (await background.run("overdue_check", of, write)) ?? 0;
   }
   if (rescheduled === 0) return;
   log.warn({ ...of, deliveries: rescheduled }, "deliveries were due too late after the clock was set back");

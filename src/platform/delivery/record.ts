@@ -8,6 +8,7 @@ import { tenantOf } from "../storage/accounts.ts";
 import type { Transaction } from "../storage/database.ts";
 import { type AbandonedLease, recordOutcomes, releaseLeases } from "../storage/delivery-queue.ts";
 import { countFailuresInRow, type EndpointOutcomes } from "../storage/webhook-endpoints.ts";
+import type { PartOf } from "../storage/write-rows.ts";
 import type { EnvironmentTime } from "../time/environment-time.ts";
 import type { Finished } from "./sender.ts";
 import { nextAttemptAt } from "./schedule.ts";
@@ -47,20 +48,24 @@ export async function recordAttempts(
   tx: Transaction,
   finished: readonly Finished[],
   tools: EmitTools,
+  partOf: PartOf,
 ): Promise<RecordedAttempts> {
   const recorded = await recordFinished(tx, finished);
   const byEndpoint = outcomesByEndpoint(recorded);
   const mayHaveChanged = await Promise.all(byEndpoint.map((outcomes) => countFailuresInRow(tx, outcomes)));
   for (const [index, { mayReport, ...outcomes }] of byEndpoint.entries()) {
     if (mayHaveChanged[index] !== true || !mayReport) continue;
-    await reportHealth(tx, () => contextOf(tx, outcomes.environment, tools), outcomes);
+    const context = () => contextOf(tx, outcomes.environment, tools);
+    await partOf(`health of ${outcomes.id}`, () => reportHealth(tx, context, outcomes));
   }
   const disabled: string[] = [];
   for (const { delivery, endpointId: id, outcome, goneUrl: url } of recorded) {
     if (url === undefined || disabled.includes(id)) continue;
-    const context = await contextOf(tx, delivery.environment, tools);
-    const at = outcome.at + outcome.duration_ms;
-    if (await disableGoneEndpoint(tx, context, { id, url, at })) disabled.push(id);
+    const gone = { id, url, at: outcome.at + outcome.duration_ms };
+    const isDisabled = await partOf(`health of ${id}`, async () =>
+      disableGoneEndpoint(tx, await contextOf(tx, delivery.environment, tools), gone),
+    );
+    if (isDisabled === true) disabled.push(id);
   }
   return { recorded, disabled };
 }

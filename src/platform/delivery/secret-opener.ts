@@ -1,3 +1,4 @@
+import type { BackgroundWork } from "../observability/background-work.ts";
 import type { DeliveryTarget } from "../storage/webhook-endpoints.ts";
 import type { Vault } from "../secrets/vault.ts";
 
@@ -6,29 +7,41 @@ const MAX_OPENED = 1000;
 /** Decrypts the secrets that sign for an endpoint. */
 export class SecretOpener {
   readonly #vault: Vault;
+  readonly #background: BackgroundWork;
   /** By sealed bytes, which are unique to each secret, so entries never become outdated. */
   readonly #opened = new Map<string, string>();
 
-  constructor(vault: Vault) {
+  constructor(vault: Vault, background: BackgroundWork) {
     this.#vault = vault;
+    this.#background = background;
   }
 
   /**
-   * Returns the endpoint's secret and, during a rotation's overlap, the previous one. `now` is the environment's time.
+   * Returns the endpoint's secret and, during a rotation's overlap, the previous one, so far as that can be decrypted: a
+   * rotation repairs a damaged secret. Returns undefined if the current one cannot. `now` is the environment's time.
    */
-  secretsOf(target: DeliveryTarget, now: number): string[] {
-    const secrets = [this.#open(target.secret, target.id)];
-    if (target.previous_secret !== null && target.previous_until !== null && target.previous_until > now) {
-      secrets.push(this.#open(target.previous_secret, target.id));
+  secretsOf(target: DeliveryTarget, now: number): string[] | undefined {
+    const secret = this.#open(target.secret, target.id);
+    if (secret === undefined) return undefined;
+    if (target.previous_secret === null || target.previous_until === null || target.previous_until <= now) {
+      return [secret];
     }
-    return secrets;
+    const previous = this.#open(target.previous_secret, target.id);
+    return previous === undefined ? [secret] : [secret, previous];
   }
 
-  #open(sealed: Uint8Array, endpointId: string): string {
+  #open(sealed: Uint8Array, endpointId: string): string | undefined {
     const key = `${endpointId} ${Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength).toString("latin1")}`;
     const cached = this.#opened.get(key);
     if (cached !== undefined) return cached;
-    const secret = this.#vault.open(sealed, endpointId);
+    let secret: string;
+    try {
+      secret = this.#vault.open(sealed, endpointId);
+    } catch (error) {
+      const cause = new Error(`The signing secret of ${endpointId} cannot be decrypted.`, { cause: error });
+      this.#background.failed("delivery", { endpoint: endpointId }, cause);
+      return undefined;
+    }
     const oldest = this.#opened.keys().next();
     if (this.#opened.size >= MAX_OPENED && !oldest.done) this.#opened.delete(oldest.value);
     this.#opened.set(key, secret);

@@ -72,7 +72,7 @@ export class TestClockAdvancer {
 
   /** Continues the advances that this process holds, and those without a holder. */
   async #poll(): Promise<void> {
-    const { database, clock } = this.#tools;
+    const { background, database, clock } = this.#tools;
     const advances = await runningAdvances(database);
     if (advances.length === 0) return;
     const now = await leaseTime(database, clock.now);
@@ -83,11 +83,10 @@ export class TestClockAdvancer {
       if (isMine) this.#run(environment, number, former);
       else if (!isClockHeld(until, now)) {
         const holder = this.#newHolder();
-        if (
-          await database.write((tx) => holdClock(tx, environment, { holder }, now), { isolation: "read committed" })
-        ) {
-          this.#run(environment, number, holder);
-        }
+        const hold = () =>
+          database.write((tx) => holdClock(tx, environment, { holder }, now), { isolation: "read committed" });
+        const isHeld = await background.run("clock_advance", { environment }, hold);
+        if (isHeld === true) this.#run(environment, number, holder);
       }
     }
   }

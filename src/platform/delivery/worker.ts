@@ -1,6 +1,7 @@
 import type { Clock, Random, Log } from "../ports.ts";
 import type { ClockTrust } from "../time/clock-trust.ts";
 import type { Activity } from "../observability/activity.ts";
+import type { BackgroundWork } from "../observability/background-work.ts";
 import { StorageUnavailableError, type Transaction, type Database } from "../storage/database.ts";
 import {
   findAllLeased,
@@ -12,6 +13,7 @@ import {
   releaseLeases,
   releaseTokens,
 } from "../storage/delivery-queue.ts";
+import type { PartOf } from "../storage/write-rows.ts";
 import { isClockHeld, releaseClocks } from "../storage/environments.ts";
 import { claimDue, findWaiting, LEASE_MILLISECONDS, NOTHING } from "./claim.ts";
 import { type DeliverySender, type Finished, type Job, toLease } from "./sender.ts";
@@ -54,6 +56,7 @@ export interface RecordTools extends EmitTools {
   clockTrust: ClockTrust;
   random: Random;
   log: Log;
+  background: BackgroundWork;
   report: (activity: Activity) => void;
 }
 
@@ -184,10 +187,7 @@ export class DeliveryWorker {
         this.#plan();
       },
       (error: unknown) => {
-        // A database that rejects writes has already logged it.
-        if (!(error instanceof StorageUnavailableError)) {
-          this.#tools.log.error({ err: error }, "deliveries could not be claimed or recorded");
-        }
+        this.#tools.background.failed("delivery", {}, error);
         this.#turning = false;
         this.#stale = true;
         if (this.#stopped !== undefined && this.#mayGiveUp()) this.#stopped();
@@ -209,7 +209,7 @@ export class DeliveryWorker {
   }
 
   async #takeTurn(): Promise<void> {
-    const { database, report, owner } = this.#tools;
+    const { background, database, report, owner } = this.#tools;
     const inFlight = this.#inFlight;
     if (this.#stale && this.#stopped === undefined) await this.#poll();
     this.#notStarted.push(...inFlight.takeStale());
@@ -220,22 +220,23 @@ export class DeliveryWorker {
     const finished = inFlight.take();
     const started = inFlight.unmarked();
     const tried: string[] = [];
-    const unit = async (tx: Transaction) => {
+    const unit = async (tx: Transaction, partOf: PartOf) => {
       const token = `${owner}.${(this.#claims += 1)}`;
       tried.push(token);
       const interrupted = this.#lapsed ? await this.#takeOverLapsed(tx) : [];
       // Sent together, so that none waits for another's result. They run in order: the claim comes after the releases.
-      const recorded = recordAttempts(tx, finished, this.#tools);
+      const recorded = recordAttempts(tx, finished, this.#tools, partOf);
       const [{ disabled }, , , claimed] = await Promise.all([
         recorded,
         releaseTokens(tx, this.#doubtful),
         releaseLeases(tx, notStarted.map(toLease)),
-        this.#claim(tx, token, free, recorded),
+        this.#claim(tx, { token, free, recorded, partOf }),
         ...started.map(({ job, at }) => markStarted(tx, { ...toLease(job), at })),
       ]);
       return { disabled, interrupted, ...claimed };
     };
-    const written = await database.write(unit, { isolation: "read committed" }).catch((error: unknown) => {
+    const writing = background.write("delivery", database, unit, { isolation: "read committed" });
+    const written = await writing.catch((error: unknown) => {
       inFlight.putBack(finished);
       // The connection was lost during the commit: the deliveries may be leased but never attempted.
       if (error instanceof StorageUnavailableError && error.uncertain) this.#doubtful.push(...tried);
@@ -289,7 +290,11 @@ export class DeliveryWorker {
   }
 
   /** Claims due deliveries. Skips endpoints that this turn's outcomes disabled. */
-  async #claim(tx: Transaction, token: string, free: number, recorded: Promise<RecordedAttempts>): Promise<Claimed> {
+  async #claim(
+    tx: Transaction,
+    turn: { token: string; free: number; recorded: Promise<RecordedAttempts>; partOf: PartOf },
+  ): Promise<Claimed> {
+    const { token, free, recorded, partOf } = turn;
     const { clock, clockTrust, opener } = this.#tools;
     const jobs: Job[] = [];
     const abandoned: Finished[] = [];
@@ -314,9 +319,11 @@ export class DeliveryWorker {
       const time = { now, elapsed: clock.elapsed(), mayExpire: clockTrust.isTrusted() };
       const claimant = { opener, bodies, lease: { token, until: now + LEASE_MILLISECONDS } };
       const claims = await Promise.all(
-        waiting.map(async (one, index) =>
-          disabled.includes(one.endpoint.id) ? NOTHING : claimDue(tx, claimant, one, time, group[index]!.limits),
-        ),
+        waiting.map(async (one, index) => {
+          if (disabled.includes(one.endpoint.id)) return NOTHING;
+          const claim = () => claimDue(tx, claimant, one, time, group[index]!.limits);
+          return (await partOf(one.endpoint.id, claim)) ?? NOTHING;
+        }),
       );
       for (const [index, claim] of claims.entries()) {
         jobs.push(...claim.jobs);

@@ -22,8 +22,10 @@ import {
 } from "../storage/bulk-operations.ts";
 import { createdRangeOf, idRangeOf, isInRange } from "../storage/created-range.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
+import { DamagedEventError } from "../storage/event-body.ts";
 import type { PageRequest } from "../storage/page.ts";
 import { findEndpoint } from "../storage/webhook-endpoints.ts";
+import type { PartOf } from "../storage/write-rows.ts";
 
 /**
  * Maximum number of objects that one slice reads, and of rows that it writes before its last object: few enough not to
@@ -113,7 +115,12 @@ export async function pageOfBulkOperations(queries: Queries, tenant: Tenant, pag
  * Carries out the next part of a running operation. Its progress is stored with its effects, so that a crash neither
  * repeats nor skips one. Returns whether there is more to do.
  */
-export async function carryOutSlice(tx: Transaction, context: RequestContext, id: string): Promise<boolean> {
+export async function carryOutSlice(
+  tx: Transaction,
+  context: RequestContext,
+  id: string,
+  partOf: PartOf,
+): Promise<boolean> {
   const { environment } = context.tenant;
   const row = await findBulkOperation(tx, environment, id);
   if (row?.status !== "running") return false;
@@ -125,7 +132,11 @@ export async function carryOutSlice(tx: Transaction, context: RequestContext, id
     if (written >= MAX_WRITTEN) break;
     row.position = item;
     if (range.types?.includes(type) === false || !isInRange(range.created, created)) continue;
-    written += await carryOut(tx, { ...context, requestId: row.request_id }, row, range, item);
+    const carriedOut = await partOf(item, () =>
+      carryOut(tx, { ...context, requestId: row.request_id }, row, range, item),
+    );
+    if (carriedOut === undefined) countFailed(row, `${item}: internal error. The platform has logged the cause.`);
+    written += carriedOut ?? 1;
   }
   const isOver = written < MAX_WRITTEN && found.length < MAX_SCANNED;
   if (isOver) end(row, "succeeded", context.now);
@@ -158,11 +169,15 @@ async function carryOut(
     }
     row.done += 1;
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    row.failed += 1;
-    row.last_error = error.message;
+    if (!(error instanceof ApiError || error instanceof DamagedEventError)) throw error;
+    countFailed(row, error.message);
   }
   return written;
+}
+
+function countFailed(row: BulkOperationRow, reason: string): void {
+  row.failed += 1;
+  row.last_error = reason;
 }
 
 function end(row: BulkOperationRow, status: "succeeded" | "canceled", at: number): void {

@@ -5,6 +5,7 @@ import type { Database, Queries, Transaction } from "../storage/database.ts";
 import { dropClientSecret, findClientSecrets } from "../storage/oauth-apps.ts";
 import { revokeGrant } from "../storage/oauth-grants.ts";
 import { findRefreshTokensByDigests } from "../storage/refresh-tokens.ts";
+import { type PartOf, writeRows } from "../storage/write-rows.ts";
 import type { Vault } from "../secrets/vault.ts";
 
 /** A credential that was found in public, and where. */
@@ -24,12 +25,13 @@ const UNIT = 250;
 /**
  * Revokes every reported credential that this platform issued: a key is revoked, a token revokes its whole grant, a
  * client secret no longer authenticates its app. Returns which of the reports are real, in their order, once everything
- * is durable.
+ * is durable. If one cannot be revoked, `onBroken` is called, the others are revoked, and then it throws.
  */
 export async function endLeaked(
-  { database, vault, now }: { database: Database; vault: Vault; now: () => number },
+  tools: { database: Database; vault: Vault; now: () => number; onBroken: (error: unknown) => void },
   leaks: readonly Leak[],
 ): Promise<boolean[]> {
+  const { database, vault, now } = tools;
   const kindOf = (token: string): CredentialKind | undefined => parseCredential(token)?.kind;
   const reported = new Map<string, Leak & { kind: CredentialKind; digest: Buffer }>();
   for (const { token, url } of leaks) {
@@ -40,14 +42,22 @@ export async function endLeaked(
   }
   const endings = await findEndings(database, [...reported.values()]);
   const issued = [...reported.values()].filter(({ digest }) => endings.has(nameOf(digest)));
+  const broken: unknown[] = [];
+  const onBroken = (_row: string, error: unknown) => {
+    broken.push(error);
+    tools.onBroken(error);
+  };
   for (let start = 0; start < issued.length; start += UNIT) {
-    await database.write(async (tx) => {
+    const revoke = async (tx: Transaction, partOf: PartOf) => {
       for (const { digest, url } of issued.slice(start, start + UNIT)) {
         const reason = url === "" ? "leaked" : `leaked: ${url}`;
-        await endings.get(nameOf(digest))!(tx, now(), reason.slice(0, REASON_LENGTH));
+        const ending = endings.get(nameOf(digest))!;
+        await partOf(nameOf(digest), () => ending(tx, now(), reason.slice(0, REASON_LENGTH)));
       }
-    });
+    };
+    await writeRows(database, revoke, { onBroken });
   }
+  if (broken.length > 0) throw new Error(`${broken.length} credentials could not be revoked`, { cause: broken[0] });
   const real = new Set(issued.map(({ token }) => token));
   return leaks.map(({ token }) => real.has(token));
 }

@@ -6,6 +6,7 @@ import { ApiError } from "../domain/api-error.ts";
 import { endLeaked, type Leak } from "../domain/leaks.ts";
 import type { Database } from "../storage/database.ts";
 import type { Vault } from "../secrets/vault.ts";
+import type { BackgroundWork } from "../observability/background-work.ts";
 import type { Clock, Log } from "../ports.ts";
 import { type SigningKeys, SigningKeysError } from "./signing-keys.ts";
 
@@ -53,9 +54,11 @@ export const LeakFeedback = Type.Array(
 /** Accepts signed reports of credentials that were found in public. They are revoked before the response. */
 export function leakReportRoute(
   scope: FastifyInstance,
-  { database, vault, clock, log }: { database: Database; vault: Vault; clock: Clock; log: Log },
+  tools: { database: Database; vault: Vault; clock: Clock; log: Log; background: BackgroundWork },
   keys: SigningKeys | undefined,
 ): void {
+  const { database, vault, clock, log, background } = tools;
+  const onBroken = (error: unknown) => background.failed("leak_report", {}, error);
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser("application/json", { parseAs: "buffer", bodyLimit: MAX_BYTES }, (_request, body, done) =>
     done(null, body),
@@ -69,7 +72,7 @@ export function leakReportRoute(
     // ECDSA over P-256 with SHA-256, over the raw bytes.
     if (!verify("sha256", raw, key, signature)) throw unsigned("The signature does not match the body.");
     const leaks = readReport(raw);
-    const real = await endLeaked({ database, vault, now: clock.now }, leaks);
+    const real = await endLeaked({ database, vault, now: clock.now, onBroken }, leaks);
     const count = real.filter(Boolean).length;
     if (count > 0) log.warn({ count }, "credentials were found in public and revoked");
     return leaks.map(({ token, type }, index) => ({

@@ -2,6 +2,7 @@ import { lowestIdAt } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { statusesOf } from "../../contract/resources.ts";
 import { REFRESH_SECONDS } from "../oauth/tokens.ts";
+import type { BackgroundWork } from "../observability/background-work.ts";
 import { Periodic } from "../time/periodic.ts";
 import type { Clock, Log } from "../ports.ts";
 import type { ClockTrust } from "../time/clock-trust.ts";
@@ -50,6 +51,7 @@ interface RetentionTools {
   clock: Clock;
   clockTrust: ClockTrust;
   log: Log;
+  background: BackgroundWork;
 }
 
 /** Removes what is older than its retention period, a few rows at a time, by each environment's own clock. */
@@ -58,8 +60,11 @@ export function createRetention(tools: RetentionTools): Periodic {
 }
 
 /** Removes everything past its retention period, once. */
-async function removeOldRows({ database, clock, clockTrust }: RetentionTools, signal: AbortSignal): Promise<void> {
-  const remove = async (claim: string, step: Step) => {
+async function removeOldRows(
+  { database, clock, clockTrust, background }: RetentionTools,
+  signal: AbortSignal,
+): Promise<void> {
+  const removeAll = async (claim: string, step: Step) => {
     const size = new SliceSize(database.dialect, clock);
     for (let after: string | undefined = ""; !signal.aborted;) {
       const slice: Slice = { rows: size.rows, after };
@@ -72,6 +77,7 @@ async function removeOldRows({ database, clock, clockTrust }: RetentionTools, si
       });
     }
   };
+  const remove = (claim: string, step: Step) => background.run("retention", { claim }, () => removeAll(claim, step));
   for (const { id, clock_offset: offset } of await allEnvironments(database)) {
     const now = clock.now();
     if (!clockTrust.isTrusted()) return;

@@ -1,4 +1,5 @@
 import type { Activity } from "./activity.ts";
+import { BACKGROUND_TASKS, type BackgroundTask } from "./background-work.ts";
 import type { Clock } from "../ports.ts";
 import { type Queries, StorageUnavailableError } from "../storage/database.ts";
 import type { TransactionWatch } from "./transaction-watch.ts";
@@ -15,6 +16,7 @@ export interface Metrics {
   contentType: string;
   observeRequest(request: { method: string; route: string; status: number; seconds: number }): void;
   observe(activity: Activity): void;
+  countFailure(task: BackgroundTask): void;
   /** Returns the text for a scrape. */
   text(): Promise<string>;
 }
@@ -75,6 +77,15 @@ export async function createMetrics(
     registers,
   });
 
+  const failures = new Counter({
+    name: "service_background_failures_total",
+    help: "Failures of background work for one tenant or row, which did not stop the others",
+    labelNames: ["task"],
+    registers,
+  });
+  // A counter that first appears at 1 does not count as an increase.
+  for (const task of BACKGROUND_TASKS) failures.inc({ task }, 0);
+
   const oldestTransaction = new Gauge({
     name: "service_postgres_oldest_write_transaction_seconds",
     help: "Age of the oldest writing transaction on the PostgreSQL server, which holds events back from listeners",
@@ -119,6 +130,7 @@ export async function createMetrics(
       attempts.inc({ outcome: outcomes[activity.status] });
       attemptSeconds.observe(activity.duration_ms / 1000);
     },
+    countFailure: (task) => failures.inc({ task }),
     async text() {
       await readDatabase();
       return `${await registry.metrics()}\n${await ofProcess.metrics()}`;

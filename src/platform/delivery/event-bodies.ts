@@ -95,6 +95,8 @@ export class BodyClaim {
     const missing = [...ids].filter((id) => !bodies.has(id) && !this.#reads.has(id));
     if (missing.length > 0) {
       const found = readEventBodies(tx, environment, missing);
+      // If the transaction fails, claims that wait for the read reject, but all of them may have rejected before.
+      found.catch(() => {});
       for (const id of missing) this.#reads.set(id, found);
     }
     for (const id of ids) {

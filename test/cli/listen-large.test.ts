@@ -26,6 +26,13 @@ it(`listen forwards and prints ${EVENTS} events of 1 MiB, to a receiver that res
   for (const id of ids) await listener.record((record) => record.event === "forwarded" && record["id"] === id);
   expect(await listener.interrupt()).toBe(0);
   expect(receiver.requests.filter(({ body }) => body.includes(note))).toHaveLength(EVENTS);
-  const kinds = listener.records.map(({ event, status }) => (event === "forwarded" ? status : event));
-  expect(kinds.toSorted()).toEqual([...Array(EVENTS).fill(200), "ready", ...Array(EVENTS).fill("received"), "summary"]);
+  const kinds: string[] = listener.records.map(({ event, status }) =>
+    event === "forwarded" ? `forwarded ${String(status)}` : event,
+  );
+  expect(kinds.toSorted()).toEqual([
+    ...Array<string>(EVENTS).fill("forwarded 200"),
+    "ready",
+    ...Array<string>(EVENTS).fill("received"),
+    "summary",
+  ]);
 });

@@ -73,7 +73,8 @@ function isName(hostname: string): boolean {
   return !/[.:]/.test(hostname) && !isThisMachine(hostname);
 }
 
-function isThisMachine(hostname: string): boolean {
+/** Returns true for a host that means this machine, also in a container. */
+export function isThisMachine(hostname: string): boolean {
   return isLoopback(hostname) || hostname === "host.docker.internal";
 }
 

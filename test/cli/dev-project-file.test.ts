@@ -40,17 +40,17 @@ describe("errors in service.yaml", () => {
   });
 
   it("are reported all at once", () => {
-    expect(() => parseProject("a: 1\nb: 2")).toThrow("service.yaml has 2 errors");
+    expect(() => parseProject("a: 1\nb: 2", ".")).toThrow("service.yaml has 2 errors");
   });
 
   it("do not include a port as a target", () => {
-    const project = parseProject("forward: { to: 3000, routes: { order.*: 3001 } }");
+    const project = parseProject("forward: { to: 3000, routes: { order.*: 3001 } }", ".");
     expect(project).toEqual({ forward: { to: 3000, routes: { "order.*": 3001 } } });
-    expect(() => parseProject("forward: { to: 70000 }")).toThrow("service.yaml has an error");
+    expect(() => parseProject("forward: { to: 70000 }", ".")).toThrow("service.yaml has an error");
   });
 
   it("do not include keys that begin with x-", () => {
-    expect(parseProject("x-anchors: &to { to: web:3000 }\nforward: *to")).toMatchObject({
+    expect(parseProject("x-anchors: &to { to: web:3000 }\nforward: *to", ".")).toMatchObject({
       forward: { to: "web:3000" },
     });
   });
@@ -219,7 +219,7 @@ describe("service dev init", () => {
     mkdirSync(join(project.folder, ".git"));
     const { exitCode, stdout } = await project.service(["dev", "init", "--yes"]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${join(project.folder, "service.yaml")}\n` });
-    expect(parseProject(project.read("service.yaml"))).toMatchObject({
+    expect(parseProject(project.read("service.yaml"), project.folder)).toMatchObject({
       run: "npm run dev",
       env: { file: ".env.local" },
     });
@@ -243,7 +243,7 @@ describe("service dev init", () => {
     expect(await terminal.ended).toBe(1);
     expect(project.read("service.yaml")).toBe("run: mine\n");
     expect((await project.service(["dev", "init", "--yes", "--force", "--run", "none"])).exitCode).toBe(0);
-    expect(parseProject(project.read("service.yaml"))?.run).toBeUndefined();
+    expect(parseProject(project.read("service.yaml"), project.folder)?.run).toBeUndefined();
   });
 
   it("asks in a terminal; Ctrl-C writes nothing", async () => {
@@ -264,7 +264,7 @@ describe("service dev init", () => {
       init.type(`${answer}${ENTER}`);
     }
     expect(await init.ended).toBe(0);
-    expect(parseProject(project.read("service.yaml"))).toEqual({
+    expect(parseProject(project.read("service.yaml"), project.folder)).toEqual({
       platform: { url: "https://sandbox.example.com" },
       forward: { to: "4000/hooks" },
       run: "make dev",
@@ -306,7 +306,7 @@ describe("service dev init", () => {
     await init.waitFor('"abc" has no port');
     init.type(`:3000${ENTER}`);
     expect(await init.ended).toBe(0);
-    expect(parseProject(project.read("service.yaml"))).toMatchObject({
+    expect(parseProject(project.read("service.yaml"), project.folder)).toMatchObject({
       platform: { port: 7000 },
       forward: { to: "abc:3000" },
     });

@@ -331,6 +331,7 @@ describe("a start of service dev that cannot succeed", () => {
 
   it("exits with 7 if the platform of platform.url does not run", async () => {
     const project = await makeProject({ "service.yaml": "platform: { url: 'http://127.0.0.1:PORT' }" });
+    await project.service(["dev", "trust", "--yes"]);
     const dev = startDev(project, [], { SERVICE_API_KEY: `sk_sandbox_${"a".repeat(49)}` });
     expect(await dev.ended).toBe(7);
     expect(dev.output()).toContain("Is the platform at platform.url (service.yaml) running?");

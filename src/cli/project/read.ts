@@ -1,11 +1,12 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { InvalidArgumentError } from "commander";
 import { isMap, isNode, isScalar, type Node, type Pair } from "yaml";
 import { parseSubscriptions } from "../arguments/values.ts";
 import { UserError } from "../errors.ts";
 import { PROJECT_FILE } from "./file-name.ts";
-import { type Project, PROJECT_SCHEMA, type Schema, type TypeName } from "./schema.ts";
+import { IrregularFileError, outsideOf, readRegularFile } from "./files.ts";
+import { valueAt } from "../terminal/view.ts";
+import { type Project, PROJECT_DEFAULTS, PROJECT_SCHEMA, type Schema, type TypeName } from "./schema.ts";
 import { MAX_YAML_BYTES, type ParsedYaml, parseYaml, YamlError } from "../yaml.ts";
 import { parseBaseUrl } from "../../client/base-url.ts";
 import { UnsafeRequestError } from "../../client/errors.ts";
@@ -30,29 +31,29 @@ export class ProjectFileError extends UserError {
 export function readProject(folder: string, section?: keyof Project): { project: Project; text: string } | undefined {
   const text = readText(folder);
   if (text === undefined) return undefined;
-  const project = parseProject(text, section);
+  const project = parseProject(text, folder, section);
   return project === undefined ? undefined : { project, text };
 }
 
 /** Returns the text of the project file of a folder, or undefined if there is none. */
 export function readText(folder: string): string | undefined {
   try {
-    return readFileSync(join(folder, PROJECT_FILE), "utf8");
+    return readRegularFile(join(folder, PROJECT_FILE), MAX_YAML_BYTES).toString("utf8");
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR" || code === "EISDIR") return undefined;
+    if (error instanceof IrregularFileError) {
+      throw new ProjectFileError(`${PROJECT_FILE} ${message}`, "Replace it with a file of only the settings.", error);
+    }
     throw new ProjectFileError(`Cannot read ${PROJECT_FILE}`, message, error);
   }
 }
 
 /**
- * Parses a project file. Returns undefined for a manifest of Kubernetes. Throws ProjectFileError, with `section` only for
- * errors that concern this top-level key.
+ * Parses the project file of a folder. Returns undefined for a manifest of Kubernetes. Throws ProjectFileError, with
+ * `section` only for errors that concern this top-level key.
  */
-export function parseProject(text: string, section?: keyof Project): Project | undefined {
-  if (Buffer.byteLength(text) > MAX_YAML_BYTES) {
-    throw new ProjectFileError(`${PROJECT_FILE} is larger than 64 KiB`, "Remove everything except the settings.");
-  }
+export function parseProject(text: string, folder: string, section?: keyof Project): Project | undefined {
   const parsed = parse(text);
   const { value = {} } = parsed;
   // Without quotes, `!order.created` is a tag of an empty value.
@@ -67,7 +68,9 @@ export function parseProject(text: string, section?: keyof Project): Project | u
   if (isManifest(value)) return undefined;
   // An empty file means the defaults.
   const mistakes = value === null ? [] : mistakesIn(value, PROJECT_SCHEMA);
-  const all = [...mistakes, ...conflictsIn(value)].filter((mistake) => concerns(mistake, section));
+  const all = [...mistakes, ...conflictsIn(value), ...pathsOutside(value, folder)].filter((mistake) =>
+    concerns(mistake, section),
+  );
   if (all.length === 0) return value ?? {};
   const count = all.length === 1 ? "an error" : `${all.length} errors`;
   throw new ProjectFileError(`${PROJECT_FILE} has ${count}`, all.map((mistake) => lineOf(mistake, parsed)).join("\n"));
@@ -107,6 +110,21 @@ function conflictsIn(value: unknown): Mistake[] {
       atKey: true,
       message: "cannot be combined with url; remove one of them",
     }));
+}
+
+const PATHS = ["platform.database", "env.file", "seed"];
+
+/** The file may come with someone else's repository. */
+function pathsOutside(value: unknown, folder: string): Mistake[] {
+  const usesOwn = valueAt(value, "platform.url") === undefined;
+  return PATHS.flatMap((name) => {
+    const standard = name === "platform.database" && usesOwn ? PROJECT_DEFAULTS.database : undefined;
+    const path = valueAt(value, name) ?? standard;
+    const place = typeof path === "string" ? outsideOf(folder, path) : undefined;
+    if (place === undefined) return [];
+    const message = `leads to ${place}, outside the folder of ${PROJECT_FILE}; use a path inside it`;
+    return [{ path: name.split("."), atKey: false, message }];
+  });
 }
 
 function lineOf({ path, atKey, message }: Mistake, parsed: ParsedYaml): string {

@@ -1,6 +1,5 @@
 import type { Environment } from "../../contract/environments.ts";
 import { shellCommand, shellWord } from "../../contract/shell-command.ts";
-import { isLoopback } from "../../network/connect-options.ts";
 import { parseUrl } from "../../network/parse-url.ts";
 import { NotSignedInError, UsageError, UserError } from "../errors.ts";
 import { PROJECT_FILE } from "../project/file-name.ts";
@@ -12,6 +11,7 @@ import {
   type Settings,
   type StoredCredential,
 } from "./profiles.ts";
+import { trustIn } from "./trust.ts";
 
 /** A setting and its source. `name` is for display, such as `--base-url` or `SERVICE_BASE_URL`. */
 export interface Sourced<Value> {
@@ -45,6 +45,7 @@ interface TargetSources {
 
 /** The platform of a project file. */
 export interface ProjectPlatform {
+  folder: string;
   baseUrl: string;
   /** The first keys of the database that `service dev` uses, and the file that contains them. */
   keys: (Record<Environment, string> & { file: string }) | undefined;
@@ -81,7 +82,7 @@ export function resolveConnection({ keyFromStdin, ...sources }: ConnectionSource
   const given =
     sourced(keyFromStdin, "flag", "--api-key-stdin") ??
     sourced(env["SERVICE_API_KEY"], "environment", "SERVICE_API_KEY");
-  if (given !== undefined) assertTrusted(given.name, target, profileNamed(settings, target.profile.value));
+  if (given !== undefined) assertTrusted(given, target, sources);
   const key = given ?? projectKey(project, target);
   const credential: Connection["credential"] =
     key === undefined
@@ -100,12 +101,22 @@ function projectKey(
   return sourced(project.keys[environment], "project", project.keys.file);
 }
 
-/** A project file may come with a third-party repository, and must not send the user's key to its server. */
-function assertTrusted(name: string, { baseUrl }: ConnectionTarget, profile: Profile | undefined): void {
-  if (baseUrl.source !== "project" || isLoopback(new URL(baseUrl.value).hostname)) return;
-  if (profile !== undefined && originOf(profile.base_url) === originOf(baseUrl.value)) return;
+/**
+ * Throws UserError for a key of the user at an address that only the project file names, except for the keys of that
+ * folder. The file may come with someone else's repository, and any user of this machine may listen at its ports.
+ */
+export function assertTrusted(
+  { name, value: key }: Pick<Sourced<string>, "name" | "value">,
+  { baseUrl, profile }: ConnectionTarget,
+  { settings, project }: Pick<TargetSources, "settings" | "project">,
+): void {
+  if (baseUrl.source !== "project" || project === undefined) return;
+  if (key === project.keys?.sandbox || key === project.keys?.live) return;
+  const withoutProject = profileNamed(settings, profile.value)?.base_url ?? DEFAULT_BASE_URL;
+  const allowed = [originOf(withoutProject), trustIn(settings, project.folder).platform];
+  if (allowed.includes(originOf(baseUrl.value))) return;
   throw new UserError(`The key from ${name} is not sent to ${baseUrl.value}, which only ${PROJECT_FILE} names`, {
-    hint: `If you trust that platform, set SERVICE_BASE_URL=${shellWord(baseUrl.value)} too.`,
+    hint: `If you trust that platform, run \`service dev trust\`, or set SERVICE_BASE_URL=${shellWord(baseUrl.value)} too.`,
     code: "other_origin",
   });
 }

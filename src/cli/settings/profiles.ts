@@ -28,6 +28,14 @@ export interface Profile {
   credentials: Partial<Record<Environment, StoredCredential>>;
 }
 
+/** Origins that only a project file names. */
+export interface ProjectTrust {
+  /** Gets a key of the user. */
+  platform: string | null;
+  /** Receive events. */
+  receivers: readonly string[];
+}
+
 /** The content of the settings file. Unknown members stay as they are. */
 export interface Settings {
   version: typeof SETTINGS_VERSION;
@@ -35,6 +43,8 @@ export interface Settings {
   profiles: Record<string, Profile>;
   /** False to disable notices of newer versions. */
   update_notices?: boolean;
+  /** What the user allows the project files of folders. */
+  trusted_projects?: Record<string, ProjectTrust>;
 }
 
 export const SETTINGS_VERSION = 1;

@@ -63,7 +63,12 @@ function parseSettings(text: string, path: string): Settings {
     throw new SettingsFileError(`${path} is corrupt: ${(error as Error).message}`, recovery, error);
   }
   if (!isRecord(value)) throw new SettingsFileError(`${path} does not contain a JSON object`, recovery);
-  const { version = SETTINGS_VERSION, profiles = {}, current_profile: current = DEFAULT_PROFILE } = value;
+  const {
+    version = SETTINGS_VERSION,
+    profiles = {},
+    current_profile: current = DEFAULT_PROFILE,
+    trusted_projects: trusted = {},
+  } = value;
   if (typeof version !== "number") throw new SettingsFileError(`${path} has an invalid version`, recovery);
   if (version > SETTINGS_VERSION) {
     throw new SettingsFileError(
@@ -73,6 +78,9 @@ function parseSettings(text: string, path: string): Settings {
   }
   if (!isRecord(profiles) || !Object.values(profiles).every(isProfile)) {
     throw new SettingsFileError(`${path} contains an invalid profile`, recovery);
+  }
+  if (!isRecord(trusted) || !Object.values(trusted).every(isTrust)) {
+    throw new SettingsFileError(`${path} has invalid trusted_projects`, recovery);
   }
   if (typeof current !== "string") {
     throw new SettingsFileError(`${path} has an invalid current_profile`, recovery);
@@ -94,6 +102,10 @@ function isProfile(value: unknown): value is StoredProfile {
   return (
     isAddress(base_url) && isAddress(auth_url) && isRecord(credentials) && Object.values(credentials).every(isRecord)
   );
+}
+
+function isTrust(value: unknown): boolean {
+  return isRecord(value) && Array.isArray(value["receivers"]);
 }
 
 function isAddress(value: unknown): value is string {

@@ -1,6 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { shellCommand } from "../../../contract/shell-command.ts";
 import { createFolder } from "../../../files/folders.ts";
+import { UserError } from "../../errors.ts";
+import { PROJECT_FILE } from "../../project/file-name.ts";
+import { outsideOf } from "../../project/files.ts";
 import { databaseOf } from "../../project/platform.ts";
 import { type Project, PROJECT_SCHEMA } from "../../project/schema.ts";
 
@@ -19,9 +23,9 @@ export function prepareFolder(project: Project, text: string, cwd: string): void
   const database = project.platform?.url === undefined ? databaseOf(project, cwd) : undefined;
   if (usesSchema || (database !== undefined && dirname(database) === folder)) {
     createFolder(folder);
-    writeIfChanged(join(folder, ".gitignore"), "*\n");
+    writeIfChanged(join(folder, ".gitignore"), "*\n", cwd);
   }
-  if (usesSchema) writeIfChanged(join(cwd, SCHEMA_FILE), schemaText());
+  if (usesSchema) writeIfChanged(join(cwd, SCHEMA_FILE), schemaText(), cwd);
 }
 
 /** Returns the JSON schema of the project file. */
@@ -30,7 +34,14 @@ export function schemaText(): string {
   return `${JSON.stringify(schema, undefined, 2)}\n`;
 }
 
-function writeIfChanged(file: string, text: string): void {
+function writeIfChanged(file: string, text: string, project: string): void {
+  const place = outsideOf(project, file);
+  if (place !== undefined) {
+    throw new UserError(`${file} leads to ${place}, outside the folder of ${PROJECT_FILE}`, {
+      hint: shellCommand`Remove the link: rm ${file}`,
+      code: "project_file",
+    });
+  }
   if (existsSync(file) && readFileSync(file, "utf8") === text) return;
   writeFileSync(file, text);
 }

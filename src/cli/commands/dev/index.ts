@@ -31,6 +31,17 @@ export function register(program: Command, context: Context): void {
       const { runInit } = await import("./init.ts");
       await runInit(flags, context);
     });
+  dev
+    .command("trust")
+    .summary("Allow service.yaml to use other machines")
+    .description(
+      "Allow the service.yaml in this folder to send events to other machines and your API key to its platform. Asks again once it names others.",
+    )
+    .option("--yes", "Skip the confirmation")
+    .action(async (flags: { yes?: true }) => {
+      const { runTrust } = await import("./trust.ts");
+      await runTrust(flags, context);
+    });
   addExamples(init, [
     "service dev init",
     "service dev init --yes --forward-to localhost:3000/webhooks --run 'npm run dev'",

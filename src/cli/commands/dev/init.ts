@@ -32,7 +32,7 @@ export async function runInit(flags: InitFlags, context: Context): Promise<void>
   const content = stringify(await askProject(flags, context));
   const text = `# yaml-language-server: $schema=${SCHEMA_FILE}\n${content}`;
   // Reports invalid input in the same words as the reader of the file.
-  const project = parseProject(text) ?? {};
+  const project = parseProject(text, cwd) ?? {};
   await replaceFile(path, text, 0o644);
   prepareFolder(project, text, cwd);
   const ignored = ignoreEnvFile(project, cwd);

@@ -4,6 +4,7 @@ import { InterruptedError, isCtrlC, SilentExit, UsageError, UserError } from "..
 import { PROJECT_FILE } from "../../project/file-name.ts";
 import { readProject } from "../../project/read.ts";
 import type { Project } from "../../project/schema.ts";
+import { assertReceiversTrusted } from "../../project/trust.ts";
 import type { Receivers } from "../listen/forwarding-options.ts";
 import { portOwner } from "../serve/port-owner.ts";
 import { isListening, isLocal, startApp, untilListening } from "./app.ts";
@@ -30,20 +31,27 @@ export async function runDev(context: Context): Promise<void> {
   if (context.globals.apiKeyStdin) {
     throw new UsageError("`service dev` does not support --api-key-stdin", { hint: "Set SERVICE_API_KEY." });
   }
-  const found = readProject(context.cwd);
-  if (found === undefined) {
-    const isOther = context.hasProjectFile;
-    throw new UserError(
-      isOther ? `${PROJECT_FILE} is a Kubernetes manifest` : `${PROJECT_FILE} not found in ${context.cwd}`,
-      {
-        hint: isOther
-          ? "Move it to another folder, then create service.yaml: service dev init"
-          : "To create it: service dev init",
-        code: "no_project_file",
-      },
-    );
-  }
+  const found = requireProject(context);
+  assertReceiversTrusted(found.project, context);
+  // Its parts get the URL as a flag, which would count as named by the user.
+  if (found.project.platform?.url !== undefined && context.globals.baseUrl === undefined) await context.connection();
   await new Dev(found, context, await Console.open(context)).run();
+}
+
+/** Returns the project of the working folder. Throws UserError without one. */
+export function requireProject(context: Context): { project: Project; text: string } {
+  const found = readProject(context.cwd);
+  if (found !== undefined) return found;
+  const isOther = context.hasProjectFile;
+  throw new UserError(
+    isOther ? `${PROJECT_FILE} is a Kubernetes manifest` : `${PROJECT_FILE} not found in ${context.cwd}`,
+    {
+      hint: isOther
+        ? "Move it to another folder, then create service.yaml: service dev init"
+        : "To create it: service dev init",
+      code: "no_project_file",
+    },
+  );
 }
 
 /** The first event that ended the work. */

@@ -5,10 +5,14 @@ import type { Identity } from "../../../contract/schemas/account.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { createFolder } from "../../../files/folders.ts";
 import type { Context } from "../../context.ts";
+import { UserError } from "../../errors.ts";
+import { readRegularFile } from "../../project/files.ts";
 import { replaceFile } from "../listen/files.ts";
 import { Cleanup } from "../trigger/cleanup.ts";
 import { parseFixture } from "../trigger/fixture/read.ts";
 import { runFixture } from "../trigger/fixture/run.ts";
+
+const MAX_SEED_BYTES = 16 * 1024 * 1024;
 
 /** A record that a seed was sent. */
 interface SeedRecord {
@@ -24,7 +28,7 @@ interface SeedRecord {
  * of calls; undefined if the seed was sent before.
  */
 export async function sendSeed(seed: string, context: Context): Promise<number | undefined> {
-  const bytes = await context.readInput(resolve(context.cwd, seed), "seed");
+  const bytes = readSeed(seed, context);
   const calls = parseFixture(bytes, seed, "seed");
   const client = await context.client();
   const { body: identity } = await client.request<Identity>({ method: "GET", path: "/v1/me" });
@@ -50,6 +54,16 @@ export async function sendSeed(seed: string, context: Context): Promise<number |
   createFolder(folderOf(context));
   await replaceFile(file, `${JSON.stringify(record)}\n`, 0o600);
   return calls.length;
+}
+
+function readSeed(seed: string, { cwd }: Context): Buffer {
+  try {
+    return readRegularFile(resolve(cwd, seed), MAX_SEED_BYTES);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = code === "ENOENT" ? "does not exist" : code === "EISDIR" ? "is a folder" : message;
+    throw new UserError(`seed: ${seed} ${reason}`, { code: "input_file", cause: error });
+  }
 }
 
 function folderOf({ settingsDirectory }: Context): string {

@@ -4,6 +4,7 @@ import type { Context } from "../../context.ts";
 import { PROJECT_FILE } from "../../project/file-name.ts";
 import { parseProject, ProjectFileError, readText } from "../../project/read.ts";
 import type { Project } from "../../project/schema.ts";
+import { assertReceiversTrusted } from "../../project/trust.ts";
 
 /** Polling also detects a file that an editor replaces, or one on a network drive or in a container. */
 const INTERVAL_MS = 250;
@@ -48,8 +49,9 @@ export function watchProject({ text, project, context, signal, restart, onFailur
       if (now === currentText) return undefined;
       if (now === undefined) throw new ProjectFileError(`${PROJECT_FILE} was deleted`, "");
       currentText = now;
-      const read = parseProject(now);
+      const read = parseProject(now, context.cwd);
       if (read === undefined) throw new ProjectFileError(`${PROJECT_FILE} is a Kubernetes manifest`, "");
+      assertReceiversTrusted(read, context);
       return read;
     } catch (error) {
       if (!(error instanceof ProjectFileError)) throw error;

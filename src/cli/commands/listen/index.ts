@@ -82,7 +82,9 @@ async function projectFlags(command: Command, context: Context): Promise<Partial
   const { file } = found.project.env ?? {};
   const isGiven = (name: string): boolean => command.getOptionValueSource(name) === "cli";
   // The routes of the file would catch events that --forward-to is meant for.
-  const targets = isGiven("forwardTo") || isGiven("route") ? {} : { forwardTo, route };
+  const ownTargets = isGiven("forwardTo") || isGiven("route");
+  if (!ownTargets) (await import("../../project/trust.ts")).assertReceiversTrusted(found.project, context);
+  const targets = ownTargets ? {} : { forwardTo, route };
   const writeEnv =
     file === undefined ? undefined : { file: resolve(context.cwd, file), name: variableNames(found.project).secret };
   const all = Object.entries({ ...targets, ...others, writeEnv });

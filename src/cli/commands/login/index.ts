@@ -7,7 +7,7 @@ import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
 import { addExamples } from "../../help-layout.ts";
 import { signOutProfile } from "../../session/end.ts";
-import { resolveTarget } from "../../settings/connection.ts";
+import { assertTrusted, resolveTarget } from "../../settings/connection.ts";
 import type { Environment } from "../../../contract/environments.ts";
 import type { Identity } from "../../../contract/schemas/account.ts";
 
@@ -57,12 +57,14 @@ async function loginWithApiKey({ authUrl, ...flags }: LoginFlags, context: Conte
   }
   const key = await context.readApiKey();
   const environment = await environmentOf(key, context);
+  const project = await context.project();
   const target = resolveTarget({
     flags: { ...context.globals, live: environment === "live", authUrl },
     env: context.env,
     settings: context.settings,
-    project: await context.project(),
+    project,
   });
+  assertTrusted({ name: "--api-key-stdin", value: key }, target, { settings: context.settings, project });
   assertSamePlatform(context.settings, target);
   const client = await context.clientFor(target.baseUrl.value, key);
   const { body: identity } = await client.request<Identity>({ method: "GET", path: "/v1/me" });

@@ -14,8 +14,10 @@ import { describeDatabase, isPostgresUrl } from "../../../platform/storage/datab
 import type { FileCheck } from "../../../platform/storage/sqlite/file-health.ts";
 import type { Context } from "../../context.ts";
 import { InterruptedError, UsageError, UserError } from "../../errors.ts";
+import { readRegularFile } from "../../project/files.ts";
 import { createTemporaryFolder } from "../../temporary-folder.ts";
 import { offerDriver } from "../db/install-driver.ts";
+import { replaceFile } from "../listen/files.ts";
 import { defaultKeyFile, namedDatabase, type PostgresOptions } from "./database-options.ts";
 import { databaseError, deploymentSettings } from "./deployment-settings.ts";
 import { portOwner } from "./port-owner.ts";
@@ -63,6 +65,7 @@ export async function runServe(options: ServeOptions, context: Context): Promise
     const platform = await start(options, context, database, reporter);
     try {
       const credentials = firstCredentials(platform, database, options, context);
+      if (credentials === undefined && !isPostgresUrl(database)) await updateCredentialsFile(database, platform);
       await reporter.ready(platform, options.ephemeral ? "ephemeral" : describeDatabase(database), credentials);
       await Promise.race([untilSignal(context), parentGone.promise]);
     } finally {
@@ -105,6 +108,20 @@ function firstCredentials(
       `Cannot write the first API keys: ${why}. To create new ones, sign in with \`service serve link\`.`,
     );
     return { account };
+  }
+}
+
+const MAX_CREDENTIALS_BYTES = 64 * 1024;
+
+/** Commands in the folder of `service dev` use the first keys only at the URL in their file. */
+async function updateCredentialsFile(database: string, { baseUrl }: Platform): Promise<void> {
+  const file = `${database}.credentials`;
+  try {
+    const content = JSON.parse(readRegularFile(file, MAX_CREDENTIALS_BYTES).toString("utf8")) as { base_url?: unknown };
+    if (content.base_url === baseUrl) return;
+    await replaceFile(file, `${JSON.stringify({ ...content, base_url: baseUrl }, undefined, 2)}\n`, 0o600);
+  } catch {
+    // The user may have moved it, since it contains secrets.
   }
 }
 

@@ -1,0 +1,32 @@
+import type { Context } from "../../context.ts";
+import { UserError } from "../../errors.ts";
+import { PROJECT_FILE } from "../../project/file-name.ts";
+import { remoteReceivers } from "../../project/trust.ts";
+import type { ProjectTrust } from "../../settings/profiles.ts";
+import { withTrust } from "../../settings/trust.ts";
+import { printable } from "../../terminal/printable.ts";
+import { requireProject } from "./run.ts";
+
+/** `service dev trust`: allows the project file what it names now, and nothing that it names later. */
+export async function runTrust({ yes }: { yes?: true }, context: Context): Promise<void> {
+  const { output, cwd } = context;
+  const { project } = requireProject(context);
+  const platform = await context.project();
+  const trust: ProjectTrust = {
+    platform: platform === undefined ? null : new URL(platform.baseUrl).origin,
+    receivers: remoteReceivers(project),
+  };
+  const uses = [
+    ...(trust.platform === null ? [] : [`send your API key to ${trust.platform}`]),
+    ...trust.receivers.map((origin) => `send events to ${origin}`),
+  ].map(printable);
+  if (uses.length > 0 && !yes) {
+    const message = `Allow ${PROJECT_FILE} to ${uses.join(", and to ")}? (y/N)`;
+    const typed = await context.prompts.text({ message, flag: "--yes" });
+    if (!/^y(es)?$/i.test(typed.trim())) throw new UserError("Nothing was allowed", { code: "not_confirmed" });
+  }
+  await context.updateSettings((settings) => withTrust(settings, cwd, trust));
+  if (output.json) return await output.document({ folder: cwd, ...trust });
+  if (uses.length === 0) return output.success(`${PROJECT_FILE} uses no other machine`);
+  output.success(`${PROJECT_FILE} may ${uses.join(", and may ")}`);
+}

@@ -1,0 +1,28 @@
+import { shellCommand } from "../../contract/shell-command.ts";
+import { isThisMachine, parseTarget } from "../../relay/targets.ts";
+import type { Context } from "../context.ts";
+import { trustIn } from "../settings/trust.ts";
+import { PROJECT_FILE } from "./file-name.ts";
+import { ProjectFileError } from "./read.ts";
+import type { Project } from "./schema.ts";
+
+/** Returns the origins on other machines that the project file sends events to. */
+export function remoteReceivers({ forward: { to, routes = {} } = {} }: Project): string[] {
+  const targets = [...(to === undefined ? [] : [to]), ...Object.values(routes)];
+  const urls = targets.map((target) => parseTarget(String(target)).url);
+  return [...new Set(urls.filter(({ hostname }) => !isThisMachine(hostname)).map(({ origin }) => origin))];
+}
+
+/**
+ * Throws ProjectFileError if the user has not allowed the project file to send events to other machines: it may come with
+ * someone else's repository.
+ */
+export function assertReceiversTrusted(project: Project, { settings, cwd }: Context): void {
+  const { receivers } = trustIn(settings, cwd);
+  const [first, ...others] = remoteReceivers(project).filter((origin) => !receivers.includes(origin));
+  if (first === undefined) return;
+  throw new ProjectFileError(
+    `Events are not sent to ${[first, ...others].join(", ")}, which only ${PROJECT_FILE} names`,
+    shellCommand`If you trust it, run \`service dev trust\`, or name it yourself: service listen --forward-to ${first}`,
+  );
+}

@@ -1,0 +1,230 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { basename, join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { cliOnPlatform } from "../support/cli-on-platform.ts";
+import { runInTerminal } from "../support/terminal.ts";
+import { type DevProject, makeProject, startDev } from "./support/dev-project.ts";
+
+const on = cliOnPlatform();
+
+/** A folder with a home folder beside it, whose files belong to the user. */
+async function projectBesideHome(files: Readonly<Record<string, string>>) {
+  const project = await makeProject(files);
+  const home = `${project.folder}-home`;
+  mkdirSync(home);
+  writeFileSync(join(home, ".bashrc"), "export PATH=/bin\n");
+  return { project, home, up: `../${basename(home)}` };
+}
+
+/** A server of someone else, with the credentials that it was sent. */
+async function startStranger() {
+  const credentials: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    credentials.push(request.headers.authorization);
+    response.writeHead(500).end();
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await new Promise((resolve) => server.once("listening", resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, credentials };
+}
+
+const failsWith = (stderr: string, exitCode = 1) =>
+  expect.objectContaining({ exitCode, stderr: expect.stringContaining(stderr) as string }) as object;
+
+describe("a path of service.yaml that leads out of its folder", () => {
+  it.each([
+    [
+      "a relative path",
+      "env: { file: UP/.bashrc, secret: PATH }",
+      "service.yaml:1:14: env.file: leads to HOME/.bashrc, outside the folder of service.yaml; use a path inside it",
+    ],
+    ["an absolute path", "env: { file: HOME/.bashrc }", "service.yaml:1:14: env.file: leads to HOME/.bashrc"],
+    ["a link to a file", "run: a\nenv: { file: link }", "service.yaml:2:14: env.file: leads to HOME/.bashrc"],
+    ["a link to a folder", "env: { file: folder/new }", "service.yaml:1:14: env.file: leads to HOME/new"],
+    ["a link to nothing", "env: { file: nothing }", "service.yaml:1:14: env.file: leads to HOME/nothing"],
+    [
+      "a database",
+      "platform: { database: UP/platform.db }",
+      "service.yaml:1:23: platform.database: leads to HOME/platform.db",
+    ],
+    ["a seed", "seed: UP/.bashrc", "service.yaml:1:7: seed: leads to HOME/.bashrc"],
+  ])("is rejected as %s", async (_kind, text, message) => {
+    const { project, home, up } = await projectBesideHome({});
+    symlinkSync(join(up, ".bashrc"), join(project.folder, "link"));
+    symlinkSync(up, join(project.folder, "folder"));
+    symlinkSync(join(up, "nothing"), join(project.folder, "nothing"));
+    project.write("service.yaml", text.replaceAll("UP", up).replaceAll("HOME", home));
+    const listen = await project.service(["listen", "--", "true"], on.platform.env);
+    expect(listen).toEqual(failsWith(message.replaceAll("HOME", home)));
+    expect(await project.service(["dev"])).toEqual(failsWith("service.yaml has an error"));
+    expect(readFileSync(join(home, ".bashrc"), "utf8")).toBe("export PATH=/bin\n");
+    expect(existsSync(join(home, "nothing"))).toBe(false);
+  });
+
+  it("is rejected as a link in the place of the default database", async () => {
+    const { project, home, up } = await projectBesideHome({ "service.yaml": "platform: { port: PORT }" });
+    symlinkSync(up, join(project.folder, ".service"));
+    const message = `service.yaml:1:11: platform.database: leads to ${home}/platform.db`;
+    expect(await project.service(["dev"])).toEqual(failsWith(message));
+    expect(await project.service(["serve", "link"])).toEqual(failsWith(message));
+  });
+
+  it("is rejected as a link in the place of a file that service dev writes", async () => {
+    const { project, home, up } = await projectBesideHome({ "service.yaml": "platform: { port: PORT }" });
+    mkdirSync(join(project.folder, ".service"));
+    symlinkSync(join("..", up, ".bashrc"), join(project.folder, ".service/.gitignore"));
+    expect(await project.service(["dev"])).toEqual(failsWith(`leads to ${home}/.bashrc, outside the folder`));
+    expect(readFileSync(join(home, ".bashrc"), "utf8")).toBe("export PATH=/bin\n");
+  });
+});
+
+describe("a service.yaml that is not a regular file", () => {
+  it.each([
+    ["a pipe", (path: string) => void execFileSync("mkfifo", [path])],
+    ["a device", (path: string) => symlinkSync("/dev/zero", path)],
+  ])("is rejected as %s", async (_kind, create) => {
+    const project = await makeProject({});
+    create(join(project.folder, "service.yaml"));
+    const listed = await project.service(["customers", "list"]);
+    expect(listed).toEqual(failsWith("service.yaml is not a regular file"));
+  });
+
+  it("is rejected if it is larger than 64 KiB, and a pipe is rejected as its seed", async () => {
+    const project = await makeProject({ "service.yaml": `run: ${"a".repeat(65_536)}` });
+    expect(await project.service(["customers", "list"])).toEqual(failsWith("service.yaml is larger than 64 KiB"));
+    project.write("service.yaml", "platform: { port: PORT }\nseed: seed.yaml");
+    execFileSync("mkfifo", [join(project.folder, "seed.yaml")]);
+    expect(await project.service(["dev"])).toEqual(failsWith("seed: seed.yaml is not a regular file"));
+  });
+});
+
+describe("a key and the port that service.yaml names", () => {
+  const platformAt = (url: string): string => `platform: { port: ${new URL(url).port} }`;
+  const keysFor = (url: string): string =>
+    JSON.stringify({ base_url: url, sandbox_key: on.platform.sandboxKey, live_key: on.platform.liveKey });
+
+  it("are not brought together for the keys of another port, nor for those of another folder", async () => {
+    const stranger = await startStranger();
+    const { project, home } = await projectBesideHome({ "service.yaml": platformAt(stranger.url) });
+    project.write(".service/platform.db.credentials", keysFor("http://127.0.0.1:1"));
+    expect(await project.service(["customers", "list"])).toEqual(failsWith("Not signed in", 4));
+    const linked = await makeProject({ "service.yaml": platformAt(stranger.url) });
+    writeFileSync(join(home, "credentials"), keysFor(stranger.url));
+    mkdirSync(join(linked.folder, ".service"));
+    symlinkSync(join(home, "credentials"), join(linked.folder, ".service/platform.db.credentials"));
+    expect(await linked.service(["customers", "list", "--live"])).toEqual(failsWith("Not signed in", 4));
+    expect(stranger.credentials).toEqual([]);
+  });
+
+  it("are brought together after the platform of the folder was started at another port", async () => {
+    const project = await makeProject({ "service.yaml": "platform: { port: PORT }" });
+    const first = startDev(project);
+    await first.waitFor("✓ Ready after");
+    first.child.kill("SIGINT");
+    await first.ended;
+    project.write("service.yaml", "platform: { port: APP_PORT }");
+    expect(await project.service(["customers", "list"])).toEqual(failsWith("Not signed in", 4));
+    const second = startDev(project);
+    await second.waitFor("✓ Ready after");
+    expect((await project.service(["customers", "list"])).exitCode).toBe(0);
+    expect(statSync(join(project.folder, ".service/platform.db.credentials")).mode & 0o777).toBe(0o600);
+  });
+
+  it.each([
+    ["a command", ["customers", "list"]],
+    ["service dev", ["dev"]],
+    ["service listen", ["listen", "--", "true"]],
+    ["service expect", ["expect", "order.created", "--within", "1s"]],
+  ])("need the user's trust for the key of a variable in %s", async (_name, args) => {
+    const stranger = await startStranger();
+    const project = await makeProject({ "service.yaml": `platform: { url: '${stranger.url}' }` });
+    const key = { SERVICE_API_KEY: on.platform.sandboxKey };
+    const message = `The key from SERVICE_API_KEY is not sent to ${stranger.url}, which only service.yaml names`;
+    expect(await project.service(args, key)).toEqual(failsWith(message));
+    expect(stranger.credentials).toEqual([]);
+    expect((await project.service(["dev", "trust", "--yes"])).exitCode).toBe(0);
+    await project.service(args, key);
+    expect(stranger.credentials[0]).toBe(`Bearer ${on.platform.sandboxKey}`);
+    const other = await startStranger();
+    project.write("service.yaml", platformAt(other.url));
+    expect(await project.service(["customers", "list"], key)).toEqual(failsWith(`is not sent to ${other.url}`));
+    expect(other.credentials).toEqual([]);
+  });
+
+  it("need the user's trust for a key from stdin that service login stores", async () => {
+    const stranger = await startStranger();
+    const project = await makeProject({ "service.yaml": platformAt(stranger.url) });
+    const script = `printf %s "$KEY" | "${process.execPath}" "${process.cwd()}/bin/service.js" login --api-key-stdin`;
+    const run = (): string => {
+      const env = { ...project.env, KEY: on.platform.sandboxKey };
+      return execFileSync("/bin/sh", ["-c", `${script} 2>&1 || true`], { cwd: project.folder, env, encoding: "utf8" });
+    };
+    expect(run()).toContain(`The key from --api-key-stdin is not sent to ${stranger.url}`);
+    expect(stranger.credentials).toEqual([]);
+  });
+});
+
+describe("a target of service.yaml on another machine", () => {
+  const TARGET = "http://192.0.2.2:17070";
+  const listen = (project: DevProject, ...flags: string[]) =>
+    project.service(["listen", "--json", ...flags, "--", "true"], {
+      SERVICE_BASE_URL: on.platform.baseUrl,
+      SERVICE_API_KEY: on.platform.sandboxKey,
+    });
+
+  it.each([
+    ["forward.to", `forward: { to: '${TARGET}/collect' }`],
+    ["a route", `forward: { to: localhost:3000, routes: { 'order.*': '${TARGET}' } }`],
+  ])("gets no events before the user trusts it as %s", async (_kind, text) => {
+    const project = await makeProject({ "service.yaml": text });
+    const rejected = failsWith(`Events are not sent to ${TARGET}, which only service.yaml names`);
+    expect(await listen(project)).toEqual(rejected);
+    expect(await project.service(["dev"])).toEqual(rejected);
+    expect((await listen(project, "--forward-to", `${TARGET}/mine`)).exitCode).toBe(0);
+    const trusted = await project.service(["dev", "trust", "--yes", "--json"]);
+    expect(JSON.parse(trusted.stdout)).toMatchObject({ platform: null, receivers: [TARGET] });
+    expect((await listen(project)).exitCode).toBe(0);
+    project.write("service.yaml", "forward: { to: 'http://192.0.2.3:17070' }");
+    expect(await listen(project)).toEqual(failsWith("Events are not sent to http://192.0.2.3:17070"));
+  });
+
+  it("does not replace a target while service dev runs", async () => {
+    const project = await makeProject({
+      "service.yaml": "platform: { port: PORT }\nforward: { to: localhost:APP_PORT }",
+    });
+    const dev = startDev(project);
+    await dev.waitFor("✓ Ready after");
+    project.write("service.yaml", `platform: { port: PORT }\nforward: { to: '${TARGET}' }`);
+    await dev.waitFor(`Events are not sent to ${TARGET}`);
+    expect(dev.output()).not.toContain("restarting the listener");
+  });
+});
+
+describe("service dev trust", () => {
+  it("asks in a terminal, and stores only what was confirmed, for its user alone", async () => {
+    const project = await makeProject({ "service.yaml": "forward: { to: 'app.example:3000' }" });
+    const settings = join(project.env["SERVICE_CONFIG_DIR"]!, "config.json");
+    for (const [answer, exitCode] of [
+      ["n", 1],
+      ["y", 0],
+    ] as const) {
+      const terminal = runInTerminal(["dev", "trust"], { cwd: project.folder, env: project.env });
+      await terminal.waitFor("Allow service.yaml to send events to http://app.example:3000? (y/N)");
+      expect(existsSync(settings)).toBe(false);
+      terminal.type(`${answer}\r`);
+      expect(await terminal.ended).toBe(exitCode);
+    }
+    expect(statSync(settings).mode & 0o777).toBe(0o600);
+    expect(readFileSync(settings, "utf8")).toContain("http://app.example:3000");
+  });
+
+  it("needs --yes without a terminal, and a service.yaml", async () => {
+    const project = await makeProject({ "service.yaml": "forward: { to: 'app.example:3000' }" });
+    expect(await project.service(["dev", "trust"])).toEqual(failsWith("--yes is required", 2));
+    const empty = await makeProject({});
+    expect(await empty.service(["dev", "trust", "--yes"])).toEqual(failsWith("service.yaml not found"));
+  });
+});

@@ -203,12 +203,23 @@ function bodyOf(response: RawResponse, url: URL): unknown {
   throw notThePlatform(`${url.host} returned ${response.status} with ${found} instead of JSON`, { passing });
 }
 
-/** Every object of the API has a type; JSON without one is from another server. */
+const ID = /^[\w-]{1,200}$/;
+
+/**
+ * Every object of the API has a type, and its ID is a word, which commands print and suggest. Other JSON is from another
+ * server. Further members are not checked, so that the platform may be of another version.
+ */
 function assertShape({ path, anyShape = false }: ApiRequest, body: unknown, url: URL): void {
   if (anyShape || !path.startsWith("/v1/")) return;
   const { object, data } = (body ?? {}) as { object?: unknown; data?: unknown };
-  if (typeof object === "string" && (object !== "list" || Array.isArray(data))) return;
+  const items: unknown = object === "list" ? data : [body];
+  if (typeof object === "string" && Array.isArray(items) && items.every(isIdentified)) return;
   throw notThePlatform(`${url.host} returned JSON that is not an object of the API`);
+}
+
+function isIdentified(item: unknown): boolean {
+  const id = isRecord(item) ? item["id"] : undefined;
+  return id === undefined || id === null || (typeof id === "string" && ID.test(id));
 }
 
 function notThePlatform(

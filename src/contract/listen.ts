@@ -1,4 +1,4 @@
-import type { Environment } from "./environments.ts";
+import { type Environment, ENVIRONMENTS } from "./environments.ts";
 import { HEADERS } from "./headers.ts";
 import { LIMITS } from "./limits.ts";
 
@@ -107,7 +107,13 @@ export class FrameError extends Error {
 /** The kinds of fields, by their name in error messages. `?` after a kind: the field is optional. */
 const FIELD_KINDS = {
   string: (value: unknown) => typeof value === "string",
-  "list of strings": (value: unknown) => Array.isArray(value) && value.every((item) => typeof item === "string"),
+  // These are printed and written to files. What they contain is not limited further, so that the platform may grow.
+  name: (value: unknown) => matches(/^[\w.-]{1,100}$/, value),
+  "event ID": (value: unknown) => matches(/^evt_\w{1,100}$/, value),
+  "signing secret": (value: unknown) => matches(/^whsec_[\w+/=-]{1,200}$/, value),
+  environment: (value: unknown) => ENVIRONMENTS.some((environment) => environment === value),
+  "list of subscriptions": (value: unknown) =>
+    Array.isArray(value) && value.every((item) => matches(/^[\w.*!-]{1,100}$/, item)),
   list: (value: unknown) => Array.isArray(value),
   count: (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0,
   status: (value: unknown) => Number.isInteger(value) && (value as number) >= 100 && (value as number) <= 999,
@@ -124,6 +130,10 @@ interface Shape {
   items?: { of: string; shape: Shape; max: number };
 }
 
+function matches(pattern: RegExp, value: unknown): boolean {
+  return typeof value === "string" && pattern.test(value);
+}
+
 const ATTEMPT: Fields = {
   status_code: "status?",
   error: "string?",
@@ -134,12 +144,12 @@ const ATTEMPT: Fields = {
 const PLATFORM_FRAMES: Record<PlatformFrame["frame"], Shape> = {
   ready: {
     fields: {
-      session: "string",
-      secret: "string",
-      cursor: "string",
-      account: "string",
-      environment: "string",
-      subscriptions: "list of strings",
+      session: "name",
+      secret: "signing secret",
+      cursor: "event ID",
+      account: "name",
+      environment: "environment",
+      subscriptions: "list of subscriptions",
       others: "count",
     },
   },
@@ -147,12 +157,12 @@ const PLATFORM_FRAMES: Record<PlatformFrame["frame"], Shape> = {
     fields: { events: "list" },
     items: {
       of: "events",
-      shape: { fields: { seq: "count", id: "string", type: "string", cursor: "string?", body: "string" } },
+      shape: { fields: { seq: "count", id: "event ID", type: "name", cursor: "event ID?", body: "string" } },
       max: LIMITS.eventsPerFrame,
     },
   },
-  gap: { fields: { from: "string", to: "string" } },
-  bye: { fields: { code: "string", message: "string" } },
+  gap: { fields: { from: "event ID", to: "event ID" } },
+  bye: { fields: { code: "name", message: "string" } },
 };
 
 const CLIENT_FRAMES: Record<AcksFrame["frame"], Shape> = {
@@ -206,7 +216,7 @@ function checkShape(value: Record<string, unknown>, { fields, items }: Shape, pl
     const isOptional = kind.endsWith("?");
     if (isOptional && value[field] === undefined) continue;
     const required = (isOptional ? kind.slice(0, -1) : kind) as keyof typeof FIELD_KINDS;
-    if (!FIELD_KINDS[required](value[field])) throw new FrameError(`${place}: ${field} is not a ${required}`);
+    if (!FIELD_KINDS[required](value[field])) throw new FrameError(`${place}: ${field} is not a valid ${required}`);
   }
   if (items === undefined) return;
   const list = (value[items.of] ?? []) as unknown[];

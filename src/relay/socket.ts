@@ -198,7 +198,6 @@ export class PlatformSocket {
       return;
     }
     if (frame.frame === "gap") return this.#observer.gap(frame);
-    if (frame.secret.trim() === "") return this.violated("a ready frame without a secret");
     this.#state = "open";
     this.#cancelOpening();
     this.#observer.ready(frame);

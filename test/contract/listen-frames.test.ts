@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { READY } from "../relay/support/frames.ts";
 import { FrameError, parseClientFrame, parsePlatformFrame } from "../../src/contract/listen.ts";
 
 describe("listen frames", () => {
@@ -44,6 +45,33 @@ describe("listen frames", () => {
     `{"frame":"acks","acks":[{"seq":1,"duration_ms":1,"attempts":[${Array(21).fill('{"duration_ms":1,"ago_ms":1}').join()}]}]}`,
   ])("reject %j", (text) => {
     expect(() => parseClientFrame(text)).toThrow(FrameError);
+  });
+
+  it.each([
+    ["events", { id: "evt_1\u001b[2J" }, "id is not a valid event ID"],
+    ["events", { id: "ord_1" }, "id is not a valid event ID"],
+    ["events", { cursor: "" }, "cursor is not a valid event ID"],
+    ["events", { type: 'a","b":"' }, "type is not a valid name"],
+    ["events", { type: "x".repeat(101) }, "type is not a valid name"],
+    ["ready", { secret: "whsec_a\nLD_PRELOAD=evil.so" }, "secret is not a valid signing secret"],
+    ["ready", { secret: "" }, "secret is not a valid signing secret"],
+    ["ready", { account: "\u009b2J" }, "account is not a valid name"],
+    ["ready", { session: "a\nb" }, "session is not a valid name"],
+    ["ready", { environment: "other" }, "environment is not a valid environment"],
+    ["ready", { subscriptions: ["order.*", "\u0007"] }, "subscriptions is not a valid list of subscriptions"],
+    ["gap", { from: "\u001b" }, "from is not a valid event ID"],
+    ["bye", { code: "a b" }, "code is not a valid name"],
+  ])("of the platform are rejected as %s with %j", (name, wrong, message) => {
+    const event = { seq: 1, id: "evt_1", type: "order.completed", body: "{}", ...wrong };
+    const frames: Record<string, object> = {
+      events: { events: [event] },
+      ready: { ...READY, ...wrong },
+      gap: { from: "evt_1", to: "evt_2", ...wrong },
+      bye: { code: "draining", message: "later", ...wrong },
+    };
+    const parse = (frame: object | undefined) => parsePlatformFrame(JSON.stringify({ frame: name, ...frame }));
+    expect(() => parse(frames[name])).toThrow(FrameError);
+    expect(() => parse(frames[name])).toThrow(message);
   });
 
   it("throw only FrameError for any input", () => {

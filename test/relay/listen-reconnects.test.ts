@@ -139,7 +139,7 @@ describe("a connection is replaced", () => {
       "a field is missing",
       ({ socket }) => socket.send('{"frame":"events","events":[{"seq":1}]}'),
       "protocol",
-      /id is not a string/,
+      /id is not a valid event ID/,
     ],
     ["a frame is binary", ({ socket }) => socket.send(Buffer.from("{}")), "protocol", /binary/],
     ["a frame is too large", ({ socket }) => socket.send(" ".repeat(9_000_000)), "protocol", /payload/],

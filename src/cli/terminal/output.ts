@@ -1,6 +1,6 @@
 import { UsageError } from "../errors.ts";
 import { compactJson, prettyJson } from "./json.ts";
-import { printable, printableLines } from "./printable.ts";
+import { printable, printableLines, printableOutput } from "./printable.ts";
 import { createProgressBar, createSpinner, type ProgressBar, type Spinner } from "./progress.ts";
 import { type ColorLevel, loadStyles, type Styles } from "./styles.ts";
 import type { TextStream } from "./text-stream.ts";
@@ -170,9 +170,9 @@ export class Output {
     });
   }
 
-  /** Prints a line of data as it is. Pass untrusted text through `printable` first. */
+  /** Prints a line of data. */
   line(text: string): void {
-    this.#options.stdout.write(`${text}\n`);
+    this.#write(this.#options.stdout, text);
   }
 
   /** Prints a message on a terminal: nothing in a pipe, with `--quiet` or with `--json`. */
@@ -180,12 +180,12 @@ export class Output {
     const { stderr } = this.#options;
     if (!stderr.isTTY || this.quiet || this.json) return;
     const fit = (line: string) => (line.startsWith(" ") ? [line] : wrapWords(line, stderr.columns ?? 80));
-    stderr.write(`${text.split("\n").flatMap(fit).join("\n")}\n`);
+    this.#write(stderr, text.split("\n").flatMap(fit).join("\n"));
   }
 
   /** Prints a notice for users and logs; not with `--quiet`. */
   notice(text: string): void {
-    if (!this.quiet) this.#options.stderr.write(`${this.json ? compactJson({ notice: text }) : text}\n`);
+    if (!this.quiet) this.#write(this.#options.stderr, this.json ? compactJson({ notice: text }) : text);
   }
 
   /** Prints a note that something was done, with the object's name. */
@@ -197,12 +197,12 @@ export class Output {
   warn(text: string): void {
     const { stderr } = this.#options;
     const look = { width: stderr.columns, style: (mark: string) => this.noteStyles.warn(mark) };
-    stderr.write(`${this.json ? compactJson({ warning: text }) : wrapAfter("Warning:", text, look)}\n`);
+    this.#write(stderr, this.json ? compactJson({ warning: text }) : wrapAfter("Warning:", text, look));
   }
 
   /** A line for `--debug`, on stderr. */
   trace(text: string): void {
-    this.#options.stderr.write(`${this.noteStyles.dim(printable(text))}\n`);
+    this.#write(this.#options.stderr, this.noteStyles.dim(printable(text)));
   }
 
   /** Shows a progress bar on stderr for countable work, on a terminal only. */
@@ -220,7 +220,12 @@ export class Output {
 
   /** A jq expression may select nothing. */
   #filtered(text: string): void {
-    if (text !== "") this.line(this.terminal ? printableLines(text) : text);
+    if (text !== "") this.#options.stdout.write(`${this.terminal ? printableLines(text) : text}\n`);
+  }
+
+  /** Any text may contain values of the platform. */
+  #write(stream: TextStream, text: string): void {
+    stream.write(`${printableOutput(text)}\n`);
   }
 
   #id(item: object): void {

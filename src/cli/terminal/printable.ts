@@ -18,6 +18,16 @@ export function printableLines(text: string): string {
   return text.replace(UNPRINTABLE, (character) => (/[\n\t]/.test(character) ? character : escape(character)));
 }
 
+/** The styles that this program uses, and characters that are not printable. */
+const STYLE_OR_UNPRINTABLE = new RegExp(String.raw`\u001b\[(?:[0127]|2[27]|3[1-69])m|${UNPRINTABLE.source}`, "g");
+
+/** The same for whole lines of output, with their styles, line breaks and tabs. */
+export function printableOutput(text: string): string {
+  return text.replace(STYLE_OR_UNPRINTABLE, (found) =>
+    found.length > 1 || /[\n\t]/.test(found) ? found : escape(found),
+  );
+}
+
 function escape(character: string): string {
   return NAMES[character] ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

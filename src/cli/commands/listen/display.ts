@@ -2,6 +2,7 @@ import { LIMITS } from "../../../contract/limits.ts";
 import type { Context } from "../../context.ts";
 import type { EnvironmentClock } from "../../environment-time.ts";
 import type { Styles } from "../../terminal/styles.ts";
+import { printableOutput } from "../../terminal/printable.ts";
 import type { TextStream } from "../../terminal/text-stream.ts";
 import type { Setup } from "./forwarding-options.ts";
 import { createListenPrinter, type Display, type LineSink, omittedLine } from "./printer.ts";
@@ -62,7 +63,7 @@ function isTerminal({ output, interactive, env }: Context): boolean {
 export function streamSink(stream: TextStream, styles: Styles): LineSink {
   return {
     styles,
-    write: (text) => stream.write(`${text}\n`),
+    write: (text) => stream.write(`${printableOutput(text)}\n`),
     width: () => (stream.isTTY ? (stream.columns ?? 80) : undefined),
   };
 }

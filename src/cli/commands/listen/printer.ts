@@ -116,9 +116,21 @@ function gatherLines(write: (text: string) => void): { add: (line: string) => vo
 /** Returns a report as a line of `listen --json`: names in snake_case, durations in milliseconds. */
 function toJsonLine(report: Report, now: number, setup: Setup): string {
   if (report.event !== "received") return printableJson(JSON.stringify(toRecord(report, now, setup)));
-  // The payload is JSON already, and there may be thousands of these a second.
   const { id, type, body } = report;
-  return `{"event":"received","id":"${id}","type":"${type}","payload":${printableJson(body)},"time":"${new Date(now).toISOString()}"}`;
+  const time = new Date(now).toISOString();
+  const start = JSON.stringify({ event: "received", id, type });
+  return printableJson(`${start.slice(0, -1)},"payload":${payloadOf(body)},"time":"${time}"}`);
+}
+
+/** Returns a body as one line of JSON with its exact numbers; one that is not JSON becomes a string. */
+function payloadOf(body: string): string {
+  try {
+    JSON.parse(body);
+  } catch {
+    return JSON.stringify(body);
+  }
+  // Valid JSON contains these characters only between its tokens.
+  return body.replaceAll(/[\t\n\r]/g, " ");
 }
 
 function toRecord(

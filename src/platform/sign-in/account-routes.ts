@@ -10,7 +10,7 @@ import type { CreateLimiter } from "../limits/rate-limit.ts";
 import { liveGrantsOfUser, revokeGrantOfUser } from "../storage/oauth-grants.ts";
 import { deleteSessionsOfUser } from "../storage/sessions.ts";
 import { deleteLinksOfUser } from "../storage/sign-in-links.ts";
-import { changeEmail, findUser, setPassword, usersOfAccount } from "../storage/users.ts";
+import { changeEmail, replaceHash, usersOfAccount } from "../storage/users.ts";
 import { type AccountView, accountPage } from "./account-views.ts";
 import { ACCOUNT } from "./home.ts";
 import { signInPage } from "./views.ts";
@@ -31,7 +31,7 @@ export function accountRoutes(
   const limiter = tools.createLimiter("passwords", WRONG_PASSWORDS);
 
   const asksPassword = ({ user }: SignedIn) =>
-    user.has_password === 1 && !(user.by_link === 1 && clock.now() - user.created < LINK_TRUST_MS);
+    user.password !== null && !(user.by_link === 1 && clock.now() - user.created < LINK_TRUST_MS);
 
   const show = async (reply: FastifyReply, status: number, browser: SignedIn, more: Partial<AccountView> = {}) => {
     const { user } = browser;
@@ -77,8 +77,7 @@ export function accountRoutes(
           void reply.header("Retry-After", String(wait));
           return showError(429, `Too many wrong passwords: wait ${wait} seconds.`);
         }
-        const stored = (await findUser(database, user.user_id))?.password ?? null;
-        if (!(await passwords.verify(form.text("current_password"), stored))) {
+        if (!(await passwords.verify(form.text("current_password"), user.password))) {
           return showError(403, "The current password is wrong.");
         }
         await limiter.release(user.user_id);
@@ -88,9 +87,9 @@ export function accountRoutes(
       if (problem !== undefined) return showError(400, problem);
       const hash = password === undefined ? undefined : await passwords.hash(password);
       const token = await database.write(async (tx) => {
+        if (!(await replaceHash(tx, user.user_id, user.password, hash ?? user.password))) throw changedMeanwhile();
         if (!(await changeEmail(tx, user.user_id, email, email.toLowerCase()))) return undefined;
         if (hash === undefined) return browser.token;
-        await setPassword(tx, user.user_id, hash);
         await deleteSessionsOfUser(tx, user.user_id);
         await deleteLinksOfUser(tx, user.user_id);
         return browserSessions.begin(tx, browser, user.user_id, false);
@@ -142,6 +141,10 @@ export function accountRoutes(
       return seeOther(reply, ACCOUNT);
     }),
   );
+}
+
+function changedMeanwhile(): PageError {
+  return new PageError(403, "The password was changed", "Nothing was saved. Sign in again with the new password.");
 }
 
 function assertOwner({ user }: SignedIn): void {

@@ -41,7 +41,7 @@ export function accountPage(browser: SignedIn, view: AccountView): Page {
 }
 
 function details(browser: SignedIn, { asksPassword, email }: AccountView): Html {
-  const first = browser.user.has_password === 0;
+  const first = browser.user.password === null;
   return html`<section>
     <h2>${first ? "Set a password" : "Password and sign-in"}</h2>
     <p class="soft">

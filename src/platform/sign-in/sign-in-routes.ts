@@ -9,7 +9,7 @@ import type { ClientAddress } from "../http/client-address.ts";
 import { findUserByEmail, replaceHash, type UserRow } from "../storage/users.ts";
 import { HOME, localPath } from "./home.ts";
 import { signInPage } from "./views.ts";
-import type { BrowserSessions } from "./browser-sessions.ts";
+import type { BrowserSession, BrowserSessions } from "./browser-sessions.ts";
 
 /** Failed sign-ins from one address. */
 const PER_ADDRESS = { burst: 10, refillSeconds: 15 };
@@ -53,6 +53,14 @@ export function signInRoutes(
     return user;
   };
 
+  /** Begins a session. Returns undefined if the password was changed after it was proved. */
+  const begin = async (browser: BrowserSession, { id, password: proved }: UserRow, password: string) => {
+    const hash = passwords.isOutdated(proved!) ? await passwords.hash(password) : proved;
+    return database.write(async (tx) =>
+      (await replaceHash(tx, id, proved, hash)) ? browserSessions.begin(tx, browser, id, false) : undefined,
+    );
+  };
+
   scope.get("/sign-in", async (request, reply) => {
     const browser = await browserSessions.of(request, reply);
     if (browser.user !== undefined) return seeOther(reply, HOME);
@@ -70,7 +78,8 @@ export function signInRoutes(
     const user = known
       ? await prove(email.toLowerCase(), password, addressName(clientAddress(request.raw)))
       : undefined;
-    if (user === undefined) {
+    const token = user && (await begin(browser, user, password));
+    if (token === undefined) {
       void reply.header("WWW-Authenticate", 'Form realm="service"');
       return sendPage(
         reply,
@@ -78,12 +87,6 @@ export function signInRoutes(
         signInPage(browser, { next, email, problem: "Incorrect email address or password." }),
       );
     }
-    const old = user.password!;
-    const fresh = passwords.isOutdated(old) ? await passwords.hash(password) : undefined;
-    const token = await database.write(async (tx) => {
-      if (fresh !== undefined) await replaceHash(tx, user.id, old, fresh);
-      return browserSessions.begin(tx, browser, user.id, false);
-    });
     browserSessions.admit(reply, token);
     return seeOther(reply, next);
   });

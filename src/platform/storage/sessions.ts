@@ -22,7 +22,8 @@ export interface SessionOwner {
   created: number;
   email: string;
   role: "owner" | "member";
-  has_password: number;
+  /** The hash of the user's password. */
+  password: string | null;
   account_id: string;
   account_name: string;
 }
@@ -41,8 +42,7 @@ export function deleteExpiredSessions(tx: Transaction, now: number, limit: numbe
 
 export function findSession(queries: Queries, digest: Uint8Array, now: number): Promise<SessionOwner | undefined> {
   return queries.get(
-    `SELECT s.user_id, s.by_link, s.created, u.email, u.role, a.id AS account_id, a.name AS account_name,
-            CASE WHEN u.password IS NULL THEN 0 ELSE 1 END AS has_password
+    `SELECT s.user_id, s.by_link, s.created, u.email, u.role, u.password, a.id AS account_id, a.name AS account_name
      FROM sessions s JOIN users u ON u.id = s.user_id JOIN accounts a ON a.id = u.account_id
      WHERE s.digest = $1 AND s.expires_at > $2`,
     [digest, now],

@@ -52,9 +52,16 @@ export async function setPassword(tx: Transaction, id: string, password: string)
   await tx.run("UPDATE users SET password = $2 WHERE id = $1", [id, password]);
 }
 
-/** Replaces a hash by one with newer parameters, unless the password was changed meanwhile. */
-export async function replaceHash(tx: Transaction, id: string, from: string, to: string): Promise<void> {
-  await tx.run("UPDATE users SET password = $3 WHERE id = $1 AND password = $2", [id, from, to]);
+/**
+ * Replaces a hash that was checked before this transaction, by itself or by another. Returns false if the password was
+ * changed meanwhile.
+ */
+export async function replaceHash(tx: Transaction, id: string, from: string | null, to: string | null) {
+  const replaced = await tx.run(
+    "UPDATE users SET password = $3 WHERE id = $1 AND COALESCE(password, '') = COALESCE($2, '')",
+    [id, from, to],
+  );
+  return replaced === 1;
 }
 
 /** Removes a member of the account with all sessions and grants. Owners stay. */

@@ -257,6 +257,17 @@ describe("a listener that resumes from a removed position", () => {
     expect(await gapOf(`?after=${younger}`)).toBeUndefined();
   });
 
+  it("learns of no gap after an event that exists, although a replay was removed", async () => {
+    const old = await createEvent();
+    expect((await platform.api("POST", `/v1/events/${old}/replay`)).status).toBe(201);
+    await advance(29 * DAY);
+    const retained = await createEvent();
+    await advance(2 * DAY);
+    await sweep();
+    expect((await platform.api("GET", `/v1/events/${old}`)).status).toBe(404);
+    expect(await gapOf(`?after=${retained}`)).toBeUndefined();
+  });
+
   it("learns of the gap while it is connected with a full window", async () => {
     const socket = await listenTo(platform.baseUrl, platform.sandboxKey, "?window=1");
     const sent = await createEvent();

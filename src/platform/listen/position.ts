@@ -56,9 +56,12 @@ export async function findStart(
     const gapAfter = removedTo !== null && id <= removedTo ? id : undefined;
     return { position: await positionBefore(queries, environment, id), gapAfter, removed };
   }
-  const position = await findInLog(queries, environment, id);
-  // What was removed after it is reported when the log is read.
-  if (position !== undefined) return { position, gapAfter: undefined, removed: { seq: 0, replay: 0 } };
+  const found = await findInLog(queries, environment, id);
+  // What was removed after it is reported when the log is read. Replays that were removed may have been before an event.
+  if (found !== undefined) {
+    const { position, isReplay } = found;
+    return { position, gapAfter: undefined, removed: { seq: 0, replay: isReplay ? 0 : replay } };
+  }
   if (removedTo === null || id > removedTo) await assertNoStandby(queries);
   // Events that were committed after this one may have begun earlier, and an environment's clock may have been set
   // back.

@@ -76,8 +76,8 @@ const IS_KNOWN = {
 
 const LAST_EVENT = (before: string) =>
   `SELECT seq, id FROM events WHERE environment = $1 AND seq < ${before} ORDER BY seq DESC LIMIT 1`;
-const LAST_REPLAY = (before: string) =>
-  `SELECT number, id, after_seq FROM replays WHERE environment = $1 AND number < ${before} ORDER BY number DESC LIMIT 1`;
+const LAST_REPLAY = (before: string, column: "number" | "after_seq" = "number") =>
+  `SELECT number, id, after_seq FROM replays WHERE environment = $1 AND ${column} < ${before} ORDER BY number DESC LIMIT 1`;
 
 /**
  * Reads the log after a position, oldest first, of the given types. It is one statement, since two could reach
@@ -189,31 +189,32 @@ export async function endOfLog(queries: Queries, environment: number): Promise<L
 }
 
 /** Returns the position of an event, or of a replay, by its ID. */
-export async function findInLog(queries: Queries, environment: number, id: string): Promise<LogPosition | undefined> {
+export async function findInLog(
+  queries: Queries,
+  environment: number,
+  id: string,
+): Promise<{ position: LogPosition; isReplay: boolean } | undefined> {
   const horizon = await horizonOf(queries);
-  const position = await exactPosition(queries, environment, id);
-  if (position === undefined || Math.max(position.seq, position.replay) < horizon) return position;
+  const found = await exactPosition(queries, environment, id);
+  if (found === undefined || Math.max(found.position.seq, found.position.replay) < horizon) return found;
   // Others may still precede an event that is not readable yet: then it is sent again, after them.
-  return lastBefore(queries, environment, { seq: horizon, replay: horizon });
+  return { ...found, position: await lastBefore(queries, environment, { seq: horizon, replay: horizon }) };
 }
 
-async function exactPosition(queries: Queries, environment: number, id: string): Promise<LogPosition | undefined> {
+async function exactPosition(queries: Queries, environment: number, id: string) {
   const event = await queries.get<{ seq: number }>("SELECT seq FROM events WHERE environment = $1 AND id = $2", [
     environment,
     id,
   ]);
   if (event !== undefined) {
-    const replay = await queries.get<{ number: number }>(
-      "SELECT number FROM replays WHERE environment = $1 AND after_seq < $2 ORDER BY number DESC LIMIT 1",
-      [environment, event.seq],
-    );
-    return { seq: event.seq, replay: replay?.number ?? 0, id };
+    const replay = await queries.get<{ number: number }>(LAST_REPLAY("$2", "after_seq"), [environment, event.seq]);
+    return { position: { seq: event.seq, replay: replay?.number ?? 0, id }, isReplay: false };
   }
   const replay = await queries.get<{ number: number; after_seq: number }>(
     "SELECT number, after_seq FROM replays WHERE environment = $1 AND id = $2",
     [environment, id],
   );
-  return replay && { seq: replay.after_seq, replay: replay.number, id };
+  return replay && { position: { seq: replay.after_seq, replay: replay.number, id }, isReplay: true };
 }
 
 /**

@@ -4,7 +4,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFile
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { lowestIdAt } from "../../src/contract/ids.ts";
 import { listenTo } from "../delivery/support/listen-socket.ts";
 import { apiOf } from "../support/api.ts";
 import { startNode, startPlatformOn } from "../support/platform.ts";
@@ -17,6 +18,8 @@ let server: PostgresServer & { remove(): Promise<void> };
 let file: string;
 let key: string;
 let email: string;
+/** A time after all customers were created, and before the first of their events was replayed. */
+let afterCustomers: number;
 
 beforeAll(async () => {
   server = await usePostgres();
@@ -32,6 +35,10 @@ beforeAll(async () => {
     );
   }
   email = "c7@example.com";
+  const [first] = (await api("GET", "/v1/events?limit=1")).body.data as { id: string }[];
+  afterCustomers = Date.now() + 1;
+  await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(afterCustomers));
+  expect((await api("POST", `/v1/events/${first!.id}/replay`)).status).toBe(201);
   // The platform is running.
   const status = await runCli(["db", "status", "--database", file, "--json"]);
   expect(JSON.parse(status.stdout)).toMatchObject({ engine: "SQLite", in_use: true, deliveries_pending: 0 });
@@ -204,6 +211,10 @@ describe("db copy", () => {
     await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
     await listener.until(1);
     await listener.close();
+    const since = await listenTo(node.baseUrl, key, `?after=${lowestIdAt("event", afterCustomers)}`);
+    await since.until(2);
+    await since.close();
+    expect(since.events.map(({ type }) => type)).toEqual(["customer.created", "order.created"]);
     await node.stop();
   });
 });

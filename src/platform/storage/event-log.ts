@@ -263,12 +263,12 @@ export function extremeSeq(extreme: "MIN" | "MAX", ids: string): string {
  * need not have the lowest number.
  */
 export async function positionBefore(queries: Queries, environment: number, idBound: string): Promise<LogPosition> {
-  const { dialect } = queries;
-  const first = await queries.get<{ horizon: number; seq: number | null; replay: number | null }>(
-    `SELECT ${HORIZON[dialect]} AS horizon, (${extremeSeq("MIN", "id >= $2 AND id <= $3")}) AS seq,
-            (SELECT MIN(number) FROM (
-               SELECT number FROM replays WHERE environment = $1 AND id >= $2 AND id <= $4
-               ORDER BY id LIMIT ${MAX_DISORDERED}) AS disordered) AS replay`,
+  const row = await queries.get<{ horizon: number; seq: number | null; replay: number | null; after: number | null }>(
+    `SELECT ${HORIZON[queries.dialect]} AS horizon, (${extremeSeq("MIN", "id >= $2 AND id <= $3")}) AS seq,
+            first_replay.number AS replay, first_replay.after_seq AS after
+     FROM (SELECT MIN(number) AS number, MIN(after_seq) AS after_seq FROM (
+             SELECT number, after_seq FROM replays WHERE environment = $1 AND id >= $2 AND id <= $4
+             ORDER BY id LIMIT ${MAX_DISORDERED}) AS disordered) AS first_replay`,
     [
       environment,
       idBound,
@@ -276,17 +276,28 @@ export async function positionBefore(queries: Queries, environment: number, idBo
       await lastDisorderedId(queries, environment, idBound, "replays"),
     ],
   );
-  const { horizon, seq, replay } = first!;
-  const before = { seq: seq ?? horizon, replay: replay ?? horizon };
-  // PostgreSQL numbers both in one order, and what was not visible here is at the horizon or above it.
-  const common = Math.min(before.seq, before.replay, horizon);
-  return lastBefore(queries, environment, dialect === "sqlite" ? before : { seq: common, replay: common });
+  const { horizon, seq, replay, after } = row!;
+  // What was not visible here is at the horizon or above it.
+  const event = Math.min(seq ?? horizon, horizon);
+  if (replay === null || after === null || event <= after) {
+    return lastBefore(queries, environment, { seq: event, replay: event }, "after_seq");
+  }
+  return lastBefore(queries, environment, { seq: after + 1, replay });
 }
 
-async function lastBefore(queries: Queries, environment: number, { seq, replay }: LogNumbers): Promise<LogPosition> {
+/** Returns the last position before an event's number and a replay's, or that of the event which the replay follows. */
+async function lastBefore(
+  queries: Queries,
+  environment: number,
+  { seq, replay }: LogNumbers,
+  replayColumn: "number" | "after_seq" = "number",
+): Promise<LogPosition> {
   const [lastEvent, lastReplay] = await Promise.all([
     queries.get<{ seq: number; id: string }>(LAST_EVENT("$2"), [environment, seq]),
-    queries.get<{ number: number; id: string; after_seq: number }>(LAST_REPLAY("$2"), [environment, replay]),
+    queries.get<{ number: number; id: string; after_seq: number }>(LAST_REPLAY("$2", replayColumn), [
+      environment,
+      replay,
+    ]),
   ]);
   return toPosition(lastEvent, lastReplay);
 }

@@ -1,6 +1,7 @@
 import {
   copyFileSync,
   existsSync,
+  linkSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -89,6 +90,21 @@ describe("service db restore", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(await emailsIn(file)).toEqual(["kept@example.com"]);
     expect(await emailsIn(previous)).toEqual(["kept@example.com", "later@example.com"]);
+  });
+
+  it.each([
+    ["the platform continues with the previous database", () => {}, ["kept@example.com", "later@example.com"]],
+    [
+      "it can be run again",
+      async () => expect((await restore(backup, "--database", file, "--yes")).exitCode).toBe(0),
+      ["kept@example.com"],
+    ],
+  ])("may be killed before it replaces the file: %s", async (_what, repeat, emails) => {
+    linkSync(file, `${file}.replaced-20261123T000000Z`);
+    await repeat();
+    const platform = await startPlatformOn(file, 0);
+    expect(await platform.stop()).toBe(0);
+    expect(await emailsIn(file)).toEqual(emails);
   });
 
   it("requires --yes without a terminal", async () => {

@@ -3,7 +3,14 @@ import { copyFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { assertLogBelongs, stampCopy } from "../storage/sqlite/commit-stamps.ts";
 import { Connection } from "../storage/sqlite/connection.ts";
-import { flushFile, flushFolder, locateFile, assertLocalFileSystem } from "../storage/sqlite/database-file.ts";
+import {
+  assertLocalFileSystem,
+  assertOneName,
+  flushFile,
+  flushFolder,
+  locateFile,
+  replacedPrefix,
+} from "../storage/sqlite/database-file.ts";
 import { StorageOpenError } from "../storage/database.ts";
 import { FileLock } from "../storage/sqlite/file-lock.ts";
 import { planSqliteUpgrade } from "../storage/migrate.ts";
@@ -42,11 +49,12 @@ export async function restore(
   // The lock is held, so no other process restores.
   const copy = `${file}.restoring`;
   try {
+    assertOneName(file);
     removeWithLogs(copy);
     await copyFile(backup, copy);
     chmodSync(copy, 0o600);
     const rows = await prepare(sqlite, copy, { backup, driver });
-    const previous = existsSync(file) ? `${file}.replaced-${stamp}` : undefined;
+    const previous = existsSync(file) ? replacedPrefix(file) + stamp : undefined;
     if (previous !== undefined) addName(file, previous);
     // The shared memory of a killed process would require the log that is moved away.
     for (const suffix of ["-shm", "-journal"]) rmSync(file + suffix, { force: true });

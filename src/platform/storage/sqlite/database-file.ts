@@ -1,5 +1,16 @@
-import { chmodSync, closeSync, existsSync, fsyncSync, openSync, realpathSync, statSync, statfsSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  statfsSync,
+} from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { createFolder } from "../../../files/folders.ts";
 import { StorageOpenError } from "../database.ts";
 
@@ -21,22 +32,37 @@ export function locateFile(file: string): string {
   const path = resolve(file);
   if (existsSync(path)) {
     const real = realpathSync(path);
-    const stats = statSync(real);
-    if (stats.isDirectory()) {
+    if (statSync(real).isDirectory()) {
       throw new StorageOpenError("not_a_database", `${file} is a folder. Pass a file in it.`);
-    }
-    // Each of its names would have another lock and another log.
-    if (stats.nlink > 1) {
-      throw new StorageOpenError(
-        "hard_linked",
-        `${file} has ${stats.nlink} names (hard links), under which several processes could open it and damage it. ` +
-          "Delete the other names, or copy the file and use the copy.",
-      );
     }
     return real;
   }
   createFolder(dirname(path));
   return path;
+}
+
+/** What the name of a database begins with that a restored backup has replaced. */
+export const replacedPrefix = (file: string) => `${file}.replaced-`;
+
+/**
+ * Throws StorageOpenError if the file has several names: each would have another lock and another log. First removes the
+ * name that a restore added before it was killed. The caller holds the file's lock, so no other restore needs it.
+ */
+export function assertOneName(file: string): void {
+  const links = () => statSync(file, { throwIfNoEntry: false })?.nlink ?? 0;
+  if (links() > 1) {
+    const folder = dirname(file);
+    for (const name of readdirSync(folder)) {
+      const path = join(folder, name);
+      if (path.startsWith(replacedPrefix(file)) && identityOf(path) === identityOf(file)) rmSync(path);
+    }
+  }
+  if (links() <= 1) return;
+  throw new StorageOpenError(
+    "hard_linked",
+    `${file} has ${links()} names (hard links), under which several processes could open it and damage it. ` +
+      "Delete the other names, or copy the file and use the copy.",
+  );
 }
 
 /** Throws StorageOpenError if the file would be on another machine: locks and shared memory do not work there. */

@@ -1,7 +1,7 @@
 import type { Log } from "../../ports.ts";
 import { assertLogBelongs, CommitStamps, type LogContents } from "./commit-stamps.ts";
 import { Connection, waitForLock } from "./connection.ts";
-import { closeToOthers, locateFile, createFile, assertLocalFileSystem } from "./database-file.ts";
+import { assertLocalFileSystem, assertOneName, closeToOthers, createFile, locateFile } from "./database-file.ts";
 import { type Database, type SqlValue, StorageUnavailableError, type Topic, type UnitOfWork } from "../database.ts";
 import { type FileCheck, FileHealth } from "./file-health.ts";
 import { FileLock } from "./file-lock.ts";
@@ -69,6 +69,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
 }
 
 function openLocked(sqlite: SqliteRuntime, file: string, lock: FileLock, options: SqliteOptions): Database {
+  assertOneName(file);
   const left = assertLogBelongs(file);
   createFile(file);
   const writer = new Connection(sqlite, file);

@@ -336,6 +336,14 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
         "The delivery dlv_06Fv3Tt0q1Yd8mWc5KxLrB cannot be retried: it has succeeded; replay the event to send it again.",
     },
   },
+  event_damaged: {
+    meaning: "The stored event is damaged and can no longer be read or sent.",
+    cause: "Its body does not match its checksum: the database file was damaged. The platform has logged it.",
+    remedy: "Read the resource itself: it has the current state. Operators: check the database with service db check.",
+    example: {
+      detail: "The stored event evt_06Fv3Tt0q1Yd8mWc5KxLrB is damaged: its body does not match its checksum.",
+    },
+  },
   event_expired: {
     meaning: "The event is older than 30 days and can no longer be sent.",
     cause: "Events are retained for 30 days.",

@@ -41,6 +41,7 @@ export const ERRORS = {
   rate_limited: { status: 429, title: "Too many requests" },
   connection_limit: { status: 429, title: "Connection limit reached" },
   headers_too_large: { status: 431, title: "Headers too large" },
+  event_damaged: { status: 500, title: "Event damaged" },
   internal_error: { status: 500, title: "Internal error" },
   unavailable: { status: 503, title: "Service unavailable" },
 } as const satisfies Record<string, { status: number; title: string }>;

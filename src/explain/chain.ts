@@ -3,7 +3,7 @@ import { kindsWith, pathOf, type ResourceKind } from "../contract/resources.ts";
 import type { ApiKey } from "../contract/schemas/api-key.ts";
 import type { BulkOperation } from "../contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
-import type { Event } from "../contract/schemas/event.ts";
+import type { Event, ListedEvent } from "../contract/schemas/event.ts";
 import type { RequestLogDetail } from "../contract/schemas/request-log.ts";
 import type { TestClock } from "../contract/schemas/test-clock.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
@@ -157,8 +157,8 @@ class ChainReader {
   }
 
   async #about(id: string): Promise<Event[]> {
-    const listed = await this.#allowed(() => this.#list<Event>("/v1/events", { related: id }, OTHER_EVENTS));
-    return listed?.data ?? [];
+    const listed = await this.#allowed(() => this.#list<ListedEvent>("/v1/events", { related: id }, OTHER_EVENTS));
+    return (listed?.data ?? []).filter((event) => event.data !== null);
   }
 
   /** Reads the newest deliveries, if there is something to list them by, after the requested one. */

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { listenTo } from "../delivery/support/listen-socket.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
 import { type Api, apiOf } from "../support/api.ts";
+import { runCli } from "../support/run-cli.ts";
 import { type RunningPlatform, startPlatformOn } from "../support/platform.ts";
 
 /**
@@ -67,7 +68,7 @@ async function deliveries(): Promise<{ id: string; event: string; status: string
 
 const problem = () => ({
   status: 500,
-  body: { code: "internal_error", detail: expect.stringContaining(`${ids.damaged} is damaged`) },
+  body: { code: "event_damaged", detail: expect.stringContaining(`${ids.damaged} is damaged`) },
 });
 
 describe("an event whose stored body is damaged", () => {
@@ -78,11 +79,32 @@ describe("an event whose stored body is damaged", () => {
     expect(await api("GET", `/v1/events/${ids.before}`)).toMatchObject({ status: 200, body: { id: ids.before } });
   });
 
-  it("fails the page of a list that would contain it, and no other page", async () => {
-    expect(await api("GET", "/v1/events?limit=2")).toMatchObject(problem());
-    expect(await api("GET", "/v1/events?type=order.*")).toMatchObject(problem());
-    const newest = await api("GET", "/v1/events?limit=1");
-    expect(newest).toMatchObject({ status: 200, body: { data: [{ id: ids.after }], has_more: true } });
+  it("is marked in lists, which continue after it", async () => {
+    const shown = {
+      id: ids.damaged,
+      object: "event",
+      type: "order.completed",
+      created: expect.any(String),
+      data: null,
+      damaged: true,
+    };
+    for (const filter of ["", "&type=order.*", `&query=${ids.damaged}`]) {
+      const { status, body } = await api("GET", `/v1/events?limit=100${filter}`);
+      expect(status).toBe(200);
+      expect(body.data.find(({ id }: { id: string }) => id === ids.damaged)).toEqual(shown);
+    }
+    const { body: first } = await api("GET", "/v1/events?limit=2");
+    const { body: second } = await api("GET", `/v1/events?limit=2&cursor=${first.next_cursor}`);
+    const listed = [...first.data, ...second.data].map(({ id }: { id: string }) => id);
+    expect(listed.slice(0, 3)).toEqual([ids.after, ids.damaged, ids.before]);
+  });
+
+  it("is marked by the command, which lists the others", async () => {
+    const env = { SERVICE_BASE_URL: platform.baseUrl, SERVICE_API_KEY: key };
+    const { stdout, exitCode } = await runCli(["events", "list"], { env });
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(new RegExp(`${ids.damaged}.*\\(damaged\\)`));
+    expect(stdout).toContain(ids.before);
   });
 
   it("is a gap for a listener, which receives the events around it", async () => {

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { EVENT_TYPES, matchesSubscriptions } from "../../contract/event-types.ts";
-import type { Event, EventReplay, Replay } from "../../contract/schemas/event.ts";
+import type { EventReplay, ListedEvent, Replay } from "../../contract/schemas/event.ts";
 import { objectId, parseSubscriptions } from "../arguments/values.ts";
 import type { Context } from "../context.ts";
 import { addExamples, addFields } from "../help-layout.ts";
@@ -110,8 +110,8 @@ function registerTail(events: Command, context: Context): void {
 
 async function runTail(subscriptions: readonly string[], context: Context): Promise<void> {
   const { output } = context;
-  const print = output.stream(EVENTS.view, (event: Event) => eventLine(event, context));
-  await followList<Event>(context, {
+  const print = output.stream(EVENTS.view, (event: ListedEvent) => eventLine(event, context));
+  await followList<ListedEvent>(context, {
     path: EVENTS.path,
     query: { type: subscriptions.length === 1 ? subscriptions[0] : undefined },
     inCommitOrder: true,
@@ -123,27 +123,45 @@ async function runTail(subscriptions: readonly string[], context: Context): Prom
 }
 
 /** On a narrow terminal, omits the object's ID and makes the column of the type smaller. */
-function eventLine(event: Event, { output: { styles, width } }: Context): string {
+function eventLine(event: ListedEvent, { output: { styles, width } }: Context): string {
   const time = clockTime(Date.parse(event.created));
   const id = printable(event.id);
   const room = width - [time, "", id].join(GAP).length;
   const type = printable(event.type).padEnd(Math.min(TYPE_WIDTH, room));
-  const subject = printable(textOf(event.data.object["id"]));
+  const subject = printable(objectOf(event));
   const whole = [time, type, id, subject].join(GAP).length <= width;
   return [styles.dim(time), styles.strong(type), id, ...(whole ? [styles.dim(subject)] : [])].join(GAP);
 }
 
-const TYPE: Column<Event> = { label: "Type", text: ({ type }) => type, style: (text, styles) => styles.strong(text) };
-const OBJECT: Column<Event> = { label: "Object", text: ({ data }) => textOf(data.object["id"]) };
-const REQUEST: Column<Event> = { label: "Request", text: ({ request }) => request.id ?? "" };
+/** Returns the ID of the event's object. */
+function objectOf({ data }: ListedEvent): string {
+  return data === null ? "(damaged)" : textOf(data.object["id"]);
+}
 
-export const EVENTS: Resource<Event> = {
+const TYPE: Column<ListedEvent> = {
+  label: "Type",
+  text: ({ type }) => type,
+  style: (text, styles) => styles.strong(text),
+};
+const OBJECT: Column<ListedEvent> = { label: "Object", text: objectOf };
+const REQUEST: Column<ListedEvent> = {
+  label: "Request",
+  text: (event) => ("request" in event ? (event.request.id ?? "") : ""),
+};
+
+const MODE: Column<ListedEvent> = {
+  label: ENVIRONMENT.label,
+  text: (event, view) => ("livemode" in event ? ENVIRONMENT.text(event, view) : ""),
+  style: (text, styles, event) => ("livemode" in event ? (ENVIRONMENT.style?.(text, styles, event) ?? text) : text),
+};
+
+export const EVENTS: Resource<ListedEvent> = {
   ...locationOf("event"),
   view: {
     ...nounsFor("event"),
     fields: ["id", "object", "type", "created", "livemode", "data", "request"],
     columns: [ID, TYPE, { ...OBJECT, optional: true }, { ...CREATED, optional: false }],
-    details: [ID, TYPE, OBJECT, REQUEST, ENVIRONMENT, CREATED_AT],
+    details: [ID, TYPE, OBJECT, REQUEST, MODE, CREATED_AT],
     block: { label: "Data", value: ({ data }) => data },
   },
 };

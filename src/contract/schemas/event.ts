@@ -63,7 +63,22 @@ export const EventListQuery = listQuery({
 });
 export type EventListQuery = Static<typeof EventListQuery>;
 
-export const EventList = listOf(Event, "EventList");
+/** A list contains the event so that its loss shows. Read alone, it is an error. */
+export const DamagedEvent = Type.Object(
+  {
+    id: idOf("event"),
+    object: Type.Literal("event"),
+    type: Type.Enum([...EVENT_TYPES]),
+    created: Timestamp,
+    data: Type.Null(),
+    damaged: Type.Literal(true),
+  },
+  { $id: "DamagedEvent", description: "An event whose stored body is damaged and cannot be read" },
+);
+
+export type ListedEvent = Event | Static<typeof DamagedEvent>;
+
+export const EventList = listOf(Type.Union([Event, DamagedEvent]), "EventList");
 
 /** The header with which a client of server-sent events resumes (HTML standard). */
 export const LAST_EVENT_ID = "Last-Event-ID";

@@ -1,7 +1,8 @@
 import { type EventType, matchesSubscriptions, typesOfSubscription } from "../../contract/event-types.ts";
 import { kindOfId } from "../../contract/ids.ts";
 import { kindsWith, type ResourceKind } from "../../contract/resources.ts";
-import type { EventListQuery } from "../../contract/schemas/event.ts";
+import type { Static } from "typebox";
+import type { DamagedEvent, EventListQuery } from "../../contract/schemas/event.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { Clock } from "../ports.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
@@ -148,7 +149,11 @@ export async function pageOfEvents(
     });
     last = await read();
   }
-  return last.rows;
+  return last.rows.map((row) => (row.isDamaged ? { ...row, body: JSON.stringify(toDamaged(row)) } : row));
+}
+
+function toDamaged({ id, type, created }: EventRow): Static<typeof DamagedEvent> {
+  return { id, object: "event", type, created: formatTimestamp(created), data: null, damaged: true };
 }
 
 /** Creates an event on request (sandbox). `data` is the envelope's data, or the resource itself. */

@@ -8,7 +8,7 @@ import type {
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { Queries } from "../storage/database.ts";
 import type { PageRequest } from "../storage/page.ts";
-import { findEvent, newestEventsOf } from "../storage/events.ts";
+import { newestEventsOf, readEventBodies } from "../storage/events.ts";
 import { findRequestLog, listRequestLogs, type RequestLogRow } from "../storage/request-logs.ts";
 import { existing } from "./api-error.ts";
 import { isRelatable } from "./events.ts";
@@ -55,16 +55,19 @@ async function eventsCausedBy(
   const candidates = new Set([...path.split("/"), inResponse ?? ""]);
   const found: string[] = [];
   for (const candidate of candidates) {
-    const events =
+    const bodies =
       kindOfId(candidate) === "event"
-        ? [await findEvent(queries, environment, candidate)]
+        ? await readEventBodies(queries, environment, [candidate])
         : isRelatable(candidate)
-          ? await newestEventsOf(queries, environment, candidate, MAX_EVENTS)
+          ? new Map(
+              (await newestEventsOf(queries, environment, candidate, MAX_EVENTS)).map((one) => [one.id, one.body]),
+            )
           : [];
-    for (const event of events) {
-      if (event === undefined) continue;
-      const { request } = JSON.parse(event.body) as { request?: { id: string | null } };
-      if (request?.id === id) found.push(event.id);
+    for (const [event, body] of bodies) {
+      // A damaged event does not tell its request.
+      if (body === undefined) continue;
+      const { request } = JSON.parse(body.toString()) as { request?: { id: string | null } };
+      if (request?.id === id) found.push(event);
     }
   }
   return found;

@@ -55,7 +55,7 @@ export function toApiError(error: unknown): ApiError | undefined {
       cause: error,
     });
   }
-  if (error instanceof DamagedEventError) return new ApiError("internal_error", error.message, { cause: error });
+  if (error instanceof DamagedEventError) return new ApiError("event_damaged", error.message, { cause: error });
   const code = FASTIFY_CODES[(error as FastifyError).code];
   return code === undefined ? undefined : new ApiError(code.code, code.detail);
 }

@@ -86,7 +86,7 @@ export async function readEventBodies(
 
 /** A page of the log, newest first. */
 export interface EventPage {
-  rows: (EventRow & { seq: number })[];
+  rows: (EventRow & { seq: number; isDamaged: boolean })[];
   /** Of the matching events, the number of the newest one that is held back; 0 if there is none. */
   heldBack: number;
   horizon: number;
@@ -95,7 +95,7 @@ export interface EventPage {
 /**
  * Lists events in the order of the log up to its horizon, so that none appears later below one that was listed. The
  * page's position is the number of the last one seen. `types` undefined means every type; several are merged from one
- * index range each. Throws DamagedEventError, because a page without the event would hide its loss.
+ * index range each.
  */
 export async function listEvents(
   queries: Queries,
@@ -150,16 +150,15 @@ export async function listEvents(
   );
   const { horizon, held_back: heldBack } = found[0]!;
   // If there is no event on the page, the row contains only the state.
-  const rows = found.filter((row): row is Row & { seq: number } => row.seq !== null);
-  // The row after the page is not returned.
-  for (const row of rows.slice(0, limit)) assertIntact(row);
+  const present = found.filter((row): row is Row & { seq: number } => row.seq !== null);
+  const rows = present.map((row) => ({ ...row, isDamaged: !isIntact(row) }));
   return { rows, heldBack: heldBack ?? 0, horizon };
 }
 
-/** Returns the newest events about an object. Throws DamagedEventError. */
+/** Returns the newest events about an object, except damaged ones. */
 export async function newestEventsOf(queries: Queries, environment: number, objectId: string, limit: number) {
   const sql = `SELECT ${COLUMNS} FROM events WHERE environment = $1 AND object_id = $2 ORDER BY seq DESC LIMIT $3`;
-  return (await queries.all<EventRow & StoredBody>(sql, [environment, objectId, limit])).map(assertIntact);
+  return (await queries.all<EventRow & StoredBody>(sql, [environment, objectId, limit])).filter(isIntact);
 }
 
 const NOT_PENDING = `NOT EXISTS (

@@ -2,7 +2,7 @@ import type { Client } from "../../../client/http.ts";
 import { allItems, listItems } from "../../../client/pages.ts";
 import type { EventType } from "../../../contract/event-types.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
-import type { Event } from "../../../contract/schemas/event.ts";
+import type { Event, ListedEvent } from "../../../contract/schemas/event.ts";
 import { type Condition, meets, textAt } from "../../arguments/conditions.ts";
 import { filterWithJq } from "../../terminal/jq.ts";
 
@@ -62,7 +62,7 @@ export class Watch {
 
   /** Takes the position of the newest event. */
   static async begin(client: Client, expectation: Expectation): Promise<Watch> {
-    for await (const { id } of listItems<Event>(client, "/v1/events", { max: 1 })) {
+    for await (const { id } of listItems<ListedEvent>(client, "/v1/events", { max: 1 })) {
       return new Watch(client, expectation, id);
     }
     return new Watch(client, expectation, undefined);
@@ -79,8 +79,8 @@ export class Watch {
 
   /** Reads new events. Lists are in commit order, so no event before the newest one is missed. */
   async look(): Promise<void> {
-    const fresh: Event[] = [];
-    for await (const event of listItems<Event>(this.#client, "/v1/events")) {
+    const fresh: ListedEvent[] = [];
+    for await (const event of listItems<ListedEvent>(this.#client, "/v1/events")) {
       if (event.id === this.#position) break;
       fresh.push(event);
     }
@@ -89,9 +89,9 @@ export class Watch {
     if (this.#expectation.isDelivered) await this.#readDeliveries();
   }
 
-  async #take(event: Event): Promise<void> {
+  async #take(event: ListedEvent): Promise<void> {
     const { type, conditions, jq } = this.#expectation;
-    if (event.type !== type) {
+    if (event.type !== type || event.data === null) {
       this.#others.set(event.type, (this.#others.get(event.type) ?? 0) + 1);
       return;
     }

@@ -1,7 +1,7 @@
 import type { Client, Method } from "../../../client/http.ts";
 import type { Page } from "../../../client/pages.ts";
 import type { EventType } from "../../../contract/event-types.ts";
-import type { Event } from "../../../contract/schemas/event.ts";
+import type { Event, ListedEvent } from "../../../contract/schemas/event.ts";
 import type { Context } from "../../context.ts";
 import { printable } from "../../terminal/printable.ts";
 import { formatDuration } from "../../terminal/time.ts";
@@ -52,12 +52,13 @@ export async function findEvent(
   { subject, event }: Outcome,
 ): Promise<Event | undefined> {
   if (event !== undefined) return event;
-  const { body } = await client.request<Page<Event>>({
+  const { body } = await client.request<Page<ListedEvent>>({
     method: "GET",
     path: "/v1/events",
     query: { related: subject, type, limit: 1 },
   });
-  return body.data[0];
+  const [newest] = body.data;
+  return newest?.data === null ? undefined : newest;
 }
 
 /** Renders one completed call; tab-separated in a pipe. */

@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
 import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS } from "../../../contract/event-types.ts";
 import { LIMITS } from "../../../contract/limits.ts";
-import type { Event } from "../../../contract/schemas/event.ts";
+import type { ListedEvent } from "../../../contract/schemas/event.ts";
 import { usePages } from "../../api/pages.ts";
 import { Card, Empty, ErrorBox, Loading, Page } from "../../components/page.tsx";
 import { isUnfinished, PagedTable } from "../../components/table.tsx";
@@ -112,14 +112,14 @@ function EventList() {
   );
 }
 
-function eventRow({ id, type, created, data }: Event) {
+function eventRow({ id, type, created, data }: ListedEvent) {
   return (
     <>
       <span role="cell">
         <Link href={hrefOf("events", id)}>{type}</Link>
       </span>
       <span role="cell" dir="auto">
-        {nameOf(data.object)}
+        {data === null ? <span class="soft">Damaged</span> : nameOf(data.object)}
       </span>
       <span role="cell">
         <OutcomeOf event={id} />
@@ -143,13 +143,13 @@ function nameOf(object: Record<string, unknown>): string {
   return typeof id === "string" ? id : "";
 }
 
-const texts = new WeakMap<Event, string>();
+const texts = new WeakMap<ListedEvent, string>();
 
 /** Returns the values of an event as they are shown, without the names of its fields. */
-function textOf(event: Event): string {
+function textOf(event: ListedEvent): string {
   let text = texts.get(event);
   if (text === undefined) {
-    text = searchable([nameOf(event.data.object), ...valuesOf(event)].join("\n"));
+    text = searchable([nameOf(event.data?.object ?? {}), ...valuesOf(event)].join("\n"));
     texts.set(event, text);
   }
   return text;
@@ -162,7 +162,7 @@ function valuesOf(value: unknown): string[] {
 
 /** The events of an object. */
 export function RelatedEvents({ id }: { id: string }) {
-  const events = usePages<Event>("/v1/events", { related: id });
+  const events = usePages<ListedEvent>("/v1/events", { related: id });
   return (
     <Card title="Events">
       <PagedTable
@@ -175,7 +175,7 @@ export function RelatedEvents({ id }: { id: string }) {
             label: "Changed fields",
             from: "tablet",
             isLong: true,
-            cell: ({ data }) => Object.keys(data.previous ?? {}).join(", ") || <None />,
+            cell: ({ data }) => Object.keys(data?.previous ?? {}).join(", ") || <None />,
           },
           { label: "ID", from: "tablet", cell: ({ id: event }) => <code class="soft">{event}</code> },
           { label: "Time", cell: ({ created }) => <Time at={created} /> },

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useReducer } from "preact/hooks";
 import type { Environment } from "../../../contract/environments.ts";
 import { matchesSubscriptions } from "../../../contract/event-types.ts";
-import type { Event } from "../../../contract/schemas/event.ts";
+import type { ListedEvent } from "../../../contract/schemas/event.ts";
 import { asCallError, call, type CallError, withQuery } from "../../api/call.ts";
 import { follow } from "../../api/live.ts";
 import { environment, hasGoneBack } from "../../router.tsx";
@@ -14,7 +14,7 @@ const MAX_LISTINGS = 2;
 const GATHER_MILLISECONDS = 200;
 
 interface EventPage {
-  data: Event[];
+  data: ListedEvent[];
   next_cursor: string | null;
 }
 
@@ -27,7 +27,7 @@ export interface EventFilters {
 }
 
 export interface ListedEvents {
-  events: readonly Event[];
+  events: readonly ListedEvent[];
   /** Events that arrived while the list was held. */
   pendingCount: number;
   isLoading: boolean;
@@ -49,9 +49,9 @@ interface Listing {
   environment: Environment;
   filters: EventFilters;
   pagesRead: number;
-  events: Event[];
+  events: ListedEvent[];
   /** Events since the list was last shown, oldest first. */
-  fresh: Event[];
+  fresh: ListedEvent[];
   /** IDs of everything in `events` and `fresh`. */
   ids: Set<string>;
   /** Undefined before the first page, null after the last one. */
@@ -72,7 +72,7 @@ environment.subscribe(() => {
 });
 
 /** Creates a list, which follows the stream until it is dropped. */
-function begin(key: string, filters: EventFilters, isMatch: (event: Event) => boolean): Listing {
+function begin(key: string, filters: EventFilters, isMatch: (event: ListedEvent) => boolean): Listing {
   const { type, created_before: before } = filters;
   const listing: Listing = {
     environment: environment.value,
@@ -163,7 +163,7 @@ async function load(listing: Listing): Promise<void> {
 }
 
 /** Events, newest first: pages of the API, then new ones that match. */
-export function useEvents(filters: EventFilters, isMatch: (event: Event) => boolean): ListedEvents {
+export function useEvents(filters: EventFilters, isMatch: (event: ListedEvent) => boolean): ListedEvents {
   const [, draw] = useReducer((drawn: number) => drawn + 1, 0);
   const key = JSON.stringify(filters);
   const listing = useMemo(() => {
@@ -203,6 +203,6 @@ export function useEvents(filters: EventFilters, isMatch: (event: Event) => bool
 }
 
 /** A page that stays open for days must not grow, so IDs that left the list are removed here too. */
-function forget({ ids }: Listing, events: readonly Event[]): void {
+function forget({ ids }: Listing, events: readonly ListedEvent[]): void {
   for (const { id } of events) ids.delete(id);
 }

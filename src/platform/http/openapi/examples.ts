@@ -23,7 +23,9 @@ export function exampleResponse(schema: TSchema): unknown {
   const { type, properties = {}, required = [], items, anyOf, minimum = 0 } = schema as Keywords;
   const stated = statedExample(schema);
   if (stated !== undefined) return stated;
-  if (anyOf !== undefined) return null;
+  if (anyOf !== undefined) {
+    return exampleResponse(anyOf.find((one) => (one as Keywords).type === "null") ?? anyOf[0]!);
+  }
   switch (type) {
     case "object":
       return Object.fromEntries(required.map((name) => [name, exampleResponse(properties[name]!)]));
@@ -33,6 +35,8 @@ export function exampleResponse(schema: TSchema): unknown {
       return "text";
     case "boolean":
       return false;
+    case "null":
+      return null;
     default:
       return minimum;
   }

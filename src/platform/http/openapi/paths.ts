@@ -68,8 +68,13 @@ function parametersOf(operation: Operation, tools: PathTools): Json[] {
   ];
 }
 
+interface ItemSchema {
+  properties?: { id?: TSchema };
+  anyOf?: ItemSchema[];
+}
+
 interface ListSchema {
-  properties?: { data?: { items?: { properties?: { id?: TSchema } } } };
+  properties?: { data?: { items?: ItemSchema } };
 }
 
 /** The ID in a path is that of an item of the preceding list. */
@@ -77,7 +82,8 @@ function idParameter(path: string, { operations, schemas }: PathTools): Json {
   const collection = path.slice(0, path.indexOf("/{id}"));
   const list = operations.find((operation) => operation.method === "GET" && operation.path === collection);
   const listed: ListSchema | undefined = list?.response.schema;
-  const id = listed?.properties?.data?.items?.properties?.id;
+  const item = listed?.properties?.data?.items;
+  const id = (item?.anyOf?.[0] ?? item)?.properties?.id;
   const schema = id === undefined ? { type: "string" } : schemas.place(id);
   return {
     name: "id",

@@ -50,7 +50,7 @@ export function deliveryOperations(vault: Vault): Operation[] {
       method: "POST",
       path: "/v1/deliveries/{id}/retry",
       scope: "deliveries:write",
-      errors: ["delivery_not_retryable", "endpoint_disabled", "endpoint_deleted", "event_expired"],
+      errors: ["delivery_not_retryable", "endpoint_disabled", "endpoint_deleted", "event_expired", "event_damaged"],
       response: { status: 200, schema: Delivery },
       write: ({ id }, tx, context) => retryDelivery(tx, context, id),
     }),

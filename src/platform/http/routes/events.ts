@@ -37,6 +37,7 @@ export function eventOperations(vault: Vault, clock: Clock): Operation[] {
       method: "GET",
       path: "/v1/events/{id}",
       scope: "events:read",
+      errors: ["event_damaged"],
       response: { status: 200, schema: Event },
       read: async ({ caller, id }, queries) => new RawJson((await getEvent(queries, caller.tenant, id)).body),
     }),
@@ -60,7 +61,7 @@ export function eventOperations(vault: Vault, clock: Clock): Operation[] {
       path: "/v1/events/{id}/replay",
       scope: "events:write",
       body: EventReplay,
-      errors: ["endpoint_disabled", "event_expired"],
+      errors: ["endpoint_disabled", "event_expired", "event_damaged"],
       response: { status: 201, schema: Replay },
       write: ({ id, body: { endpoint } }, tx, context) =>
         replayEvent(tx, context, id, endpoint === undefined ? undefined : [endpoint]),

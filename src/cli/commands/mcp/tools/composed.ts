@@ -8,7 +8,7 @@ import { UserError } from "../../../errors.ts";
 import { listItems, type Page } from "../../../../client/pages.ts";
 import { EVENT_TYPES } from "../../../../contract/event-types.ts";
 import { kindsWith, RESOURCES } from "../../../../contract/resources.ts";
-import { Event } from "../../../../contract/schemas/event.ts";
+import { Event, type ListedEvent } from "../../../../contract/schemas/event.ts";
 import { closed, idOf, nullable } from "../../../../contract/schemas/fields.ts";
 
 const MAX_EVENTS = 100;
@@ -136,16 +136,16 @@ export const WAIT_TOOLS: readonly Tool[] = [
 
       async function newestEvent(): Promise<string | undefined> {
         const path = "/v1/events";
-        const { body } = await client.request<Page<Event>>({ method: "GET", path, query: { limit: 1 } });
+        const { body } = await client.request<Page<ListedEvent>>({ method: "GET", path, query: { limit: 1 } });
         return body.data[0]?.id;
       }
 
       /** Lists are in commit order, so no event is missed. */
       async function oldestAfter(position: string | undefined): Promise<Event | undefined> {
         let oldest: Event | undefined;
-        for await (const event of listItems<Event>(client, "/v1/events", { query })) {
+        for await (const event of listItems<ListedEvent>(client, "/v1/events", { query })) {
           if (position !== undefined && event.id <= position) break;
-          oldest = event;
+          if (event.data !== null) oldest = event;
         }
         return oldest;
       }

@@ -7,18 +7,19 @@ import { build } from "esbuild";
 
 /** Writes the package into the folder `to`, ready for `npm pack` and `npm publish`. */
 export async function buildWebhooks(root, to) {
-  const options = {
-    absWorkingDir: root,
-    entryPoints: ["src/webhooks/index.ts"],
-    bundle: true,
-    platform: "neutral",
-    target: "es2022",
-    logLevel: "warning",
-  };
-  await Promise.all([
-    build({ ...options, outfile: join(to, "index.js"), format: "esm" }),
-    build({ ...options, outfile: join(to, "index.cjs"), format: "cjs" }),
-  ]);
+  const bundle = (entry, format, extension) =>
+    build({
+      absWorkingDir: root,
+      entryPoints: [`src/webhooks/${entry}.ts`],
+      outfile: join(to, `${entry}.${extension}`),
+      bundle: true,
+      format,
+      platform: "neutral",
+      target: "es2022",
+      logLevel: "warning",
+      plugins: entry === "index" ? [] : [takeErrorsFrom(`./index.${extension}`)],
+    });
+  await Promise.all(["index", "schemes"].flatMap((entry) => [bundle(entry, "esm", "js"), bundle(entry, "cjs", "cjs")]));
   writeDeclarations(root, to);
   for (const [from, name] of [
     ["src/webhooks/README.md", "README.md"],
@@ -27,6 +28,16 @@ export async function buildWebhooks(root, to) {
     copyFileSync(join(root, from), join(to, name));
   }
   writeFileSync(join(to, "package.json"), `${JSON.stringify(manifestOf(root), null, 2)}\n`);
+}
+
+/** The class of errors must exist once, or `instanceof` is false for errors of the other file. */
+function takeErrorsFrom(path) {
+  return {
+    name: "take errors",
+    setup({ onResolve }) {
+      onResolve({ filter: /\/signature-error\.ts$/ }, () => ({ path, external: true }));
+    },
+  };
 }
 
 function manifestOf(root) {
@@ -41,15 +52,21 @@ function manifestOf(root) {
     main: "./index.cjs",
     module: "./index.js",
     types: "./index.d.cts",
+    typesVersions: { "*": { schemes: ["./schemes.d.cts"] } },
     exports: {
-      ".": {
-        import: { types: "./index.d.ts", default: "./index.js" },
-        require: { types: "./index.d.cts", default: "./index.cjs" },
-      },
+      ".": exportOf("index"),
+      "./schemes": exportOf("schemes"),
       "./package.json": "./package.json",
     },
     sideEffects: false,
     engines,
+  };
+}
+
+function exportOf(entry) {
+  return {
+    import: { types: `./${entry}.d.ts`, default: `./${entry}.js` },
+    require: { types: `./${entry}.d.cts`, default: `./${entry}.cjs` },
   };
 }
 

@@ -11,17 +11,19 @@ const nodeCrypto = /* @__PURE__ */ findNodeCrypto();
 export const hasSynchronousCrypto = nodeCrypto !== undefined;
 
 /**
- * Returns the HMAC-SHA256 (RFC 2104) over `<timestamp>.<payload>`, 32 bytes. The key is the whole secret, `whsec_`
- * included, in UTF-8. Throws SignatureError `crypto_unavailable` without `node:crypto`.
+ * Returns the HMAC-SHA256 (RFC 2104) over the parts, 32 bytes. Strings stand for their UTF-8 bytes. Throws SignatureError
+ * `crypto_unavailable` without `node:crypto`.
  */
-export function computeMac(secret: string, timestamp: string, payload: string | Uint8Array): Uint8Array {
+export function computeMac(key: string | Uint8Array, ...parts: ReadonlyArray<string | Uint8Array>): Uint8Array {
   if (nodeCrypto === undefined) {
     throw new SignatureError(
       "crypto_unavailable",
       "this runtime has no node:crypto, which synchronous calls need: use verifyAsync or signAsync",
     );
   }
-  return nodeCrypto.createHmac("sha256", secret).update(`${timestamp}.`).update(payload).digest();
+  const hmac = nodeCrypto.createHmac("sha256", key);
+  for (const part of parts) hmac.update(part);
+  return hmac.digest();
 }
 
 /**
@@ -84,6 +86,22 @@ export function fromHex(hex: string): Uint8Array {
   for (let index = 0; index < bytes.length; index += 1) {
     bytes[index] = (digitAt(hex, 2 * index) << 4) | digitAt(hex, 2 * index + 1);
   }
+  return bytes;
+}
+
+/** Returns the bytes in base64 (RFC 4648, 4). */
+export function toBase64(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return btoa(text);
+}
+
+/** Returns the bytes that a text in base64 stands for, or undefined if it is anything else. */
+export function fromBase64(text: string): Uint8Array | undefined {
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.length % 4 !== 0) return undefined;
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let index = 0; index < bytes.length; index += 1) bytes[index] = binary.charCodeAt(index);
   return bytes;
 }
 

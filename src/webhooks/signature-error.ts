@@ -26,6 +26,8 @@ export type SignatureErrorCode =
   | "invalid_timestamp"
   | "invalid_tolerance"
   | "invalid_now"
+  | "invalid_id"
+  | "invalid_scheme"
   | "invalid_limit"
   // The runtime.
   | "crypto_unavailable"

@@ -26,7 +26,7 @@ export interface SignatureHeader {
 
 /** Parses a `Service-Signature` value: `t=<Unix seconds>,v1=<hex>`. Throws SignatureError, whatever `header` is. */
 export function parseSignatureHeader(header: unknown): SignatureHeader {
-  const text = headerText(header);
+  const text = headerText(header, SIGNATURE_HEADER_DISPLAY);
   let timestamp: string | undefined;
   const signatures: Uint8Array[] = [];
   for (const item of text.split(",")) {
@@ -70,20 +70,18 @@ export function parseSignatureHeader(header: unknown): SignatureHeader {
   return { timestamp, signatures };
 }
 
-function headerText(header: unknown): string {
+/** Returns the single value of a header. Throws SignatureError, whatever `header` is. */
+export function headerText(header: unknown, name: string): string {
   if (header === undefined || header === null || header === "") {
     throw new SignatureError(
       "header_missing",
-      `the ${SIGNATURE_HEADER_DISPLAY} header is missing: is this a delivery of the platform, or does a proxy drop the header?`,
+      `the ${name} header is missing: is this a delivery of the platform, or does a proxy drop the header?`,
     );
   }
   if (typeof header !== "string") {
     const kind = typeof header === "object" ? "an object" : `a ${typeof header}`;
     const found = Array.isArray(header) ? `a list of ${header.length} values` : kind;
-    throw new SignatureError(
-      "header_not_text",
-      `the ${SIGNATURE_HEADER_DISPLAY} header is ${found}: pass its single value as a string`,
-    );
+    throw new SignatureError("header_not_text", `the ${name} header is ${found}: pass its single value as a string`);
   }
   if (header.length > MAX_HEADER_LENGTH) {
     throw new SignatureError(
@@ -95,7 +93,7 @@ function headerText(header: unknown): string {
 }
 
 /** Strips optional whitespace as HTTP defines it (RFC 9110, 5.6.3): spaces and tabs. */
-function trimSpaces(text: string): string {
+export function trimSpaces(text: string): string {
   let start = 0;
   let end = text.length;
   while (start < end && isSpace(text.charCodeAt(start))) start += 1;
@@ -107,6 +105,7 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x09;
 }
 
-function quote(text: string): string {
+/** Returns the beginning of a foreign text for a message. */
+export function quote(text: string): string {
   return JSON.stringify(text.length > 20 ? `${text.slice(0, 20)}…` : text);
 }

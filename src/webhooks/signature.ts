@@ -56,7 +56,7 @@ export function verify(options: VerifyOptions): WebhookEvent {
   const check = prepareCheck(options);
   concludeCheck(
     check,
-    check.secrets.map((secret) => computeMac(secret, check.timestamp, check.payload)),
+    check.secrets.map((secret) => computeMac(secret, `${check.timestamp}.`, check.payload)),
   );
   return parseEvent(check.payload);
 }
@@ -75,7 +75,7 @@ export function verifySignature(options: VerifyOptions): VerifiedSignature {
   const check = prepareCheck(options);
   return concludeCheck(
     check,
-    check.secrets.map((secret) => computeMac(secret, check.timestamp, check.payload)),
+    check.secrets.map((secret) => computeMac(secret, `${check.timestamp}.`, check.payload)),
   );
 }
 
@@ -94,7 +94,7 @@ export function sign(options: SignOptions): string {
   const draft = prepareSignature(options);
   return headerOf(
     draft,
-    draft.secrets.map((secret) => computeMac(secret, draft.timestamp, draft.payload)),
+    draft.secrets.map((secret) => computeMac(secret, `${draft.timestamp}.`, draft.payload)),
   );
 }
 
@@ -130,51 +130,64 @@ function prepareCheck({
 }: VerifyOptions): Check {
   const list = listSecrets(secrets);
   assertTolerance(tolerance);
-  if (typeof now !== "number" || !Number.isFinite(now)) {
-    throw new SignatureError("invalid_now", "`now` must be a number of Unix seconds");
-  }
+  assertNow(now);
   const raw = rawPayload(payload);
   return { secrets: list, tolerance, now, payload: raw, ...parseSignatureHeader(header) };
 }
 
-/** Compares each signature with each MAC, so that the time taken reveals neither which matched nor how far. */
 function concludeCheck(check: Check, macs: readonly Uint8Array[]): VerifiedSignature {
-  let matches = 0;
-  for (const mac of macs) {
-    for (const signature of check.signatures) matches += Number(equalInConstantTime(mac, signature));
+  if (!isAnyEqual(macs, check.signatures)) {
+    throw new SignatureError("signature_mismatch", `no v1 value matches: ${mismatchHint(check)}`);
   }
-  if (matches === 0) throw new SignatureError("signature_mismatch", `no v1 value matches: ${mismatchHint(check)}`);
   const timestamp = Number(check.timestamp);
-  assertFresh(timestamp, check);
+  assertFresh("t", timestamp, check);
   return { timestamp };
 }
 
+/** Compares each signature with each MAC, so that the time taken reveals neither which matched nor how far. */
+export function isAnyEqual(macs: readonly Uint8Array[], signatures: readonly Uint8Array[]): boolean {
+  let matches = 0;
+  for (const mac of macs) {
+    for (const signature of signatures) matches += Number(equalInConstantTime(mac, signature));
+  }
+  return matches > 0;
+}
+
 function mismatchHint({ secrets, payload }: Check): string {
+  return (
+    commonMistake(secrets, payload) ??
+    "check that the secret is this endpoint's, whole and with its whsec_, and that the payload is the raw request body, " +
+      "byte for byte"
+  );
+}
+
+/** Returns the mistake that the arguments show, if there is one. */
+export function commonMistake(secrets: readonly string[], payload: string | Uint8Array): string | undefined {
   if (payload.length === 0) {
     return "the payload is empty, which no delivery is: pass the raw request body, read once and not yet consumed";
   }
   const padded = secrets.findIndex((secret) => secret !== secret.trim());
-  if (padded !== -1) {
-    return `secret ${padded + 1} of ${secrets.length} starts or ends with whitespace: trim it where it is read`;
-  }
-  return (
-    "check that the secret is this endpoint's, whole and with its whsec_, and that the payload is the raw request body, " +
-    "byte for byte"
-  );
+  if (padded === -1) return undefined;
+  return `secret ${padded + 1} of ${secrets.length} starts or ends with whitespace: trim it where it is read`;
 }
 
-function assertFresh(timestamp: number, { now, tolerance }: Check): void {
+/** Throws SignatureError `timestamp_too_old` or `timestamp_in_future`. `name` is what messages call the timestamp. */
+export function assertFresh(
+  name: string,
+  timestamp: number,
+  { now, tolerance }: { now: number; tolerance: number },
+): void {
   const age = now - timestamp;
   if (age > tolerance) {
     throw new SignatureError(
       "timestamp_too_old",
-      `t is ${Math.ceil(age)} s old; tolerance ${tolerance} s: check the receiver's clock, or what delayed the delivery`,
+      `${name} is ${Math.ceil(age)} s old; tolerance ${tolerance} s: check the receiver's clock, or what delayed the delivery`,
     );
   }
   if (-age > tolerance) {
     throw new SignatureError(
       "timestamp_in_future",
-      `t is ${Math.ceil(-age)} s ahead; tolerance ${tolerance} s: check the receiver's clock`,
+      `${name} is ${Math.ceil(-age)} s ahead; tolerance ${tolerance} s: check the receiver's clock`,
     );
   }
 }
@@ -188,11 +201,14 @@ function prepareSignature({ payload, secrets, timestamp = currentTime() }: SignO
       `\`secrets\` has ${list.length} secrets, but a header holds at most ${MAX_SIGNATURES} signatures`,
     );
   }
-  const t = typeof timestamp === "number" ? String(timestamp) : "";
-  if (!TIMESTAMP_PATTERN.test(t)) {
-    throw new SignatureError("invalid_timestamp", "`timestamp` must be whole Unix seconds (is it milliseconds?)");
-  }
-  return { payload: raw, secrets: list, timestamp: t };
+  return { payload: raw, secrets: list, timestamp: timestampText(timestamp) };
+}
+
+/** Returns the Unix seconds as they are sent and signed. Throws SignatureError `invalid_timestamp`. */
+export function timestampText(timestamp: unknown): string {
+  const text = typeof timestamp === "number" ? String(timestamp) : "";
+  if (TIMESTAMP_PATTERN.test(text)) return text;
+  throw new SignatureError("invalid_timestamp", "`timestamp` must be whole Unix seconds (is it milliseconds?)");
 }
 
 function headerOf({ timestamp }: Draft, macs: readonly Uint8Array[]): string {
@@ -201,8 +217,16 @@ function headerOf({ timestamp }: Draft, macs: readonly Uint8Array[]): string {
   return header;
 }
 
-function currentTime(): number {
+/** Returns the clock's Unix seconds. */
+export function currentTime(): number {
   return Math.floor(Date.now() / 1000);
+}
+
+/** Throws SignatureError `invalid_now`. */
+export function assertNow(now: unknown): void {
+  if (typeof now !== "number" || !Number.isFinite(now)) {
+    throw new SignatureError("invalid_now", "`now` must be a number of Unix seconds");
+  }
 }
 
 /** Throws SignatureError `invalid_tolerance`. NaN compares false with everything, so it would disable the age check. */

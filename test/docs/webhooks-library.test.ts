@@ -5,6 +5,7 @@ import { pathToFileURL, fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import * as library from "../../src/webhooks/index.ts";
+import * as schemes from "../../src/webhooks/schemes.ts";
 import { freePort } from "../support/free-port.ts";
 import { cliEnv } from "../support/run-cli.ts";
 import { headerOf, PAYLOAD, SECRET } from "../webhooks/deliveries.ts";
@@ -44,13 +45,18 @@ describe("docs/webhooks-library.md", () => {
     const names = [...index.matchAll(/\{([^}]+)\}/g)].flatMap(([, list]) =>
       list!.split(",").map((name) => name.replace("type ", "").trim()),
     );
+    const source = readFileSync(join(root, "src/webhooks/schemes.ts"), "utf8");
+    names.push(
+      ...Object.keys(schemes),
+      ...[...source.matchAll(/^export (?:type|interface) (\w+)/gm)].map(([, name]) => name!),
+    );
     expect(names.filter((name) => name !== "" && !new RegExp(`\\b${name}\\b`).test(page))).toEqual([]);
     expect(names).toEqual(expect.arrayContaining(Object.keys(library)));
   });
 
   it("shows the output of its programs", async () => {
     const programs = blocks.filter((_block, index) => blocks[index + 1]?.language === "text");
-    expect(programs).toHaveLength(3);
+    expect(programs).toHaveLength(4);
     for (const program of programs) {
       const file = program.text.slice("// ".length, program.text.indexOf("\n"));
       const { stdout } = await promisify(execFile)(process.execPath, [file], { cwd: folder });

@@ -57,8 +57,9 @@ describe("service-webhooks", () => {
   });
 
   it("imports nothing, so that bundlers and edge runtimes have nothing to resolve", () => {
-    for (const file of ["index.js", "index.cjs"]) {
-      expect(readFileSync(join(library, file), "utf8")).not.toMatch(/\bimport\b *[({*"]|\brequire\(/);
+    for (const file of ["index.js", "index.cjs", "schemes.js", "schemes.cjs"]) {
+      const text = readFileSync(join(library, file), "utf8").replaceAll(/(?:from |require\()"\.\/index\.c?js"/g, "");
+      expect(text).not.toMatch(/\bfrom *"|\bimport *[("]|\brequire\(/);
     }
   });
 
@@ -72,19 +73,34 @@ describe("service-webhooks", () => {
     }
     const payload = ${JSON.stringify(PAYLOAD)};
     console.log(verify({ payload, header: sign({ payload, secrets }), secrets }).type);
+    try {
+      schemes.verify({ scheme: "github", payload, headers: schemes.sign({ scheme: "github", payload, secrets, id: "1" }), secrets });
+      schemes.verify({ scheme: "github", payload, headers: {}, secrets });
+    } catch (error) {
+      console.log(error instanceof SignatureError, error.code);
+    }
     signAsync({ payload, secrets })
       .then((header) => verifyAsync({ payload, header, secrets }))
       .then((event) => console.log(event.id));`;
   const NAMES = "{ sign, signAsync, SignatureError, verify, verifyAsync }";
 
   it.each([
-    ["an ES module", "module.mjs", `import ${NAMES} from "service-webhooks";`],
-    ["a CommonJS module", "common.cjs", `const ${NAMES} = require("service-webhooks");`],
+    [
+      "an ES module",
+      "module.mjs",
+      `import ${NAMES} from "service-webhooks"; import * as schemes from "service-webhooks/schemes";`,
+    ],
+    [
+      "a CommonJS module",
+      "common.cjs",
+      `const ${NAMES} = require("service-webhooks"); const schemes = require("service-webhooks/schemes");`,
+    ],
   ])("works in %s", (_name, file, load) => {
     writeFileSync(join(project, file), load + program);
     expect(execFileSync(process.execPath, [file], { cwd: project, encoding: "utf8" }).split("\n")).toEqual([
       "true timestamp_too_old",
       "order.completed",
+      "true header_missing",
       (JSON.parse(PAYLOAD) as { id: string }).id,
       "",
     ]);
@@ -112,6 +128,7 @@ function compile(files: Record<string, string>, settings: string[]): string[] {
 describe("the types", () => {
   const start = `
     import { nodeWebhook, SignatureError, type SignatureErrorCode, verify, verifyAsync, type WebhookEvent } from "service-webhooks";
+    import { type Scheme, SCHEMES, type SchemeName, verify as verifyScheme } from "service-webhooks/schemes";
     import type { IncomingMessage, ServerResponse } from "node:http";
     declare const event: WebhookEvent;
     declare const request: IncomingMessage;
@@ -126,6 +143,9 @@ describe("the types", () => {
     const header = request.headers["service-signature"];
     verifyAsync({ payload: new ArrayBuffer(2), header, secrets: ["a", "b"] }).then((event) => event.created);
     export const one: WebhookEvent<"order.completed"> = verify({ payload: "", header, secrets: "a" }) as WebhookEvent<"order.completed">;
+    verifyScheme({ scheme: "stripe", payload: "", headers: request.headers, secrets: "a" }).timestamp?.toFixed();
+    verifyScheme({ scheme: "github", payload: "", headers: new Headers(), secrets: "a" }).id?.length;
+    export const known: Record<SchemeName, Scheme> = SCHEMES;
     export const code: SignatureErrorCode = new SignatureError("no_secrets", "none").code;`;
   const narrowed = `${start}
     switch (event.type) {
@@ -175,6 +195,7 @@ describe("the types", () => {
       "field-of-other.mts": [`${completed} console.log(event.data.object.email);`, "TS2339"],
       "status.mts": [`${completed} console.log(event.data.object.status === "shipped");`, "TS2367"],
       "error-code.mts": [`export const wrong: SignatureErrorCode = "no_such_code";`, "TS2322"],
+      "scheme.mts": [`verifyScheme({ scheme: "strip", payload: "", headers: {}, secrets: "" });`, "TS2820"],
       "payload.mts": [`verify({ payload: { id: "evt_1" }, header: "", secrets: "" });`, "TS2353"],
     };
     const sources = Object.entries(wrong).map(([file, [source]]) => [file, `${start}\n${source}`]);
@@ -188,8 +209,10 @@ describe("the types", () => {
 
   it.each([
     ["service-webhooks", "."],
+    ["service-webhooks", "schemes"],
     ["service-cli", "webhooks"],
-  ] as const)("of %s resolve to the right files under node10, node16 and bundler", (name, entry) => {
+    ["service-cli", "webhooks/schemes"],
+  ] as const)("of %s %s resolve to the right files under node10, node16 and bundler", (name, entry) => {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
       [attw, tarballs[name], "--entrypoints", entry, "--format", "json"],

@@ -1,8 +1,11 @@
+import { once } from "node:events";
 import { existsSync, statSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { spawn } from "@lydell/node-pty";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { servePlatform } from "../support/platform.ts";
 import { BIN, spawnCli } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
 import { loadSqlite } from "../../src/platform/storage/sqlite/runtime.ts";
@@ -226,6 +229,67 @@ describe("the end of service dev", () => {
     await expectNothingRuns(project);
   });
 
+  it("ends at Ctrl-C while the listener restarts, after the forward in flight", async () => {
+    const platform = await servePlatform();
+    onTestFinished(async () => void (await platform.stop()));
+    const held: ServerResponse[] = [];
+    const receiver = createServer((request, response) => request.resume().on("end", () => held.push(response)));
+    const { port } = await listening(receiver);
+    const yaml = (path: string) =>
+      `platform: { url: "${platform.baseUrl}" }\nforward: { to: localhost:${port}/${path} }`;
+    const project = await makeProject({ "service.yaml": yaml("before") });
+    const dev = startDev(project, [], platform.env);
+    await dev.waitFor(READY);
+    expect((await project.service(["trigger", "customer.created"], platform.env)).exitCode).toBe(0);
+    await expect.poll(() => held.length).toBe(1);
+    project.write("service.yaml", yaml("after"));
+    await dev.waitFor("restarting the listener");
+    dev.child.kill("SIGINT");
+    held[0]!.end();
+    expect(await dev.ended).toBe(0);
+    expect(dev.output()).not.toContain("/after");
+  });
+
+  it.each([
+    ["of service.yaml is written", ".service/schema.json"],
+    ["of the platform is created", ".service/platform.db"],
+    ["of variables is written", ".env.local"],
+    ["of the app is written", "pids"],
+  ])("ends at Ctrl-C as soon as a file %s", async (_which, file) => {
+    const yaml = `# yaml-language-server: $schema=.service/schema.json\n${FILES["service.yaml"]}`;
+    const project = await makeProject({ ...FILES, "service.yaml": yaml });
+    const dev = startDev(project);
+    await untilExists(join(project.folder, file));
+    dev.child.kill("SIGINT");
+    expect([0, 130]).toContain(await dev.ended);
+    await expect(fetch(`http://127.0.0.1:${project.port}/v1/me`)).rejects.toThrow("fetch failed");
+    if (existsSync(join(project.folder, "pids"))) await expectNothingRuns(project);
+  });
+
+  it("ends at Ctrl-C right after its start, before the listener has connected", async () => {
+    const platform = await servePlatform();
+    onTestFinished(async () => void (await platform.stop()));
+    const project = await makeProject({
+      "service.yaml": `# yaml-language-server: $schema=.service/schema.json\nplatform: { url: "${platform.baseUrl}" }`,
+    });
+    const dev = startDev(project, [], platform.env);
+    await untilExists(join(project.folder, ".service/schema.json"));
+    dev.child.kill("SIGINT");
+    expect(await dev.ended).toBe(0);
+  });
+
+  it("ends at Ctrl-C while it connects to a platform that never responds", async () => {
+    let upgrades = 0;
+    const { port } = await listening(createServer().on("upgrade", () => (upgrades += 1)));
+    const url = `http://127.0.0.1:${port}`;
+    const project = await makeProject({ "service.yaml": `platform: { url: '${url}' }` });
+    const key = `sk_sandbox_${"a".repeat(49)}`;
+    const dev = startDev(project, [], { SERVICE_BASE_URL: url, SERVICE_API_KEY: key });
+    await expect.poll(() => upgrades, { timeout: 60_000 }).toBe(1);
+    dev.child.kill("SIGINT");
+    expect(await dev.ended).toBe(0);
+  });
+
   it("kills an app that ignores signals", async () => {
     const project = await makeProject({ ...FILES, "app.js": STUBBORN });
     const dev = startDev(project);
@@ -288,6 +352,19 @@ describe("the end of service dev", () => {
     await expectNothingRuns(project);
   });
 });
+
+/** Listens on a free port until the test ends. */
+async function listening(server: Server): Promise<AddressInfo> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return server.address() as AddressInfo;
+}
+
+const untilExists = (path: string) => expect.poll(() => existsSync(path), { interval: 1, timeout: 60_000 }).toBe(true);
 
 /** A second start says which process uses the database. */
 async function platformPid(project: DevProject): Promise<number> {

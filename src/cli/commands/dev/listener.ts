@@ -1,6 +1,6 @@
 import type { Report } from "../../../relay/report.ts";
 import type { Context } from "../../context.ts";
-import { InterruptedError, UserError } from "../../errors.ts";
+import { InterruptedError } from "../../errors.ts";
 import { EnvironmentClock } from "../../environment-time.ts";
 import { flagsOf } from "../../project/forwarding.ts";
 import type { Project } from "../../project/schema.ts";
@@ -10,63 +10,71 @@ import { accessPlatform, type PlatformAccess } from "../listen/platform-access.t
 import { createListenPrinter, type Display } from "../listen/printer.ts";
 import { Listening, type ListenFlags } from "../listen/run.ts";
 
-type Ready = Extract<Report, { event: "ready" }>;
+export type Ready = Extract<Report, { event: "ready" }>;
 
-/** The listener of `service dev`, which can be restarted with other settings. A restart skips no events. */
+export interface ListenerObserver {
+  /** Called once per session, when it is ready. */
+  onReady: (ready: Ready, receivers: Receivers) => void;
+  /** Receives the error that ended the listener. */
+  onFailure: (error: unknown) => void;
+}
+
+/** The listener of `service dev`: one session after another, each with the latest settings. None skips an event. */
 export class RestartableListener {
   readonly #context: Context;
-  readonly #onFailure: (error: unknown) => void;
-  #platform: PlatformAccess | undefined;
-  #current: { stop: AbortController; ended: Promise<void> } | undefined;
+  readonly #observer: ListenerObserver;
+  readonly #ended: Promise<void>;
+  #project: Project;
+  /** Ends the current session. */
+  #session = new AbortController();
+  #isStopped = false;
   /** Where the next session starts. */
   #cursor = "now";
 
-  /** `onFailure` receives the error that ended a session after it was ready. */
-  constructor(context: Context, onFailure: (error: unknown) => void) {
+  constructor(project: Project, context: Context, observer: ListenerObserver) {
+    this.#project = project;
     this.#context = context;
-    this.#onFailure = onFailure;
+    this.#observer = observer;
+    this.#ended = this.#run().catch(observer.onFailure);
   }
 
-  /** Starts with the settings of the project, after the current session has ended. Resolves once it is ready. */
-  async start(project: Project): Promise<{ ready: Ready; receivers: Receivers }> {
-    await this.stop();
-    const stop = new AbortController();
-    const context = this.#context.withSignal(stop.signal);
-    const flags: ListenFlags = { ...NO_FLAGS, ...flagsOf(project), since: this.#cursor };
-    // The project file may have been changed to name another platform.
-    this.#platform ??= await accessPlatform(this.#context);
-    const platform = this.#platform;
+  /** Starts another session with these settings, after the forwards in flight. */
+  restart(project: Project): void {
+    this.#project = project;
+    this.#session.abort(new InterruptedError("SIGINT"));
+  }
+
+  /** Resolves after the forwards in flight. */
+  stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#session.abort(new InterruptedError("SIGINT"));
+    return this.#ended;
+  }
+
+  async #run(): Promise<void> {
+    // The project file may be changed later to name another platform.
+    const platform = await accessPlatform(this.#context);
+    while (!this.#isStopped) {
+      this.#session = new AbortController();
+      await this.#listen(platform, this.#context.withSignal(this.#session.signal));
+    }
+  }
+
+  async #listen(platform: PlatformAccess, context: Context): Promise<void> {
+    const flags: ListenFlags = { ...NO_FLAGS, ...flagsOf(this.#project), since: this.#cursor };
     const { receivers, options: forwarding } = readForwardingOptions(flags, context);
-    let onReady = (_ready: Ready): void => {};
-    const isReady = new Promise<Ready>((resolve) => {
-      onReady = resolve;
-    });
     const clock = new EnvironmentClock(context);
-    const display = await openDisplay(context, { receivers, clock }, (ready) => onReady(ready));
+    const display = await openDisplay(context, { receivers, clock }, (ready) => {
+      if (this.#cursor === "now") this.#cursor = ready.cursor;
+      this.#observer.onReady(ready, receivers);
+    });
     const passed = (cursor: string): void => void (this.#cursor = cursor);
-    const receiverStarts = project.run !== undefined;
-    const listening = new Listening(
+    const receiverStarts = this.#project.run !== undefined;
+    await new Listening(
       { flags, command: [], platform, receivers, forwarding, display, clock, receiverStarts, passed },
       context,
-    );
-    const running = listening.run();
-    this.#current = { stop, ended: running.catch(() => {}) };
-    const ready = await Promise.race([isReady, running.then(() => stopped())]);
-    if (this.#cursor === "now") this.#cursor = ready.cursor;
-    running.catch((error: unknown) => this.#onFailure(error));
-    return { ready, receivers };
+    ).run();
   }
-
-  /** Waits for the forwards in flight. */
-  async stop(): Promise<void> {
-    const { stop, ended } = this.#current ?? {};
-    stop?.abort(new InterruptedError("SIGINT"));
-    await ended;
-  }
-}
-
-function stopped(): never {
-  throw new UserError("The listener was stopped before it was ready");
 }
 
 const NO_FLAGS: ListenFlags = {

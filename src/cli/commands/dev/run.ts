@@ -11,7 +11,7 @@ import { isListening, isLocal, startApp, untilListening } from "./app.ts";
 import { Console } from "./console.ts";
 import { writeVariables } from "./env-file.ts";
 import { prepareFolder } from "./folder.ts";
-import { RestartableListener } from "./listener.ts";
+import { type Ready, RestartableListener } from "./listener.ts";
 import { PlatformProcess } from "./platform.ts";
 import type { Exit, ProcessGroup } from "./process-group.ts";
 import { sendSeed } from "./seed.ts";
@@ -92,9 +92,10 @@ class Dev {
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
     const release = this.#guardProcesses();
-    this.#start().catch((error: unknown) => this.#end({ by: "failure", error }));
+    const start = this.#start().catch((error: unknown) => this.#fail(error));
     const end = await this.#ended;
     this.#isStopping = true;
+    await start;
     try {
       await this.#stop(end);
     } finally {
@@ -108,40 +109,46 @@ class Dev {
     prepareFolder(this.#project, this.#text, cwd);
     const baseUrl = await this.#startPlatform();
     await this.#seed(baseUrl);
-    const listen = await this.#console.part("listen", baseUrl);
-    this.#listener = new RestartableListener(listen, (error) => this.#end({ by: "failure", error }));
-    const { ready, receivers } = await this.#listener.start(this.#project).catch((error: unknown) => {
-      throw this.#explainAccess(error);
-    });
-    if (this.#isStopping) return;
-    this.#sayListening(receivers);
-    const variables = await writeVariables(this.#project, { baseUrl, secret: ready.secret, context: listen });
+    const listen = await this.#step(this.#console.part("listen", baseUrl));
+    const { ready, receivers } = await this.#startListener(listen);
+    const variables = await this.#step(
+      writeVariables(this.#project, { baseUrl, secret: ready.secret, context: listen }),
+    );
     watchProject({
       text: this.#text,
       project: this.#project,
-      context: await this.#console.part("dev"),
+      context: await this.#step(this.#console.part("dev")),
       signal: this.#over.signal,
-      restart: async (project) => {
-        const { receivers: changed } = await this.#listener!.start(project);
-        this.#sayListening(changed);
-      },
-      onFailure: (error) => this.#end({ by: "failure", error }),
+      restart: (project) => this.#listener!.restart(project),
+      onFailure: (error) => this.#fail(error),
     });
     await this.#startApp(variables, receivers.target ?? receivers.routes[0]?.url);
-    if (!this.#isStopping) this.#sayReady(baseUrl);
+    this.#sayReady(baseUrl);
+  }
+
+  /** Waits for a step of the start. Rejects as soon as any part ends, so that no other part starts after that. */
+  async #step<Result>(work: Promise<Result>): Promise<Result> {
+    const { signal } = this.#over;
+    const result = await Promise.race([work, this.#ended.then(() => signal.throwIfAborted())]);
+    signal.throwIfAborted();
+    return result as Result;
+  }
+
+  #fail(error: unknown): void {
+    this.#end({ by: "failure", error: this.#explainAccess(error) });
   }
 
   /** Returns the base URL. */
   async #startPlatform(): Promise<string> {
     const url = this.#context.globals.baseUrl ?? this.#project.platform?.url;
     if (url !== undefined) return url;
-    const part = await this.#console.part("platform");
-    this.#platform = new PlatformProcess(this.#project, part);
-    const baseUrl = await this.#platform.ready;
-    void this.#platform.group.exited.then(({ code, signal }) => {
+    const part = await this.#step(this.#console.part("platform"));
+    const platform = new PlatformProcess(this.#project, part);
+    this.#platform = platform;
+    const baseUrl = await this.#step(platform.ready);
+    void platform.group.exited.then(({ code, signal }) => {
       const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
-      const error = new UserError(`The platform ${how}; everything else was stopped`, { code: "platform_exited" });
-      this.#end({ by: "failure", error });
+      this.#fail(new UserError(`The platform ${how}; everything else was stopped`, { code: "platform_exited" }));
     });
     this.#sayState("platform", "ready", `ready at ${baseUrl}`);
     return baseUrl;
@@ -149,41 +156,51 @@ class Dev {
 
   async #seed(baseUrl: string): Promise<void> {
     const { seed } = this.#project;
-    if (seed === undefined || this.#isStopping) return;
-    const count = await sendSeed(seed, await this.#console.part("seed", baseUrl)).catch((error: unknown) => {
-      throw this.#explainAccess(error);
-    });
+    if (seed === undefined) return;
+    const count = await this.#step(sendSeed(seed, await this.#step(this.#console.part("seed", baseUrl))));
     if (count === undefined) this.#sayState("seed", "skipped", `${seed} was already sent to this database`);
     else this.#sayState("seed", "ready", `${count === 1 ? "1 call" : `${count} calls`} of ${seed} sent`);
+  }
+
+  /** Resolves once the first session is ready. */
+  #startListener(context: Context): Promise<{ ready: Ready; receivers: Receivers }> {
+    const isReady = new Promise<{ ready: Ready; receivers: Receivers }>((resolve) => {
+      this.#listener = new RestartableListener(this.#project, context, {
+        onReady: (ready, receivers) => {
+          this.#sayListening(receivers);
+          resolve({ ready, receivers });
+        },
+        onFailure: (error) => this.#fail(error),
+      });
+    });
+    return this.#step(isReady);
   }
 
   async #startApp(variables: Readonly<Record<string, string>>, target: URL | undefined): Promise<void> {
     const { run } = this.#project;
     if (run === undefined) return;
-    const context = await this.#console.part("app");
-    if (isLocal(target) && (await isListening(target))) {
+    const context = await this.#step(this.#console.part("app"));
+    if (isLocal(target) && (await this.#step(isListening(target)))) {
       const owner = portOwner(Number(target.port || 80)) ?? "another program";
       context.output.warn(
         `${target.host} is in use by ${owner}, which receives the events unless the app replaces it.`,
       );
     }
-    if (this.#isStopping) return;
     this.#console.say("app", `$ ${run}`, { event: "state", state: "starting", command: run });
     const started = performance.now();
     const app = startApp(run, variables, { console: this.#console, context: this.#context });
     this.#app = app;
     app.exited.then(
       (exit) => this.#end({ by: "app", exit }),
-      (error: unknown) => this.#end({ by: "failure", error }),
+      (error: unknown) => this.#fail(error),
     );
     if (!isLocal(target)) return;
     const slow = setTimeout(
       () => this.#sayState("app", "waiting", `waiting until something listens on ${target.host}`),
       SLOW_START_MS,
     );
-    await untilListening(target, this.#over.signal);
-    clearTimeout(slow);
-    if (!this.#isStopping) this.#sayState("app", "ready", `ready on ${target.host} after ${since(started)}`);
+    await this.#step(untilListening(target, this.#over.signal)).finally(() => clearTimeout(slow));
+    this.#sayState("app", "ready", `ready on ${target.host} after ${since(started)}`);
   }
 
   /** Stops the parts in the reverse order of their start. */

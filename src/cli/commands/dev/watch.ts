@@ -16,8 +16,8 @@ interface WatchOptions {
   context: Context;
   signal: AbortSignal;
   /** Restarts the listener with these settings. */
-  restart: (project: Project) => Promise<void>;
-  /** Receives the error of a restart. */
+  restart: (project: Project) => void;
+  /** Receives the error of reading the file. */
   onFailure: (error: unknown) => void;
 }
 
@@ -26,11 +26,10 @@ export function watchProject({ text, project, context, signal, restart, onFailur
   const { output } = context;
   let currentText = text;
   let running = project;
-  let work = Promise.resolve();
 
-  async function apply(): Promise<void> {
+  function apply(): void {
     const read = readChanged();
-    if (read === undefined || signal.aborted) return;
+    if (read === undefined) return;
     const isSame = (key: keyof Project) => JSON.stringify(read[key]) === JSON.stringify(running[key]);
     const others = (["platform", "env", "seed", "run"] as const).filter((key) => !isSame(key));
     if (others.length > 0) {
@@ -39,7 +38,7 @@ export function watchProject({ text, project, context, signal, restart, onFailur
     if (isSame("forward")) return;
     if (!output.json) output.line(`${PROJECT_FILE} has changed; restarting the listener`);
     running = { ...running, ...(read.forward === undefined ? { forward: {} } : { forward: read.forward }) };
-    await restart(running);
+    restart(running);
   }
 
   /** Returns undefined if nothing has changed, or, after a warning, if the new content is invalid. */
@@ -63,9 +62,11 @@ export function watchProject({ text, project, context, signal, restart, onFailur
 
   const file = join(context.cwd, PROJECT_FILE);
   const onChange = (): void => {
-    work = work.then(apply).catch((error: unknown) => {
-      if (!signal.aborted) onFailure(error);
-    });
+    try {
+      apply();
+    } catch (error) {
+      onFailure(error);
+    }
   };
   watchFile(file, { interval: INTERVAL_MS }, onChange);
   signal.addEventListener("abort", () => unwatchFile(file, onChange), { once: true });

@@ -67,6 +67,7 @@ export async function fetchSessionSecret(
   platform: Pick<SessionOptions, "baseUrl" | "authorization" | "agent" | "device">,
   signal: AbortSignal,
 ): Promise<string> {
+  signal.throwIfAborted();
   let secret: string | undefined;
   const session = new Session({
     ...platform,

@@ -152,7 +152,9 @@ export class Listening {
     signal.addEventListener("abort", this.#onAbort, { once: true });
     display.start(this.#session);
     try {
-      this.#session.start();
+      // Ctrl-C may have come while the session was prepared.
+      if (signal.aborted) this.#onAbort();
+      else this.#session.start();
       const { error, summary } = await this.#session.ended;
       this.#failedForwards = summary.failed;
       if (error !== undefined) this.#fail(explainListenError(error));

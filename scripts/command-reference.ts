@@ -8,7 +8,10 @@ import { currentProcessIo } from "../src/cli/process-io.ts";
 import { TOPICS } from "../src/cli/commands/help/topics.ts";
 
 const program = addGlobalOptions(new Command("service"));
-const context = await Context.create(currentProcessIo(new AbortController()), readGlobalOptions(program));
+const context = await Context.create(
+  currentProcessIo(new AbortController(), () => {}),
+  readGlobalOptions(program),
+);
 const sections: string[] = [];
 const listed = COMMANDS.filter(({ hidden }) => !hidden);
 for (const entry of listed) {

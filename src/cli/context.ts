@@ -22,6 +22,8 @@ export class Context {
   readonly platform: NodeJS.Platform;
   readonly cwd: string;
   readonly signal: AbortSignal;
+  /** Does what Ctrl-C does. */
+  readonly interrupt: () => void;
   readonly version: string = __VERSION__;
   readonly globals: GlobalOptions;
   readonly output: Output;
@@ -40,6 +42,7 @@ export class Context {
     this.platform = io.platform;
     this.cwd = io.cwd;
     this.signal = io.signal;
+    this.interrupt = io.interrupt;
     this.globals = globals;
     this.output = output;
     this.#streams = io.streams;
@@ -86,8 +89,12 @@ export class Context {
 
   /** Returns a context with other flags, for a part of the work that prints on streams of its own. */
   partWith(globals: GlobalOptions, streams: Pick<ProcessIo, "stdout" | "stderr">): Promise<Context> {
-    const { env, platform, cwd, signal } = this;
-    return Context.create({ ...streams, streams: this.#streams, env, platform, cwd, signal }, globals, false);
+    const { env, platform, cwd, signal, interrupt } = this;
+    return Context.create(
+      { ...streams, streams: this.#streams, env, platform, cwd, signal, interrupt },
+      globals,
+      false,
+    );
   }
 
   /** Returns true if prompts are possible: terminals on both ends, and neither --no-input nor SERVICE_NO_INPUT. */
@@ -238,7 +245,8 @@ export class Context {
   }
 
   #with(globals: GlobalOptions, signal: AbortSignal): Context {
-    const { stdout, stderr, env, platform, cwd } = this;
-    return new Context({ stdout, stderr, streams: this.#streams, env, platform, cwd, signal }, globals, this.output);
+    const { stdout, stderr, env, platform, cwd, interrupt } = this;
+    const io = { stdout, stderr, streams: this.#streams, env, platform, cwd, signal, interrupt };
+    return new Context(io, globals, this.output);
   }
 }

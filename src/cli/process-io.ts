@@ -12,10 +12,12 @@ export interface ProcessIo {
   cwd: string;
   /** Aborted by Ctrl-C and termination signals (InterruptedError) and a closed stdout (BrokenPipeError). */
   signal: AbortSignal;
+  /** Does what Ctrl-C does, for a terminal in raw mode. A signal to itself would kill the process on Windows. */
+  interrupt: () => void;
 }
 
 /** The real process. Aborts the controller once the reader of stdout has closed it. */
-export function currentProcessIo(controller: AbortController): ProcessIo {
+export function currentProcessIo(controller: AbortController, interrupt: () => void): ProcessIo {
   const { env, platform } = process;
   const stderr = (): NodeJS.WriteStream => process.stderr;
   return {
@@ -35,5 +37,6 @@ export function currentProcessIo(controller: AbortController): ProcessIo {
     platform,
     cwd: process.cwd(),
     signal: controller.signal,
+    interrupt,
   };
 }

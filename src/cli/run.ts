@@ -20,8 +20,7 @@ import { assertFields } from "./terminal/view.ts";
 /** Runs one command line of this process and returns its exit code. Never throws. */
 export async function run(args: readonly string[]): Promise<number> {
   const controller = new AbortController();
-  listenForSignals(controller);
-  return await runIn(currentProcessIo(controller), args);
+  return await runIn(currentProcessIo(controller, listenForSignals(controller)), args);
 }
 
 /** Runs one command line with this I/O: the process's, or a test's. Returns the exit code. Never throws. */
@@ -42,7 +41,11 @@ export async function runIn(io: ProcessIo, args: readonly string[]): Promise<num
 /** The exit code of the process if stdout could not be written. */
 export async function lostOutput(error: NodeJS.ErrnoException): Promise<number> {
   if (error.code === "EPIPE") return EXIT_CODES.ok;
-  return await reportFailure(new LostOutputError(error), [], currentProcessIo(new AbortController()));
+  return await reportFailure(
+    new LostOutputError(error),
+    [],
+    currentProcessIo(new AbortController(), () => {}),
+  );
 }
 
 /** Throws LostOutputError if stdout could not be written, which its stream reports a turn later. */
@@ -53,10 +56,10 @@ async function settleOutput(signal: AbortSignal): Promise<void> {
 
 /**
  * Ends the command on signals. The same signal again ends the process at once; a different one is ignored, because
- * Ctrl-C reaches both this process and its parent, which may pass on SIGTERM.
+ * Ctrl-C reaches both this process and its parent, which may pass on SIGTERM. Returns what a SIGINT calls.
  */
-function listenForSignals(controller: AbortController): void {
-  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+function listenForSignals(controller: AbortController): () => void {
+  const [interrupt] = (["SIGINT", "SIGTERM", "SIGHUP"] as const).map((name) => {
     let isSecond = false;
     // The listener stays: packages that restore the cursor would otherwise consider the signal unhandled.
     const onSignal = (): void => {
@@ -69,7 +72,9 @@ function listenForSignals(controller: AbortController): void {
       controller.abort(new InterruptedError(name));
     };
     process.on(name, onSignal);
-  }
+    return onSignal;
+  });
+  return interrupt!;
 }
 
 const NAME = "service";

@@ -63,6 +63,21 @@ describe("service listen restores the terminal", () => {
   });
 
   it.each([
+    ["q", "q"],
+    ["Ctrl-C", CTRL_C],
+  ])("on %s where a signal to its own process ends it at once, as on Windows", async (_name, key) => {
+    const preload = join(mkdtempSync(join(tmpdir(), "service-windows-")), "kill.cjs");
+    writeFileSync(
+      preload,
+      `const { kill } = process; process.kill = (pid, ...rest) => pid === process.pid ? process.reallyExit(1) : kill(pid, ...rest);`,
+    );
+    const { screen } = await listenBelowShell({ NODE_OPTIONS: `--require ${preload}` });
+    screen.type(key);
+    await expectRestored(screen, 0);
+    expect(screen.text()).toMatch(/Summary {2}0 received/);
+  });
+
+  it.each([
     ["SIGTERM", 143],
     ["SIGHUP", 129],
   ] as const)("on %s", async (signal, exitCode) => {

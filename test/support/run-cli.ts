@@ -90,6 +90,7 @@ export async function runCli(args: readonly string[], options: RunOptions = {}):
     platform: process.platform,
     cwd: process.cwd(),
     signal,
+    interrupt: () => {},
   };
   const exitCode = await builtCommand().run.runIn(io, args);
   return { exitCode, ...written };

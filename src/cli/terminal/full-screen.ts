@@ -113,7 +113,7 @@ export class FullScreen {
   /** In raw mode the terminal sends no signals. */
   #press(key: Key): void {
     if (!this.#active) return;
-    if (key.name === "ctrl-c") process.kill(process.pid, "SIGINT");
+    if (key.name === "ctrl-c") this.#context.interrupt();
     else if (key.name !== "ctrl-z") this.#options.onKey(key);
     // Like the terminal, sends it to all processes of the foreground job.
     else if (this.#context.platform !== "win32") process.kill(0, "SIGTSTP");

@@ -91,6 +91,14 @@ describe("the callback listener", () => {
     expect((await login.ended).exitCode).toBe(0);
   });
 
+  it("signs in although the browser closes the connection before the sign-in is complete", async () => {
+    const login = await begin();
+    const { host, port, pathname, search } = await decide(on.user, login.announcement.authorization_url!, "approve");
+    const socket = connect(Number(port), "127.0.0.1");
+    socket.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: ${host}\r\n\r\n`, () => socket.destroy());
+    expect(await login.ended).toMatchObject({ exitCode: 0 });
+  });
+
   it("escapes the server's error on the page and in the terminal", async () => {
     const login = await begin();
     const { redirectUri, state } = login;

@@ -115,6 +115,7 @@ async function bind(server: Server, port: number, host: string): Promise<void> {
 }
 
 async function respond(response: ServerResponse, status: number, page: string): Promise<void> {
+  if (response.closed) return;
   const closed = once(response, "close");
   response.writeHead(status, { ...CALLBACK_PAGE_HEADERS, Connection: "close" });
   response.end(page);

@@ -27,8 +27,11 @@ const MAX_LOOPBACK_DELAY_MS = 5_000;
 export interface ConnectionOptions {
   /** The platform's `{base_url}`. */
   baseUrl: URL;
-  /** Returns the Authorization header's value, for each connection. Throws a ListenError to end the session. */
-  authorization: () => Promise<string>;
+  /**
+   * Returns the Authorization header's value, for each connection. After a 401 it is called with the rejected value, and
+   * the session ends if it returns the same. Throws a ListenError to end the session.
+   */
+  authorization: (rejected?: string) => Promise<string>;
   /** Opens connections through a proxy. The message of an error with the code ERR_PROXY is shown as it is. */
   agent?: Agent | undefined;
   clock: Clock;
@@ -75,6 +78,8 @@ export class Connection {
   #acknowledgements: Acknowledgements | undefined;
   #state: "down" | "ready" | "closing" | "stopped" = "down";
   #everReady = false;
+  /** The value of the latest connection, and whether it replaced one that got a 401. */
+  #authorization = { value: "", isRenewed: false };
   #failures = 0;
   #downSince: number;
   #readySince = 0;
@@ -114,10 +119,15 @@ export class Connection {
     this.#socket.close();
   }
 
-  async #connect(): Promise<void> {
+  /** `rejection` is the 401 of the latest connection. */
+  async #connect(rejection?: ListenError): Promise<void> {
+    const rejected = rejection && this.#authorization.value;
     try {
-      const authorization = await this.#options.authorization();
-      if (this.#state === "down") this.#socket = this.#open(authorization);
+      const value = await this.#options.authorization(rejected);
+      if (value === rejected) return this.#stop(rejection);
+      if (this.#state !== "down") return;
+      this.#authorization = { value, isRenewed: rejection !== undefined };
+      this.#socket = this.#open(value);
     } catch (error) {
       if (error instanceof ListenError) return this.#stop(error);
       const text = error instanceof Error ? error.message : String(error);
@@ -217,6 +227,7 @@ export class Connection {
     if (!this.#everReady && clock.monotonicMilliseconds() - this.#downSince + delay > waitMs) {
       return this.#stop(new ListenError("unreachable", end.reason.message));
     }
+    if (fatal?.code === "unauthorized" && !this.#authorization.isRenewed) return void this.#connect(fatal);
     this.#cancelRetry = clock.after(delay, () => void this.#connect());
     this.#failures += 1;
     if (wasReady) this.#observer.lost(end.reason, delay);

@@ -193,3 +193,21 @@ describe("service listen", () => {
     expect(await service("listen")).toMatchObject({ exitCode: 4, stderr: expect.stringContaining("has expired") });
   });
 });
+  it("renews a token that looks fresh if the platform rejects it", async () => {
+    await endAccessToken();
+    const listener = await startListener({ SERVICE_CONFIG_DIR: dir, SERVICE_BASE_URL: on.platform.baseUrl }, []);
+    expect(proxy.count(TOKEN)).toBe(1);
+    expect(await listener.interrupt()).toBe(0);
+  });
+
+  it("continues with the session of another sign-in once its own was revoked", async () => {
+    const { access_token: token } = tokensIn(dir);
+    const listener = await startListener({ SERVICE_CONFIG_DIR: dir, SERVICE_BASE_URL: on.platform.baseUrl }, []);
+    await signIn(on.platform, on.user, dir);
+    const form = new URLSearchParams({ token, client_id: "app_service_cli" });
+    await fetch(`${on.platform.baseUrl}/oauth/revoke`, { method: "POST", body: form });
+    await listener.record(({ event }) => event === "restored" || event === "summary");
+    expect(listener.records.map(({ event }) => event)).toContain("restored");
+    expect(await listener.interrupt()).toBe(0);
+  });
+

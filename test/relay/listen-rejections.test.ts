@@ -81,6 +81,32 @@ describe("the credential", () => {
     expect(platform.upgrades.map(({ headers }) => headers.authorization)).toEqual(["Bearer 1", "Bearer 2"]);
   });
 
+  it("is replaced once after a 401, which ends the session if it repeats", async () => {
+    const problem = JSON.stringify({ ...PROBLEM, status: 401 });
+    const platform = await FakePlatform.start({
+      intercept: (request, stream) =>
+        request.headers.authorization !== "Bearer good" && respond(stream, 401, "application/problem+json", problem),
+    });
+    const stored = ["Bearer good", "Bearer bad"];
+    const rejections: (string | undefined)[] = [];
+    const { session, reports } = openSession(platform, {
+      authorization: async (rejected) => {
+        rejections.push(rejected);
+        return rejected === undefined ? "Bearer old" : stored.shift()!;
+      },
+    });
+    await reports.wait("ready");
+    platform.cut();
+    expect((await session.ended).error).toMatchObject({ code: "unauthorized", status: 401 });
+    expect(rejections).toEqual([undefined, "Bearer old", undefined, "Bearer old"]);
+    expect(platform.upgrades.map(({ headers }) => headers.authorization)).toEqual([
+      "Bearer old",
+      "Bearer good",
+      "Bearer old",
+      "Bearer bad",
+    ]);
+  });
+
   it("is requested again after a temporary failure", async () => {
     const platform = await FakePlatform.start();
     const results = [new Error("the network is down"), "Bearer a\nb", "Bearer token"];

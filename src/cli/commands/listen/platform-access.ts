@@ -31,7 +31,7 @@ export async function accessPlatform(context: Context): Promise<PlatformAccess> 
   const isStored = credential?.source === "profile";
   return {
     baseUrl,
-    authorization: () => bearer(source),
+    authorization: (rejected) => bearer(source, rejected),
     agent: await agentFor(baseUrl, context),
     device: hostname(),
     credentialSource: credential?.name ?? "",
@@ -48,10 +48,13 @@ async function agentFor(baseUrl: URL, context: Context): Promise<Agent | undefin
   return new TunnelAgent(proxy, baseUrl.protocol);
 }
 
+const SCHEME = "Bearer ";
+
 /** Each connection gets a fresh token, because an access token expires long before a session. */
-async function bearer(credential: string | CredentialSource): Promise<string> {
+async function bearer(credential: string | CredentialSource, rejected: string | undefined): Promise<string> {
+  if (typeof credential === "string") return SCHEME + credential;
   try {
-    return `Bearer ${typeof credential === "string" ? credential : await credential.current()}`;
+    return SCHEME + (await (rejected ? credential.renewed(rejected.slice(SCHEME.length)) : credential.current()));
   } catch (error) {
     // No later connection would get past it.
     if (error instanceof NotSignedInError) throw new ListenError("unauthorized", error.message);

@@ -154,12 +154,20 @@ export class Connection {
 
   #query(): ListenQuery {
     const { events = [] } = this.#options;
-    const after = this.#ledger.cursor ?? this.#options.after;
+    const after = this.#ledger.cursor ?? this.#start();
     // The platform sends fewer: as many as the round trip takes.
     const query: ListenQuery = { window: String(LIMITS.maxListenWindow) };
     if (events.length > 0) query.events = events.join(",");
     if (after !== undefined) query.after = after;
     return query;
+  }
+
+  /** Returns where to start. A time in the past stays where it was when the session started. */
+  #start(): string | undefined {
+    const { after, clock } = this.#options;
+    if (after === undefined || !/^-\d+$/.test(after)) return after;
+    const waitedSeconds = Math.floor((clock.monotonicMilliseconds() - this.#downSince) / 1000);
+    return String(Number(after) - waitedSeconds);
   }
 
   #ready(frame: ReadyFrame): void {
@@ -219,6 +227,7 @@ export class Connection {
     if (this.#state === "stopped") return;
     if (wasReady) this.#lost();
     const fatal = fatalError(end);
+    if (fatal?.code === "unauthorized" && !this.#authorization.isRenewed) return void this.#connect(fatal);
     if (fatal !== undefined) return this.#stop(fatal);
     const { baseUrl, clock, random } = this.#options;
     const retryAfterMs = Math.min((end.rejection?.retryAfterSeconds ?? 0) * 1000, MAX_RETRY_AFTER_MS);
@@ -227,7 +236,6 @@ export class Connection {
     if (!this.#everReady && clock.monotonicMilliseconds() - this.#downSince + delay > waitMs) {
       return this.#stop(new ListenError("unreachable", end.reason.message));
     }
-    if (fatal?.code === "unauthorized" && !this.#authorization.isRenewed) return void this.#connect(fatal);
     this.#cancelRetry = clock.after(delay, () => void this.#connect());
     this.#failures += 1;
     if (wasReady) this.#observer.lost(end.reason, delay);

@@ -44,6 +44,24 @@ describe("an upgrade that fails temporarily", () => {
     await reports.wait("ready");
   });
 
+  it("starts at the same time in the past however long the platform takes to accept it", async () => {
+    const clock = new FakeClock();
+    const starts: (string | null)[] = [];
+    const platform = await FakePlatform.start({
+      intercept: (request, stream) => {
+        starts.push(new URL(request.url!, "http://platform").searchParams.get("after"));
+        return starts.length < 3 && respond(stream, 503, "text/plain", "busy");
+      },
+    });
+    const { reports } = openSession(platform, { after: "-600", clock });
+    for (let failures = 1; failures < 3; failures++) {
+      await reports.wait("retrying", failures);
+      clock.advance(30_000);
+    }
+    await reports.wait("ready");
+    expect(starts).toEqual(["-600", "-630", "-660"]);
+  });
+
   it("is delayed for a platform that accepts and disconnects, until a connection is used or lasts", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, renameSync, symlinkSync } from "node:fs";
+import { readdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { apiOf } from "../support/api.ts";
 import { startListener } from "../support/listener.ts";
 import { BIN, type CliResult, cliEnv, createConfigDir, runCli, spawnCli } from "../support/run-cli.ts";
@@ -133,6 +133,20 @@ describe("a renewal that fails", () => {
     expect(await service("customers", "list")).toEqual(QUIET);
   });
 
+  it("says that another process holds the lock for longer than a minute, and what to do", async () => {
+    expire(dir);
+    const lock = join(dir, "session-default-sandbox.lock");
+    writeFileSync(lock, "another process");
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const passing = setInterval(() => vi.advanceTimersByTime(61_000), 50);
+    const { exitCode, stderr } = await service("customers", "list");
+    clearInterval(passing);
+    vi.useRealTimers();
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("Cannot renew the session: another process has been renewing it for a minute\n");
+    expect(stderr).toContain(`delete ${lock}`);
+  });
+
   it("names the server that cannot be reached, and exits with 7", async () => {
     expire(dir);
     edit(dir, { authUrl: "http://127.0.0.1:9" });
@@ -186,13 +200,6 @@ describe("service listen", () => {
     expect(await listener.interrupt()).toBe(0);
   });
 
-  it("exits with 4 if the session has expired", async () => {
-    const form = new URLSearchParams({ token: tokensIn(dir).refresh_token, client_id: "app_service_cli" });
-    await fetch(`${on.platform.baseUrl}/oauth/revoke`, { method: "POST", body: form });
-    expire(dir);
-    expect(await service("listen")).toMatchObject({ exitCode: 4, stderr: expect.stringContaining("has expired") });
-  });
-});
   it("renews a token that looks fresh if the platform rejects it", async () => {
     await endAccessToken();
     const listener = await startListener({ SERVICE_CONFIG_DIR: dir, SERVICE_BASE_URL: on.platform.baseUrl }, []);
@@ -211,3 +218,10 @@ describe("service listen", () => {
     expect(await listener.interrupt()).toBe(0);
   });
 
+  it("exits with 4 if the session has expired", async () => {
+    const form = new URLSearchParams({ token: tokensIn(dir).refresh_token, client_id: "app_service_cli" });
+    await fetch(`${on.platform.baseUrl}/oauth/revoke`, { method: "POST", body: form });
+    expire(dir);
+    expect(await service("listen")).toMatchObject({ exitCode: 4, stderr: expect.stringContaining("has expired") });
+  });
+});

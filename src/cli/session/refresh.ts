@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { RequestContext } from "../connect.ts";
-import { NotSignedInError } from "../errors.ts";
+import { NotSignedInError, UserError } from "../errors.ts";
 import { explainAuthorization, openAuthorizationServer } from "./authorization-server.ts";
 import { withLock } from "../settings/lock.ts";
 import {
@@ -53,7 +53,14 @@ export async function refreshSession(
     return await withLock(file, () => refreshLocked(context, name, rejected), context.signal);
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
-    if (syscall === undefined && code !== "ELOCKED") throw error;
+    if (code === "ELOCKED") {
+      throw new UserError("Cannot renew the session: another process has been renewing it for a minute", {
+        hint: `Wait for it, or end it. If there is none, delete ${file}.`,
+        code: "session_busy",
+        cause: error,
+      });
+    }
+    if (syscall === undefined) throw error;
     throw new SettingsFileError(
       `Cannot renew the session: ${file} is not writable (${code})`,
       "Check the owner and free space of the folder, or set SERVICE_CONFIG_DIR to another folder.",

@@ -1,6 +1,9 @@
 /** A timer that fires this late shows that the process was suspended, or busy for as long. */
 export const SUSPENDED_MS = 1000;
 
+/** The longest delay of Node's timers. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /**
  * Calls back once after a delay in milliseconds. The returned function cancels it. After a suspension, timers fire
  * before sockets are read, so a late callback waits for one turn of the event loop: what has arrived meanwhile is read
@@ -9,11 +12,19 @@ export const SUSPENDED_MS = 1000;
 export function callAfter(milliseconds: number, callback: () => void, { ref = true } = {}): () => void {
   const due = Date.now() + milliseconds;
   let immediate: NodeJS.Immediate | undefined;
-  const timer = setTimeout(() => {
-    if (Date.now() - due <= SUSPENDED_MS) return callback();
-    immediate = setImmediate(callback);
-  }, milliseconds);
-  if (!ref) timer.unref();
+  let timer: NodeJS.Timeout;
+  const wait = (left: number): void => {
+    timer = setTimeout(
+      () => {
+        if (left > MAX_TIMER_MS) return wait(left - MAX_TIMER_MS);
+        if (Date.now() - due <= SUSPENDED_MS) return callback();
+        immediate = setImmediate(callback);
+      },
+      Math.min(left, MAX_TIMER_MS),
+    );
+    if (!ref) timer.unref();
+  };
+  wait(milliseconds);
   return () => {
     clearTimeout(timer);
     clearImmediate(immediate);

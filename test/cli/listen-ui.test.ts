@@ -1,4 +1,6 @@
+import { createServer, type ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { listen as listenOn } from "../client/support/scripted-server.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
 import type { Screen, ScreenOptions } from "../support/screen.ts";
 import {

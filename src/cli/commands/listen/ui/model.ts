@@ -61,10 +61,11 @@ export class Model {
     return this.#filter;
   }
 
-  /** The rows that match the filter, oldest first. */
+  /** The rows that match the filter, oldest first, and the selected one, whose outcome may have changed since. */
   get rows(): readonly Row[] {
     const { rows } = this.history;
-    return this.#matches === undefined ? rows : rows.filter(this.#matches);
+    const matches = this.#matches;
+    return matches === undefined ? rows : rows.filter((row) => row === this.#selected || matches(row));
   }
 
   get selected(): Row | undefined {
@@ -193,7 +194,7 @@ export class Model {
   setFilter(text: string): void {
     this.#filter = text;
     this.#matches = filterOf(text);
-    if (this.#selected !== undefined && !this.rows.includes(this.#selected)) this.#select(undefined);
+    if (this.#selected !== undefined && this.#matches?.(this.#selected) === false) this.#select(undefined);
   }
 
   clear(): void {

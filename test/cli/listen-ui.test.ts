@@ -250,6 +250,40 @@ describe("the filter of service listen", () => {
     screen.type("\u001b[200~q\u001b[201~/\u001b[200~no such\r\nthing\u001b[201~");
     await screen.shows("Filter: no such thing_");
   });
+
+  it("keeps the selected row although its new outcome does not match, until another is selected", async () => {
+    const held: ServerResponse[] = [];
+    const url = await listenOn(
+      createServer((request, response) => {
+        request.resume().on("end", () => (held.length === 2 ? response.writeHead(500).end() : held.push(response)));
+      }),
+    );
+    const screen = await listenOnScreen(["--forward-to", url, "--retries", "0"], { env: cli.platform.env });
+    const [first, second] = [await trigger("customer.created"), await trigger("customer.created")];
+    await until(() => held.length === 2);
+    const third = await trigger("customer.created");
+    await screen.shows("1 failed");
+    screen.type("/!204\r");
+    await screen.shows("!204");
+    screen.type(UP);
+    await isSelected(screen, second);
+    for (const response of held) response.writeHead(204).end();
+    await screen.shows("2 forwarded");
+    await until(() => rowsOf(screen).length === 2);
+    expect(selectedRow(screen)).toContain(second);
+    expect(screen.text()).not.toContain(first);
+    screen.type(DOWN);
+    await isSelected(screen, third);
+    await until(() => rowsOf(screen).length === 1);
+  });
+});
+
+describe("a paste into service listen", () => {
+  it("presses no keys if it is longer than 64 KiB, and later keys work", async () => {
+    const screen = await listen([], { rows: 50 });
+    screen.type(`\u001b[200~${"q".repeat(200_000)}\u001b[201~?`);
+    await screen.shows("The list shows the last");
+  });
 });
 
 describe("the help of service listen", () => {

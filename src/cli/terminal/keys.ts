@@ -28,32 +28,38 @@ const CONTROLS: Readonly<Record<string, string>> = {
   "\u007f": "backspace",
   "\u001b": "escape",
 };
+const PASTE_BEGIN = "\u001b[200~";
 const PASTE_END = "\u001b[201~";
-const PASTE = /^\u001b\[200~([^]*?)\u001b\[201~/;
 const SEQUENCE = /^\u001b(?:\[|O)([\d;]*)([~A-Za-z])/;
 /** A sequence whose rest may still arrive. */
 const INCOMPLETE = /^\u001b(?:(?:\[|O)[\d;]*)?$/;
 /** Longer pastes are dropped. */
-const MAX_WAITING = 64 * 1024;
+const MAX_PASTE_LENGTH = 64 * 1024;
 
 /** Parses key presses from the input of a terminal. */
 export class KeyReader {
   #waiting = "";
+  /** What has arrived of a paste: only the part that may begin its end, once it is too long. */
+  #paste: { text: string; isTooLong: boolean } | undefined;
 
-  /** Returns the keys in this input. A sequence that is incomplete waits for the next input, or for `flush`. */
+  /**
+   * Returns the keys in this input. A sequence that is incomplete waits for the next input, or for `flush`. A paste waits
+   * for its end.
+   */
   push(input: string): Key[] {
     const keys: Key[] = [];
     let rest = this.#waiting + input;
     this.#waiting = "";
     while (rest !== "") {
-      const paste = PASTE.exec(rest);
       const [sequence, , last] = SEQUENCE.exec(rest) ?? [];
-      if (paste !== null) {
-        keys.push({ name: "paste", text: paste[1]! });
-        rest = rest.slice(paste[0].length);
-      } else if (INCOMPLETE.test(rest) || (rest.startsWith("\u001b[200~") && !rest.includes(PASTE_END))) {
-        this.#waiting = rest.length > MAX_WAITING ? "" : rest;
+      if (this.#paste !== undefined) {
+        rest = this.#pasted(this.#paste, rest, keys);
+      } else if (INCOMPLETE.test(rest)) {
+        this.#waiting = rest;
         return keys;
+      } else if (sequence === PASTE_BEGIN) {
+        this.#paste = { text: "", isTooLong: false };
+        rest = rest.slice(sequence.length);
       } else if (sequence !== undefined) {
         const name = NAMES[last === "~" ? sequence.slice(2).replace(/;.*~/, "~") : last!];
         if (name !== undefined) keys.push({ name });
@@ -65,6 +71,20 @@ export class KeyReader {
       }
     }
     return keys;
+  }
+
+  /** Adds to a paste. Returns the input after its end. */
+  #pasted(paste: { text: string; isTooLong: boolean }, input: string, keys: Key[]): string {
+    const text = paste.text + input;
+    const end = text.indexOf(PASTE_END);
+    const isTooLong = paste.isTooLong || (end < 0 ? text.length : end) > MAX_PASTE_LENGTH;
+    if (end < 0) {
+      this.#paste = { text: isTooLong ? text.slice(-PASTE_END.length) : text, isTooLong };
+      return "";
+    }
+    this.#paste = undefined;
+    if (!isTooLong) keys.push({ name: "paste", text: text.slice(0, end) });
+    return text.slice(end + PASTE_END.length);
   }
 
   /** True while an incomplete sequence waits. */

@@ -1,8 +1,10 @@
 import { spawnSync } from "node:child_process";
+import { createServer } from "node:http";
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { verify } from "../../src/webhooks/index.ts";
+import { listen as listenOn } from "../client/support/scripted-server.ts";
 import type { Screen, ScreenOptions } from "../support/screen.ts";
 import { listenOnScreen, rowsOf, UP } from "./support/listen-screen.ts";
 import { createFolder, listening } from "./support/listening.ts";
@@ -71,6 +73,38 @@ describe("a key of service listen", () => {
     await until(() => receivedTimes(id) === 2);
     const sent = cli.receiver.events.findLast((event) => event.id === id)!;
     expect(sent.data.object).toMatchObject({ amount: 4242 });
+  });
+
+  it("keeps numbers that JavaScript would round, in an edited event and in its fixture", async () => {
+    const bodies: string[] = [];
+    const receiver = await listenOn(
+      createServer((request, response) => {
+        let body = "";
+        request
+          .on("data", (chunk) => (body += String(chunk)))
+          .on("end", () => {
+            bodies.push(body);
+            response.end();
+          });
+      }),
+    );
+    const number = "12345678901234567890.10";
+    const editor = script(`
+      import { readFileSync, writeFileSync } from "node:fs";
+      const file = process.argv[2];
+      writeFileSync(file, readFileSync(file, "utf8").replace(/"amount": \\d+/, '"amount": ${number}'));`);
+    const cwd = createFolder();
+    const env = { ...cli.platform.env, EDITOR: editor };
+    const screen = await listenOnScreen(["--forward-to", receiver], { env, cwd });
+    await cli.trigger("order.created");
+    await screen.shows("1 forwarded");
+    screen.type("e");
+    await until(() => bodies.length === 2);
+    expect(bodies[1]).toBe(bodies[0]!.replace(/"amount":\d+/, `"amount":${number}`));
+    await screen.shows(/❯ .* edited and resent/);
+    screen.type("t");
+    await screen.shows("Saved order.created.json.");
+    expect(readFileSync(join(cwd, "order.created.json"), "utf8")).toContain(`"amount": ${number},`);
   });
 
   it("sends nothing if the editor fails or its file is not JSON", async () => {

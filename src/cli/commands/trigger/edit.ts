@@ -8,20 +8,23 @@ import { createTemporaryFolder } from "../../temporary-folder.ts";
 
 /** Opens a JSON object in the user's editor and returns it as it was saved. Throws UserError, also for an empty file. */
 export async function editObject(object: Record<string, unknown>, context: Context): Promise<Record<string, unknown>> {
+  return JSON.parse(await editJson(`${JSON.stringify(object, undefined, 2)}\n`, context)) as Record<string, unknown>;
+}
+
+/** Opens JSON in the user's editor and returns it as it was saved: an object. Throws UserError, also for an empty file. */
+export async function editJson(json: string, context: Context): Promise<string> {
   const folder = createTemporaryFolder("service-edit-");
   const file = join(folder, "object.json");
   try {
-    writeFileSync(file, `${JSON.stringify(object, undefined, 2)}\n`, { mode: 0o600 });
+    writeFileSync(file, json, { mode: 0o600 });
     await runEditor(file, context);
-    return parse(readFileSync(file, "utf8"));
+    const saved = readFileSync(file, "utf8");
+    if (saved.trim() === "") throw new UserError("Nothing was sent: the file is empty", { code: "not_confirmed" });
+    parseObject(saved, "Nothing was sent: the file");
+    return saved;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-function parse(text: string): Record<string, unknown> {
-  if (text.trim() === "") throw new UserError("Nothing was sent: the file is empty", { code: "not_confirmed" });
-  return parseObject(text, "Nothing was sent: the file");
 }
 
 /** `$VISUAL`, else `$EDITOR`; both may hold flags. */

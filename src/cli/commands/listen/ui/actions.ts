@@ -10,10 +10,11 @@ import { sign } from "../../../../webhooks/index.ts";
 import { whyNoBrowser } from "../../../browser-availability.ts";
 import type { Context } from "../../../context.ts";
 import type { FullScreen } from "../../../terminal/full-screen.ts";
-import { editObject } from "../../trigger/edit.ts";
+import { editJson } from "../../trigger/edit.ts";
 import { escapeReferences } from "../../trigger/fixture/fixture.ts";
 import type { Row } from "./history.ts";
 import type { Model } from "./model.ts";
+import { rewriteJson } from "./rewrite-json.ts";
 
 /** Terminals ignore longer clipboard contents. */
 const MAX_CLIPBOARD_BYTES = 100_000;
@@ -42,17 +43,17 @@ export class Actions {
   /** Resolves once the editor has exited and the screen is restored. */
   async edit({ event }: Row, isOver: () => boolean): Promise<void> {
     const { context, screen } = this.#options;
-    let object: Record<string, unknown>;
+    let saved: string;
     screen.leave();
     try {
-      object = await editObject(JSON.parse(event.body) as Record<string, unknown>, context);
+      saved = await editJson(`${rewriteJson(event.body, unchanged, 2)}\n`, context);
     } catch (error) {
       return this.#say((error as Error).message, "warn");
     } finally {
       if (!isOver()) screen.enter();
     }
-    const { id = event.id, type = event.type } = object;
-    this.#send({ id: String(id), type: String(type), body: JSON.stringify(object) }, "edited");
+    const { id = event.id, type = event.type } = JSON.parse(saved) as Record<string, unknown>;
+    this.#send({ id: String(id), type: String(type), body: rewriteJson(saved, unchanged) }, "edited");
   }
 
   copyAsCurl({ event, outcome }: Row): void {
@@ -117,6 +118,8 @@ function curlCommand(
   return parts.join(" \\\n  ");
 }
 
+const unchanged = (value: unknown): unknown => value;
+
 /** Maximum number of file names to try. */
 const MAX_NAMES = 1_000;
 
@@ -125,9 +128,11 @@ const MAX_NAMES = 1_000;
  * file in this folder: the event type, with a number if there is one already.
  */
 function saveFixture({ type, body }: RelayedEvent, folder: string): string {
-  const { data } = JSON.parse(body) as { data?: unknown };
-  const call = { method: "POST", path: "/v1/events", body: { type, data: escapeReferences(data ?? {}) } };
-  const text = `${JSON.stringify([call], undefined, 2)}\n`;
+  const callsOf = (event: unknown) => {
+    const { data = {} } = event as { data?: unknown };
+    return [{ method: "POST", path: "/v1/events", body: { type, data: escapeReferences(data) } }];
+  };
+  const text = `${rewriteJson(body, callsOf, 2)}\n`;
   const safeType = type.replaceAll(/[^\w.-]/g, "_");
   for (let number = 1; ; number += 1) {
     const name = number === 1 ? `${safeType}.json` : `${safeType}-${number}.json`;

@@ -2,7 +2,8 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { freePort } from "../support/free-port.ts";
-import { type CliOptions, spawnCli } from "../support/run-cli.ts";
+import { BIN, type CliOptions, spawnCli } from "../support/run-cli.ts";
+import { openScreen } from "../support/screen.ts";
 import { listening, createFolder } from "./support/listening.ts";
 
 const on = listening();
@@ -64,6 +65,14 @@ describe("a command after --", () => {
     const { exitCode, stdout } = await service(["listen", "--ready-file", ready, "--", process.execPath, "-e", script]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: `got ${signal}\n` });
     expect(existsSync(ready)).toBe(false);
+  });
+
+  it("is ended some seconds after a SIGINT that only the listener got, in a terminal", async () => {
+    const command = [process.execPath, "-e", "console.log('it runs'); setInterval(() => {}, 1000)"];
+    const screen = openScreen(process.execPath, [BIN, "listen", "--", ...command], { env: on.platform.env });
+    await screen.shows(/^it runs/m);
+    process.kill(screen.pid, "SIGINT");
+    expect(await screen.ended).toBe(143);
   });
 
   it("does not start if the ready file cannot be written", async () => {

@@ -4,6 +4,8 @@ import { constants } from "node:os";
 import type { Context } from "../../context.ts";
 import { InterruptedError, UserError } from "../../errors.ts";
 
+/** After this time, a command that still runs after Ctrl-C gets a SIGTERM. */
+const CTRL_C_GRACE_MS = 5000;
 /** Signals that a shell user expects to reach the command. Those that end this process come through the context. */
 const PASSED_ON = ["SIGQUIT", "SIGUSR2"] as const;
 /** Exit codes of shells for a command that cannot be found, or cannot be executed. */
@@ -20,6 +22,7 @@ export interface ChildEnd {
 export class ChildCommand {
   readonly ended: Promise<ChildEnd>;
   #child: ChildProcess | undefined;
+  #grace: NodeJS.Timeout | undefined;
 
   /** Starts it with more environment variables. Its stdout is this process's, or stderr if stdout is for `--json`. */
   constructor(
@@ -52,6 +55,7 @@ export class ChildCommand {
       child.once("error", (error: NodeJS.ErrnoException) => resolve(notStarted(program, error)));
       child.once("exit", (code, name) => resolve({ exitCode: code ?? 128 + constants.signals[name!] }));
     }).finally(() => {
+      clearTimeout(this.#grace);
       signal.removeEventListener("abort", onAbort);
       for (const stop of passOn) stop();
     });
@@ -61,11 +65,14 @@ export class ChildCommand {
     this.#child?.kill(signal);
   }
 
-  /** A terminal sends Ctrl-C to both processes. A second Ctrl-C may mean something else to the command. */
+  /**
+   * A terminal sends Ctrl-C to both processes, and a second one may mean something else to the command. But a SIGINT may
+   * also come from another program, to this process only.
+   */
   #passOn(reason: unknown, { stdin }: Context): void {
     const signal = reason instanceof InterruptedError ? reason.signal : "SIGTERM";
-    if (signal === "SIGINT" && stdin.isTTY) return;
-    this.kill(signal);
+    if (signal !== "SIGINT" || !stdin.isTTY) return this.kill(signal);
+    this.#grace = setTimeout(() => this.kill("SIGTERM"), CTRL_C_GRACE_MS);
   }
 }
 

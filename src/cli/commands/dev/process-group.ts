@@ -65,6 +65,8 @@ export class ProcessGroup {
     const { pid } = this.child;
     if (pid === undefined) return;
     if (this.#platform === "win32") {
+      // Windows has no signals. A program of this product stops once its IPC channel is closed.
+      if (signal !== "SIGKILL" && this.child.connected) return this.child.disconnect();
       if (!this.#hasExited) spawnSync("taskkill", ["/pid", String(pid), "/T", "/F"]);
       return;
     }

@@ -1,0 +1,15 @@
+import { expect, it } from "vitest";
+import { ProcessGroup } from "../../src/cli/commands/dev/process-group.ts";
+
+it("stops a process with an IPC channel without a signal on Windows, which has none", async () => {
+  const script = `process.once("disconnect", () => { console.log("stopped"); process.exit(3); }); process.send("ready")`;
+  const group = new ProcessGroup(process.execPath, ["-e", script], {
+    platform: "win32",
+    stdio: ["ignore", "pipe", "inherit", "ipc"],
+  });
+  let output = "";
+  group.child.stdout!.on("data", (text) => (output += String(text)));
+  await new Promise((resolve) => group.child.once("message", resolve));
+  expect(await group.stop("SIGTERM", 60_000)).toBe(false);
+  expect({ output, ...(await group.exited) }).toEqual({ output: "stopped\n", code: 3, signal: null });
+});

@@ -122,7 +122,7 @@ const statements: [string, () => Promise<unknown>][] = [
     "hastening first attempts",
     () => queue.rescheduleFirstAttempts(explained, { environment: 1, after: 1, lowestId: "dlv_", dueAt: 0, limit: 5 }),
   ],
-  ["marking begun attempts", () => queue.markStarted(explained, { id: "dlv", token: "t", at: 1 })],
+  ["marking begun attempts", () => queue.markStarted(explained, [{ id: "dlv", token: "t", at: 1 }])],
   ["recording", () => queue.recordOutcomes(explained, [outcome])],
   ["looking for lapsed leases", () => queue.hasLapsedLease(explained, 1, "o")],
   ["finding lapsed leases with their deliveries", () => queue.findLapsed(explained, 1, "o", 5)],

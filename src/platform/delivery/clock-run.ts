@@ -21,7 +21,7 @@ import { AdvanceSlots, type AdvanceTotal, planShares } from "./advance-plan.ts";
 import { claimAt, claimEnded, LEASE_MILLISECONDS } from "./claim.ts";
 import { type Finished, type Job, toLease } from "./sender.ts";
 import { BodyClaim } from "./event-bodies.ts";
-import { recordAttempts, recordFinished, reportFinished, takeOver } from "./record.ts";
+import { recordAttempts, recordFinished, reportFinished, takeOver, writeAttempts } from "./record.ts";
 import type { DeliveryTools } from "./worker.ts";
 
 const POLL_AGAIN_MILLISECONDS = 10;
@@ -168,7 +168,7 @@ export class ClockRun {
    * again.
    */
   async #step(): Promise<Step | undefined> {
-    const { background, database, report } = this.#tools;
+    const { background, report } = this.#tools;
     const finished = this.#finished.splice(0);
     const unsent = this.#unsent.splice(0);
     // What ends from here on is recorded by the next step, so for this one it is still in flight.
@@ -176,9 +176,9 @@ export class ClockRun {
     const tokens: string[] = [];
     let step: Step;
     try {
-      const state = { finished, unsent, inFlight, tokens };
-      const unit = (tx: Transaction, partOf: PartOf) => this.#write(tx, partOf, state);
-      step = await background.write("clock_advance", database, unit, { isolation: "read committed" });
+      step = await writeAttempts(this.#tools, "clock_advance", finished, (tx, partOf, inTime) =>
+        this.#write(tx, partOf, { finished: inTime, unsent, inFlight, tokens }),
+      );
     } catch (error) {
       // Only this run can record its attempts and release its leases, so it continues after any failure.
       background.failed("clock_advance", { environment: this.#environment }, error);
@@ -201,15 +201,14 @@ export class ClockRun {
   async #write(
     tx: Transaction,
     partOf: PartOf,
-    state: { finished: Finished[]; unsent: Job[]; inFlight: Map<Job, number>; tokens: string[] },
+    state: { finished: readonly Finished[]; unsent: Job[]; inFlight: Map<Job, number>; tokens: string[] },
   ): Promise<Step> {
     const environment = this.#environment;
     const number = this.#number;
     const { inFlight } = state;
-    const { recorded, disabled } = await recordAttempts(tx, state.finished, this.#tools, partOf);
     const step: Step = {
       state: "going",
-      disabled,
+      disabled: await recordAttempts(tx, state.finished, this.#tools, partOf),
       abandoned: [],
       jobs: [],
       offset: this.#offset,
@@ -220,7 +219,7 @@ export class ClockRun {
     const now = await leaseTime(tx, this.#tools.clock.now);
     const isHeld = await keepClock(tx, environment, this.#holder, now);
     // Attempts count even if the advance was canceled meanwhile, or is continued by another process.
-    if (recorded.length > 0) await countAttempts(tx, environment, number, countsOf(recorded));
+    if (state.finished.length > 0) await countAttempts(tx, environment, number, countsOf(state.finished));
     if (!isHeld) return { ...step, state: "lost" };
     if (this.#stopping) {
       // Another process takes over at once, or this one after its restart.

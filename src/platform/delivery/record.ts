@@ -2,11 +2,12 @@ import type { RequestContext } from "../domain/request-context.ts";
 import type { Versions } from "../domain/versions.ts";
 import { disableGoneEndpoint, isReportable, reportHealth } from "../domain/webhook-endpoints.ts";
 import type { Activity } from "../observability/activity.ts";
+import type { BackgroundTask, BackgroundWork } from "../observability/background-work.ts";
 import { tracedLine } from "../observability/trace-context.ts";
 import type { Random } from "../ports.ts";
 import { tenantOf } from "../storage/accounts.ts";
-import type { Transaction } from "../storage/database.ts";
-import { type AbandonedLease, recordOutcomes, releaseLeases } from "../storage/delivery-queue.ts";
+import type { Database, Transaction } from "../storage/database.ts";
+import { type AbandonedLease, lockLeases, recordOutcomes, releaseLeases } from "../storage/delivery-queue.ts";
 import { countFailuresInRow, type EndpointOutcomes } from "../storage/webhook-endpoints.ts";
 import type { PartOf } from "../storage/write-rows.ts";
 import type { EnvironmentTime } from "../time/environment-time.ts";
@@ -21,45 +22,67 @@ export interface EmitTools {
   versions: Versions;
 }
 
+/** Records deliveries that finished without a request. They do not count for the health of the endpoint. */
+export async function recordFinished(tx: Transaction, finished: readonly Finished[]): Promise<number> {
+  return recordOutcomes(
+    tx,
+    finished.map(({ outcome }) => outcome),
+  );
+}
+
+/** Another process has taken over the lease of an attempt, or an uncertain commit has recorded its outcome. */
+class LateOutcomesError extends Error {
+  override name = "LateOutcomesError";
+}
+
 /**
- * Records deliveries that finished, and returns those that it recorded: not those whose lease another process has taken
- * over. Without a request they do not count for the health of the endpoint.
+ * Writes a unit of work that records finished attempts. If some are late, the unit is rolled back and runs again without
+ * them, so that they change nothing at all.
  */
-export async function recordFinished(tx: Transaction, finished: readonly Finished[]): Promise<Finished[]> {
-  const outcomes = finished.map(({ outcome }) => outcome);
-  const recorded = new Set((await recordOutcomes(tx, outcomes)).map(nameOf));
-  return finished.filter(({ outcome }) => recorded.has(nameOf(outcome)));
+export async function writeAttempts<Result>(
+  { background, database }: { background: BackgroundWork; database: Database },
+  task: BackgroundTask,
+  finished: readonly Finished[],
+  unit: (tx: Transaction, partOf: PartOf, finished: readonly Finished[]) => Promise<Result>,
+): Promise<Result> {
+  const options = { isolation: "read committed" } as const;
+  try {
+    return await background.write(task, database, (tx, partOf) => unit(tx, partOf, finished), options);
+  } catch (error) {
+    if (!(error instanceof LateOutcomesError)) throw error;
+  }
+  const ids = finished.map(({ outcome }) => outcome.id);
+  const inTime = async (tx: Transaction) => {
+    const tokens = await lockLeases(tx, ids);
+    return finished.filter(({ outcome }) => tokens.get(outcome.id) === outcome.token);
+  };
+  return background.write(task, database, async (tx, partOf) => unit(tx, partOf, await inTime(tx)), options);
 }
 
-/** A late outcome and one in time may be of the same delivery. */
-function nameOf({ id, at }: { id: string; at: number }): string {
-  return `${id} ${at}`;
-}
-
-/** What attempts changed: only those that were recorded count. */
-export interface RecordedAttempts {
-  recorded: Finished[];
-  /** The endpoints that were disabled because they are gone. */
-  disabled: string[];
-}
-
-/** Records finished attempts, and emits the events about the health of their endpoints. */
+/**
+ * Records finished attempts in a unit of `writeAttempts`, and emits the events about the health of their endpoints.
+ * Returns the endpoints that were disabled because they are gone.
+ */
 export async function recordAttempts(
   tx: Transaction,
   finished: readonly Finished[],
   tools: EmitTools,
   partOf: PartOf,
-): Promise<RecordedAttempts> {
-  const recorded = await recordFinished(tx, finished);
-  const byEndpoint = outcomesByEndpoint(recorded);
-  const mayHaveChanged = await Promise.all(byEndpoint.map((outcomes) => countFailuresInRow(tx, outcomes)));
+): Promise<string[]> {
+  const byEndpoint = outcomesByEndpoint(finished);
+  // Sent together; they are executed in order.
+  const [recorded, ...mayHaveChanged] = await Promise.all([
+    recordFinished(tx, finished),
+    ...byEndpoint.map((outcomes) => countFailuresInRow(tx, outcomes)),
+  ]);
+  if (recorded < finished.length) throw new LateOutcomesError(`${finished.length - recorded} outcomes are late.`);
   for (const [index, { mayReport, ...outcomes }] of byEndpoint.entries()) {
     if (mayHaveChanged[index] !== true || !mayReport) continue;
     const context = () => contextOf(tx, outcomes.environment, tools);
     await partOf(`health of ${outcomes.id}`, () => reportHealth(tx, context, outcomes));
   }
   const disabled: string[] = [];
-  for (const { delivery, endpointId: id, outcome, goneUrl: url } of recorded) {
+  for (const { delivery, endpointId: id, outcome, goneUrl: url } of finished) {
     if (url === undefined || disabled.includes(id)) continue;
     const gone = { id, url, at: outcome.at + outcome.duration_ms };
     const isDisabled = await partOf(`health of ${id}`, async () =>
@@ -67,7 +90,7 @@ export async function recordAttempts(
     );
     if (isDisabled === true) disabled.push(id);
   }
-  return { recorded, disabled };
+  return disabled;
 }
 
 /** The platform itself causes these changes, at the time of their environment. */

@@ -19,14 +19,7 @@ import { claimDue, findWaiting, LEASE_MILLISECONDS, NOTHING } from "./claim.ts";
 import { type DeliverySender, type Finished, type Job, toLease } from "./sender.ts";
 import { BodyClaim, type EventBodies } from "./event-bodies.ts";
 import { type DeliveryLimits, type EndpointQueue, EndpointQueues } from "./endpoint-queues.ts";
-import {
-  type EmitTools,
-  recordAttempts,
-  type RecordedAttempts,
-  recordFinished,
-  reportFinished,
-  takeOver,
-} from "./record.ts";
+import { type EmitTools, recordAttempts, recordFinished, reportFinished, takeOver, writeAttempts } from "./record.ts";
 import type { SecretOpener } from "./secret-opener.ts";
 import { InFlight } from "./in-flight.ts";
 
@@ -209,7 +202,7 @@ export class DeliveryWorker {
   }
 
   async #takeTurn(): Promise<void> {
-    const { background, database, report, owner } = this.#tools;
+    const { report, owner } = this.#tools;
     const inFlight = this.#inFlight;
     if (this.#stale && this.#stopped === undefined) await this.#poll();
     this.#notStarted.push(...inFlight.takeStale());
@@ -220,23 +213,25 @@ export class DeliveryWorker {
     const finished = inFlight.take();
     const started = inFlight.unmarked();
     const tried: string[] = [];
-    const unit = async (tx: Transaction, partOf: PartOf) => {
+    const unit = async (tx: Transaction, partOf: PartOf, inTime: readonly Finished[]) => {
       const token = `${owner}.${(this.#claims += 1)}`;
       tried.push(token);
       const interrupted = this.#lapsed ? await this.#takeOverLapsed(tx) : [];
       // Sent together, so that none waits for another's result. They run in order: the claim comes after the releases.
-      const recorded = recordAttempts(tx, finished, this.#tools, partOf);
-      const [{ disabled }, , , claimed] = await Promise.all([
+      const recorded = recordAttempts(tx, inTime, this.#tools, partOf);
+      const [disabled, , , claimed] = await Promise.all([
         recorded,
         releaseTokens(tx, this.#doubtful),
         releaseLeases(tx, notStarted.map(toLease)),
         this.#claim(tx, { token, free, recorded, partOf }),
-        ...started.map(({ job, at }) => markStarted(tx, { ...toLease(job), at })),
+        markStarted(
+          tx,
+          started.map(({ job, at }) => ({ ...toLease(job), at })),
+        ),
       ]);
       return { disabled, interrupted, ...claimed };
     };
-    const writing = background.write("delivery", database, unit, { isolation: "read committed" });
-    const written = await writing.catch((error: unknown) => {
+    const written = await writeAttempts(this.#tools, "delivery", finished, unit).catch((error: unknown) => {
       inFlight.putBack(finished);
       // The connection was lost during the commit: the deliveries may be leased but never attempted.
       if (error instanceof StorageUnavailableError && error.uncertain) this.#doubtful.push(...tried);
@@ -292,7 +287,7 @@ export class DeliveryWorker {
   /** Claims due deliveries. Skips endpoints that this turn's outcomes disabled. */
   async #claim(
     tx: Transaction,
-    turn: { token: string; free: number; recorded: Promise<RecordedAttempts>; partOf: PartOf },
+    turn: { token: string; free: number; recorded: Promise<readonly string[]>; partOf: PartOf },
   ): Promise<Claimed> {
     const { token, free, recorded, partOf } = turn;
     const { clock, clockTrust, opener } = this.#tools;
@@ -315,7 +310,7 @@ export class DeliveryWorker {
         findWaiting(tx, { environment: queue.environment, id: queue.endpointId }, clock.now, limits.count),
       );
       // Read last, so that none is due later.
-      const [now, { disabled }, ...waiting] = await Promise.all([leaseTime(tx, clock.now), recorded, ...found]);
+      const [now, disabled, ...waiting] = await Promise.all([leaseTime(tx, clock.now), recorded, ...found]);
       const time = { now, elapsed: clock.elapsed(), mayExpire: clockTrust.isTrusted() };
       const claimant = { opener, bodies, lease: { token, until: now + LEASE_MILLISECONDS } };
       const claims = await Promise.all(

@@ -1,7 +1,7 @@
 import type { SqlValue, Transaction } from "./database.ts";
 
 /** Lengths of lists in statements: few, since each is a statement to prepare. In long ones a row costs a third less. */
-const LENGTHS = [64, 16, 4, 1] as const;
+const LENGTHS = [64, 32, 16, 4, 1] as const;
 const LONGEST = 256;
 
 /** Looks up many values by `IN (…)`. Lists are filled up with their first value to one of a few lengths. */
@@ -19,28 +19,26 @@ export async function inBatches<Value extends SqlValue, Row>(
   return rows;
 }
 
-/** Runs a statement for any number of rows, and returns the rows that it returned. */
-export type RunForRows<Row, Returned = unknown> = (tx: Transaction, rows: readonly Row[]) => Promise<Returned[]>;
-
 /**
- * Returns a function that runs a statement for lists of rows. `text` makes the statement from the list of their
- * placeholders, `($1, $2), ($3, $4)`. The statements of one list are sent together and executed in order.
+ * Returns a function that runs a statement for any number of rows, and returns how many rows that changed. `text` makes
+ * the statement from the list of their placeholders, `($1, $2), ($3, $4)`. Lists are filled up to one of a few lengths
+ * with rows of nulls, which the statement must ignore. They are sent together and executed in order.
  */
-export function forRows<Row, Returned = unknown>(
+export function forRows<Row>(
   columns: number,
   text: (placeholders: string) => string,
   valuesOf: (row: Row) => readonly SqlValue[],
-): RunForRows<Row, Returned> {
+): (tx: Transaction, rows: readonly Row[]) => Promise<number> {
   const statements = LENGTHS.map((length) => ({ length, sql: text(placeholdersOf(length, columns)) }));
   return async (tx, rows) => {
-    const runs: Promise<Returned[]>[] = [];
-    let start = 0;
-    for (const { length, sql } of statements) {
-      for (; rows.length - start >= length; start += length) {
-        runs.push(tx.all(sql, rows.slice(start, start + length).flatMap(valuesOf)));
-      }
+    const runs: Promise<number>[] = [];
+    for (let start = 0; start < rows.length; start += LENGTHS[0]) {
+      const values = rows.slice(start, start + LENGTHS[0]).flatMap(valuesOf);
+      const { length, sql } = statements.findLast((one) => one.length * columns >= values.length)!;
+      while (values.length < length * columns) values.push(null);
+      runs.push(tx.run(sql, values));
     }
-    return (await Promise.all(runs)).flat();
+    return (await Promise.all(runs)).reduce((sum, changed) => sum + changed, 0);
   };
 }
 
@@ -63,13 +61,23 @@ export function insertRows<Row>(
   table: string,
   columns: readonly (keyof Row & string)[],
   conflict: "" | "ON CONFLICT DO NOTHING" = "",
-): RunForRows<Row> {
+): (tx: Transaction, rows: readonly Row[]) => Promise<void> {
   const insert = `INSERT INTO ${table} (${columns.join(", ")}) VALUES`;
-  return forRows<Row>(
-    columns.length,
-    (rows) => `${insert} ${rows} ${conflict}`,
-    (row) => columns.map((column) => row[column] as SqlValue),
-  );
+  const statements = LENGTHS.map((length) => ({
+    length,
+    sql: `${insert} ${placeholdersOf(length, columns.length)} ${conflict}`,
+  }));
+  const valuesOf = (row: Row) => columns.map((column) => row[column] as SqlValue);
+  return async (tx, rows) => {
+    const runs: Promise<unknown>[] = [];
+    let start = 0;
+    for (const { length, sql } of statements) {
+      for (; rows.length - start >= length; start += length) {
+        runs.push(tx.run(sql, rows.slice(start, start + length).flatMap(valuesOf)));
+      }
+    }
+    await Promise.all(runs);
+  };
 }
 
 function placeholdersOf(rows: number, columns: number): string {

@@ -1,6 +1,6 @@
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
 import { ATTEMPT_COLUMNS, type AttemptRow } from "./attempts.ts";
-import { forRows } from "./batches.ts";
+import { forRows, inBatches } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
 /** The first waiting delivery of an endpoint. */
@@ -308,11 +308,14 @@ export async function setLease(
   }
 }
 
-/** Records that the attempt of a leased delivery has begun, so that it counts even if this process crashes. */
-export async function markStarted(tx: Transaction, attempt: { id: string; token: string; at: number }): Promise<void> {
-  const sql = "UPDATE deliveries SET begun_at = $3 WHERE id = $1 AND lease_token = $2";
-  await tx.run(sql, [attempt.id, attempt.token, attempt.at]);
-}
+/** Records that the attempts of leased deliveries have begun, so that they count even if this process crashes. */
+export const markStarted = forRows<{ id: string; token: string; at: number }>(
+  3,
+  (rows) =>
+    `UPDATE deliveries SET begun_at = CAST(o.column3 AS BIGINT)
+     FROM (VALUES ${rows}) AS o WHERE deliveries.id = o.column1 AND deliveries.lease_token = o.column2`,
+  ({ id, token, at }) => [id, token, at],
+);
 
 const RELEASED = "lease_until = NULL, lease_token = NULL, begun_at = NULL";
 const ABANDONED = `SELECT ${QUEUED}, d.endpoint_id, d.lease_token, d.begun_at, v.clock_offset,
@@ -323,7 +326,7 @@ const ABANDONED = `SELECT ${QUEUED}, d.endpoint_id, d.lease_token, d.begun_at, v
 type Dialect = Transaction["dialect"];
 
 const insertOutcomes = ofDialects((dialect) =>
-  forRows<AttemptOutcome, { id: string; at: number }>(
+  forRows<AttemptOutcome>(
     9,
     (rows) =>
       `INSERT INTO attempts (${ATTEMPT_COLUMNS.join(", ")})
@@ -331,8 +334,7 @@ const insertOutcomes = ofDialects((dialect) =>
               CAST(o.column6 AS INTEGER), o.column7, o.column8, o.column9
        FROM (VALUES ${rows}) AS o
        CROSS JOIN deliveries d WHERE d.id = o.column1 AND d.lease_token = o.column2
-       ${dialect === "postgres" ? "FOR UPDATE OF d" : ""}
-       RETURNING delivery_id AS id, at`,
+       ${dialect === "postgres" ? "FOR UPDATE OF d" : ""}`,
     (o) => [
       o.id,
       o.token,
@@ -370,16 +372,25 @@ const updateAttempted = forRows<AttemptOutcome>(
 );
 
 /**
- * Records the results of attempts, and returns which attempts it recorded: deliveries that another process has taken
- * over since stay as they are, and so do those whose result an uncertain commit has recorded.
+ * Records the results of attempts, and returns how many: deliveries that another process has taken over since stay as
+ * they are, and so do those whose result an uncertain commit has recorded.
  */
-export async function recordOutcomes(
-  tx: Transaction,
-  outcomes: readonly AttemptOutcome[],
-): Promise<{ id: string; at: number }[]> {
+export async function recordOutcomes(tx: Transaction, outcomes: readonly AttemptOutcome[]): Promise<number> {
   // Sent together; they are executed in order.
   const [recorded] = await Promise.all([insertOutcomes[tx.dialect](tx, outcomes), updateAttempted(tx, outcomes)]);
   return recorded;
+}
+
+/** Returns the tokens of the leases on deliveries, by the delivery's ID. No other process takes them over meanwhile. */
+export async function lockLeases(tx: Transaction, ids: readonly string[]): Promise<Map<string, string>> {
+  const lock = tx.dialect === "postgres" ? "FOR UPDATE" : "";
+  const leases = await inBatches(ids, (list, batch) =>
+    tx.all<{ id: string; lease_token: string }>(
+      `SELECT id, lease_token FROM deliveries WHERE id IN (${list}) AND lease_until IS NOT NULL ORDER BY id ${lock}`,
+      batch,
+    ),
+  );
+  return new Map(leases.map(({ id, lease_token: token }) => [id, token]));
 }
 
 function ofDialects<Value>(of: (dialect: Dialect) => Value): Record<Dialect, Value> {

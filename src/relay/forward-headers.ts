@@ -61,7 +61,8 @@ export function parseForwardHeaders(lines: readonly string[]): string[] {
   return headers;
 }
 
-function parseHeader(line: string): [name: string, value: string] {
+/** Parses `Name: value`. Throws ForwardHeaderError. */
+export function parseHeader(line: string): [name: string, value: string] {
   const colon = line.indexOf(":");
   if (colon === -1) {
     throw new ForwardHeaderError("no_colon", `"${line.slice(0, 40)}" has no colon: write a header as "Name: value"`);

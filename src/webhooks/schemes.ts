@@ -235,7 +235,7 @@ function keysOf(secrets: Secrets, { name, secret: form }: Scheme): ReadonlyArray
     if (key !== undefined && key.length > 0) return key;
     throw new SignatureError(
       "invalid_secret",
-      `secret ${index + 1} of ${list.length} is not valid: a ${name} secret is base64${prefix === "" ? "" : ` after ${prefix}`}`,
+      `secret ${index + 1} of ${list.length} is not valid: ${/^[aeiou]/i.test(name) ? "an" : "a"} ${name} secret is base64${prefix === "" ? "" : ` after ${prefix}`}`,
     );
   });
 }

@@ -32,6 +32,21 @@ describe("errors in service.yaml", () => {
     ["run: [npm]", "service.yaml:1:6: run: must be a string, not a list"],
     ["run:", "service.yaml:1:5: run: must be a string, not empty"],
     ["run: a\nrun: b", "service.yaml:2:1: Map keys must be unique"],
+    [
+      "schemes:\n  acme:\n    signed: body\n    signature: { header: x, encoding: hex }",
+      "service.yaml:3:13: schemes.acme.signed: must contain {body}",
+    ],
+    [
+      "schemes:\n  acme:\n    signed: '{body}'\n    signature: { header: x, encoding: hx }",
+      'service.yaml:4:39: schemes.acme.signature.encoding: must be hex or base64, not the string "hx"',
+    ],
+    ["schemes:\n  acme:\n    signed: '{body}'", "service.yaml:2:3: schemes.acme: the key signature is missing"],
+    ["schemes: { a: { signd: x } }", "service.yaml:1:17: schemes.a.signd: unknown key; did you mean signed?"],
+    ["schemes: { stripe: {} }", "service.yaml:1:12: schemes.stripe: Stripe has this name; choose another one"],
+    [
+      "schemes: { a: { signed: '{body}', signature: { header: 'a b', encoding: hex } } }",
+      "service.yaml:1:56: schemes.a.signature.header: is not a valid header name",
+    ],
     ["- run", "service.yaml:1:1: the file: must be keys and values, not a list"],
   ])("%j is reported with its place", async (text, line) => {
     const project = await makeProject({ "service.yaml": text });

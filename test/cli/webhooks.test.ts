@@ -1,8 +1,9 @@
+import { createHmac } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { sign } from "../../src/webhooks/index.ts";
-import { createConfigDir, runCli } from "../support/run-cli.ts";
+import { type CliResult, createConfigDir, runCli } from "../support/run-cli.ts";
 
 const SECRET = `whsec_${"a".repeat(43)}`;
 const EVENT = {
@@ -97,5 +98,102 @@ describe("service webhooks verify", () => {
   it("accepts an older signature with --tolerance", async () => {
     const old = sign({ payload: PAYLOAD, secrets: SECRET, timestamp: NOW - 301 });
     expect((await verify(old, "--tolerance", "302")).exitCode).toBe(0);
+  });
+});
+
+const ACME = `schemes:
+  acme:
+    signed: "{id}:{body}"
+    signature: { header: Acme-Signature, prefix: "sha256=", encoding: base64 }
+    id: { header: Acme-Id }
+    secret: { encoding: base64 }
+`;
+
+/** Runs in a folder with the text as its service.yaml. */
+function inProject(text: string): (args: string[], options?: { input?: string }) => Promise<CliResult> {
+  const cwd = createConfigDir();
+  writeFileSync(join(cwd, "service.yaml"), text);
+  return (args, options) => runCli(["webhooks", ...args], { cwd, ...options });
+}
+
+describe("--scheme", () => {
+  const service = inProject(ACME);
+
+  it.each([
+    ["github", "secret"],
+    ["shopify", "secret"],
+    ["slack", "secret"],
+    ["stripe", "whsec_secret"],
+    ["standard", "whsec_c2VjcmV0"],
+    ["svix", "whsec_c2VjcmV0"],
+    ["service", SECRET],
+    ["acme", "c2VjcmV0"],
+  ])("signs for %s what it verifies, and rejects another payload", async (scheme, secret) => {
+    const known = ["--scheme", scheme, "--secret", secret, "--payload", "-"];
+    const { stdout } = await service(["sign", ...known], { input: PAYLOAD });
+    const headers = stdout
+      .trimEnd()
+      .split("\n")
+      .flatMap((line) => ["--header", line]);
+    const verified = await service(["verify", ...known, ...headers, "--json"], { input: PAYLOAD });
+    expect(verified).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(JSON.parse(verified.stdout)).toMatchObject({ scheme: expect.stringMatching(new RegExp(scheme, "i")) });
+    const changed = await service(["verify", ...known, ...headers], { input: `${PAYLOAD} ` });
+    expect(changed).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("Rule: signature_mismatch") });
+  });
+
+  it("prints the headers of the library as lines and as JSON", async () => {
+    const args = ["sign", "--scheme", "acme", "--id", "d_1", "--secret", "c2VjcmV0", "--payload", "-"];
+    const signature = createHmac("sha256", "secret").update(`d_1:${PAYLOAD}`).digest("base64");
+    const { stdout } = await service(args, { input: PAYLOAD });
+    expect(stdout).toBe(`Acme-Id: d_1\nAcme-Signature: sha256=${signature}\n`);
+    expect(JSON.parse((await service([...args, "--json"], { input: PAYLOAD })).stdout)).toEqual({
+      headers: { "Acme-Id": "d_1", "Acme-Signature": `sha256=${signature}` },
+    });
+  });
+
+  it("signs a payload that is not JSON", async () => {
+    const args = ["sign", "--scheme", "github", "--secret", "It's a Secret to Everybody", "--payload", "-"];
+    expect((await service(args, { input: "Hello, World!" })).stdout).toContain(
+      "X-Hub-Signature-256: sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17\n",
+    );
+  });
+
+  it.each([
+    ["strip", SECRET, 'Unknown scheme "strip"', "Did you mean stripe?"],
+    ["acm", SECRET, 'Unknown scheme "acm"', "Did you mean acme?"],
+    ["zzz", SECRET, 'Unknown scheme "zzz"', "Schemes: service, standard"],
+    ["standard", "secret", "a Standard Webhooks secret is base64 after whsec_", ""],
+    ["acme", "!", "an acme secret is base64", ""],
+  ])("rejects %s with the secret %s", async (scheme, secret, message, hint) => {
+    const args = ["sign", "--scheme", scheme, "--secret", secret, "--payload", "-"];
+    const { exitCode, stdout, stderr } = await service(args, { input: PAYLOAD });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toContain(message);
+    expect(stderr).toContain(hint);
+  });
+
+  it("reports an error in service.yaml with its place", async () => {
+    const broken = inProject(
+      `${ACME}  other:\n    signed: "{body}{time}"\n    signature: { header: A, encoding: hex }\n`,
+    );
+    const args = ["sign", "--scheme", "acme", "--secret", SECRET, "--payload", "-"];
+    expect(await broken(args, { input: PAYLOAD })).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining(
+        "service.yaml:8:13: schemes.other.signed: {time} is none of {id}, {timestamp} and",
+      ),
+    });
+    expect(await broken(["sign", "--scheme", "stripe", ...args.slice(3)], { input: PAYLOAD })).toMatchObject({
+      exitCode: 0,
+    });
+  });
+
+  it("rejects a header without a name", async () => {
+    const args = ["verify", "--scheme", "github", "--secret", SECRET, "--header", "sha256=00", "--payload", "-"];
+    expect(await service(args, { input: PAYLOAD })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('write a header as "Name: value"'),
+    });
   });
 });

@@ -1,3 +1,4 @@
+import { validateHeaderName, validateHeaderValue } from "node:http";
 import { join } from "node:path";
 import { InvalidArgumentError } from "commander";
 import { isMap, isNode, isScalar, type Node, type Pair } from "yaml";
@@ -12,7 +13,10 @@ import { parseBaseUrl } from "../../client/base-url.ts";
 import { UnsafeRequestError } from "../../client/errors.ts";
 import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS, typesOfSubscription } from "../../contract/event-types.ts";
 import { nearest } from "../../contract/nearest.ts";
+import { parseUrl } from "../../network/parse-url.ts";
 import { parseTarget, TargetError } from "../../relay/targets.ts";
+import { schemeProblem } from "../../webhooks/scheme.ts";
+import { SCHEMES, type SchemeName } from "../../webhooks/schemes.ts";
 
 /** The project file cannot be used. The hint has a line for each error: `service.yaml:3:7: forward.to: …`. */
 export class ProjectFileError extends UserError {
@@ -68,9 +72,12 @@ export function parseProject(text: string, folder: string, section?: keyof Proje
   if (isManifest(value)) return undefined;
   // An empty file means the defaults.
   const mistakes = value === null ? [] : mistakesIn(value, PROJECT_SCHEMA);
-  const all = [...mistakes, ...conflictsIn(value), ...pathsOutside(value, folder)].filter((mistake) =>
-    concerns(mistake, section),
-  );
+  const all = [
+    ...mistakes,
+    ...conflictsIn(value),
+    ...schemeProblemsIn(value, mistakes),
+    ...pathsOutside(value, folder),
+  ].filter((mistake) => concerns(mistake, section));
   if (all.length === 0) return value ?? {};
   const count = all.length === 1 ? "an error" : `${all.length} errors`;
   throw new ProjectFileError(`${PROJECT_FILE} has ${count}`, all.map((mistake) => lineOf(mistake, parsed)).join("\n"));
@@ -124,6 +131,17 @@ function pathsOutside(value: unknown, folder: string): Mistake[] {
     if (place === undefined) return [];
     const message = `leads to ${place}, outside the folder of ${PROJECT_FILE}; use a path inside it`;
     return [{ path: name.split("."), atKey: false, message }];
+  });
+}
+
+/** Returns the first rule between its keys that each scheme breaks, if the keys themselves are valid. */
+function schemeProblemsIn(value: unknown, mistakes: readonly Mistake[]): Mistake[] {
+  if (mistakes.some(({ path: [section] }) => section === "schemes")) return [];
+  return Object.entries((value as Project | null)?.schemes ?? {}).flatMap(([name, scheme]) => {
+    const problem = schemeProblem({ name, ...scheme });
+    return problem === undefined
+      ? []
+      : [{ path: ["schemes", name, ...problem.path], atKey: false, message: problem.message }];
   });
 }
 
@@ -184,6 +202,9 @@ function mistakesIn(value: unknown, schema: Schema, path: Mistake["path"] = []):
   if (typeof value === "string" && value.length < minLength) return wrong("must not be empty");
   if (minimum !== undefined && (value as number) < minimum) return wrong(`must be at least ${minimum}`);
   if (maximum !== undefined && (value as number) > maximum) return wrong(`must be at most ${maximum}`);
+  if (schema.enum !== undefined && !schema.enum.includes(value as string)) {
+    return wrong(`must be ${schema.enum.join(" or ")}, not ${nameOf(value)}`);
+  }
   if (pattern !== undefined && !new RegExp(pattern).test(value as string)) {
     return wrong("must be the name of a variable: letters, digits and _");
   }
@@ -192,23 +213,20 @@ function mistakesIn(value: unknown, schema: Schema, path: Mistake["path"] = []):
 }
 
 function mistakesInObject(value: Record<string, unknown>, schema: Schema, path: Mistake["path"]): Mistake[] {
-  const { properties = {}, patternProperties = {}, additionalProperties: rest } = schema;
+  const { properties = {}, required = [], propertyNames, patternProperties = {}, additionalProperties: rest } = schema;
   const free = Object.keys(patternProperties).map((pattern) => new RegExp(pattern));
-  return Object.entries(value).flatMap(([key, member]) => {
+  const missing = required.filter((key) => !Object.hasOwn(value, key));
+  const inMembers = Object.entries(value).flatMap(([key, member]) => {
     const own = [...path, key];
+    const atKey = (message: string): Mistake => ({ path: own, atKey: true, message });
     const known = Object.hasOwn(properties, key) ? properties[key] : undefined;
     if (known !== undefined) return mistakesIn(member, known, own);
     if (free.some((pattern) => pattern.test(key))) return [];
-    if (rest) return [...mistakesInSubscription(key, own), ...mistakesIn(member, rest, own)];
-    return [{ path: own, atKey: true, message: `unknown key${didYouMean(nearest(key, Object.keys(properties)))}` }];
+    if (!rest) return [atKey(`unknown key${didYouMean(nearest(key, Object.keys(properties)))}`)];
+    const message = propertyNames === undefined ? undefined : KEY_FORMATS[propertyNames.format](key);
+    return [...(message === undefined ? [] : [atKey(message)]), ...mistakesIn(member, rest, own)];
   });
-}
-
-/** The keys of `forward.routes` are event types and wildcards. */
-function mistakesInSubscription(key: string, path: Mistake["path"]): Mistake[] {
-  if (typesOfSubscription(key).length > 0) return [];
-  const guesses = nearest(key, [...EVENT_TYPES, ...SUBSCRIPTION_WILDCARDS]);
-  return [{ path, atKey: true, message: `unknown event type${didYouMean(guesses)}` }];
+  return [...missing.map((key) => ({ path, atKey: true, message: `the key ${key} is missing` })), ...inMembers];
 }
 
 function didYouMean([guess]: readonly string[]): string {
@@ -237,20 +255,48 @@ function nameOf(value: unknown): string {
   return typeof value === "string" ? `the string "${value.slice(0, 40)}"` : JSON.stringify(value);
 }
 
+/** The rules of keys that are not fixed. Each returns an error message, or undefined. */
+const KEY_FORMATS = {
+  subscription: (key: string) =>
+    typesOfSubscription(key).length > 0
+      ? undefined
+      : `unknown event type${didYouMean(nearest(key, [...EVENT_TYPES, ...SUBSCRIPTION_WILDCARDS]))}`,
+  "scheme-name": (key: string) => {
+    if (!/^[\w-]+$/.test(key)) return "must consist of letters, digits, - and _";
+    return Object.hasOwn(SCHEMES, key)
+      ? `${SCHEMES[key as SchemeName].name} has this name; choose another one`
+      : undefined;
+  },
+  "header-name": (key: string) => messageOf(() => validateHeaderName(key), TypeError, "is not a valid header name"),
+};
+
 /** The rules of the flags that take the same values. Each returns an error message, or undefined. */
 export const FORMATS = {
   target: (target: string | number) => messageOf(() => parseTarget(String(target)), TargetError),
   "base-url": (text: string) => messageOf(() => parseBaseUrl(text, { insecure: true }), UnsafeRequestError),
   subscriptions: (names: readonly string[]) =>
     messageOf(() => parseSubscriptions(names.join(",")), InvalidArgumentError),
+  "header-name": KEY_FORMATS["header-name"],
+  "header-value": (text: string) =>
+    messageOf(
+      () => validateHeaderValue("name", text),
+      TypeError,
+      "contains characters that are not allowed in a header",
+    ),
+  url: (text: string) =>
+    /^https?:$/.test(parseUrl(text)?.protocol ?? "") ? undefined : "must be a URL that begins with https://",
 };
 
-function messageOf(parse: () => unknown, expected: new (...args: never[]) => Error): string | undefined {
+function messageOf(
+  parse: () => unknown,
+  expected: new (...args: never[]) => Error,
+  message?: string,
+): string | undefined {
   try {
     parse();
     return undefined;
   } catch (error) {
-    if (error instanceof expected) return error.message;
+    if (error instanceof expected) return message ?? error.message;
     throw error;
   }
 }

@@ -1,3 +1,5 @@
+import type { Scheme } from "../../webhooks/schemes.ts";
+
 /** As `--forward-to` takes it. A port is a number in YAML. */
 type Target = string | number;
 
@@ -8,6 +10,7 @@ export interface Project {
   env?: { file?: string; secret?: string; key?: string; url?: string };
   seed?: string;
   run?: string;
+  schemes?: Record<string, Omit<Scheme, "name"> & { name?: string }>;
 }
 
 export type TypeName = "object" | "array" | "string" | "integer" | "boolean";
@@ -19,6 +22,8 @@ export interface Schema {
   default?: string | number | boolean;
   examples?: readonly unknown[];
   properties?: Readonly<Record<string, Schema>>;
+  required?: readonly string[];
+  propertyNames?: { format: "subscription" | "scheme-name" | "header-name" };
   patternProperties?: Readonly<Record<string, object>>;
   additionalProperties?: false | Schema;
   items?: Schema;
@@ -27,8 +32,9 @@ export interface Schema {
   minimum?: number;
   maximum?: number;
   pattern?: string;
-  /** Formats that `check.ts` validates with the rules of the flag that takes the same value. */
-  format?: "target" | "subscriptions" | "base-url";
+  enum?: readonly string[];
+  /** Formats that `read.ts` validates with the rules of the flag that takes the same value. */
+  format?: "target" | "subscriptions" | "base-url" | "header-name" | "header-value" | "url";
 }
 
 export const PROJECT_DEFAULTS = {
@@ -46,6 +52,82 @@ const variable = (description: string, standard: string): Schema => ({
   default: standard,
   pattern: "^[A-Za-z_][A-Za-z0-9_]*$",
 });
+
+const headerName = (description: string): Schema => ({ type: "string", description, format: "header-name" });
+
+const ENCODINGS = ["hex", "base64"];
+
+/** Describes `Scheme` of the webhooks library. */
+const SCHEME: Schema = {
+  type: "object",
+  additionalProperties: false,
+  required: ["signed", "signature"],
+  properties: {
+    name: { type: "string", description: "Name of the provider, for messages", minLength: 1 },
+    signed: {
+      type: "string",
+      description: "Template of what is signed, with {id}, {timestamp} and {body}",
+      examples: ["{timestamp}.{body}"],
+    },
+    signature: {
+      type: "object",
+      additionalProperties: false,
+      required: ["header", "encoding"],
+      properties: {
+        header: headerName("Header of the signature"),
+        prefix: { type: "string", description: "What precedes a signature", format: "header-value" },
+        encoding: { type: "string", description: "Encoding of a signature", enum: ENCODINGS },
+        separator: {
+          type: "string",
+          description: "What separates several signatures; without it, the header contains one",
+          minLength: 1,
+          format: "header-value",
+        },
+      },
+    },
+    timestamp: {
+      type: "object",
+      description: "Where the time of the signature is",
+      additionalProperties: false,
+      properties: {
+        header: headerName("Header of the time, in Unix seconds"),
+        prefix: {
+          type: "string",
+          description: "Instead of header: prefix of the time in the header of the signature",
+          minLength: 1,
+          format: "header-value",
+        },
+        tolerance: { type: "integer", description: "Seconds that the time may differ from the clock", minimum: 0 },
+      },
+    },
+    id: {
+      type: "object",
+      description: "Where the ID of a delivery is",
+      additionalProperties: false,
+      properties: {
+        header: headerName("Header of the ID"),
+        path: { type: "string", description: "Instead of header: path in the JSON body", minLength: 1 },
+      },
+    },
+    secret: {
+      type: "object",
+      description: "How the key is decoded from the secret; without it, the key is the secret in UTF-8",
+      additionalProperties: false,
+      required: ["encoding"],
+      properties: {
+        encoding: { type: "string", enum: ["base64"] },
+        prefix: { type: "string", description: "What precedes the base64" },
+      },
+    },
+    headers: {
+      type: "object",
+      description: "Other headers of each delivery",
+      propertyNames: { format: "header-name" },
+      additionalProperties: { type: "string", format: "header-value" },
+    },
+    docs: { type: "string", description: "The provider's page about verification", format: "url" },
+  },
+};
 
 /** Describes the project file: for its validation, and for editors as `docs/service.schema.json`. */
 export const PROJECT_SCHEMA: Schema = {
@@ -94,6 +176,7 @@ export const PROJECT_SCHEMA: Schema = {
         routes: {
           type: "object",
           description: "Targets for some event types; the first match is used",
+          propertyNames: { format: "subscription" },
           additionalProperties: { type: ["string", "integer"], format: "target" },
           examples: [{ "order.*": "localhost:3000/orders" }],
         },
@@ -142,6 +225,12 @@ export const PROJECT_SCHEMA: Schema = {
       description: "Command that starts the app",
       minLength: 1,
       examples: ["npm run dev"],
+    },
+    schemes: {
+      type: "object",
+      description: "Signature schemes of other providers, for `service webhooks --scheme`",
+      propertyNames: { format: "scheme-name" },
+      additionalProperties: SCHEME,
     },
   },
 };

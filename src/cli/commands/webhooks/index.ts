@@ -1,13 +1,18 @@
+import { randomUUID } from "node:crypto";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { collect, repeatable } from "../../arguments/repeated.ts";
 import { duration, parseEventType, wholeNumber } from "../../arguments/values.ts";
 import type { CheckFlags } from "./check/run.ts";
+import { addSchemeOption, type SchemeFlag, schemeNamed } from "./scheme.ts";
 import { addSecretOptions, type SecretFlags, secretsOf } from "./secrets.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 import { HEADERS } from "../../../contract/headers.ts";
+import { ForwardHeaderError, parseHeader } from "../../../relay/forward-headers.ts";
 import type { WebhookEvent } from "../../../webhooks/index.ts";
+import type { DeliveryHeaders } from "../../../webhooks/schemes.ts";
 
 /** `service webhooks`. */
 export function register(program: Command, context: Context): void {
@@ -24,41 +29,58 @@ export function register(program: Command, context: Context): void {
   registerCheck(webhooks, context);
 }
 
-interface SignFlags extends SecretFlags {
+interface SignFlags extends SecretFlags, SchemeFlag {
   payload: string;
   timestamp?: number;
+  id?: string;
 }
 
 function registerSign(webhooks: Command, context: Context): void {
-  const sign = addSecretOptions(
-    webhooks.command("sign").description("Print the Service-Signature header for a payload"),
+  const sign = addSchemeOption(
+    addSecretOptions(
+      webhooks
+        .command("sign")
+        .summary("Print the Service-Signature header for a payload")
+        .description(
+          "Print the value of the Service-Signature header for a payload. With --scheme, print every header of the delivery as `Name: value`.",
+        ),
+    ),
   )
     .requiredOption("--payload <file>", "File with the exact bytes to sign; - for stdin")
+    .option("--id <id>", "ID of the delivery, if the scheme has a header for it (default: a random one)")
     .option("--timestamp <seconds>", "Unix time of the signature (default: now)", wholeNumber(0))
     .action((flags: SignFlags) => runSign(flags, context));
   addExamples(sign, [
     "service webhooks sign --secret whsec_… --payload event.json",
+    "service webhooks sign --scheme github --payload push.json --json",
     `curl -H "Service-Signature: $(service webhooks sign --payload event.json)" --data-binary @event.json localhost:3000`,
   ]);
 }
 
 async function runSign(flags: SignFlags, context: Context): Promise<void> {
+  const scheme = await schemeNamed(flags.scheme ?? "service", context);
   const secrets = await secretsOf(flags, context);
   const payload = await context.readInput(flags.payload, "--payload");
   const timestamp = flags.timestamp ?? Math.floor(context.now() / 1000);
-  const { sign, SignatureError } = await import("../../../webhooks/index.ts");
+  const [{ sign }, { SignatureError }] = await Promise.all([
+    import("../../../webhooks/schemes.ts"),
+    import("../../../webhooks/index.ts"),
+  ]);
+  const { output } = context;
   try {
-    const header = sign({ payload, secrets, timestamp });
-    if (context.output.json) await context.output.document({ header, timestamp });
-    else context.output.line(header);
+    const headers = sign({ scheme, payload, secrets, timestamp, id: flags.id ?? randomUUID() });
+    const header = headers[scheme.signature.header]!;
+    if (output.json) return await output.document(flags.scheme === undefined ? { header, timestamp } : { headers });
+    if (flags.scheme === undefined) return output.line(header);
+    for (const [name, value] of Object.entries(headers)) output.line(`${name}: ${value}`);
   } catch (error) {
     if (error instanceof SignatureError) throw new UsageError(error.message, { code: error.code, cause: error });
     throw error;
   }
 }
 
-interface VerifyFlags extends SecretFlags {
-  header: string;
+interface VerifyFlags extends SecretFlags, SchemeFlag {
+  header: string[];
   payload: string;
   tolerance?: number;
   now?: number;
@@ -79,31 +101,64 @@ const VERIFIED: ResourceView<WebhookEvent> = {
   ],
 };
 
+interface VerifiedView {
+  scheme: string;
+  id: string | null;
+  timestamp: number | null;
+}
+
+const VERIFIED_DELIVERY: ResourceView<VerifiedView> = {
+  noun: "delivery",
+  plural: "deliveries",
+  fields: ["scheme", "id", "timestamp"],
+  columns: [],
+  details: [
+    { label: "Scheme", text: ({ scheme }) => scheme },
+    { label: "ID", text: ({ id }) => id ?? "" },
+    { label: "Timestamp", text: ({ timestamp }) => String(timestamp ?? "") },
+  ],
+};
+
 function registerVerify(webhooks: Command, context: Context): void {
-  const verify = addSecretOptions(
-    webhooks.command("verify").description("Verify a delivery and name the rule that failed"),
+  const verify = addSchemeOption(
+    addSecretOptions(webhooks.command("verify").description("Verify a delivery and name the rule that failed")),
   )
-    .requiredOption("--header <value>", "Value of the Service-Signature header")
+    .addOption(
+      repeatable(
+        new Option(
+          "--header <header>",
+          "Value of the Service-Signature header; with --scheme, a header of the delivery: 'Name: value' (repeatable)",
+        ).makeOptionMandatory(),
+        collect,
+      ),
+    )
     .requiredOption("--payload <file>", "File with the raw body of the delivery; - for stdin")
-    .option("--tolerance <seconds>", "Maximum age of the signature (default: 300)", wholeNumber(0))
+    .option("--tolerance <seconds>", "Maximum age of the signature (default: that of the scheme)", wholeNumber(0))
     .option("--now <seconds>", "Unix time to verify at (default: now)", wholeNumber(0))
     .action((flags: VerifyFlags) => runVerify(flags, context));
   addExamples(addFields(verify, VERIFIED), [
     "service webhooks verify --secret whsec_… --header 't=1764590400,v1=5257a8…' --payload body.json",
     'service webhooks verify --secret whsec_… --header "$HEADER" --payload - < body.json',
+    "service webhooks verify --scheme github --header 'X-Hub-Signature-256: sha256=5257a8…' --payload body.json",
   ]);
 }
 
 async function runVerify(flags: VerifyFlags, context: Context): Promise<void> {
+  const scheme = await schemeNamed(flags.scheme ?? "service", context);
   const secrets = await secretsOf(flags, context);
   const payload = await context.readInput(flags.payload, "--payload");
-  const { verify, SignatureError } = await import("../../../webhooks/index.ts");
-  const { tolerance, now } = flags;
-  const header = flags.header.replace(HEADER_NAME, "");
+  const { verify } = await import("../../../webhooks/schemes.ts");
+  const { parseEvent } = await import("../../../webhooks/event.ts");
+  const { SignatureError } = await import("../../../webhooks/index.ts");
+  const { output } = context;
+  const { tolerance, now = Math.floor(context.now() / 1000) } = flags;
   try {
-    const event = verify({ payload, header, secrets, tolerance, now: now ?? Math.floor(context.now() / 1000) });
-    context.output.success("The signature is valid");
-    await context.output.object(event, VERIFIED);
+    const headers = headersOf(flags);
+    const { timestamp = null, id = null } = verify({ scheme, payload, headers, secrets, tolerance, now });
+    const event = flags.scheme === undefined ? parseEvent(payload) : undefined;
+    output.success("The signature is valid");
+    if (event !== undefined) await output.object(event, VERIFIED);
+    else await output.object({ scheme: scheme.name, id, timestamp }, VERIFIED_DELIVERY);
   } catch (error) {
     if (!(error instanceof SignatureError)) throw error;
     throw new UserError(`Verification failed: ${error.message}`, {
@@ -111,6 +166,20 @@ async function runVerify(flags: VerifyFlags, context: Context): Promise<void> {
       hint: `Rule: ${error.code}`,
       cause: error,
     });
+  }
+}
+
+/** Without --scheme, the flag is the value of the platform's header. */
+function headersOf({ header, scheme }: VerifyFlags): DeliveryHeaders {
+  if (scheme === undefined) {
+    const values = header.map((value) => value.replace(HEADER_NAME, ""));
+    return { [HEADERS.signature]: values.length === 1 ? values[0] : values };
+  }
+  try {
+    return new Headers(header.map((line) => parseHeader(line)));
+  } catch (error) {
+    if (error instanceof ForwardHeaderError) throw new UsageError(`--header: ${error.message}`, { cause: error });
+    throw error;
   }
 }
 

@@ -13,6 +13,7 @@ export const LIMITS = {
   metadataValueLength: 500,
   pageDefault: 20,
   maxPageSize: 100,
+  pageBytes: 4 * 1024 * 1024,
   /** 100 IDs with commas between them. */
   searchLength: 2700,
   searchedRows: 2000,

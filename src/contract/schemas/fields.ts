@@ -62,7 +62,7 @@ export function listQuery<Filters extends Record<string, TSchema>>(filters: Filt
         minimum: 1,
         maximum: LIMITS.maxPageSize,
         default: LIMITS.pageDefault,
-        description: "Maximum number of items per page",
+        description: "Maximum number of items per page. A page of large items ends after 4 MiB, too",
       }),
     ),
     cursor: Type.Optional(
@@ -96,7 +96,7 @@ export const SEARCH_FILTERS = {
       description:
         "Text that a value contains, ignoring case: an ID, an email address, a name, an amount such as 19.99, metadata. " +
         `Or up to ${LIMITS.maxPageSize} IDs, separated by commas, to find what contains any of them. ` +
-        `A request searches ${LIMITS.searchedRows} items, so a page may be short, or empty, while \`has_more\` is true`,
+        `A request searches ${LIMITS.searchedRows} items of at most 4 MiB, so a page may be short, or empty, while \`has_more\` is true`,
       examples: ["ada@example.com"],
     }),
   ),

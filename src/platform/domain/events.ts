@@ -7,7 +7,16 @@ import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { Clock } from "../ports.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
 import { insertDeliveries } from "../storage/deliveries.ts";
-import { type EventPage, type EventRow, findEvent, insertEvent, listEvents } from "../storage/events.ts";
+import {
+  type EventPage,
+  type EventRow,
+  findEvent,
+  insertEvent,
+  listEvents,
+  type EventListRow,
+  openEvent,
+  type OpenedEvent,
+} from "../storage/events.ts";
 import type { PageRequest } from "../storage/page.ts";
 import { enabledEndpoints, type SubscribedEndpoint } from "../storage/webhook-endpoints.ts";
 import { existing } from "./api-error.ts";
@@ -149,10 +158,16 @@ export async function pageOfEvents(
     });
     last = await read();
   }
-  return last.rows.map((row) => (row.isDamaged ? { ...row, body: JSON.stringify(toDamaged(row)) } : row));
+  return last.rows;
 }
 
-function toDamaged({ id, type, created }: EventRow): Static<typeof DamagedEvent> {
+/** Returns an event of a page with the body to show; undefined if it has been removed meanwhile. */
+export async function openListed(queries: Queries, row: EventListRow): Promise<OpenedEvent | undefined> {
+  const event = await openEvent(queries, row);
+  return event?.isDamaged === true ? { ...event, body: JSON.stringify(toDamaged(row)) } : event;
+}
+
+function toDamaged({ id, type, created }: EventListRow): Static<typeof DamagedEvent> {
   return { id, object: "event", type, created: formatTimestamp(created), data: null, damaged: true };
 }
 

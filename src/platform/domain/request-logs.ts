@@ -8,7 +8,8 @@ import type {
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { Queries } from "../storage/database.ts";
 import type { PageRequest } from "../storage/page.ts";
-import { newestEventsOf, readEventBodies } from "../storage/events.ts";
+import { type ListedBody, openBody } from "../storage/event-body.ts";
+import { newestEventsOf } from "../storage/events.ts";
 import { findRequestLog, listRequestLogs, type RequestLogRow } from "../storage/request-logs.ts";
 import { existing } from "./api-error.ts";
 import { isRelatable } from "./events.ts";
@@ -55,19 +56,18 @@ async function eventsCausedBy(
   const candidates = new Set([...path.split("/"), inResponse ?? ""]);
   const found: string[] = [];
   for (const candidate of candidates) {
-    const bodies =
+    const listed: ListedBody[] =
       kindOfId(candidate) === "event"
-        ? await readEventBodies(queries, environment, [candidate])
+        ? [{ id: candidate, body: null, body_checksum: null, body_bytes: 0 }]
         : isRelatable(candidate)
-          ? new Map(
-              (await newestEventsOf(queries, environment, candidate, MAX_EVENTS)).map((one) => [one.id, one.body]),
-            )
+          ? await newestEventsOf(queries, environment, candidate, MAX_EVENTS)
           : [];
-    for (const [event, body] of bodies) {
+    for (const event of listed) {
+      const opened = await openBody(queries, environment, event);
       // A damaged event does not tell its request.
-      if (body === undefined) continue;
-      const { request } = JSON.parse(body.toString()) as { request?: { id: string | null } };
-      if (request?.id === id) found.push(event);
+      if (opened === undefined || opened.isDamaged) continue;
+      const { request } = JSON.parse(opened.body) as { request?: { id: string | null } };
+      if (request?.id === id) found.push(event.id);
     }
   }
   return found;

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { HEADERS } from "../../contract/headers.ts";
 import { kindOfId } from "../../contract/ids.ts";
+import { LIMITS } from "../../contract/limits.ts";
 import { pathOf, type ResourceKind } from "../../contract/resources.ts";
 import { ApiError, invalidFields } from "../domain/api-error.ts";
 import type { Caller } from "../domain/request-context.ts";
@@ -130,8 +131,13 @@ function headerOf(request: FastifyRequest, name: string): string | undefined {
 }
 
 function send(reply: FastifyReply, status: number, json: string): FastifyReply {
-  reply.request.responseText = json;
+  reply.request.responseText = json.length > LIMITS.bodyBytes ? beginningOf(json) : json;
   return reply.code(status).header("Content-Type", "application/json; charset=utf-8").send(json);
+}
+
+/** Copied, so that the log does not keep the whole text until a slow client has received it. Only lists are so long. */
+function beginningOf(json: string): string {
+  return Buffer.from(json.slice(0, 2 * LIMITS.requestLogBodyCharacters)).toString();
 }
 
 function sandboxOnly(operation: Operation): ApiError {

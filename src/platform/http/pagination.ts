@@ -7,7 +7,8 @@ import type { Queries } from "../storage/database.ts";
 import type { PageRequest } from "../storage/page.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { declaredFields } from "./declared-fields.ts";
-import { matcherOf, searchRows } from "./search.ts";
+import { inTurn } from "../storage/turns.ts";
+import { candidateMatcherOf, matcherOf } from "./search.ts";
 import { type Call, RawJson } from "./operation.ts";
 import type { TSchema } from "typebox";
 import { timingSafeEqual } from "node:crypto";
@@ -59,24 +60,40 @@ interface ListQuery {
   query?: string;
 }
 
-/** Reads a page of rows, and one more than requested if another page follows. */
-type ReadRows<Item> = (page: PageRequest) => Promise<Item[]>;
-
-/** A rendered item: its JSON, and its position in the list, which is its ID in most lists. */
-interface Rendered {
-  position: string;
-  json: string;
+/** What a list is made of: rows, and items as clients see them, of which a row may lack a large part. */
+interface ListOf<Row, Item> {
+  /** Reads a page of rows, and one more than requested if another page follows. */
+  readRows: (page: PageRequest) => Promise<Row[]>;
+  toJson: (item: Item) => string;
+  /** Returns the item of a row; undefined if it has been removed meanwhile. */
+  open: (row: Row) => Promise<Item | undefined>;
+  bytesOf: (row: Row) => number;
+  /** Returns an item's position in the list. */
+  positionOf: (item: Item) => string;
+  /** Returns the values that a search looks through. */
+  valuesOf: (item: Item) => unknown;
+  /** Returns the JSON of these values, if they have not been parsed. */
+  textOf: ((item: Item) => string) | undefined;
 }
 
 /** Returns a page of a list, newest first, by keyset on the position. */
-export async function sendList<Item extends { created: string | number }, Query extends ListQuery>(
+export async function sendList<
+  Row extends { id: string | null; created: string | number },
+  Query extends ListQuery,
+  Item extends Row = Row,
+>(
   { vault, queries }: { vault: Vault; queries: Queries },
   kind: IdKind,
   call: Call<unknown, Query>,
-  readRows: ReadRows<Item>,
-  render: (item: Item) => Rendered,
-  /** Returns the values that a search looks through. */
-  valuesOf: (item: Item) => unknown = (item) => item,
+  readRows: ListOf<Row, Item>["readRows"],
+  toJson: ListOf<Row, Item>["toJson"],
+  {
+    open = async (row) => row as Item,
+    bytesOf = () => 0,
+    positionOf = ({ id }) => id ?? "",
+    textOf,
+    valuesOf = textOf === undefined ? (item) => item : (item) => JSON.parse(textOf(item)) as unknown,
+  }: Partial<ListOf<Row, Item>> = {},
 ): Promise<RawJson> {
   const { limit = LIMITS.pageDefault, cursor, ...filters } = call.query;
   const environment = call.caller.tenant.environment;
@@ -88,12 +105,12 @@ export async function sendList<Item extends { created: string | number }, Query 
   }
   const ids = await idRangeOf(queries, environment, kind, created);
   const page = { environment, position, limit, ...boundsOf(kind, ids, filters.query) };
-  const isMatch = matches(filters.query, valuesOf, ids.isExact ? undefined : created);
-  const { rows, next: nextPosition } = await readPart(page, { readRows, render, isMatch });
-  const items = rows.map(render);
+  const isMatch = matches(filters.query, { valuesOf, textOf }, ids.isExact ? undefined : created);
+  const list = { readRows, toJson, open, bytesOf, positionOf };
+  const { items, next: nextPosition } = await readItems(page, list, isMatch);
   const next = nextPosition === undefined ? null : encodeCursor(vault, scope, nextPosition);
   const hasMore = next !== null;
-  const data = items.map(({ json }) => json).join(",");
+  const data = items.join(",");
   const text = `{"object":"list","data":[${data}],"has_more":${hasMore},"next_cursor":${JSON.stringify(next)}}`;
   return new RawJson(text, next ?? undefined);
 }
@@ -109,35 +126,62 @@ function boundsOf(kind: IdKind, { before, from }: IdRange, query: string | undef
 }
 
 /** Returns a test for a search and for times that IDs do not decide; undefined if every row matches. */
-function matches<Item extends { created: string | number }>(
+function matches<Row, Item extends Row & { created: string | number }>(
   query: string | undefined,
-  valuesOf: (item: Item) => unknown,
+  { valuesOf, textOf }: Pick<ListOf<Row, Item>, "valuesOf" | "textOf">,
   created: CreatedRange | undefined,
 ): ((item: Item) => boolean) | undefined {
   if (query === undefined && created === undefined) return undefined;
-  const isFound = query === undefined ? () => true : matcherOf(query);
-  const timeOf = ({ created: time }: Item) => (typeof time === "number" ? time : parseTimestamp(time)!);
-  return (item) => (created === undefined || isInRange(created, timeOf(item))) && isFound(valuesOf(item));
+  const tests: ((item: Item) => boolean)[] = [];
+  if (created !== undefined) {
+    const timeOf = ({ created: time }: Item) => (typeof time === "number" ? time : parseTimestamp(time)!);
+    tests.push((item) => isInRange(created, timeOf(item)));
+  }
+  if (query !== undefined) {
+    const isCandidate = candidateMatcherOf(query);
+    const isFound = matcherOf(query);
+    if (textOf !== undefined) tests.push((item) => isCandidate(textOf(item)));
+    tests.push((item) => isFound(valuesOf(item)));
+  }
+  return (item) => tests.every((test) => test(item));
 }
 
-async function readPart<Item>(
+/** Number of rows that a search reads at once. */
+const BATCH = 100;
+
+/**
+ * Reads a list from a position until its page is full, which it is before an item that would exceed `LIMITS.pageBytes`. A
+ * search ends after `LIMITS.searchedRows` rows, too, which bounds its cost. Returns the items' JSON.
+ */
+async function readItems<Row, Item extends Row>(
   page: PageRequest,
-  list: {
-    readRows: ReadRows<Item>;
-    render: (item: Item) => Rendered;
-    isMatch: ((item: Item) => boolean) | undefined;
-  },
-) {
-  const { readRows, render, isMatch } = list;
-  const positionOf = (row: Item) => render(row).position;
-  if (isMatch !== undefined) return searchRows(page, { readRows, positionOf, isMatch });
-  const rows = await readRows(page);
-  const shown = rows.slice(0, page.limit);
-  return { rows: shown, next: rows.length > page.limit ? positionOf(shown.at(-1)!) : undefined };
+  { readRows, toJson, open, bytesOf, positionOf }: Omit<ListOf<Row, Item>, "valuesOf" | "textOf">,
+  isMatch: ((item: Item) => boolean) | undefined,
+): Promise<{ items: string[]; next: string | undefined }> {
+  const items: string[] = [];
+  const limit = isMatch === undefined ? page.limit : BATCH;
+  let { position } = page;
+  let bytes = 0;
+  for (let read = 0; read < LIMITS.searchedRows; read += limit) {
+    const readMore = () => readRows({ ...page, position, limit });
+    const rows = await (isMatch === undefined ? readMore() : inTurn(readMore));
+    for (const [index, row] of rows.slice(0, limit).entries()) {
+      bytes += bytesOf(row);
+      if (bytes > LIMITS.pageBytes && position !== page.position) return { items, next: position };
+      const item = await open(row);
+      if (item === undefined) continue;
+      position = positionOf(item);
+      if (isMatch?.(item) === false) continue;
+      items.push(toJson(item));
+      if (items.length === page.limit) return { items, next: index === rows.length - 1 ? undefined : position };
+    }
+    if (rows.length <= limit) return { items, next: undefined };
+  }
+  return { items, next: position };
 }
 
-/** Renders most resources. */
-export function asJson(schema: TSchema): (item: { id: string; created: string }) => Rendered {
+/** Serializes most resources. */
+export function asJson(schema: TSchema): (item: object) => string {
   const select = declaredFields(schema);
-  return (item) => ({ position: item.id, json: JSON.stringify(select(item)) });
+  return (item) => JSON.stringify(select(item));
 }

@@ -1,44 +1,4 @@
 import { type IdKind, idsOf, kindOfId } from "../../contract/ids.ts";
-import { LIMITS } from "../../contract/limits.ts";
-import type { PageRequest } from "../storage/page.ts";
-
-/** Number of rows to read at once. */
-const BATCH = 500;
-
-/** The matching rows, and where the next page begins. */
-interface Found<Item> {
-  rows: Item[];
-  /** Undefined after the last row of the list. */
-  next: string | undefined;
-}
-
-/**
- * Reads a list from a position until a page of matches is complete, or `LIMITS.searchedRows` rows have been read. This
- * bounds the cost of a search, which continues with the next page.
- */
-export async function searchRows<Item>(
-  page: PageRequest,
-  list: {
-    readRows: (page: PageRequest) => Promise<Item[]>;
-    positionOf: (row: Item) => string;
-    isMatch: (row: Item) => boolean;
-  },
-): Promise<Found<Item>> {
-  const found: Item[] = [];
-  let { position } = page;
-  for (let read = 0; read < LIMITS.searchedRows; read += BATCH) {
-    const rows = await list.readRows({ ...page, position, limit: BATCH });
-    for (const [index, row] of rows.slice(0, BATCH).entries()) {
-      if (!list.isMatch(row)) continue;
-      found.push(row);
-      const isLast = index === rows.length - 1;
-      if (found.length === page.limit) return { rows: found, next: isLast ? undefined : list.positionOf(row) };
-    }
-    if (rows.length <= BATCH) return { rows: found, next: undefined };
-    position = list.positionOf(rows[BATCH - 1]!);
-  }
-  return { rows: found, next: position };
-}
 
 /**
  * Returns a test for values that contain a text, ignoring case and the kind of spaces, or one of several IDs. Names of
@@ -48,28 +8,62 @@ export function matcherOf(query: string): (values: unknown) => boolean {
   const ids = idsOf(query);
   if (ids.length > 1) {
     const known = new Set(ids);
-    return (values) => textsOf(values).some((text) => known.has(text));
+    return (values) => someText(values, (text) => known.has(text));
   }
   const needle = normalized(query.trim());
-  return (values) => textsOf(values).some((text) => normalized(text).includes(needle));
+  const asSearched = needle.includes(" ") ? normalized : (text: string) => text.toLowerCase();
+  // The lower case of a character has at most three.
+  return (values) => someText(values, (text) => text.length * 3 >= needle.length && asSearched(text).includes(needle));
 }
 
 function normalized(text: string): string {
-  return text.toLowerCase().replaceAll(/\s+/g, " ");
+  return text.toLowerCase().replaceAll(/\s{2,}|[^\S ]/g, " ");
+}
+
+const SLICE_LENGTH = 32 * 1024;
+
+/**
+ * Returns a test for JSON text, which is true if `matcherOf` may accept its values. It excludes most texts, and takes a
+ * fraction of the time of parsing a large one.
+ */
+export function candidateMatcherOf(query: string): (json: string) => boolean {
+  const ids = idsOf(query);
+  if (ids.length > 1) return (json) => ids.some((id) => json.includes(id));
+  const words = normalized(query.trim())
+    .split(" ")
+    .map((word) => JSON.stringify(word).slice(1, -1));
+  // As in an amount: without separators and leading zeros.
+  const digits = query.replaceAll(/\D/g, "").replace(/^0+/, "");
+  const mayBeAmount = /\d/.test(query);
+  return (json) => {
+    if (mayBeAmount && json.includes(digits)) return true;
+    return words.every((word) => containsLowerCase(json, word));
+  };
+}
+
+/** Returns whether the lower case of a text contains a word. Converts it in slices: a large copy costs more memory. */
+function containsLowerCase(text: string, word: string): boolean {
+  for (let start = 0; start < text.length; start += SLICE_LENGTH) {
+    const slice = text.slice(start, start + SLICE_LENGTH + word.length);
+    if (slice.toLowerCase().includes(word)) return true;
+  }
+  return false;
 }
 
 /** Fields with values that every search would match: an order's `object` is `order`, and times begin with the year. */
 const OF_EVERY_OBJECT = new Set(["object", "created"]);
 
-/** Returns the nested values of a value, and formatted amounts. */
-function textsOf(value: unknown): string[] {
-  if (typeof value === "string") return [value];
-  if (typeof value === "number") return [String(value)];
-  if (typeof value !== "object" || value === null) return [];
-  const values = Object.entries(value).flatMap(([name, of]) =>
-    OF_EVERY_OBJECT.has(name) && typeof of === "string" ? [] : textsOf(of),
-  );
-  return [...values, ...amountOf(value as Record<string, unknown>)];
+/** Returns whether a nested value or a formatted amount passes a test. Copies nothing: an event may be large. */
+function someText(value: unknown, test: (text: string) => boolean): boolean {
+  if (typeof value === "string") return test(value);
+  if (typeof value === "number") return test(String(value));
+  if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) return value.some((item) => someText(item, test));
+  for (const name in value) {
+    const of = (value as Record<string, unknown>)[name];
+    if ((typeof of !== "string" || !OF_EVERY_OBJECT.has(name)) && someText(of, test)) return true;
+  }
+  return amountOf(value as Record<string, unknown>).some(test);
 }
 
 /** Returns filters with an index, instead of a search for a complete ID. */
@@ -82,25 +76,32 @@ export function narrowed<Filters extends { query?: string }>(
   return name === undefined || filters[name] !== undefined ? filters : { ...filters, [name]: filters.query };
 }
 
-/** Formats of amounts with commas, dots or spaces as thousands separators, and without any. */
-const LOCALES = ["en", "de", "fr"].map((locale) => ({ locale, useGrouping: true }));
-const WRITINGS = [...LOCALES, ...LOCALES.slice(0, 2).map(({ locale }) => ({ locale, useGrouping: false }))];
+/** Separators of thousands and of decimals. */
+const WRITINGS = [
+  [",", "."],
+  [".", ","],
+  [" ", ","],
+  ["", "."],
+  ["", ","],
+] as const;
 
-const writers = new Map<string, ((amount: number) => string)[]>();
+const decimals = new Map<string, number>();
 
 /** Returns an amount in major units. */
 function amountOf({ amount, currency }: Record<string, unknown>): string[] {
-  if (typeof amount !== "number" || typeof currency !== "string" || !/^[A-Z]{3}$/.test(currency)) return [];
-  let formatters = writers.get(currency);
-  if (formatters === undefined) {
-    const digits = new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions()
-      .maximumFractionDigits!;
-    formatters = WRITINGS.map(({ locale, useGrouping }) => {
-      const options = { useGrouping, minimumFractionDigits: digits, maximumFractionDigits: digits };
-      const format = new Intl.NumberFormat(locale, options);
-      return (minor) => format.format(minor / 10 ** digits);
-    });
-    writers.set(currency, formatters);
+  if (!Number.isSafeInteger(amount) || typeof currency !== "string" || !/^[A-Z]{3}$/.test(currency)) return [];
+  let places = decimals.get(currency);
+  if (places === undefined) {
+    const format = new Intl.NumberFormat("en", { style: "currency", currency });
+    places = format.resolvedOptions().maximumFractionDigits!;
+    decimals.set(currency, places);
   }
-  return formatters.map((write) => `${currency} ${write(amount)} ${currency}`);
+  const sign = (amount as number) < 0 ? "-" : "";
+  const digits = String(Math.abs(amount as number)).padStart(places + 1, "0");
+  const end = digits.length - places;
+  const [whole, fraction] = [digits.slice(0, end), digits.slice(end)];
+  return WRITINGS.map(([thousands, point]) => {
+    const grouped = whole.replaceAll(/\B(?=(?:\d{3})+$)/g, thousands);
+    return `${currency} ${sign}${grouped}${places === 0 ? "" : point + fraction} ${currency}`;
+  });
 }

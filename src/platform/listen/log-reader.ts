@@ -5,14 +5,21 @@ import type { Tenant } from "../domain/request-context.ts";
 import type { Clock, Log } from "../ports.ts";
 import type { EnvironmentTime } from "../time/environment-time.ts";
 import { StorageUnavailableError, type Database } from "../storage/database.ts";
-import { DamagedEventError } from "../storage/event-body.ts";
-import { alignLog, type LoggedEvent, type LogPosition, type LogNumbers, readLog } from "../storage/event-log.ts";
+import { DamagedEventError, openBody } from "../storage/event-body.ts";
+import {
+  alignLog,
+  type LoggedEvent,
+  type LogPart,
+  type LogPosition,
+  type LogNumbers,
+  readLog,
+} from "../storage/event-log.ts";
 import { cursorOf, findStart, type Start } from "./position.ts";
 
 /** When the log is read again if some of it could not be read yet. */
 const HELD_BACK_MS = 20;
 const UNAVAILABLE_MS = 250;
-/** The maximum number of events read at once, and the bytes that they should stay below. */
+/** The maximum number of events read at once, and of their bytes; one event may have more. */
 const MAX_EVENTS = 128;
 const READ_BYTES = 1024 * 1024;
 
@@ -53,8 +60,6 @@ export class LogReader {
   #gapAfter: string | undefined;
   /** What the client knows to be removed. */
   #removed: LogNumbers;
-  /** Events are assumed to be large until the first one has been read. */
-  #eventBytes = READ_BYTES / 8;
   #mustReadAgain = false;
   #running = false;
   #stopped = false;
@@ -122,26 +127,34 @@ export class LogReader {
   async #read(): Promise<"end" | "more" | "held back"> {
     const available = this.#client.available();
     if (available <= 0) return "end";
-    const limit = Math.min(available, MAX_EVENTS, Math.max(1, Math.floor(READ_BYTES / this.#eventBytes)));
-    const { database } = this.#tools;
-    const { isKnown, events, heldBack, end, removed } = await readLog(
-      database,
-      this.#tenant.environment,
-      this.#position,
-      this.#types,
-      limit,
-    );
+    const limit = Math.min(available, MAX_EVENTS);
+    const { environment } = this.#tenant;
+    const part = await readLog(this.#tools.database, environment, this.#position, this.#types, limit);
     if (this.#stopped) return "end";
-    if (!isKnown) {
+    if (!part.isKnown) {
       await this.#findAgain();
       return "more";
     }
-    this.#learnSize(events);
-    await this.#tellOfGap(removed, events[0]);
+    const events = await this.#open(part.events);
+    await this.#tellOfGap(part.removed, events[0]);
     if (this.#stopped || !this.#send(events)) return "end";
-    if (events.length === limit) return "more";
-    this.#passOver(end);
-    return heldBack ? "held back" : "end";
+    if (events.length === limit || events.length < part.events.length) return "more";
+    this.#passOver(part.end);
+    return part.heldBack ? "held back" : "end";
+  }
+
+  /** Returns the first events with their bodies. The others, and those from one that was just removed, are read again. */
+  async #open(listed: LogPart["events"]): Promise<LoggedEvent[]> {
+    const events: LoggedEvent[] = [];
+    let bytes = 0;
+    for (const event of listed) {
+      bytes += event.body_bytes;
+      if (events.length > 0 && bytes > READ_BYTES) break;
+      const opened = await openBody(this.#tools.database, this.#tenant.environment, event);
+      if (opened === undefined) break;
+      events.push({ ...event, ...opened });
+    }
+    return events;
   }
 
   /** Returns false if the client did not accept all. */
@@ -190,10 +203,5 @@ export class LogReader {
     const { seq, replay } = this.#position;
     if (end.seq <= seq && end.replay <= replay) return;
     this.#position = { seq: Math.max(seq, end.seq), replay: Math.max(replay, end.replay), id: end.id };
-  }
-
-  #learnSize(events: readonly LoggedEvent[]): void {
-    if (events.length === 0) return;
-    this.#eventBytes = Math.max(1, events.reduce((bytes, { body }) => bytes + body.length, 0) / events.length);
   }
 }

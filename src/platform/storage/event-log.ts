@@ -1,7 +1,7 @@
 import type { EventType } from "../../contract/event-types.ts";
 import { lowestIdAt, timeOfId } from "../../contract/ids.ts";
 import type { Database, Queries, SqlValue, Transaction } from "./database.ts";
-import { isIntact, type StoredBody } from "./event-body.ts";
+import { LISTED_BODY, type ListedBody } from "./event-body.ts";
 
 /**
  * A position in the log that listeners read: every event of an environment in the order of commits, and between them
@@ -19,20 +19,24 @@ export interface LogNumbers {
 }
 
 /** An event in the log, with its position. */
-export interface LoggedEvent {
+interface LogEntry {
   position: LogPosition;
   id: string;
   type: EventType;
-  body: string;
-  /** True if the body differs from the one that was written: it must not be sent. */
-  isDamaged: boolean;
   /** The ID of a replay's position; an event's own ID names its position. */
   replayId: string | undefined;
 }
 
+/** An event in the log with its body. */
+export interface LoggedEvent extends LogEntry {
+  body: string;
+  /** True if the body differs from the one that was written: it must not be sent. */
+  isDamaged: boolean;
+}
+
 /** The part of the log that can be read now. */
 export interface LogPart {
-  events: LoggedEvent[];
+  events: (LogEntry & ListedBody)[];
   /** True if there is more that may not be read yet. */
   heldBack: boolean;
   /** False if the log no longer has the position: this database lacks commits that an earlier one had. */
@@ -46,11 +50,10 @@ export interface LogPart {
 /** A row of the log, or the row with its state. */
 type ReadRow = EntryRow | { state: string };
 
-interface EntryRow extends StoredBody {
+interface EntryRow extends ListedBody {
   state: null;
   after_seq: number;
   number: number;
-  id: string;
   type: EventType;
   replay_id: string | null;
 }
@@ -97,10 +100,10 @@ export async function readLog(
   const rows = await queries.all<ReadRow>(
     `WITH log AS (SELECT ${HORIZON[dialect]} AS horizon),
      new_events AS (
-       SELECT seq AS after_seq, 0 AS number, id, type, body, body_checksum FROM events
+       SELECT seq AS after_seq, 0 AS number, id, type, ${LISTED_BODY} FROM events
        WHERE environment = $1 AND seq > $2 AND seq < ${horizon} AND type IN (${typeParameters}) ORDER BY seq LIMIT $5),
      new_replays AS (
-       SELECT r.after_seq, r.number, e.id, e.type, e.body, e.body_checksum, r.id AS replay_id
+       SELECT r.after_seq, r.number, e.id, e.type, ${LISTED_BODY}, r.id AS replay_id
        FROM replays r JOIN events e ON e.environment = r.environment AND e.id = r.event_id
        WHERE r.environment = $1 AND r.number > $3 AND r.number < ${horizon} AND r.event_type IN (${typeParameters})
        ORDER BY r.number LIMIT $5),
@@ -115,9 +118,10 @@ export async function readLog(
        LEFT JOIN (${LAST_EVENT(horizon)}) AS last_event ON 1 = 1
        LEFT JOIN (${LAST_REPLAY(horizon)}) AS last_replay ON 1 = 1)
      SELECT ${STATE_TEXT} AS state, CAST(NULL AS BIGINT) AS after_seq, CAST(NULL AS BIGINT) AS number, NULL AS id,
-            NULL AS type, NULL AS body, CAST(NULL AS BIGINT) AS body_checksum, NULL AS replay_id FROM state
-     UNION ALL SELECT NULL, after_seq, number, id, type, body, body_checksum, NULL FROM new_events
-     UNION ALL SELECT NULL, after_seq, number, id, type, body, body_checksum, replay_id FROM new_replays`,
+            NULL AS type, NULL AS body, CAST(NULL AS BIGINT) AS body_checksum, NULL AS body_bytes, NULL AS replay_id
+     FROM state
+     UNION ALL SELECT NULL, after_seq, number, id, type, body, body_checksum, body_bytes, NULL FROM new_events
+     UNION ALL SELECT NULL, after_seq, number, id, type, body, body_checksum, body_bytes, replay_id FROM new_replays`,
     parameters,
   );
   const entries = rows.filter((row): row is EntryRow => row.state === null).sort(byPosition);
@@ -154,18 +158,13 @@ function readState(rows: readonly ReadRow[]): Omit<LogPart, "events"> {
   };
 }
 
-function toEvents(entries: readonly EntryRow[], after: LogPosition): LoggedEvent[] {
-  const events: LoggedEvent[] = [];
+function toEvents(entries: readonly EntryRow[], after: LogPosition): LogPart["events"] {
   let { seq, replay } = after;
-  for (const entry of entries) {
-    const { after_seq: afterSeq, number, id, type, body, replay_id: replayId } = entry;
+  return entries.map(({ after_seq: afterSeq, number, replay_id: replayId, ...event }) => {
     if (replayId === null) seq = afterSeq;
     else replay = number;
-    const isDamaged = !isIntact(entry);
-    const position = { seq, replay, id: replayId ?? id };
-    events.push({ position, id, type, body, isDamaged, replayId: replayId ?? undefined });
-  }
-  return events;
+    return { ...event, position: { seq, replay, id: replayId ?? event.id }, replayId: replayId ?? undefined };
+  });
 }
 
 function byPosition(a: EntryRow, b: EntryRow): number {

@@ -1,5 +1,13 @@
 import { inBatches } from "./batches.ts";
-import { checksumOf, isIntact, type StoredBody, DamagedEventError } from "./event-body.ts";
+import {
+  checksumOf,
+  DamagedEventError,
+  isIntact,
+  LISTED_BODY,
+  type ListedBody,
+  openBody,
+  type StoredBody,
+} from "./event-body.ts";
 import type { EventType } from "../../contract/event-types.ts";
 import type { Queries, SqlValue, Transaction } from "./database.ts";
 import { extremeSeq, firstDisorderedId, HORIZON, lastDisorderedId, takePosition } from "./event-log.ts";
@@ -16,6 +24,11 @@ export interface EventRow {
 }
 
 const COLUMNS = "environment, id, type, object_id, created, body, body_checksum";
+const LISTED = `environment, id, type, object_id, created, ${LISTED_BODY}`;
+
+/** An event in a list: `openEvent` completes it. */
+export type EventListRow = Omit<EventRow, "body"> & ListedBody & { seq: number };
+export type OpenedEvent = EventListRow & EventRow & { isDamaged: boolean };
 
 /** `trace` is that of the request which causes the event. */
 export async function insertEvent(tx: Transaction, row: EventRow, trace: string | null = null): Promise<void> {
@@ -30,6 +43,12 @@ export async function insertEvent(tx: Transaction, row: EventRow, trace: string 
     checksumOf(row.body),
     trace,
   ]);
+}
+
+/** Returns an event of a list with its body; undefined if it has been removed meanwhile. */
+export async function openEvent(queries: Queries, row: EventListRow): Promise<OpenedEvent | undefined> {
+  const opened = await openBody(queries, row.environment, row);
+  return opened && { ...row, ...opened };
 }
 
 function assertIntact(row: EventRow & StoredBody): EventRow {
@@ -86,7 +105,7 @@ export async function readEventBodies(
 
 /** A page of the log, newest first. */
 export interface EventPage {
-  rows: (EventRow & { seq: number; isDamaged: boolean })[];
+  rows: EventListRow[];
   /** Of the matching events, the number of the newest one that is held back; 0 if there is none. */
   heldBack: number;
   horizon: number;
@@ -134,12 +153,12 @@ export async function listEvents(
   const indexed = queries.dialect === "sqlite" ? `events INDEXED BY events_by_${index}` : "events";
   const ranges = (types ?? [undefined]).map((type) => {
     const conditions = [...matching, ...(type === undefined ? [] : [type]), ...range].join(" AND ");
-    const page = `SELECT seq, ${COLUMNS} FROM ${indexed} WHERE ${conditions} ORDER BY seq DESC LIMIT ${rowLimit}`;
+    const page = `SELECT seq, ${LISTED} FROM ${indexed} WHERE ${conditions} ORDER BY seq DESC LIMIT ${rowLimit}`;
     return `SELECT * FROM (${page}) AS one`;
   });
   const anyType = types === undefined ? [] : [`(${types.join(" OR ")})`];
   const held = [...matching, ...anyType, "seq >= (SELECT horizon FROM log)"].join(" AND ");
-  type Row = EventRow & StoredBody & { seq: number | null; horizon: number; held_back: number | null };
+  type Row = Omit<EventListRow, "seq"> & { seq: number | null; horizon: number; held_back: number | null };
   const found = await queries.all<Row>(
     `WITH log AS (SELECT ${[`${HORIZON[queries.dialect]} AS horizon`, ...bounds].join(", ")}),
      state AS (SELECT horizon, (SELECT MAX(seq) FROM events WHERE ${held}) AS held_back FROM log)
@@ -150,15 +169,14 @@ export async function listEvents(
   );
   const { horizon, held_back: heldBack } = found[0]!;
   // If there is no event on the page, the row contains only the state.
-  const present = found.filter((row): row is Row & { seq: number } => row.seq !== null);
-  const rows = present.map((row) => ({ ...row, isDamaged: !isIntact(row) }));
+  const rows = found.filter((row): row is Row & { seq: number } => row.seq !== null);
   return { rows, heldBack: heldBack ?? 0, horizon };
 }
 
-/** Returns the newest events about an object, except damaged ones. */
-export async function newestEventsOf(queries: Queries, environment: number, objectId: string, limit: number) {
-  const sql = `SELECT ${COLUMNS} FROM events WHERE environment = $1 AND object_id = $2 ORDER BY seq DESC LIMIT $3`;
-  return (await queries.all<EventRow & StoredBody>(sql, [environment, objectId, limit])).filter(isIntact);
+/** Returns the newest events about an object. */
+export function newestEventsOf(queries: Queries, environment: number, objectId: string, limit: number) {
+  const sql = `SELECT seq, ${LISTED} FROM events WHERE environment = $1 AND object_id = $2 ORDER BY seq DESC LIMIT $3`;
+  return queries.all<EventListRow>(sql, [environment, objectId, limit]);
 }
 
 const NOT_PENDING = `NOT EXISTS (

@@ -52,7 +52,7 @@ export function bulkOperations(vault: Vault): Operation[] {
           "bulk_operation",
           call,
           (page) => pageOfBulkOperations(queries, call.caller.tenant, page),
-          (item) => ({ position: item.id ?? "", json: JSON.stringify(item) }),
+          (item) => JSON.stringify(item),
         ),
     }),
     readOperation({

@@ -28,9 +28,11 @@ export function deliveryOperations(vault: Vault): Operation[] {
           call,
           (page) => pageOfDeliveries(queries, caller.tenant, page, narrowed(query, REFERENCES)),
           asJson(Delivery),
-          (delivery) => {
-            const { url, description } = byId.get(delivery.endpoint ?? "") ?? {};
-            return { ...delivery, url, description };
+          {
+            valuesOf: (delivery) => {
+              const { url, description } = byId.get(delivery.endpoint ?? "") ?? {};
+              return { ...delivery, url, description };
+            },
           },
         );
       },

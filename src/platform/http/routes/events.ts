@@ -1,7 +1,8 @@
 import type { EventType } from "../../../contract/event-types.ts";
 import { Event, EventCreate, EventList, EventListQuery, EventReplay, Replay } from "../../../contract/schemas/event.ts";
 import { replayEvent } from "../../domain/deliveries.ts";
-import { emitByHand, getEvent, pageOfEvents, RELATABLE } from "../../domain/events.ts";
+import { emitByHand, getEvent, openListed, pageOfEvents, RELATABLE } from "../../domain/events.ts";
+import type { OpenedEvent } from "../../storage/events.ts";
 import { type Operation, RawJson, readOperation, writeOperation } from "../operation.ts";
 import { sendList } from "../pagination.ts";
 import { narrowed } from "../search.ts";
@@ -27,8 +28,13 @@ export function eventOperations(vault: Vault, clock: Clock): Operation[] {
           "event",
           call,
           (page) => pageOfEvents(queries, clock, page, narrowed(call.query, REFERENCES)),
-          ({ seq, body }) => ({ position: String(seq), json: body }),
-          ({ body }) => JSON.parse(body) as unknown,
+          ({ body }: OpenedEvent) => body,
+          {
+            open: (row) => openListed(queries, row),
+            bytesOf: ({ body_bytes: bytes }) => bytes,
+            positionOf: ({ seq }) => String(seq),
+            textOf: ({ body }) => body,
+          },
         ),
     }),
     readOperation({

@@ -27,8 +27,8 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
 const FORBIDDEN_KEYS = new Set(["__proto__", "prototype"]);
 const MAX_NUMBER_LENGTH = 64;
-/** A number with at most this many digits is never rounded to an integer. */
-const MAX_EXACT_DIGITS = 15;
+/** A number of at most this many characters without an exponent is stored as it is written. */
+const MAX_EXACT_LENGTH = 15;
 
 const QUOTE = 0x22;
 const COLON = 0x3a;
@@ -145,10 +145,21 @@ function assertNumber(text: string, start: number, end: number): void {
   if (Math.abs(value) > Number.MAX_SAFE_INTEGER) {
     fail(`The number ${token} is too large to be stored exactly`, start);
   }
-  // Returns true for an integer whose nonzero fraction was lost by rounding.
-  if (token.length > MAX_EXACT_DIGITS && Number.isInteger(value) && !/e/i.test(token) && /\.\d*[1-9]/.test(token)) {
-    fail(`The number ${token} has more digits than can be stored exactly`, start);
+  if (token.length <= MAX_EXACT_LENGTH && !/e/i.test(token)) return;
+  const given = decimalOf(token);
+  if (given !== undefined && given !== decimalOf(String(value))) {
+    fail(`The number ${token} would be rounded to ${value}`, start);
   }
+}
+
+/** Returns the digits and the exponent of a number, the same for each notation of it; undefined if it is not a number. */
+function decimalOf(token: string): string | undefined {
+  const [, whole, fraction = "", exponent = "0"] = /^-?(\d+)(?:\.(\d+))?(?:e([-+]?\d+))?$/i.exec(token) ?? [];
+  if (whole === undefined) return undefined;
+  const digits = (whole + fraction).replace(/^0+/, "");
+  const significant = digits.replace(/0+$/, "");
+  if (significant === "") return "0";
+  return `${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
 }
 
 /** JSON.parse counts from 0, and names the position of some errors only. */

@@ -154,6 +154,27 @@ describe.each(["sqlite", "postgres"])("search on %s", (dialect) => {
     expect(ids(await search("deliveries", ids(events).join(",")))).toEqual(deliveries);
   });
 
+  it("finds a customer by the whole email address first, then what else contains it", async () => {
+    const { api, search, ada } = await openScene();
+    const contact = { email: "carl@example.com", metadata: { contact: "ada@example.com" } };
+    const carl = (await api("POST", "/v1/customers", contact)).body.id as string;
+    expect(ids(await search("customers", "Ada@example.com"))).toEqual([ada.id, carl]);
+    expect(ids(await search("customers", ada.email, "&limit=2"))).toEqual([ada.id, carl]);
+    const first = (await api("GET", `/v1/customers?query=${ada.email}&limit=1`)).body;
+    expect([ids(first.data), first.has_more]).toEqual([[ada.id], true]);
+    expect(ids(await search("customers", ada.email, `&limit=1&cursor=${first.next_cursor}`))).toEqual([carl]);
+    expect(ids(await search("customers", ada.email, "&email=carl@example.com"))).toEqual([carl]);
+    expect(ids(await search("customers", ada.email, "&email=bob@example.com"))).toEqual([]);
+  });
+
+  it("finds in events a text with quotes, backslashes and several spaces", async () => {
+    const { api, search } = await openScene();
+    const data = { note: 'Say  "hi"\nto Ada\\Bob' };
+    const { id } = (await api("POST", "/v1/events", { type: "order.created", data })).body;
+    for (const query of ['"HI" to', 'say "hi"', "ada\\bob"]) expect(ids(await search("events", query))).toEqual([id]);
+    expect(ids(await search("events", "note"))).toEqual([]);
+  });
+
   it.each(["", " ", "x".repeat(2701)])("rejects a search for %j", async (query) => {
     const { status, body } = await api("GET", `/v1/customers?query=${encodeURIComponent(query)}`);
     expect([status, body.errors?.[0]?.pointer]).toEqual([400, "?query"]);

@@ -140,29 +140,41 @@ export async function pageOfObjects(
   kind: ObjectKind,
   { page, query }: { page: PageRequest; query: Input },
 ): Promise<ApiObject[]> {
+  const ids = typeof query["query"] === "string" ? idsOf(query["query"]) : [];
+  const rows =
+    ids.length > 1 && ids.every((id) => isId(kind, id))
+      ? await listObjectsOf(queries, kind, page, selected(kind, query), ids)
+      : await listObjects(queries, kind, page, selected(kind, query));
+  return rows.map((row) => toObject(kind, row, tenant));
+}
+
+/** Returns the object of a list whose email address is searched for as a whole, however old it is. */
+export async function objectOfUniqueValue(
+  queries: Queries,
+  tenant: Tenant,
+  kind: ObjectKind,
+  { page, query }: { page: PageRequest; query: Input },
+): Promise<ApiObject | undefined> {
+  const { query: text } = query;
+  if (typeof text !== "string") return undefined;
+  for (const [name] of uniqueFields(kind)) {
+    const filters = { [keyColumnOf(name)]: keyOf(text.trim()) };
+    const [row] = await listObjects(queries, kind, { ...page, position: undefined }, filters);
+    const wanted = Object.entries(selected(kind, query));
+    if (row !== undefined && wanted.every(([column, value]) => row[column] === value))
+      return toObject(kind, row, tenant);
+  }
+  return undefined;
+}
+
+/** Returns the filters of a list by column. */
+function selected(kind: ObjectKind, query: Input): Record<string, SqlValue> {
   const filters = Object.entries<Field>(RESOURCES[kind].fields).flatMap(([name, field]) => {
     const value = query[name] as string | undefined;
     if (!field.filter || value === undefined) return [];
     return [field.unique ? [keyColumnOf(name), keyOf(value)] : [columnOf(name, field), value]];
   });
-  const selected = Object.fromEntries(filters);
-  const ids = typeof query["query"] === "string" ? idsOf(query["query"]) : [];
-  const rows =
-    ids.length > 1 && ids.every((id) => isId(kind, id))
-      ? await listObjectsOf(queries, kind, page, selected, ids)
-      : ((await ofUniqueValue(queries, kind, page, query)) ?? (await listObjects(queries, kind, page, selected)));
-  return rows.map((row) => toObject(kind, row, tenant));
-}
-
-/** Returns the object whose email address is searched for as a whole, however old it is. */
-async function ofUniqueValue(queries: Queries, kind: ObjectKind, page: PageRequest, { query }: Input) {
-  if (typeof query !== "string" || page.position !== undefined) return undefined;
-  for (const [name] of uniqueFields(kind)) {
-    const filters = { [keyColumnOf(name)]: keyOf(query.trim()) };
-    const rows = await listObjects(queries, kind, page, filters);
-    if (rows.length > 0) return rows;
-  }
-  return undefined;
+  return Object.fromEntries(filters) as Record<string, SqlValue>;
 }
 
 function existingObject(queries: Queries, tenant: Tenant, kind: ObjectKind, id: string): Promise<ObjectRow> {

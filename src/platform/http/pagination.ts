@@ -70,6 +70,8 @@ interface ListOf<Row, Item> {
   bytesOf: (row: Row) => number;
   /** Returns an item's position in the list. */
   positionOf: (item: Item) => string;
+  /** Returns the item that a search finds before all others, wherever it is in the list. */
+  foundFirst: (page: PageRequest) => Promise<Item | undefined>;
   /** Returns the values that a search looks through. */
   valuesOf: (item: Item) => unknown;
   /** Returns the JSON of these values, if they have not been parsed. */
@@ -91,6 +93,7 @@ export async function sendList<
     open = async (row) => row as Item,
     bytesOf = () => 0,
     positionOf = ({ id }) => id ?? "",
+    foundFirst = async () => undefined,
     textOf,
     valuesOf = textOf === undefined ? (item) => item : (item) => JSON.parse(textOf(item)) as unknown,
   }: Partial<ListOf<Row, Item>> = {},
@@ -106,7 +109,7 @@ export async function sendList<
   const ids = await idRangeOf(queries, environment, kind, created);
   const page = { environment, position, limit, ...boundsOf(kind, ids, filters.query) };
   const isMatch = matches(filters.query, { valuesOf, textOf }, ids.isExact ? undefined : created);
-  const list = { readRows, toJson, open, bytesOf, positionOf };
+  const list = { readRows, toJson, open, bytesOf, positionOf, foundFirst };
   const { items, next: nextPosition } = await readItems(page, list, isMatch);
   const next = nextPosition === undefined ? null : encodeCursor(vault, scope, nextPosition);
   const hasMore = next !== null;
@@ -146,6 +149,8 @@ function matches<Row, Item extends Row & { created: string | number }>(
   return (item) => tests.every((test) => test(item));
 }
 
+/** Above every ID. */
+const HIGHEST_POSITION = "~";
 /** Number of rows that a search reads at once. */
 const BATCH = 100;
 
@@ -155,10 +160,13 @@ const BATCH = 100;
  */
 async function readItems<Row, Item extends Row>(
   page: PageRequest,
-  { readRows, toJson, open, bytesOf, positionOf }: Omit<ListOf<Row, Item>, "valuesOf" | "textOf">,
+  { readRows, toJson, open, bytesOf, positionOf, foundFirst }: Omit<ListOf<Row, Item>, "valuesOf" | "textOf">,
   isMatch: ((item: Item) => boolean) | undefined,
 ): Promise<{ items: string[]; next: string | undefined }> {
-  const items: string[] = [];
+  const first = isMatch === undefined ? undefined : await foundFirst(page);
+  const firstPosition = first && positionOf(first);
+  const items = first !== undefined && page.position === undefined && isMatch!(first) ? [toJson(first)] : [];
+  if (items.length === page.limit) return { items, next: page.before ?? HIGHEST_POSITION };
   const limit = isMatch === undefined ? page.limit : BATCH;
   let { position } = page;
   let bytes = 0;
@@ -171,7 +179,7 @@ async function readItems<Row, Item extends Row>(
       const item = await open(row);
       if (item === undefined) continue;
       position = positionOf(item);
-      if (isMatch?.(item) === false) continue;
+      if (isMatch?.(item) === false || position === firstPosition) continue;
       items.push(toJson(item));
       if (items.length === page.limit) return { items, next: index === rows.length - 1 ? undefined : position };
     }

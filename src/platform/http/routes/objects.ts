@@ -14,6 +14,7 @@ import {
   actOnObject,
   createObject,
   getObject,
+  objectOfUniqueValue,
   pageOfObjects,
   removeObject,
   updateObjectFields,
@@ -63,12 +64,14 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
       read: (call, queries) => {
         const query = call.query as Record<string, unknown> & { query?: string };
         const { tenant } = call.caller;
+        const filters = narrowed(query, references);
         return sendList(
           { vault, queries },
           kind,
           { ...call, query },
-          (page) => pageOfObjects(queries, tenant, kind, { page, query: narrowed(query, references) }),
+          (page) => pageOfObjects(queries, tenant, kind, { page, query: filters }),
           asJson(schemas.object),
+          { foundFirst: (page) => objectOfUniqueValue(queries, tenant, kind, { page, query: filters }) },
         );
       },
     }),

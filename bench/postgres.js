@@ -41,7 +41,8 @@ export async function startServer() {
   return { ...server, ask };
 }
 
-async function startProcesses(count, database) {
+/** Starts processes on a database. */
+export async function startProcesses(count, database) {
   const nodes = [];
   for (let i = 0; i < count; i++) {
     const flags = ["serve", "--json", "--port", "0", "--rate-limit", "0", "--allow-private-targets"];

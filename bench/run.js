@@ -8,6 +8,7 @@ import { cpus } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { benchApi } from "./api.js";
+import { benchBudgets } from "./budgets.js";
 import { checkAgainstBaseline, compare, recordBaseline } from "./compare.js";
 import { benchDashboard } from "./dashboard.js";
 import { benchDeliveries } from "./deliveries.js";
@@ -30,6 +31,7 @@ const PARTS = {
   deliveries: benchDeliveries,
   queues: benchQueues,
   lists: benchLists,
+  budgets: benchBudgets,
   growth: benchGrowth,
   dashboard: benchDashboard,
   postgres: benchPostgres,

@@ -1,5 +1,6 @@
 import type { Client } from "../../../client/http.ts";
-import { allItems, listItems } from "../../../client/pages.ts";
+import { eventsAfter, newestEventId } from "../../../client/new-events.ts";
+import { allItems } from "../../../client/pages.ts";
 import type { EventType } from "../../../contract/event-types.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event, ListedEvent } from "../../../contract/schemas/event.ts";
@@ -62,10 +63,7 @@ export class Watch {
 
   /** Takes the position of the newest event. */
   static async begin(client: Client, expectation: Expectation): Promise<Watch> {
-    for await (const { id } of listItems<ListedEvent>(client, "/v1/events", { max: 1 })) {
-      return new Watch(client, expectation, id);
-    }
-    return new Watch(client, expectation, undefined);
+    return new Watch(client, expectation, await newestEventId(client));
   }
 
   get observation(): Observation {
@@ -77,13 +75,10 @@ export class Watch {
     };
   }
 
-  /** Reads new events. Lists are in commit order, so no event before the newest one is missed. */
+  /** Reads new events. */
   async look(): Promise<void> {
     const fresh: ListedEvent[] = [];
-    for await (const event of listItems<ListedEvent>(this.#client, "/v1/events")) {
-      if (event.id === this.#position) break;
-      fresh.push(event);
-    }
+    for await (const event of eventsAfter(this.#client, this.#position)) fresh.push(event);
     this.#position = fresh[0]?.id ?? this.#position;
     for (const event of fresh.toReversed()) await this.#take(event);
     if (this.#expectation.isDelivered) await this.#readDeliveries();

@@ -5,10 +5,10 @@ import { findEvent, perform } from "../../trigger/perform.ts";
 import { planSteps } from "../../trigger/recipes.ts";
 import { explain } from "../../why/explanation.ts";
 import { UserError } from "../../../errors.ts";
-import { listItems, type Page } from "../../../../client/pages.ts";
-import { EVENT_TYPES } from "../../../../contract/event-types.ts";
+import { eventsAfter, newestEventId } from "../../../../client/new-events.ts";
+import { EVENT_TYPES, matchesSubscriptions } from "../../../../contract/event-types.ts";
 import { kindsWith, RESOURCES } from "../../../../contract/resources.ts";
-import { Event, type ListedEvent } from "../../../../contract/schemas/event.ts";
+import { Event } from "../../../../contract/schemas/event.ts";
 import { closed, idOf, nullable } from "../../../../contract/schemas/fields.ts";
 
 const MAX_EVENTS = 100;
@@ -122,32 +122,26 @@ export const WAIT_TOOLS: readonly Tool[] = [
       after: nullable(Type.String({ description: "Pass this as `after` in the next call" })),
     }),
     async run({ type, related, after, timeout_seconds: seconds = DEFAULT_SECONDS }, { client, signal, now, progress }) {
-      const query = { type, related };
+      // Rejects a type that does not exist.
+      await client.request({ method: "GET", path: "/v1/events", query: { type, related, limit: 1 } });
+      const isWanted = (event: Event) =>
+        matchesSubscriptions([type ?? "*"], event.type) &&
+        (related === undefined || event.data.object["id"] === related);
       const start = now();
-      const position = after ?? (await newestEvent());
+      let position = after ?? (await newestEventId(client));
       for (;;) {
-        const event = await oldestAfter(position);
-        if (event !== undefined) return { object: "wait", event, after: event.id };
+        let oldest: Event | undefined;
+        let newest: string | undefined;
+        for await (const event of eventsAfter(client, position)) {
+          newest ??= event.id;
+          if (event.data !== null && isWanted(event)) oldest = event;
+        }
+        if (oldest !== undefined) return { object: "wait", event: oldest, after: oldest.id };
+        position = newest ?? position;
         const waited = (now() - start) / 1000;
         if (waited >= seconds) return { object: "wait", event: null, after: position ?? null };
         progress(waited, seconds, "Waiting for an event");
         await delay(POLL_MILLISECONDS, undefined, { signal });
-      }
-
-      async function newestEvent(): Promise<string | undefined> {
-        const path = "/v1/events";
-        const { body } = await client.request<Page<ListedEvent>>({ method: "GET", path, query: { limit: 1 } });
-        return body.data[0]?.id;
-      }
-
-      /** Lists are in commit order, so no event is missed. */
-      async function oldestAfter(position: string | undefined): Promise<Event | undefined> {
-        let oldest: Event | undefined;
-        for await (const event of listItems<ListedEvent>(client, "/v1/events", { query })) {
-          if (position !== undefined && event.id <= position) break;
-          if (event.data !== null) oldest = event;
-        }
-        return oldest;
       }
     },
   }),

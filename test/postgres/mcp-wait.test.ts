@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { lowestIdAt, timeOfId } from "../../src/contract/ids.ts";
+import { type Api, apiOf } from "../support/api.ts";
+import { type RunningPlatform, startNode } from "../support/platform.ts";
+import { usePostgres } from "../support/postgres.ts";
+
+let server: Awaited<ReturnType<typeof usePostgres>>;
+let url: string;
+let platform: RunningPlatform;
+let api: Api;
+
+beforeAll(async () => {
+  server = await usePostgres();
+  url = await server.createDatabase();
+  platform = await startNode(url);
+  api = apiOf(platform.baseUrl, platform.sandboxKey);
+});
+afterAll(async () => {
+  await platform.stop();
+  await server.remove();
+});
+
+/** Calls the MCP tool that waits. */
+async function wait(input: object): Promise<{ event: { id: string } | null; after: string }> {
+  const response = await fetch(`${platform.baseUrl}/mcp`, {
+    method: "POST",
+    headers: {
+      Authorization: `Bearer ${platform.sandboxKey}`,
+      "Content-Type": "application/json",
+      Accept: "application/json, text/event-stream",
+    },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "wait_for_event", arguments: input },
+    }),
+  });
+  const text = await response.text();
+  const message = JSON.parse(/^data: (.*)$/m.exec(text)![1]!) as { result: { structuredContent: never } };
+  return message.result.structuredContent;
+}
+
+it("a wait returns an event that was committed after one with a higher ID", async () => {
+  const { id: older } = (await api("POST", "/v1/events", { type: "order.created", data: { n: 1 } })).body;
+  const { id: newest } = (await api("POST", "/v1/events", { type: "order.created", data: { n: 2 } })).body;
+  const late = lowestIdAt("event", timeOfId(older) - 5_000);
+  await server.query(
+    `INSERT INTO events (environment, id, type, object_id, created, body)
+     SELECT environment, $1, 'payment.failed', NULL, created, replace(replace(body, $2, $1), 'order.created', 'payment.failed')
+     FROM events WHERE id = $2`,
+    [late, newest],
+    url,
+  );
+  const found = await wait({ after: newest, timeout_seconds: 2 });
+  expect(found).toMatchObject({ event: { id: late, type: "payment.failed" }, after: late });
+  expect(await wait({ after: late, timeout_seconds: 1 })).toMatchObject({ event: null, after: late });
+  expect(await wait({ after: older, type: "payment.*", timeout_seconds: 2 })).toMatchObject({ event: { id: late } });
+});

@@ -35,6 +35,7 @@ export const LIMITS = {
   retryTotalSeconds: 3 * 86_400,
   replaySeconds: 30 * 86_400,
   requestLogBodyCharacters: 16 * 1024,
+  loggedRefusalsPerSecond: 10,
   requestLogSeconds: 7 * 86_400,
   listenerSeconds: 90 * 86_400,
   signatureToleranceSeconds: 300,
@@ -49,6 +50,7 @@ export const LIMITS = {
   eventsPerFrame: 64,
   acksPerFrame: 64,
   earlierAttempts: 20,
+  silentConnections: 64,
   heartbeatSeconds: 15,
   silenceSeconds: 30,
 } as const;

@@ -16,8 +16,9 @@ import { EnvironmentTime } from "./time/environment-time.ts";
 import { createApp } from "./http/app.ts";
 import type { ServedDocument } from "./http/openapi/serve.ts";
 import { type Authenticate, createAuthenticate } from "./http/authenticate.ts";
-import { createClientAddress } from "./http/client-address.ts";
+import { createClientAddress, trustOf } from "./http/client-address.ts";
 import { registerHealth } from "./http/health.ts";
+import { limitSilentConnections } from "./http/silent-connections.ts";
 import { type CreateLimiter, RateLimit } from "./limits/rate-limit.ts";
 import { KeyUsage } from "./secrets/key-usage.ts";
 import { leakReportRoute } from "./leaks/report-route.ts";
@@ -120,6 +121,8 @@ export async function assembleParts(
   if (document !== undefined) {
     registerRoutes(app, shared, { authenticate, document, settings, leakKeys, adminToken, contact });
   }
+  const listening = servesApi ? createListenServer(app.server, shared, authenticate) : undefined;
+  limitSilentConnections(app.server, clock, trustOf(settings.trustedProxies ?? []));
   return {
     deployment,
     address,
@@ -128,7 +131,7 @@ export async function assembleParts(
     retention: createRetention(shared),
     countFolder: createCountFolder(shared),
     transactions,
-    listening: servesApi ? createListenServer(app.server, shared, authenticate) : undefined,
+    listening,
     writers: [...(limiters === undefined ? [] : [limiters]), usage, shared.requests],
     adminToken,
     health,

@@ -23,6 +23,7 @@ import { takeJson } from "./json.ts";
 import { nearest } from "../../contract/nearest.ts";
 
 const REQUEST_SECONDS = 30;
+const HEADER_SECONDS = 10;
 
 /** What the server and its operations work with. */
 interface AppTools extends ResponseTools, RunTools, OperationTools {
@@ -119,7 +120,7 @@ function createServer(tools: AppTools): FastifyInstance {
       requireHostHeader: false,
       connectionsCheckingInterval: 1000,
       // Node takes the longer of the two limits for the whole request, which is 60 s by default.
-      headersTimeout: REQUEST_SECONDS * 1000,
+      headersTimeout: HEADER_SECONDS * 1000,
     },
     // Each operation reads its own query.
     routerOptions: { maxParamLength: LIMITS.urlLength, querystringParser: () => ({}) },

@@ -4,15 +4,20 @@ import { type AddressRange, holds, parseAddress } from "../domain/addresses.ts";
 /** Returns the client's address: the peer, or the address that a trusted proxy reports. */
 export type ClientAddress = (request: IncomingMessage) => string | undefined;
 
+/** Returns a test for addresses of trusted proxies. */
+export function trustOf(proxies: readonly AddressRange[]): (address: string | undefined) => boolean {
+  return (text = "") => {
+    const address = parseAddress(text);
+    return address !== undefined && proxies.some((range) => holds(range, address));
+  };
+}
+
 /**
  * X-Forwarded-For counts only if the peer is a trusted proxy, and is read from its end: each trusted proxy appends the
  * address that it saw, and anything before may be forged.
  */
 export function createClientAddress(proxies: readonly AddressRange[]): ClientAddress {
-  const isTrusted = (text: string) => {
-    const address = parseAddress(text);
-    return address !== undefined && proxies.some((range) => holds(range, address));
-  };
+  const isTrusted = trustOf(proxies);
   return (request) => {
     let client = request.socket.remoteAddress;
     const addresses = (request.headersDistinct["x-forwarded-for"] ?? []).join(",").split(",");

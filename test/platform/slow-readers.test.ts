@@ -1,9 +1,11 @@
-import { Socket } from "node:net";
+import { connect, Socket } from "node:net";
 import { get, type IncomingMessage } from "node:http";
 import { once } from "node:events";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { EVENT_STREAM_PATH, LISTEN_PATH, LISTEN_SUBPROTOCOL } from "../../src/contract/listen.ts";
+import { LIMITS } from "../../src/contract/limits.ts";
+import { listenTo } from "../delivery/support/listen-socket.ts";
 import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
 
 const EVENTS = 40;
@@ -26,11 +28,15 @@ beforeEach(async () => {
 });
 afterEach(() => platform.close());
 
-/** Returns the bytes that this process, which runs the server, buffers for clients that do not read. */
-function retainedBytes(): number {
+/** The sockets of this process, which runs the server. */
+function serverSockets(): Socket[] {
   const handles = (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles();
-  const sockets = handles.filter((handle) => handle instanceof Socket);
-  return Math.max(0, ...sockets.map((socket) => socket.writableLength));
+  return handles.filter((handle) => handle instanceof Socket);
+}
+
+/** Returns the bytes that the server buffers for a client that does not read. */
+function retainedBytes(): number {
+  return Math.max(0, ...serverSockets().map((socket) => socket.writableLength));
 }
 
 it("a listener that stops reading gets only a few buffered events, and all of them once it reads", async () => {
@@ -98,4 +104,26 @@ it("a stream that stops reading gets only a few buffered events, and all of them
   expect(received()).toEqual(ids);
   request.on("error", () => {});
   request.destroy();
+});
+
+it("readers that do not read get 64 MiB together, and one that reads continues", async () => {
+  const { hostname, port } = new URL(platform.baseUrl);
+  const head = `GET ${EVENT_STREAM_PATH}?after=-3600 HTTP/1.1\r\nHost: localhost\r\n`;
+  const silent = Array.from({ length: LIMITS.eventStreamsPerEnvironment }, () =>
+    connect(Number(port), hostname).pause(),
+  );
+  for (const socket of silent) {
+    socket.on("error", () => {});
+    socket.write(`${head}Authorization: ${authorized.headers["Authorization"]}\r\n\r\n`);
+  }
+  await Promise.all(silent.map((socket) => once(socket, "connect")));
+  const ports = new Set(silent.map(({ localPort }) => localPort));
+  const held = () => serverSockets().filter(({ remotePort }) => ports.has(remotePort));
+  const listener = await listenTo(platform.baseUrl, platform.sandboxKey, "?after=-3600&window=1000");
+  await listener.until(5);
+  await expect.poll(() => held().length, { timeout: 60_000 }).toBeLessThan(silent.length);
+  expect(held().length).toBeGreaterThan(0);
+  expect(held().reduce((sum, { writableLength }) => sum + writableLength, 0)).toBeLessThan(80 * 1024 * 1024);
+  await listener.close();
+  for (const socket of silent) socket.destroy();
 });

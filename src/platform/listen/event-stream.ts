@@ -16,6 +16,7 @@ import type { RateLimit } from "../limits/rate-limit.ts";
 import { CredentialWatch, OpenConnections, type Watched } from "./listeners.ts";
 import { type LogClient, LogReader, type LogTools, MAX_BUFFERED_BYTES } from "./log-reader.ts";
 import { cursorOf, findStart, type Start } from "./position.ts";
+import { type Reader, recordUnread } from "./unread.ts";
 import { stopping } from "./server.ts";
 import { findLatestAdvance } from "../storage/clock-advances.ts";
 import { countAttempts, countPending } from "../storage/counts.ts";
@@ -114,7 +115,7 @@ interface StreamOptions {
  * so that a listener for messages gets only events. The ID of `ready` and of every event is the position to resume
  * from. The dashboard's streams also have `changed`, with the stamps of what no event reports.
  */
-class EventStream implements LogClient, Watched {
+class EventStream implements LogClient, Watched, Reader {
   readonly #tools: LogTools;
   readonly #response: ServerResponse;
   readonly #cursor: string;
@@ -136,7 +137,10 @@ class EventStream implements LogClient, Watched {
     const cursor = this.#cursor;
     this.#response.write(`retry: ${RETRY_MILLISECONDS}\n`);
     this.#write({ name: "ready", id: cursor, data: JSON.stringify({ cursor }) });
-    this.#response.on("drain", () => this.#reader.ask());
+    this.#response.on("drain", () => {
+      recordUnread(this, 0);
+      this.#reader.ask();
+    });
     void this.#tellChanges();
     this.#beat();
     this.#reader.start();
@@ -146,6 +150,11 @@ class EventStream implements LogClient, Watched {
     this.#isStopped = true;
     this.#reader.stop();
     this.#cancelBeat?.();
+    recordUnread(this, 0);
+  }
+
+  cut(): void {
+    this.#response.destroy();
   }
 
   end(): void {
@@ -169,6 +178,7 @@ class EventStream implements LogClient, Watched {
       this.#write({ id: replayId ?? id, data: body });
       sent += 1;
     }
+    recordUnread(this, this.#response.writableNeedDrain ? this.#response.writableLength : 0);
     return sent;
   }
 

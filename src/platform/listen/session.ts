@@ -10,6 +10,7 @@ import type { AckRecorder } from "./acknowledgements.ts";
 import type { Watched } from "./listeners.ts";
 import { type LogClient, LogReader, type LogTools, MAX_BUFFERED_BYTES } from "./log-reader.ts";
 import type { Start } from "./position.ts";
+import { type Reader, recordUnread } from "./unread.ts";
 import { Window } from "./window.ts";
 
 /** Maximum characters of a frame with several events: a client has to buffer all of it to read its first event. */
@@ -24,7 +25,7 @@ export interface SessionSettings {
 }
 
 /** One listening client. It gets as many events of the log as its window has room for, and acknowledges each. */
-export class ListenSession implements LogClient, Watched {
+export class ListenSession implements LogClient, Watched, Reader {
   readonly #tools: LogTools;
   readonly #socket: WebSocket;
   readonly #stream: Duplex;
@@ -64,6 +65,7 @@ export class ListenSession implements LogClient, Watched {
     this.#socket.on("close", () => this.#stop());
     this.#socket.send(JSON.stringify(ready));
     this.#stream.on("drain", () => {
+      recordUnread(this, 0);
       if (this.#isHeldUp) this.#reader.ask();
     });
     this.#beat();
@@ -89,6 +91,7 @@ export class ListenSession implements LogClient, Watched {
   #stop(): void {
     this.#reader.stop();
     this.#cancelBeat();
+    recordUnread(this, 0);
   }
 
   #recordContact(): void {
@@ -147,6 +150,7 @@ export class ListenSession implements LogClient, Watched {
       this.#sendFrame(events, this.#sent - before);
     }
     this.#stream.uncork();
+    recordUnread(this, this.#stream.writableNeedDrain ? this.#socket.bufferedAmount : 0);
     return this.#sent - before;
   }
 

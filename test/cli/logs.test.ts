@@ -18,13 +18,13 @@ async function ask(method: string, path: string, body?: unknown): Promise<string
 const provoke = (path = "/v1/orders") => ask("GET", path);
 
 describe("service logs get", () => {
-  it("shows headers and bodies, with the credential hidden", async () => {
+  it("shows headers and bodies, with the values of most headers hidden", async () => {
     const id = await ask("POST", "/v1/orders", { amount: 7 });
     const { stdout } = await service("logs", "get", id, "--json");
     expect(JSON.parse(stdout)).toMatchObject({ id, status: 400, request_body: '{"amount":7}' });
     const session = runInTerminal(["logs", "get", id], { env: cli.platform.env, columns: 80 });
     expect(await session.ended).toBe(0);
-    for (const part of ["/v1/orders", "Bearer sk_sandbox_…", '"amount": 7', "invalid_request"]) {
+    for (const part of ["/v1/orders", '"authorization": "…"', '"amount": 7', "invalid_request"]) {
       expect(session.text()).toContain(part);
     }
   });

@@ -49,6 +49,7 @@ describe("an API request", () => {
       user: null,
       idempotency_key: expect.stringMatching(/^[\w-]{16}$/),
       error_code: null,
+      left_out: 0,
       livemode: false,
       created: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
     });
@@ -149,7 +150,7 @@ describe("one request", () => {
       status: 201,
       client_address: "127.0.0.1",
       query: null,
-      request_headers: { "content-type": "application/json", "x-trace": "t1" },
+      request_headers: { "content-type": "application/json", "x-trace": "…", "user-agent": "node" },
       response_headers: { "request-id": id },
       events: [event.id],
     });
@@ -176,15 +177,51 @@ describe("one request", () => {
       url: "https://example.com/",
       events: ["*"],
     });
-    const secrets = [created.body.key, platform.sandboxKey, sent, endpoint.body.secret, "secret-key-name", "abcdef"];
+    const secrets = [created.body.key, platform.sandboxKey, sent, endpoint.body.secret, "abcdef"];
     for (const { headers } of [created, named, endpoint]) {
       const shown = await detail(headers.get("request-id"));
-      expect(shown.request_headers.authorization).toBe("Bearer sk_sandbox_…");
+      expect(shown.request_headers.authorization).toBe("…");
       expect(secrets.filter((secret) => JSON.stringify(shown).includes(secret))).toEqual([]);
     }
     const folder = dirname(platform.database);
     const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), "latin1"));
     expect(secrets.filter((secret) => files.some((file) => file.includes(secret)))).toEqual([sent]);
+  });
+
+  it("shows query and bodies only to a credential with the scope of the operation", async () => {
+    const customer = { email: "grace@example.com" };
+    const created = await platform.api("POST", "/v1/customers", customer, { "X-Api-Key": "third-party-secret" });
+    const listed = await platform.api("GET", "/v1/customers?email=grace@example.com");
+    const read = await platform.api("GET", `/v1/customers/${created.body.id}`);
+    const seenBy = async (scopes: string[], { headers }: { headers: Headers }) => {
+      const api = apiOf(platform.baseUrl, (await newKey({ scopes })).key);
+      return (await api("GET", `/v1/request_logs/${headers.get("request-id")}`)).body;
+    };
+    for (const [request, scope] of [
+      [created, "customers:write"],
+      [listed, "customers:read"],
+      [read, "customers:read"],
+    ] as const) {
+      const hidden = await seenBy(["request_logs:read", "orders:read"], request);
+      expect(hidden).toMatchObject({ missing_scope: scope, query: null, request_body: null, response_body: null });
+      expect(JSON.stringify(hidden)).not.toMatch(/grace|third-party-secret/);
+      const shown = await seenBy(["request_logs:read", scope], request);
+      expect(shown).toMatchObject({ missing_scope: null, response_body: expect.stringContaining("grace") });
+      expect(JSON.stringify(shown)).not.toContain("third-party-secret");
+    }
+  });
+
+  it("is left out of the log, and counted, if it is one of more than 10 a second that end in 403", async () => {
+    const { id, key } = await newKey({ scopes: ["orders:read"] });
+    const api = apiOf(platform.baseUrl, key);
+    const requests = await Promise.all(Array.from({ length: 200 }, () => api("GET", "/v1/customers")));
+    expect(requests.map(({ status }) => status)).toEqual(requests.map(() => 403));
+    await api("GET", "/v1/orders");
+    const kept = await logs(`&key=${id}`);
+    const refused = kept.filter(({ status }) => status === 403);
+    expect(refused.length).toBeLessThan(200);
+    expect(refused.length + refused.reduce((sum, { left_out: count }) => sum + count, 0)).toBe(200);
+    expect(kept.map(({ status }) => status)).toContain(200);
   });
 
   it("hides a credential that is written with escapes", async () => {

@@ -22,6 +22,7 @@ const rowsOf = (environment: number): RequestLogRow[] =>
     user_id: null,
     idempotency_key: null,
     error_code: null,
+    left_out: 0,
   }));
 
 const METHODS = [undefined, "GET", "POST"] as const;

@@ -123,6 +123,11 @@ const DURATION: Column<RequestLog> = {
   align: "right",
 };
 
+const LEFT_OUT: Column<RequestLog> = {
+  label: "Left out",
+  text: ({ left_out: count }) => (count === 0 ? "" : `${count} similar requests within the second`),
+};
+
 const LOGS: Resource<RequestLog> = {
   path: "/v1/request_logs",
   command: "logs",
@@ -141,11 +146,12 @@ const LOGS: Resource<RequestLog> = {
       "user",
       "idempotency_key",
       "error_code",
+      "left_out",
       "livemode",
       "created",
     ],
     columns: [STATUS, METHOD, PATH, { ...ERROR, optional: true }, { ...DURATION, optional: true }, ID, CREATED],
-    details: [ID, STATUS, METHOD, PATH, ERROR, DURATION, ENVIRONMENT, CREATED_AT],
+    details: [ID, STATUS, METHOD, PATH, ERROR, LEFT_OUT, DURATION, ENVIRONMENT, CREATED_AT],
   },
 };
 
@@ -171,6 +177,7 @@ const LOG: Resource<RequestLogDetail> = {
       "request_body",
       "response_headers",
       "response_body",
+      "missing_scope",
       "events",
     ],
     columns: [],
@@ -181,7 +188,13 @@ const LOG: Resource<RequestLogDetail> = {
       PATH,
       { label: "Query", text: ({ query }) => query ?? "" },
       ERROR,
+      LEFT_OUT,
       DURATION,
+      {
+        label: "Bodies",
+        text: ({ missing_scope: scope }) =>
+          scope === null ? "" : scope === "session" ? "hidden: shown in the dashboard" : `hidden: requires ${scope}`,
+      },
       { label: "Credential", text: ({ key, user }) => key ?? user ?? "" },
       { label: "Client", text: ({ client_address: address }) => address ?? "" },
       { label: "Events", text: ({ events }, { terminal }) => events.join(terminal ? " " : ",") },

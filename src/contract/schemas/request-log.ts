@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { LIMITS } from "../limits.ts";
 import { SEARCH_FILTERS, idOf, listOf, listQuery, nullable, Timestamp } from "./fields.ts";
 
 export const REQUEST_METHODS = ["GET", "HEAD", "POST", "PATCH", "DELETE"] as const;
@@ -19,6 +20,9 @@ export const RequestLog = Type.Object(
       Type.String({ description: "Digest of the Idempotency-Key: equal for requests with the same key" }),
     ),
     error_code: nullable(Type.String()),
+    left_out: Type.Integer({
+      description: `Requests of the credential with the same status 403 that followed within the second and are not in the log: it keeps ${LIMITS.loggedRefusalsPerSecond} a second`,
+    }),
     livemode: Type.Boolean(),
     created: Timestamp,
   },
@@ -28,7 +32,7 @@ export type RequestLog = Static<typeof RequestLog>;
 
 const Headers = Type.Record(Type.String(), Type.String());
 
-/** The content of request and response. Secrets are replaced by an ellipsis. */
+/** The content of request and response. Secrets, and the values of most headers, are replaced by an ellipsis. */
 const EXCHANGE = {
   client_address: nullable(Type.String()),
   query: nullable(Type.String({ description: "The query string" })),
@@ -45,6 +49,12 @@ export const RequestLogDetail = Type.Object(
   {
     ...RequestLog.properties,
     ...EXCHANGE,
+    missing_scope: nullable(
+      Type.String({
+        description:
+          "The scope of the operation, if the credential lacks it: then query and bodies are null. `session` if the operation takes a session only",
+      }),
+    ),
     events: Type.Array(idOf("event"), { description: "The events that the request caused" }),
   },
   { $id: "RequestLogDetail", description: "A request with its headers and bodies" },

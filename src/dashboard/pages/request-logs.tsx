@@ -139,6 +139,7 @@ function RequestFacts({ log }: { log: RequestLogDetail }) {
         rows={[
           ["Status", <StatusCode code={log.status} />],
           ["Error", log.error_code === null ? undefined : <a href={`/problems/${log.error_code}`}>{log.error_code}</a>],
+          ["Left out", log.left_out === 0 ? undefined : `${log.left_out} similar requests within the second`],
           ["Duration", milliseconds(log.duration_ms)],
           ["Time (real)", <Time at={log.created} isReal />],
           ["API key", log.key === null ? undefined : <ObjectLink id={log.key} />],
@@ -157,6 +158,9 @@ function RequestFacts({ log }: { log: RequestLogDetail }) {
             ))}
           </ul>
         </Card>
+      )}
+      {log.missing_scope !== null && (
+        <p class="notice">Query and bodies are hidden: they require the scope {log.missing_scope}.</p>
       )}
       {log.request_headers === null && log.response_headers === null ? (
         <p class="notice">Headers and bodies were not stored: the platform was under heavy load.</p>

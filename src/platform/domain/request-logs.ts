@@ -34,12 +34,25 @@ const NOTHING_STORED: RequestExchange = {
   response_body: null,
 };
 
-/** Returns a request with its headers and bodies, and the events that it caused. Throws ApiError. */
-export async function getRequestLog(queries: Queries, tenant: Tenant, id: string): Promise<RequestLogDetail> {
+/** Query and bodies show what their operation shows. */
+const HIDDEN = { query: null, request_body: null, response_body: null };
+
+/**
+ * Returns a request with its headers and bodies, and the events that it caused. `missingScope` returns what the caller
+ * lacks to see its bodies. Throws ApiError.
+ */
+export async function getRequestLog(
+  queries: Queries,
+  tenant: Tenant,
+  id: string,
+  missingScope: (request: { method: string; path: string }) => string | null,
+): Promise<RequestLogDetail> {
   const row = await existing("request", id, () => findRequestLog(queries, tenant.environment, id));
   const exchange = row.detail === null ? NOTHING_STORED : (JSON.parse(row.detail) as RequestExchange);
   const events = await eventsCausedBy(queries, row, exchange);
-  return { ...toRequestLog(row, tenant), ...exchange, events };
+  const missing = missingScope(row);
+  const shown = missing === null ? exchange : { ...exchange, ...HIDDEN };
+  return { ...toRequestLog(row, tenant), ...shown, missing_scope: missing, events };
 }
 
 /** Maximum number of events about one object to search. */
@@ -85,6 +98,7 @@ function toRequestLog(row: RequestLogRow, tenant: Tenant): RequestLog {
     user: row.user_id,
     idempotency_key: row.idempotency_key,
     error_code: row.error_code,
+    left_out: row.left_out,
     livemode: tenant.livemode,
     created: formatTimestamp(timeOfId(row.id)),
   };

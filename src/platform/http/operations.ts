@@ -1,3 +1,4 @@
+import { kindOfId } from "../../contract/ids.ts";
 import { kindsWith } from "../../contract/resources.ts";
 import type { InviteTools } from "../domain/users.ts";
 import type { Versions } from "../domain/versions.ts";
@@ -28,7 +29,7 @@ export interface OperationTools extends InviteTools, EndpointTools {
 /** Returns every operation of the API, in the document's order. */
 export function operationsOf(tools: OperationTools): Operation[] {
   const { vault, clock } = tools;
-  return [
+  const operations: Operation[] = [
     ...kindsWith("fields").flatMap((kind) => objectOperations(kind, vault)),
     ...eventOperations(vault, clock),
     ...webhookEndpointOperations(tools),
@@ -37,11 +38,25 @@ export function operationsOf(tools: OperationTools): Operation[] {
     ...testClockOperations(clock, tools.clockAdvancer),
     ...apiKeyOperations(tools),
     ...oauthAppOperations(tools),
-    ...requestLogOperations(vault, tools.requests),
+    ...requestLogOperations(vault, tools.requests, (request) => operationOf(operations, request)),
     ...identityOperations(tools.versions),
     ...statisticsOperations(tools.time),
     ...userOperations(tools),
     ...sessionOperations(clock),
     ...oauthGrantOperations(clock),
   ];
+  return operations;
+}
+
+/** Returns the operation that a request with a path, with an ID or `{id}` in it, called. */
+function operationOf(
+  operations: readonly Operation[],
+  { method, path }: { method: string; path: string },
+): Operation | undefined {
+  const called = operations.filter((operation) => operation.method === (method === "HEAD" ? "GET" : method));
+  const template = path
+    .split("/")
+    .map((part) => (kindOfId(part) === undefined ? part : "{id}"))
+    .join("/");
+  return called.find((operation) => operation.path === template);
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { TSchema } from "typebox";
 import { withoutCredentials } from "../../contract/credentials.ts";
 import type { ErrorCode } from "../../contract/errors.ts";
+import { HEADERS } from "../../contract/headers.ts";
 import { kindOfId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { RequestExchange, RequestMethod } from "../../contract/schemas/request-log.ts";
@@ -40,9 +41,10 @@ export function recordRequests(app: FastifyInstance, requests: RequestRecorder, 
         milliseconds: reply.elapsedTime,
         idempotencyKey: idempotencyKeyOf(request),
         errorCode: request.errorCode ?? undefined,
-        exchange: () => {
+        exchange: (idempotencyKey) => {
           const { secretFields } = identified;
-          return exchangeOf(request, reply, { clientAddress: clientAddress(request.raw), secretFields });
+          const address = clientAddress(request.raw);
+          return exchangeOf(request, reply, { clientAddress: address, secretFields, idempotencyKey });
         },
       });
     }
@@ -82,21 +84,40 @@ function decoded(path: string): string {
   }
 }
 
-/** Headers whose values are secrets, or identify a person or a retry; the log has a digest of the last one. */
-const HIDDEN_HEADERS = new Set(["cookie", "set-cookie", "idempotency-key", "proxy-authorization", "x-csrf-token"]);
+/** Headers of requests and responses whose values are shown. Others may hold secrets or personal data. */
+const SHOWN_HEADERS = new Set([
+  "accept",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "retry-after",
+  "traceparent",
+  "user-agent",
+  ...Object.values(HEADERS).map((name) => name.toLowerCase()),
+]);
+const IDEMPOTENCY_KEY = HEADERS.idempotencyKey.toLowerCase();
+// The log has its digest.
+SHOWN_HEADERS.delete(IDEMPOTENCY_KEY);
 const HIDDEN = "…";
 
 /** The content of request and response for the request log, without secrets. */
 function exchangeOf(
   request: FastifyRequest,
   reply: FastifyReply,
-  { clientAddress, secretFields }: { clientAddress: string | undefined; secretFields: readonly string[] },
+  {
+    clientAddress,
+    secretFields,
+    idempotencyKey,
+  }: { clientAddress: string | undefined; secretFields: readonly string[]; idempotencyKey: string | null },
 ): RequestExchange {
   const query = request.url.split("?", 2)[1];
   return {
     client_address: clientAddress ?? null,
     query: query === undefined ? null : excerpt(query),
-    request_headers: shownHeaders(request.headers),
+    request_headers: {
+      ...shownHeaders(request.headers),
+      ...(idempotencyKey === null ? {} : { [IDEMPOTENCY_KEY]: idempotencyKey }),
+    },
     request_body: request.sentBody === null ? null : excerpt(request.sentBody.toString("utf8")),
     response_headers: shownHeaders(reply.getHeaders()),
     response_body: request.responseText === null ? null : excerpt(withoutFields(request.responseText, secretFields)),
@@ -119,18 +140,9 @@ function shownHeaders(headers: Record<string, string | number | string[] | undef
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined) continue;
     const text = Array.isArray(value) ? value.join(", ") : String(value);
-    if (HIDDEN_HEADERS.has(name)) shown[name] = HIDDEN;
-    else shown[name] = name === "authorization" ? authorizationOf(text) : excerpt(text);
+    shown[name] = SHOWN_HEADERS.has(name) || name.startsWith("service-") ? excerpt(text) : HIDDEN;
   }
   return shown;
-}
-
-/** The scheme and the prefix of a known credential. Anything else may be a secret of another kind. */
-function authorizationOf(text: string): string {
-  const shown = withoutCredentials(text);
-  if (shown !== text && shown.endsWith(HIDDEN)) return shown;
-  const [scheme = ""] = /^[A-Za-z]+ /.exec(text) ?? [];
-  return scheme + HIDDEN;
 }
 
 function withoutFields(json: string, names: readonly string[]): string {

@@ -1,9 +1,11 @@
 import type { ErrorCode } from "../../contract/errors.ts";
 import type { RequestExchange, RequestMethod } from "../../contract/schemas/request-log.ts";
+import { LIMITS } from "../../contract/limits.ts";
 import type { Caller } from "../domain/request-context.ts";
 import type { Clock, Log } from "../ports.ts";
 import { type Database, StorageUnavailableError } from "../storage/database.ts";
 import {
+  addLeftOut,
   insertRequestDetails,
   insertRequestLogs,
   type RequestDetailRow,
@@ -20,6 +22,8 @@ const MAX_WAITING = 20_000;
  */
 const MAX_DETAILS = 1024 * 1024;
 const MAX_DETAILS_OF_ERRORS = 4 * MAX_DETAILS;
+const FORBIDDEN = 403;
+const SECOND = 1000;
 /** Characters of an Idempotency-Key's digest: 96 bits. */
 const SHOWN_DIGEST = 16;
 
@@ -32,9 +36,19 @@ interface CompletedRequest {
   milliseconds: number;
   idempotencyKey: string | undefined;
   errorCode: ErrorCode | undefined;
-  /** Returns the content of request and response. Called only if there is room for it. */
-  exchange?: () => RequestExchange;
+  /** Returns the content of request and response, with the digest of its Idempotency-Key. Called only if there is room for it. */
+  exchange?: (idempotencyKey: string | null) => RequestExchange;
 }
+
+/** The requests of a credential that returned 403 within a second: the rate limit does not count them. */
+interface Refusals {
+  since: number;
+  count: number;
+  /** The last one in the log. */
+  last: RowKey;
+}
+
+type RowKey = Pick<RequestLogRow, "environment" | "id">;
 
 interface RecorderParts {
   database: Pick<Database, "write">;
@@ -57,6 +71,10 @@ export class RequestRecorder {
   #details: RequestDetailRow[] = [];
   #detailCharacters = 0;
   #dropped = 0;
+  /** By credential. */
+  readonly #refusals = new Map<string, Refusals>();
+  /** How many requests were left out after a row. */
+  #leftOut = new Map<RowKey, number>();
   #cancelTimer: (() => void) | undefined;
   #writing: Promise<void> = Promise.resolve();
 
@@ -69,30 +87,46 @@ export class RequestRecorder {
 
   /** Records a request under the owner of its credential, proven or rejected. */
   record({ tenant, credential, user }: Caller, request: CompletedRequest): void {
+    this.#cancelTimer ??= this.#clock.after(COLLECT_MILLISECONDS, () => void this.flush());
+    const row = { environment: tenant.environment, id: request.id };
+    if (request.status === FORBIDDEN && !this.#keepsRefusal(credential.id, row)) return;
     if (this.#waiting.length >= MAX_WAITING) {
       this.#dropped += 1;
       return;
     }
+    const idempotencyKey = request.idempotencyKey === undefined ? null : this.#digestOf(request.idempotencyKey);
     this.#waiting.push({
-      environment: tenant.environment,
-      id: request.id,
+      ...row,
       method: request.method,
       path: request.path,
       status: request.status,
       duration_us: Math.round(request.milliseconds * 1000),
       key_id: user === null ? credential.id : null,
       user_id: user?.id ?? null,
-      idempotency_key: request.idempotencyKey === undefined ? null : this.#digestOf(request.idempotencyKey),
+      idempotency_key: idempotencyKey,
       error_code: request.errorCode ?? null,
+      left_out: 0,
     });
-    this.#keepDetail(tenant.environment, request);
-    this.#cancelTimer ??= this.#clock.after(COLLECT_MILLISECONDS, () => void this.flush());
+    this.#keepDetail(tenant.environment, request, idempotencyKey);
   }
 
-  #keepDetail(environment: number, { id, status, exchange }: CompletedRequest): void {
+  /** Returns whether the log keeps a request that returned 403; counts it if not. */
+  #keepsRefusal(credentialId: string, row: RowKey): boolean {
+    const now = this.#clock.elapsed();
+    const known = this.#refusals.get(credentialId);
+    const current = known !== undefined && now - known.since < SECOND ? known : { since: now, count: 0, last: row };
+    if (current.count >= LIMITS.loggedRefusalsPerSecond) {
+      this.#leftOut.set(current.last, (this.#leftOut.get(current.last) ?? 0) + 1);
+      return false;
+    }
+    this.#refusals.set(credentialId, { since: current.since, count: current.count + 1, last: row });
+    return true;
+  }
+
+  #keepDetail(environment: number, { id, status, exchange }: CompletedRequest, idempotencyKey: string | null): void {
     const max = status < 400 ? MAX_DETAILS : MAX_DETAILS_OF_ERRORS;
     if (exchange === undefined || this.#detailCharacters >= max) return;
-    const detail = JSON.stringify(exchange());
+    const detail = JSON.stringify(exchange(idempotencyKey));
     this.#details.push({ environment, id, detail });
     this.#detailCharacters += detail.length;
   }
@@ -125,6 +159,22 @@ export class RequestRecorder {
     return taken;
   }
 
+  /** Notes on rows that have been written how many requests were left out after them. */
+  async #writeLeftOut(): Promise<void> {
+    const now = this.#clock.elapsed();
+    for (const [id, { since }] of this.#refusals) if (now - since >= SECOND) this.#refusals.delete(id);
+    const counts = this.#leftOut;
+    this.#leftOut = new Map();
+    if (counts.size === 0) return;
+    try {
+      await this.#database.write(async (tx) => {
+        for (const [row, count] of counts) await addLeftOut(tx, row, count);
+      });
+    } catch (error) {
+      this.#log.warn({ err: error }, "the request log does not say how many requests it left out");
+    }
+  }
+
   async #writeWaiting(): Promise<void> {
     for (let left = this.#waiting.length; left > 0; left -= ROWS_A_UNIT) {
       const rows = this.#waiting.splice(0, Math.min(left, ROWS_A_UNIT));
@@ -146,6 +196,7 @@ export class RequestRecorder {
         this.#log.error({ err: error, count: rows.length }, "entries of the request log could not be written");
       }
     }
+    await this.#writeLeftOut();
     if (this.#dropped > 0) this.#log.warn({ count: this.#dropped }, "entries of the request log were dropped");
     this.#dropped = 0;
   }

@@ -16,6 +16,8 @@ export interface RequestLogRow {
   user_id: string | null;
   idempotency_key: string | null;
   error_code: string | null;
+  /** How many requests after it were left out. */
+  left_out: number;
 }
 
 const NAMES = [
@@ -29,6 +31,7 @@ const NAMES = [
   "user_id",
   "idempotency_key",
   "error_code",
+  "left_out",
 ] as const satisfies (keyof RequestLogRow)[];
 const COLUMNS = NAMES.join(", ");
 
@@ -37,6 +40,12 @@ const STATUSES = [...new Set([101, 200, 201, ...Object.values(ERRORS).map(({ sta
 
 /** Adds rows. An existing one stays as it is. */
 export const insertRequestLogs = insertRows<RequestLogRow>("request_logs", NAMES, "ON CONFLICT DO NOTHING");
+
+/** Adds to the number of requests that were left out after a row. */
+export function addLeftOut(tx: Transaction, { environment, id }: { environment: number; id: string }, count: number) {
+  const sql = "UPDATE request_logs SET left_out = left_out + $3 WHERE environment = $1 AND id = $2";
+  return tx.run(sql, [environment, id, count]);
+}
 
 /** The content of request and response, as JSON. */
 export interface RequestDetailRow {

@@ -14,7 +14,12 @@ import { type Operation, readOperation } from "../operation.ts";
 export const REQUEST_LOGS_PATH = "/v1/request_logs";
 export const REQUEST_LOG_PATH = `${REQUEST_LOGS_PATH}/{id}`;
 
-export function requestLogOperations(vault: Vault, requests: RequestRecorder): Operation[] {
+/** `operationAt` returns the operation that a logged request called. */
+export function requestLogOperations(
+  vault: Vault,
+  requests: RequestRecorder,
+  operationAt: (request: { method: string; path: string }) => Operation | undefined,
+): Operation[] {
   return [
     readOperation({
       name: "listRequestLogs",
@@ -45,7 +50,11 @@ export function requestLogOperations(vault: Vault, requests: RequestRecorder): O
       response: { status: 200, schema: RequestLogDetail },
       read: async ({ caller, id }, queries) => {
         await requests.flush();
-        return getRequestLog(queries, caller.tenant, id);
+        return getRequestLog(queries, caller.tenant, id, (request) => {
+          const { scope = null, session } = operationAt(request) ?? {};
+          if (session !== undefined && caller.credential.kind !== "session") return "session";
+          return scope === null || caller.scopes.includes(scope) ? null : scope;
+        });
       },
     }),
   ];

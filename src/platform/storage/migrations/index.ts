@@ -1,6 +1,7 @@
 import { initial } from "./001-initial.ts";
 import { logOrder } from "./002-log-order.ts";
+import { leftOutRequests } from "./003-left-out-requests.ts";
 import type { Migration } from "./migration.ts";
 
 /** In the order in which they run. A migration never changes once it is listed here. */
-export const MIGRATIONS: readonly Migration[] = [initial, logOrder];
+export const MIGRATIONS: readonly Migration[] = [initial, logOrder, leftOutRequests];

@@ -28,28 +28,22 @@ export function openNonBlockingWriter(
   const pipe = new Socket({ fd: descriptor, readable: false, writable: true });
   pipe.on("error", onClosed);
   let missing = 0;
-  let isGathering = false;
   /** Lines of one turn of the event loop share a system call. */
-  const gather = () => {
-    if (isGathering) return;
-    isGathering = true;
-    pipe.cork();
-    setImmediate(() => {
-      isGathering = false;
-      pipe.uncork();
-    });
+  let gathered = "";
+  const flush = () => {
+    pipe.write(gathered);
+    gathered = "";
   };
   return {
     write(text) {
       if (pipe.writableEnded || pipe.destroyed) return;
-      if (pipe.writableLength + text.length > maxBytes) {
+      if (pipe.writableLength + gathered.length + text.length > maxBytes) {
         missing += text.split("\n").length - 1;
         return;
       }
-      gather();
-      if (missing > 0) pipe.write(omitted(missing));
+      if (gathered === "") setImmediate(flush);
+      gathered += missing > 0 ? `${omitted(missing)}${text}` : text;
       missing = 0;
-      pipe.write(text);
     },
     async settle() {
       // Output of this turn of the event loop is included.

@@ -37,7 +37,7 @@ export interface EndpointQueue {
  * Endpoints together get at most this many more than they have slots for: a few large claims cost far less than many
  * small ones. With many endpoints, their slots alone make claims large.
  */
-const MAX_AHEAD = 64;
+const MAX_AHEAD = 256;
 
 /** The part of a process's slots that is kept for endpoints whose last attempt was fast. */
 const KEPT_SHARE = 1 / 8;

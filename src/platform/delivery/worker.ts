@@ -27,8 +27,13 @@ import { InFlight } from "./in-flight.ts";
  * The queue is checked this often even without a notification, because notifications between processes may get lost.
  */
 const POLL_MILLISECONDS = 250;
-/** Minimum time between turns, so that work accumulates to share a commit, unless the worker would be idle. */
-const TURN_MILLISECONDS = 5;
+/**
+ * Time between the starts of turns, so that work accumulates to share a commit, unless the worker would be idle: the
+ * longer a turn takes, such as on a slow disk, the longer until the next.
+ */
+const MIN_INTERVAL_MILLISECONDS = 5;
+const MAX_INTERVAL_MILLISECONDS = 25;
+const INTERVAL_PER_TURN = 4;
 /** How long a stop keeps trying to record outcomes after its last attempt has finished. */
 const GIVE_UP_MILLISECONDS = 2_000;
 const MAX_TAKE_OVER = 500;
@@ -83,6 +88,8 @@ export class DeliveryWorker {
   #nextDue = Infinity;
   #turning = false;
   #lastTurn = -Infinity;
+  /** Time from its start until the next turn. */
+  #interval = MIN_INTERVAL_MILLISECONDS;
   #cancelTimer: (() => void) | undefined;
   #timerIsShort = false;
   #unsubscribe: () => void = () => {};
@@ -143,7 +150,7 @@ export class DeliveryWorker {
     if (this.#turning) return;
     if (this.#stopped !== undefined && this.#inFlight.idle) return this.#stopped();
     if (!this.#inFlight.hasFinished && !this.#canClaim()) return this.#setTimer(this.#idleMilliseconds(), false);
-    const wait = this.#lastTurn + TURN_MILLISECONDS - this.#tools.clock.elapsed();
+    const wait = this.#lastTurn + this.#interval - this.#tools.clock.elapsed();
     if (wait <= 0 || this.#inFlight.isMostlyIdle) return this.#turn();
     this.#setTimer(wait, true);
   }
@@ -176,6 +183,11 @@ export class DeliveryWorker {
     this.#cancelTimer = undefined;
     this.#takeTurn().then(
       () => {
+        const took = this.#tools.clock.elapsed() - this.#lastTurn;
+        this.#interval = Math.min(
+          MAX_INTERVAL_MILLISECONDS,
+          Math.max(MIN_INTERVAL_MILLISECONDS, INTERVAL_PER_TURN * took),
+        );
         this.#turning = false;
         this.#plan();
       },

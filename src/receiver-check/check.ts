@@ -19,8 +19,11 @@ export type Group = keyof typeof RULES;
 /** A required check determines the exit code; an advisory one does not. */
 export type Level = "required" | "advisory";
 
-/** `skipped`: the check could not run; `seen` contains the reason. */
-export type Status = "passed" | "failed" | "skipped";
+/**
+ * `skipped`: the check could not run. `not_applicable`: the provider's deliveries have nothing to check. `seen` contains
+ * the reason.
+ */
+export type Status = "passed" | "failed" | "skipped" | "not_applicable";
 
 /** The result of one check. */
 export interface Finding {
@@ -47,6 +50,8 @@ export interface Check {
   explanation: string;
   /** How to fix a failure. */
   fix: string;
+  /** Why the provider's deliveries have nothing to check. */
+  notApplicable?: string | false | undefined;
   /** True if a failure allows forged deliveries: then nothing else counts. */
   forgery?: true;
   /** True if it needs a feature that not every receiver has. If it is skipped, it does not affect the grade. */

@@ -1,7 +1,7 @@
-import { type Response, isAccepted, isDisconnection } from "./exchange.ts";
+import { type Response, isAccepted, isDisconnection, isRejected } from "./exchange.ts";
 import { type Check, type Finding, type Group, type Level, RULES, skipped, type Status } from "./check.ts";
 import {
-  ACCEPTING,
+  accepting,
   FIRST_LIMIT_MILLISECONDS,
   judgeFirst,
   LOAD,
@@ -9,22 +9,27 @@ import {
   WITHIN_TEN_SECONDS,
 } from "./checks/accepting.ts";
 import { Subject, type SubjectOptions } from "./subject.ts";
-import { DUPLICATES } from "./checks/duplicates.ts";
-import { RAW_BODY } from "./checks/raw-body.ts";
-import { REJECTING } from "./checks/rejecting.ts";
-import { ROTATION } from "./checks/rotation.ts";
-import { TIME } from "./checks/time.ts";
+import type { Provider } from "./samples.ts";
+import { signingMistake } from "./signing-mistake.ts";
+import { SCHEMES } from "../webhooks/schemes.ts";
+import { duplicates } from "./checks/duplicates.ts";
+import { rawBody } from "./checks/raw-body.ts";
+import { rejecting } from "./checks/rejecting.ts";
+import { rotation } from "./checks/rotation.ts";
+import { time } from "./checks/time.ts";
 
-/** Every check after the first delivery, in the order in which they run. */
-const CHECKS: readonly Check[] = [
-  ...ACCEPTING,
-  ...RAW_BODY,
-  ...REJECTING,
-  ...TIME,
-  ...ROTATION,
-  ...DUPLICATES,
-  ...LOAD,
-];
+/** Returns every check after the first delivery, in the order in which they run. */
+function checksOf(provider: Provider): readonly Check[] {
+  return [
+    ...accepting(provider),
+    ...rawBody(provider),
+    ...rejecting(provider),
+    ...time(provider),
+    ...rotation(provider),
+    ...duplicates(provider),
+    ...LOAD,
+  ];
+}
 
 /** The result of one check in `--json`. */
 export interface CheckResult {
@@ -68,7 +73,7 @@ interface RunOptions extends SubjectOptions {
 }
 
 /** Number of results of a run. */
-export const CHECK_COUNT = CHECKS.length + 2;
+export const CHECK_COUNT = checksOf({ scheme: SCHEMES.service, template: undefined }).length + 2;
 
 /** Maximum timeout for a receiver that was fast at first: more only slows the check down. */
 const LATER_LIMIT_MILLISECONDS = 5000;
@@ -77,28 +82,30 @@ const RETRY_MILLISECONDS = 250;
 
 /** Checks a receiver. Rejects only if `signal` aborts. */
 export async function checkReceiver(options: RunOptions): Promise<ReceiverReport> {
-  const { clock, url, onResult } = options;
+  const { clock, url, onResult, provider } = options;
   const started = clock.monotonicMilliseconds();
   const subject = new Subject(options, FIRST_LIMIT_MILLISECONDS);
   const results: CheckResult[] = [];
   const add = (check: Omit<Check, "run">, finding: Finding, since: number): void => {
-    const result = resultOf(check, finding, clock.monotonicMilliseconds() - since);
+    const result = resultOf(check, finding, provider, clock.monotonicMilliseconds() - since);
     results.push(result);
     onResult(result);
   };
 
   const response = await firstResponse(subject, options);
   const [valid, inTime] = judgeFirst(response);
-  add(VALID_DELIVERY, valid, started);
+  const mistake = isRejected(response) ? await signingMistake(subject) : undefined;
+  add(VALID_DELIVERY, mistake === undefined ? valid : { ...valid, fix: mistake }, started);
   add(WITHIN_TEN_SECONDS, inTime, started);
   const seconds = Math.ceil((LATER_LIMIT_MILLISECONDS + 3 * response.milliseconds) / 1000);
   subject.limitMilliseconds = Math.min(FIRST_LIMIT_MILLISECONDS, seconds * 1000);
   let obstacle = isAccepted(response) ? undefined : "Skipped: the receiver did not accept a valid delivery";
 
-  for (const batch of batches(CHECKS)) {
+  const checks = checksOf(provider);
+  for (const batch of batches(checks)) {
     const since = clock.monotonicMilliseconds();
     if (obstacle !== undefined) {
-      for (const check of batch) add(check, skipped("Nothing", obstacle), since);
+      for (const check of batch) add(check, inapplicable(check) ?? skipped("Nothing", obstacle), since);
       continue;
     }
     const { findings, survived } = await runBatch(batch, subject);
@@ -113,11 +120,20 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
     object: "receiver_check",
     url: url.href,
     passed: !results.some(({ level, status }) => level === "required" && status === "failed"),
-    ...gradeOf(results, CHECKS),
-    counts: { passed: count("passed"), failed: count("failed"), skipped: count("skipped") },
+    ...gradeOf(results, checks),
+    counts: {
+      passed: count("passed"),
+      failed: count("failed"),
+      skipped: count("skipped"),
+      not_applicable: count("not_applicable"),
+    },
     duration_ms: Math.round(clock.monotonicMilliseconds() - started),
     checks: results,
   };
+}
+
+function inapplicable({ notApplicable }: Check): Finding | undefined {
+  return notApplicable ? { status: "not_applicable", sent: "Nothing", seen: notApplicable } : undefined;
 }
 
 /**
@@ -128,7 +144,7 @@ async function runBatch(
   batch: readonly Check[],
   subject: Subject,
 ): Promise<{ findings: Finding[]; survived: boolean }> {
-  const findings = await Promise.all(batch.map((check) => check.run(subject)));
+  const findings = await Promise.all(batch.map(async (check) => inapplicable(check) ?? (await check.run(subject))));
   for (const [i, check] of batch.entries()) {
     if (!findings[i]!.disconnected) continue;
     if (!(await isThere(subject))) return { findings, survived: false };
@@ -144,11 +160,11 @@ async function firstResponse(
   subject: Subject,
   { clock, waitMilliseconds, reachMilliseconds }: RunOptions,
 ): Promise<Response> {
-  const event = subject.event();
+  const sample = subject.sample();
   const started = clock.monotonicMilliseconds();
   let isReached = false;
   for (let attempt = 1; ; attempt++) {
-    const response = await subject.deliver(event, { attempt });
+    const response = await subject.deliver(sample, { attempt });
     isReached ||= !isDisconnection(response);
     const limit = isReached ? waitMilliseconds : Math.min(waitMilliseconds, reachMilliseconds);
     const left = started + limit - clock.monotonicMilliseconds();
@@ -162,7 +178,7 @@ async function isThere(subject: Subject): Promise<boolean> {
   const { clock } = subject;
   const started = clock.monotonicMilliseconds();
   for (;;) {
-    if (!isDisconnection(await subject.deliver(subject.event()))) return true;
+    if (!isDisconnection(await subject.deliver(subject.sample()))) return true;
     if (clock.monotonicMilliseconds() - started > RETURN_MILLISECONDS) return false;
     await clock.sleep(RETRY_MILLISECONDS);
   }
@@ -179,7 +195,12 @@ function batches(checks: readonly Check[]): Check[][] {
   return batches;
 }
 
-function resultOf(check: Omit<Check, "run">, finding: Finding, milliseconds: number): CheckResult {
+function resultOf(
+  check: Omit<Check, "run">,
+  finding: Finding,
+  { scheme }: Provider,
+  milliseconds: number,
+): CheckResult {
   const { id, title, group, level } = check;
   const { status, sent, seen } = finding;
   const failed = status === "failed";
@@ -187,7 +208,7 @@ function resultOf(check: Omit<Check, "run">, finding: Finding, milliseconds: num
     id,
     title,
     group,
-    rule: RULES[group],
+    rule: scheme.docs ?? RULES[group],
     level,
     status,
     sent,

@@ -1,9 +1,10 @@
 import { DELIVERY_USER_AGENT, HEADERS } from "../contract/headers.ts";
 import type { IdGenerator } from "../contract/ids.ts";
-import { sign } from "../webhooks/index.ts";
+import { type Scheme, sign } from "../webhooks/schemes.ts";
 import { type Clock, exchange, type Response } from "./exchange.ts";
 import type { Observer } from "./observer.ts";
 import { sampleEvent, type SampleEvent } from "./sample-events.ts";
+import { bodyOf, isPlatform, type Provider, type Sample } from "./samples.ts";
 
 /** The receiver's own secret, the previous one if a rotation is checked too, and an unknown one. */
 interface Secrets {
@@ -14,6 +15,9 @@ interface Secrets {
 
 export interface SubjectOptions {
   url: URL;
+  provider: Provider;
+  /** Headers of every delivery, which replace those of the scheme. */
+  headers: readonly (readonly [name: string, value: string])[];
   secrets: Secrets;
   /** The object of deliveries, unless a check uses another. */
   eventType: string;
@@ -26,21 +30,26 @@ export interface SubjectOptions {
 
 /** Differences from a delivery as the platform would send it. */
 export interface Deviation {
-  /** Sent in place of the event's JSON. */
-  body?: string;
+  /** Sent in place of the sample. */
+  body?: string | Uint8Array;
   /** The signed body, if another one is sent. */
-  signedBody?: string;
+  signedBody?: string | Uint8Array;
   secrets?: readonly string[];
-  /** `t`, Unix seconds. */
+  /** Signs in place of the provider's scheme. */
+  scheme?: Scheme;
+  /** Unix seconds. */
   timestamp?: number;
-  /** Returns the header's value from the valid one; undefined omits the header. */
+  /** Returns the value of the signature's header from the valid one; undefined omits the header. */
   header?: (right: string) => string | undefined;
+  /** The value of the timestamp's header; undefined omits the header. */
+  timestampHeader?: string | undefined;
   attempt?: number;
   limitMilliseconds?: number;
 }
 
 /** The receiver under test. */
 export class Subject {
+  readonly provider: Provider;
   readonly secrets: Secrets;
   readonly eventType: string;
   readonly observer: Observer | undefined;
@@ -53,6 +62,7 @@ export class Subject {
 
   constructor(options: SubjectOptions, limitMilliseconds: number) {
     this.#options = options;
+    this.provider = options.provider;
     this.secrets = options.secrets;
     this.eventType = options.eventType;
     this.observer = options.observer;
@@ -60,9 +70,24 @@ export class Subject {
     this.limitMilliseconds = limitMilliseconds;
   }
 
-  /** A fresh event; `at` is Unix milliseconds. */
+  /** A fresh event of the platform; `at` is Unix milliseconds. */
   event(type = this.eventType, at = this.clock.unixMilliseconds()): SampleEvent {
     return sampleEvent(type, this.#options.ids, at);
+  }
+
+  /** Fresh contents of a delivery. */
+  sample(): Sample {
+    const { template } = this.provider;
+    if (template !== undefined) return template.sample(this.clock.unixMilliseconds());
+    const event = this.event();
+    return { id: event.id, payload: event };
+  }
+
+  /** Contents that differ from the sample's by their ID only. */
+  sampleLike(sample: Sample): Sample {
+    const other = this.sample();
+    if (this.provider.template !== undefined) return other;
+    return { ...other, payload: { ...(sample.payload as SampleEvent), id: other.id } };
   }
 
   /** Unix seconds. */
@@ -70,30 +95,55 @@ export class Subject {
     return Math.floor(this.clock.unixMilliseconds() / 1000);
   }
 
-  async deliver(event: SampleEvent, deviation: Deviation = {}): Promise<Response> {
-    const body = deviation.body ?? JSON.stringify(event);
-    const right = sign({
-      payload: deviation.signedBody ?? body,
-      secrets: deviation.secrets ?? [this.secrets.current],
-      timestamp: deviation.timestamp ?? this.now(),
-    });
-    const signature = deviation.header === undefined ? right : deviation.header(right);
-    const { url, skipVerify, signal } = this.#options;
+  async deliver(sample: Sample, deviation: Deviation = {}): Promise<Response> {
+    const { provider, url, skipVerify, signal } = this.#options;
+    const body = deviation.body ?? bodyOf(sample);
+    const { scheme } = provider;
+    const { header, timestamp } = { header: scheme.signature.header, timestamp: scheme.timestamp?.header };
+    const headers = new Map<string, string>([
+      ["Content-Type", "application/json"],
+      ["User-Agent", DELIVERY_USER_AGENT],
+      ...Object.entries(scheme.headers ?? {}),
+      ...Object.entries(
+        sign({
+          scheme: deviation.scheme ?? scheme,
+          payload: deviation.signedBody ?? body,
+          secrets: deviation.secrets ?? [this.secrets.current],
+          timestamp: deviation.timestamp ?? this.now(),
+          id: sample.id,
+        }),
+      ),
+    ]);
+    if (isPlatform(provider)) {
+      headers.set(HEADERS.eventId, sample.id).set(HEADERS.deliveryAttempt, String(deviation.attempt ?? 1));
+    }
+    if (deviation.header !== undefined) change(headers, header, deviation.header(headers.get(header)!));
+    if (timestamp !== undefined && "timestampHeader" in deviation) {
+      change(headers, timestamp, deviation.timestampHeader);
+    }
     return await exchange({
       url,
       method: "POST",
-      headers: {
-        "Content-Type": "application/json",
-        "User-Agent": DELIVERY_USER_AGENT,
-        ...(signature === undefined ? {} : { [HEADERS.signature]: signature }),
-        [HEADERS.eventId]: event.id,
-        [HEADERS.deliveryAttempt]: String(deviation.attempt ?? 1),
-      },
-      body: Buffer.from(body),
+      headers: withOverrides(headers, this.#options.headers),
+      body: Buffer.from(body as Uint8Array),
       limitMilliseconds: deviation.limitMilliseconds ?? this.limitMilliseconds,
       skipVerify,
       signal,
       clock: this.clock,
     });
   }
+}
+
+function change(headers: Map<string, string>, name: string, value: string | undefined): void {
+  if (value === undefined) headers.delete(name);
+  else headers.set(name, value);
+}
+
+/** Names of headers are compared without case. */
+function withOverrides(
+  headers: ReadonlyMap<string, string>,
+  overrides: readonly (readonly [name: string, value: string])[],
+): Record<string, string> {
+  const replaced = new Set(overrides.map(([name]) => name.toLowerCase()));
+  return Object.fromEntries([...[...headers].filter(([name]) => !replaced.has(name.toLowerCase())), ...overrides]);
 }

@@ -21,6 +21,8 @@ export interface Scheme {
     prefix?: string;
     /** How many seconds it may differ from the clock, in either direction (default: any number). */
     tolerance?: number;
+    /** True if the provider's own verifiers accept any time in the future. */
+    future?: boolean;
   };
   /** Where the ID is by which a receiver detects a repeated delivery: a header, or a path of keys in the JSON body. */
   id?: { header?: string; path?: string };

@@ -64,7 +64,7 @@ export const SCHEMES = {
     name: "Stripe",
     signed: "{timestamp}.{body}",
     signature: { header: "Stripe-Signature", prefix: "v1=", encoding: "hex", separator: "," },
-    timestamp: { prefix: "t=", tolerance: TOLERANCE_SECONDS },
+    timestamp: { prefix: "t=", tolerance: TOLERANCE_SECONDS, future: true },
     id: { path: "id" },
     docs: "https://docs.stripe.com/webhooks/signature",
   },
@@ -205,7 +205,8 @@ export function verify(options: VerifyOptions): VerifiedDelivery {
     );
   }
   if (timestamp !== undefined && tolerance !== undefined) {
-    assertFresh("the timestamp", Number(timestamp), { now, tolerance });
+    const seconds = Number(timestamp);
+    assertFresh("the timestamp", time?.future ? Math.min(seconds, now) : seconds, { now, tolerance });
   }
   return { ...(timestamp === undefined ? {} : { timestamp: Number(timestamp) }), ...(id === undefined ? {} : { id }) };
 }

@@ -97,7 +97,8 @@ const SCHEME: Schema = {
           minLength: 1,
           format: "header-value",
         },
-        tolerance: { type: "integer", description: "Seconds that the time may differ from the clock", minimum: 0 },
+        tolerance: { type: "integer", description: "Seconds that the time may differ from the clock", minimum: 1 },
+        future: { type: "boolean", description: "Accept any time in the future", default: false },
       },
     },
     id: {

@@ -2,6 +2,7 @@ import { LIMITS } from "../../contract/limits.ts";
 import { acceptedAll, type Check, type Finding, skipped } from "../check.ts";
 import { formatDuration, formatResponse, isAccepted, type Response } from "../exchange.ts";
 import { firstTypeOf } from "../sample-events.ts";
+import { isPlatform, type Provider } from "../samples.ts";
 
 type FirstCheck = Omit<Check, "run">;
 
@@ -14,7 +15,7 @@ export const VALID_DELIVERY: FirstCheck = {
   group: "Accepting",
   level: "required",
   explanation: "A delivery without a 2xx response is retried for three days, then fails.",
-  fix: "Check that the secret is the receiver's, complete and with its whsec_ prefix, and that the URL is its webhook route.",
+  fix: "Check that the secret is the receiver's, complete and with its prefix, if it has one, and that the URL is its webhook route.",
 };
 
 export const WITHIN_TEN_SECONDS: FirstCheck = {
@@ -60,9 +61,12 @@ function adviceFor({ status, failure }: Response): Pick<Finding, "fix"> {
 const UNKNOWN_TYPE = "order.reviewed_by_a_later_version";
 const MINUTE_MILLISECONDS = 60_000;
 
-export const ACCEPTING: readonly Check[] = [
+const ONLY_PLATFORM = "The payload is the only type of event that is known";
+
+export const accepting = (provider: Provider): readonly Check[] => [
   {
     id: "unknown-event-type",
+    notApplicable: !isPlatform(provider) && ONLY_PLATFORM,
     title: "Accepts an unknown event type with 2xx",
     group: "Accepting",
     level: "required",
@@ -70,12 +74,14 @@ export const ACCEPTING: readonly Check[] = [
       "Event types are added over time. A delivery without a 2xx response is retried for three days, and the endpoint looks broken.",
     fix: "Verify, then respond with 2xx to every type. Ignore unknown types.",
     async run(subject) {
-      const response = await subject.deliver(subject.event(UNKNOWN_TYPE));
+      const event = subject.event(UNKNOWN_TYPE);
+      const response = await subject.deliver({ id: event.id, payload: event });
       return acceptedAll(`A valid delivery of type ${UNKNOWN_TYPE}`, [{ name: UNKNOWN_TYPE, response }]);
     },
   },
   {
     id: "any-order",
+    notApplicable: !isPlatform(provider) && ONLY_PLATFORM,
     title: "Accepts events in any order",
     group: "Accepting",
     level: "required",
@@ -90,7 +96,8 @@ export const ACCEPTING: readonly Check[] = [
       );
       earlier.data.object["id"] = id;
       const variants = [];
-      for (const event of [later, earlier]) variants.push({ name: event.type, response: await subject.deliver(event) });
+      for (const event of [later, earlier])
+        variants.push({ name: event.type, response: await subject.deliver({ id: event.id, payload: event }) });
       return acceptedAll(`${later.type}, then ${earlier.type} of the same object, created a minute before`, variants);
     },
   },
@@ -102,9 +109,9 @@ export const ACCEPTING: readonly Check[] = [
     explanation: "Delivery is at least once. A duplicate without a 2xx response is retried for three days.",
     fix: "If the event's ID is already stored, respond with 2xx and do nothing else.",
     async run(subject) {
-      const event = subject.event();
-      const first = await subject.deliver(event);
-      const second = await subject.deliver(event, { attempt: 2 });
+      const sample = subject.sample();
+      const first = await subject.deliver(sample);
+      const second = await subject.deliver(sample, { attempt: 2 });
       return acceptedAll("The same event twice, one after the other", [
         { name: "first", response: first },
         { name: "second", response: second },
@@ -127,7 +134,7 @@ export const LOAD: readonly Check[] = [
     async run(subject) {
       const limitMilliseconds = LIMITS.deliverySeconds * 1000;
       const responses = await Promise.all(
-        Array.from({ length: DELIVERIES }, () => subject.deliver(subject.event(), { limitMilliseconds })),
+        Array.from({ length: DELIVERIES }, () => subject.deliver(subject.sample(), { limitMilliseconds })),
       );
       const sent = `${DELIVERIES} valid deliveries at once`;
       const failed = responses.filter(({ status }) => status === undefined || status >= 500);

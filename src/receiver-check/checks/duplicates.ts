@@ -1,7 +1,7 @@
 import { type Check, type Finding, skipped } from "../check.ts";
 import { type Observer, ObserverError } from "../observer.ts";
 import { type Clock, formatDuration, isAccepted } from "../exchange.ts";
-import type { SampleEvent } from "../sample-events.ts";
+import { isPlatform, type Provider } from "../samples.ts";
 import type { Subject } from "../subject.ts";
 
 const POLL_MILLISECONDS = 50;
@@ -73,15 +73,17 @@ const PATIENCE_IN_WORDS = formatDuration(PATIENCE_MILLISECONDS);
 const COPIES = 8;
 const EVENTS_AT_ONCE = 3;
 
-const COMMON = {
-  group: "Duplicates",
-  level: "required",
-} as const;
+const common = ({ scheme }: Provider) =>
+  ({
+    group: "Duplicates",
+    level: "required",
+    notApplicable: scheme.id === undefined && "The scheme has no ID of a delivery",
+  }) as const;
 
 /** Only effects reveal it: a receiver that acts twice also returns 2xx twice. */
-export const DUPLICATES: readonly Check[] = [
+export const duplicates = (provider: Provider): readonly Check[] => [
   {
-    ...COMMON,
+    ...common(provider),
     id: "duplicate-in-turn",
     title: "Processes a repeated event once",
     explanation:
@@ -91,7 +93,7 @@ export const DUPLICATES: readonly Check[] = [
       observed(subject, "The same event twice in sequence, then another one with the same contents", inTurn),
   },
   {
-    ...COMMON,
+    ...common(provider),
     id: "duplicate-at-once",
     title: "Processes concurrent duplicates once",
     explanation:
@@ -126,8 +128,8 @@ const NO_OBSERVATION = {
 };
 
 async function inTurn(subject: Subject, observer: Observer): Promise<Omit<Finding, "sent">> {
-  const event = subject.event();
-  const sameAgain: SampleEvent = { ...subject.event(), data: event.data };
+  const event = subject.sample();
+  const sameAgain = subject.sampleLike(event);
   const effects = await Effects.countFor([event.id, sameAgain.id], observer, subject.clock);
   await subject.deliver(event);
   const first = await effects.reach(1);
@@ -138,8 +140,8 @@ async function inTurn(subject: Subject, observer: Observer): Promise<Omit<Findin
 }
 
 async function atOnce(subject: Subject, observer: Observer): Promise<Omit<Finding, "sent">> {
-  const events = Array.from({ length: EVENTS_AT_ONCE }, () => subject.event());
-  const last = subject.event();
+  const events = Array.from({ length: EVENTS_AT_ONCE }, () => subject.sample());
+  const last = subject.sample();
   const ids = [...events, last].map(({ id }) => id);
   const effects = await Effects.countFor(ids, observer, subject.clock);
   for (const event of events) {
@@ -171,7 +173,7 @@ function unseen(observer: Observer, subject: Subject): Omit<Finding, "sent"> {
   return {
     status: "failed",
     seen: `${observer.name} counted nothing within ${PATIENCE_IN_WORDS}`,
-    explanation: `The receiver accepted ${subject.eventType}, but no effect was visible, so its handling of duplicates is unknown.`,
-    fix: "Choose an event type that the receiver processes (--event), and make each effect visible in the probe's count or as a call of the sink.",
+    explanation: `The receiver accepted ${isPlatform(subject.provider) ? subject.eventType : "the payload"}, but no effect was visible, so its handling of duplicates is unknown.`,
+    fix: "Choose an event that the receiver processes (--event or --payload), and make each effect visible in the probe's count or as a call of the sink.",
   };
 }

@@ -1,5 +1,8 @@
 import { type Check, rejectedAll, type Variant } from "../check.ts";
+import { bodyOf, isJsonObject, type Provider, type Sample } from "../samples.ts";
 import type { Deviation, Subject } from "../subject.ts";
+import { termsOf } from "../terms.ts";
+import { withMembers } from "./raw-body.ts";
 
 type Deviations = readonly (readonly [name: string, deviation: Deviation])[];
 
@@ -20,7 +23,7 @@ function rejectionCheck({ sent, deviations, ...check }: RejectionCheck): Check {
       const variants = await Promise.all(
         deviations(subject).map(async ([name, deviation]): Promise<Variant> => ({
           name,
-          response: await subject.deliver(subject.event(), deviation),
+          response: await subject.deliver(subject.sample(), deviation),
         })),
       );
       return rejectedAll(sent, variants);
@@ -28,90 +31,119 @@ function rejectionCheck({ sent, deviations, ...check }: RejectionCheck): Check {
   };
 }
 
-/** Returns the valid header with its `v1` in another form. */
-function withV1(change: (v1: string) => string): Deviation {
-  return { header: (right) => right.replace(/v1=([0-9a-f]{64})/, (_all, v1: string) => `v1=${change(v1)}`) };
-}
-
 const UNVERIFIED = "Anyone who knows the URL can send forged events to the application.";
 
-export const REJECTING: readonly Check[] = [
-  rejectionCheck({
-    id: "no-signature",
-    title: "Rejects a delivery without a signature",
-    explanation: UNVERIFIED,
-    fix: "Respond with 400 if the Service-Signature header is absent.",
-    forgery: true,
-    sent: "A delivery without the Service-Signature header",
-    deviations: () => [["no header", { header: () => undefined }]],
-  }),
-  rejectionCheck({
-    id: "malformed-header",
-    title: "Rejects a malformed header",
-    explanation: "A header that cannot be parsed proves nothing about the delivery.",
-    fix: "Respond with 400 unless the header contains one t and at least one v1.",
-    forgery: true,
-    sent: "Headers that read `hello`, only t, only v1, and `t:…;v1:…`",
-    deviations: () => [
-      ["hello", { header: () => "hello" }],
-      ["only t", { header: (right) => right.slice(0, right.indexOf(",")) }],
-      ["only v1", { header: (right) => right.slice(right.indexOf(",") + 1) }],
-      ["colons", { header: (right) => right.replaceAll("=", ":").replaceAll(",", ";") }],
-    ],
-  }),
-  rejectionCheck({
-    id: "wrong-secret",
-    title: "Rejects a signature made with another secret",
-    explanation: UNVERIFIED,
-    fix: "Compute the HMAC with the endpoint's secret and compare it with v1.",
-    forgery: true,
-    sent: "A delivery signed with a secret that the receiver does not have",
-    deviations: ({ secrets }) => [["another secret", { secrets: [secrets.foreign] }]],
-  }),
-  rejectionCheck({
-    id: "changed-body",
-    title: "Rejects a body that was changed after signing",
-    explanation: "An attacker with one valid delivery could send it again with other contents.",
-    fix: "Compute the HMAC over `<t>.<raw body>` with the whole body.",
-    forgery: true,
-    sent: "A delivery whose livemode was changed to true after signing",
-    deviations: (subject) => {
-      const signedBody = JSON.stringify(subject.event());
-      return [["changed", { signedBody, body: signedBody.replace('"livemode":false', '"livemode":true ') }]];
-    },
-  }),
-  rejectionCheck({
-    id: "v1-other-length",
-    title: "Rejects a v1 of another length",
-    explanation: "A truncated or extended signature is not valid.",
-    fix: "Check that v1 has 64 characters before it is compared: constant-time comparisons throw on unequal lengths.",
-    forgery: true,
-    sent: "A valid delivery whose v1 was cut to 62 and to 2 digits, and one with 2 digits more",
-    deviations: () => [
-      ["62 digits", withV1((v1) => v1.slice(0, 62))],
-      ["2 digits", withV1((v1) => v1.slice(0, 2))],
-      ["66 digits", withV1((v1) => `${v1}00`)],
-    ],
-  }),
-  rejectionCheck({
-    id: "v1-not-hex",
-    title: "Rejects a v1 that is not hex",
-    explanation: "Hex decoders often stop at the first invalid character, and return a shorter value.",
-    fix: "Check that v1 consists of 64 hex digits before it is decoded and compared.",
-    forgery: true,
-    sent: "Deliveries whose v1 is 64 times z, and a valid one whose v1 ends in zz",
-    deviations: () => [
-      ["64 times z", withV1((v1) => "z".repeat(v1.length))],
-      ["zz at its end", withV1((v1) => `${v1.slice(0, 62)}zz`)],
-    ],
-  }),
-  rejectionCheck({
-    id: "v1-empty",
-    title: "Rejects an empty v1",
-    explanation: "A comparison that stops at the shorter value considers an empty one a match.",
-    fix: "Check that v1 has 64 characters before it is compared.",
-    forgery: true,
-    sent: "A delivery whose header ends in `v1=`",
-    deviations: () => [["v1=", withV1(() => "")]],
-  }),
-];
+/** Returns other contents with the same ID. */
+function changed(sample: Sample): string | Uint8Array {
+  if (isJsonObject(sample.payload)) return withMembers(sample, '"changed":true');
+  return Buffer.concat([Buffer.from(bodyOf(sample) as Uint8Array), Buffer.from(" ")]);
+}
+
+export function rejecting({ scheme }: Provider): readonly Check[] {
+  const { v1 } = termsOf(scheme);
+  const { header, prefix = "", encoding, separator } = scheme.signature;
+  const { length, unit, wrong } =
+    encoding === "hex" ? { length: 64, unit: "digits", wrong: "z" } : { length: 44, unit: "characters", wrong: "!" };
+  const isList = scheme.timestamp?.prefix !== undefined && separator !== undefined;
+  const timestampHeader = scheme.timestamp?.header;
+
+  /** Returns the valid header with its last signature in another form. */
+  function withV1(change: (v1: string) => string): Deviation {
+    return {
+      header: (right) => {
+        const at = right.length - length;
+        return right.slice(0, at) + change(right.slice(at));
+      },
+    };
+  }
+
+  return [
+    rejectionCheck({
+      id: "no-signature",
+      title: "Rejects a delivery without a signature",
+      explanation: UNVERIFIED,
+      fix: `Respond with 400 if the ${header} header is absent.`,
+      forgery: true,
+      sent: `A delivery without the ${header} header`,
+      deviations: () => [["no header", { header: () => undefined }]],
+    }),
+    rejectionCheck({
+      id: "malformed-header",
+      title: "Rejects a malformed header",
+      explanation: "A header that cannot be parsed proves nothing about the delivery.",
+      fix: isList
+        ? "Respond with 400 unless the header contains one t and at least one v1."
+        : `Respond with 400 unless ${header} contains a signature${timestampHeader ? `, and ${timestampHeader} the Unix time` : ""}.`,
+      forgery: true,
+      sent: isList
+        ? "Headers that read `hello`, only t, only v1, and `t:…;v1:…`"
+        : `Headers that read \`hello\`${timestampHeader ? `, and no ${timestampHeader}` : ""}`,
+      deviations: () => [
+        ["hello", { header: () => "hello" }],
+        ...(isList
+          ? ([
+              ["only t", { header: (right) => right.slice(0, right.indexOf(separator)) }],
+              ["only v1", { header: (right) => right.slice(right.indexOf(separator) + separator.length) }],
+              ["colons", { header: (right) => right.replaceAll("=", ":").replaceAll(separator, ";") }],
+            ] as Deviations)
+          : []),
+        ...(timestampHeader ? ([["no timestamp", { timestampHeader: undefined }]] as Deviations) : []),
+      ],
+    }),
+    rejectionCheck({
+      id: "wrong-secret",
+      title: "Rejects a signature made with another secret",
+      explanation: UNVERIFIED,
+      fix: `Compute the HMAC with the receiver's secret and compare it with ${v1 === "v1" ? v1 : `the ${v1}`}.`,
+      forgery: true,
+      sent: "A delivery signed with a secret that the receiver does not have",
+      deviations: ({ secrets }) => [["another secret", { secrets: [secrets.foreign] }]],
+    }),
+    rejectionCheck({
+      id: "changed-body",
+      title: "Rejects a body that was changed after signing",
+      explanation: "An attacker with one valid delivery could send it again with other contents.",
+      fix: `Compute the HMAC over \`${scheme.signed}\` with the whole raw body.`,
+      forgery: true,
+      sent: "A delivery whose body was changed after signing",
+      deviations: (subject) => {
+        const sample = subject.sample();
+        return [["changed", { signedBody: bodyOf(sample), body: changed(sample) }]];
+      },
+    }),
+    rejectionCheck({
+      id: "v1-other-length",
+      title: `Rejects a ${v1} of another length`,
+      explanation: "A truncated or extended signature is not valid.",
+      fix: `Check that the ${v1} has ${length} characters before it is compared: constant-time comparisons throw on unequal lengths.`,
+      forgery: true,
+      sent: `A valid delivery whose ${v1} was cut to ${length - 2} and to 2 ${unit}, and one with 2 ${unit} more`,
+      deviations: () => [
+        [`${length - 2} ${unit}`, withV1((value) => value.slice(0, -2))],
+        [`2 ${unit}`, withV1((value) => value.slice(0, 2))],
+        [`${length + 2} ${unit}`, withV1((value) => `${value}00`)],
+      ],
+    }),
+    rejectionCheck({
+      id: `v1-not-${encoding}`,
+      title: `Rejects a ${v1} that is not ${encoding}`,
+      explanation: "Decoders often stop at the first invalid character, or ignore it, and return a shorter value.",
+      fix: `Check that the ${v1} consists of ${length} ${encoding} ${unit} before it is decoded and compared.`,
+      forgery: true,
+      sent: `Deliveries whose ${v1} is ${length} times ${wrong}, and a valid one whose ${v1} ends in ${wrong}${wrong}`,
+      deviations: () => [
+        [`${length} times ${wrong}`, withV1((value) => wrong.repeat(value.length))],
+        [`${wrong}${wrong} at its end`, withV1((value) => value.slice(0, -2) + wrong + wrong)],
+      ],
+    }),
+    rejectionCheck({
+      id: "v1-empty",
+      title: `Rejects an empty ${v1}`,
+      explanation: "A comparison that stops at the shorter value considers an empty one a match.",
+      fix: `Check that the ${v1} has ${length} characters before it is compared.`,
+      forgery: true,
+      sent: `A delivery whose header ends in \`${prefix}\``,
+      deviations: () => [[prefix === "" ? "empty" : prefix, withV1(() => "")]],
+    }),
+  ];
+}

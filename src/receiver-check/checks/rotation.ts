@@ -1,12 +1,11 @@
 import { acceptedAll, type Check, skipped } from "../check.ts";
+import { termsOf } from "../terms.ts";
+import type { Provider } from "../samples.ts";
 import type { Subject } from "../subject.ts";
 
 const COMMON = {
   group: "Rotation",
   level: "required",
-  explanation:
-    "During a rotation, deliveries are signed with both secrets: the header contains two v1, and either may be the receiver's.",
-  fix: "Read every v1 of the header, and accept the delivery if any of them matches.",
 } as const;
 
 /** The other secret of the rotation: the receiver's own if both are known, else an unknown one. */
@@ -14,60 +13,81 @@ function other({ secrets }: Subject): string {
   return secrets.previous ?? secrets.foreign;
 }
 
-export const ROTATION: readonly Check[] = [
-  {
+/** A single signature can be that of one secret only, so these need a list. */
+function inList({ scheme }: Provider): Pick<Check, "group" | "level" | "notApplicable" | "explanation" | "fix"> {
+  const { v1 } = termsOf(scheme);
+  return {
     ...COMMON,
-    id: "two-v1-own-first",
-    title: "Accepts two v1, its own first",
-    async run(subject) {
-      const secrets = [subject.secrets.current, other(subject)];
-      const response = await subject.deliver(subject.event(), { secrets });
-      return acceptedAll("A delivery signed with the receiver's secret, then with the other one", [
-        { name: "own first", response },
-      ]);
+    notApplicable: scheme.signature.separator === undefined && `${scheme.name} sends one signature`,
+    explanation: `During a rotation, deliveries are signed with both secrets: the header contains two ${v1}, and either may be the receiver's.`,
+    fix: `Read every ${v1} of the header, and accept the delivery if any of them matches.`,
+  };
+}
+
+export function rotation(provider: Provider): readonly Check[] {
+  const { scheme } = provider;
+  const { t, v1 } = termsOf(scheme);
+  const { prefix = "", separator = "" } = scheme.signature;
+  const joint = prefix.slice(-1);
+  return [
+    {
+      ...inList(provider),
+      id: "two-v1-own-first",
+      title: `Accepts two ${v1}, its own first`,
+      async run(subject) {
+        const secrets = [subject.secrets.current, other(subject)];
+        const response = await subject.deliver(subject.sample(), { secrets });
+        return acceptedAll("A delivery signed with the receiver's secret, then with the other one", [
+          { name: "own first", response },
+        ]);
+      },
     },
-  },
-  {
-    ...COMMON,
-    id: "two-v1-own-second",
-    title: "Accepts two v1, its own second",
-    async run(subject) {
-      const secrets = [subject.secrets.foreign, subject.secrets.current];
-      const response = await subject.deliver(subject.event(), { secrets });
-      return acceptedAll("A delivery signed with another secret, then with the receiver's", [
-        { name: "own second", response },
-      ]);
+    {
+      ...inList(provider),
+      id: "two-v1-own-second",
+      title: `Accepts two ${v1}, its own second`,
+      async run(subject) {
+        const secrets = [subject.secrets.foreign, subject.secrets.current];
+        const response = await subject.deliver(subject.sample(), { secrets });
+        return acceptedAll("A delivery signed with another secret, then with the receiver's", [
+          { name: "own second", response },
+        ]);
+      },
     },
-  },
-  {
-    ...COMMON,
-    id: "previous-secret",
-    title: "Accepts the previous secret alone",
-    optional: true,
-    explanation: "The receiver has two secrets, as during a rotation, but rejects what one of them signed.",
-    fix: "Keep a list of secrets and try each: verify({ payload, header, secrets: [current, previous] }).",
-    async run(subject) {
-      const { previous } = subject.secrets;
-      const sent = "A delivery signed with the second secret alone";
-      if (previous === undefined)
-        return skipped(sent, "Configure two secrets in the receiver, and pass both to this check");
-      const response = await subject.deliver(subject.event(), { secrets: [previous] });
-      return acceptedAll(sent, [{ name: "previous", response }]);
+    {
+      ...COMMON,
+      id: "previous-secret",
+      title: "Accepts the previous secret alone",
+      optional: true,
+      explanation: "The receiver has two secrets, as during a rotation, but rejects what one of them signed.",
+      fix: "Keep a list of secrets and try each of them.",
+      async run(subject) {
+        const { previous } = subject.secrets;
+        const sent = "A delivery signed with the second secret alone";
+        if (previous === undefined)
+          return skipped(sent, "Configure two secrets in the receiver, and pass both to this check");
+        const response = await subject.deliver(subject.sample(), { secrets: [previous] });
+        return acceptedAll(sent, [{ name: "previous", response }]);
+      },
     },
-  },
-  {
-    ...COMMON,
-    id: "unknown-schemes",
-    title: "Ignores unknown schemes",
-    explanation: "The header is a list of name=value pairs; a future scheme would be added to v1.",
-    fix: "Read the names t and v1, and ignore all others.",
-    async run(subject) {
-      const response = await subject.deliver(subject.event(), {
-        header: (right) => right.replace(",", `,v0=${"0".repeat(64)},`).concat(",v2=c29tZXRoaW5nIG5ldw"),
-      });
-      return acceptedAll("A valid delivery whose header also contains v0 and v2", [
-        { name: "unknown schemes", response },
-      ]);
+    {
+      ...inList(provider),
+      id: "unknown-schemes",
+      title: "Ignores unknown schemes",
+      explanation: `The header is a list; a future scheme would be added to ${v1}.`,
+      fix: `Read ${scheme.timestamp?.prefix === undefined ? v1 : `the names ${t} and ${v1}`}, and ignore all others.`,
+      async run(subject) {
+        const response = await subject.deliver(subject.sample(), {
+          header: (right) => {
+            const items = right.split(separator);
+            items.splice(-1, 0, `v0${joint}${"0".repeat(64)}`);
+            return [...items, `v2${joint}c29tZXRoaW5nIG5ldw`].join(separator);
+          },
+        });
+        return acceptedAll("A valid delivery whose header also contains v0 and v2", [
+          { name: "unknown schemes", response },
+        ]);
+      },
     },
-  },
-];
+  ];
+}

@@ -1,9 +1,10 @@
-import { LIMITS } from "../../contract/limits.ts";
 import { type Response, formatResponse, isAccepted } from "../exchange.ts";
 import { acceptedAll, type Check, type Finding, rejectedAll, skipped } from "../check.ts";
+import type { Provider } from "../samples.ts";
 import type { Subject } from "../subject.ts";
+import { termsOf } from "../terms.ts";
+import { SCHEMES } from "../../webhooks/schemes.ts";
 
-const TOLERANCE = LIMITS.signatureToleranceSeconds;
 const TRIES = 5;
 /** A larger difference between clocks is reported. */
 const NOTABLE_SKEW_SECONDS = 2;
@@ -14,47 +15,59 @@ const COMMON = {
   together: true,
 } as const;
 
-export const TIME: readonly Check[] = [
-  {
-    ...COMMON,
-    id: "t-301-s-old",
-    title: "Rejects a t that is 301 s old",
-    explanation: "Without an age limit, a captured delivery can be replayed at any later time.",
-    fix: "Reject the delivery if the clock's seconds minus t exceed 300, after verifying the signature.",
-    forgery: true,
-    run: (subject) => judgeAtEdge(subject, -(TOLERANCE + 1)),
-  },
-  {
-    ...COMMON,
-    id: "t-301-s-ahead",
-    title: "Rejects a t that is 301 s ahead",
-    explanation: "The limit applies in both directions: a signature from the future would stay valid for too long.",
-    fix: "Compare the absolute difference between the clock and t with 300 seconds. Verifiers for other platforms often check the past only.",
-    run: (subject) => judgeAtEdge(subject, TOLERANCE + 1),
-  },
-  {
-    ...COMMON,
-    id: "t-299-s-old",
-    title: "Accepts a t that is 299 s old",
-    explanation: "A tolerance below 300 s rejects deliveries that a slow network or a skewed clock delayed.",
-    fix: "Allow 300 seconds, and synchronize the receiver's clock (NTP).",
-    run: (subject) => judgeAtEdge(subject, -(TOLERANCE - 1)),
-  },
-];
+export function time({ scheme }: Provider): readonly Check[] {
+  const { tolerance } = scheme.timestamp ?? {};
+  const seconds = tolerance ?? SCHEMES.service.timestamp.tolerance;
+  const { t } = termsOf(scheme);
+  const reason = scheme.timestamp === undefined ? "has no timestamp" : "has no limit of age";
+  const notApplicable = tolerance === undefined && `${scheme.name} ${reason}`;
+  return [
+    {
+      ...COMMON,
+      id: `t-${seconds + 1}-s-old`,
+      notApplicable,
+      title: `Rejects a ${t} that is ${seconds + 1} s old`,
+      explanation: "Without an age limit, a captured delivery can be replayed at any later time.",
+      fix: `Reject the delivery if the clock's seconds minus ${t} exceed ${seconds}, after verifying the signature.`,
+      forgery: true,
+      run: (subject) => judgeAtEdge(subject, -(seconds + 1), seconds),
+    },
+    {
+      ...COMMON,
+      id: `t-${seconds + 1}-s-ahead`,
+      notApplicable: scheme.timestamp?.future
+        ? `Verifiers of ${scheme.name} accept timestamps of the future`
+        : notApplicable,
+      title: `Rejects a ${t} that is ${seconds + 1} s ahead`,
+      explanation: "The limit applies in both directions: a signature from the future would stay valid for too long.",
+      fix: `Compare the absolute difference between the clock and ${t} with ${seconds} seconds. Verifiers for other platforms often check the past only.`,
+      run: (subject) => judgeAtEdge(subject, seconds + 1, seconds),
+    },
+    {
+      ...COMMON,
+      id: `t-${seconds - 1}-s-old`,
+      notApplicable,
+      title: `Accepts a ${t} that is ${seconds - 1} s old`,
+      explanation: `A tolerance below ${seconds} s rejects deliveries that a slow network or a skewed clock delayed.`,
+      fix: `Allow ${seconds} seconds, and synchronize the receiver's clock (NTP).`,
+      run: (subject) => judgeAtEdge(subject, -(seconds - 1), seconds),
+    },
+  ];
+}
 
 /**
  * Delivers at the beginning of a second, when clocks with and without fractions agree. A response counts only if t was
  * on the intended side of the limit until the end.
  */
-async function judgeAtEdge(subject: Subject, offset: number): Promise<Finding> {
+async function judgeAtEdge(subject: Subject, offset: number, tolerance: number): Promise<Finding> {
   const { clock } = subject;
-  const sent = `A valid delivery whose t is ${inSeconds(offset)}`;
-  const isWithin = (seconds: number): boolean => Math.abs(seconds) <= TOLERANCE;
+  const sent = `A valid delivery whose ${termsOf(subject.provider.scheme).t} is ${inSeconds(offset)}`;
+  const isWithin = (seconds: number): boolean => Math.abs(seconds) <= tolerance;
   const judge = isWithin(offset) ? acceptedAll : rejectedAll;
   for (let tries = 0; tries < TRIES; tries++) {
     await clock.sleep(1000 - (clock.unixMilliseconds() % 1000));
     const timestamp = subject.now() + offset;
-    const response = await subject.deliver(subject.event(), { timestamp });
+    const response = await subject.deliver(subject.sample(), { timestamp });
     const offsetAtEnd = clock.unixMilliseconds() / 1000 - timestamp;
     if (isAccepted(response) === isWithin(offset) || isWithin(offsetAtEnd) === isWithin(offset)) {
       return withSkew(judge(sent, [{ name: "", response }]), response, subject);

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { collect, repeatable } from "../../arguments/repeated.ts";
 import { duration, parseEventType, wholeNumber } from "../../arguments/values.ts";
 import type { CheckFlags } from "./check/run.ts";
+import { parseHeaders } from "./headers.ts";
 import { addSchemeOption, type SchemeFlag, schemeNamed } from "./scheme.ts";
 import { addSecretOptions, type SecretFlags, secretsOf } from "./secrets.ts";
 import type { Context } from "../../context.ts";
@@ -10,7 +11,6 @@ import { UsageError, UserError } from "../../errors.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 import { HEADERS } from "../../../contract/headers.ts";
-import { ForwardHeaderError, parseHeader } from "../../../relay/forward-headers.ts";
 import type { WebhookEvent } from "../../../webhooks/index.ts";
 import type { DeliveryHeaders } from "../../../webhooks/schemes.ts";
 
@@ -175,27 +175,34 @@ function headersOf({ header, scheme }: VerifyFlags): DeliveryHeaders {
     const values = header.map((value) => value.replace(HEADER_NAME, ""));
     return { [HEADERS.signature]: values.length === 1 ? values[0] : values };
   }
-  try {
-    return new Headers(header.map((line) => parseHeader(line)));
-  } catch (error) {
-    if (error instanceof ForwardHeaderError) throw new UsageError(`--header: ${error.message}`, { cause: error });
-    throw error;
-  }
+  return new Headers(parseHeaders(header));
 }
 
 const MAX_WAIT_SECONDS = 3600;
 
 /** `service webhooks check <url>`. */
 function registerCheck(webhooks: Command, context: Context): void {
-  const check = addSecretOptions(
-    webhooks
-      .command("check")
-      .summary("Grade a webhook receiver")
-      .description(
-        "Grade a webhook receiver: send deliveries that it must accept and deliveries that it must reject. Requires neither a platform nor a login. Exits with 1 if a required check fails.",
-      )
-      .argument("<url>", "Webhook URL of the receiver, such as localhost:3000/webhooks"),
+  const check = addSchemeOption(
+    addSecretOptions(
+      webhooks
+        .command("check")
+        .summary("Grade a webhook receiver")
+        .description(
+          "Grade a webhook receiver: send deliveries that it must accept and deliveries that it must reject. Requires neither a platform nor a login. Exits with 1 if a required check fails.",
+        )
+        .argument("<url>", "Webhook URL of the receiver, such as localhost:3000/webhooks"),
+    ),
   )
+    .option(
+      "--payload <file>",
+      "File with the body of a delivery, of which each delivery is a copy with its own ID; - for stdin",
+    )
+    .addOption(
+      repeatable(
+        new Option("-H, --header <header>", "Header of each delivery: 'Name: value' (repeatable)"),
+        collect,
+      ).default([]),
+    )
     .option("--probe <url>", 'URL that returns the number of processed events: a number, or {"count": number}')
     .option("--effects", "Open a sink that the receiver calls once for each processed event")
     .addOption(
@@ -217,6 +224,8 @@ function registerCheck(webhooks: Command, context: Context): void {
 Without a secret, the command prints one: set it in the receiver. The check
 starts with the first accepted delivery. To check a rotation, pass both secrets.
 To check that duplicate events are processed once, pass --probe or --effects.
+With --scheme, the check sends deliveries as that provider does; pass one as
+--payload.
 The deliveries are synthetic: check a receiver on which they do no harm.
 `,
     )
@@ -227,6 +236,7 @@ The deliveries are synthetic: check a receiver on which they do no harm.
     });
   addExamples(check, [
     "service webhooks check localhost:3000/webhooks",
+    "service webhooks check localhost:3000/stripe --scheme stripe --payload event.json",
     "service webhooks check 3000/webhooks --secret-file secret.txt --probe localhost:3000/count",
     "service webhooks check localhost:3000/webhooks --effects --junit webhooks.xml --wait 30s",
   ]);

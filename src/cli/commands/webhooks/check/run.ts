@@ -2,15 +2,20 @@ import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { clockOf, newSecret, parseAddress, performCheck } from "./perform.ts";
 import { CheckLines, gradeLine, junitOf, reportLines } from "./view.ts";
+import { parseHeaders } from "../headers.ts";
+import { type SchemeFlag, schemeNamed } from "../scheme.ts";
 import { type SecretFlags, secretsIfGiven } from "../secrets.ts";
 import type { Context } from "../../../context.ts";
 import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../../errors.ts";
 import { compactJson } from "../../../terminal/json.ts";
 import { formatSpan } from "../../../terminal/time.ts";
 import { type Observer, openSink, probeAt, type Sink } from "../../../../receiver-check/observer.ts";
+import { SCHEMES } from "../../../../webhooks/schemes.ts";
 import { CHECK_COUNT, type CheckResult, type ReceiverReport } from "../../../../receiver-check/run.ts";
 
-export interface CheckFlags extends SecretFlags {
+export interface CheckFlags extends SecretFlags, SchemeFlag {
+  payload?: string;
+  header: string[];
   probe?: string;
   effects?: true;
   sink: { host: string; port: number };
@@ -31,10 +36,16 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
   if (flags.probe !== undefined && flags.effects) throw new UsageError("--probe cannot be combined with --effects");
   const url = parseAddress(address, "url");
   const probe = flags.probe === undefined ? undefined : parseAddress(flags.probe, "--probe");
+  const scheme = await schemeNamed(flags.scheme ?? "service", context);
+  if (flags.payload === undefined && scheme !== SCHEMES.service) {
+    throw new UsageError(`--scheme ${flags.scheme} needs --payload: a file with the body of a delivery`);
+  }
+  const headers = parseHeaders(flags.header);
   const given = await secretsIfGiven(flags, context);
+  const payload = flags.payload === undefined ? undefined : await context.readInput(flags.payload, "--payload");
   const sink = flags.effects ? await openEffects(flags, context) : undefined;
   try {
-    const secrets = given ?? [newSecret()];
+    const secrets = given ?? [newSecret(scheme)];
     const waitSeconds = flags.wait ?? (given === undefined ? WAIT_FOR_SECRET_SECONDS : 0);
     if (given === undefined) announceSecret(secrets[0]!, waitSeconds, context);
     const bar = output.progress(CHECK_COUNT, "checks");
@@ -45,6 +56,9 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
       report = await performCheck(
         {
           url,
+          scheme,
+          payload,
+          headers,
           secrets,
           eventType: flags.event,
           observer: sink ?? probeOf(probe, context),

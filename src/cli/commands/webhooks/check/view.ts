@@ -61,7 +61,7 @@ export function reportLines(report: ReceiverReport, styles: Styles, terminalWidt
     if (shown.length > 0) lines.push("", styles.strong(group));
     for (const result of shown) {
       lines.push(...resultLines(result, { styles, width, titleWidth, reason }));
-      if (result.status === "skipped") reason = result.seen;
+      if (result.status === "skipped" || result.status === "not_applicable") reason = result.seen;
     }
   }
   const left = report.checks.length - blocked;
@@ -94,7 +94,7 @@ function resultLines(result: CheckResult, { styles, width, titleWidth, reason }:
   const { status, title, seen } = result;
   const mark = markOf(result, styles);
   if (status === "failed") return [`  ${mark} ${styles.strong(title)}`, ...failureLines(result, styles, width)];
-  if (status === "skipped") {
+  if (status === "skipped" || status === "not_applicable") {
     const details = seen === reason ? [] : foldText(seen, width - 6, MAX_LINES);
     return [`  ${mark} ${styles.dim(title)}`, ...details.map((line) => `      ${styles.dim(line)}`)];
   }
@@ -123,12 +123,13 @@ function failureLines(result: CheckResult, styles: Styles, width: number): strin
 
 function markOf({ status, level }: CheckResult, styles: Styles): string {
   if (status === "passed") return styles.good("✓");
-  if (status === "skipped") return styles.dim("–");
+  if (status === "skipped" || status === "not_applicable") return styles.dim("–");
   return level === "required" ? styles.bad("✗") : styles.warn("!");
 }
 
-function formatCounts({ passed, failed, skipped }: ReceiverReport["counts"]): string {
-  return `${passed} passed, ${failed} failed, ${skipped} skipped`;
+function formatCounts({ passed, failed, skipped, not_applicable }: ReceiverReport["counts"]): string {
+  const counts = `${passed} passed, ${failed} failed, ${skipped} skipped`;
+  return not_applicable === 0 ? counts : `${counts}, ${not_applicable} not applicable`;
 }
 
 /**

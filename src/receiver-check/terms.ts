@@ -1,0 +1,9 @@
+import type { Scheme } from "../webhooks/schemes.ts";
+
+/** What a provider's documentation calls the timestamp and the signature. */
+export function termsOf({ timestamp, signature }: Scheme): { t: string; v1: string } {
+  return {
+    t: timestamp?.prefix === "t=" ? "t" : "timestamp",
+    v1: signature.prefix === "v1=" ? "v1" : "signature",
+  };
+}

@@ -1,0 +1,247 @@
+import { createHmac } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import type { ReceiverReport } from "../../src/receiver-check/run.ts";
+import { SCHEMES } from "../../src/webhooks/schemes.ts";
+import { type CliResult, createConfigDir, runCli } from "../support/run-cli.ts";
+import { type Application, startApplication } from "./support/application.ts";
+import { receiverWith, type Verifier, VERIFIERS } from "./support/provider-receivers.ts";
+
+type Provider = keyof typeof VERIFIERS;
+
+const STANDARD_SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+const SECRETS: Record<Provider, string> = {
+  stripe: "whsec_a9Kx",
+  standard: STANDARD_SECRET,
+  github: "It's a Secret to Everybody",
+  shopify: "shpss_0123456789abcdef",
+  slack: "8f742231b10e8888abcd99yyyzzz85a5",
+};
+
+/** Bodies as the providers document them, with numbers and text that JSON.stringify writes in the same way. */
+const PAYLOADS: Record<Provider, unknown> = {
+  stripe: { id: "evt_1Q", object: "event", type: "charge.succeeded", data: { object: { id: "ch_1", amount: 1999 } } },
+  standard: { type: "user.created", timestamp: "2026-11-01T00:00:00Z", data: { id: "usr_1" } },
+  github: { ref: "refs/heads/main", repository: { full_name: "octo/repo" }, commits: [] },
+  shopify: { id: 820982911946154500, email: "jon@example.com", line_items: [] },
+  slack: { type: "event_callback", event_id: "Ev08MFMKH6", event: { type: "app_mention", text: "hello" } },
+};
+
+const started: Application[] = [];
+afterAll(() => {
+  for (const application of started) application.close();
+});
+
+interface Outcome extends CliResult {
+  report: ReceiverReport;
+  acted: string[];
+}
+
+async function check(provider: Provider, verify: Verifier, dedupe = true): Promise<Outcome> {
+  const secret = SECRETS[provider];
+  const application = await startApplication(receiverWith(verify, secret, dedupe));
+  started.push(application);
+  const payload = join(createConfigDir(), "event.json");
+  writeFileSync(payload, JSON.stringify(PAYLOADS[provider], undefined, 2));
+  const args = ["--scheme", provider, "--payload", payload, "--secret-file", "-", "--probe", application.count];
+  const result = await runCli(["webhooks", "check", application.webhooks, ...args, "--json"], { input: secret });
+  expect(result.stderr).toBe("");
+  return { ...result, report: JSON.parse(result.stdout) as ReceiverReport, acted: application.work.acted };
+}
+
+const idsWith = ({ checks }: ReceiverReport, wanted: string): string[] =>
+  checks.filter(({ status }) => status === wanted).map(({ id }) => id);
+
+const TYPES = ["unknown-event-type", "any-order"];
+const ROTATION = ["two-v1-own-first", "two-v1-own-second", "unknown-schemes"];
+const TIME = ["t-301-s-old", "t-301-s-ahead", "t-299-s-old"];
+
+describe("service webhooks check --scheme", () => {
+  it.each<[Provider, string[]]>([
+    ["stripe", [...TYPES, "t-301-s-ahead"]],
+    ["standard", TYPES],
+    ["github", [...TYPES, ...TIME, ...ROTATION]],
+    ["shopify", [...TYPES, ...TIME, ...ROTATION]],
+    ["slack", [...TYPES, ...ROTATION]],
+  ])("finds no problem in a receiver with the verification of %s", async (provider, inapplicable) => {
+    const { exitCode, report, acted } = await check(provider, VERIFIERS[provider]);
+    expect(idsWith(report, "failed")).toEqual([]);
+    expect(idsWith(report, "not_applicable").toSorted()).toEqual(inapplicable.toSorted());
+    expect(idsWith(report, "skipped")).toEqual(["previous-secret"]);
+    expect({ exitCode, grade: report.grade }).toEqual({ exitCode: 0, grade: "A" });
+    expect(report.counts.not_applicable).toBe(inapplicable.length);
+    expect(new Set(report.checks.map(({ rule }) => rule))).toEqual(new Set([SCHEMES[provider].docs]));
+    expect(new Set(acted).size).toBe(acted.length);
+  });
+
+  const parsed =
+    (verify: Verifier): Verifier =>
+    (body, ...rest) =>
+      verify(JSON.stringify(JSON.parse(body)), ...rest);
+  const SPELLED = ["body-spacing", "body-unicode", "body-escaped-slashes", "body-large-numbers"];
+
+  it.each(["stripe", "standard", "github", "shopify", "slack"] as const)(
+    "gives a D to a receiver of %s that parses the body before it verifies, and says so",
+    async (provider) => {
+      const { exitCode, report } = await check(provider, parsed(VERIFIERS[provider]));
+      expect({ exitCode, grade: report.grade, failed: idsWith(report, "failed") }).toEqual({
+        exitCode: 1,
+        grade: "D",
+        failed: SPELLED,
+      });
+      const { fix, rule } = report.checks.find(({ status }) => status === "failed")!;
+      expect({ fix, rule }).toEqual({
+        fix: expect.stringContaining("Verify the raw request body, before any JSON parser reads it"),
+        rule: SCHEMES[provider].docs,
+      });
+    },
+  );
+
+  it.each(["stripe", "standard", "github", "shopify", "slack"] as const)(
+    "gives a C to a receiver of %s without dedupe, and says so",
+    async (provider) => {
+      const { report } = await check(provider, VERIFIERS[provider], false);
+      expect({ grade: report.grade, failed: idsWith(report, "failed") }).toEqual({
+        grade: "C",
+        failed: ["duplicate-in-turn", "duplicate-at-once"],
+      });
+      expect(report.checks.find(({ status }) => status === "failed")!.fix).toContain("Store the event's ID");
+    },
+  );
+
+  const ageless =
+    (signed: (timestamp: string, body: string) => string): Verifier =>
+    (body, headers, secret) => {
+      const timestamp = String(headers["x-slack-request-timestamp"]);
+      const mac = createHmac("sha256", secret).update(signed(timestamp, body)).digest("hex");
+      return headers["x-slack-signature"] === `v0=${mac}` && (JSON.parse(body) as { event_id: string }).event_id;
+    };
+
+  it("gives an F to a receiver of slack without a limit of age, and says so", async () => {
+    const { report } = await check(
+      "slack",
+      ageless((timestamp, body) => `v0:${timestamp}:${body}`),
+    );
+    expect({ grade: report.grade, failed: idsWith(report, "failed") }).toEqual({
+      grade: "F",
+      failed: ["t-301-s-old", "t-301-s-ahead"],
+    });
+    expect(report.checks.find(({ id }) => id === "t-301-s-old")!.fix).toContain("exceed 300");
+  });
+
+  const keyed =
+    (keyOf: (secret: string) => string | Buffer): Verifier =>
+    (body, headers) => {
+      const signed = `${String(headers["webhook-id"])}.${String(headers["webhook-timestamp"])}.${body}`;
+      const mac = createHmac("sha256", keyOf(STANDARD_SECRET)).update(signed).digest("base64");
+      return String(headers["webhook-signature"]).split(" ").includes(`v1,${mac}`) && headers["webhook-id"];
+    };
+
+  it.each<[string, Provider, Verifier, string]>([
+    ["the whole secret as the key", "standard", keyed((secret) => secret), "decode the base64 after whsec_"],
+    ["base64 as the key", "standard", keyed((secret) => secret.slice("whsec_".length)), "decode its base64"],
+    [
+      "a key without its prefix",
+      "stripe",
+      (body, headers, secret) => VERIFIERS.stripe(body, headers, secret.slice("whsec_".length)),
+      "use the whole secret as the key",
+    ],
+    [
+      "hex for base64",
+      "shopify",
+      (body, headers, secret) =>
+        createHmac("sha256", secret).update(body).digest("hex") === headers["x-shopify-hmac-sha256"] && "id",
+      "expects the signature in hex: X-Shopify-Hmac-SHA256 contains base64",
+    ],
+  ])("gives an F to a receiver that takes %s, and names the mistake", async (_name, provider, verify, fix) => {
+    const { report } = await check(provider, verify);
+    expect(report).toMatchObject({ grade: "F", counts: { passed: 1, failed: 1 } });
+    expect(report.checks[0]!.fix).toContain(fix);
+  });
+
+  it("gives an F to a receiver that does not verify", async () => {
+    const { report } = await check("github", (_body, headers) => headers["x-github-delivery"]);
+    expect(report.grade).toBe("F");
+    for (const { group, status } of report.checks) if (group === "Refusing") expect(status).toBe("failed");
+  });
+});
+
+describe("service webhooks check --scheme sends nothing", () => {
+  const run = async (args: string[], input = "{}"): Promise<CliResult & { requests: number }> => {
+    let requests = 0;
+    const application = await startApplication(() => (_request, response) => {
+      requests += 1;
+      response.end();
+    });
+    started.push(application);
+    const secret = ["--secret", "whsec_AAAA"];
+    const result = await runCli(["webhooks", "check", application.webhooks, ...secret, ...args], { input });
+    return { ...result, requests };
+  };
+
+  it.each<[string, string[], string | undefined, RegExp]>([
+    ["without a payload", ["--scheme", "stripe"], undefined, /--scheme stripe needs --payload/],
+    [
+      "without the path of the ID",
+      ["--scheme", "stripe", "--payload", "-"],
+      '{"ID":1}',
+      /no string or number at id, where Stripe/,
+    ],
+    [
+      "with a payload that is not JSON",
+      ["--scheme", "slack", "--payload", "-"],
+      "a=b",
+      /not JSON in UTF-8, but Slack has the ID/,
+    ],
+    ["for an unknown scheme", ["--scheme", "git-hub", "--payload", "-"], "{}", /Did you mean github\?/],
+    [
+      "with a wrong secret",
+      ["--scheme", "standard", "--payload", "-", "--secret", "abc"],
+      "{}",
+      /a Standard Webhooks secret is base64 after whsec_/,
+    ],
+    [
+      "with a header without a name",
+      ["-H", "x", "--scheme", "github", "--payload", "-"],
+      "{}",
+      /write a header as "Name: value"/,
+    ],
+  ])("%s", async (_name, args, input, message) => {
+    const { exitCode, stderr, requests } = await run(args, input);
+    expect({ exitCode, requests }).toEqual({ exitCode: 2, requests: 0 });
+    expect(stderr).toMatch(message);
+  });
+});
+
+describe("service webhooks check --scheme github", () => {
+  it("sends a payload that is not JSON as it is, with the headers of -H", async () => {
+    const requests: { type: unknown; event: unknown; body: string }[] = [];
+    const application = await startApplication(
+      receiverWith((body, headers, secret) => {
+        requests.push({ type: headers["content-type"], event: headers["x-github-event"], body });
+        return VERIFIERS.github(body, headers, secret);
+      }, "secret"),
+    );
+    started.push(application);
+    const type = "application/x-www-form-urlencoded";
+    const flags = ["--scheme", "github", "--payload", "-", "-H", `content-type: ${type}`, "-H", "X-GitHub-Event: ping"];
+    const args = [
+      "webhooks",
+      "check",
+      application.webhooks,
+      "--secret",
+      "secret",
+      ...flags,
+      "--probe",
+      application.count,
+    ];
+    const { stdout } = await runCli([...args, "--json"], { input: "payload=%7B%7D" });
+    const report = JSON.parse(stdout) as ReceiverReport;
+    expect(requests[0]).toEqual({ type, event: "ping", body: "payload=%7B%7D" });
+    expect(report.grade).toBe("A");
+    expect(report.checks.filter(({ group }) => group === "Raw body").map(({ status }) => status)).toEqual(
+      Array<string>(5).fill("not_applicable"),
+    );
+  });
+});

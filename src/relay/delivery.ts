@@ -2,11 +2,14 @@ import type { ChaosFault } from "./chaos-settings.ts";
 import type { AttemptOutcome } from "./ledger.ts";
 import type { Destination } from "./targets.ts";
 
-/** An event as it is forwarded; `body` is the exact text. */
+/** An event as it is forwarded. */
 export interface RelayedEvent {
   id: string;
   type: string;
+  /** The exact text, unless `bytes` is set. */
   body: string;
+  /** The exact bytes of a body that is not UTF-8. */
+  bytes?: Uint8Array | undefined;
 }
 
 /** An event on its way to a receiver. */

@@ -42,9 +42,13 @@ export interface ForwardingOptions extends Pick<ForwarderOptions, "headers" | "s
   random?: Random | undefined;
 }
 
+/** The secret that deliveries of the platform are signed with, or all headers of a delivery of another sender. */
+export type Signing<Event extends RelayedEvent> =
+  | { secret: () => string }
+  | { headers: (event: Event, body: Uint8Array) => readonly string[] };
+
 export interface DispatcherHooks<Event extends RelayedEvent> {
-  /** Returns the secret that deliveries are signed with. */
-  secret: () => string;
+  signing: Signing<Event>;
   /** Called once for each added event that was forwarded, after its last attempt. */
   settled(event: Event, outcome: Outcome): void;
   report(report: ForwardedReport | Hint): void;
@@ -167,9 +171,13 @@ export class Dispatcher<Event extends RelayedEvent> {
 
   #forward(delivery: Delivery<Event>): void {
     const { event, attempt, destination } = delivery;
-    const body = Buffer.from(event.body, "utf8");
+    const body = event.bytes ?? Buffer.from(event.body, "utf8");
     const { forwarder } = destination;
-    const headers = forwarder.headersOf({ id: event.id, signature: this.#sign(body, delivery), attempt });
+    const { signing } = this.#hooks;
+    const headers =
+      "headers" in signing
+        ? signing.headers(event, body)
+        : forwarder.headersOf({ id: event.id, signature: this.#sign(body, signing.secret(), delivery), attempt });
     delivery.headers = headers;
     forwarder.forward({ headers, body }, (result) => {
       this.#ended(delivery, result);
@@ -177,8 +185,7 @@ export class Dispatcher<Event extends RelayedEvent> {
     });
   }
 
-  #sign(body: Buffer, { copy }: Delivery<Event>): string {
-    const secret = this.#hooks.secret();
+  #sign(body: Uint8Array, secret: string, { copy }: Delivery<Event>): string {
     const age = copy === "stale" ? STALE_SECONDS : 0;
     const timestamp = Math.floor(this.#clock.unixMilliseconds() / 1000) - age;
     return sign({ payload: body, secrets: copy === "badsig" ? `not ${secret}` : secret, timestamp });

@@ -104,7 +104,7 @@ export function hintForStatus(status: number, location: string | undefined): str
   }
   if (status === 404 || status === 405) return "Check the path: the receiver does not accept POST there.";
   if (status === 400 || status === 401 || status === 403) {
-    return "If the receiver verifies signatures, check that it uses this session's secret.";
+    return "If the receiver verifies signatures, check that it uses the same secret.";
   }
   return undefined;
 }

@@ -39,15 +39,19 @@ const CONNECTION_HEADERS = new Set([
 
 /**
  * Parses additional headers, each `Name: value`, into a flat list of names and values. `Host` may be given once, for
- * receivers that serve several sites. Throws ForwardHeaderError.
+ * receivers that serve several sites. `reserved` are the headers, in lower case, that the delivery sets itself. Throws
+ * ForwardHeaderError.
  */
-export function parseForwardHeaders(lines: readonly string[]): string[] {
+export function parseForwardHeaders(
+  lines: readonly string[],
+  reserved: ReadonlySet<string> = DELIVERY_HEADERS,
+): string[] {
   const headers: string[] = [];
   let hosts = 0;
   for (const line of lines) {
     const [name, value] = parseHeader(line);
     const lowerName = name.toLowerCase();
-    if (DELIVERY_HEADERS.has(lowerName)) {
+    if (reserved.has(lowerName)) {
       throw new ForwardHeaderError("protected", `${name} is set by the delivery: remove it`);
     }
     if (CONNECTION_HEADERS.has(lowerName)) {
@@ -59,6 +63,24 @@ export function parseForwardHeaders(lines: readonly string[]): string[] {
     headers.push(name, value);
   }
   return headers;
+}
+
+/**
+ * Returns the headers of a received request that are sent on (RFC 9110 7.6.1), as flat lists of names and values. The
+ * receiver has a host of its own, and its response is shown, so that it must not be compressed.
+ */
+export function endToEndHeaders(headers: readonly string[]): string[] {
+  const dropped = new Set([...CONNECTION_HEADERS, "host", "accept-encoding"]);
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    if (headers[i]!.toLowerCase() !== "connection") continue;
+    for (const name of headers[i + 1]!.split(",")) dropped.add(name.trim().toLowerCase());
+  }
+  return headers.filter((_, i) => !dropped.has(headers[i - (i % 2)]!.toLowerCase()));
+}
+
+/** Returns a flat list of names and values as pairs. */
+export function headerPairs(flat: readonly string[]): [name: string, value: string][] {
+  return flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1] ?? ""]] : []));
 }
 
 /** Parses `Name: value`. Throws ForwardHeaderError. */

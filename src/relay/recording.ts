@@ -1,6 +1,8 @@
+import { validateHeaderName, validateHeaderValue } from "node:http";
 import { systemClock, type Clock } from "./clock.ts";
 import type { RelayedEvent } from "./delivery.ts";
-import { assertSigningSecret, Dispatcher, type ForwardingOptions } from "./dispatcher.ts";
+import { headerPairs } from "./forward-headers.ts";
+import { Dispatcher, type ForwardingOptions, type Signing } from "./dispatcher.ts";
 import type { Report, Summary } from "./report.ts";
 
 /** Valid in JSON strings, but the end of a line for some readers (node:readline since Node 24). */
@@ -8,9 +10,12 @@ const LINE_SEPARATORS = /[\u2028\u2029]/g;
 /** Maximum number of events in memory: recordings may be larger than memory. */
 const MAX_WAITING = 1_024;
 
-/** An event of a recording: its exact body, and when it was received, in Unix milliseconds. */
+/** An event of a recording. */
 export interface RecordedEvent extends RelayedEvent {
+  /** When it was received, in Unix milliseconds. */
   at: number;
+  /** The headers that it was received with, a flat list of names and values. Events of the platform have none. */
+  headers?: readonly string[] | undefined;
 }
 
 /** A line that is not a recorded event; the message says what is wrong with it. */
@@ -19,8 +24,10 @@ export class RecordingError extends Error {
 }
 
 /** Returns the event as a line of a recording, without its line end. The body is a string, so that its bytes are kept. */
-export function formatRecordedEvent({ at, id, type, body }: RecordedEvent): string {
-  const line = JSON.stringify({ time: new Date(at).toISOString(), id, type, body });
+export function formatRecordedEvent({ at, id, type, body, bytes, headers }: RecordedEvent): string {
+  const content = bytes === undefined ? { body } : { body_base64: Buffer.from(bytes).toString("base64") };
+  const pairs = headers === undefined ? undefined : headerPairs(headers);
+  const line = JSON.stringify({ time: new Date(at).toISOString(), id, type, headers: pairs, ...content });
   return line.replace(LINE_SEPARATORS, (character) => (character === "\u2028" ? "\\u2028" : "\\u2029"));
 }
 
@@ -32,16 +39,37 @@ export function parseRecordedEvent(line: string, number: number): RecordedEvent 
   } catch {
     throw new RecordingError(`line ${number} is not JSON`);
   }
-  const { time, id, type, body } = (value ?? {}) as Record<string, unknown>;
+  const { time, id, type, body_base64: encoded, headers: pairs } = (value ?? {}) as Record<string, unknown>;
+  const bytes = typeof encoded === "string" ? Buffer.from(encoded, "base64") : undefined;
+  const body = bytes?.toString("utf8") ?? (value as { body?: unknown } | null)?.body;
   const at = typeof time === "string" ? Date.parse(time) : Number.NaN;
   if (Number.isNaN(at) || typeof id !== "string" || typeof type !== "string" || typeof body !== "string") {
     throw new RecordingError(`line ${number} is not a recorded event: it needs time, id, type and body`);
   }
-  return { at, id, type, body };
+  const headers = pairs === undefined ? undefined : flatHeaders(pairs);
+  if (pairs !== undefined && headers === undefined) {
+    throw new RecordingError(`line ${number} has invalid headers: each must be a pair of a name and a value`);
+  }
+  return { at, id, type, body, bytes, headers };
+}
+
+/** Returns undefined unless all are valid: an invalid one would break the request. */
+function flatHeaders(pairs: unknown): string[] | undefined {
+  if (!Array.isArray(pairs)) return undefined;
+  try {
+    return pairs.flatMap((pair: [string, string]) => {
+      const [name, text] = pair;
+      validateHeaderName(name);
+      validateHeaderValue(name, text);
+      return [name, text];
+    });
+  } catch {
+    return undefined;
+  }
 }
 
 export interface ReplayOptions extends ForwardingOptions {
-  secret: string;
+  signing: Signing<RecordedEvent>;
   /** Speed as a multiple of the recording's; Infinity for no waits. */
   speed: number;
   signal: AbortSignal;
@@ -49,19 +77,18 @@ export interface ReplayOptions extends ForwardingOptions {
 }
 
 /**
- * Sends the events of a recording, newly signed. Resolves with the totals once all have ended, or after an abort. If
+ * Sends the events of a recording. Resolves with the totals once all have ended, or after an abort. If
  * `events` throws, the events before it are completed first. `events` must end by itself when the signal aborts.
  */
 export async function replay(
   events: AsyncIterable<RecordedEvent> | Iterable<RecordedEvent>,
   options: ReplayOptions,
 ): Promise<Summary> {
-  const { secret, speed, signal, report, clock = systemClock } = options;
-  assertSigningSecret(secret);
+  const { signing, speed, signal, report, clock = systemClock } = options;
   let waiting = 0;
   let resume = () => {};
   const dispatcher = new Dispatcher<RecordedEvent>(options, {
-    secret: () => secret,
+    signing,
     settled: () => {
       waiting -= 1;
       resume();

@@ -25,7 +25,7 @@ export interface Summary {
 /** Something that happened in a session. Durations in milliseconds. */
 export type Report =
   | ({ event: "ready" } & Omit<ReadyFrame, "frame">)
-  | { event: "received"; id: string; type: string; body: string }
+  | ReceivedReport
   | ForwardedReport
   /** The connection was lost; the next attempt follows after `retryInMs`. */
   | { event: "lost"; reason: Disconnection; retryInMs: number }
@@ -37,6 +37,16 @@ export type Report =
   | { event: "duplicate"; id: string; type: string }
   | Hint
   | ({ event: "summary" } & Summary);
+
+/** An event was received. */
+export interface ReceivedReport {
+  event: "received";
+  id: string;
+  type: string;
+  body: string;
+  /** Whether its signature is valid, and else why not, if it was verified. */
+  verified?: true | { code: string; message: string } | undefined;
+}
 
 /** A suggestion about an earlier report, or about a missing receiver. */
 export interface Hint {

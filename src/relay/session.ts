@@ -48,7 +48,7 @@ export class Session {
     if (secret !== undefined) assertSigningSecret(secret);
     this.#options = options;
     this.#dispatcher = new Dispatcher<ReceivedEvent>(options, {
-      secret: () => secret ?? this.#secret,
+      signing: { secret: () => secret ?? this.#secret },
       settled: ({ entry }, outcome) => {
         if (entry !== undefined) this.#connection.acknowledge(entry, outcome);
       },

@@ -39,10 +39,15 @@ function jsonOrText(text: string): unknown {
   } catch {
     return text;
   }
-  const lossy = numbersIn(text).find((number) => !isExact(number));
+  const lossy = lossyNumberIn(text);
   if (lossy === undefined) return value;
   if (typeof value === "number") return text;
   throw new UsageError(`${lossy} has more digits than a JSON number can hold`, { hint: `Quote it: "${lossy}"` });
+}
+
+/** Returns the first number of valid JSON that a double cannot hold. */
+export function lossyNumberIn(json: string): string | undefined {
+  return numbersIn(json).find((number) => !isExact(number));
 }
 
 /** The number tokens of valid JSON. */

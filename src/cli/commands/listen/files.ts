@@ -68,8 +68,8 @@ export class SessionFiles {
   }
 }
 
-/** Writes events into a file that `listen replay` reads, for its owner alone. */
-class Recorder {
+/** Writes events into a file that `listen replay` and `webhooks replay` read, for its owner alone. */
+export class Recorder {
   readonly #file: string;
   readonly #descriptor: number;
   readonly #onFailure: (error: UserError) => void;

@@ -33,7 +33,7 @@ const SEEDS = 2 ** 32;
 
 /** Parses the flags, and warns of risky ones. Throws UsageError. */
 export function readForwardingOptions(
-  flags: ForwardingFlags,
+  flags: Omit<ForwardingFlags, "secret">,
   context: Context,
 ): { receivers: Receivers; options: ForwardingOptions; chaos: string | undefined } {
   const { warnings, ...receivers } = readReceivers(flags.forwardTo, flags.route);

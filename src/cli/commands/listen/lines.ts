@@ -1,6 +1,6 @@
 import { isId, lowestIdAt, timeOfId } from "../../../contract/ids.ts";
 import type { ChaosSummary, FaultTally } from "../../../relay/chaos.ts";
-import type { ForwardedReport, Report, Summary } from "../../../relay/report.ts";
+import type { ForwardedReport, ReceivedReport, Report, Summary } from "../../../relay/report.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";
@@ -23,7 +23,7 @@ export function linesOf(report: Report, context: LineContext): string[] {
     case "ready":
       return readyLines(report, context);
     case "received":
-      return [eventLine("→", "", report, "", context)];
+      return receivedLines(report, context);
     case "forwarded":
       return forwardedLines(report, context);
     case "lost":
@@ -89,6 +89,15 @@ export function factsOf(
   return facts;
 }
 
+function receivedLines(report: ReceivedReport, context: LineContext): string[] {
+  const { styles, layout } = context;
+  const line = eventLine("→", "", report, "", context);
+  const { verified } = report;
+  if (verified === undefined) return [line];
+  if (verified === true) return [`${line} ${styles.good("signature valid")}`];
+  return [line, ...indented(`signature invalid: ${verified.message}`, layout).map((text) => styles.bad(text))];
+}
+
 function forwardedLines(report: ForwardedReport, context: LineContext): string[] {
   const { styles, layout } = context;
   const { status, failure, hint, excerpt, retryInMs } = report;
@@ -131,7 +140,7 @@ function eventLine(
   const line = [
     styles.dim(clockTime(now)) + (layout.narrow ? "" : " "),
     `${styles.dim(arrow)} ${colored}${gap}${type} ${timing.padStart(layout.timing)}`,
-    styles.dim(fitId(event.id, layout)),
+    styles.dim(fitId(printable(event.id), layout)),
   ].join(" ");
   const tags = tagsOf(event);
   if (tags === "") return line;
@@ -268,7 +277,7 @@ export function responseLines(excerpt: string, { indent, width, fold }: Layout):
 }
 
 /** Returns a name and the text after it, further lines aligned with the text. */
-function labelled(label: string, text: string, { width }: Layout): string[] {
+export function labelled(label: string, text: string, { width }: Layout): string[] {
   const start = `  ${label.padEnd(9)}`;
   const lines = width === undefined ? [text] : wrapWords(text, Math.max(width - start.length, 20));
   return lines.map((line, i) => (i === 0 ? start : " ".repeat(start.length)) + line);

@@ -2,7 +2,7 @@ import type { Setup } from "./forwarding-options.ts";
 import { type Fold, gapText, layoutFor, linesOf } from "./lines.ts";
 import type { Context } from "../../context.ts";
 import type { EnvironmentClock } from "../../environment-time.ts";
-import { printableJson } from "../../terminal/printable.ts";
+import { printable, printableJson } from "../../terminal/printable.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import type { Report } from "../../../relay/report.ts";
 import type { Session } from "../../../relay/session.ts";
@@ -62,7 +62,7 @@ function rendererOf(
     return (report) => {
       // Otherwise the list of IDs would have an invisible gap.
       if (report.event === "gap") output.warn(gapText(report));
-      return report.event === "received" ? [report.id] : [];
+      return report.event === "received" ? [printable(report.id)] : [];
     };
   }
   const { styles } = sink;
@@ -116,9 +116,11 @@ function gatherLines(write: (text: string) => void): { add: (line: string) => vo
 /** Returns a report as a line of `listen --json`: names in snake_case, durations in milliseconds. */
 function toJsonLine(report: Report, now: number, setup: Setup): string {
   if (report.event !== "received") return printableJson(JSON.stringify(toRecord(report, now, setup)));
-  const { id, type, body } = report;
+  const { id, type, body, verified } = report;
   const time = new Date(now).toISOString();
-  const start = JSON.stringify({ event: "received", id, type });
+  const isValid = verified === undefined ? undefined : verified === true;
+  const reason = verified === true ? undefined : verified;
+  const start = JSON.stringify({ event: "received", id, type, verified: isValid, reason });
   return printableJson(`${start.slice(0, -1)},"payload":${payloadOf(body)},"time":"${time}"}`);
 }
 

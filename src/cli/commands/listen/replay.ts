@@ -1,12 +1,13 @@
 import { createReadStream } from "node:fs";
 import { addAbortSignal, type Readable } from "node:stream";
 import { parseRecordedEvent, type RecordedEvent, RecordingError, replay } from "../../../relay/recording.ts";
+import { assertSigningSecret, type ForwardingOptions, type Signing } from "../../../relay/dispatcher.ts";
 import { SignatureError } from "../../../webhooks/index.ts";
 import type { Context } from "../../context.ts";
 import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../errors.ts";
 import { EnvironmentClock } from "../../environment-time.ts";
 import { streamSink } from "./display.ts";
-import { type ForwardingFlags, readForwardingOptions } from "./forwarding-options.ts";
+import { type ForwardingFlags, readForwardingOptions, type Setup, usageOf } from "./forwarding-options.ts";
 import { accessPlatform, fetchSessionSecret } from "./platform-access.ts";
 import { createListenPrinter } from "./printer.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
@@ -29,23 +30,45 @@ export async function runReplay(file: string, flags: ReplayFlags, context: Conte
     });
   }
   const secret = flags.secret ?? (await fetchSessionSecret(await accessPlatform(context), signal));
-  const setup = { ...receivers, chaos, ending: "Press Ctrl-C to stop" };
+  usageOf(() => assertSigningSecret(secret), SignatureError, "--secret");
+  const signing = { secret: () => secret };
+  await replayFile(file, { ...options, speed: flags.speed, signing }, { ...receivers, chaos }, context);
+}
+
+export interface ReplayFileOptions extends ForwardingOptions {
+  speed: number;
+  signing: Signing<RecordedEvent>;
+  /** Throws for an event that cannot be sent. The events before it are completed first. */
+  check?: (event: RecordedEvent) => void;
+}
+
+/** Sends a recording again. Exits with 1 if a receiver did not accept all of it. */
+export async function replayFile(
+  file: string,
+  options: ReplayFileOptions,
+  setup: Setup,
+  context: Context,
+): Promise<void> {
+  const { output, signal } = context;
   const sink = streamSink(context.stdout, output.styles);
   const report = await createListenPrinter(context, sink, setup, new EnvironmentClock(context));
   try {
-    const summary = await replay(readRecording(file, context), {
-      ...options,
-      secret,
-      speed: flags.speed,
-      signal,
-      report,
-    });
+    const summary = await replay(checked(readRecording(file, context), options.check), { ...options, signal, report });
     if (signal.aborted) throw signal.reason;
     if (summary.failed > 0) throw new SilentExit(EXIT_CODES.failed);
   } catch (error) {
-    if (error instanceof SignatureError) throw new UsageError(`--secret: ${error.message}`, { cause: error });
     if (error instanceof RecordingError) throw new UserError(`${file}: ${error.message}`, { cause: error });
     throw error;
+  }
+}
+
+async function* checked(
+  events: AsyncIterable<RecordedEvent>,
+  check: ReplayFileOptions["check"] = () => {},
+): AsyncGenerator<RecordedEvent> {
+  for await (const event of events) {
+    check(event);
+    yield event;
   }
 }
 

@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { collect, repeatable } from "../../arguments/repeated.ts";
+import { collect, pairsOption, repeatable } from "../../arguments/repeated.ts";
 import { duration, parseEventType, wholeNumber } from "../../arguments/values.ts";
 import type { CheckFlags } from "./check/run.ts";
 import { parseHeaders } from "./headers.ts";
+import type { SendFlags } from "./send.ts";
 import { addSchemeOption, type SchemeFlag, schemeNamed } from "./scheme.ts";
+import { parseTimeout } from "../listen/index.ts";
 import { addSecretOptions, type SecretFlags, secretsOf } from "./secrets.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
@@ -23,10 +25,12 @@ export function register(program: Command, context: Context): void {
     "service webhooks sign --payload event.json",
     "service webhooks verify --header 't=1764590400,v1=5257a8…' --payload event.json",
     "service webhooks check localhost:3000/webhooks",
+    "service webhooks send localhost:3000/stripe --scheme stripe --payload event.json",
   ]);
   registerSign(webhooks, context);
   registerVerify(webhooks, context);
   registerCheck(webhooks, context);
+  registerSend(webhooks, context);
 }
 
 interface SignFlags extends SecretFlags, SchemeFlag {
@@ -247,4 +251,58 @@ function parseSink(text: string): CheckFlags["sink"] {
   const port = Number(digits);
   if (digits !== "" && port <= 65_535) return { host, port };
   throw new InvalidArgumentError("Must be a port, or an address such as 0.0.0.0:4011.");
+}
+
+/** `service webhooks send <url>`. */
+function registerSend(webhooks: Command, context: Context): void {
+  const send = addReceiverOptions(
+    addSchemeOption(
+      addSecretOptions(
+        webhooks
+          .command("send")
+          .summary("Send a signed delivery")
+          .description(
+            "Send a signed delivery to a webhook receiver, and print its response. Exits with 1 if the receiver does not accept it.",
+          )
+          .argument("<url>", "Webhook URL of the receiver, such as localhost:3000/webhooks"),
+      ),
+    ),
+  )
+    .requiredOption("--payload <file>", "File with the body to send; - for stdin")
+    .addOption(pairsOption("--set <path=value>", "Value to change in a JSON payload: data.object.amount=500"))
+    .addOption(
+      new Option("--count <number>", "Number of deliveries, each with an ID of its own")
+        .argParser(wholeNumber(1, MAX_DELIVERIES))
+        .default(1),
+    )
+    .action(async (url: string, flags: SendFlags) => {
+      const { runSend } = await import("./send.ts");
+      await runSend(url, flags, context);
+    });
+  addExamples(addFields(send, SENT), [
+    "service webhooks send localhost:3000/webhooks --payload event.json",
+    "service webhooks send localhost:3000/stripe --scheme stripe --payload event.json --set data.object.amount=500",
+    "service webhooks send 3000/github --scheme github --payload push.json -H 'X-GitHub-Event: push' --count 10",
+  ]);
+}
+
+const MAX_DELIVERIES = 100_000;
+const SENT = {
+  noun: "delivery",
+  fields: ["id", "url", "status", "duration_ms", "headers", "response_headers", "body", "error", "hint"],
+} as const;
+
+function addReceiverOptions(command: Command): Command {
+  return command
+    .addOption(
+      repeatable(new Option("-H, --header <header>", "Request header: 'Name: value' (repeatable)"), collect).default(
+        [],
+      ),
+    )
+    .addOption(timeoutOption())
+    .option("--skip-verify", "Skip TLS certificate verification of the receiver", false);
+}
+
+function timeoutOption(): Option {
+  return new Option("--timeout <duration>", "Timeout of one delivery").argParser(parseTimeout).default(10_000, "10s");
 }

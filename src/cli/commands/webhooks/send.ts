@@ -1,0 +1,119 @@
+import { randomBytes } from "node:crypto";
+import { createIdGenerator } from "../../../contract/ids.ts";
+import { systemClock } from "../../../relay/clock.ts";
+import { headerPairs } from "../../../relay/forward-headers.ts";
+import { hintForStatus } from "../../../relay/forward-failure.ts";
+import { Forwarder, type ForwardResult, type Outgoing } from "../../../relay/forwarder.ts";
+import type { Pair } from "../../arguments/repeated.ts";
+import type { Context } from "../../context.ts";
+import { EXIT_CODES, SilentExit } from "../../errors.ts";
+import { printable } from "../../terminal/printable.ts";
+import { formatDuration } from "../../terminal/time.ts";
+import { colorStatus } from "../../terminal/traffic.ts";
+import { hostKind } from "../listen/forwarding-options.ts";
+import { parseAddress } from "./check/perform.ts";
+import { type SchemeFlag, schemeNamed } from "./scheme.ts";
+import { type SecretFlags, secretsOf } from "./secrets.ts";
+import { payloadsOf } from "./send-payload.ts";
+import { deliveryHeaders, readHeaders } from "./signed-headers.ts";
+
+export interface SendFlags extends SecretFlags, SchemeFlag {
+  payload: string;
+  set: Pair[];
+  count: number;
+  header: string[];
+  /** Milliseconds. */
+  timeout: number;
+  skipVerify: boolean;
+}
+
+interface Delivery extends Outgoing {
+  id: string;
+}
+
+/** Import this module lazily: it loads the HTTP client. Everything is validated before anything is sent. */
+export async function runSend(address: string, flags: SendFlags, context: Context): Promise<void> {
+  const { signal } = context;
+  const url = parseAddress(address, "url");
+  const scheme = await schemeNamed(flags.scheme ?? "service", context);
+  const own = readHeaders(flags.header, scheme);
+  const secrets = await secretsOf(flags, context);
+  const bytes = await context.readInput(flags.payload, "--payload");
+  const payloads = payloadsOf(bytes, {
+    scheme,
+    changes: flags.set,
+    isRepeated: flags.count > 1,
+    ids: createIdGenerator(randomBytes),
+    now: () => context.now(),
+  });
+  const next = (): Delivery => {
+    const { bytes: payload, id = context.uuid() } = payloads();
+    return { id, body: payload, headers: deliveryHeaders({ scheme, secrets, payload, id, now: context.now() }, own) };
+  };
+  const forwarder = new Forwarder({
+    url,
+    clock: systemClock,
+    timeoutMs: flags.timeout,
+    skipVerify: flags.skipVerify,
+    host: hostKind(context.platform),
+  });
+  let failed = 0;
+  try {
+    for (let sent = 0; sent < flags.count; sent += 1) {
+      const delivery = next();
+      const result = await post(forwarder, delivery, signal);
+      if (!isAccepted(result)) failed += 1;
+      await print(delivery, result, url, context);
+    }
+  } finally {
+    forwarder.close();
+  }
+  if (failed > 0) throw new SilentExit(EXIT_CODES.failed);
+}
+
+/** Rejects with the reason if the user interrupts. */
+function post(forwarder: Forwarder, delivery: Delivery, signal: AbortSignal): Promise<ForwardResult> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) return onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    forwarder.forward(delivery, (result) => {
+      signal.removeEventListener("abort", onAbort);
+      resolve(result);
+    });
+  });
+}
+
+function isAccepted({ status = 0 }: ForwardResult): boolean {
+  return status >= 200 && status < 300;
+}
+
+const MAX_LINES = 10;
+
+async function print(delivery: Delivery, result: ForwardResult, url: URL, { output }: Context): Promise<void> {
+  const { status, failure, durationMs, excerpt, responseHeaders, location } = result;
+  const { id, headers } = delivery;
+  const hint = failure?.hint ?? (status === undefined ? undefined : hintForStatus(status, location));
+  if (output.json) {
+    return await output.record({
+      id,
+      url: url.href,
+      status: status ?? null,
+      duration_ms: Math.round(durationMs * 100) / 100,
+      headers: headerPairs(headers),
+      response_headers: Object.fromEntries(responseHeaders ?? []),
+      body: excerpt,
+      error: failure === undefined ? null : { code: failure.code, message: failure.message },
+      hint,
+    });
+  }
+  if (output.quiet) return output.line(printable(id));
+  const { styles } = output;
+  const shown = status === undefined ? styles.bad(failure!.code) : colorStatus(status, styles);
+  output.line(`${shown} in ${formatDuration(durationMs)}  ${styles.dim(printable(id))}`);
+  if (failure !== undefined) output.line(`  ${printable(failure.message)}`);
+  const lines = excerpt.trimEnd().split("\n");
+  if (excerpt.trim() !== "") for (const line of lines.slice(0, MAX_LINES)) output.line(`  ${printable(line)}`);
+  if (lines.length > MAX_LINES) output.line(`  … ${lines.length - MAX_LINES} more lines; for all of it, pass --json`);
+  if (hint !== undefined) output.line(`  ${styles.accent("hint")} ${printable(hint)}`);
+}

@@ -1,0 +1,128 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { SCHEMES, type SchemeName, verify } from "../../src/webhooks/schemes.ts";
+import { freePort } from "../support/free-port.ts";
+import { createConfigDir, runCli } from "../support/run-cli.ts";
+import { type ArrivedRequest, startAnyReceiver } from "./support/any-receiver.ts";
+
+const SECRET = `whsec_${Buffer.alloc(24, 7).toString("base64")}`;
+const PAYLOAD = `{ "id": "evt_1", "event_id": "Ev1",\n  "data": {"object": {"amount": 1}}, "name": "Zoë" }\n`;
+
+function fileWith(content: string | Uint8Array): string {
+  const file = join(createConfigDir(), "payload.json");
+  writeFileSync(file, content);
+  return file;
+}
+
+const send = (url: string, args: readonly string[], content: string | Uint8Array = PAYLOAD) =>
+  runCli(["webhooks", "send", url, "--payload", fileWith(content), "--secret", SECRET, ...args]);
+
+const verified = (scheme: SchemeName, { headers, body }: ArrivedRequest) =>
+  verify({ scheme, payload: body, headers, secrets: SECRET });
+
+describe("service webhooks send", () => {
+  it.each(Object.keys(SCHEMES) as SchemeName[])("sends the exact bytes, signed with the scheme %s", async (scheme) => {
+    const receiver = await startAnyReceiver();
+    const { exitCode, stderr } = await send(receiver.url, ["--scheme", scheme]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    const [request] = receiver.requests;
+    expect(request!.body.toString()).toBe(PAYLOAD);
+    expect(() => verified(scheme, request!)).not.toThrow();
+  });
+
+  it("prints the status, the time and the first lines of the response", async () => {
+    const receiver = await startAnyReceiver((response) => response.end(`\u001b[31mred\n${"line\n".repeat(20)}`));
+    const { stdout } = await send(receiver.url, []);
+    expect(stdout).toMatch(/^200 in \S+ ?\w*  evt_1\n  \\u001b\[31mred\n(?:  line\n){9}  … 11 more lines; for all/);
+  });
+
+  it("prints a JSON line for each delivery, which has the ID that was sent", async () => {
+    const receiver = await startAnyReceiver((response) => response.end("ok"));
+    const { stdout } = await send(receiver.url, ["--scheme", "standard", "--count", "3", "--json"]);
+    const lines = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { id: string; status: number; body: string });
+    expect(lines).toHaveLength(3);
+    expect(lines[0]).toMatchObject({ status: 200, body: "ok", error: null });
+    expect(lines.map(({ id }) => id)).toEqual(receiver.requests.map(({ headers }) => headers["webhook-id"]));
+    expect(new Set(lines.map(({ id }) => id)).size).toBe(3);
+  });
+
+  it("gives each of several deliveries an ID of its own in the body", async () => {
+    const receiver = await startAnyReceiver();
+    expect((await send(receiver.url, ["--scheme", "stripe", "--count", "3"])).exitCode).toBe(0);
+    const ids = receiver.requests.map(({ body }) => (JSON.parse(body.toString()) as { id: string }).id);
+    expect(new Set(ids).size).toBe(3);
+    expect(ids).not.toContain("evt_1");
+    for (const request of receiver.requests) expect(() => verified("stripe", request)).not.toThrow();
+  });
+
+  it("changes values of the payload before it signs", async () => {
+    const receiver = await startAnyReceiver();
+    await send(receiver.url, ["--scheme", "github", "--set", "data.object.amount=500", "--set", "name=Ada"]);
+    const [request] = receiver.requests;
+    expect(JSON.parse(request!.body.toString())).toMatchObject({ data: { object: { amount: 500 } }, name: "Ada" });
+    expect(() => verified("github", request!)).not.toThrow();
+  });
+
+  it("sends headers that replace those of the scheme's example", async () => {
+    const receiver = await startAnyReceiver();
+    await send(receiver.url, ["--scheme", "github", "-H", "x-github-event: ping", "-H", "Content-Type: text/plain"]);
+    expect(receiver.requests[0]!.headers).toMatchObject({ "x-github-event": "ping", "content-type": "text/plain" });
+  });
+
+  it("sends bytes that are not JSON if the scheme does not need JSON", async () => {
+    const receiver = await startAnyReceiver();
+    const bytes = Buffer.from([0xff, 0, 0x0a]);
+    expect((await send(receiver.url, ["--scheme", "github", "--count", "2"], bytes)).exitCode).toBe(0);
+    expect(receiver.requests.map(({ body }) => body)).toEqual([bytes, bytes]);
+  });
+
+  it("exits with 1 if a receiver rejects the delivery or is not there", async () => {
+    const receiver = await startAnyReceiver((response) => response.writeHead(500).end("boom"));
+    expect(await send(receiver.url, [])).toMatchObject({ exitCode: 1, stdout: expect.stringContaining("  boom\n") });
+    const port = await freePort();
+    const { exitCode, stdout } = await send(`localhost:${port}`, ["--json"]);
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ status: null, error: { code: "refused" } });
+  });
+
+  it.each<[string, string[], string | undefined, RegExp]>([
+    [
+      "a payload that is not JSON where --set needs it",
+      ["--set", "a=1"],
+      "a=1",
+      /--set: the payload is not a JSON object/,
+    ],
+    [
+      "a payload that is not JSON where the ID is in it",
+      ["--count", "2"],
+      "[]",
+      /--count: the payload has no string or number at id/,
+    ],
+    [
+      "a path that the payload lacks",
+      ["--set", "data.object.amuont=1"],
+      undefined,
+      /no data\.object\.amuont[^]*amount/,
+    ],
+    [
+      "a payload without the ID that --count replaces",
+      ["--count", "2"],
+      "{}",
+      /--count: the payload has no string or number at id/,
+    ],
+    ["a number that would change", ["--set", "a=1"], '{"a":0,"b":12345678901234567890}', /12345678901234567890/],
+    ["a secret of the wrong form", ["--scheme", "svix", "--secret", "whsec_?"], undefined, /base64 after whsec_/],
+    ["an unknown scheme", ["--scheme", "strip"], undefined, /Unknown scheme "strip"[^]*stripe/],
+    ["a header that the signature sets", ["-H", "Service-Signature: x"], undefined, /--header: Service-Signature/],
+    ["a header of the connection", ["-H", "Connection: close"], undefined, /--header: Connection/],
+  ])("sends nothing with %s", async (_what, args, content, reason) => {
+    const receiver = await startAnyReceiver();
+    const { exitCode, stderr } = await send(receiver.url, args, content);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringMatching(reason) });
+    expect(receiver.requests).toEqual([]);
+  });
+});

@@ -4,9 +4,11 @@ import { collect, pairsOption, repeatable } from "../../arguments/repeated.ts";
 import { duration, parseEventType, wholeNumber } from "../../arguments/values.ts";
 import type { CheckFlags } from "./check/run.ts";
 import { parseHeaders } from "./headers.ts";
+import type { CaptureFlags } from "./capture.ts";
+import type { ReplayFlags } from "./replay.ts";
 import type { SendFlags } from "./send.ts";
 import { addSchemeOption, type SchemeFlag, schemeNamed } from "./scheme.ts";
-import { parseTimeout } from "../listen/index.ts";
+import { parseFile, parseSpeed, parseTimeout } from "../listen/index.ts";
 import { addSecretOptions, type SecretFlags, secretsOf } from "./secrets.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
@@ -26,11 +28,14 @@ export function register(program: Command, context: Context): void {
     "service webhooks verify --header 't=1764590400,v1=5257a8…' --payload event.json",
     "service webhooks check localhost:3000/webhooks",
     "service webhooks send localhost:3000/stripe --scheme stripe --payload event.json",
+    "service webhooks capture --forward-to localhost:3000/webhooks --record webhooks.ndjson",
   ]);
   registerSign(webhooks, context);
   registerVerify(webhooks, context);
   registerCheck(webhooks, context);
   registerSend(webhooks, context);
+  registerCapture(webhooks, context);
+  registerReplay(webhooks, context);
 }
 
 interface SignFlags extends SecretFlags, SchemeFlag {
@@ -291,6 +296,66 @@ const SENT = {
   noun: "delivery",
   fields: ["id", "url", "status", "duration_ms", "headers", "response_headers", "body", "error", "hint"],
 } as const;
+
+/** `service webhooks capture`. */
+function registerCapture(webhooks: Command, context: Context): void {
+  const capture = addSchemeOption(
+    addSecretOptions(
+      webhooks
+        .command("capture")
+        .summary("Receive and forward the webhooks of any provider")
+        .description(
+          "Receive the webhooks of any provider on this machine, as the far end of a tunnel, and forward their exact bytes with the original headers. The sender gets the status of your application, or 200 without --forward-to. With a secret, signatures are verified and shown; deliveries with invalid ones are forwarded too.",
+        ),
+    ),
+  )
+    .addOption(
+      new Option("--port <number>", "Port to listen on; 0 for a free one")
+        .argParser(wholeNumber(0, 65_535))
+        .default(4020),
+    )
+    .option("-f, --forward-to <target>", "URL to forward to, such as localhost:3000/webhooks (default: print only)")
+    .option("--record <file>", "File to record every delivery in, for `service webhooks replay`", parseFile)
+    .addOption(timeoutOption())
+    .option("--skip-verify", "Skip TLS certificate verification of your application", false)
+    .action(async (flags: CaptureFlags) => {
+      const { runCapture } = await import("./capture.ts");
+      await runCapture(flags, context);
+    });
+  addExamples(capture, [
+    "service webhooks capture --forward-to localhost:3000/webhooks",
+    "service webhooks capture --scheme stripe --secret-file secret.txt --record stripe.ndjson",
+  ]);
+}
+
+/** `service webhooks replay <file>`. */
+function registerReplay(webhooks: Command, context: Context): void {
+  const replay = addReceiverOptions(
+    addSchemeOption(
+      addSecretOptions(
+        webhooks
+          .command("replay")
+          .summary("Send recorded deliveries again")
+          .description(
+            "Send the deliveries of a recording again: with their original headers, or newly signed if a secret is given. Receivers reject an original signature with a timestamp once it is too old.",
+          )
+          .argument("<file>", "Recording of `service webhooks capture` or `service listen`; - for stdin"),
+      ),
+    ),
+  )
+    .requiredOption("-f, --forward-to <target>", "URL to send to, such as localhost:3000/webhooks")
+    .option("--speed <factor>", "Speed factor: 1 for the original timing, max for no waits", parseSpeed, 1)
+    .option("--concurrency <number>", "Maximum number of concurrent deliveries", wholeNumber(1, 256), 16)
+    .option("--retries <number>", "Maximum number of retries of a failed delivery", wholeNumber(0, 100), 0)
+    .action(async (file: string, flags: ReplayFlags) => {
+      const { runReplay } = await import("./replay.ts");
+      await runReplay(file, flags, context);
+    });
+  addExamples(replay, [
+    "service webhooks replay stripe.ndjson --forward-to 3000/stripe --scheme stripe --secret-file secret.txt",
+    "service webhooks replay github.ndjson --forward-to localhost:3000/github --speed max",
+  ]);
+}
 
 function addReceiverOptions(command: Command): Command {
   return command

@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import { collect, repeatable } from "../../arguments/repeated.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
+import type { SchemeFlag } from "./scheme.ts";
 
 /** The variable that holds the signing secret of a receiver on this machine. */
 export const SECRET_VARIABLE = "SERVICE_WEBHOOK_SECRET";
@@ -50,4 +51,17 @@ export async function secretsIfGiven(
   }
   const variable = context.env[SECRET_VARIABLE];
   return variable ? [variable] : undefined;
+}
+
+/**
+ * The same for a command that works without a secret: the environment's counts only together with `--scheme`, since it
+ * may be set for another receiver.
+ */
+export async function secretsIfNamed(
+  flags: SecretFlags & SchemeFlag,
+  context: Context,
+): Promise<readonly string[] | undefined> {
+  const isNamed = flags.secret.length > 0 || flags.secretFile !== undefined;
+  if (flags.scheme !== undefined) return await secretsOf(flags, context);
+  return isNamed ? await secretsIfGiven(flags, context) : undefined;
 }

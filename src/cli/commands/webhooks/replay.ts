@@ -1,0 +1,45 @@
+import { endToEndHeaders } from "../../../relay/forward-headers.ts";
+import { type RecordedEvent, RecordingError } from "../../../relay/recording.ts";
+import type { Context } from "../../context.ts";
+import { readForwardingOptions } from "../listen/forwarding-options.ts";
+import { replayFile } from "../listen/replay.ts";
+import { type SchemeFlag, schemeNamed } from "./scheme.ts";
+import { type SecretFlags, secretsIfNamed } from "./secrets.ts";
+import { deliveryHeaders, mergeHeaders, type NewDelivery, readHeaders, signatureHeaders } from "./signed-headers.ts";
+
+export interface ReplayFlags extends SecretFlags, SchemeFlag {
+  forwardTo: string;
+  header: string[];
+  speed: number;
+  concurrency: number;
+  retries: number;
+  /** Milliseconds. */
+  timeout: number;
+  skipVerify: boolean;
+}
+
+/** Sends a recording again: with the signatures that it contains, or newly signed if a scheme or secret is given. */
+export async function runReplay(file: string, flags: ReplayFlags, context: Context): Promise<void> {
+  context.output.rejectFilters();
+  const scheme = await schemeNamed(flags.scheme ?? "service", context);
+  const own = readHeaders(flags.header, scheme);
+  const secrets = await secretsIfNamed(flags, context);
+  const { receivers, options } = readForwardingOptions({ ...flags, route: [], header: [], ordered: false }, context);
+  const headers = (event: RecordedEvent, payload: Uint8Array): string[] =>
+    secrets === undefined
+      ? mergeHeaders(originalHeaders(event), own)
+      : newHeaders(event, { scheme, secrets, payload, id: event.id, now: context.now() }, own);
+  const check = (event: RecordedEvent): void => void headers(event, new Uint8Array());
+  await replayFile(file, { ...options, speed: flags.speed, signing: { headers }, check }, receivers, context);
+}
+
+/** Throws RecordingError for an event without headers. */
+function originalHeaders({ id, headers }: RecordedEvent): string[] {
+  if (headers !== undefined) return endToEndHeaders(headers);
+  throw new RecordingError(`${id} was recorded without headers: to sign it newly, pass --secret or --secret-file`);
+}
+
+function newHeaders({ headers }: RecordedEvent, delivery: NewDelivery, own: readonly string[]): string[] {
+  if (headers === undefined) return deliveryHeaders(delivery, own);
+  return mergeHeaders(endToEndHeaders(headers), own, signatureHeaders(delivery));
+}

@@ -1,0 +1,276 @@
+import { once } from "node:events";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer, request as httpRequest } from "node:http";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { sign, verify } from "../../src/webhooks/schemes.ts";
+import { listen } from "../client/support/scripted-server.ts";
+import { freePort } from "../support/free-port.ts";
+import { createConfigDir, runCli } from "../support/run-cli.ts";
+import { type ArrivedRequest, startAnyReceiver } from "./support/any-receiver.ts";
+import { startCapture } from "./support/capturing.ts";
+
+const SECRET = "stripe-secret";
+const BODY = '{ "id": "evt_1", "type": "charge.succeeded",\n "name": "Zoë" }\n';
+const BINARY = Buffer.from([0xff, 0xfe, 0x00, 0x0a]);
+
+const signed = (body: string) => sign({ scheme: "stripe", payload: body, secrets: SECRET });
+
+const post = (url: string, body: string | Buffer, headers: Record<string, string> = {}) =>
+  fetch(url, { method: "POST", body, headers });
+
+const file = () => join(createConfigDir(), "webhooks.ndjson");
+
+const verified = ({ body, headers }: ArrivedRequest) =>
+  verify({ scheme: "stripe", payload: body, headers, secrets: SECRET });
+
+const namesOf = (rawHeaders: readonly string[]) => rawHeaders.filter((_, i) => i % 2 === 0);
+
+describe("service webhooks capture", () => {
+  it("forwards the exact bytes with the original headers, and returns the receiver's status and body", async () => {
+    const receiver = await startAnyReceiver((response) => response.writeHead(202).end("challenge"));
+    const capture = await startCapture(["--forward-to", receiver.url]);
+    const headers = { ...signed(BODY), "X-Custom": "Value", "Content-Type": "application/json" };
+    const response = await post(capture.url, BODY, headers);
+    expect({ status: response.status, body: await response.text() }).toEqual({ status: 202, body: "challenge" });
+    const [request] = receiver.requests;
+    expect(request!.body.toString()).toBe(BODY);
+    expect(request!.headers).toMatchObject({ "x-custom": "Value", "content-type": "application/json" });
+    expect(namesOf(request!.rawHeaders)).toContain("X-Custom");
+    expect(() => verified(request!)).not.toThrow();
+    expect((await post(capture.url, BINARY)).status).toBe(202);
+    expect(receiver.requests[1]!.body).toEqual(BINARY);
+    expect(await capture.interrupt()).toBe(0);
+    expect(capture.lines.at(-1)).toMatchObject({ event: "summary", received: 2, forwarded: 2, failed: 0 });
+  });
+
+  it("does not forward headers of the sender's connection", async () => {
+    const receiver = await startAnyReceiver();
+    const capture = await startCapture(["--forward-to", receiver.url]);
+    const hop = { Connection: "close, X-Hop", "X-Hop": "1", "Keep-Alive": "timeout=5", TE: "trailers", Host: "a.test" };
+    const request = httpRequest(capture.url, { method: "POST", headers: { ...hop, "X-End": "1" } });
+    request.end(BODY);
+    await once(request, "response");
+    const { headers } = receiver.requests[0]!;
+    expect(headers).toMatchObject({ "x-end": "1", host: new URL(receiver.url).host });
+    for (const name of ["x-hop", "keep-alive", "te", "transfer-encoding"]) expect(headers).not.toHaveProperty(name);
+  });
+
+  it("returns 200 without a receiver, and 502 if the receiver does not answer", async () => {
+    const alone = await startCapture([]);
+    expect((await post(alone.url, BODY)).status).toBe(200);
+    expect(await alone.line(({ event }) => event === "received")).toMatchObject({
+      id: "evt_1",
+      type: "charge.succeeded",
+      payload: { id: "evt_1" },
+    });
+    const capture = await startCapture(["--forward-to", `localhost:${await freePort()}`]);
+    const response = await post(capture.url, BODY);
+    expect({ status: response.status, body: await response.text() }).toEqual({
+      status: 502,
+      body: "The receiver did not answer.\n",
+    });
+    expect(await capture.line(({ event }) => event === "forwarded")).toMatchObject({ error: { code: "refused" } });
+  });
+
+  it("shows whether a signature is valid, and forwards the delivery in any case", async () => {
+    const receiver = await startAnyReceiver();
+    const capture = await startCapture(["--forward-to", receiver.url, "--scheme", "stripe", "--secret", SECRET]);
+    await post(capture.url, BODY, signed(BODY));
+    await post(capture.url, BODY, signed(`${BODY} `));
+    await post(capture.url, BODY);
+    await capture.interrupt();
+    const received = capture.lines.filter(({ event }) => event === "received");
+    expect(received).toMatchObject([
+      { verified: true },
+      { verified: false, reason: { code: "signature_mismatch" } },
+      { verified: false, reason: { code: "header_missing" } },
+    ]);
+    expect(receiver.requests).toHaveLength(3);
+  });
+
+  it("names a delivery of GitHub by its headers", async () => {
+    const capture = await startCapture([]);
+    await post(capture.url, "{}", { "X-GitHub-Event": "issues", "X-GitHub-Delivery": "d-1" });
+    expect(await capture.line(({ event }) => event === "received")).toMatchObject({ id: "d-1", type: "issues" });
+  });
+
+  it("records a delivery for its owner only before it is answered", async () => {
+    const recording = file();
+    const capture = await startCapture(["--record", recording]);
+    await post(capture.url, BODY, { "X-Custom": "Value" });
+    await post(capture.url, BINARY);
+    expect(statSync(recording).mode & 0o777).toBe(0o600);
+    const [first, second] = readFileSync(recording, "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { headers: string[][]; body?: string; body_base64?: string });
+    expect(first!.body).toBe(BODY);
+    expect(first!.headers).toContainEqual(["X-Custom", "Value"]);
+    expect(second!.body_base64).toBe(BINARY.toString("base64"));
+  });
+
+  it("rejects other methods and bodies above 25 MiB, and continues", async () => {
+    const capture = await startCapture([]);
+    const response = await fetch(capture.url);
+    expect({ status: response.status, allow: response.headers.get("allow") }).toEqual({ status: 405, allow: "POST" });
+    const socket = connect(Number(new URL(capture.url).port), "127.0.0.1");
+    socket.on("error", () => {});
+    socket.write("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+    const chunk = Buffer.alloc(1024 * 1024);
+    const answered = once(socket.setEncoding("latin1"), "data");
+    for (let i = 0; i < 26; i += 1) {
+      socket.write("100000\r\n");
+      socket.write(chunk);
+      socket.write("\r\n");
+    }
+    expect(String(await answered)).toMatch(/^HTTP\/1\.1 413 /);
+    socket.destroy();
+    expect((await post(capture.url, BODY)).status).toBe(200);
+  });
+
+  it("ends the connection of a sender that is too slow, and continues", async () => {
+    const capture = await startCapture([]);
+    const socket = connect(Number(new URL(capture.url).port), "127.0.0.1");
+    let answer = "";
+    socket.setEncoding("latin1").on("data", (text: string) => (answer += text));
+    socket.write("POST / HTTP/1.1\r\nHost: a\r\n");
+    await once(socket, "close");
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+    expect((await post(capture.url, BODY)).status).toBe(200);
+  });
+
+  it("ends at once although senders keep connections open", async () => {
+    const capture = await startCapture([]);
+    const socket = connect(Number(new URL(capture.url).port), "127.0.0.1");
+    await once(socket, "connect");
+    socket.on("error", () => {});
+    expect(await capture.interrupt()).toBe(0);
+  });
+
+  it("prints control characters of the sender escaped", async () => {
+    let stdout = "";
+    const controller = new AbortController();
+    let printed = () => {};
+    const ready = new Promise<void>((resolve) => (printed = resolve));
+    const port = await freePort();
+    const args = ["webhooks", "capture", "--port", String(port), "--secret", SECRET];
+    const ended = runCli(args, {
+      signal: controller.signal,
+      onStdout: (text) => {
+        stdout += text;
+        if (stdout.includes("Ctrl-C")) printed();
+      },
+    });
+    await ready;
+    const id = "evt\u001b[31m\nFAKE";
+    await post(`http://127.0.0.1:${port}`, JSON.stringify({ id, type: "a\u001b]0;x\u0007\nb" }));
+    controller.abort();
+    await ended;
+    expect(stdout).toContain(String.raw`evt\u001b[31m\nFAKE`);
+    expect(stdout).toContain(String.raw`a\u001b]0;x\u0007\nb`);
+    expect(stdout).not.toContain("\u001b");
+  });
+
+  it.each<[string, string[], RegExp]>([
+    ["a secret of the wrong form", ["--scheme", "standard", "--secret", "x"], /base64 after whsec_/],
+    ["a scheme without a secret", ["--scheme", "stripe"], /No signing secret/],
+    ["an unknown scheme", ["--scheme", "githug"], /Unknown scheme "githug"[^]*github/],
+  ])("does not start with %s", async (_what, args, reason) => {
+    const { exitCode, stderr } = await runCli(["webhooks", "capture", "--port", "0", ...args]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringMatching(reason) });
+  });
+
+  it("names the flag for another port if the port is in use", async () => {
+    const url = await listen(createServer());
+    const { exitCode, stderr } = await runCli(["webhooks", "capture", "--port", new URL(url).port]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringMatching(/another program[^]*--port/) });
+  });
+});
+
+describe("service webhooks replay", () => {
+  const replay = (recording: string, url: string, ...args: string[]) =>
+    runCli(["webhooks", "replay", recording, "--forward-to", url, "--speed", "max", ...args]);
+
+  async function captured(): Promise<string> {
+    const recording = file();
+    const capture = await startCapture(["--record", recording]);
+    const old = sign({ scheme: "stripe", payload: BODY, secrets: SECRET, timestamp: 1000 });
+    await post(capture.url, BODY, { ...old, "X-Custom": "Value" });
+    await post(capture.url, BINARY, { ...old, "Content-Type": "application/octet-stream" });
+    await capture.interrupt();
+    return recording;
+  }
+
+  it("sends the recorded bytes with their original headers", async () => {
+    const recording = await captured();
+    const receiver = await startAnyReceiver();
+    const { exitCode, stderr } = await replay(recording, receiver.url, "--concurrency", "1", "-H", "X-Again: 1");
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    const [first, second] = receiver.requests;
+    expect(first!.body.toString()).toBe(BODY);
+    expect(first!.headers).toMatchObject({ "x-custom": "Value", "x-again": "1" });
+    expect(second!.body).toEqual(BINARY);
+    expect(() => verified(first!)).toThrow(/timestamp/);
+    const { body, headers } = first!;
+    expect(verify({ scheme: "stripe", payload: body, headers, secrets: SECRET, now: 1000 })).toEqual({
+      timestamp: 1000,
+    });
+  });
+
+  it("signs the deliveries newly with a scheme and a secret", async () => {
+    const recording = await captured();
+    const receiver = await startAnyReceiver();
+    const args = ["--scheme", "stripe", "--secret", SECRET];
+    expect((await replay(recording, receiver.url, ...args)).exitCode).toBe(0);
+    expect(receiver.requests).toHaveLength(2);
+    for (const request of receiver.requests) expect(() => verified(request)).not.toThrow();
+    expect(receiver.requests.some(({ headers }) => headers["x-custom"] === "Value")).toBe(true);
+  });
+
+  it("sends a recording without headers newly signed only", async () => {
+    const recording = file();
+    writeFileSync(
+      recording,
+      `${JSON.stringify({ time: "2026-11-21T00:00:00Z", id: "evt_1", type: "a.b", body: BODY })}\n`,
+    );
+    const receiver = await startAnyReceiver();
+    const original = await replay(recording, receiver.url);
+    expect(original).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/without headers: .*--secret/) });
+    expect(receiver.requests).toEqual([]);
+    expect((await replay(recording, receiver.url, "--scheme", "stripe", "--secret", SECRET)).exitCode).toBe(0);
+    expect(() => verified(receiver.requests[0]!)).not.toThrow();
+  });
+
+  it("lets `listen replay` sign captured events of the platform", async () => {
+    const recording = await captured();
+    const receiver = await startAnyReceiver();
+    const args = ["listen", "replay", recording, "--forward-to", receiver.url, "--speed", "max", "--secret", SECRET];
+    expect((await runCli(args)).exitCode).toBe(0);
+    for (const { body, headers } of receiver.requests) {
+      expect(() => verify({ scheme: "service", payload: body, headers, secrets: SECRET })).not.toThrow();
+    }
+    expect(receiver.requests.map(({ body }) => body)).toContainEqual(BINARY);
+  });
+
+  it.each<[string, string, string[], number, RegExp]>([
+    ["a secret of the wrong form", '{"headers":[]}', ["--scheme", "svix", "--secret", "x"], 2, /base64 after whsec_/],
+    ["a header that would break the request", '{"headers":[["A","b\\r\\nC: d"]]}', [], 1, /line 1 has invalid headers/],
+    ["headers that are not pairs", '{"headers":{"A":"b"}}', [], 1, /line 1 has invalid headers/],
+    ["a header that the signature sets", "{}", ["-H", "Service-Signature: x"], 2, /--header: Service-Signature/],
+  ])("sends nothing with %s", async (_what, extra, args, code, reason) => {
+    const recording = file();
+    const event = { time: "2026-11-21T00:00:00Z", id: "evt_1", type: "a.b", body: "{}" };
+    writeFileSync(recording, JSON.stringify({ ...event, ...(JSON.parse(extra) as object) }));
+    const receiver = await startAnyReceiver();
+    const { exitCode, stderr } = await replay(recording, receiver.url, ...args);
+    expect({ exitCode, stderr }).toEqual({ exitCode: code, stderr: expect.stringMatching(reason) });
+    expect(receiver.requests).toEqual([]);
+  });
+
+  it("exits with 1 if a receiver rejects a delivery", async () => {
+    const receiver = await startAnyReceiver((response) => response.writeHead(400).end());
+    expect((await replay(await captured(), receiver.url)).exitCode).toBe(1);
+  });
+});

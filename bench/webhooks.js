@@ -3,6 +3,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { pathToFileURL } from "node:url";
 import { atLeast } from "./goals.js";
 import { BIN, median } from "./measure.js";
+import { benchSchemes } from "./schemes.js";
 
 const { verify, verifyAsync } = await import(new URL("../dist/webhooks/index.js", pathToFileURL(BIN)));
 
@@ -13,7 +14,7 @@ const SIZES = [
   { name: "16 KiB", bytes: 16_384, count: 1000 },
 ];
 
-/** Measures verification with parsing, in deliveries per second. */
+/** Measures verification with parsing, in deliveries per second, and the schemes of other providers. */
 export async function benchWebhooks() {
   const rows = [];
   for (const { name, bytes, count } of SIZES) {
@@ -37,7 +38,7 @@ export async function benchWebhooks() {
     rows.push(row("verify and parse an event", rates.sync, atLeast(0.95)));
     rows.push(row("verifyAsync, one at a time, an event", rates.async));
   }
-  return rows;
+  return [...rows, ...(await benchSchemes())];
 }
 
 /** A manually written verification, without checks of the header or the event. */

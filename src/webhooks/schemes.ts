@@ -253,10 +253,14 @@ function idText(id: unknown, header: string): string {
 function headerIn(headers: DeliveryHeaders, name: string): unknown {
   if (typeof headers !== "object" || headers === null) return undefined;
   if (typeof headers.get === "function") return (headers.get as (name: string) => unknown)(name);
-  const values = Object.entries(headers).filter(
-    ([key, value]) => value !== undefined && key.toLowerCase() === name.toLowerCase(),
-  );
-  return values.length > 1 ? values.map(([, value]) => value) : values[0]?.[1];
+  const lowerName = name.toLowerCase();
+  const values: unknown[] = [];
+  for (const key of Object.keys(headers)) {
+    if (key.length !== name.length || key.toLowerCase() !== lowerName) continue;
+    const value = (headers as Readonly<Record<string, unknown>>)[key];
+    if (value !== undefined) values.push(value);
+  }
+  return values.length > 1 ? values : values[0];
 }
 
 interface FoundSignatures {

@@ -41,12 +41,12 @@ const started: Application[] = [];
 
 beforeAll(async () => {
   const folder = await installPackages("svix@1.84.1", "@octokit/webhooks@14.2.0", "@shopify/shopify-api@12.3.0");
-  const require = createRequire(join(folder, "package.json"));
-  svix = require("svix") as Svix;
+  const load = createRequire(join(folder, "package.json"));
+  svix = load("svix") as Svix;
   const file = join(folder, "node_modules/@octokit/webhooks/dist-bundle/index.js");
   octokit = (await import(pathToFileURL(file).href)) as Octokit;
   require("@shopify/shopify-api/adapters/node");
-  const { shopifyApi } = require("@shopify/shopify-api") as Shopify;
+  const { shopifyApi } = load("@shopify/shopify-api") as Shopify;
   shopify = shopifyApi({
     apiKey: "key",
     apiSecretKey: "secret",

@@ -45,7 +45,7 @@ beforeAll(async () => {
   svix = load("svix") as Svix;
   const file = join(folder, "node_modules/@octokit/webhooks/dist-bundle/index.js");
   octokit = (await import(pathToFileURL(file).href)) as Octokit;
-  require("@shopify/shopify-api/adapters/node");
+  load("@shopify/shopify-api/adapters/node");
   const { shopifyApi } = load("@shopify/shopify-api") as Shopify;
   shopify = shopifyApi({
     apiKey: "key",

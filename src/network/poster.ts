@@ -5,7 +5,7 @@ import type { ResponseHeaders } from "./response-parser.ts";
 
 export interface PosterOptions {
   /** Opens a connection to the origin of a URL. */
-  connect(url: URL): Socket;
+  connect: (url: URL) => Socket;
   /** Time limit from the connect to the last byte of the response, in milliseconds. */
   timeoutMs: number;
   /** Size of the beginning of a response body that is read. The rest is dropped, with the connection. */

@@ -92,7 +92,7 @@ describe("service db restore", () => {
     expect(await emailsIn(previous)).toEqual(["kept@example.com", "later@example.com"]);
   });
 
-  it.each([
+  it.each<[what: string, repeat: () => Promise<void> | void, emails: string[]]>([
     ["the platform continues with the previous database", () => {}, ["kept@example.com", "later@example.com"]],
     [
       "it can be run again",

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -63,6 +64,11 @@ export class Capture {
     return (this.#server.address() as AddressInfo).port;
   }
 
+  /** Closes all connections of senders, whose deliveries are not accepted then. */
+  abort(): void {
+    this.#server.closeAllConnections();
+  }
+
   /** Receives nothing more, waits for the forwards in flight, and resolves with the totals. */
   async stop(): Promise<Summary> {
     this.#server.close();
@@ -103,15 +109,15 @@ export class Capture {
     const { now, scheme, verify, received, report } = this.#options;
     const headers = endToEndHeaders(request.rawHeaders);
     const body = content.toString("utf8");
-    const bytes = Buffer.from(body, "utf8").equals(content) ? undefined : content;
+    const bytes = isUtf8(content) ? undefined : content;
     this.#received += 1;
     const { id = `delivery_${this.#received}`, type = request.url ?? "/" } = identify(request, body, scheme);
     report({ event: "received", id, type, body, verified: verify?.(content, headers) });
     const delivery = { at: now(), id, type, body, bytes, headers };
     received(delivery);
-    if (this.#dispatcher.add({ ...delivery, response })) return;
+    if (this.#dispatcher.add({ ...delivery, bytes: content, response })) return;
     // After the turn in which the recording is written.
-    setImmediate(() => response.writeHead(200).end());
+    setImmediate(() => response.writeHead(200, NO_BODY).end());
   }
 }
 
@@ -121,6 +127,9 @@ function refuse(request: IncomingMessage, response: ServerResponse, status: numb
   request.resume();
 }
 
+/** Otherwise an empty response would be sent in chunks. */
+const NO_BODY = { "Content-Length": 0 };
+
 /** The text of a network error names addresses of this machine, and the sender may be anywhere. */
 function answerWith(response: ServerResponse, { status, excerpt = "" }: Outcome): void {
   if (status === undefined) {
@@ -129,7 +138,7 @@ function answerWith(response: ServerResponse, { status, excerpt = "" }: Outcome)
   }
   // Some providers check what a receiver answers, such as the challenge with which Slack verifies a URL.
   const hasBody = excerpt !== "" && status !== 204 && status !== 304;
-  if (!hasBody) return void response.writeHead(status).end();
+  if (!hasBody) return void response.writeHead(status, status === 204 || status === 304 ? {} : NO_BODY).end();
   const type = { "Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff" };
   response.writeHead(status, type).end(excerpt);
 }

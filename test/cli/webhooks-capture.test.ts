@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
-import { createServer, request as httpRequest } from "node:http";
+import { createServer, request as httpRequest, type ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -109,6 +109,28 @@ describe("service webhooks capture", () => {
     expect(first!.body).toBe(BODY);
     expect(first!.headers).toContainEqual(["X-Custom", "Value"]);
     expect(second!.body_base64).toBe(BINARY.toString("base64"));
+  });
+
+  it("does not accept a delivery that it cannot record", async () => {
+    const capture = await startCapture(["--record", "/dev/full"]);
+    await expect(post(capture.url, BODY)).rejects.toThrow();
+    expect(await capture.exit()).toEqual({ exitCode: 1, stderr: expect.stringContaining("cannot write /dev/full") });
+  });
+
+  it("rejects deliveries while those that wait for the receiver have 100 MiB", async () => {
+    const held: ServerResponse[] = [];
+    let isFull = () => {};
+    const full = new Promise<void>((resolve) => (isFull = resolve));
+    const receiver = await startAnyReceiver((response) => {
+      if (held.push(response) === 4) isFull();
+    });
+    const capture = await startCapture(["--forward-to", receiver.url, "--timeout", "1m"]);
+    const large = Buffer.alloc(25 * 1024 * 1024, "a");
+    const waiting = Array.from({ length: 4 }, () => post(capture.url, large));
+    await full;
+    expect((await post(capture.url, BODY)).status).toBe(503);
+    for (const response of held) response.end();
+    expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   });
 
   it("rejects other methods and bodies above 25 MiB, and continues", async () => {

@@ -12,6 +12,8 @@ export interface RunningCapture {
   lines: Line[];
   /** Resolves with the first matching line, past or future. */
   line(fits: (line: Line) => boolean): Promise<Line>;
+  /** Resolves once it has ended by itself. */
+  exit(): Promise<{ exitCode: number | null; stderr: string }>;
   /** Interrupts it like Ctrl-C. Resolves with its exit code. */
   interrupt(): Promise<number | null>;
 }
@@ -45,9 +47,14 @@ export async function startCapture(args: readonly string[]): Promise<RunningCapt
     throw new Error(`service webhooks capture ended with ${String(code)}: ${stderr}`);
   });
   exited.catch(() => {});
+  const closed = once(child, "close");
   onTestFinished(async () => void (await interrupt(child)));
+  const exit = async () => {
+    await closed;
+    return { exitCode: child.exitCode, stderr };
+  };
   const ready = await Promise.race([line(({ event }) => event === "ready"), exited]);
-  return { url: String(ready["url"]), lines, line, interrupt: () => interrupt(child) };
+  return { url: String(ready["url"]), lines, line, exit, interrupt: () => interrupt(child) };
 }
 
 async function interrupt(child: ChildProcess): Promise<number | null> {

@@ -42,6 +42,7 @@ export async function runCapture(flags: CaptureFlags, context: Context): Promise
   const ended = new Promise<void>((resolve) => (end = resolve));
   const recorder = openRecording(flags.record, context, (error) => {
     failure = error;
+    capture.abort();
     end();
   });
   const capture = new Capture({

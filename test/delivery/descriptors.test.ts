@@ -90,12 +90,12 @@ describe("a process without free file descriptors", () => {
 });
 
 it("reserves descriptors for deliveries if clients have many connections", async () => {
-  const platform = await start("ulimit -n 64");
+  const platform = await start("ulimit -n 96");
   const call = callsOf(platform);
   const receiver = await receive();
   await call("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
   const { hostname, port } = new URL(platform.baseUrl);
-  const idle: Socket[] = Array.from({ length: 80 }, () => connect(Number(port), hostname).on("error", () => {}));
+  const idle: Socket[] = Array.from({ length: 112 }, () => connect(Number(port), hostname).on("error", () => {}));
   onTestFinished(() => {
     for (const socket of idle) socket.destroy();
   });

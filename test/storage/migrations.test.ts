@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Database } from "../../src/platform/storage/database.ts";
 import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
-import { openDatabase } from "../../src/platform/storage/open-database.ts";
+import { openDatabase, openReader } from "../../src/platform/storage/open-database.ts";
 import { openPostgres } from "../../src/platform/storage/postgres/open.ts";
 import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
 import { loadSqlite } from "../../src/platform/storage/sqlite/runtime.ts";
@@ -22,10 +22,12 @@ const DIGESTS = {
   sqlite: [
     "a7ba4a25a55c6a91915d95b1c354d05c2877712ca36cddf5905afa5ba82a2298",
     "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945",
+    "df8ce18f06ed48bfa965e290786ffd8fdb00eccb078eb968d43f936105f89926",
   ],
   postgres: [
     "54ed36187039bf3fddc55b1d8ea722c6f57398d057cc25ddd15f43bd5b1b435d",
     "7cdd8ae6601ed31410c37e3b4b1e5ebcbb586b6912680a7c4188ed5c20b4bcdc",
+    "df8ce18f06ed48bfa965e290786ffd8fdb00eccb078eb968d43f936105f89926",
   ],
 };
 
@@ -95,10 +97,9 @@ describe.each(Object.entries(ENGINES))("the migrations of %s", (_name, create) =
     await place.run("ALTER TABLE schema_migrations DROP COLUMN digest");
     for (let start = 0; start < 2; start++) {
       const database = await open();
-      expect(await database.all("SELECT number, version, digest FROM schema_migrations ORDER BY number")).toEqual([
-        { number: 1, version: "0.1.0", digest: DIGESTS[database.dialect][0] },
-        { number: 2, version: "0.2.0", digest: DIGESTS[database.dialect][1] },
-      ]);
+      expect(await database.all("SELECT number, version, digest FROM schema_migrations ORDER BY number")).toEqual(
+        DIGESTS[database.dialect].map((digest, i) => ({ number: i + 1, version: i === 0 ? "0.1.0" : "0.2.0", digest })),
+      );
       await database.close();
     }
   });
@@ -125,4 +126,12 @@ describe.each(Object.entries(ENGINES))("the migrations of %s", (_name, create) =
     });
     expect(await place.contents()).toBe(before);
   });
+});
+
+it("are checked before a command reads an SQLite file", async () => {
+  const place = await ENGINES.SQLite();
+  await (await place.openFirst()).close();
+  await place.run("UPDATE schema_migrations SET digest = 'other'");
+  const reading = openReader({ database: place.url, version: "0.2.0", log });
+  expect(await describeError(reading)).toMatchObject({ code: "unreleased_schema" });
 });

@@ -2,12 +2,14 @@ import { existsSync } from "node:fs";
 import { assertLogBelongs } from "./commit-stamps.ts";
 import { Connection } from "./connection.ts";
 import { type DatabaseReader, StorageOpenError, type SqlValue } from "../database.ts";
+import { planSqliteUpgrade } from "../migrate.ts";
+import { MIGRATIONS } from "../migrations/index.ts";
 import { asOpenError } from "./errors.ts";
 import { loadSqlite } from "./runtime.ts";
 
 /**
  * Opens a database file for reading, even while a platform serves it. Creates and changes nothing. Throws
- * StorageOpenError: "missing", "log_mismatch", or "not_a_database" if it is not a platform's.
+ * StorageOpenError: "missing", "log_mismatch", "not_a_database" if it is not a platform's, and as `planUpgrade`.
  */
 export async function openSqliteReader(file: string, driver?: string): Promise<DatabaseReader> {
   if (!existsSync(file)) throw new StorageOpenError("missing", `${file} does not exist.`);
@@ -19,6 +21,12 @@ export async function openSqliteReader(file: string, driver?: string): Promise<D
     if (connection.get("SELECT name FROM sqlite_schema WHERE name = 'schema_migrations'") === undefined) {
       connection.close();
       throw new StorageOpenError("not_a_database", `${file} is not a database of the platform. Pass another file.`);
+    }
+    try {
+      planSqliteUpgrade(connection, file, MIGRATIONS);
+    } catch (error) {
+      connection.close();
+      throw error;
     }
     const all = async <Row>(sql: string, parameters?: readonly SqlValue[]) => connection.all(sql, parameters) as Row[];
     return {

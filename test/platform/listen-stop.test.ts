@@ -22,10 +22,11 @@ beforeEach(async () => {
 });
 afterEach(() => platform.close());
 
-/** The database rejects writes while its log is moved away. */
-function takeDatabaseAway(): () => void {
+/** The database rejects writes while its log is moved away. Resolves once the platform has noticed. */
+async function takeDatabaseAway(): Promise<() => void> {
   const log = `${platform.database}-wal`;
   renameSync(log, `${log}.away`);
+  await expect.poll(() => platform.complaints).toContain("the database cannot be used");
   return () => renameSync(`${log}.away`, log);
 }
 
@@ -48,7 +49,7 @@ async function askToListen(): Promise<[status: number, code?: string]> {
 it(
   "a stop waits a limited time for the database to accept outcomes, and no event is lost",
   async () => {
-    const bringBack = takeDatabaseAway();
+    const bringBack = await takeDatabaseAway();
     listener.ack(1);
     await expect.poll(() => platform.complaints).toContain("the database rejects writes");
     await platform.stop();
@@ -69,7 +70,7 @@ it(
 it(
   "outcomes that the database accepts in time are recorded, and new connections are asked to retry later",
   async () => {
-    const bringBack = takeDatabaseAway();
+    const bringBack = await takeDatabaseAway();
     listener.ack(1);
     await expect.poll(() => platform.complaints).toContain("the database rejects writes");
     const stopped = platform.stop();

@@ -3,10 +3,11 @@ import { configDefaults, defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { ClosingLine } from "./test/support/closing-line.ts";
 
-/** Files that measure their process: its memory or its processor time. */
+/** Files that measure their process, its memory or its processor time, or that replace a module of Node.js in it. */
 const ALONE = [
   "test/bad-input/time-budget.test.ts",
   "test/delivery/isolation.test.ts",
+  "test/oauth/password-changes.test.ts",
   "test/postgres/transactions.test.ts",
   "test/relay/endurance.test.ts",
   "test/relay/ledger.test.ts",

@@ -29,7 +29,7 @@ interface Octokit {
 }
 
 interface Shopify {
-  shopifyApi(config: Record<string, unknown>): {
+  shopifyApi: (config: Record<string, unknown>) => {
     webhooks: { validate(request: { rawBody: string; rawRequest: unknown }): Promise<{ valid: boolean }> };
   };
 }

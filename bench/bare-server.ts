@@ -60,7 +60,7 @@ const { app } = createApp(
     clockTrust: new ClockTrust(systemClock, log, undefined),
     random: systemRandom,
     newId: createIdGenerator((size) => systemRandom.bytes(size)),
-    time: new EnvironmentTime(systemClock, systemRandom, new Map()),
+    time: new EnvironmentTime(systemClock, systemRandom),
     urlRules: { allowHttp: true, blockReason: () => undefined, baseUrl: () => "" },
     log,
     versions: new Versions(API_VERSIONS),

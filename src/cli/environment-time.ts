@@ -56,7 +56,7 @@ export class EnvironmentClock {
   /** A notice with the badge, or undefined. */
   get notice(): string | undefined {
     const { badge } = this;
-    return badge && `${badge}: the sandbox's time is ahead of real time. To reset it: service clock reset`;
+    return badge && `${badge}: the sandbox's time is ahead of real time`;
   }
 
   /** Asks the platform. Shows no spinner, never rejects. */

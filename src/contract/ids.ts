@@ -30,11 +30,10 @@ export type IdGenerator = (kind: IdKind, time: number) => string;
 
 /**
  * Returns a generator whose IDs strictly increase within the process: the 12 bits after the millisecond are a counter
- * that orders IDs of the same millisecond, and if the clock steps back, the last millisecond is repeated. All IDs are
- * newer than those created up to `newest`, in Unix milliseconds.
+ * that orders IDs of the same millisecond, and if the clock steps back, the last millisecond is repeated.
  */
-export function createIdGenerator(randomBytes: (size: number) => Uint8Array, newest = -1): IdGenerator {
-  let lastTime = newest;
+export function createIdGenerator(randomBytes: (size: number) => Uint8Array): IdGenerator {
+  let lastTime = -1;
   let counter = 0xfff;
   return (kind, time) => {
     const random = randomBytes(10);

@@ -14,7 +14,6 @@ import { hasUnfinishedCopy } from "./maintenance/copy.ts";
 import type { Clock, Random } from "./ports.ts";
 import { type Database, StorageOpenError } from "./storage/database.ts";
 import { alignLog } from "./storage/event-log.ts";
-import { findNewestIds, type NewestIds } from "./storage/newest-ids.ts";
 import { isPostgresUrl } from "./storage/database-url.ts";
 import { type DatabaseSettings, openDatabase } from "./storage/open-database.ts";
 import { findSetting, insertSetting, TRUSTED_TIME_SETTING } from "./storage/settings.ts";
@@ -34,8 +33,6 @@ export interface Deployment {
   /** The clock that all processes share. */
   clock: Clock;
   newId: IdGenerator;
-  /** The newest IDs when the database was opened. */
-  newestIds: NewestIds;
   /** When the clock was last trusted, in Unix milliseconds; undefined if it never was. */
   lastTrusted: number | undefined;
   /** Set if the database was empty. */
@@ -62,9 +59,8 @@ export async function openDeployment(
     await shared?.start();
     await alignLog(database);
     const clock = shared ?? machine;
-    const newestIds = await findNewestIds(database);
     const lastTrusted = await findSetting(database, TRUSTED_TIME_SETTING);
-    const newId = createIdGenerator((size) => random.bytes(size), newestIds.deployment);
+    const newId = createIdGenerator((size) => random.bytes(size));
     const tools = { vault, random, newId, version: versions.latest };
     const firstAccount = await database.write(async (tx) => {
       const now = clock.now();
@@ -77,7 +73,6 @@ export async function openDeployment(
       vault,
       clock,
       newId,
-      newestIds,
       lastTrusted: lastTrusted && Number(Buffer.from(lastTrusted).toString()),
       firstAccount,
       async close() {

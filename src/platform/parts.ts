@@ -150,7 +150,7 @@ function limitConnections(server: Server, max: number, log: Log): void {
 
 /** What the parts share, created once. Each takes what it uses. */
 function createShared(
-  { database, vault, clock, newId, newestIds, lastTrusted }: Deployment,
+  { database, vault, clock, newId, lastTrusted }: Deployment,
   settings: PlatformSettings,
   tools: {
     random: Random;
@@ -169,7 +169,7 @@ function createShared(
     random,
     newId,
     clockTrust: new ClockTrust(clock, settings.log, lastTrusted),
-    time: new EnvironmentTime(clock, random, newestIds.environments),
+    time: new EnvironmentTime(clock, random),
     log: settings.log,
     background: new BackgroundWork({ clock, log: settings.log }, (task) => metrics.countFailure(task)),
     report(activity: Activity) {

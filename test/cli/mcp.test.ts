@@ -121,7 +121,6 @@ describe("service mcp", () => {
       "get_test_clock",
       "advance_test_clock",
       "cancel_test_clock",
-      "reset_test_clock",
       "check_receiver",
     ]);
     const tool = (name: string) => tools.find((tool) => tool.name === name)!;

@@ -6,7 +6,7 @@ import type { BulkOperation } from "../../src/contract/schemas/bulk-operation.ts
 import { advanceClock } from "../support/advance-clock.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { freePort } from "../support/free-port.ts";
-import { type RunningPlatform, servePlatform, startNode, startPlatformOn } from "../support/platform.ts";
+import { type RunningPlatform, startNode, startPlatformOn } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 import { followStream } from "./support/event-stream.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
@@ -216,22 +216,6 @@ describe.each(["sqlite", "postgres"] as const)("bulk operations on %s", (dialect
     const live = apiOf(scene.platform.baseUrl, scene.platform.liveKey);
     expect((await live("GET", "/v1/bulk_operations")).body.data).toEqual([]);
   });
-});
-
-it("a replay includes events created after a reset of the test clock", async () => {
-  const platform = await servePlatform();
-  const api = apiOf(platform.baseUrl, platform.sandboxKey);
-  const createCustomer = async (email: string) =>
-    expect((await api("POST", "/v1/customers", { email })).status).toBe(201);
-  await advanceClock(api, 7200);
-  await createCustomer("ahead@example.com");
-  expect((await api("POST", "/v1/test_clock/reset")).status).toBe(200);
-  for (const name of ["ada", "bob"]) await createCustomer(`${name}@example.com`);
-  const { body } = await api("POST", "/v1/events/replay", { type: "customer.created" });
-  expect(body).toMatchObject({ total: 3 });
-  const operation = async () => (await api("GET", `/v1/bulk_operations/${body.id}`)).body;
-  await expect.poll(operation).toMatchObject({ status: "succeeded", done: 3 });
-  await platform.stop();
 });
 
 describe("a running bulk operation", () => {

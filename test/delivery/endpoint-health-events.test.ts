@@ -83,24 +83,6 @@ it("an endpoint that begins to fail, and one that recovers, cause one event each
   expect(own.every(({ event_type: type }: { event_type: string }) => type === "webhook_endpoint.ping")).toBe(true);
 });
 
-it("an endpoint that has failed for an hour does not recover when the test clock is reset", async () => {
-  const id = await createEndpoint("/late", ["customer.created"]);
-  statuses.set("/late", 500);
-  await ping(id, 1);
-  await expect.poll(() => attemptsOf(id)).toBe(1);
-  expect((await platform.api("POST", "/v1/test_clock/advance", { seconds: 7200 })).status).toBe(200);
-  // Waits are random, so a retry may not fall after the first hour.
-  await ping(id, 1);
-  await expect.poll(() => typesAbout(id)).toEqual(["webhook_endpoint.failing"]);
-  const { health } = await endpoint(id);
-  expect((await platform.api("POST", "/v1/test_clock/reset")).status).toBe(200);
-  const before = await attemptsOf(id);
-  await ping(id, 1);
-  await expect.poll(() => attemptsOf(id)).toBeGreaterThan(before);
-  expect(await typesAbout(id)).toEqual(["webhook_endpoint.failing"]);
-  expect((await endpoint(id)).health).toEqual(health);
-});
-
 it("an endpoint disabled by a user causes an event of that request, and one disabled by 410 an event of none", async () => {
   const byUser = await createEndpoint("/user", ["order.completed"]);
   const disabled = await platform.api("PATCH", `/v1/webhook_endpoints/${byUser}`, { status: "disabled" });

@@ -82,28 +82,6 @@ describe("the test clock", () => {
     expect((await platform.api("GET", `/v1/customers?created_after=${since}`)).body.data).toHaveLength(1);
   });
 
-  it("returns to real time: what was due stays due, and the rest waits as long as before", async () => {
-    await createEndpoint("/a");
-    await createCustomers(1);
-    await receiver.until(1);
-    await advance(10 * DAY - 1);
-    await createCustomers(1);
-    await receiver.until(1, "/a");
-    await expect.poll(async () => [...(await attemptsOf()).values()].every((list) => list.length > 0)).toBe(true);
-    const [newer] = (await platform.api("GET", "/v1/deliveries")).body.data;
-    const { now } = (await platform.api("GET", "/v1/test_clock")).body;
-    const wait = seconds(newer.next_attempt) - seconds(now);
-    const reset = await platform.api("POST", "/v1/test_clock/reset");
-    expect([reset.status, reset.body]).toEqual([
-      200,
-      expect.objectContaining({ offset_seconds: 0, status: "idle", target: null }),
-    ]);
-    const after = (await platform.api("GET", `/v1/deliveries/${newer.id}`)).body;
-    expect(Math.abs(seconds(after.next_attempt) - seconds(reset.body.now) - wait)).toBeLessThanOrEqual(2);
-    const created = (await platform.api("POST", "/v1/customers", { email: "real@example.com" })).body;
-    expect(Math.abs(seconds(created.created) - Date.now() / 1000)).toBeLessThan(60);
-  });
-
   it("exists in the sandbox only", async () => {
     expect((await platform.live("GET", "/v1/test_clock")).body.code).toBe("sandbox_only");
     expect((await platform.live("POST", "/v1/test_clock/advance", { seconds: 1 })).body.code).toBe("sandbox_only");

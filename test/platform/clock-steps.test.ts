@@ -214,12 +214,11 @@ describe("a clock that is set back by a day", () => {
     await expect.poll(pending).toBe(before + 1);
   });
 
-  it.each(["while the platform runs", "and the platform was restarted"])("keeps lists in order %s", async (when) => {
+  it("keeps lists in order while the platform runs", async () => {
     const ids = async (list: string) =>
       (await platform.api("GET", list)).body.data.map(({ id }: { id: string }) => id) as string[];
     const older = await createEvent();
     clock.set(-DAY);
-    if (when.includes("restarted")) await platform.restart();
     const newer = [await createEvent(), await createEvent()];
     expect((await ids("/v1/events")).slice(0, 3)).toEqual([newer[1], newer[0], older]);
     const users = await ids("/v1/request_logs?path=/v1/events&method=POST&status=201&limit=2");

@@ -20,7 +20,7 @@ export function register(program: Command, context: Context): void {
         throw new UsageError("Only the sandbox has a test clock", { hint: "Remove --live." });
       }
     });
-  addExamples(clock, ["service clock show", "service clock advance 3d", "service clock reset"]);
+  addExamples(clock, ["service clock show", "service clock advance 3d"]);
   const show = clock
     .command("show")
     .description("Show the sandbox's time and the progress of an advance")
@@ -41,16 +41,6 @@ export function register(program: Command, context: Context): void {
       await showClock(body, context, body.target === null ? CLOCK : CLOCK_ADVANCE);
     });
   addExamples(addFields(cancel, CLOCK), ["service clock cancel"]);
-  const reset = clock
-    .command("reset")
-    .description("Return to real time; pending deliveries keep their remaining wait")
-    .action(async () => {
-      const client = await context.client();
-      const { body } = await client.request<TestClock>({ method: "POST", path: `${CLOCK_PATH}/reset` });
-      context.output.success(`Reset the test clock to real time: ${body.now}`);
-      await showClock(body, context);
-    });
-  addExamples(addFields(reset, CLOCK), ["service clock reset"]);
 }
 
 const FAILURES = "  service deliveries list --status pending\n  service deliveries list --status failed";

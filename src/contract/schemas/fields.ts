@@ -78,9 +78,7 @@ export const CREATED_FILTERS = {
   created_before: Type.Optional(
     Type.String({
       format: "timestamp",
-      description:
-        "Created before this time; later than `created_after`. After a reset of the test clock, a page may be short, or " +
-        "empty, while `has_more` is true",
+      description: "Created before this time; later than `created_after`",
       examples: ["2026-12-01T00:00:00Z"],
     }),
   ),

@@ -4,7 +4,7 @@ import type { TestClock } from "../../contract/schemas/test-clock.ts";
 import { useCall } from "../api/call.ts";
 import { type Query, useQuery } from "../api/store.ts";
 import { environmentNow, tick } from "../clock.ts";
-import { Action, ConfirmedAction } from "../components/action.tsx";
+import { Action } from "../components/action.tsx";
 import { Field, Form } from "../components/form.tsx";
 import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
 import { ClockTime } from "../components/values.tsx";
@@ -45,7 +45,7 @@ function SandboxClock() {
     <Loaded of={query}>
       {(clock) => (
         <>
-          <SandboxTime clock={clock} reload={query.reload} />
+          <SandboxTime clock={clock} />
           {clock.target !== null && <LastAdvance clock={clock} target={clock.target} reload={query.reload} />}
           <Advance clock={clock} query={query} />
         </>
@@ -54,9 +54,8 @@ function SandboxClock() {
   );
 }
 
-/** The time of the sandbox, its distance from real time, and the way back. */
-function SandboxTime({ clock, reload }: { clock: TestClock; reload: () => void }) {
-  const call = useCall();
+/** The time of the sandbox, and its distance from real time. */
+function SandboxTime({ clock }: { clock: TestClock }) {
   const isAhead = clock.offset_seconds > 0;
   return (
     <section class="card clock-now" aria-label="Sandbox time">
@@ -70,20 +69,6 @@ function SandboxTime({ clock, reload }: { clock: TestClock; reload: () => void }
           ]}
         />
       </div>
-      {isAhead && clock.status !== "advancing" && (
-        <ConfirmedAction
-          title="Reset to real time?"
-          explanation={<p>The sandbox continues in real time. Deliveries that are due stay due.</p>}
-          verb="Reset"
-          run={async () => {
-            await call("POST", "/v1/test_clock/reset");
-            reload();
-            return "The sandbox is back in real time";
-          }}
-        >
-          Reset to real time
-        </ConfirmedAction>
-      )}
     </section>
   );
 }

@@ -6,11 +6,10 @@ import {
   deleteAdvances,
   endAdvance,
   findLatestAdvance,
-  forgetAdvances,
   insertAdvance,
 } from "../storage/clock-advances.ts";
-import { countDue, leaseTime, setBackDeliveries } from "../storage/delivery-queue.ts";
-import { findEnvironment, holdClock, lockClock, releaseClock, setBackClock } from "../storage/environments.ts";
+import { countDue, leaseTime } from "../storage/delivery-queue.ts";
+import { findEnvironment, holdClock, releaseClock } from "../storage/environments.ts";
 import { ApiError, invalidFields } from "./api-error.ts";
 
 /** Timestamps end with the year 9999. What is scheduled or expires after the clock's time must still have one. */
@@ -92,19 +91,6 @@ export async function cancelAdvance(
   const now = await leaseTime(tx, processNow);
   const { clock_offset: offset } = await findEnvironment(tx, environment);
   await endAdvance(tx, environment, { status: "canceled", at: now + offset, offset });
-  tx.notify("deliveries");
-  return showClock(tx, environment, now);
-}
-
-/** Returns the clock to real time. What was due stays due, and a scheduled retry waits as long as before. */
-export async function resetClock(tx: Transaction, environment: number, processNow: () => number): Promise<TestClock> {
-  await lockClock(tx, environment);
-  await releaseClock(tx, environment);
-  const now = await leaseTime(tx, processNow);
-  const { clock_offset: offset } = await findEnvironment(tx, environment);
-  await setBackDeliveries(tx, environment, offset);
-  if (offset !== 0) await setBackClock(tx, environment, { to: now, former: now + offset });
-  await forgetAdvances(tx, environment);
   tx.notify("deliveries");
   return showClock(tx, environment, now);
 }

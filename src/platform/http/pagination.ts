@@ -1,9 +1,7 @@
 import { type IdKind, isId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
-import { parseTimestamp } from "../../contract/timestamps.ts";
 import { invalidFields, ApiError } from "../domain/api-error.ts";
-import { type CreatedRange, createdRangeOf, type IdRange, idRangeOf, isInRange } from "../storage/created-range.ts";
-import type { Queries } from "../storage/database.ts";
+import { createdRangeOf, type IdRange, idRangeOf } from "../storage/created-range.ts";
 import type { PageRequest } from "../storage/page.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { declaredFields } from "./declared-fields.ts";
@@ -84,7 +82,7 @@ export async function sendList<
   Query extends ListQuery,
   Item extends Row = Row,
 >(
-  { vault, queries }: { vault: Vault; queries: Queries },
+  vault: Vault,
   kind: IdKind,
   call: Call<unknown, Query>,
   readRows: ListOf<Row, Item>["readRows"],
@@ -106,9 +104,8 @@ export async function sendList<
   if (created.from !== undefined && created.before !== undefined && created.from > created.before) {
     throw invalidFields([{ pointer: "?created_after", code: "out_of_range", detail: "must be before created_before" }]);
   }
-  const ids = await idRangeOf(queries, environment, kind, created);
-  const page = { environment, position, limit, ...boundsOf(kind, ids, filters.query) };
-  const isMatch = matches(filters.query, { valuesOf, textOf }, ids.isExact ? undefined : created);
+  const page = { environment, position, limit, ...boundsOf(kind, idRangeOf(kind, created), filters.query) };
+  const isMatch = matches(filters.query, { valuesOf, textOf });
   const list = { readRows, toJson, open, bytesOf, positionOf, foundFirst };
   const { items, next: nextPosition } = await readItems(page, list, isMatch);
   const next = nextPosition === undefined ? null : encodeCursor(vault, scope, nextPosition);
@@ -128,25 +125,15 @@ function boundsOf(kind: IdKind, { before, from }: IdRange, query: string | undef
   };
 }
 
-/** Returns a test for a search and for times that IDs do not decide; undefined if every row matches. */
-function matches<Row, Item extends Row & { created: string | number }>(
+/** Returns a test for a search; undefined if every row matches. */
+function matches<Row, Item extends Row>(
   query: string | undefined,
   { valuesOf, textOf }: Pick<ListOf<Row, Item>, "valuesOf" | "textOf">,
-  created: CreatedRange | undefined,
 ): ((item: Item) => boolean) | undefined {
-  if (query === undefined && created === undefined) return undefined;
-  const tests: ((item: Item) => boolean)[] = [];
-  if (created !== undefined) {
-    const timeOf = ({ created: time }: Item) => (typeof time === "number" ? time : parseTimestamp(time)!);
-    tests.push((item) => isInRange(created, timeOf(item)));
-  }
-  if (query !== undefined) {
-    const isCandidate = candidateMatcherOf(query);
-    const isFound = matcherOf(query);
-    if (textOf !== undefined) tests.push((item) => isCandidate(textOf(item)));
-    tests.push((item) => isFound(valuesOf(item)));
-  }
-  return (item) => tests.every((test) => test(item));
+  if (query === undefined) return undefined;
+  const isCandidate = candidateMatcherOf(query);
+  const isFound = matcherOf(query);
+  return (item) => (textOf === undefined || isCandidate(textOf(item))) && isFound(valuesOf(item));
 }
 
 /** Above every ID. */

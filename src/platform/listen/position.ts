@@ -63,9 +63,8 @@ export async function findStart(
     return { position, gapAfter: undefined, removed: { seq: 0, replay: isReplay ? 0 : replay } };
   }
   if (removedTo === null || id > removedTo) await assertNoStandby(queries);
-  // Events that were committed after this one may have begun earlier, and an environment's clock may have been set
-  // back.
-  const bound = lowestIdAt("event", Math.min(time, now) - ID_DISORDER_MS[queries.dialect]);
+  // Events that were committed after this one may have begun earlier.
+  const bound = lowestIdAt("event", time - ID_DISORDER_MS[queries.dialect]);
   const gapAfter = id === removedTo ? undefined : id;
   return { position: await positionBefore(queries, environment, bound), gapAfter, removed };
 }

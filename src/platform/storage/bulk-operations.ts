@@ -2,7 +2,6 @@ import type { StatusOf } from "../../contract/resources.ts";
 import type { BulkType } from "../../contract/schemas/bulk-operation.ts";
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
 import { insertRow } from "./batches.ts";
-import type { CreatedRange } from "./created-range.ts";
 import type { Queries, SqlValue, Transaction } from "./database.ts";
 import { type PageRequest, readPage } from "./page.ts";
 
@@ -79,7 +78,6 @@ export interface BulkRange {
   types: readonly string[] | undefined;
   /** Status of deliveries; undefined for events with any deliveries or none. */
   status: DeliveryStatus | undefined;
-  created: CreatedRange;
   /** Objects with IDs after this one. */
   position: string;
   untilId: string;
@@ -88,20 +86,19 @@ export interface BulkRange {
 interface BulkItem {
   id: string;
   type: string;
-  created: number;
 }
 
-/** Returns deliveries to endpoints in the order of their IDs, whatever their type and time. */
+/** Returns deliveries to endpoints in the order of their IDs, whatever their type. */
 export function nextDeliveries(queries: Queries, range: BulkRange, limit: number): Promise<BulkItem[]> {
   const { conditions, parameters } = ofDeliveries(range, "id");
-  const sql = `SELECT id, event_type AS type, created FROM deliveries WHERE ${conditions.join(" AND ")}`;
+  const sql = `SELECT id, event_type AS type FROM deliveries WHERE ${conditions.join(" AND ")}`;
   return queries.all(`${sql} ORDER BY id LIMIT $${parameters.push(limit)}`, parameters);
 }
 
-/** Returns events in the order of their IDs, whatever their type, time and deliveries. */
+/** Returns events in the order of their IDs, whatever their type and deliveries. */
 export function nextEvents(queries: Queries, range: BulkRange, limit: number): Promise<BulkItem[]> {
   return queries.all(
-    "SELECT id, type, created FROM events WHERE environment = $1 AND id > $2 AND id < $3 ORDER BY id LIMIT $4",
+    "SELECT id, type FROM events WHERE environment = $1 AND id > $2 AND id < $3 ORDER BY id LIMIT $4",
     [range.environment, range.position, range.untilId, limit],
   );
 }
@@ -114,24 +111,20 @@ export async function newestId(queries: Queries, table: "deliveries" | "events",
 
 export async function countDeliveries(queries: Queries, range: BulkRange): Promise<number> {
   const { conditions, parameters } = ofDeliveries(range, "id");
-  const more = [...amongTypes("event_type", range.types, parameters), ...createdIn(range.created, parameters)];
-  const where = [...conditions, ...more].join(" AND ");
+  const where = [...conditions, ...amongTypes("event_type", range.types, parameters)].join(" AND ");
   return countOf(queries, `SELECT COUNT(*) AS count FROM deliveries WHERE ${where}`, parameters);
 }
 
 export async function countEvents(queries: Queries, range: BulkRange): Promise<number> {
   if (range.status !== undefined) {
     const { conditions, parameters } = ofDeliveries(range, "event_id");
-    const times = createdIn(range.created, parameters).map(
-      (condition) =>
-        `EXISTS (SELECT 1 FROM events e WHERE e.environment = $1 AND e.id = deliveries.event_id AND e.${condition})`,
-    );
-    const where = [...conditions, ...amongTypes("event_type", range.types, parameters), ...times].join(" AND ");
+    const where = [...conditions, ...amongTypes("event_type", range.types, parameters)].join(" AND ");
     return countOf(queries, `SELECT COUNT(DISTINCT event_id) AS count FROM deliveries WHERE ${where}`, parameters);
   }
   const parameters: SqlValue[] = [range.environment, range.position, range.untilId];
-  const more = [...amongTypes("type", range.types, parameters), ...createdIn(range.created, parameters)];
-  const where = ["environment = $1 AND id > $2 AND id < $3", ...more].join(" AND ");
+  const where = ["environment = $1 AND id > $2 AND id < $3", ...amongTypes("type", range.types, parameters)].join(
+    " AND ",
+  );
   return countOf(queries, `SELECT COUNT(*) AS count FROM events WHERE ${where}`, parameters);
 }
 
@@ -154,13 +147,6 @@ function ofDeliveries({ environment, status, endpointId, position, untilId }: Bu
 
 function amongTypes(column: string, types: readonly string[] | undefined, parameters: SqlValue[]): string[] {
   return types === undefined ? [] : [`${column} IN (${types.map((type) => `$${parameters.push(type)}`).join(", ")})`];
-}
-
-function createdIn({ from, before }: CreatedRange, parameters: SqlValue[]): string[] {
-  return [
-    ...(from === undefined ? [] : [`created >= $${parameters.push(from)}`]),
-    ...(before === undefined ? [] : [`created < $${parameters.push(before)}`]),
-  ];
 }
 
 async function countOf(queries: Queries, sql: string, parameters: SqlValue[]): Promise<number> {

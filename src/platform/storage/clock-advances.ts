@@ -94,8 +94,3 @@ export async function deleteAdvances(tx: Transaction, environment: number, befor
     [environment, before],
   );
 }
-
-/** Deletes all of an environment's advances, for a clock that is reset. */
-export async function forgetAdvances(tx: Transaction, environment: number): Promise<void> {
-  await tx.run("DELETE FROM clock_advances WHERE environment = $1", [environment]);
-}

@@ -216,18 +216,6 @@ export async function countDue(queries: Queries, environment: number, dueAt: num
   return row?.count ?? 0;
 }
 
-/**
- * Sets an environment's pending deliveries back by as much as its clock: what is due stays due, and the rest waits as
- * long as before.
- */
-export async function setBackDeliveries(tx: Transaction, environment: number, milliseconds: number): Promise<void> {
-  await tx.run(
-    `UPDATE deliveries SET next_attempt = next_attempt - $2, first_attempt = first_attempt - $2
-     WHERE environment = $1 AND status = 'pending'`,
-    [environment, milliseconds],
-  );
-}
-
 /** Returns an endpoint's due deliveries that no one else is claiming, to be leased in the same transaction. */
 export function findDue(tx: Transaction, { endpointId, dueAt, limit }: QueueRequest): Promise<QueuedDelivery[]> {
   return tx.all(dueBy(tx, "$3"), [endpointId, limit, dueAt]);

@@ -12,9 +12,6 @@ export interface EnvironmentRow {
    * hold.
    */
   clock_held_until: number;
-  /** Between these times, an ID may be later than the time at which it was created; null if the clock was never reset. */
-  ids_ahead_from: number | null;
-  ids_ahead_until: number | null;
   /** The newest event that retention removed. */
   events_removed_to: string | null;
   /** The highest numbers in the log, of an event and of a replay, that retention removed. */
@@ -22,8 +19,7 @@ export interface EnvironmentRow {
   log_removed_replay: number;
 }
 
-const COLUMNS =
-  "id, name, clock_offset, clock_held_until, ids_ahead_from, ids_ahead_until, events_removed_to, log_removed_seq, log_removed_replay";
+const COLUMNS = "id, name, clock_offset, clock_held_until, events_removed_to, log_removed_seq, log_removed_replay";
 
 export async function findEnvironment(queries: Queries, id: number): Promise<EnvironmentRow> {
   const [row] = await queries.allShared<EnvironmentRow>(`SELECT ${COLUMNS} FROM environments WHERE id = $1`, [id]);
@@ -99,23 +95,6 @@ export async function keepClock(tx: Transaction, id: number, holder: string, now
 /** Moves a clock that the caller holds. */
 export async function moveClock(tx: Transaction, id: number, offset: number): Promise<void> {
   await tx.run("UPDATE environments SET clock_offset = $2 WHERE id = $1", [id, offset]);
-}
-
-/** More than the clocks of two processes differ by, and than IDs of one time take up. */
-const MARGIN_MILLISECONDS = 60_000;
-
-/**
- * Returns a clock to real time. IDs continue after the newest one, so until real time has reached the former time of
- * the clock they are ahead of it.
- */
-export async function setBackClock(tx: Transaction, id: number, { to, former }: { to: number; former: number }) {
-  await tx.run(
-    `UPDATE environments SET clock_offset = 0,
-       ids_ahead_from = CASE WHEN ids_ahead_from < $2 THEN ids_ahead_from ELSE $2 END,
-       ids_ahead_until = CASE WHEN ids_ahead_until > $3 THEN ids_ahead_until ELSE $3 END
-     WHERE id = $1`,
-    [id, to - MARGIN_MILLISECONDS, former + MARGIN_MILLISECONDS],
-  );
 }
 
 /** Releases a clock of any holder. */

@@ -90,9 +90,8 @@ export interface EndpointOutcomes {
 }
 
 /**
- * Counts the attempts that failed in a row. A clock that is set back does not shorten their time. Writes nothing while
- * all succeed. Returns true if the endpoint's health may have changed: then its row is locked until the transaction
- * ends.
+ * Counts the attempts that failed in a row. Writes nothing while all succeed. Returns true if the endpoint's health may
+ * have changed: then its row is locked until the transaction ends.
  */
 export async function countFailuresInRow(tx: Transaction, outcomes: EndpointOutcomes): Promise<boolean> {
   const { environment, id, succeeded, failures, first, last } = outcomes;
@@ -100,8 +99,7 @@ export async function countFailuresInRow(tx: Transaction, outcomes: EndpointOutc
     `UPDATE webhook_endpoints
      SET failures = CASE WHEN $3 = 1 THEN 0 ELSE failures END + $4,
          first_failure = CASE WHEN $3 = 1 OR failures = 0 THEN CAST($5 AS BIGINT) ELSE first_failure END,
-         last_failure = CASE WHEN $3 = 0 AND failures > 0 AND last_failure > CAST($6 AS BIGINT) THEN last_failure
-                             ELSE CAST($6 AS BIGINT) END
+         last_failure = CAST($6 AS BIGINT)
      WHERE environment = $1 AND id = $2 AND (failures > 0 OR $4 > 0 OR failing_reported = 1)`,
     [environment, id, succeeded ? 1 : 0, failures, first, last],
   );

@@ -18,14 +18,11 @@ export interface EnvironmentNow {
 export class EnvironmentTime {
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #newest: ReadonlyMap<number, number>;
   readonly #generators = new Map<number, IdGenerator>();
 
-  /** `newest`: the time of each environment's newest id. */
-  constructor(clock: Clock, random: Random, newest: ReadonlyMap<number, number>) {
+  constructor(clock: Clock, random: Random) {
     this.#clock = clock;
     this.#random = random;
-    this.#newest = newest;
   }
 
   /** Read it in the transaction that uses the time; otherwise the clock may be moved in between. */
@@ -37,7 +34,7 @@ export class EnvironmentTime {
   #at(environment: number, now: number): EnvironmentNow {
     let generator = this.#generators.get(environment);
     if (generator === undefined) {
-      generator = createIdGenerator((size) => this.#random.bytes(size), this.#newest.get(environment));
+      generator = createIdGenerator((size) => this.#random.bytes(size));
       this.#generators.set(environment, generator);
     }
     const newId = generator;

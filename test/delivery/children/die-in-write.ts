@@ -11,7 +11,7 @@ import { systemClock, systemRandom } from "../../../src/platform/system.ts";
 
 const [file = "", environment = "", last = ""] = process.argv.slice(2);
 const database = await openSqlite({ file, migrations: MIGRATIONS });
-const time = new EnvironmentTime(systemClock, systemRandom, new Map());
+const time = new EnvironmentTime(systemClock, systemRandom);
 const tenant: RequestContext["tenant"] = {
   environment: Number(environment),
   name: "sandbox",

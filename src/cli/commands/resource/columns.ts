@@ -21,7 +21,7 @@ export function timeWithAge(timestamp: string, { now, terminal }: ViewContext): 
   return terminal && !isAhead(timestamp, now) ? `${timestamp}  (${relativeTime(timestamp, now)})` : timestamp;
 }
 
-/** After a reset of the test clock, a time may be ahead of it: then it has no age. */
+/** What was created while the test clock was ahead stays ahead of a sandbox that was reset: then it has no age. */
 function isAhead(timestamp: string, now: number): boolean {
   return Date.parse(timestamp) > now + 60_000;
 }

@@ -74,7 +74,7 @@ const TEST_CLOCK: Column<Status> = {
   label: "Test clock",
   text: ({ test_clock_offset_seconds: offset }) => {
     if (offset === null) return "";
-    return offset === 0 ? "real time" : `+${formatSpan(offset)}; to reset it: service clock reset`;
+    return offset === 0 ? "real time" : `+${formatSpan(offset)}`;
   },
   style: (text, styles, { test_clock_offset_seconds: offset }) => (offset === 0 ? text : styles.warn(text)),
 };

@@ -21,7 +21,6 @@ const COMMANDS: Readonly<Record<string, string>> = {
   listRequestLogs: "service logs list",
   pingWebhookEndpoint: "service endpoints ping {id}",
   replayEvents: "service events replay --since 1h --failed",
-  resetTestClock: "service clock reset",
   retryDeliveries: "service deliveries retry --failed --since 1h",
   rotateWebhookEndpointSecret: "service endpoints rotate-secret {id} --overlap 1d",
   streamEvents: "service events tail",

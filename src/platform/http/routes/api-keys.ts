@@ -34,7 +34,7 @@ export function apiKeyOperations(tools: SecretTools): Operation[] {
       response: { status: 200, schema: ApiKeyList },
       read: (call, queries) =>
         sendList(
-          { vault: tools.vault, queries },
+          tools.vault,
           "api_key",
           call,
           (page) => pageOfApiKeys(queries, call.caller.tenant, page),

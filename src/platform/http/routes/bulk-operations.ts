@@ -48,7 +48,7 @@ export function bulkOperations(vault: Vault): Operation[] {
       response: { status: 200, schema: BulkOperationList },
       read: (call, queries) =>
         sendList(
-          { vault, queries },
+          vault,
           "bulk_operation",
           call,
           (page) => pageOfBulkOperations(queries, call.caller.tenant, page),

@@ -23,7 +23,7 @@ export function deliveryOperations(vault: Vault): Operation[] {
         const endpoints = query.query === undefined ? [] : await allEndpoints(queries, caller.tenant);
         const byId = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
         return sendList(
-          { vault, queries },
+          vault,
           "delivery",
           call,
           (page) => pageOfDeliveries(queries, caller.tenant, page, narrowed(query, REFERENCES)),

@@ -24,7 +24,7 @@ export function eventOperations(vault: Vault, clock: Clock): Operation[] {
       response: { status: 200, schema: EventList },
       read: (call, queries) =>
         sendList(
-          { vault, queries },
+          vault,
           "event",
           call,
           (page) => pageOfEvents(queries, clock, page, narrowed(call.query, REFERENCES)),

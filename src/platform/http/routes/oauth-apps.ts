@@ -41,7 +41,7 @@ export function oauthAppOperations(tools: SecretTools): Operation[] {
       response: { status: 200, schema: OAuthAppList },
       read: (call, queries) =>
         sendList(
-          { vault: tools.vault, queries },
+          tools.vault,
           "oauth_app",
           call,
           (page) => pageOfOAuthApps(queries, call.caller.tenant, page),

@@ -66,7 +66,7 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
         const { tenant } = call.caller;
         const filters = narrowed(query, references);
         return sendList(
-          { vault, queries },
+          vault,
           kind,
           { ...call, query },
           (page) => pageOfObjects(queries, tenant, kind, { page, query: filters }),

@@ -33,7 +33,7 @@ export function requestLogOperations(
         // Anyone who has received a response finds its request here.
         await requests.flush();
         return sendList(
-          { vault, queries },
+          vault,
           "request",
           call,
           (page) => pageOfRequestLogs(queries, call.caller.tenant, page, narrowed(call.query, { api_key: "key" })),

@@ -1,5 +1,5 @@
 import { TestClock, TestClockAdvance } from "../../../contract/schemas/test-clock.ts";
-import { cancelAdvance, resetClock, showClock } from "../../domain/test-clock.ts";
+import { cancelAdvance, showClock } from "../../domain/test-clock.ts";
 import type { Clock } from "../../ports.ts";
 import type { Transaction } from "../../storage/database.ts";
 import { longOperation, type Operation, readOperation, writeOperation } from "../operation.ts";
@@ -54,17 +54,6 @@ export function testClockOperations(clock: Clock, advancer: ClockAdvancer): Oper
       isolation: "read committed",
       response: { status: 200, schema: TestClock },
       write: ({ caller }, tx) => cancelAdvance(tx, caller.tenant.environment, clock.now),
-    }),
-    writeOperation({
-      name: "resetTestClock",
-      summary: "Return the sandbox to real time; deliveries that are due stay due",
-      method: "POST",
-      path: "/v1/test_clock/reset",
-      scope: "deliveries:write",
-      sandboxOnly: true,
-      isolation: "read committed",
-      response: { status: 200, schema: TestClock },
-      write: ({ caller }, tx) => resetClock(tx, caller.tenant.environment, clock.now),
     }),
   ];
 }

@@ -49,7 +49,7 @@ export function webhookEndpointOperations(tools: EndpointTools): Operation[] {
       response: { status: 200, schema: WebhookEndpointList },
       read: (call, queries) =>
         sendList(
-          { vault: tools.vault, queries },
+          tools.vault,
           "webhook_endpoint",
           call,
           (page) => pageOfEndpoints(queries, call.caller.tenant, page),

@@ -205,11 +205,4 @@ export const CLOCK_TOOLS: readonly Tool[] = [
     idempotent: true,
     output: TestClock,
   }),
-  apiTool("test_clock", "POST /reset", {
-    name: "reset_test_clock",
-    description: "Return the sandbox to real time. Deliveries that are due stay due.",
-    scope: "deliveries:write",
-    idempotent: true,
-    output: TestClock,
-  }),
 ];

@@ -368,6 +368,14 @@ export function pathOf(kind: ResourceKind): string {
   return `/v1/${RESOURCES[kind].plural}`;
 }
 
+/** Returns the resource that a path such as `/v1/customers/{id}` belongs to. Throws if there is none. */
+export function kindOfPath(path: string): ResourceKind {
+  const [, , plural] = path.split("/");
+  const kind = (Object.keys(RESOURCES) as ResourceKind[]).find((known) => RESOURCES[known].plural === plural);
+  if (kind === undefined) throw new Error(`${path} belongs to no resource: add it to contract/resources.ts`);
+  return kind;
+}
+
 /** Returns the fields that a request to create the object takes, except metadata. */
 export function inputFieldsOf(kind: ObjectKind): [name: string, field: Field][] {
   return Object.entries<Field>(RESOURCES[kind].fields).filter(([, { type, output }]) => type !== "status" && !output);

@@ -21,7 +21,7 @@ import { isEmail, registerFormats } from "../../src/platform/http/formats.ts";
 import { parseIdempotencyKey } from "../../src/platform/http/idempotency.ts";
 import { loggedPath } from "../../src/platform/http/request-log.ts";
 import { nothingHere } from "../../src/platform/http/app.ts";
-import { operationsOf, type OperationTools } from "../../src/platform/http/operations.ts";
+import { OPERATIONS } from "../../src/contract/operations.ts";
 import { parseStrictJson } from "../../src/platform/http/json.ts";
 import { compileCheck } from "../../src/platform/http/validate.ts";
 import { parseScopeNames } from "../../src/platform/oauth/scope-names.ts";
@@ -59,10 +59,7 @@ describe("judges a JSON body of 1 MiB within the budget", () => {
 
 describe("judges 1 MiB in a field within the budget, and does not send it back", () => {
   registerFormats();
-  // Only the schemas of the operations are needed, which depend on none of their tools.
-  const bodies = operationsOf({} as OperationTools).flatMap(({ name, body }) =>
-    body === undefined ? [] : [{ name, body }],
-  );
+  const bodies = OPERATIONS.flatMap(({ name, body }) => (body === undefined ? [] : [{ name, body }]));
   const ideographs = Array.from({ length: 20_000 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join("");
   const texts = {
     "a host of other scripts": `https://${pumped(ideographs, 300_000)}.example/`,

@@ -15,7 +15,7 @@ import { registerOperations } from "./dispatch.ts";
 import { registerFormats } from "./formats.ts";
 import { loggedPath, recordRequests } from "./request-log.ts";
 import { problemOfHost } from "./host.ts";
-import { operationsOf, type OperationTools } from "./operations.ts";
+import { type OperationTools, routesOf } from "./operations.ts";
 import { serveDocument, type ServedDocument } from "./openapi/serve.ts";
 import { rejectBrokenRequest, CONNECT_REQUEST } from "./problem.ts";
 import type { RunTools } from "./run.ts";
@@ -92,9 +92,8 @@ export function createApp(
 
   let document: (() => Promise<ServedDocument>) | undefined;
   if (authenticate !== undefined) {
-    const operations = operationsOf(tools);
-    registerOperations(app, tools, authenticate, operations);
-    document = serveDocument(app, tools, operations);
+    registerOperations(app, tools, authenticate, routesOf(tools));
+    document = serveDocument(app, tools);
   }
 
   app.setErrorHandler((error, request, reply) => sendError(tools, error, request.id, reply));

@@ -7,7 +7,7 @@ import { ApiError, invalidFields } from "../domain/api-error.ts";
 import type { Caller } from "../domain/request-context.ts";
 import { assertScope, assertSession, type Authenticate } from "./authenticate.ts";
 import { InFlight } from "./idempotency.ts";
-import { type Call, type Operation, RawJson } from "./operation.ts";
+import { type Call, RawJson, type Route } from "./operation.ts";
 import { secretFieldsOf } from "./request-log.ts";
 import { runLong, type RunTools, runWrite, toJson } from "./run.ts";
 import { type Check, compileCheck, compileQuery } from "./validate.ts";
@@ -29,7 +29,7 @@ export function registerOperations(
   app: FastifyInstance,
   tools: RunTools & { rateLimit: RateLimit | undefined },
   authenticate: Authenticate,
-  operations: readonly Operation[],
+  operations: readonly Route[],
 ): void {
   const inFlight = new InFlight();
   app.decorateRequest("caller", null);
@@ -38,7 +38,7 @@ export function registerOperations(
   const nameVersion = (reply: FastifyReply, { tenant: { account } }: Caller) =>
     void reply.header(HEADERS.version, versionOfResponse(versions, reply.request.headers, account.version));
   for (const operation of operations) {
-    const secretFields = secretFieldsOf(operation.response.schema);
+    const secretFields = secretFieldsOf(operation.response);
     const readQuery = compileQuery(operation.query);
     const checkBody = operation.body === undefined ? undefined : compileCheck(operation.body);
     app.route({
@@ -62,7 +62,7 @@ export function registerOperations(
         // The router also matches an empty ID.
         if (id === "") return reply.callNotFound();
         const version = versionOf(versions, headerOf(request, "service-version"), caller.tenant.account.version);
-        const call: Call<unknown, unknown> = {
+        const call: Call = {
           caller,
           id: id ?? "",
           query: readQuery(request.url),
@@ -73,7 +73,7 @@ export function registerOperations(
           if (body instanceof RawJson && body.nextCursor !== undefined) {
             void reply.header("Link", `<${nextPage(request.url, body.nextCursor)}>; rel="next"`);
           }
-          return send(reply, operation.response.status, toJson(versions, version, operation, body));
+          return send(reply, operation.status, toJson(versions, version, operation, body));
         }
         const run = operation.long === undefined ? runWrite : runLong;
         const outcome = await run({ tools, inFlight, operation, call, request, version });
@@ -88,7 +88,7 @@ export function registerOperations(
 
 function bodyOf(
   request: FastifyRequest,
-  operation: Operation,
+  operation: Route,
   check: Check | undefined,
   upgrade: (body: unknown) => unknown,
 ): unknown {
@@ -140,6 +140,6 @@ function beginningOf(json: string): string {
   return Buffer.from(json.slice(0, 2 * LIMITS.requestLogBodyCharacters)).toString();
 }
 
-function sandboxOnly(operation: Operation): ApiError {
+function sandboxOnly(operation: Route): ApiError {
   return new ApiError("sandbox_only", `"${operation.summary}" works with a sandbox credential only.`);
 }

@@ -5,11 +5,11 @@ import type { ErrorCode } from "../../contract/errors.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { kindOfId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
+import { pathOf } from "../../contract/resources.ts";
 import type { RequestExchange, RequestMethod } from "../../contract/schemas/request-log.ts";
 import type { Caller } from "../domain/request-context.ts";
 import type { ClientAddress } from "./client-address.ts";
 import { parseIdempotencyKey } from "./idempotency.ts";
-import { REQUEST_LOG_PATH, REQUEST_LOGS_PATH } from "./routes/request-logs.ts";
 import type { RequestRecorder } from "../observability/request-recorder.ts";
 
 declare module "fastify" {
@@ -36,7 +36,7 @@ export function recordRequests(app: FastifyInstance, requests: RequestRecorder, 
       requests.record(identified.caller, {
         id: request.id,
         method: request.method as RequestMethod,
-        path: pathOf(request, identified.path),
+        path: pathWithId(request, identified.path),
         status: reply.statusCode,
         milliseconds: reply.elapsedTime,
         idempotencyKey: idempotencyKeyOf(request),
@@ -53,11 +53,11 @@ export function recordRequests(app: FastifyInstance, requests: RequestRecorder, 
 }
 
 function isPoll(path: string, status: number): boolean {
-  return (path === REQUEST_LOGS_PATH || path === REQUEST_LOG_PATH) && status === 200;
+  return path.startsWith(pathOf("request_log")) && status === 200;
 }
 
 /** Returns the operation's path with its ID. Anything else in place of the ID is omitted, since it may be a key. */
-function pathOf(request: FastifyRequest, path: string): string {
+function pathWithId(request: FastifyRequest, path: string): string {
   if (!path.includes("{id}")) return path;
   const { id = "" } = request.params as { id?: string };
   return kindOfId(id) === undefined ? path : path.replace("{id}", id);

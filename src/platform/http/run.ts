@@ -4,7 +4,7 @@ import type { RequestContext } from "../domain/request-context.ts";
 import type { Versions } from "../domain/versions.ts";
 import { declaredFields } from "./declared-fields.ts";
 import { fingerprintOf, type InFlight, onceForKey, readIdempotencyKey, type StoredResponse } from "./idempotency.ts";
-import { type Call, type Operation, RawJson, type ResponseBody } from "./operation.ts";
+import { type Call, RawJson, type ResponseBody, type Route } from "./operation.ts";
 import { secretFieldsOf } from "./request-log.ts";
 import { parseTraceparent } from "../observability/trace-context.ts";
 import { digestIdempotencyKey, type Vault } from "../secrets/vault.ts";
@@ -25,8 +25,8 @@ export interface RunTools {
 interface Run {
   tools: RunTools;
   inFlight: InFlight;
-  operation: Operation;
-  call: Call<unknown, unknown>;
+  operation: Route;
+  call: Call;
   request: FastifyRequest;
   /** The version of the response. */
   version: string;
@@ -41,7 +41,7 @@ export function runWrite(run: Run): Promise<StoredResponse> {
     const trace = parseTraceparent(request.headers["traceparent"]);
     const context: RequestContext = { tenant, requestId: request.id, trace, versions, ...at };
     const json = toJson(versions, version, operation, await operation.write!(call, tx, context));
-    return { status: operation.response.status, json };
+    return { status: operation.status, json };
   });
 }
 
@@ -62,7 +62,7 @@ export async function runLong(run: Run): Promise<StoredResponse> {
     throw error instanceof StorageUnavailableError ? begunAndUnknown(error) : error;
   });
   return {
-    status: isDone ? operation.response.status : ACCEPTED,
+    status: isDone ? operation.status : ACCEPTED,
     json: toJson(tools.versions, version, operation, body),
     replayed,
   };
@@ -83,7 +83,7 @@ function writeOnce(
 ): Promise<StoredResponse> {
   const { database, vault, time, clockTrust } = tools;
   const { tenant } = call.caller;
-  const isolation = operation.isolation ?? (operation.additive === true ? "batched" : "serialized");
+  const { isolation } = operation;
   const target = idempotencyTarget(vault, operation, call, request);
   if (target === undefined) {
     return database.write(
@@ -108,7 +108,7 @@ function writeOnce(
 }
 
 /** Returns the storage key of a POST's Idempotency-Key, without the key itself; undefined if it has none. */
-function idempotencyTarget(vault: Vault, operation: Operation, call: Call<unknown, unknown>, request: FastifyRequest) {
+function idempotencyTarget(vault: Vault, operation: Route, call: Call, request: FastifyRequest) {
   const header = request.headers["idempotency-key"];
   const given = operation.method === "POST" && typeof header === "string" ? header : undefined;
   const sent = readIdempotencyKey(given);
@@ -119,14 +119,13 @@ function idempotencyTarget(vault: Vault, operation: Operation, call: Call<unknow
 }
 
 /** Returns the only principal that may get the response again, if it can show a secret. */
-function secretHolder({ response }: Operation, { caller }: Call<unknown, unknown>): string | undefined {
-  return secretFieldsOf(response.schema).length > 0 ? caller.principal : undefined;
+function secretHolder({ response }: Route, { caller }: Call): string | undefined {
+  return secretFieldsOf(response).length > 0 ? caller.principal : undefined;
 }
 
 /** Returns the response with the fields that the operation declares, in a version's shape. */
-export function toJson(versions: Versions, version: string, { response }: Operation, body: ResponseBody): string {
-  if (!(body instanceof RawJson))
-    return JSON.stringify(versions.response(version, declaredFields(response.schema)(body)));
+export function toJson(versions: Versions, version: string, { response }: Route, body: ResponseBody): string {
+  if (!(body instanceof RawJson)) return JSON.stringify(versions.response(version, declaredFields(response)(body)));
   if (version === versions.latest) return body.text;
   const parsed = JSON.parse(body.text) as object;
   const shaped = versions.response(version, parsed);

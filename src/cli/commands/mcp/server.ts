@@ -14,31 +14,13 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { getPrompt, PROMPTS } from "./prompts.ts";
 import { EVENT_TEMPLATE, listGuides, readResource } from "./resources.ts";
-import type { Tool, ToolSession } from "./tool.ts";
+import { API_TOOLS, type Tool, type ToolSession } from "./tool.ts";
 import { EXPLAIN_TOOLS, TRIGGER_TOOLS, WAIT_TOOLS } from "./tools/composed.ts";
-import {
-  CLOCK_TOOLS,
-  DELIVERY_TOOLS,
-  ENDPOINT_TOOLS,
-  EVENT_TOOLS,
-  OBJECT_TOOLS,
-  REQUEST_LOG_TOOLS,
-} from "./tools/operations.ts";
 import { failureOf } from "../../failure.ts";
 import { ApiError } from "../../../client/errors.ts";
 import type { Scope } from "../../../contract/scopes.ts";
 
-const TOOLS: readonly Tool[] = [
-  ...OBJECT_TOOLS,
-  ...TRIGGER_TOOLS,
-  ...EVENT_TOOLS,
-  ...WAIT_TOOLS,
-  ...ENDPOINT_TOOLS,
-  ...DELIVERY_TOOLS,
-  ...EXPLAIN_TOOLS,
-  ...REQUEST_LOG_TOOLS,
-  ...CLOCK_TOOLS,
-];
+const TOOLS: readonly Tool[] = [...API_TOOLS, ...TRIGGER_TOOLS, ...WAIT_TOOLS, ...EXPLAIN_TOOLS];
 
 /** What a server needs from its transport. */
 interface Served extends Pick<ToolSession, "client" | "now" | "uuid"> {

@@ -1,10 +1,11 @@
-import { type Static, type TObject, type TSchema, Type } from "typebox";
+import { type Static, type TSchema, Type } from "typebox";
 import { Compile } from "typebox/compile";
 import { apiPath } from "../../../client/base-url.ts";
-import type { Client, Method } from "../../../client/http.ts";
+import type { Client } from "../../../client/http.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import { type IdKind, ID_PREFIXES } from "../../../contract/ids.ts";
-import { nounOf, pathOf, RESOURCES, type ResourceKind, withArticle } from "../../../contract/resources.ts";
+import { type Operation, OPERATIONS } from "../../../contract/operations.ts";
+import { kindOfPath, nounOf, type ResourceKind, withArticle } from "../../../contract/resources.ts";
 import { closed, idOf } from "../../../contract/schemas/fields.ts";
 import type { Scope } from "../../../contract/scopes.ts";
 import { UsageError } from "../../errors.ts";
@@ -40,15 +41,6 @@ export interface Tool {
   run(input: Arguments, session: ToolSession): Promise<object>;
 }
 
-interface ApiTool extends Omit<Tool, "scopes" | "effect" | "input" | "run"> {
-  /** Default: the resource's own, `<plural>:read` for GET, `<plural>:write` for all others. */
-  scope?: Scope;
-  /** Default: GET reads, DELETE removes, all others change. */
-  effect?: Tool["effect"];
-  /** Query or body. */
-  input?: TObject;
-}
-
 const KEY_PATTERN = `^[\\x21-\\x7e]{1,${LIMITS.idempotencyKeyLength}}$`;
 const IDEMPOTENCY_KEY = Type.Optional(
   Type.String({
@@ -58,25 +50,22 @@ const IDEMPOTENCY_KEY = Type.Optional(
   }),
 );
 
-/**
- * Defines a tool for one operation of the API, which also validates its arguments. The route is a method and the path
- * after that of the resource: `POST /{id}/replay`. `{id}` is the argument `id`. Each POST has an Idempotency-Key.
- */
-export function apiTool(kind: ResourceKind, route: Method | `${Method} /${string}`, description: ApiTool): Tool {
-  const [method, suffix = ""] = route.split(" ") as [Method, string?];
-  const path = pathOf(kind) + suffix;
+/** Returns the tool of an operation, which also validates its arguments. Each POST has an Idempotency-Key. */
+function toolOf(operation: Operation): Tool {
+  const { name, method, path, scope, summary, query, body, response, effect, idempotent, tool, toolName } = operation;
   const takesId = path.includes("{id}");
-  const { scope = `${RESOURCES[kind].plural}:${method === "GET" ? "read" : "write"}` as Scope, ...tool } = description;
   return {
-    effect: method === "GET" ? "reads" : method === "DELETE" ? "removes" : "changes",
-    idempotent: method === "PATCH" || method === "DELETE",
-    ...tool,
-    scopes: [[scope]],
+    name: toolName ?? name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    description: typeof tool === "string" ? tool : `${summary}.`,
+    scopes: scope === null ? [] : [[scope]],
+    effect: effect ?? (method === "GET" ? "reads" : method === "DELETE" ? "removes" : "changes"),
+    idempotent: idempotent ?? (method === "PATCH" || method === "DELETE"),
     input: closed({
-      ...(takesId ? { id: idOfResource(kind) } : {}),
-      ...tool.input?.properties,
+      ...(takesId ? { id: idOfResource(kindOfPath(path)) } : {}),
+      ...(query ?? body)?.properties,
       ...(method === "POST" ? { idempotency_key: IDEMPOTENCY_KEY } : {}),
     }),
+    output: response,
     async run(input, { client }) {
       const members = { ...input };
       const idempotencyKey = method === "POST" ? textArgument("idempotency_key", members) : undefined;
@@ -88,16 +77,19 @@ export function apiTool(kind: ResourceKind, route: Method | `${Method} /${string
       }
       const id = takesId ? textArgument("id", members) : undefined;
       if (takesId && id === undefined) throw new UsageError("id is required", { code: "invalid_arguments" });
-      const { body } = await client.request<object>({
+      const { body: result } = await client.request<object>({
         method,
         path: path.replace("{id}", () => apiPath`${id ?? ""}`),
         idempotencyKey,
         ...(method === "GET" ? { query: queryOf(members) } : method === "DELETE" ? {} : { body: members }),
       });
-      return body;
+      return result;
     },
   };
 }
+
+/** Tools for operations of the API. */
+export const API_TOOLS: readonly Tool[] = OPERATIONS.filter(({ tool }) => tool !== undefined).map(toolOf);
 
 function idOfResource(kind: ResourceKind): TSchema {
   const idKind = (kind === "request_log" ? "request" : kind) as IdKind;

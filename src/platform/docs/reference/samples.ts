@@ -1,4 +1,5 @@
-import { RESOURCES } from "../../../contract/resources.ts";
+import { OPERATIONS } from "../../../contract/operations.ts";
+import { kindOfPath, resourceOf } from "../../../contract/resources.ts";
 import { shellWord } from "../../../contract/shell-command.ts";
 import type { Operation } from "./document.ts";
 
@@ -9,27 +10,8 @@ export interface Sample {
   text: string;
 }
 
-/** Commands that cannot be derived from the operation. `{id}` is the ID of the example. */
-const COMMANDS: Readonly<Record<string, string>> = {
-  advanceTestClock: "service clock advance 1h",
-  cancelTestClock: "service clock cancel",
-  createApiKey: "service keys create --name reporting --scope customers:read --expires-in 90d",
-  createOAuthApp: "service apps create --name Reports --redirect-uri https://app.example.com/callback",
-  getIdentity: "service whoami",
-  getRequestLog: "service logs get {id}",
-  getTestClock: "service clock show",
-  listRequestLogs: "service logs list",
-  pingWebhookEndpoint: "service endpoints ping {id}",
-  replayEvents: "service events replay --since 1h --failed",
-  retryDeliveries: "service deliveries retry --failed --since 1h",
-  rotateWebhookEndpointSecret: "service endpoints rotate-secret {id} --overlap 1d",
-  streamEvents: "service events tail",
-  updateApiKey: "service keys update {id} --name reporting",
-  updateWebhookEndpoint: "service endpoints update {id} --url https://example.com/webhooks",
-};
-
-/** Operations without a subcommand, though their resource has a command. */
-const WITHOUT_COMMAND = new Set(["createEvent"]);
+/** The command for an operation that is not in the table: it streams. */
+const STREAM = { name: "streamEvents", command: "service events tail" };
 
 /** Returns samples of a request with cURL, Node.js and the CLI. */
 export function requestSamples(operation: Operation, baseUrl: string): Sample[] {
@@ -73,13 +55,12 @@ function node(operation: Operation, baseUrl: string): string {
 /** Returns the command for the request, or `service api` if there is none. */
 function commandOf(operation: Operation): string {
   const { operationId, method, path, body } = operation;
-  const command = COMMANDS[operationId];
-  if (command !== undefined) return command.replace("{id}", exampleId(operation));
-  const [, , plural, ...rest] = path.split("/");
-  const resource = Object.values(RESOURCES).find((entry) => entry.plural === plural);
+  const { command } = [...OPERATIONS, STREAM].find(({ name }) => name === operationId) ?? {};
+  if (typeof command === "string") return command.replace("{id}", exampleId(operation));
+  const [, , , ...rest] = path.split("/");
   const takesId = rest[0] === "{id}";
-  const isOfOne = takesId || rest.length === 0;
-  if (resource === undefined || !("command" in resource) || !isOfOne || WITHOUT_COMMAND.has(operationId)) {
+  const resource = resourceOf(kindOfPath(path));
+  if (command === null || resource.command === undefined || !(takesId || rest.length === 0)) {
     const input = body === undefined ? "" : ` --input - <<< ${shellWord(JSON.stringify(body.example))}`;
     return `service api ${method === "GET" ? "" : `${method} `}${examplePath(operation)}${input}`;
   }

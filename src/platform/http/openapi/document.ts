@@ -1,7 +1,6 @@
 import { HEADERS } from "../../../contract/headers.ts";
 import { OAUTH_PATHS, SCOPES, oauthScopeName } from "../../../contract/scopes.ts";
 import { IDENTIFIER_HEADER, SIGNATURE_HEADER } from "../../leaks/report-route.ts";
-import type { Operation } from "../operation.ts";
 import { WORKFLOWS_PATH } from "./document-paths.ts";
 import { DELIVERY_HEADERS, furtherPathsOf, webhooksOf } from "./further-paths.ts";
 import { headerComponents, requestHeaders } from "./headers.ts";
@@ -40,10 +39,10 @@ interface DocumentFacts {
 }
 
 /** Returns the OpenAPI 3.1 document, generated from the table of operations and the contract's schemas only. */
-export function buildDocument(operations: readonly Operation[], { baseUrl, versions, contact }: DocumentFacts): Json {
+export function buildDocument({ baseUrl, versions, contact }: DocumentFacts): Json {
   const schemas = new Schemas();
-  const paths = { ...pathsOf({ operations, schemas, baseUrl }), ...furtherPathsOf(schemas, baseUrl) };
-  const webhooks = webhooksOf(operations, schemas);
+  const paths = { ...pathsOf(schemas, baseUrl), ...furtherPathsOf(schemas, baseUrl) };
+  const webhooks = webhooksOf(schemas);
   const responses = sharedResponses(schemas, baseUrl);
   return {
     openapi: "3.1.1",

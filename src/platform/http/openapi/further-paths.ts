@@ -3,11 +3,11 @@ import { EVENT_TYPES, type EventType } from "../../../contract/event-types.ts";
 import { DELIVERY_USER_AGENT, HEADERS } from "../../../contract/headers.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import { EVENT_STREAM_PATH } from "../../../contract/listen.ts";
+import { OPERATIONS } from "../../../contract/operations.ts";
 import { Event, EventStreamQuery, LAST_EVENT_ID } from "../../../contract/schemas/event.ts";
 import { oauthScopeName, type Scope } from "../../../contract/scopes.ts";
 import { IDENTIFIER_HEADER, LEAK_REPORT_PATH, LeakFeedback, LeakReport } from "../../leaks/report-route.ts";
 import { keywordsOfFormat } from "../formats.ts";
-import type { Operation } from "../operation.ts";
 import { exampleRequest, exampleResponse } from "./examples.ts";
 import { headersOf } from "./headers.ts";
 import { JSON_MEDIA_TYPE, queryParameters, tagOf, WEBHOOK_TAG } from "./paths.ts";
@@ -124,8 +124,8 @@ function leakReport(schemas: Schemas, baseUrl: string): Json {
 }
 
 /** Returns the `webhooks` of the document: the request to an endpoint for each event type. */
-export function webhooksOf(operations: readonly Operation[], schemas: Schemas): Json {
-  return Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: delivery(type, operations, schemas) }]));
+export function webhooksOf(schemas: Schemas): Json {
+  return Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: delivery(type, schemas) }]));
 }
 
 /** Headers of a delivery. */
@@ -164,9 +164,9 @@ export const DELIVERY_HEADERS: Json = {
   },
 };
 
-function delivery(type: EventType, operations: readonly Operation[], schemas: Schemas): Json {
+function delivery(type: EventType, schemas: Schemas): Json {
   const [resource, change] = type.split(".") as [string, string];
-  const subject = schemaOf(resource, operations);
+  const subject = schemaOf(resource);
   const words = resource.replaceAll("_", " ");
   return {
     operationId: `on${pascalCase(resource)}${pascalCase(change)}`,
@@ -206,13 +206,11 @@ function delivery(type: EventType, operations: readonly Operation[], schemas: Sc
 }
 
 /** Returns the schema of the resource with that `object`, if an operation returns it. */
-function schemaOf(resource: string, operations: readonly Operation[]): TSchema | undefined {
-  return operations
-    .map(({ response: { schema } }) => schema)
-    .find((schema) => {
-      const { properties = {}, $id } = schema as { $id?: string; properties?: Record<string, { const?: unknown }> };
-      return $id !== undefined && properties["object"]?.const === resource && properties["deleted"] === undefined;
-    });
+function schemaOf(resource: string): TSchema | undefined {
+  return OPERATIONS.map(({ response }) => response).find((schema) => {
+    const { properties, $id } = schema as { $id?: string; properties: Record<string, { const?: unknown }> };
+    return $id !== undefined && properties["object"]?.const === resource && properties["deleted"] === undefined;
+  });
 }
 
 function exampleOf(type: EventType, subject: TSchema | undefined): unknown {

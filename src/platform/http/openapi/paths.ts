@@ -1,7 +1,7 @@
 import type { TSchema } from "typebox";
-import { RESOURCES } from "../../../contract/resources.ts";
+import { type Operation, OPERATIONS } from "../../../contract/operations.ts";
+import { kindOfPath, RESOURCES } from "../../../contract/resources.ts";
 import { oauthScopeName } from "../../../contract/scopes.ts";
-import type { Operation } from "../operation.ts";
 import { exampleResponse, exampleRequest, statedExample } from "./examples.ts";
 import { headersOf } from "./headers.ts";
 import { errorsOf } from "./responses.ts";
@@ -9,37 +9,30 @@ import type { Json, Schemas } from "./schemas.ts";
 
 export const JSON_MEDIA_TYPE = "application/json";
 
-/** What generating an operation requires besides the operation. */
-interface PathTools {
-  operations: readonly Operation[];
-  schemas: Schemas;
-  baseUrl: string;
-}
-
 /** Returns `paths` of the document: every operation of the table, in order. */
-export function pathsOf(tools: PathTools): Json {
+export function pathsOf(schemas: Schemas, baseUrl: string): Json {
   const paths: Record<string, Json> = {};
-  for (const operation of tools.operations) {
+  for (const operation of OPERATIONS) {
     paths[operation.path] ??= {};
-    paths[operation.path]![operation.method.toLowerCase()] = describe(operation, tools);
+    paths[operation.path]![operation.method.toLowerCase()] = describe(operation, schemas, baseUrl);
   }
   return paths;
 }
 
-function describe(operation: Operation, tools: PathTools): Json {
-  const { name, summary, path, body, accepted } = operation;
+function describe(operation: Operation, schemas: Schemas, baseUrl: string): Json {
+  const { name, summary, path, body, status, accepted } = operation;
   return {
     operationId: name,
     summary,
     description: descriptionOf(operation),
     tags: [tagOf(path).name],
     security: securityOf(operation),
-    parameters: parametersOf(operation, tools),
-    ...(body === undefined ? {} : { requestBody: requestBody(body, tools.schemas) }),
+    parameters: parametersOf(operation, schemas),
+    ...(body === undefined ? {} : { requestBody: requestBody(body, schemas) }),
     responses: {
-      [operation.response.status]: response(operation, tools.schemas),
-      ...(accepted === undefined ? {} : { 202: { ...response(operation, tools.schemas), description: accepted } }),
-      ...errorsOf(operation, tools.schemas, tools.baseUrl),
+      [status]: response(operation, schemas),
+      ...(accepted === undefined ? {} : { 202: { ...response(operation, schemas), description: accepted } }),
+      ...errorsOf(operation, schemas, baseUrl),
     },
   };
 }
@@ -58,11 +51,10 @@ function securityOf({ scope, session }: Operation): Json[] {
   return [{ apiKey: scope === null ? [] : [scope] }, { oauth: scope === null ? [] : [oauthScopeName(scope)] }];
 }
 
-function parametersOf(operation: Operation, tools: PathTools): Json[] {
-  const { method, path, query } = operation;
+function parametersOf({ method, path, query }: Operation, schemas: Schemas): Json[] {
   return [
-    ...(path.includes("{id}") ? [idParameter(path, tools)] : []),
-    ...(query === undefined ? [] : queryParameters(query, tools.schemas)),
+    ...(path.includes("{id}") ? [idParameter(path, schemas)] : []),
+    ...(query === undefined ? [] : queryParameters(query, schemas)),
     { $ref: "#/components/parameters/ServiceVersion" },
     ...(method === "POST" ? [{ $ref: "#/components/parameters/IdempotencyKey" }] : []),
   ];
@@ -78,10 +70,10 @@ interface ListSchema {
 }
 
 /** The ID in a path is that of an item of the preceding list. */
-function idParameter(path: string, { operations, schemas }: PathTools): Json {
+function idParameter(path: string, schemas: Schemas): Json {
   const collection = path.slice(0, path.indexOf("/{id}"));
-  const list = operations.find((operation) => operation.method === "GET" && operation.path === collection);
-  const listed: ListSchema | undefined = list?.response.schema;
+  const list = OPERATIONS.find(({ route }) => route === `GET ${collection}`);
+  const listed: ListSchema | undefined = list?.response;
   const item = listed?.properties?.data?.items;
   const id = (item?.anyOf?.[0] ?? item)?.properties?.id;
   const schema = id === undefined ? { type: "string" } : schemas.place(id);
@@ -122,7 +114,7 @@ function requestBody(body: TSchema, schemas: Schemas): Json {
   };
 }
 
-function response({ method, query, response: { schema, status } }: Operation, schemas: Schemas): Json {
+function response({ method, query, response: schema, status }: Operation, schemas: Schemas): Json {
   const { description = "Done" } = schema as { description?: string };
   const hasPages = query !== undefined && "cursor" in (query as { properties?: object }).properties!;
   return {
@@ -141,21 +133,15 @@ interface Tag {
   description: string;
 }
 
-/** Groups of operations in the document, by the segment of their path after `/v1/`. */
-const TAGS: ReadonlyMap<string, Tag> = new Map(
-  Object.values(RESOURCES).map(({ plural, labels, about }) => [plural, { name: labels, description: about }]),
-);
-
 export const WEBHOOK_TAG: Tag = {
   name: "Webhooks",
   description: "Requests from the platform to webhook endpoints: one signed POST per event.",
 };
 
-/** Returns the group of an operation's path. Throws for a path whose resource has no entry in RESOURCES. */
+/** Returns the group of a path in the document: its resource. */
 export function tagOf(path: string): Tag {
-  const tag = TAGS.get(path.split("/")[2] ?? "");
-  if (tag === undefined) throw new Error(`${path} belongs to no resource: add it to contract/resources.ts`);
-  return tag;
+  const { labels, about } = RESOURCES[kindOfPath(path)];
+  return { name: labels, description: about };
 }
 
 /** Returns the groups of all paths, in the order of the operations. */

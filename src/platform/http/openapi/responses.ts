@@ -1,7 +1,7 @@
 import { ERRORS, type ErrorCode, PROBLEM_MEDIA_TYPE } from "../../../contract/errors.ts";
+import type { Operation } from "../../../contract/operations.ts";
 import { Problem } from "../../../contract/schemas/problem.ts";
 import { exampleProblem, PROBLEMS_PATH } from "../problem.ts";
-import type { Operation } from "../operation.ts";
 import { headersOf } from "./headers.ts";
 import type { Json, Schemas } from "./schemas.ts";
 

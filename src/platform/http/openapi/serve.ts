@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import type { Versions } from "../../domain/versions.ts";
-import type { Operation } from "../operation.ts";
 import { DOCUMENT_PATH } from "./document-paths.ts";
 
 /** The OpenAPI document as it is served. */
@@ -14,12 +13,11 @@ export interface ServedDocument {
 export function serveDocument(
   app: FastifyInstance,
   { baseUrl, versions, contact }: { baseUrl: () => string; versions: Versions; contact: string | undefined },
-  operations: readonly Operation[],
 ): () => Promise<ServedDocument> {
   let served: Promise<ServedDocument> | undefined;
   const build = async (): Promise<ServedDocument> => {
     const { buildDocument } = await import("./document.ts");
-    const text = JSON.stringify(buildDocument(operations, { baseUrl: baseUrl(), versions: versions.dates, contact }));
+    const text = JSON.stringify(buildDocument({ baseUrl: baseUrl(), versions: versions.dates, contact }));
     // Weak: the compressed text has other bytes.
     return { text, tag: `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"` };
   };

@@ -1,0 +1,576 @@
+import type { TObject } from "typebox";
+import type { ErrorCode } from "./errors.ts";
+import {
+  type Field,
+  kindsWith,
+  nounOf,
+  nounsOf,
+  type ObjectKind,
+  pathOf,
+  resourceOf,
+  withArticle,
+} from "./resources.ts";
+import {
+  DeletedSession,
+  DeletedUser,
+  Identity,
+  OAuthGrantList,
+  RevokedOAuthGrant,
+  SessionList,
+  User,
+  UserInvite,
+  UserList,
+  VersionList,
+} from "./schemas/account.ts";
+import { ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyListQuery, ApiKeyUpdate } from "./schemas/api-key.ts";
+import {
+  BulkOperation,
+  BulkOperationList,
+  BulkOperationListQuery,
+  DeliveryBulkRetry,
+  EventBulkReplay,
+} from "./schemas/bulk-operation.ts";
+import { Delivery, DeliveryList, DeliveryListQuery } from "./schemas/delivery.ts";
+import { Event, EventCreate, EventList, EventListQuery, EventReplay, Replay } from "./schemas/event.ts";
+import {
+  DeletedOAuthApp,
+  OAuthApp,
+  OAuthAppCreate,
+  OAuthAppList,
+  OAuthAppListQuery,
+  OAuthAppUpdate,
+} from "./schemas/oauth-app.ts";
+import { OBJECT_SCHEMAS } from "./schemas/objects.ts";
+import { RequestLogDetail, RequestLogList, RequestLogListQuery } from "./schemas/request-log.ts";
+import { Statistics, StatisticsQuery } from "./schemas/statistics.ts";
+import { TestClock, TestClockAdvance } from "./schemas/test-clock.ts";
+import {
+  DeletedWebhookEndpoint,
+  EndpointPing,
+  SecretRotate,
+  WebhookEndpoint,
+  WebhookEndpointCreate,
+  WebhookEndpointList,
+  WebhookEndpointListQuery,
+  WebhookEndpointUpdate,
+} from "./schemas/webhook-endpoint.ts";
+import type { Scope } from "./scopes.ts";
+
+/** One operation of the API. */
+export interface Operation extends Entry {
+  /** Unique, as in the OpenAPI document. */
+  name: string;
+  method: Method;
+  /** `/v1/customers/{id}` */
+  path: string;
+  status: 200 | 201;
+}
+
+type Method = "GET" | "POST" | "PATCH" | "DELETE";
+
+/** An operation as the table describes it. */
+interface Entry {
+  route: `${Method} /v1/${string}`;
+  summary: string;
+  /** The scope that the credential needs; null accepts any valid credential. */
+  scope: Scope | null;
+  /** Minimum role of the user, if only a signed-in user may call it, with neither key nor token. */
+  session?: "member" | "owner";
+  /** True if the operation exists in the sandbox only. */
+  sandboxOnly?: true;
+  query?: TObject;
+  body?: TObject;
+  /** The body of the successful response, and its status (default: 200). */
+  response: TObject;
+  status?: 200 | 201;
+  /** The meaning of a 202, if the response may come before the work is done. */
+  accepted?: string;
+  /** Error codes of this operation, in addition to those that all operations share. */
+  errors?: readonly ErrorCode[];
+  /** Whether the change can be undone (default: GET reads, DELETE removes, all others change). */
+  effect?: "changes" | "removes";
+  /** True if a repeated call has no further effect, as with any GET, PATCH and DELETE. */
+  idempotent?: true;
+  /** Present if it is a tool for MCP clients: its description, or true if the summary suffices. */
+  tool?: true | string;
+  /** Name of the tool, if it is not the operation's in snake_case. */
+  toolName?: string;
+  /** The command for the samples of the API reference, if it cannot be derived; null if there is none. */
+  command?: string | null;
+}
+
+/**
+ * Operations that differ from resource to resource. Routes, validation, the OpenAPI document, MCP tools and samples are
+ * derived from them; the platform has a handler for each.
+ */
+const ENTRIES = {
+  listEvents: {
+    route: "GET /v1/events",
+    summary: "List events, newest first",
+    scope: "events:read",
+    query: EventListQuery,
+    response: EventList,
+    tool: "List events, newest first. `type` takes wildcards such as order.*; `related` is the ID of an object.",
+  },
+  getEvent: {
+    route: "GET /v1/events/{id}",
+    summary: "Retrieve an event",
+    scope: "events:read",
+    response: Event,
+    errors: ["event_damaged"],
+    tool: "Retrieve an event: the exact JSON that was delivered.",
+  },
+  createEvent: {
+    route: "POST /v1/events",
+    summary: "Create a custom event",
+    scope: "events:write",
+    sandboxOnly: true,
+    body: EventCreate,
+    response: Event,
+    status: 201,
+    command: null,
+  },
+  replayEvent: {
+    route: "POST /v1/events/{id}/replay",
+    summary: "Replay an event of the last 30 days",
+    scope: "events:write",
+    body: EventReplay,
+    response: Replay,
+    status: 201,
+    errors: ["endpoint_disabled", "event_expired", "event_damaged"],
+    tool: "Replay an event of the last 30 days to all subscribed endpoints, or to one of them.",
+  },
+  createWebhookEndpoint: {
+    route: "POST /v1/webhook_endpoints",
+    summary: "Create a webhook endpoint; only this response shows its secret",
+    scope: "webhook_endpoints:write",
+    body: WebhookEndpointCreate,
+    response: WebhookEndpoint,
+    status: 201,
+    errors: ["endpoint_limit"],
+    tool: "Create a webhook endpoint: a URL that gets a signed POST for each event of its types. The result has the signing secret, which is not shown again.",
+  },
+  listWebhookEndpoints: {
+    route: "GET /v1/webhook_endpoints",
+    summary: "List webhook endpoints, newest first",
+    scope: "webhook_endpoints:read",
+    query: WebhookEndpointListQuery,
+    response: WebhookEndpointList,
+    tool: "List webhook endpoints, newest first, with their status.",
+  },
+  getWebhookEndpoint: {
+    route: "GET /v1/webhook_endpoints/{id}",
+    summary: "Retrieve a webhook endpoint",
+    scope: "webhook_endpoints:read",
+    response: WebhookEndpoint,
+    tool: true,
+  },
+  updateWebhookEndpoint: {
+    route: "PATCH /v1/webhook_endpoints/{id}",
+    summary: "Update, enable or disable a webhook endpoint",
+    scope: "webhook_endpoints:write",
+    body: WebhookEndpointUpdate,
+    response: WebhookEndpoint,
+    tool: "Update a webhook endpoint, or enable or disable it.",
+    command: "service endpoints update {id} --url https://example.com/webhooks",
+  },
+  deleteWebhookEndpoint: {
+    route: "DELETE /v1/webhook_endpoints/{id}",
+    summary: "Delete a webhook endpoint; its pending deliveries are canceled",
+    scope: "webhook_endpoints:write",
+    response: DeletedWebhookEndpoint,
+    tool: "Delete a webhook endpoint and cancel its pending deliveries.",
+  },
+  rotateWebhookEndpointSecret: {
+    route: "POST /v1/webhook_endpoints/{id}/rotate_secret",
+    summary: "Rotate the secret of a webhook endpoint; only this response shows the new one",
+    scope: "webhook_endpoints:write",
+    body: SecretRotate,
+    response: WebhookEndpoint,
+    effect: "removes",
+    tool: "Create a new signing secret for a webhook endpoint. Both secrets sign during the overlap.",
+    toolName: "rotate_webhook_secret",
+    command: "service endpoints rotate-secret {id} --overlap 1d",
+  },
+  pingWebhookEndpoint: {
+    route: "POST /v1/webhook_endpoints/{id}/ping",
+    summary: "Send a webhook_endpoint.ping event, or a sample of another type, to this endpoint only",
+    scope: "webhook_endpoints:write",
+    body: EndpointPing,
+    response: Event,
+    status: 201,
+    errors: ["endpoint_disabled", "sandbox_only"],
+    tool: "Send a test event to one webhook endpoint. Returns the event; its delivery shows the response.",
+    command: "service endpoints ping {id}",
+  },
+  listDeliveries: {
+    route: "GET /v1/deliveries",
+    summary: "List deliveries, newest first",
+    scope: "deliveries:read",
+    query: DeliveryListQuery,
+    response: DeliveryList,
+    tool: "List deliveries, newest first, by endpoint, event or status.",
+  },
+  getDelivery: {
+    route: "GET /v1/deliveries/{id}",
+    summary: "Retrieve a delivery with its attempts",
+    scope: "deliveries:read",
+    response: Delivery,
+    tool: "Retrieve a delivery with its attempts and their responses.",
+  },
+  retryDelivery: {
+    route: "POST /v1/deliveries/{id}/retry",
+    summary: "Retry a pending, failed or canceled delivery now",
+    scope: "deliveries:write",
+    response: Delivery,
+    errors: ["delivery_not_retryable", "endpoint_disabled", "endpoint_deleted", "event_expired", "event_damaged"],
+    tool: "Retry a delivery now.",
+  },
+  cancelDelivery: {
+    route: "POST /v1/deliveries/{id}/cancel",
+    summary: "Cancel a pending delivery",
+    scope: "deliveries:write",
+    response: Delivery,
+    errors: ["delivery_not_cancelable"],
+    effect: "removes",
+    idempotent: true,
+    tool: true,
+  },
+  retryDeliveries: {
+    route: "POST /v1/deliveries/retry",
+    summary: "Retry all matching deliveries in the background",
+    scope: "deliveries:write",
+    body: DeliveryBulkRetry,
+    response: BulkOperation,
+    status: 201,
+    command: "service deliveries retry --failed --since 1h",
+  },
+  replayEvents: {
+    route: "POST /v1/events/replay",
+    summary: "Replay all matching events in the background",
+    scope: "events:write",
+    body: EventBulkReplay,
+    response: BulkOperation,
+    status: 201,
+    command: "service events replay --since 1h --failed",
+  },
+  listBulkOperations: {
+    route: "GET /v1/bulk_operations",
+    summary: "List bulk operations, newest first",
+    scope: "deliveries:read",
+    query: BulkOperationListQuery,
+    response: BulkOperationList,
+  },
+  getBulkOperation: {
+    route: "GET /v1/bulk_operations/{id}",
+    summary: "Retrieve a bulk operation and its progress",
+    scope: "deliveries:read",
+    response: BulkOperation,
+  },
+  cancelBulkOperation: {
+    route: "POST /v1/bulk_operations/{id}/cancel",
+    summary: "Cancel a bulk operation",
+    scope: "deliveries:write",
+    response: BulkOperation,
+  },
+  getTestClock: {
+    route: "GET /v1/test_clock",
+    summary: "Retrieve the sandbox's test clock",
+    scope: "deliveries:read",
+    sandboxOnly: true,
+    response: TestClock,
+    tool: "Show the sandbox's time, its offset from real time, and the progress of an advance.",
+    command: "service clock show",
+  },
+  advanceTestClock: {
+    route: "POST /v1/test_clock/advance",
+    summary: "Advance the sandbox's time and attempt all deliveries that become due",
+    scope: "deliveries:write",
+    sandboxOnly: true,
+    body: TestClockAdvance,
+    response: TestClock,
+    accepted: "The advance is in progress: retrieve the clock until its `status` is no longer `advancing`.",
+    errors: ["test_clock_advancing"],
+    effect: "removes",
+    tool: "Advance the sandbox's time and attempt the deliveries that fall due. While the status in the response is `advancing`, the advance is still in progress: call get_test_clock until it is not.",
+    command: "service clock advance 1h",
+  },
+  cancelTestClock: {
+    route: "POST /v1/test_clock/cancel",
+    summary: "Cancel an advance of the sandbox's time",
+    scope: "deliveries:write",
+    sandboxOnly: true,
+    response: TestClock,
+    idempotent: true,
+    tool: "Stop an advance of the test clock before its target.",
+    command: "service clock cancel",
+  },
+  createApiKey: {
+    route: "POST /v1/api_keys",
+    summary: "Create an API key; it is shown once",
+    scope: "api_keys:write",
+    body: ApiKeyCreate,
+    response: ApiKey,
+    status: 201,
+    errors: ["insufficient_scope", "exceeds_maker"],
+    command: "service keys create --name reporting --scope customers:read --expires-in 90d",
+  },
+  listApiKeys: {
+    route: "GET /v1/api_keys",
+    summary: "List API keys, newest first",
+    scope: "api_keys:read",
+    query: ApiKeyListQuery,
+    response: ApiKeyList,
+  },
+  getApiKey: {
+    route: "GET /v1/api_keys/{id}",
+    summary: "Retrieve an API key, without its secret",
+    scope: "api_keys:read",
+    response: ApiKey,
+  },
+  updateApiKey: {
+    route: "PATCH /v1/api_keys/{id}",
+    summary: "Update the name, scopes, address ranges or expiry of an API key",
+    scope: "api_keys:write",
+    body: ApiKeyUpdate,
+    response: ApiKey,
+    errors: ["insufficient_scope", "exceeds_maker", "key_not_usable"],
+    command: "service keys update {id} --name reporting",
+  },
+  revokeApiKey: {
+    route: "POST /v1/api_keys/{id}/revoke",
+    summary: "Revoke an API key",
+    scope: "api_keys:write",
+    response: ApiKey,
+    effect: "removes",
+  },
+  rollApiKey: {
+    route: "POST /v1/api_keys/{id}/roll",
+    summary: "Replace an API key with a new one; the old one is revoked immediately",
+    scope: "api_keys:write",
+    response: ApiKey,
+    status: 201,
+    errors: ["insufficient_scope", "exceeds_maker", "key_not_usable"],
+    effect: "removes",
+  },
+  createOAuthApp: {
+    route: "POST /v1/oauth_apps",
+    summary: "Register an OAuth app; its secret is shown once",
+    scope: "oauth_apps:write",
+    body: OAuthAppCreate,
+    response: OAuthApp,
+    status: 201,
+    command: "service apps create --name Reports --redirect-uri https://app.example.com/callback",
+  },
+  listOAuthApps: {
+    route: "GET /v1/oauth_apps",
+    summary: "List OAuth apps, newest first",
+    scope: "oauth_apps:read",
+    query: OAuthAppListQuery,
+    response: OAuthAppList,
+  },
+  getOAuthApp: {
+    route: "GET /v1/oauth_apps/{id}",
+    summary: "Retrieve an OAuth app",
+    scope: "oauth_apps:read",
+    response: OAuthApp,
+  },
+  updateOAuthApp: {
+    route: "PATCH /v1/oauth_apps/{id}",
+    summary: "Update an OAuth app",
+    scope: "oauth_apps:write",
+    body: OAuthAppUpdate,
+    response: OAuthApp,
+  },
+  deleteOAuthApp: {
+    route: "DELETE /v1/oauth_apps/{id}",
+    summary: "Delete an OAuth app and revoke its access",
+    scope: "oauth_apps:write",
+    response: DeletedOAuthApp,
+  },
+  rotateOAuthAppSecret: {
+    route: "POST /v1/oauth_apps/{id}/rotate_secret",
+    summary: "Rotate the secret of an OAuth app; the old one stops working immediately",
+    scope: "oauth_apps:write",
+    response: OAuthApp,
+    errors: ["app_is_public"],
+    effect: "removes",
+  },
+  listRequestLogs: {
+    route: "GET /v1/request_logs",
+    summary: "List the API requests of the last 7 days, newest first",
+    scope: "request_logs:read",
+    query: RequestLogListQuery,
+    response: RequestLogList,
+    tool: "List the API requests of the last 7 days, newest first, by method, path, status or key.",
+    command: "service logs list",
+  },
+  getRequestLog: {
+    route: "GET /v1/request_logs/{id}",
+    summary: "Retrieve an API request with its headers and bodies",
+    scope: "request_logs:read",
+    response: RequestLogDetail,
+    tool: "Retrieve an API request with its headers, bodies and the events it caused.",
+    command: "service logs get {id}",
+  },
+  getIdentity: {
+    route: "GET /v1/me",
+    summary: "Retrieve the owner of the credential",
+    scope: null,
+    response: Identity,
+    command: "service whoami",
+  },
+  listVersions: {
+    route: "GET /v1/versions",
+    summary: "List the supported versions",
+    scope: null,
+    response: VersionList,
+  },
+  getStatistics: {
+    route: "GET /v1/statistics",
+    summary: "Retrieve counts of events, attempts, latencies and failures by minute",
+    scope: "deliveries:read",
+    query: StatisticsQuery,
+    response: Statistics,
+  },
+  listUsers: {
+    route: "GET /v1/users",
+    summary: "List the users of the account",
+    scope: null,
+    session: "member",
+    response: UserList,
+  },
+  inviteUser: {
+    route: "POST /v1/users",
+    summary: "Invite a user to the account; only this response shows the link",
+    scope: null,
+    session: "owner",
+    body: UserInvite,
+    response: User,
+    status: 201,
+    errors: ["email_taken"],
+  },
+  removeUser: {
+    route: "DELETE /v1/users/{id}",
+    summary: "Remove a member with all sessions and grants; lists the API keys that they created",
+    scope: null,
+    session: "owner",
+    response: DeletedUser,
+  },
+  listSessions: {
+    route: "GET /v1/sessions",
+    summary: "List your browser sessions",
+    scope: null,
+    session: "member",
+    response: SessionList,
+  },
+  endSession: {
+    route: "DELETE /v1/sessions/{id}",
+    summary: "Revoke one of your browser sessions",
+    scope: null,
+    session: "member",
+    response: DeletedSession,
+  },
+  listOAuthGrants: {
+    route: "GET /v1/oauth_grants",
+    summary: "List the apps that you authorized, in both environments",
+    scope: null,
+    session: "member",
+    response: OAuthGrantList,
+  },
+  revokeOAuthGrant: {
+    route: "POST /v1/oauth_grants/{id}/revoke",
+    summary: "Revoke an app's access; its tokens stop working immediately",
+    scope: null,
+    session: "member",
+    response: RevokedOAuthGrant,
+    effect: "removes",
+  },
+} as const satisfies Record<string, Entry>;
+
+/** The operations whose handlers are written one by one, by name. */
+export type Entries = typeof ENTRIES;
+
+/** Every operation, in the order of the OpenAPI document. */
+export const OPERATIONS: readonly Operation[] = [
+  ...kindsWith("fields").flatMap((kind) => Object.entries(objectEntries(kind))),
+  ...Object.entries<Entry>(ENTRIES),
+].map(([name, entry]) => {
+  const [method, path] = entry.route.split(" ") as [Method, string];
+  return { name, method, path, status: 200, ...entry };
+});
+
+/** Returns the operations of a resource that is described by its fields in the table of resources. */
+function objectEntries(kind: ObjectKind): Record<string, Entry> {
+  const { label, labels, plural, events = [], statuses = {}, actions = {}, fields = {} } = resourceOf(kind);
+  const schemas = OBJECT_SCHEMAS[kind];
+  const path = pathOf(kind) as `/v1/${string}`;
+  const one = withArticle(nounOf(kind));
+  const [read, write] = [`${plural}:read`, `${plural}:write`] as [Scope, Scope];
+  const conflicts = Object.values<Field>(fields).some(({ unique }) => unique)
+    ? { errors: ["email_taken"] as const }
+    : {};
+  const described = (summary: string, change: string) => ({
+    summary,
+    tool: events.includes(change) ? `${summary}. Emits ${kind}.${change}.` : (true as const),
+  });
+  return {
+    [`create${label}`]: {
+      route: `POST ${path}`,
+      ...described(`Create ${one}`, "created"),
+      scope: write,
+      body: schemas.create,
+      response: schemas.object,
+      status: 201,
+      ...conflicts,
+    },
+    [`list${labels}`]: {
+      route: `GET ${path}`,
+      summary: `List ${nounsOf(kind)}, newest first`,
+      scope: read,
+      query: schemas.query,
+      response: schemas.list,
+      tool: true,
+    },
+    [`get${label}`]: {
+      route: `GET ${path}/{id}`,
+      summary: `Retrieve ${one}`,
+      scope: read,
+      response: schemas.object,
+      tool: true,
+    },
+    ...(schemas.update && {
+      [`update${label}`]: {
+        route: `PATCH ${path}/{id}`,
+        ...described(`Update ${one}; metadata is merged`, "updated"),
+        scope: write,
+        body: schemas.update,
+        response: schemas.object,
+        ...conflicts,
+      },
+    }),
+    ...(schemas.deleted && {
+      [`delete${label}`]: {
+        route: `DELETE ${path}/{id}`,
+        ...described(`Delete ${one}`, "deleted"),
+        scope: write,
+        response: schemas.deleted,
+      },
+    }),
+    ...Object.fromEntries(
+      Object.entries(actions).map(([verb, { about, to }]): [string, Entry] => [
+        verb + label,
+        {
+          route: `POST ${path}/{id}/${verb}`,
+          ...described(about, to),
+          scope: write,
+          ...(schemas.actions[verb] && { body: schemas.actions[verb] }),
+          response: schemas.object,
+          errors: ["invalid_transition"],
+          effect: statuses[to] === "good" ? "changes" : "removes",
+          idempotent: true,
+        },
+      ]),
+    ),
+  };
+}

@@ -10,6 +10,7 @@ const PAGES = [
   { page: "docs/commands.md", source: "scripts/command-reference.ts" },
   { page: "docs/errors.md", source: "scripts/error-reference.ts" },
   { page: "docs/service.schema.json", source: "scripts/project-schema.ts" },
+  { page: "src/client/response-shapes.ts", source: "scripts/response-shapes.ts" },
   { page: "src/webhooks/event-objects.ts", source: "scripts/event-objects.ts" },
 ];
 

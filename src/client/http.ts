@@ -4,6 +4,7 @@ import { LATEST_VERSION } from "../contract/versions.ts";
 import { type QueryValue, urlOf } from "./base-url.ts";
 import { ApiError, NetworkError } from "./errors.ts";
 import type { ProxySettings } from "./proxy-settings.ts";
+import { describeLack } from "./response-check.ts";
 import { type RawResponse, createTransport } from "./transport.ts";
 import type { FieldError, Problem } from "../contract/schemas/problem.ts";
 
@@ -126,7 +127,7 @@ export function createClient(options: ClientOptions): Client {
         const response = await attempt(request, url, { ...headers, ...bearer(credential) }, secondsLeft);
         const body = bodyOf(response, url);
         if (response.status < 300) {
-          assertShape(request, body, url);
+          if (!request.anyShape) assertComplete(request, body);
           return {
             status: response.status,
             headers: response.headers,
@@ -203,23 +204,16 @@ function bodyOf(response: RawResponse, url: URL): unknown {
   throw notThePlatform(`${url.host} returned ${response.status} with ${found} instead of JSON`, { passing });
 }
 
-const ID = /^[\w-]{1,200}$/;
-
-/**
- * Every object of the API has a type, and its ID is a word, which commands print and suggest. Other JSON is from another
- * server. Further members are not checked, so that the platform may be of another version.
- */
-function assertShape({ path, anyShape = false }: ApiRequest, body: unknown, url: URL): void {
-  if (anyShape || !path.startsWith("/v1/")) return;
-  const { object, data } = (body ?? {}) as { object?: unknown; data?: unknown };
-  const items: unknown = object === "list" ? data : [body];
-  if (typeof object === "string" && Array.isArray(items) && items.every(isIdentified)) return;
-  throw notThePlatform(`${url.host} returned JSON that is not an object of the API`);
-}
-
-function isIdentified(item: unknown): boolean {
-  const id = isRecord(item) ? item["id"] : undefined;
-  return id === undefined || id === null || (typeof id === "string" && ID.test(id));
+/** Throws NetworkError if a response lacks what the contract promises. */
+function assertComplete({ method, path }: ApiRequest, body: unknown): void {
+  const lack = describeLack(method, path, body);
+  if (lack === undefined) return;
+  throw new NetworkError(
+    "not_the_platform",
+    `The response of ${method} ${path.split("?", 1)[0]!} ${lack}`,
+    "Another server responded, or the platform has another version: check --base-url, and run `service doctor`.",
+    { passing: false },
+  );
 }
 
 function notThePlatform(

@@ -91,21 +91,25 @@ describe("service events replay --since", () => {
 });
 
 describe("a bulk operation on a terminal", () => {
-  const operation = {
+  const operation: BulkOperation = {
     id: "blk_4Vf8aTqz0bKm2sNw9XyRcd",
     object: "bulk_operation",
     type: "deliveries.retry",
+    status: "running",
+    filters: { endpoint: null, type: null, status: null, created_after: null, created_before: null },
     total: 700,
+    done: 40,
+    failed: 0,
+    last_error: null,
+    livemode: false,
+    created: "2026-11-01T10:00:00Z",
+    ended_at: null,
   };
-  const running = { ...operation, status: "running", filters: {}, done: 40, failed: 0, last_error: null };
 
   it("asks first, shows progress, and after Ctrl-C says how to follow and stop it", async () => {
     const script: Respond = (request, response) => {
-      const plan = { ...running, id: null, done: 0 };
-      respond(request.body.includes("dry_run") ? 200 : 201, request.body.includes("dry_run") ? plan : running)(
-        request,
-        response,
-      );
+      const isPlan = request.body.includes("dry_run");
+      respond(200, isPlan ? { ...operation, id: null, done: 0 } : operation)(request, response);
     };
     const { url } = await startServer(script);
     const env = { ...cli.platform.env, SERVICE_BASE_URL: url };

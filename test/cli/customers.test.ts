@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Customer } from "../../src/webhooks/event-objects.ts";
 import { json as respond, startServer } from "../client/support/scripted-server.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
+import { CUSTOMER, listOf, TIME } from "../support/api-objects.ts";
 
 const cli = cliOnPlatform();
 const { json, service } = cli;
@@ -183,15 +184,12 @@ describe("service customers list", () => {
 
   it("keeps control characters of stored text out of the terminal", async () => {
     const name = "a\u001b[31mred\ttab\nline\u202ereversed\u009b";
-    const list = {
-      object: "list",
-      data: [{ id: "cus_1", email: "a@example.com", name }],
-      has_more: false,
-      next_cursor: null,
-    };
+    const list = listOf({ ...CUSTOMER, name });
     const server = await startServer(respond(200, list));
     const { stdout } = await service(["customers", "list"], { env: { SERVICE_BASE_URL: server.url } });
-    expect(stdout).toBe(String.raw`cus_1	a@example.com	a\u001b[31mred\ttab\nline\u202ereversed\u009b	` + "\n");
+    expect(stdout).toBe(
+      String.raw`cus_1	a@example.com	a\u001b[31mred\ttab\nline\u202ereversed\u009b	${TIME}` + "\n",
+    );
     const json = await service(["customers", "list", "--json"], { env: { SERVICE_BASE_URL: server.url } });
     expect(json.stdout).not.toMatch(/[\u0080-\u009f\u202e]/);
     expect(JSON.parse(json.stdout)).toEqual(list.data);

@@ -7,6 +7,7 @@ import { listen } from "../client/support/scripted-server.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
+import { API_KEY, ENDPOINT, listOf } from "../support/api-objects.ts";
 
 interface Result {
   id: string;
@@ -143,18 +144,13 @@ describe("service doctor", () => {
   });
 
   it("reports another API version, a key that expires soon, and signing secrets older than 90 days", async () => {
-    const endpoint = (id: string, age: number) => ({ id, object: "webhook_endpoint", secret_created: at(-age * DAY) });
+    const endpoint = (id: string, age: number) => ({ ...ENDPOINT, id, secret_created: at(-age * DAY) });
     const url = await scripted({
       "/healthz": { status: "ok" },
       "/v1/me": IDENTITY,
-      "/v1/versions": { object: "list", data: ["2031-01-01"] },
-      "/v1/api_keys/key_1": { id: "key_1", object: "api_key", expires_at: at(3 * DAY) },
-      "/v1/webhook_endpoints": {
-        object: "list",
-        data: [endpoint("we_young", 89), endpoint("we_old", 91)],
-        has_more: false,
-        next_cursor: null,
-      },
+      "/v1/versions": { object: "list", data: ["2031-01-01"], latest: "2031-01-01", pinned: "2031-01-01" },
+      "/v1/api_keys/key_1": { ...API_KEY, expires_at: at(3 * DAY) },
+      "/v1/webhook_endpoints": listOf(endpoint("we_young", 89), endpoint("we_old", 91)),
     });
     const { exitCode, of } = await diagnose({ ...KEY, SERVICE_BASE_URL: url });
     expect(exitCode).toBe(1);

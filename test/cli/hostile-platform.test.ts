@@ -2,7 +2,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runInTerminal } from "../support/terminal.ts";
-import { json, startServer } from "../client/support/scripted-server.ts";
+import { startServer } from "../client/support/scripted-server.ts";
+import { CUSTOMER, ENDPOINT, listOf, TEST_CLOCK, TIME } from "../support/api-objects.ts";
 import { FakePlatform } from "../relay/support/fake-platform.ts";
 import { startListener } from "../support/listener.ts";
 import { cliEnv, runCli } from "../support/run-cli.ts";
@@ -10,67 +11,79 @@ import { cliEnv, runCli } from "../support/run-cli.ts";
 const ESCAPES = "\u001b]0;owned\u0007\u001b[2J\u009b2J\u001b[8m\u202e";
 const ID = "0352e4yvWTeTU7sOjUf0A0";
 
-/** Objects of the API in which every text that is not an ID or a kind would change the terminal. */
+/** Objects of the API in which every text that has no form of its own would change the terminal. */
 const attempt = {
-  id: `atp_${ID}`,
-  at: ESCAPES,
+  at: TIME,
   status_code: 500,
   error: ESCAPES,
   duration_ms: 1,
+  request_headers: { [ESCAPES]: ESCAPES },
+  response_headers: { [ESCAPES]: ESCAPES },
   response_excerpt: ESCAPES,
 };
 const delivery = {
-  object: "delivery",
   id: `dlv_${ID}`,
+  object: "delivery",
   event: `evt_${ID}`,
+  event_type: ESCAPES,
   endpoint: `we_${ID}`,
   listener: null,
-  type: ESCAPES,
   status: "failed",
   attempt_count: 1,
+  last_status_code: 500,
+  last_error: ESCAPES,
+  next_attempt: TIME,
+  livemode: false,
+  created: TIME,
   attempts: [attempt],
-  next_attempt: ESCAPES,
-  created: ESCAPES,
 };
 const log = {
-  object: "request_log",
   id: `req_${ID}`,
+  object: "request_log",
   method: ESCAPES,
   path: ESCAPES,
-  status: ESCAPES,
-  error_code: ESCAPES,
+  status: 500,
   duration_ms: 1,
-  created: ESCAPES,
   key: null,
+  user: null,
+  idempotency_key: null,
+  error_code: ESCAPES,
+  left_out: 0,
+  livemode: false,
+  created: TIME,
+  client_address: ESCAPES,
+  query: ESCAPES,
+  request_headers: { [ESCAPES]: ESCAPES },
   request_body: ESCAPES,
+  response_headers: { [ESCAPES]: ESCAPES },
   response_body: ESCAPES,
+  missing_scope: null,
   events: [],
 };
 const event = {
-  object: "event",
   id: `evt_${ID}`,
+  object: "event",
   type: ESCAPES,
-  created: ESCAPES,
+  created: TIME,
   livemode: false,
   data: { object: { id: ESCAPES } },
   request: { id: `req_${ID}` },
 };
 const endpoint = {
-  object: "webhook_endpoint",
+  ...ENDPOINT,
   id: `we_${ID}`,
   url: ESCAPES,
-  status: ESCAPES,
   events: [ESCAPES],
-  created: ESCAPES,
+  description: ESCAPES,
+  status: ESCAPES,
 };
 
 let url = "";
 const server = createServer((request, response) => {
   const [, , kind, id] = new URL(request.url!, "http://platform").pathname.split("/");
-  const item = { deliveries: delivery, request_logs: log, events: event, webhook_endpoints: endpoint }[kind!] ?? {
-    object: ESCAPES,
-  };
-  const body = id === undefined ? { object: "list", data: [item], has_more: false, next_cursor: null } : item;
+  const item =
+    { deliveries: delivery, request_logs: log, events: event, webhook_endpoints: endpoint }[kind!] ?? TEST_CLOCK;
+  const body = id === undefined && item !== TEST_CLOCK ? listOf(item) : item;
   response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(body));
 });
 beforeAll(async () => {
@@ -116,18 +129,38 @@ describe("the body of an event", () => {
   });
 });
 
-describe("an object of the API", () => {
-  it.each([
-    ["an ID that is not one", { object: "customer", id: "cus_1;\u001b[2J" }],
-    ["an ID that is not text", { object: "customer", id: 5 }],
-    ["an item of a list with an ID that is not one", { object: "list", data: [{ id: "$(id)" }], has_more: false }],
-  ])("is rejected if it has %s", async (_name, body) => {
-    const { url } = await startServer(json(200, body));
+describe("a response of the API", () => {
+  const run = async (command: string, body: unknown) => {
+    const { url } = await startServer((_request, response) => {
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+    });
     const env = { SERVICE_BASE_URL: url, SERVICE_API_KEY: `sk_sandbox_${"a".repeat(49)}` };
-    for (const flags of [[], ["--json"]]) {
-      const { exitCode, stdout, stderr } = await runCli(["customers", "get", `cus_${ID}`, ...flags], { env });
-      expect({ exitCode, stdout }).toEqual({ exitCode: 7, stdout: "" });
-      expect(stderr).toContain("returned JSON that is not an object of the API");
-    }
+    return await runCli(command.split(" "), { env });
+  };
+
+  it.each<[string, string, unknown]>([
+    ["clock show", "GET /v1/test_clock has no time at now", { object: "test_clock" }],
+    ["clock show", "GET /v1/test_clock has no time at now", { ...TEST_CLOCK, now: "soon" }],
+    ["clock show", "GET /v1/test_clock has no number at offset_seconds", { ...TEST_CLOCK, offset_seconds: "1" }],
+    ["clock show", "GET /v1/test_clock is not an object", [TEST_CLOCK]],
+    ["customers list", "GET /v1/customers has no string at data[1].name", listOf(CUSTOMER, { ...CUSTOMER, name: 5 })],
+    ["customers list", "GET /v1/customers has no list at data", { ...listOf(), data: {} }],
+    ["customers list", "GET /v1/customers has no ID at data[0].id", listOf({ ...CUSTOMER, id: "$(id)" })],
+    ["customers get x", "GET /v1/customers/x has no ID at id", { ...CUSTOMER, id: 5 }],
+    ["customers get x --json", "GET /v1/customers/x has no ID at id", { ...CUSTOMER, id: "cus_1;\u001b[2J" }],
+    ["customers get x", 'GET /v1/customers/x has no "customer" at object', { ...CUSTOMER, object: "order" }],
+    ["customers update x --name A", "PATCH /v1/customers/x has no ID at id", {}],
+    ["customers delete x --yes", "DELETE /v1/customers/x has no boolean at deleted", CUSTOMER],
+    ["events get x", "GET /v1/events/x has no object at data", { ...event, data: [] }],
+  ])("ends service %s if %s", async (command, message, body) => {
+    const { exitCode, stdout, stderr } = await run(command, body);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 7, stdout: "" });
+    expect(stderr).toContain(`The response of ${message}`);
+  });
+
+  it("may have further members, and values that this version does not know", async () => {
+    const list = listOf({ ...CUSTOMER, tier: { name: "gold" } });
+    expect(JSON.parse((await run("customers list --json", { ...list, total: 1 })).stdout)).toEqual(list.data);
+    expect((await run("clock show --json", { ...TEST_CLOCK, status: "paused" })).exitCode).toBe(0);
   });
 });

@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { json, listen, startServer } from "../client/support/scripted-server.ts";
 import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { SELF_SIGNED } from "../support/self-signed.ts";
+import { CUSTOMER, listOf } from "../support/api-objects.ts";
 
 const KEY = { SERVICE_API_KEY: "sk_sandbox_x" };
 const customers = (baseUrl: string, env: Record<string, string> = {}, ...args: string[]) =>
@@ -36,9 +37,8 @@ describe("a command exits with 7", () => {
 
 describe("a certificate of a private authority", () => {
   it("is rejected with a hint about NODE_EXTRA_CA_CERTS, and accepted with it", async () => {
-    const list = { object: "list", data: [], has_more: false, next_cursor: null };
     const server = createTlsServer(SELF_SIGNED, (_request, response) => {
-      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(list));
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(listOf()));
     });
     const url = (await listen(server)).replace("http:", "https:");
     const { exitCode, stderr } = await customers(url);
@@ -52,9 +52,8 @@ describe("a certificate of a private authority", () => {
 
 describe("a proxy of the environment", () => {
   it("tunnels https to hosts that NO_PROXY does not contain", async () => {
-    const list = { object: "list", data: [{ id: "cus_1" }], has_more: false, next_cursor: null };
     const platform = createTlsServer(SELF_SIGNED, (_request, response) => {
-      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(list));
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(listOf(CUSTOMER)));
     });
     const { port } = new URL(await listen(platform));
     const asked: (string | undefined)[] = [];
@@ -79,8 +78,7 @@ describe("a proxy of the environment", () => {
   });
 
   it("is used for other machines only", async () => {
-    const list = { object: "list", data: [{ id: "cus_1" }], has_more: false, next_cursor: null };
-    const proxy = await startServer(json(200, list));
+    const proxy = await startServer(json(200, listOf(CUSTOMER)));
     const env = { HTTP_PROXY: proxy.url };
     expect(await customers("http://platform.test", env, "--insecure", "-q")).toMatchObject({
       exitCode: 0,

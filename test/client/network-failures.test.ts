@@ -9,7 +9,7 @@ import { SELF_SIGNED } from "../support/self-signed.ts";
 
 async function failureOf(baseUrl: string, options: Parameters<typeof clientOf>[1] = {}): Promise<NetworkError> {
   const error: unknown = await clientOf(baseUrl, options)
-    .request({ method: "GET", path: "/v1/me" })
+    .request({ method: "GET", path: "/v1/things" })
     .then(
       () => undefined,
       (reason: unknown) => reason,
@@ -85,7 +85,7 @@ describe("each failure has its own message:", () => {
       (_request, response) => response.writeHead(503, { "content-type": "text/html" }).end("<html>No server</html>"),
       json(200, { object: "identity" }),
     );
-    await expect(clientOf(url).request({ method: "GET", path: "/v1/me" })).resolves.toMatchObject({ status: 200 });
+    await expect(clientOf(url).request({ method: "GET", path: "/v1/things" })).resolves.toMatchObject({ status: 200 });
   });
 
   it("JSON that ends early", async () => {

@@ -15,24 +15,24 @@ async function collect(items: AsyncIterable<number>): Promise<number[]> {
 describe("listItems", () => {
   it("follows the cursors to the end, with the filters on each page", async () => {
     const server = await startServer(page([1, 2], "c1"), page([3], "c2"), page([4], null));
-    const items = listItems<number>(clientOf(server.url), "/v1/orders", { query: { status: "pending" } });
+    const items = listItems<number>(clientOf(server.url), "/v1/things", { query: { status: "pending" } });
     expect(await collect(items)).toEqual([1, 2, 3, 4]);
     expect(server.requests.map(({ url }) => url)).toEqual([
-      "/v1/orders?status=pending&limit=100",
-      "/v1/orders?status=pending&limit=100&cursor=c1",
-      "/v1/orders?status=pending&limit=100&cursor=c2",
+      "/v1/things?status=pending&limit=100",
+      "/v1/things?status=pending&limit=100&cursor=c1",
+      "/v1/things?status=pending&limit=100&cursor=c2",
     ]);
   });
 
   it("requests only as many as needed", async () => {
     const server = await startServer(page(Array(100).fill(0), "c1"), page(Array(20).fill(0), "c2"));
-    expect(await collect(listItems<number>(clientOf(server.url), "/v1/orders", { max: 120 }))).toHaveLength(120);
-    expect(server.requests.map(({ url }) => url)).toEqual(["/v1/orders?limit=100", "/v1/orders?limit=20&cursor=c1"]);
+    expect(await collect(listItems<number>(clientOf(server.url), "/v1/things", { max: 120 }))).toHaveLength(120);
+    expect(server.requests.map(({ url }) => url)).toEqual(["/v1/things?limit=100", "/v1/things?limit=20&cursor=c1"]);
   });
 
   it("fetches a page only once its items are needed", async () => {
     const server = await startServer(page([1, 2], "c1"), page([3], null));
-    for await (const item of listItems<number>(clientOf(server.url), "/v1/orders")) if (item === 2) break;
+    for await (const item of listItems<number>(clientOf(server.url), "/v1/things")) if (item === 2) break;
     expect(server.requests).toHaveLength(1);
   });
 });

@@ -8,7 +8,7 @@ import { json, listen, startServer } from "./support/scripted-server.ts";
 import { startConnectProxy } from "../support/connect-proxy.ts";
 import { SELF_SIGNED } from "../support/self-signed.ts";
 
-const GET = { method: "GET", path: "/v1/me" } as const;
+const GET = { method: "GET", path: "/v1/things" } as const;
 
 const portOf = (url: string): number => Number(new URL(url).port);
 
@@ -18,7 +18,7 @@ describe("a proxy", () => {
     const client = clientOf("http://platform.test:8080", { proxies: { http_proxy: proxy.url } });
     await expect(client.request(GET)).resolves.toMatchObject({ body: { through: "proxy" } });
     expect(proxy.requests[0]).toMatchObject({
-      url: "http://platform.test:8080/v1/me",
+      url: "http://platform.test:8080/v1/things",
       headers: { host: "platform.test:8080", authorization: "Bearer sk_sandbox_test" },
     });
   });

@@ -3,7 +3,7 @@ import type { CredentialSource } from "../../src/client/http.ts";
 import { clientOf } from "./support/client.ts";
 import { json, startServer } from "./support/scripted-server.ts";
 
-const GET = { method: "GET", path: "/v1/me" } as const;
+const GET = { method: "GET", path: "/v1/things" } as const;
 const REJECTED = json(401, { status: 401, code: "unauthenticated", detail: "No", title: "No", request_id: "req_1" });
 
 /** Tokens `at_1`, `at_2` …, with a list of the rejected ones. */

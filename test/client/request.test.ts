@@ -8,9 +8,9 @@ import { json, problem, startServer } from "./support/scripted-server.ts";
 describe("a request", () => {
   it("carries the credential, the version and an agent", async () => {
     const server = await startServer(json(200, { id: "cus_1" }));
-    const response = await clientOf(server.url).request({ method: "GET", path: "/v1/customers/cus_1" });
+    const response = await clientOf(server.url).request({ method: "GET", path: "/v1/things/cus_1" });
     expect(response).toMatchObject({ status: 200, requestId: "req_1", body: { id: "cus_1" } });
-    expect(server.requests[0]).toMatchObject({ method: "GET", url: "/v1/customers/cus_1", body: "" });
+    expect(server.requests[0]).toMatchObject({ method: "GET", url: "/v1/things/cus_1", body: "" });
     expect(server.requests[0]!.headers).toMatchObject({
       authorization: "Bearer sk_sandbox_test",
       "service-version": VERSIONS.at(-1),
@@ -22,43 +22,45 @@ describe("a request", () => {
   it("has a new idempotency key for each POST, unless the caller passes one", async () => {
     const server = await startServer(json(201, {}));
     const client = clientOf(server.url);
-    await client.request({ method: "POST", path: "/v1/orders", body: { amount: 1 } });
-    await client.request({ method: "POST", path: "/v1/orders", body: { amount: 1 } });
-    await client.request({ method: "POST", path: "/v1/orders", body: { amount: 1 }, idempotencyKey: "mine" });
+    await client.request({ method: "POST", path: "/v1/things", body: { amount: 1 } });
+    await client.request({ method: "POST", path: "/v1/things", body: { amount: 1 } });
+    await client.request({ method: "POST", path: "/v1/things", body: { amount: 1 }, idempotencyKey: "mine" });
     expect(server.requests.map(({ headers }) => headers["idempotency-key"])).toEqual(["key-1", "key-2", "mine"]);
     expect(server.requests[0]).toMatchObject({ body: '{"amount":1}', headers: { "content-type": "application/json" } });
   });
 
   it("sends text unchanged", async () => {
     const server = await startServer(json(201, {}));
-    await clientOf(server.url).request({ method: "POST", path: "/v1/orders", body: '{ "amount": 1.0 }' });
+    await clientOf(server.url).request({ method: "POST", path: "/v1/things", body: '{ "amount": 1.0 }' });
     expect(server.requests[0]!.body).toBe('{ "amount": 1.0 }');
   });
 
   it.each([
-    ["", "/v1/me"],
-    ["/", "/v1/me"],
-    ["/platform", "/platform/v1/me"],
-    ["/platform/", "/platform/v1/me"],
+    ["", "/v1/things"],
+    ["/", "/v1/things"],
+    ["/platform", "/platform/v1/things"],
+    ["/platform/", "/platform/v1/things"],
   ])("keeps the path %j of the base URL", async (path, expected) => {
     const server = await startServer(json(200, {}));
-    await clientOf(server.url + path).request({ method: "GET", path: "/v1/me" });
+    await clientOf(server.url + path).request({ method: "GET", path: "/v1/things" });
     expect(server.requests[0]!.url).toBe(expected);
   });
 
   it("adds the given query, without undefined values", async () => {
     const server = await startServer(json(200, {}));
     const query = { email: "a+b@example.com", limit: 5, cursor: undefined };
-    await clientOf(server.url).request({ method: "GET", path: "/v1/customers?x=1", query });
-    expect(server.requests[0]!.url).toBe("/v1/customers?x=1&email=a%2Bb%40example.com&limit=5");
+    await clientOf(server.url).request({ method: "GET", path: "/v1/things?x=1", query });
+    expect(server.requests[0]!.url).toBe("/v1/things?x=1&email=a%2Bb%40example.com&limit=5");
   });
 
   it("does not follow a redirect: the credential is for one origin", async () => {
     const trap = await startServer(json(200, {}));
     const server = await startServer((_request, response) =>
-      response.writeHead(302, { location: `${trap.url}/v1/me`, "content-type": "text/html" }).end("<html>moved</html>"),
+      response
+        .writeHead(302, { location: `${trap.url}/v1/things`, "content-type": "text/html" })
+        .end("<html>moved</html>"),
     );
-    await expect(clientOf(server.url).request({ method: "GET", path: "/v1/me" })).rejects.toMatchObject({
+    await expect(clientOf(server.url).request({ method: "GET", path: "/v1/things" })).rejects.toMatchObject({
       failure: "not_the_platform",
     });
     expect(trap.requests).toEqual([]);
@@ -71,7 +73,7 @@ describe("a request", () => {
       json(200, {})(request, response);
     });
     const client = clientOf(server.url);
-    for (let i = 0; i < 3; i++) await client.request({ method: "GET", path: "/v1/me" });
+    for (let i = 0; i < 3; i++) await client.request({ method: "GET", path: "/v1/things" });
     expect(ports.size).toBe(1);
   });
 });

@@ -4,8 +4,8 @@ import { retryDelay } from "../../src/client/http.ts";
 import { clientOf } from "./support/client.ts";
 import { hangUp, json, problem, startServer } from "./support/scripted-server.ts";
 
-const GET = { method: "GET", path: "/v1/me" } as const;
-const POST = { method: "POST", path: "/v1/orders", body: { amount: 1 } } as const;
+const GET = { method: "GET", path: "/v1/things" } as const;
+const POST = { method: "POST", path: "/v1/things", body: { amount: 1 } } as const;
 
 describe("retries", () => {
   it.each([

@@ -6,6 +6,7 @@ import { json, startServer } from "../../client/support/scripted-server.ts";
 import { BIN, cliEnv, type CliResult, runCli } from "../../support/run-cli.ts";
 import { openScreen } from "../../support/screen.ts";
 import { runInTerminal } from "../../support/terminal.ts";
+import { CUSTOMER } from "../../support/api-objects.ts";
 
 let platform: RunningPlatform;
 let first: string;
@@ -189,9 +190,7 @@ describe("output", () => {
   });
 
   it("passes unknown JSON fields through", async () => {
-    const { url } = await startServer(
-      json(200, { id: "cus_1", object: "customer", email: "a@example.com", created: "soon", new: 1 }),
-    );
+    const { url } = await startServer(json(200, { ...CUSTOMER, new: 1 }));
     const { exitCode, stdout } = await service(["customers", "get", "cus_1", "--json"], { SERVICE_BASE_URL: url });
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ new: 1 });

@@ -4,6 +4,7 @@ import { json, listen, problem, startServer } from "../../client/support/scripte
 import { type RunningPlatform, startPlatform } from "../../support/platform.ts";
 import { type CliResult, runCli } from "../../support/run-cli.ts";
 import { CTRL_C, runInTerminal } from "../../support/terminal.ts";
+import { CUSTOMER } from "../../support/api-objects.ts";
 
 let platform: RunningPlatform;
 beforeAll(async () => {
@@ -50,8 +51,7 @@ describe("waiting", () => {
   });
 
   it("repeats a create only with an idempotency key", async () => {
-    const created = { id: "cus_1", object: "customer", email: "a@example.com" };
-    const { url, requests: seen } = await startServer(problem(503, "unavailable"), json(201, created));
+    const { url, requests: seen } = await startServer(problem(503, "unavailable"), json(201, CUSTOMER));
     const { exitCode } = await service(["customers", "create", "--email", "a@example.com", "--base-url", url]);
     expect(exitCode).toBe(0);
     const keys = seen.map(({ headers }) => headers["idempotency-key"]);

@@ -1,0 +1,82 @@
+import { OBJECT_SHAPES, RESPONSE_SHAPES, type Shape } from "./response-shapes.ts";
+
+/** A value that a response lacks. */
+interface Lack {
+  expected: string;
+  /** `data[0].created`; empty for the whole response. */
+  place: string;
+}
+
+/**
+ * Returns what a response lacks of what the contract promises, such as `has no number at offset_seconds`. Further
+ * members and new values of enumerations are fine: the platform may be of another version.
+ */
+export function describeLack(method: string, path: string, body: unknown): string | undefined {
+  const [name] = path.split("?", 1) as [string];
+  const template = name.replace(/^(\/v1\/[^/]+\/)[^/]+/, "$1{id}");
+  const shape = RESPONSE_SHAPES[`${method} ${name}`] ?? RESPONSE_SHAPES[`${method} ${template}`];
+  const lack = shape === undefined ? undefined : findLack(body, shape, "");
+  if (lack === undefined) return undefined;
+  return lack.place === "" ? `is not an ${lack.expected}` : `has no ${lack.expected} at ${lack.place}`;
+}
+
+function findLack(value: unknown, shape: Shape, place: string): Lack | undefined {
+  if (typeof shape === "string") {
+    const named = OBJECT_SHAPES[shape];
+    if (named !== undefined) return findLack(value, named, place);
+    return isOf(shape, value) ? undefined : { expected: shape.replace(/^=(.*)$/, '"$1"'), place };
+  }
+  if (isUnion(shape)) {
+    const lacks = shape.map((one) => findLack(value, one, place));
+    return lacks.includes(undefined) ? undefined : lacks[0];
+  }
+  if (shape["[]"] !== undefined) return findLackInList(value, shape["[]"], place);
+  if (!isRecord(value)) return { expected: "object", place };
+  for (const [name, member] of Object.entries(shape)) {
+    const key = name.replace(/\?$/, "");
+    if (key !== name && value[key] === undefined) continue;
+    const lack = findLack(value[key], member, place === "" ? key : `${place}.${key}`);
+    if (lack !== undefined) return lack;
+  }
+  return undefined;
+}
+
+function findLackInList(value: unknown, items: Shape, place: string): Lack | undefined {
+  if (!Array.isArray(value)) return { expected: "list", place };
+  for (const [index, item] of value.entries()) {
+    const lack = findLack(item, items, `${place}[${index}]`);
+    if (lack !== undefined) return lack;
+  }
+  return undefined;
+}
+
+function isUnion(shape: Exclude<Shape, string>): shape is readonly Shape[] {
+  return Array.isArray(shape);
+}
+
+/** Commands print IDs, and suggest them in commands. */
+const ID = /^[\w-]{1,200}$/;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
+
+function isOf(type: string, value: unknown): boolean {
+  switch (type) {
+    case "null":
+      return value === null;
+    case "object":
+      return isRecord(value);
+    case "ID":
+      return typeof value === "string" && ID.test(value);
+    case "time":
+      return typeof value === "string" && TIME.test(value) && !Number.isNaN(Date.parse(value));
+    case "string":
+    case "number":
+    case "boolean":
+      return typeof value === type;
+    default:
+      return value === type.slice(1);
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -2,13 +2,15 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runInTerminal } from "../support/terminal.ts";
-import { startServer } from "../client/support/scripted-server.ts";
+import { json, problem, startServer } from "../client/support/scripted-server.ts";
 import { CUSTOMER, ENDPOINT, listOf, TEST_CLOCK, TIME } from "../support/api-objects.ts";
 import { FakePlatform } from "../relay/support/fake-platform.ts";
 import { startListener } from "../support/listener.ts";
+import { listenOnScreen } from "./support/listen-screen.ts";
 import { cliEnv, runCli } from "../support/run-cli.ts";
 
 const ESCAPES = "\u001b]0;owned\u0007\u001b[2J\u009b2J\u001b[8m\u202e";
+const KEY = `sk_sandbox_${"a".repeat(49)}`;
 const ID = "0352e4yvWTeTU7sOjUf0A0";
 
 /** Objects of the API in which every text that has no form of its own would change the terminal. */
@@ -104,13 +106,45 @@ describe("text of the platform on a terminal", () => {
     ["why", delivery.id],
     ["why", log.id],
   ])("is shown with escapes by service %s %s", async (...args) => {
-    const key = `sk_sandbox_${"a".repeat(49)}`;
-    const env = cliEnv({ SERVICE_BASE_URL: url, SERVICE_API_KEY: key, TERM: "dumb", NO_COLOR: "1" });
+    const env = cliEnv({ SERVICE_BASE_URL: url, SERVICE_API_KEY: KEY, TERM: "dumb", NO_COLOR: "1" });
     const terminal = runInTerminal(args, { env });
     await terminal.ended;
     expect(terminal.output()).toContain(String.raw`\u001b]0;owned`);
     expect(terminal.output()).not.toMatch(/[\u001b\u009b\u202e\u0007]/);
   });
+});
+
+it("a reason to retry is shown with escapes by the spinner", async () => {
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const { url } = await startServer(problem(503, ESCAPES), (request, response) => {
+    void released.then(() => json(200, listOf())(request, response));
+  });
+  const env = { SERVICE_BASE_URL: url, SERVICE_API_KEY: KEY, NO_COLOR: "1" };
+  const terminal = runInTerminal(["customers", "list"], { env, columns: 200 });
+  await terminal.waitFor("retrying in");
+  release();
+  await terminal.ended;
+  expect(terminal.output()).toContain(String.raw`It is \u001b]0;owned`);
+  expect(terminal.output()).not.toMatch(/\u001b\]|[\u009b\u202e\u0007]/);
+});
+
+it("events, responses and errors are shown with escapes by the screen of service listen", async () => {
+  const platform = await FakePlatform.start();
+  const receiver = await startServer((_request, response) => {
+    response.writeHead(500, { "X-Text": "\u009b2J" }).end(ESCAPES);
+  });
+  const env = { SERVICE_BASE_URL: platform.url.href, SERVICE_API_KEY: KEY, NO_COLOR: "1" };
+  const screen = await listenOnScreen(["--forward-to", receiver.url, "--retries", "0"], { env, columns: 120 });
+  platform.append("order.completed", `not JSON: ${ESCAPES}`);
+  await screen.shows("1 failed");
+  screen.type("\r");
+  await screen.shows("Response 500");
+  platform.session.send({ frame: "bye", code: "draining", message: ESCAPES });
+  await screen.shows(String.raw`\u001b]0;owned`);
+  screen.type("q");
+  await screen.ended;
+  expect(screen.output()).not.toMatch(/\u001b\]|\u001b\[8m|[\u009b\u202e\u0007]/);
 });
 
 describe("the body of an event", () => {
@@ -119,8 +153,7 @@ describe("the body of an event", () => {
     ["is a string there if it is not JSON", '{},"event":"summary"', '{},"event":"summary"'],
   ])("%s", async (_name, body, payload) => {
     const platform = await FakePlatform.start();
-    const key = `sk_sandbox_${"a".repeat(49)}`;
-    const listener = await startListener({ SERVICE_BASE_URL: platform.url.href, SERVICE_API_KEY: key }, []);
+    const listener = await startListener({ SERVICE_BASE_URL: platform.url.href, SERVICE_API_KEY: KEY }, []);
     const { id } = platform.append("order.completed", body);
     const received = await listener.record(({ event }) => event === "received" || event === "summary");
     expect(received).toMatchObject({ event: "received", id, payload });
@@ -134,7 +167,7 @@ describe("a response of the API", () => {
     const { url } = await startServer((_request, response) => {
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
     });
-    const env = { SERVICE_BASE_URL: url, SERVICE_API_KEY: `sk_sandbox_${"a".repeat(49)}` };
+    const env = { SERVICE_BASE_URL: url, SERVICE_API_KEY: KEY };
     return await runCli(command.split(" "), { env });
   };
 

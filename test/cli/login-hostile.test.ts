@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type CliResult, createConfigDir, runCli } from "../support/run-cli.ts";
+import { type CliResult, createConfigDir, interruption, runCli } from "../support/run-cli.ts";
 import { type ReplacedResponse, type AuthProxy, startAuthProxy } from "./support/auth-proxy.ts";
 import { decide, loginEnv, signIn, startLogin, visit } from "./support/running-login.ts";
 import { ownedPlatform } from "./support/owned-platform.ts";
@@ -173,6 +173,26 @@ describe("a device authorization", () => {
     expect(result.stderr).not.toContain("Open");
     expect(proxy.count(TOKEN)).toBe(0);
   });
+});
+
+it("shows the instructions of the server without characters that redraw the terminal", async () => {
+  const path = "/device?\u001b[2J\u009b\u202e";
+  const uri = proxy.url + path;
+  proxy.intercept(
+    "/oauth/device_authorization",
+    changed({ verification_uri: uri, verification_uri_complete: undefined }),
+  );
+  for (const flags of [[], ["--json"]]) {
+    const controller = new AbortController();
+    const onStderr = () => controller.abort(interruption());
+    const { stderr } = await runCli(["login", "--device", ...flags], {
+      env: env(),
+      onStderr,
+      signal: controller.signal,
+    });
+    expect(stderr).toContain(String.raw`/device?\u001b[2J\u009b\u202e`);
+    expect(stderr).not.toMatch(/[\u001b\u009b\u202e]/);
+  }
 });
 
 describe("a settings file", () => {

@@ -1,5 +1,6 @@
 import type { Context } from "../context.ts";
 import { type Key, KeyReader } from "./keys.ts";
+import { printableOutput } from "./printable.ts";
 
 /** The size of a terminal, in characters. */
 export interface Size {
@@ -89,7 +90,7 @@ export class FullScreen {
     if (!this.#active) return;
     const changes: string[] = [];
     for (const [row, line] of lines.entries()) {
-      if (line !== this.#shown[row]) changes.push(`\u001b[${row + 1};1H${line}`);
+      if (line !== this.#shown[row]) changes.push(`\u001b[${row + 1};1H${printableOutput(line)}`);
     }
     if (changes.length === 0) return;
     this.#shown = [...lines];

@@ -188,6 +188,14 @@ export class Output {
     if (!this.quiet) this.#write(this.#options.stderr, this.json ? compactJson({ notice: text }) : text);
   }
 
+  /**
+   * Prints on stderr what the user has to do, even in a pipe or with `--quiet`, because nothing can continue without it.
+   * With `--json` it is the record.
+   */
+  instruct(lines: readonly string[], record: object): void {
+    this.#write(this.#options.stderr, this.json ? compactJson(record) : lines.join("\n"));
+  }
+
   /** Prints a note that something was done, with the object's name. */
   success(text: string): void {
     this.note(`${this.noteStyles.good("✓")} ${text}`);

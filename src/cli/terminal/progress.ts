@@ -1,3 +1,4 @@
+import { printable } from "./printable.ts";
 import type { Styles } from "./styles.ts";
 import type { TextStream } from "./text-stream.ts";
 
@@ -35,9 +36,10 @@ export function createSpinner({ open, enabled, colored, styles }: SpinnerOptions
     shown = ora({ text: styles.dim(text), color, stream: open(), discardStdin: false, isEnabled: true }).start();
   }
 
+  /** A reason to retry contains text of the platform. */
   function update(next: string): void {
-    text = next;
-    if (shown !== undefined) shown.text = styles.dim(next);
+    text = printable(next);
+    if (shown !== undefined) shown.text = styles.dim(text);
   }
 
   return {

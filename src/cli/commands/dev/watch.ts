@@ -1,6 +1,7 @@
 import { unwatchFile, watchFile } from "node:fs";
 import { join } from "node:path";
 import type { Context } from "../../context.ts";
+import { printable } from "../../terminal/printable.ts";
 import { PROJECT_FILE } from "../../project/file-name.ts";
 import { parseProject, ProjectFileError, readText } from "../../project/read.ts";
 import type { Project } from "../../project/schema.ts";
@@ -55,7 +56,7 @@ export function watchProject({ text, project, context, signal, restart, onFailur
     } catch (error) {
       if (!(error instanceof ProjectFileError)) throw error;
       output.warn(`${error.message}; the listener continues with the old settings.`);
-      for (const line of (error.hint ?? "").split("\n").filter(Boolean)) context.stderr.write(`${line}\n`);
+      for (const line of (error.hint ?? "").split("\n").filter(Boolean)) context.stderr.write(`${printable(line)}\n`);
       return undefined;
     }
   }

@@ -23,7 +23,6 @@ import { CLI_REDIRECT_PATH } from "../../../contract/scopes.ts";
 import { isLoopback } from "../../../network/connect-options.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
-import { compactJson } from "../../terminal/json.ts";
 import { formatSpan } from "../../terminal/time.ts";
 
 const DEFAULT_LIMIT_SECONDS = 300;
@@ -83,16 +82,16 @@ async function listen(context: Context, port = 0): Promise<Loopback> {
 
 async function showUrl(context: Context, server: AuthorizationServer, url: URL, open: boolean): Promise<void> {
   assertSameOrigin(url.href, "authorization_endpoint", server.issuer);
-  const address = context.output.noteStyles.accent(url.href);
-  announce(context, {
-    record: { authorization_url: url.href },
-    lines: [
+  const { output } = context;
+  output.instruct(
+    [
       open ? "Opening your browser to sign in. If it does not open, use this URL:" : "Open this URL to sign in:",
-      `  ${address}`,
+      `  ${output.noteStyles.accent(url.href)}`,
     ],
-  });
+    { authorization_url: url.href },
+  );
   if (!open || (await context.openBrowser(url.href))) return;
-  context.output.warn("Could not open a browser. Open the URL above, or sign in with a code: service login --device");
+  output.warn("Could not open a browser. Open the URL above, or sign in with a code: service login --device");
 }
 
 /** The browser waits for its page until the sign-in is complete, and shows the same result as the terminal. */
@@ -111,15 +110,6 @@ async function finish(
     await callback.respond(denied ? 200 : 400, failurePage(title, reason));
     throw error;
   }
-}
-
-/**
- * Prints on stderr what the user has to do, even in a pipe or with `--quiet`, because nothing can continue without it.
- * With `--json` it is a JSON line.
- */
-function announce(context: Context, { record, lines }: { record: object; lines: readonly string[] }): void {
-  const { output, stderr } = context;
-  stderr.write(output.json ? `${compactJson(record)}\n` : `${lines.join("\n")}\n`);
 }
 
 /** Waits for the user, with a timeout. Rejects with UserError `timed_out`, or at once with the reason of Ctrl-C. */
@@ -175,25 +165,23 @@ export async function signInByDevice(
   }
 }
 
-function showCode(context: Context, device: DeviceAuthorization, why: string | undefined): void {
-  const { noteStyles: styles } = context.output;
+function showCode({ output }: Context, device: DeviceAuthorization, why: string | undefined): void {
+  const { noteStyles: styles } = output;
   const { userCode, verificationUri, verificationUriComplete, expiresIn } = device;
-  announce(context, {
-    record: {
-      verification_uri: verificationUri,
-      ...(verificationUriComplete === undefined ? {} : { verification_uri_complete: verificationUriComplete }),
-      user_code: userCode,
-      expires_in: expiresIn,
-    },
-    lines: [
-      ...(why === undefined
-        ? []
-        : [styles.dim(`Signing in with a code, ${why}. To use a browser on this machine, pass --browser.`)]),
-      `In a browser ${isLoopback(new URL(verificationUri).hostname) ? "on this machine" : "on any device"}, open`,
-      `  ${styles.accent(verificationUriComplete ?? verificationUri)}`,
-      verificationUriComplete === undefined ? "and enter the code" : "and check that it shows the code",
-      `  ${styles.strong(userCode)}`,
-      styles.dim(`The code expires in ${formatSpan(expiresIn)}.`),
-    ],
+  const lines = [
+    `In a browser ${isLoopback(new URL(verificationUri).hostname) ? "on this machine" : "on any device"}, open`,
+    `  ${styles.accent(verificationUriComplete ?? verificationUri)}`,
+    verificationUriComplete === undefined ? "and enter the code" : "and check that it shows the code",
+    `  ${styles.strong(userCode)}`,
+    styles.dim(`The code expires in ${formatSpan(expiresIn)}.`),
+  ];
+  if (why !== undefined) {
+    lines.unshift(styles.dim(`Signing in with a code, ${why}. To use a browser on this machine, pass --browser.`));
+  }
+  output.instruct(lines, {
+    verification_uri: verificationUri,
+    ...(verificationUriComplete === undefined ? {} : { verification_uri_complete: verificationUriComplete }),
+    user_code: userCode,
+    expires_in: expiresIn,
   });
 }

@@ -7,7 +7,6 @@ import { type SchemeFlag, schemeNamed } from "../scheme.ts";
 import { type SecretFlags, secretsIfGiven } from "../secrets.ts";
 import type { Context } from "../../../context.ts";
 import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../../errors.ts";
-import { compactJson } from "../../../terminal/json.ts";
 import { formatSpan } from "../../../terminal/time.ts";
 import { type Observer, openSink, probeAt, type Sink } from "../../../../receiver-check/observer.ts";
 import { SCHEMES } from "../../../../webhooks/schemes.ts";
@@ -111,9 +110,7 @@ async function openEffects({ sink: address }: CheckFlags, { output }: Context): 
   }
 }
 
-/** On stderr in any case: without it the user could not configure the receiver. */
-function announceSecret(secret: string, waitSeconds: number, { output, stderr }: Context): void {
-  if (output.json) return stderr.write(`${compactJson({ event: "secret", secret })}\n`);
+function announceSecret(secret: string, waitSeconds: number, { output }: Context): void {
   const lines = [
     "Set this signing secret in the receiver:",
     "",
@@ -121,7 +118,7 @@ function announceSecret(secret: string, waitSeconds: number, { output, stderr }:
     "",
     `The check starts with the first delivery that the receiver accepts, within ${formatSpan(waitSeconds)}.`,
   ];
-  stderr.write(`${lines.join("\n")}\n`);
+  output.instruct(lines, { event: "secret", secret });
 }
 
 async function writeJunit(file: string, report: ReceiverReport, { cwd }: Context): Promise<void> {

@@ -2,6 +2,7 @@ import {
   copyFileSync,
   existsSync,
   linkSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -12,6 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { shellWord } from "../../src/contract/shell-command.ts";
 import { openSqliteReader } from "../../src/platform/storage/sqlite/reader.ts";
 import { loadSqlite } from "../../src/platform/storage/sqlite/runtime.ts";
 import { apiOf } from "../support/api.ts";
@@ -61,6 +63,22 @@ const restore = (...args: string[]) => runCli(["db", "restore", ...args]);
 const contents = () => FILES.map((name) => readFileSync(join(folder, name)).toString("base64"));
 
 describe("a backup copied over the database of a killed platform", () => {
+  it("is not served, and the suggested commands quote a name that a shell would read", async () => {
+    const odd = join(folder, "it's $(id);");
+    mkdirSync(odd);
+    for (const name of FILES) copyFileSync(join(original, name), join(odd, name));
+    const path = join(odd, "platform.db");
+    const quoted = shellWord(path);
+    const unsaved = await restore(path, "--database", join(folder, "other.db"));
+    expect(unsaved.stderr.replaceAll(/\s+/g, " ")).toContain(`service db backup FILE --database ${quoted})`);
+    copyFileSync(backup, path);
+    const served = await runCli(["serve", "--port", "0", "--database", path]);
+    expect(served.stderr.replaceAll(/\s+/g, " ")).toContain(`service db restore BACKUP --database ${quoted}`);
+    rmSync(`${path}-wal`);
+    const bare = await runCli(["serve", "--port", "0", "--database", path]);
+    expect(bare.stderr.replaceAll(/\s+/g, " ")).toContain(`service db restore BACKUP --database ${quoted}`);
+  });
+
   it("is not served, stays as it is with the log beside it, and the message names the fix", async () => {
     copyFileSync(backup, file);
     const before = contents();

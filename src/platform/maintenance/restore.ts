@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { shellCommand } from "../../contract/shell-command.ts";
 import { assertLogBelongs, stampCopy } from "../storage/sqlite/commit-stamps.ts";
 import { Connection } from "../storage/sqlite/connection.ts";
 import {
@@ -103,7 +104,7 @@ function assertWhole(backup: string, database: string): void {
   assertLogBelongs(backup);
   throw new RestoreError(
     `${backup} is in use, or was when its process was killed: ${backup}-wal has changes that are not in it. ` +
-      `Create a backup of it (service db backup FILE --database ${backup}) and restore that.`,
+      shellCommand`Create a backup of it (service db backup FILE --database ${backup}) and restore that.`,
   );
 }
 

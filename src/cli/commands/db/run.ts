@@ -1,5 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { relative, resolve } from "node:path";
+import { shellCommand } from "../../../contract/shell-command.ts";
 import { backUp, BackupError } from "../../../platform/maintenance/backup.ts";
 import { checkDatabase } from "../../../platform/maintenance/check.ts";
 import { copyDatabase, CopyError } from "../../../platform/maintenance/copy.ts";
@@ -94,7 +95,7 @@ export async function runRestore(file: string, options: RestoreOptions, context:
     throw new UsageError("db restore works on SQLite files only; restore a PostgreSQL backup with pg_restore", {
       hint:
         "Create an empty database, restore into it, and start the platform on it:\n" +
-        `pg_restore --single-transaction --no-owner --no-privileges --dbname=postgres://USER@HOST/NEW_DATABASE ${file}`,
+        shellCommand`pg_restore --single-transaction --no-owner --no-privileges --dbname=postgres://USER@HOST/NEW_DATABASE ${file}`,
     });
   }
   if (existsSync(database) && options.yes !== true) await confirmReplacing(database, context);

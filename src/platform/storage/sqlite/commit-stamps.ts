@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import { closeSync, openSync, readSync } from "node:fs";
 import { endianness } from "node:os";
+import { shellCommand } from "../../../contract/shell-command.ts";
 import type { Connection } from "./connection.ts";
 import { StorageOpenError } from "../database.ts";
 
@@ -110,7 +111,7 @@ export function assertLogBelongs(file: string): LogContents {
       throw new StorageOpenError(
         "log_mismatch",
         `${log} is missing, empty or overwritten, but had changes that are not in ${file} yet. Nothing was changed. ` +
-          `Put ${log} back, or restore a backup: service db restore BACKUP --database ${file}.`,
+          shellCommand`Put ${log} back, or restore a backup: service db restore BACKUP --database ${file}`,
       );
     }
     const problem =
@@ -120,8 +121,8 @@ export function assertLogBelongs(file: string): LogContents {
     throw new StorageOpenError(
       "log_mismatch",
       `${problem} Opening them together would destroy data, so both were left as they are. ` +
-        `To restore a backup, run: service db restore BACKUP --database ${file}. ` +
-        "To continue with the previous database, put its file back.",
+        "To continue with the previous database, put its file back. " +
+        shellCommand`To restore a backup, run: service db restore BACKUP --database ${file}`,
     );
   }
 }

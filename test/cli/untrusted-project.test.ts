@@ -81,6 +81,37 @@ describe("a path of service.yaml that leads out of its folder", () => {
   });
 });
 
+describe("env.file of service.yaml", () => {
+  it.each([
+    [".git/config", "is not an env file: its name must be .env, .env.*, *.env, .envrc or .dev.vars"],
+    ["package.json", "is not an env file: its name must be .env, .env.*, *.env, .envrc or .dev.vars"],
+    [".git/hooks/.env", "is in a .git folder; use a path outside it"],
+    ["linked.env", "leads to package.json, which is not an env file: its name must be .env,"],
+  ])("may not be %s", async (file, message) => {
+    const project = await makeProject({ "package.json": "{}\n", ".git/config": "[core]\n" });
+    symlinkSync("package.json", join(project.folder, "linked.env"));
+    project.write("service.yaml", `run: a\nenv: { file: ${file} }`);
+    const listen = await project.service(["listen", "--", "true"], on.platform.env);
+    expect(listen).toEqual(failsWith(`service.yaml:2:14: env.file: ${message}`));
+    expect(await project.service(["dev"])).toEqual(failsWith("service.yaml has an error"));
+    expect(readFileSync(join(project.folder, "package.json"), "utf8")).toBe("{}\n");
+    expect(readFileSync(join(project.folder, ".git/config"), "utf8")).toBe("[core]\n");
+  });
+
+  it("is any env file of the folder, and --write-env any file", async () => {
+    const project = await makeProject({});
+    for (const file of [".env", ".env.test.local", "config/app.env", ".envrc", ".dev.vars"]) {
+      project.write(file, "A=1\n");
+      project.write("service.yaml", `env: { file: ${file} }`);
+      expect(await project.service(["listen", "--", "true"], on.platform.env)).toMatchObject({ exitCode: 0 });
+      expect(readFileSync(join(project.folder, file), "utf8")).toContain("SERVICE_WEBHOOK_SECRET=whsec_");
+    }
+    const given = ["listen", "--write-env", "secret.txt", "--", "true"];
+    expect(await project.service(given, on.platform.env)).toMatchObject({ exitCode: 0 });
+    expect(readFileSync(join(project.folder, "secret.txt"), "utf8")).toContain("SERVICE_WEBHOOK_SECRET=whsec_");
+  });
+});
+
 describe("a service.yaml that is not a regular file", () => {
   it.each([
     ["a pipe", (path: string) => void execFileSync("mkfifo", [path])],

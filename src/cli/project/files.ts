@@ -34,9 +34,26 @@ export function readRegularFile(path: string, maxBytes: number): Buffer {
 
 /** Returns where a path leads if that is outside the folder, after symbolic links; undefined if it is inside. */
 export function outsideOf(folder: string, path: string): string | undefined {
-  const real = realPathOf(resolve(folder, path));
-  const way = relative(realpathSync(folder), real);
-  return way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way) ? real : undefined;
+  const way = wayFrom(folder, path);
+  const isOutside = way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way);
+  return isOutside ? resolve(realpathSync(folder), way) : undefined;
+}
+
+/** Returns where a path leads, after symbolic links, relative to the folder. */
+function wayFrom(folder: string, path: string): string {
+  return relative(realpathSync(folder), realPathOf(resolve(folder, path)));
+}
+
+const ENV_FILE = /^(\.env(\..+)?|.*\.env|\.envrc|\.dev\.vars)$/;
+
+/** Returns why a path of the folder is not that of an env file: a project file may name no other file to change. */
+export function envFileProblem(folder: string, path: string): string | undefined {
+  const way = wayFrom(folder, path);
+  const names = "its name must be .env, .env.*, *.env, .envrc or .dev.vars";
+  if (!ENV_FILE.test(basename(path))) return `is not an env file: ${names}`;
+  if (!ENV_FILE.test(basename(way))) return `leads to ${way}, which is not an env file: ${names}`;
+  const isOfGit = way.split(sep).some((name) => name.toLowerCase() === ".git");
+  return isOfGit ? "is in a .git folder; use a path outside it" : undefined;
 }
 
 /** The same as realpath for what does not exist yet: a link that leads nowhere counts as what it would create. */

@@ -5,7 +5,7 @@ import { isMap, isNode, isScalar, type Node, type Pair } from "yaml";
 import { parseSubscriptions } from "../arguments/values.ts";
 import { UserError } from "../errors.ts";
 import { PROJECT_FILE } from "./file-name.ts";
-import { IrregularFileError, outsideOf, readRegularFile } from "./files.ts";
+import { envFileProblem, IrregularFileError, outsideOf, readRegularFile } from "./files.ts";
 import { valueAt } from "../terminal/view.ts";
 import { type Project, PROJECT_DEFAULTS, PROJECT_SCHEMA, type Schema, type TypeName } from "./schema.ts";
 import { MAX_YAML_BYTES, type ParsedYaml, parseYaml, YamlError } from "../yaml.ts";
@@ -76,7 +76,7 @@ export function parseProject(text: string, folder: string, section?: keyof Proje
     ...mistakes,
     ...conflictsIn(value),
     ...schemeProblemsIn(value, mistakes),
-    ...pathsOutside(value, folder),
+    ...forbiddenPaths(value, folder),
   ].filter((mistake) => concerns(mistake, section));
   if (all.length === 0) return value ?? {};
   const count = all.length === 1 ? "an error" : `${all.length} errors`;
@@ -122,15 +122,20 @@ function conflictsIn(value: unknown): Mistake[] {
 const PATHS = ["platform.database", "env.file", "seed"];
 
 /** The file may come with someone else's repository. */
-function pathsOutside(value: unknown, folder: string): Mistake[] {
+function forbiddenPaths(value: unknown, folder: string): Mistake[] {
   const usesOwn = valueAt(value, "platform.url") === undefined;
   return PATHS.flatMap((name) => {
     const standard = name === "platform.database" && usesOwn ? PROJECT_DEFAULTS.database : undefined;
     const path = valueAt(value, name) ?? standard;
-    const place = typeof path === "string" ? outsideOf(folder, path) : undefined;
-    if (place === undefined) return [];
-    const message = `leads to ${place}, outside the folder of ${PROJECT_FILE}; use a path inside it`;
-    return [{ path: name.split("."), atKey: false, message }];
+    if (typeof path !== "string") return [];
+    const place = outsideOf(folder, path);
+    const message =
+      place !== undefined
+        ? `leads to ${place}, outside the folder of ${PROJECT_FILE}; use a path inside it`
+        : name === "env.file"
+          ? envFileProblem(folder, path)
+          : undefined;
+    return message === undefined ? [] : [{ path: name.split("."), atKey: false, message }];
   });
 }
 

@@ -43,7 +43,6 @@ const TOOLS = [
   { tool: "oidc-provider", pinned: "oidc-provider", tests: /^another server passes|^with known differences/ },
   { tool: "MCP inspector", pinned: "@modelcontextprotocol/inspector", tests: /inspector/ },
   { tool: "Redocly lint", pinned: "@redocly/cli", tests: /Redocly CLI lint/ },
-  { tool: "Redocly respect", pinned: "@redocly/cli", tests: /Redocly CLI respect/ },
   { tool: "fish", tests: /in fish/ },
   { tool: "HAProxy", tests: /haproxy/i },
   { tool: "promtool", tests: /^promtool / },

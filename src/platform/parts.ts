@@ -10,7 +10,6 @@ import { createTargetGuard, type TargetGuard } from "./delivery/target-guard.ts"
 import type { Deployment } from "./deployment.ts";
 import { registerWellKnownPaths } from "./docs/well-known.ts";
 import { registerDocs } from "./docs/routes.ts";
-import { registerWorkflows } from "./docs/workflows.ts";
 import type { Versions } from "./domain/versions.ts";
 import { EnvironmentTime } from "./time/environment-time.ts";
 import { createApp } from "./http/app.ts";
@@ -215,7 +214,6 @@ function registerRoutes(
   }
   registerDocs(app, shared.baseUrl, { document, files: assets?.reference });
   registerWellKnownPaths(app, shared, contact);
-  registerWorkflows(app, shared.baseUrl);
   app.register(async (scope) => leakReportRoute(scope, shared, leakKeys));
   adminRoutes(app, shared, adminToken);
 }

@@ -16,14 +16,7 @@ describe("the well-known addresses", () => {
       const index = await get("/", { Accept: accept });
       expect([index.status, index.headers.get("vary")]).toEqual([200, "Accept"]);
       const { links } = (await index.json()) as { links: Record<string, string> };
-      expect(Object.keys(links)).toEqual([
-        "api_reference",
-        "openapi",
-        "workflows",
-        "errors",
-        "dashboard",
-        "oauth_metadata",
-      ]);
+      expect(Object.keys(links)).toEqual(["api_reference", "openapi", "errors", "dashboard", "oauth_metadata"]);
       for (const link of Object.values(links)) expect((await fetch(link)).status, link).toBe(200);
     }
   });
@@ -41,7 +34,7 @@ describe("the well-known addresses", () => {
     expect(text).toMatch(/^# .+\n\n> .+\n/);
     const links = [...text.matchAll(/^- \[[^\]]+\]\(([^)]+)\)/gm)].map(([, link]) => link!);
     const own = links.filter((link) => link.startsWith(on.platform.baseUrl));
-    expect(own).toHaveLength(5);
+    expect(own).toHaveLength(4);
     for (const link of own) expect((await fetch(link)).status, link).toBe(200);
   });
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { OAUTH_PATHS } from "../../contract/scopes.ts";
-import { DOCUMENT_PATH, WORKFLOWS_PATH } from "../http/openapi/document-paths.ts";
+import { DOCUMENT_PATH } from "../http/openapi/serve.ts";
 import { PROBLEMS_PATH } from "../http/problem.ts";
 import { MCP_PATH } from "../mcp/route.ts";
 import type { Clock } from "../ports.ts";
@@ -15,7 +15,6 @@ const DAY_MILLISECONDS = 86_400_000;
 const LINKS = {
   api_reference: DOCS_PATH,
   openapi: DOCUMENT_PATH,
-  workflows: WORKFLOWS_PATH,
   errors: PROBLEMS_PATH,
   dashboard: HOME,
   oauth_metadata: OAUTH_PATHS.metadata,
@@ -63,7 +62,6 @@ live environment. Errors are problem documents (RFC 9457) with a stable \`code\`
 ## Reference
 
 - [OpenAPI document](${absolute(DOCUMENT_PATH)}): every operation, schema, event and error
-- [Workflows](${absolute(WORKFLOWS_PATH)}): common sequences of calls, as an Arazzo document
 - [API reference](${absolute(DOCS_PATH)}): the same for people
 - [Errors](${absolute(PROBLEMS_PATH)}): a page for each code, with its cause and what to do
 - [OAuth metadata](${absolute(OAUTH_PATHS.metadata)}): authorization code with PKCE, device codes, refresh, revocation

@@ -1,7 +1,6 @@
 import { HEADERS } from "../../../contract/headers.ts";
 import { OAUTH_PATHS, SCOPES, oauthScopeName } from "../../../contract/scopes.ts";
 import { IDENTIFIER_HEADER, SIGNATURE_HEADER } from "../../leaks/report-route.ts";
-import { WORKFLOWS_PATH } from "./document-paths.ts";
 import { DELIVERY_HEADERS, furtherPathsOf, webhooksOf } from "./further-paths.ts";
 import { headerComponents, requestHeaders } from "./headers.ts";
 import { pathsOf, tagsOf } from "./paths.ts";
@@ -26,9 +25,7 @@ environment, live or sandbox, and cannot access anything else.
 **Versions**: \`Service-Version\` selects a version by its date (default: the account's pinned version).
 
 **Events** are delivered to webhook endpoints, signed, at least once. In the sandbox they can be listened to as well, over a
-WebSocket at \`${LISTEN_PATH}\` (subprotocol \`${LISTEN_SUBPROTOCOL}\`).
-
-**Workflows**: an [Arazzo document](${WORKFLOWS_PATH}) describes common sequences of calls.`;
+WebSocket at \`${LISTEN_PATH}\` (subprotocol \`${LISTEN_SUBPROTOCOL}\`).`;
 
 /** Facts about the platform that serves the document. */
 interface DocumentFacts {

@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import type { Versions } from "../../domain/versions.ts";
-import { DOCUMENT_PATH } from "./document-paths.ts";
+
+/** The OpenAPI document. */
+export const DOCUMENT_PATH = "/openapi.json";
 
 /** The OpenAPI document as it is served. */
 export interface ServedDocument {

@@ -1,4 +1,4 @@
-import { kindsWith, type ObjectKind, RESOURCES } from "../contract/resources.ts";
+import { OBJECT_KINDS, type ObjectKind, RESOURCES } from "../contract/resources.ts";
 import type { CommandEntry } from "./command.ts";
 
 const START = "Get started";
@@ -34,7 +34,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "Run the platform on this machine",
     load: () => import("./commands/serve/index.ts"),
   },
-  ...kindsWith("fields").map(objectCommand),
+  ...OBJECT_KINDS.map(objectCommand),
   {
     name: "endpoints",
     group: WEBHOOKS,

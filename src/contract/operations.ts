@@ -2,9 +2,9 @@ import type { TObject } from "typebox";
 import type { ErrorCode } from "./errors.ts";
 import {
   type Field,
-  kindsWith,
   nounOf,
   nounsOf,
+  OBJECT_KINDS,
   type ObjectKind,
   pathOf,
   resourceOf,
@@ -493,7 +493,7 @@ export type Entries = typeof ENTRIES;
 
 /** Every operation, in the order of the OpenAPI document. */
 export const OPERATIONS: readonly Operation[] = [
-  ...kindsWith("fields").flatMap((kind) => Object.entries(objectEntries(kind))),
+  ...OBJECT_KINDS.flatMap((kind) => Object.entries(objectEntries(kind))),
   ...Object.entries<Entry>(ENTRIES),
 ].map(([name, entry]) => {
   const [method, path] = entry.route.split(" ") as [Method, string];

@@ -153,6 +153,28 @@ export const RESOURCES = {
     writeWarning: "It can send a copy of every event to any URL.",
     events: ["ping", "failing", "recovered", "disabled"],
     statuses: { enabled: "good", disabled: "dim" },
+    custom: true,
+    fields: {
+      url: {
+        type: "url",
+        label: "URL",
+        about: "URL to deliver to: https, public address",
+        required: true,
+        examples: ["https://example.com/webhooks"],
+      },
+      events: {
+        type: "list",
+        of: "subscription",
+        label: "Events",
+        about: "Event types, separated by commas: 'order.*,customer.created', or '*'",
+        change: "New event types; replace the existing ones",
+        required: true,
+      },
+      description: { type: "text", label: "Description", about: "Description" },
+      status: { type: "status", label: "Status", about: "Current status" },
+    },
+    outputs: ["disabled_reason", "disabled_at", "health", "secret_created", "previous_secret_until"],
+    secret: { name: "secret", label: "secret" },
     deletable: true,
     command: { name: "endpoints" },
     page: { name: "endpoints", section: "Developers", label: "Endpoints" },
@@ -184,6 +206,35 @@ export const RESOURCES = {
     about: "Credentials of servers. A key never grants more than its creator has.",
     scoped: true,
     writeWarning: "It can create API keys, which stay valid after you revoke this access.",
+    custom: true,
+    fields: {
+      name: { type: "text", label: "Name", about: "Name, such as the service that uses the key" },
+      scopes: {
+        type: "list",
+        of: "scope",
+        label: "Scopes",
+        about: "Scopes, separated by commas: customers:read (repeatable)",
+        change: "New scopes, separated by commas; replace the existing ones (repeatable)",
+        flag: "scope",
+      },
+      ip_allowlist: {
+        type: "list",
+        of: "cidr",
+        label: "IP allowlist",
+        about: "Allowed addresses in CIDR form, separated by commas (repeatable)",
+        change: "New allowed addresses in CIDR form; any allows every address (repeatable)",
+        flag: "ip-allow",
+      },
+      expires_at: {
+        type: "expiry",
+        label: "Expires",
+        about: "Time until the key expires, such as 90d",
+        change: "Time from now until the key expires, such as 90d",
+        flag: "expires-in",
+      },
+    },
+    outputs: ["prefix", "last4", "last_used", "revoked_at", "revoked_reason", "created_by"],
+    secret: { name: "key", label: "secret key" },
     command: { name: "keys" },
     page: { name: "keys", section: "Developers" },
   },
@@ -195,6 +246,28 @@ export const RESOURCES = {
     about: "Apps that act for users, through the authorization code flow with PKCE.",
     scoped: true,
     writeWarning: "It can change where your own apps send their users.",
+    custom: true,
+    fields: {
+      name: { type: "text", label: "Name", about: "Name shown on the consent page", required: true },
+      redirect_uris: {
+        type: "list",
+        of: "redirect-uri",
+        label: "Redirect URIs",
+        about: "Redirect URI, matched exactly except for the port of 127.0.0.1 (repeatable)",
+        change: "New redirect URI; replaces all existing ones (repeatable)",
+        required: true,
+        flag: "redirect-uri",
+        examples: ["https://app.example.com/callback"],
+      },
+      public: {
+        type: "boolean",
+        label: "Public",
+        about: "Public app without a client secret, for phones and browsers (PKCE only)",
+        fixed: true,
+      },
+    },
+    outputs: ["client_id"],
+    secret: { name: "client_secret", label: "client secret" },
     deletable: true,
     command: { name: "apps" },
     page: { name: "apps", section: "Developers" },
@@ -286,6 +359,12 @@ export interface Resource {
    * created.
    */
   fields?: Readonly<Record<string, Field>>;
+  /** True if the resource has code of its own in each layer, and no metadata. Otherwise its fields describe all of it. */
+  custom?: true;
+  /** Further members of its JSON, which only the platform sets. */
+  outputs?: readonly string[];
+  /** The member of its JSON that is shown once, and its name in sentences. */
+  secret?: { name: string; label: string };
   /** True if PATCH can change every input field and merges the metadata. */
   updatable?: true;
   deletable?: true;
@@ -301,14 +380,32 @@ export interface Resource {
 
 export type StatusTone = "plain" | "good" | "bad" | "dim";
 
-/** A field of a resource that the shared verbs handle. Without `required`, its value may be null. */
+/** A field of a resource. Without `required`, its value may be null. */
 export interface Field {
-  type: "text" | "email" | "phone" | "amount" | "currency" | "status" | "id" | "code";
+  type:
+    | "text"
+    | "email"
+    | "phone"
+    | "url"
+    | "amount"
+    | "currency"
+    | "status"
+    | "id"
+    | "code"
+    | "boolean"
+    | "expiry"
+    | "list";
   label: string;
   /** A phrase for help texts. */
   about: string;
-  /** For type `id`: the kind of resource, which must exist. */
+  /** The phrase for an update, if it is not the new label. */
+  change?: string;
+  /** For type `id`: the kind of resource, which must exist. For type `list`: the format of its items. */
   of?: string;
+  /** The CLI's flag, if it is not the field's name. */
+  flag?: string;
+  /** True if it cannot be updated. */
+  fixed?: true;
   required?: true;
   /** For type `email` only: unique per environment, ignoring case. A second column, `<name>_key`, has it in lower case. */
   unique?: true;
@@ -345,8 +442,10 @@ export type KindWith<Member extends keyof Resource> = {
 /** Statuses of a resource. */
 export type StatusOf<Kind extends KindWith<"statuses">> = keyof Resources[Kind]["statuses"];
 
-/** A resource that the shared verbs handle, from its table to its page. */
-export type ObjectKind = KindWith<"fields">;
+/** A resource that its fields describe, from its table to its page. */
+export type ObjectKind = Exclude<KindWith<"fields">, KindWith<"custom">>;
+
+export const OBJECT_KINDS = kindsWith("fields").filter((kind) => !("custom" in RESOURCES[kind])) as ObjectKind[];
 
 /** Returns the entry of a resource without the literal types. */
 export function resourceOf(kind: ResourceKind): Resource {
@@ -377,8 +476,15 @@ export function kindOfPath(path: string): ResourceKind {
 }
 
 /** Returns the fields that a request to create the object takes, except metadata. */
-export function inputFieldsOf(kind: ObjectKind): [name: string, field: Field][] {
+export function inputFieldsOf(kind: KindWith<"fields">): [name: string, field: Field][] {
   return Object.entries<Field>(RESOURCES[kind].fields).filter(([, { type, output }]) => type !== "status" && !output);
+}
+
+/** Returns the names in the JSON of an object. */
+export function memberNamesOf(kind: KindWith<"fields">): string[] {
+  const { fields = {}, outputs = [], secret, custom } = resourceOf(kind);
+  const own = [...Object.keys(fields), ...outputs, ...(custom ? [] : ["metadata"])];
+  return ["id", "object", ...own, "livemode", "created", ...(secret === undefined ? [] : [secret.name])];
 }
 
 /** Returns the noun of a sentence: `webhook endpoint`, `API key`. */

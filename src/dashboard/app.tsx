@@ -1,6 +1,6 @@
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
-import { kindsWith, type KindWith, type ObjectKind, RESOURCES } from "../contract/resources.ts";
+import { type KindWith, OBJECT_KINDS, type ObjectKind, RESOURCES } from "../contract/resources.ts";
 import { signedOut } from "./api/call.ts";
 import { follow, startLive } from "./api/live.ts";
 import { startStore } from "./api/store.ts";
@@ -50,7 +50,7 @@ const OWN_PAGES: Record<OwnPage | "" | "why", ComponentType> = {
 
 const PAGES: Partial<Record<string, ComponentType>> = {
   ...OWN_PAGES,
-  ...Object.fromEntries(kindsWith("fields").map((kind) => [RESOURCES[kind].page.name, objectPage(kind)])),
+  ...Object.fromEntries(OBJECT_KINDS.map((kind) => [RESOURCES[kind].page.name, objectPage(kind)])),
 };
 
 if (__DEVELOPMENT__) {

@@ -37,7 +37,7 @@ function allCommands(): Command[] {
       icon: iconOf(name),
       run: () => go(hrefOf(name)),
     })),
-    ...[...kindsWith("fields"), "webhook_endpoint" as const, "api_key" as const].map((kind) => ({
+    ...kindsWith("fields").map((kind) => ({
       label: `Create ${nounOf(kind)}`,
       icon: iconOf(RESOURCES[kind].page.name),
       run: () => go(hrefOf(RESOURCES[kind].page.name, "", { create: "1" })),

@@ -1,5 +1,5 @@
 import { type IdKind, kindOfId } from "../contract/ids.ts";
-import { kindsWith, pathOf, type ResourceKind } from "../contract/resources.ts";
+import { OBJECT_KINDS, pathOf, type ResourceKind } from "../contract/resources.ts";
 import type { ApiKey } from "../contract/schemas/api-key.ts";
 import type { BulkOperation } from "../contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
@@ -48,7 +48,7 @@ export const EXPLAINED: readonly IdKind[] = [
   "event",
   "delivery",
   "request",
-  ...kindsWith("fields"),
+  ...OBJECT_KINDS,
   "webhook_endpoint",
   "bulk_operation",
 ];

@@ -1,20 +1,41 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { inputFieldsOf, kindsWith, pathOf, resourceOf, RESOURCES } from "../../src/contract/resources.ts";
+import {
+  inputFieldsOf,
+  kindsWith,
+  memberNamesOf,
+  OBJECT_KINDS,
+  pathOf,
+  resourceOf,
+  RESOURCES,
+} from "../../src/contract/resources.ts";
 import { runCli } from "../support/run-cli.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 
 interface Schema {
   properties: Record<string, { enum?: string[] }>;
-  required: string[];
+  required?: string[];
+}
+
+interface Body {
+  content: { "application/json": { schema: { $ref: string } } };
+}
+
+interface Operation {
+  requestBody?: Body;
+  responses: Record<string, Body>;
 }
 
 let platform: RunningPlatform;
-let document: { components: { schemas: Record<string, Schema> }; paths: Record<string, Record<string, unknown>> };
+let document: { components: { schemas: Record<string, Schema> }; paths: Record<string, Record<string, Operation>> };
 beforeAll(async () => {
   platform = await startPlatform();
   document = (await (await fetch(`${platform.baseUrl}/openapi.json`)).json()) as typeof document;
 });
 afterAll(() => platform.stop());
+
+function schemaOf({ content }: Body): Schema {
+  return document.components.schemas[content["application/json"].schema.$ref.split("/").at(-1)!]!;
+}
 
 describe("the table of resources", () => {
   it("gives each resource a unique prefix, path and page", () => {
@@ -37,22 +58,30 @@ describe("the table of resources", () => {
     }
   });
 
-  it.each(kindsWith("fields"))("has the fields of %s that the API returns and accepts", (kind) => {
-    const { label } = RESOURCES[kind];
-    const { statuses = {}, fields = {}, updatable } = resourceOf(kind);
-    const { [label]: shown, [`${label}Create`]: created, [`${label}Update`]: updated } = document.components.schemas;
+  it.each(kindsWith("fields"))("has the fields of %s that the API returns and accepts", async (kind) => {
+    const { statuses = {}, custom } = resourceOf(kind);
+    const { [pathOf(kind)]: list, [`${pathOf(kind)}/{id}`]: one } = document.paths;
+    const shown = schemaOf(one!["get"]!.responses["200"]!);
+    const created = schemaOf(list!["post"]!.requestBody!);
     const inputs = inputFieldsOf(kind);
-    const names = inputs.map(([name]) => name);
-    expect(Object.keys(shown!.properties)).toEqual(
-      ["id", "object", ...Object.keys(fields)].concat("metadata", "livemode", "created"),
-    );
-    expect(shown!.properties["status"]?.enum ?? []).toEqual(Object.keys(statuses));
-    expect(Object.keys(created!.properties)).toEqual([...names, "metadata"]);
-    expect(created!.required).toEqual(inputs.filter(([, { required }]) => required).map(([name]) => name));
-    if (updatable) expect(Object.keys(updated!.properties)).toEqual([...names, "metadata"]);
+    const metadata = custom ? [] : ["metadata"];
+    expect(Object.keys(shown.properties).toSorted()).toEqual(memberNamesOf(kind).toSorted());
+    expect(shown.properties["status"]?.enum ?? []).toEqual(Object.keys(statuses));
+    expect(Object.keys(created.properties)).toEqual([...inputs.map(([name]) => name), ...metadata]);
+    expect(created.required ?? []).toEqual(inputs.filter(([, { required }]) => required).map(([name]) => name));
+    const { patch } = one!;
+    if (patch !== undefined) {
+      const names = inputs.filter(([, { fixed }]) => !fixed).map(([name]) => name);
+      const { status, ...updated } = schemaOf(patch.requestBody!).properties;
+      expect(Object.keys(updated)).toEqual([...names, ...metadata]);
+      expect(status === undefined).toBe(!custom || Object.keys(statuses).length === 0);
+    }
+    const fields = memberNamesOf(kind).join(",");
+    const { stderr } = await runCli([RESOURCES[kind].command.name, "list", "--fields", fields], { env: platform.env });
+    expect(stderr).not.toContain("has no field");
   });
 
-  it.each(kindsWith("fields"))("has the operations of %s and a command for each", async (kind) => {
+  it.each(OBJECT_KINDS)("has the operations of %s and a command for each", async (kind) => {
     const { actions = {}, updatable, deletable } = resourceOf(kind);
     const { [pathOf(kind)]: list, [`${pathOf(kind)}/{id}`]: one } = document.paths;
     expect(Object.keys(list!)).toEqual(["post", "get"]);

@@ -8,6 +8,7 @@ import {
   type KindWith,
   lowerFirst,
   nounOf,
+  OBJECT_KINDS,
   type ObjectKind,
   resourceOf,
   withArticle,
@@ -49,9 +50,9 @@ const REQUEST_LIMITS: Readonly<Partial<Record<Field["type"], object>>> = {
   code: { pattern: "^[a-z][a-z0-9_]{0,63}$" },
 };
 
-export const OBJECT_SCHEMAS = Object.fromEntries(
-  kindsWith("fields").map((kind) => [kind, schemasOf(kind)]),
-) as Readonly<Record<ObjectKind, ObjectSchemas>>;
+export const OBJECT_SCHEMAS = Object.fromEntries(OBJECT_KINDS.map((kind) => [kind, schemasOf(kind)])) as Readonly<
+  Record<ObjectKind, ObjectSchemas>
+>;
 
 /** The schemas of the objects in events. */
 export const EVENT_OBJECT_SCHEMAS = Object.fromEntries(
@@ -147,6 +148,8 @@ function valueSchema(kind: ObjectKind, { type, about, examples, of }: Field, lim
     case "text":
     case "code":
       return Type.String(options);
+    default:
+      throw new Error(`A field of type ${type} needs schemas of its own`);
   }
 }
 

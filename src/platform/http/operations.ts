@@ -1,5 +1,5 @@
 import { OPERATIONS } from "../../contract/operations.ts";
-import { kindsWith } from "../../contract/resources.ts";
+import { OBJECT_KINDS } from "../../contract/resources.ts";
 import type { InviteTools } from "../domain/users.ts";
 import type { Versions } from "../domain/versions.ts";
 import type { EndpointTools } from "../domain/webhook-endpoints.ts";
@@ -41,10 +41,9 @@ export function routesOf(tools: OperationTools): Route[] {
     ...accountHandlers(tools),
     ...statisticsHandlers(tools.time),
   };
-  const byName = Object.assign(
-    {},
-    handlers,
-    ...kindsWith("fields").map((kind) => objectHandlers(kind, vault)),
-  ) as Record<string, AnyHandler>;
+  const byName = Object.assign({}, handlers, ...OBJECT_KINDS.map((kind) => objectHandlers(kind, vault))) as Record<
+    string,
+    AnyHandler
+  >;
   return OPERATIONS.map((operation) => routeOf(operation, byName[operation.name]!));
 }

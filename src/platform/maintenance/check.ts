@@ -1,4 +1,4 @@
-import { kindsWith, RESOURCES } from "../../contract/resources.ts";
+import { OBJECT_KINDS, RESOURCES } from "../../contract/resources.ts";
 import { type Queries, StorageUnavailableError } from "../storage/database.ts";
 import { isIntact, type StoredBody } from "../storage/event-body.ts";
 import { hasUnfinishedCopy } from "./copy.ts";
@@ -18,7 +18,7 @@ export interface CheckReport {
 
 /** Tables whose rows are counted, and which belong to an environment. */
 const TABLES = [
-  ...kindsWith("fields").map((kind) => RESOURCES[kind].plural),
+  ...OBJECT_KINDS.map((kind) => RESOURCES[kind].plural),
   "events",
   "webhook_endpoints",
   "deliveries",

@@ -1,4 +1,4 @@
-import { type Field, kindsWith, type ObjectKind, RESOURCES } from "../../contract/resources.ts";
+import { type Field, OBJECT_KINDS, type ObjectKind, RESOURCES } from "../../contract/resources.ts";
 import type { Queries, SqlValue, Transaction } from "./database.ts";
 import { type Filters, type PageRequest, readMergedPage, readPage } from "./page.ts";
 
@@ -20,7 +20,7 @@ interface Statements {
   find: string;
 }
 
-const STATEMENTS = Object.fromEntries(kindsWith("fields").map((kind) => [kind, statementsOf(kind)])) as Readonly<
+const STATEMENTS = Object.fromEntries(OBJECT_KINDS.map((kind) => [kind, statementsOf(kind)])) as Readonly<
   Record<ObjectKind, Statements>
 >;
 

@@ -1,13 +1,8 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { EventType } from "../../../contract/event-types.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
-import type {
-  SecretRotate,
-  WebhookEndpoint,
-  WebhookEndpointCreate,
-  WebhookEndpointUpdate,
-} from "../../../contract/schemas/webhook-endpoint.ts";
+import type { SecretRotate, WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import { shellCommand, shellWord } from "../../../contract/shell-command.ts";
 import { duration, objectId, parseEventType } from "../../arguments/values.ts";
 import type { Context } from "../../context.ts";
@@ -15,6 +10,7 @@ import { addDryRun } from "../../dry-run.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
 import { formatSpan } from "../../terminal/time.ts";
 import { EVENTS } from "../events.ts";
+import { registerCreate, registerUpdate } from "../resource/fields.ts";
 import { rejectQuiet } from "../resource/show-secret.ts";
 import {
   addIdempotencyKey,
@@ -23,11 +19,9 @@ import {
   registerDelete,
   registerGet,
   registerList,
-  assertChanges,
   changeObject,
-  createObject,
 } from "../resource/verbs.ts";
-import { ENDPOINT_WITH_SECRET, ENDPOINTS, isSecretOld, NEW_SECRET } from "./view.ts";
+import { ENDPOINT_WITH_SECRET, ENDPOINTS, isSecretOld } from "./view.ts";
 
 /** `service endpoints`. */
 export function register(program: Command, context: Context): void {
@@ -39,14 +33,26 @@ export function register(program: Command, context: Context): void {
     `service endpoints ping ${ENDPOINTS.exampleId}`,
     `service endpoints rotate-secret ${ENDPOINTS.exampleId}`,
   ]);
-  registerCreate(endpoints, context);
+  registerCreate(endpoints, context, "webhook_endpoint", ENDPOINTS, {
+    description: "Create a webhook endpoint and show its signing secret, once",
+    show: (created) => showCreated(created, context),
+    examples: [
+      "service endpoints create --url https://example.com/webhooks --events 'order.*,customer.created'",
+      "secret=$(service endpoints create --url https://example.com/hooks --events '*' --json --jq .secret)",
+    ],
+  });
   registerList(endpoints, context, ENDPOINTS, {
     filters: [],
     examples: ["service endpoints list", "service endpoints list --json --jq '.[] | {id, url}'"],
     review: (listed) => warnAboutOldSecrets(listed, context),
   });
   registerGet(endpoints, context, ENDPOINTS);
-  registerUpdate(endpoints, context);
+  registerUpdate(endpoints, context, "webhook_endpoint", ENDPOINTS, {
+    examples: [
+      `service endpoints update ${ENDPOINTS.exampleId} --events 'order.*,payment.*'`,
+      `service endpoints update ${ENDPOINTS.exampleId} --url https://example.com/webhooks/v2`,
+    ],
+  });
   registerStatusChanges(endpoints, context);
   registerRotateSecret(endpoints, context);
   registerPing(endpoints, context);
@@ -63,30 +69,7 @@ function warnAboutOldSecrets(listed: readonly WebhookEndpoint[], context: Contex
   output.warn(`${whose} older than ${LIMITS.secretAgeDays} days. To rotate: service endpoints rotate-secret ${which}`);
 }
 
-function registerCreate(endpoints: Command, context: Context): void {
-  const create = endpoints
-    .command("create")
-    .description("Create a webhook endpoint and show its signing secret, once")
-    .addOption(new Option("--url <url>", "URL to deliver to: https, public address").makeOptionMandatory())
-    .addOption(
-      eventsOption("Event types, separated by commas: 'order.*,customer.created', or '*'").makeOptionMandatory(),
-    )
-    .option("--description <text>", "Description");
-  addIdempotencyKey(create).action((flags: WebhookEndpointCreate & { idempotencyKey?: string }) =>
-    runCreate(flags, context),
-  );
-  addExamples(addFields(create, ENDPOINTS.view), [
-    "service endpoints create --url https://example.com/webhooks --events 'order.*,customer.created'",
-    "secret=$(service endpoints create --url https://example.com/hooks --events '*' --json --jq .secret)",
-  ]);
-}
-
-async function runCreate(
-  { idempotencyKey, ...body }: WebhookEndpointCreate & { idempotencyKey?: string },
-  context: Context,
-): Promise<void> {
-  const { output } = context;
-  const created = await createObject(context, ENDPOINTS, body, idempotencyKey);
+async function showCreated(created: WebhookEndpoint, { output }: Context): Promise<void> {
   await output.object(created, ENDPOINT_WITH_SECRET);
   if (output.quiet && !output.json) {
     return output.warn(
@@ -96,31 +79,6 @@ async function runCreate(
   output.note(
     `\nThe secret is shown only once: store it in your receiver now.\nTest the endpoint:\n  ${shellCommand`service endpoints ping ${created.id}`}`,
   );
-}
-
-interface UpdateFlags {
-  url?: string;
-  events?: string[];
-  description?: string;
-}
-
-function registerUpdate(endpoints: Command, context: Context): void {
-  const update = endpoints
-    .command("update")
-    .description("Update a webhook endpoint; omitted fields keep their values")
-    .argument("<id>", "ID of the webhook endpoint", objectId)
-    .option("--url <url>", "New URL")
-    .addOption(eventsOption("New event types; replace the existing ones"))
-    .option("--description <text>", "New description; empty removes it")
-    .action(async (id: string, flags: UpdateFlags) => {
-      const changes = changesOf(flags);
-      assertChanges(changes, ["--url", "--events", "--description"]);
-      await changeObject(context, ENDPOINTS, { id, changes });
-    });
-  addExamples(addDryRun(addFields(update, ENDPOINTS.view)), [
-    `service endpoints update ${ENDPOINTS.exampleId} --events 'order.*,payment.*'`,
-    `service endpoints update ${ENDPOINTS.exampleId} --url https://example.com/webhooks/v2`,
-  ]);
 }
 
 /** `enable` and `disable`. */
@@ -135,14 +93,6 @@ function registerStatusChanges(endpoints: Command, context: Context): void {
   };
   change("enable", "enabled", "Enabled", "Enable a webhook endpoint and resume its pending deliveries");
   change("disable", "disabled", "Disabled", "Disable a webhook endpoint; pending deliveries wait for up to 3 days");
-}
-
-function changesOf({ url, events, description }: UpdateFlags): WebhookEndpointUpdate {
-  return {
-    ...(url === undefined ? {} : { url }),
-    ...(events === undefined ? {} : { events }),
-    ...(description === undefined ? {} : { description: description === "" ? null : description }),
-  };
 }
 
 interface RotateFlags {
@@ -172,7 +122,7 @@ function registerRotateSecret(endpoints: Command, context: Context): void {
 
 async function runRotate(id: string, { overlap, yes, idempotencyKey }: RotateFlags, context: Context): Promise<void> {
   const { output } = context;
-  rejectQuiet(context, NEW_SECRET);
+  rejectQuiet(context, "webhook_endpoint");
   if (overlap === 0) {
     await confirmDestruction(context, {
       id,
@@ -220,17 +170,4 @@ function registerPing(endpoints: Command, context: Context): void {
     `service endpoints ping ${ENDPOINTS.exampleId}`,
     `service endpoints ping ${ENDPOINTS.exampleId} --event order.completed`,
   ]);
-}
-
-/** Parses `--events a,b`. The platform checks which of them exist. */
-function eventsOption(description: string): Option {
-  return new Option("--events <list>", description).argParser(parseList);
-}
-
-function parseList(text: string): string[] {
-  const names = text.split(",").map((name) => name.trim());
-  if (names.includes("")) {
-    throw new InvalidArgumentError("Must be event types separated by commas, such as 'order.*,customer.created'.");
-  }
-  return names;
 }

@@ -3,8 +3,7 @@ import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint
 import type { Styles } from "../../terminal/styles.ts";
 import type { Column, ViewContext } from "../../terminal/view.ts";
 import { ageOf, CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn, timeWithAge } from "../resource/columns.ts";
-import { nounsFor, locationOf, type Resource } from "../resource/resource.ts";
-import type { Secret } from "../resource/show-secret.ts";
+import { locationOf, namesFor, type Resource } from "../resource/resource.ts";
 
 const DAY_MILLISECONDS = 86_400_000;
 const ROTATE_IT = ", rotate it";
@@ -56,22 +55,7 @@ function styleOfAge(text: string, styles: Styles): string {
 export const ENDPOINTS: Resource<WebhookEndpoint> = {
   ...locationOf("webhook_endpoint"),
   view: {
-    ...nounsFor("webhook_endpoint"),
-    fields: [
-      "id",
-      "object",
-      "url",
-      "events",
-      "description",
-      "status",
-      "disabled_reason",
-      "disabled_at",
-      "health",
-      "livemode",
-      "created",
-      "secret_created",
-      "secret",
-    ],
+    ...namesFor("webhook_endpoint"),
     columns: [
       ID,
       STATUS,
@@ -84,9 +68,6 @@ export const ENDPOINTS: Resource<WebhookEndpoint> = {
     details: [ID, STATUS, DISABLED, FAILING, URL, EVENTS, DESCRIPTION, SECRET_CREATED_AT, ENVIRONMENT, CREATED_AT],
   },
 };
-
-/** Shown once, when it is created. */
-export const NEW_SECRET: Secret<WebhookEndpoint> = { label: "secret", member: "secret" };
 
 /** The response that contains the secret. */
 export const ENDPOINT_WITH_SECRET: Resource<WebhookEndpoint>["view"] = {

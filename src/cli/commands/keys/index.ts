@@ -1,30 +1,18 @@
 import { type Command, Option } from "commander";
-import { collectList, repeatable } from "../../arguments/repeated.ts";
-import { duration, objectId, scopeNames } from "../../arguments/values.ts";
+import { objectId } from "../../arguments/values.ts";
 import type { ScanFlags } from "./scan/run.ts";
-import { environmentNow } from "../../environment-time.ts";
 import { ageOf, CREATED, CREATED_AT, ENVIRONMENT, ID, timeWithAge } from "../resource/columns.ts";
-import { locationOf, nounsFor, type Resource } from "../resource/resource.ts";
-import { rejectQuiet, type Secret, showSecret } from "../resource/show-secret.ts";
-import {
-  addIdempotencyKey,
-  assertChanges,
-  callVerb,
-  changeObject,
-  confirmDestruction,
-  createObject,
-  registerGet,
-  registerList,
-} from "../resource/verbs.ts";
+import { registerCreate, registerUpdate } from "../resource/fields.ts";
+import { locationOf, namesFor, type Resource } from "../resource/resource.ts";
+import { rejectQuiet, showSecret } from "../resource/show-secret.ts";
+import { callVerb, confirmDestruction, registerGet, registerList } from "../resource/verbs.ts";
 import type { Context } from "../../context.ts";
 import { addDryRun } from "../../dry-run.ts";
 import { UsageError } from "../../errors.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
 import { relativeTime } from "../../terminal/time.ts";
 import type { Column, ViewContext } from "../../terminal/view.ts";
-import type { ApiKey, ApiKeyCreate, ApiKeyUpdate } from "../../../contract/schemas/api-key.ts";
-import type { Scope } from "../../../contract/scopes.ts";
-import { formatTimestamp } from "../../../contract/timestamps.ts";
+import type { ApiKey } from "../../../contract/schemas/api-key.ts";
 
 /** `service keys`. */
 export function register(program: Command, context: Context): void {
@@ -38,128 +26,39 @@ export function register(program: Command, context: Context): void {
     "service keys list",
     "service keys scan --staged",
   ]);
-  registerCreate(keys, context);
+  registerCreate(keys, context, "api_key", KEYS, {
+    description: "Create an API key and show it, once",
+    further: [new Option("--full-access", "Create a full key, with all scopes of your credential").conflicts("scope")],
+    check: (flags) => {
+      rejectQuiet(context, "api_key");
+      if (flags["scope"] !== undefined || flags["fullAccess"] === true) return;
+      throw new UsageError("No permissions specified for the key", {
+        hint: "Pass --scope customers:read,orders:read, or --full-access for a key with all scopes.",
+      });
+    },
+    show: (key) => showSecret(context, "api_key", key, KEYS.view),
+    examples: [
+      "service keys create --name reports --scope customers:read,orders:read --expires-in 90d",
+      "service keys create --name worker --scope customers:write --ip-allow 203.0.113.0/24",
+      "service keys create --name ci --scope listen:read --json --jq .key > key.txt",
+    ],
+  });
   registerList(keys, context, KEYS, {
     filters: [],
     examples: ["service keys list", "service keys list --json --jq '.[] | select(.last_used == null) | .id'"],
   });
   registerGet(keys, context, KEYS);
-  registerUpdate(keys, context);
+  registerUpdate(keys, context, "api_key", KEYS, {
+    description: "Update the name, scopes, addresses or expiry of an API key",
+    examples: [
+      `service keys update ${KEYS.exampleId} --name reports`,
+      `service keys update ${KEYS.exampleId} --scope customers:read,orders:read --expires-in 30d`,
+      `service keys update ${KEYS.exampleId} --ip-allow any`,
+    ],
+  });
   registerRevoke(keys, context);
   registerRoll(keys, context);
   registerScan(keys, context);
-}
-
-interface CreateFlags {
-  name?: string;
-  scope?: Scope[];
-  ipAllow?: string[];
-  /** Seconds. */
-  expiresIn?: number;
-  fullAccess?: true;
-  idempotencyKey?: string;
-}
-
-const TEN_YEARS = 3653 * 86_400;
-
-function registerCreate(keys: Command, context: Context): void {
-  const create = keys
-    .command("create")
-    .description("Create an API key and show it, once")
-    .option("--name <text>", "Name, such as the service that uses the key")
-    .addOption(
-      repeatable(
-        new Option("--scope <scopes>", "Scopes, separated by commas: customers:read (repeatable)"),
-        scopeNames,
-      ),
-    )
-    .addOption(new Option("--full-access", "Create a full key, with all scopes of your credential").conflicts("scope"))
-    .addOption(
-      repeatable(
-        new Option("--ip-allow <ranges>", "Allowed addresses in CIDR form, separated by commas (repeatable)"),
-        collectList,
-      ),
-    )
-    .option("--expires-in <duration>", "Time until the key expires, such as 90d", duration(60, TEN_YEARS));
-  addIdempotencyKey(create).action((flags: CreateFlags) => runCreate(flags, context));
-  addExamples(addFields(create, KEYS.view), [
-    "service keys create --name reports --scope customers:read,orders:read --expires-in 90d",
-    "service keys create --name worker --scope customers:write --ip-allow 203.0.113.0/24",
-    "service keys create --name ci --scope listen:read --json --jq .key > key.txt",
-  ]);
-}
-
-async function runCreate(flags: CreateFlags, context: Context): Promise<void> {
-  const { name, scope, ipAllow, expiresIn, fullAccess, idempotencyKey } = flags;
-  rejectQuiet(context, NEW_KEY);
-  if (scope === undefined && !fullAccess) {
-    throw new UsageError("No permissions specified for the key", {
-      hint: "Pass --scope customers:read,orders:read, or --full-access for a key with all scopes.",
-    });
-  }
-  const body: ApiKeyCreate = {
-    ...(name === undefined ? {} : { name }),
-    ...(scope === undefined ? {} : { scopes: scope }),
-    ...(ipAllow === undefined ? {} : { ip_allowlist: ipAllow }),
-    ...(expiresIn === undefined ? {} : { expires_at: await timeAfter(expiresIn, context) }),
-  };
-  const created = await createObject(context, KEYS, body, idempotencyKey);
-  await showSecret(context, created, KEYS.view, NEW_KEY);
-}
-
-/** Returns the time after these seconds. A key expires by the clock of its environment. */
-async function timeAfter(seconds: number, context: Context): Promise<string> {
-  return formatTimestamp((await environmentNow(await context.client(), context)) + seconds * 1000);
-}
-
-interface UpdateFlags {
-  name?: string;
-  scope?: Scope[];
-  ipAllow?: string[];
-  /** Seconds. */
-  expiresIn?: number;
-}
-
-function registerUpdate(keys: Command, context: Context): void {
-  const update = keys
-    .command("update")
-    .description("Update the name, scopes, addresses or expiry of an API key")
-    .argument("<id>", "ID of the key", objectId)
-    .option("--name <text>", "New name; empty removes it")
-    .addOption(
-      repeatable(
-        new Option("--scope <scopes>", "New scopes, separated by commas; replace the existing ones (repeatable)"),
-        scopeNames,
-      ),
-    )
-    .addOption(
-      repeatable(
-        new Option("--ip-allow <ranges>", "New allowed addresses in CIDR form; any allows every address (repeatable)"),
-        collectList,
-      ),
-    )
-    .option("--expires-in <duration>", "Time from now until the key expires, such as 90d", duration(60, TEN_YEARS))
-    .action((id: string, flags: UpdateFlags) => runUpdate(id, flags, context));
-  addExamples(addDryRun(addFields(update, KEYS.view)), [
-    `service keys update ${KEYS.exampleId} --name reports`,
-    `service keys update ${KEYS.exampleId} --scope customers:read,orders:read --expires-in 30d`,
-    `service keys update ${KEYS.exampleId} --ip-allow any`,
-  ]);
-}
-
-async function runUpdate(
-  id: string,
-  { name, scope, ipAllow, expiresIn }: UpdateFlags,
-  context: Context,
-): Promise<void> {
-  const body: ApiKeyUpdate = {
-    ...(name === undefined ? {} : { name: name === "" ? null : name }),
-    ...(scope === undefined ? {} : { scopes: scope }),
-    ...(ipAllow === undefined ? {} : { ip_allowlist: ipAllow.filter((range) => range !== "any") }),
-    ...(expiresIn === undefined ? {} : { expires_at: await timeAfter(expiresIn, context) }),
-  };
-  assertChanges(body, ["--name", "--scope", "--ip-allow", "--expires-in"]);
-  await changeObject(context, KEYS, { id, changes: body });
 }
 
 function registerRevoke(keys: Command, context: Context): void {
@@ -183,10 +82,10 @@ function registerRoll(keys: Command, context: Context): void {
     .argument("<id>", "ID of the key", objectId)
     .option("--yes", "Skip the confirmation in live mode")
     .action(async (id: string, { yes }: { yes?: true }) => {
-      rejectQuiet(context, NEW_KEY);
+      rejectQuiet(context, "api_key");
       const rolled = await endKey(context, { id, verb: "roll", yes });
       context.output.success(`Revoked API key ${id} and created ${rolled.id} in its place`);
-      await showSecret(context, rolled, KEYS.view, NEW_KEY);
+      await showSecret(context, "api_key", rolled, KEYS.view);
     });
   addExamples(addDryRun(addFields(roll, KEYS.view)), [
     `service keys roll ${KEYS.exampleId}`,
@@ -247,30 +146,10 @@ const REVOKED: Column<ApiKey> = {
   style: (text, styles) => styles.warn(text),
 };
 
-/** Shown once, when it is created. */
-const NEW_KEY: Secret<ApiKey> = { label: "secret key", member: "key" };
-
 const KEYS: Resource<ApiKey> = {
   ...locationOf("api_key"),
   view: {
-    ...nounsFor("api_key"),
-    fields: [
-      "id",
-      "object",
-      "name",
-      "prefix",
-      "last4",
-      "scopes",
-      "ip_allowlist",
-      "expires_at",
-      "last_used",
-      "revoked_at",
-      "revoked_reason",
-      "livemode",
-      "created",
-      "created_by",
-      "key",
-    ],
+    ...namesFor("api_key"),
     columns: [
       ID,
       NAME,

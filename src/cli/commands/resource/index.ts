@@ -8,28 +8,16 @@ import {
   resourceOf,
   RESOURCES,
   statusesOf,
-  withArticle,
 } from "../../../contract/resources.ts";
-import { objectOfPairs, type Pair, pairsOption } from "../../arguments/repeated.ts";
-import { objectId, wholeNumber } from "../../arguments/values.ts";
+import { pairsOption } from "../../arguments/repeated.ts";
 import type { CommandModule } from "../../command.ts";
 import type { Context } from "../../context.ts";
-import { addDryRun } from "../../dry-run.ts";
-import { addExamples, addFields } from "../../help-layout.ts";
+import { addExamples } from "../../help-layout.ts";
 import type { Column } from "../../terminal/view.ts";
 import { AMOUNT, CREATED, CREATED_AT, ENVIRONMENT, ID, METADATA, statusColumn } from "./columns.ts";
-import { exampleIdOf, locationOf, nounsFor, type Resource } from "./resource.ts";
-import {
-  addIdempotencyKey,
-  assertChanges,
-  changeObject,
-  createObject,
-  searchFilters,
-  registerAction,
-  registerDelete,
-  registerGet,
-  registerList,
-} from "./verbs.ts";
+import { dashed, exampleFlag, flagOf, type Flags, membersOf, registerCreate, registerUpdate } from "./fields.ts";
+import { exampleIdOf, locationOf, namesFor, type Resource } from "./resource.ts";
+import { searchFilters, registerAction, registerDelete, registerGet, registerList } from "./verbs.ts";
 
 /**
  * Returns the command of a resource that is described by its fields in the table of resources, with the verbs that the
@@ -51,7 +39,14 @@ function register(program: Command, context: Context, kind: ObjectKind): void {
     ...(updatable ? [`service ${resource.command} update ${exampleId} --metadata plan=pro`] : []),
     `service ${resource.command} list --created-after 7d`,
   ]);
-  registerCreate(group, context, kind, resource);
+  registerCreate(group, context, kind, resource, {
+    further: [pairsOption("--metadata <key=value>", "Metadata pair, at most 50")],
+    examples: [
+      exampleOfCreate(kind, "text"),
+      `${exampleOfCreate(kind, "id")} --metadata plan=pro`,
+      `id=$(${exampleOfCreate(kind)} --quiet)`,
+    ],
+  });
   for (const [verb, { to, about, takes = {} }] of Object.entries(actions)) {
     registerAction(group, context, resource, {
       verb,
@@ -61,102 +56,18 @@ function register(program: Command, context: Context, kind: ObjectKind): void {
         const field: Field = (resourceOf(kind).fields ?? {})[name]!;
         return flagOf(name, field, `${field.about} (default: ${preset})`);
       }),
-      body: (flags: Flags) => membersOf(Object.keys(takes), flags),
+      body: (flags: Flags) => membersOf(kind, flags, context),
     });
   }
   registerList(group, context, resource, { filters: filtersOf(kind), examples: examplesOfList(kind) });
   registerGet(group, context, resource);
-  if (updatable) registerUpdate(group, context, kind, resource);
-  if (deletable) registerDelete(group, context, resource);
-}
-
-function registerCreate(group: Command, context: Context, kind: ObjectKind, resource: Resource<ObjectItem>): void {
-  const { view } = resource;
-  const create = group.command("create").description(`Create ${withArticle(view.noun)}`);
-  for (const [name, field] of inputFieldsOf(kind)) {
-    create.addOption(flagOf(name, field, field.about).makeOptionMandatory(field.required ?? false));
-  }
-  create.addOption(pairsOption("--metadata <key=value>", "Metadata pair, at most 50"));
-  addIdempotencyKey(create).action(async (flags: Flags) => {
-    const { idempotencyKey } = flags;
-    const body = membersOf(Object.keys(RESOURCES[kind].fields), flags);
-    await context.output.object(await createObject(context, resource, body, idempotencyKey), view);
-  });
-  addExamples(addFields(create, view), [
-    exampleOfCreate(kind, "text"),
-    `${exampleOfCreate(kind, "id")} --metadata plan=pro`,
-    `id=$(${exampleOfCreate(kind)} --quiet)`,
-  ]);
-}
-
-function registerUpdate(group: Command, context: Context, kind: ObjectKind, resource: Resource<ObjectItem>): void {
-  const { command, exampleId, view } = resource;
-  const fields = inputFieldsOf(kind);
-  const update = group
-    .command("update")
-    .description(`Update ${withArticle(view.noun)}; omitted fields keep their values`)
-    .argument("<id>", `ID of the ${view.noun}`, objectId);
-  for (const [name, field] of fields) {
-    const about = `New ${field.label.toLowerCase()}${field.required ? "" : "; empty removes it"}`;
-    update.addOption(flagOf(name, field, about));
-  }
-  update
-    .addOption(pairsOption("--metadata <key=value>", "Metadata pair to set; key= removes a pair"))
-    .action(async (id: string, flags: Flags) => {
-      const names = fields.map(([name]) => name);
-      const changes = membersOf(names, flags);
-      for (const [name, { required }] of fields) if (!required && changes[name] === "") changes[name] = null;
-      assertChanges(
-        changes,
-        [...names, "metadata"].map((name) => `--${dashed(name)}`),
-      );
-      await changeObject(context, resource, { id, changes });
+  if (updatable) {
+    registerUpdate(group, context, kind, resource, {
+      further: [pairsOption("--metadata <key=value>", "Metadata pair to set; key= removes a pair")],
+      examples: examplesOfUpdate(kind),
     });
-  const changed = fields.find(([, { examples = [] }]) => examples[1] !== undefined);
-  addExamples(addDryRun(addFields(update, view)), [
-    ...(changed === undefined
-      ? []
-      : [`service ${command} update ${exampleId} ${exampleFlag(changed[0], changed[1].examples![1]!)}`]),
-    `service ${command} update ${exampleId} --metadata plan=pro --metadata trial=`,
-  ]);
-}
-
-interface Flags extends Record<string, unknown> {
-  metadata?: Pair[];
-  idempotencyKey?: string;
-}
-
-/** Returns the members of a request's body that were given as flags, and the metadata. */
-function membersOf(names: readonly string[], flags: Flags): Record<string, unknown> {
-  const members: Record<string, unknown> = {};
-  for (const name of names) {
-    const given = flags[name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())];
-    if (given !== undefined) members[name] = given;
   }
-  const { metadata = [] } = flags;
-  return metadata.length === 0 ? members : { ...members, metadata: objectOfPairs(metadata, "--metadata") };
-}
-
-const PLACEHOLDERS: Readonly<Record<Field["type"], string>> = {
-  text: "text",
-  email: "address",
-  phone: "number",
-  amount: "number",
-  currency: "code",
-  status: "status",
-  id: "id",
-  code: "code",
-};
-
-/** `12.50` is the likeliest mistake. */
-const AMOUNT_KIND = "a whole number of the currency's minor unit: 1250 for 12.50 EUR";
-
-function flagOf(name: string, { type }: Field, description: string): Option {
-  const option = new Option(`--${dashed(name)} <${PLACEHOLDERS[type]}>`, description);
-  if (type === "amount") option.argParser(wholeNumber(0, undefined, AMOUNT_KIND));
-  if (type === "currency") option.argParser((text) => text.toUpperCase());
-  if (type === "id") option.argParser(objectId);
-  return option;
+  if (deletable) registerDelete(group, context, resource);
 }
 
 function filtersOf(kind: ObjectKind): Option[] {
@@ -190,6 +101,15 @@ function examplesOfList(kind: ObjectKind): string[] {
   ];
 }
 
+function examplesOfUpdate(kind: ObjectKind): string[] {
+  const update = `service ${RESOURCES[kind].command.name} update ${exampleIdOf(kind)}`;
+  const changed = inputFieldsOf(kind).find(([, { examples = [] }]) => examples[1] !== undefined);
+  return [
+    ...(changed === undefined ? [] : [`${update} ${exampleFlag(changed[0], changed[1].examples![1]!)}`]),
+    `${update} --metadata plan=pro --metadata trial=`,
+  ];
+}
+
 /** Returns a `create` with the required flags, and with the optional ones of a type. */
 function exampleOfCreate(kind: ObjectKind, optional?: "text" | "id"): string {
   const flags = inputFieldsOf(kind).flatMap(([name, { type, of, required, examples = [] }]) => {
@@ -198,14 +118,6 @@ function exampleOfCreate(kind: ObjectKind, optional?: "text" | "id"): string {
     return [exampleFlag(name, owner === undefined ? examples[0]! : exampleIdOf(owner))];
   });
   return ["service", RESOURCES[kind].command.name, "create", ...flags].join(" ");
-}
-
-function exampleFlag(name: string, value: string | number): string {
-  return `--${dashed(name)} ${/\s/.test(String(value)) ? `'${value}'` : value}`;
-}
-
-function dashed(name: string): string {
-  return name.replaceAll("_", "-");
 }
 
 /** Members of every object that the table of resources describes by its fields. */
@@ -226,8 +138,7 @@ function objectResource(kind: ObjectKind): Resource<ObjectItem> {
   return {
     ...locationOf(kind),
     view: {
-      ...nounsFor(kind),
-      fields: ["id", "object", ...fields.map(([name]) => name), "metadata", "livemode", "created"],
+      ...namesFor(kind),
       columns: [
         ID,
         ...shown.flatMap(({ inList, required, type, column }) =>

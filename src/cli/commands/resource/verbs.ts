@@ -99,12 +99,6 @@ export async function changeObject<Item extends object>(
   await context.output.object(body, view);
 }
 
-/** Throws UsageError for an `update` without any of its flags. */
-export function assertChanges(changes: object, flags: readonly string[]): void {
-  if (Object.keys(changes).length > 0) return;
-  throw new UsageError("No changes specified", { hint: `Pass at least one of ${flags.join(", ")}.` });
-}
-
 /** `--query`. */
 export function searchOption(): Option {
   return new Option("--query <text>", "Filter by text in any value: an ID, email, name, amount or metadata");
@@ -162,7 +156,7 @@ interface Action<Flags extends object> {
   done: (id: string) => string;
   description: string;
   options?: readonly Option[];
-  body?: (flags: Flags) => object;
+  body?: (flags: Flags) => Promise<object>;
 }
 
 /** Adds a verb that changes one object by POST, such as `complete`. */
@@ -177,7 +171,12 @@ export function registerAction<Item extends object, Flags extends object>(
   for (const option of options) action.addOption(option);
   addIdempotencyKey(action).action(async (id: string, flags: Flags & { idempotencyKey?: string }) => {
     const { idempotencyKey } = flags;
-    const changed = await callVerb<Item>(context, resource, { id, verb, body: body?.(flags) ?? {}, idempotencyKey });
+    const changed = await callVerb<Item>(context, resource, {
+      id,
+      verb,
+      body: (await body?.(flags)) ?? {},
+      idempotencyKey,
+    });
     context.output.success(done(id));
     await context.output.object(changed, view);
   });

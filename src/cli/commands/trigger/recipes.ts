@@ -5,6 +5,7 @@ import {
   type Field,
   inputFieldsOf,
   kindsWith,
+  OBJECT_KINDS,
   type ObjectKind,
   pathOf,
   resourceOf,
@@ -37,7 +38,7 @@ function eventStep(type: EventType, object: Record<string, unknown>): Step {
 }
 
 function recipeOf(kind: ReturnType<typeof kindsWith<"events">>[number], change: string): readonly Step[] {
-  if (!("fields" in RESOURCES[kind])) {
+  if (!OBJECT_KINDS.includes(kind as ObjectKind)) {
     const { statuses = {} } = resourceOf(kind);
     const status = change in statuses ? change : Object.keys(statuses)[0];
     return [eventStep(`${kind}.${change}` as EventType, { object: kind, status })];

@@ -2,9 +2,9 @@ import { useState } from "preact/hooks";
 import {
   type Action as ActionEntry,
   type Field,
-  kindsWith,
   nounOf,
   nounsOf,
+  OBJECT_KINDS,
   type ObjectKind,
   pathOf,
   resourceOf,
@@ -44,7 +44,7 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
                 <Facts rows={Object.entries(item.metadata)} />
               )}
             </Card>
-            {kindsWith("fields").map((other) => (
+            {OBJECT_KINDS.map((other) => (
               <ReferringObjects key={other} kind={other} to={kind} id={id} />
             ))}
             <RelatedEvents id={item.id} />
@@ -72,7 +72,7 @@ function factsOf(kind: ObjectKind, item: Item) {
 
 /** Returns the value of a field: for an ID the title of its object. */
 function factOf(item: Item, name: string, field: Field) {
-  const of = kindsWith("fields").find((kind) => kind === field.of);
+  const of = OBJECT_KINDS.find((kind) => kind === field.of);
   const { [name]: id } = item;
   return of !== undefined && typeof id === "string" ? <Referred kind={of} id={id} /> : valueOf(item, name, field);
 }

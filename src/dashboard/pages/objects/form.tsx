@@ -6,6 +6,7 @@ import {
   kindsWith,
   nounOf,
   nounsOf,
+  OBJECT_KINDS,
   type ObjectKind,
   pathOf,
   resourceOf,
@@ -147,7 +148,7 @@ function Inputs(props: {
   return (
     <>
       {fields.map(([name, field]) => {
-        const of = kindsWith("fields").find((kind) => kind === field.of);
+        const of = OBJECT_KINDS.find((kind) => kind === field.of);
         const shared = {
           label: field.label,
           name,

@@ -1,5 +1,12 @@
 import type { ComponentChildren } from "preact";
-import { type Field, kindsWith, nounOf, type ObjectKind, resourceOf, RESOURCES } from "../../../contract/resources.ts";
+import {
+  type Field,
+  nounOf,
+  OBJECT_KINDS,
+  type ObjectKind,
+  resourceOf,
+  RESOURCES,
+} from "../../../contract/resources.ts";
 import { type FindObject, type Item, useObjects } from "../../api/objects.ts";
 import type { Pages } from "../../api/pages.ts";
 import { type Column, PagedTable } from "../../components/table.tsx";
@@ -45,7 +52,7 @@ export function valueOf(item: Item, name: string, field: Field): ComponentChildr
 function referenceOf(kind: ObjectKind | undefined): { name: string; field: Field; of: ObjectKind } | undefined {
   const fields = kind === undefined ? {} : (resourceOf(kind).fields ?? {});
   for (const [name, field] of Object.entries<Field>(fields)) {
-    const of = kindsWith("fields").find((known) => known === field.of);
+    const of = OBJECT_KINDS.find((known) => known === field.of);
     if (of !== undefined && field.type === "id") return { name, field, of };
   }
   return undefined;

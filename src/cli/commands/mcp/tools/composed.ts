@@ -7,7 +7,7 @@ import { explain } from "../../why/explanation.ts";
 import { UserError } from "../../../errors.ts";
 import { eventsAfter, newestEventId } from "../../../../client/new-events.ts";
 import { EVENT_TYPES, matchesSubscriptions } from "../../../../contract/event-types.ts";
-import { kindsWith, RESOURCES } from "../../../../contract/resources.ts";
+import { OBJECT_KINDS, RESOURCES } from "../../../../contract/resources.ts";
 import { Event } from "../../../../contract/schemas/event.ts";
 import { closed, idOf, nullable } from "../../../../contract/schemas/fields.ts";
 
@@ -19,7 +19,7 @@ export const TRIGGER_TOOLS: readonly Tool[] = [
     description:
       "Trigger an event through the API calls that an application would make: order.completed creates an order and completes it. Returns the event, or a list if count is more than 1.",
     scopes: [
-      [...kindsWith("fields").map((kind) => `${RESOURCES[kind].plural}:write` as const), "events:write"],
+      [...OBJECT_KINDS.map((kind) => `${RESOURCES[kind].plural}:write` as const), "events:write"],
       ["events:read"],
     ],
     effect: "changes",

@@ -72,6 +72,7 @@ const { app } = createApp(
     clientAddress: (request) => request.socket.remoteAddress,
     contact: "mailto:bench@example.com",
     pageOfBadUrl: () => undefined,
+    countListeners: async () => 0,
     clockAdvancer: {
       begin: () => Promise.reject(new Error("no clock here")),
       follow: () => Promise.reject(new Error("no clock here")),

@@ -25,6 +25,7 @@ import { SigningKeys } from "./leaks/signing-keys.ts";
 import { localLimiters } from "./limits/local-limiter.ts";
 import { sharedLimiters } from "./limits/shared-limiter.ts";
 import { registerEventStream } from "./listen/event-stream.ts";
+import { ListenerRegistry } from "./listen/listeners.ts";
 import { createListenServer, type ListenServer } from "./listen/server.ts";
 import { createCountFolder } from "./maintenance/fold-counts.ts";
 import { createRetention } from "./maintenance/retention.ts";
@@ -110,9 +111,16 @@ export async function assembleParts(
   const adminToken = Buffer.from(random.bytes(32)).toString("base64url");
   const { contact } = settings;
   const servesApi = settings.role !== "worker";
+  const registry = servesApi ? new ListenerRegistry(shared) : undefined;
   const { clockAdvancer } = engine;
   const { app, document } = createApp(
-    { ...shared, clockAdvancer, contact, pageOfBadUrl },
+    {
+      ...shared,
+      clockAdvancer,
+      countListeners: async (queries, environment) => registry?.count(queries, environment) ?? 0,
+      contact,
+      pageOfBadUrl,
+    },
     servesApi ? authenticate : undefined,
   );
   if (descriptors !== undefined) limitConnections(app.server, descriptors.connections, settings.log);
@@ -120,7 +128,7 @@ export async function assembleParts(
   if (document !== undefined) {
     registerRoutes(app, shared, { authenticate, document, settings, leakKeys, adminToken, contact });
   }
-  const listening = servesApi ? createListenServer(app.server, shared, authenticate) : undefined;
+  const listening = registry && createListenServer(app.server, shared, authenticate, registry);
   limitSilentConnections(app.server, clock, trustOf(settings.trustedProxies ?? []));
   return {
     deployment,

@@ -16,6 +16,7 @@ import {
   deleteEvents,
   lastOfNextEvents,
   listEvents,
+  newestOfTypes,
   readEventBodies,
   removableEvents,
 } from "../../src/platform/storage/events.ts";
@@ -141,6 +142,7 @@ const statements: [string, () => Promise<unknown>][] = [
     () => list({ eventIds: ["evt", "evt_2"], endpointId: "we", status: "failed" }),
   ],
   ["finding the newest delivery of an endpoint", () => newestDeliveries(explained, 1, "we")],
+  ["finding the newest event of each type", () => newestOfTypes(explained, 1)],
   [
     "finding old deliveries",
     () =>

@@ -53,6 +53,12 @@ it("counts events and attempts by minute, each once, and reports failures with r
   expect(latest.latency_p50_ms).toBeGreaterThan(0);
   expect(latest.latency_p95_ms).toBeGreaterThanOrEqual(latest.latency_p50_ms);
 
+  expect(now.event_types).toEqual([
+    { type: "order.created", last_at: expect.stringMatching(/Z$/) },
+    { type: "customer.created", last_at: expect.stringMatching(/Z$/) },
+  ]);
+  expect(now.listeners).toBe(0);
+
   const ofOne = await read(`?endpoint=${rejecting}`);
   expect([sum(ofOne.minutes, "attempts"), sum(ofOne.minutes, "failed"), ofOne.queue.pending]).toEqual([1, 1, 1]);
 });

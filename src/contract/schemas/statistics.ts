@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { EVENT_TYPES } from "../event-types.ts";
 import { LIMITS } from "../limits.ts";
 import { closed, idOf, nullable, Timestamp } from "./fields.ts";
 
@@ -63,6 +64,10 @@ export const Statistics = Type.Object(
     minutes: Type.Array(StatisticsMinute),
     failures: Type.Array(StatisticsFailure),
     endpoints: Type.Array(StatisticsEndpoint, { description: "Existing endpoints, newest first" }),
+    event_types: Type.Array(Type.Object({ type: Type.Enum([...EVENT_TYPES]), last_at: Timestamp }), {
+      description: "The types of the retained events of the environment, that of the newest event first",
+    }),
+    listeners: Type.Integer({ minimum: 0, description: "Open sessions of `service listen`" }),
     queue: Type.Object({
       pending: Count,
       oldest_due_seconds: Type.Number({ description: "Time since the oldest pending delivery became due, in seconds" }),

@@ -14,7 +14,7 @@ import { eventHandlers } from "./routes/events.ts";
 import { oauthAppHandlers } from "./routes/oauth-apps.ts";
 import { objectHandlers } from "./routes/objects.ts";
 import { requestLogHandlers } from "./routes/request-logs.ts";
-import { statisticsHandlers } from "./routes/statistics.ts";
+import { type CountListeners, statisticsHandlers } from "./routes/statistics.ts";
 import { type ClockAdvancer, testClockHandlers } from "./routes/test-clock.ts";
 import { webhookEndpointHandlers } from "./routes/webhook-endpoints.ts";
 
@@ -24,6 +24,7 @@ export interface OperationTools extends InviteTools, EndpointTools {
   versions: Versions;
   requests: RequestRecorder;
   clockAdvancer: ClockAdvancer;
+  countListeners: CountListeners;
 }
 
 /** Returns every operation of the API with its handler. */
@@ -39,7 +40,7 @@ export function routesOf(tools: OperationTools): Route[] {
     ...oauthAppHandlers(tools),
     ...requestLogHandlers(vault, tools.requests),
     ...accountHandlers(tools),
-    ...statisticsHandlers(tools.time),
+    ...statisticsHandlers(tools.time, tools.countListeners),
   };
   const byName = Object.assign({}, handlers, ...OBJECT_KINDS.map((kind) => objectHandlers(kind, vault))) as Record<
     string,

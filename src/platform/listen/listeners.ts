@@ -3,7 +3,7 @@ import { Periodic } from "../time/periodic.ts";
 import type { Vault } from "../secrets/vault.ts";
 import type { Clock, Random, Log } from "../ports.ts";
 import type { IdGenerator } from "../../contract/ids.ts";
-import { StorageUnavailableError, type Database } from "../storage/database.ts";
+import { StorageUnavailableError, type Database, type Queries } from "../storage/database.ts";
 import {
   countSessionsElsewhere,
   deleteOldListenerCounts,
@@ -119,15 +119,24 @@ export class ListenerRegistry {
     });
     if (this.#isOnlyProcess) return others;
     await this.#report(environment);
-    const { database, clock } = this.#tools;
-    const since = clock.now() - SILENT_MILLISECONDS;
-    return others + (await countSessionsElsewhere(database, environment, this.#process, since));
+    return others + (await this.#countElsewhere(this.#tools.database, environment));
+  }
+
+  /** Returns how many sessions listen to an environment, in any process. */
+  async count(queries: Queries, environment: number): Promise<number> {
+    const own = this.#sessionsIn(environment);
+    return this.#isOnlyProcess ? own : own + (await this.#countElsewhere(queries, environment));
   }
 
   /** Resolves once all changes are reported. */
   async close(): Promise<void> {
     await Promise.all([this.#countReports.stop(), this.#seenUpdates.stop()]);
     await this.#sending;
+  }
+
+  #countElsewhere(queries: Queries, environment: number): Promise<number> {
+    const since = this.#tools.clock.now() - SILENT_MILLISECONDS;
+    return countSessionsElsewhere(queries, environment, this.#process, since);
   }
 
   #sessionsIn(environment: number): number {

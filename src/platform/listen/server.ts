@@ -17,7 +17,13 @@ import type { Authenticate } from "../http/authenticate.ts";
 import { compileQuery, MAX_ERRORS } from "../http/validate.ts";
 import { AckRecorder } from "./acknowledgements.ts";
 import { admit, type Handshake, type HandshakeTools, recordHandshake, reject } from "./handshake.ts";
-import { CredentialWatch, ListenerRegistry, type ListenerTools, OpenConnections, openListener } from "./listeners.ts";
+import {
+  CredentialWatch,
+  type ListenerRegistry,
+  type ListenerTools,
+  OpenConnections,
+  openListener,
+} from "./listeners.ts";
 import type { LogTools } from "./log-reader.ts";
 import { cursorOf, findStart, type Start } from "./position.ts";
 import { ListenSession } from "./session.ts";
@@ -57,7 +63,12 @@ interface ListenTools extends HandshakeTools, ListenerTools, LogTools {
 }
 
 /** The platform's side of `service listen`, on the API's own port. */
-export function createListenServer(server: Server, tools: ListenTools, authenticate: Authenticate): ListenServer {
+export function createListenServer(
+  server: Server,
+  tools: ListenTools,
+  authenticate: Authenticate,
+  registry: ListenerRegistry,
+): ListenServer {
   const sockets = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
@@ -67,7 +78,6 @@ export function createListenServer(server: Server, tools: ListenTools, authentic
   const sessions = new OpenSessions();
   const watch = new CredentialWatch(tools, sessions.callers);
   const connections = new OpenConnections("listeners", LIMITS.listenersPerEnvironment);
-  const registry = new ListenerRegistry(tools);
   const readQuery = compileQuery(QUERY);
 
   const grant = async (handshake: Handshake, stream: Duplex): Promise<Granted> => {

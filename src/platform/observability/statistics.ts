@@ -16,6 +16,7 @@ import {
 import type { Queries } from "../storage/database.ts";
 import { newestDeliveries } from "../storage/deliveries.ts";
 import { oldestDueTime } from "../storage/delivery-queue.ts";
+import { newestOfTypes } from "../storage/events.ts";
 
 const MINUTE = 60_000;
 const FAILURES_SHOWN = 20;
@@ -26,7 +27,7 @@ export async function readStatistics(
   environment: number,
   now: number,
   { minutes = LIMITS.statisticsMinutesDefault, endpoint }: { minutes?: number; endpoint?: string },
-): Promise<Statistics> {
+): Promise<Omit<Statistics, "listeners">> {
   const last = Math.floor(now / MINUTE);
   const range = { environment, first: last - minutes + 1, last };
   const events = await countEvents(queries, range);
@@ -57,6 +58,10 @@ export async function readStatistics(
       last_at: formatTimestamp(last_at),
     })),
     endpoints: await readEndpoints(queries, range, endpoint),
+    event_types: (await newestOfTypes(queries, environment)).map(({ type, created }) => ({
+      type,
+      last_at: formatTimestamp(created),
+    })),
     queue: {
       pending: await countPending(queries, { environment, endpoint }),
       oldest_due_seconds: due === null ? 0 : Math.max(0, (now - due) / 1000),

@@ -8,7 +8,7 @@ import {
   openBody,
   type StoredBody,
 } from "./event-body.ts";
-import type { EventType } from "../../contract/event-types.ts";
+import { EVENT_TYPES, type EventType } from "../../contract/event-types.ts";
 import type { Queries, SqlValue, Transaction } from "./database.ts";
 import { extremeSeq, firstDisorderedId, HORIZON, lastDisorderedId, takePosition } from "./event-log.ts";
 import type { PageRequest } from "./page.ts";
@@ -101,6 +101,18 @@ export async function readEventBodies(
     }
   }
   return bodies;
+}
+
+/** Returns the types with events, that of the newest first, each with the time of its newest: one index lookup per type. */
+export async function newestOfTypes(queries: Queries, environment: number) {
+  const types = EVENT_TYPES.map((_, index) => `($${index + 2})`).join(", ");
+  const rows = await queries.all<Pick<EventRow, "type" | "created"> & { seq: number }>(
+    `SELECT e.seq, e.type, e.created FROM (VALUES ${types}) AS types
+     JOIN events e ON e.seq = (
+       SELECT n.seq FROM events n WHERE n.environment = $1 AND n.type = types.column1 ORDER BY n.seq DESC LIMIT 1)`,
+    [environment, ...EVENT_TYPES],
+  );
+  return rows.toSorted((a, b) => b.seq - a.seq);
 }
 
 /** A page of the log, newest first. */

@@ -1,12 +1,18 @@
 import type { EnvironmentTime } from "../../time/environment-time.ts";
 import { readStatistics } from "../../observability/statistics.ts";
+import type { Queries } from "../../storage/database.ts";
 import type { Handlers } from "../operation.ts";
 
-export function statisticsHandlers(time: EnvironmentTime): Handlers<"statistics"> {
+/** Returns how many sessions listen to an environment. */
+export type CountListeners = (queries: Queries, environment: number) => Promise<number>;
+
+export function statisticsHandlers(time: EnvironmentTime, countListeners: CountListeners): Handlers<"statistics"> {
   return {
     getStatistics: async ({ caller, query }, queries) => {
+      const { environment } = caller.tenant;
       const { now } = await time.read(queries, caller.tenant);
-      return readStatistics(queries, caller.tenant.environment, now, query);
+      const listeners = await countListeners(queries, environment);
+      return { ...(await readStatistics(queries, environment, now, query)), listeners };
     },
   };
 }

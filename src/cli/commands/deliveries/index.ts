@@ -45,20 +45,25 @@ export function register(program: Command, context: Context): void {
   });
 }
 
-/** `retry <id>`, or `retry --failed` for many. */
+/** `retry <id>`, or `retry --failed` or `--pending` for many. */
 function registerRetry(deliveries: Command, context: Context): void {
   const retry = deliveries
     .command("retry")
     .description("Retry a delivery now, or all failed deliveries")
     .argument("[id]", "ID of the delivery", objectId)
-    .option("--failed", "Retry all failed deliveries, in the background");
+    .option("--failed", "Retry all failed deliveries, in the background")
+    .addOption(
+      new Option("--pending", "Retry all deliveries that wait for their next attempt, in the background").conflicts(
+        "failed",
+      ),
+    );
   addBulkOptions(retry, "Only deliveries to this webhook endpoint");
   addIdempotencyKey(retry).action(async (id: string | undefined, flags: BulkFlags) => {
     const example = "service deliveries retry --failed --since 1h";
-    assertOneOrMany(id, flags, { ofMany: flags.failed === true, command: example });
+    assertOneOrMany(id, flags, { ofMany: flags.failed === true || flags.pending === true, command: example });
     const path = `${DELIVERIES.path}/retry`;
     if (id === undefined) {
-      const filters = { status: "failed" as const };
+      const filters = { status: flags.pending === true ? ("pending" as const) : ("failed" as const) };
       return runBulk({ kind: "delivery", path, verb: "Retry", done: "Retried", filters, flags }, context);
     }
     const { idempotencyKey } = flags;

@@ -21,6 +21,7 @@ export interface BulkFlags {
   type?: string;
   endpoint?: string;
   failed?: true;
+  pending?: true;
   yes?: true;
   idempotencyKey?: string;
 }
@@ -55,9 +56,8 @@ export function assertOneOrMany(
   flags: BulkFlags,
   { ofMany, command }: { ofMany: boolean; command: string },
 ) {
-  const many = Object.entries({ since: flags.since, type: flags.type, failed: flags.failed }).find(
-    ([, value]) => value,
-  );
+  const { since, type, failed, pending } = flags;
+  const many = Object.entries({ since, type, failed, pending }).find(([, value]) => value);
   if (id !== undefined && many !== undefined) throw new UsageError(`--${many[0]} cannot be combined with an ID`);
   if (id === undefined && !ofMany) {
     throw new UsageError("Missing an ID, or flags that select objects", { hint: `For example: ${command}` });

@@ -270,6 +270,8 @@ export const OBJECT_SHAPES: Readonly<Record<string, Shape>> = {
     minutes: { "[]": "StatisticsMinute" },
     failures: { "[]": "StatisticsFailure" },
     endpoints: { "[]": "StatisticsEndpoint" },
+    event_types: { "[]": { type: "string", last_at: "time" } },
+    listeners: "number",
     queue: { pending: "number", oldest_due_seconds: "number" },
   },
   User: {

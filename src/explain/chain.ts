@@ -5,11 +5,16 @@ import type { BulkOperation } from "../contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { Event, ListedEvent } from "../contract/schemas/event.ts";
 import type { RequestLogDetail } from "../contract/schemas/request-log.ts";
+import type { Statistics, StatisticsFailure } from "../contract/schemas/statistics.ts";
 import type { TestClock } from "../contract/schemas/test-clock.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 
-/** Deliveries that are shown with their attempts, besides the requested one. */
+/** Deliveries that are shown with their attempts. */
 const MAX_DELIVERIES = 20;
+/** Deliveries whose outcomes are read. */
+const MAX_LISTED = 100;
+/** The newest deliveries of an endpoint that are shown. */
+const NEWEST = 5;
 const OTHER_EVENTS = 10;
 
 /** An object of the API whose fields the explanation need not know. */
@@ -19,10 +24,11 @@ interface SomeObject {
   status?: string;
 }
 
-/** Everything about one ID, from the API request to the last attempt. */
+/** What happened around one ID, from the API request to the last attempt. */
 export interface Chain {
   id: string;
   kind: IdKind;
+  isLive: boolean;
   request: RequestLogDetail | undefined;
   /** The API key of a request that lacked a scope. */
   key: ApiKey | undefined;
@@ -30,12 +36,16 @@ export interface Chain {
   event: Event | undefined;
   /** Other events about the same object, newest first. */
   otherEvents: readonly Event[];
-  /** The requested one, then the newest first, with attempts. */
+  /** The requested one, then the newest first, with attempts. Of an endpoint: its newest, and one of each result. */
   deliveries: readonly Delivery[];
-  /** True if there are older ones. */
-  hasMoreDeliveries: boolean;
-  /** By ID; undefined for an endpoint that was deleted. */
+  /** All deliveries of the event, newest first, without attempts. */
+  listed: readonly Delivery[];
+  /** By ID; undefined for an endpoint that was deleted. Of an event without a delivery: all that exist. */
   endpoints: ReadonlyMap<string, WebhookEndpoint | undefined>;
+  /** Counts of the last hour: of the endpoint that is explained, or that a delivery waits for. */
+  statistics: Statistics | undefined;
+  /** The last event that reported the recovery of the endpoint. */
+  recovery: Event | undefined;
   operation: BulkOperation | undefined;
   /** Set while the sandbox's clock is ahead of real time. */
   clock: TestClock | undefined;
@@ -101,32 +111,79 @@ class ChainReader {
       subject = found as SomeObject;
       events = await this.#about(id);
     }
-    const [event, ...otherEvents] = events;
-    const [{ deliveries, hasMore }, causing, current, clock] = await Promise.all([
-      this.#deliveries(kind === "webhook_endpoint" ? { endpoint: id } : event && { event: event.id }, requested),
+    const isEndpoint = kind === "webhook_endpoint";
+    const [event, ...otherEvents] = isEndpoint ? [] : events;
+    const [causing, current, clock, listed] = await Promise.all([
       request ?? this.#optional<RequestLogDetail>("request", event?.request.id),
       subject ?? this.#optional<SomeObject>(objectKind(event), objectId(event)),
       this.#clock(),
+      event === undefined ? [] : this.#listDeliveries({ event: event.id }, MAX_LISTED),
     ]);
     const lacking = causing?.error_code === "insufficient_scope" ? causing.key : null;
-    return {
+    const chain = {
       id,
       kind,
+      isLive: (found as { livemode?: boolean }).livemode === true,
       request: causing,
       key: await this.#optional<ApiKey>("api_key", lacking),
       subject: current,
-      event: kind === "webhook_endpoint" ? undefined : event,
-      otherEvents: kind === "webhook_endpoint" ? [] : otherEvents,
-      deliveries,
-      hasMoreDeliveries: hasMore,
-      endpoints: await this.#endpoints(
-        deliveries,
-        kind === "webhook_endpoint" ? (found as WebhookEndpoint) : undefined,
-      ),
+      event,
+      otherEvents,
+      listed,
       operation,
       clock,
-      missingScopes: [...this.#missing],
     };
+    const rest = isEndpoint ? await this.#ofEndpoint(found as WebhookEndpoint) : await this.#ofEvent(chain, requested);
+    return { ...chain, ...rest, missingScopes: [...this.#missing] };
+  }
+
+  async #ofEvent({ event, listed }: Pick<Chain, "event" | "listed">, requested: Delivery | undefined) {
+    const others = listed.filter(({ id }) => id !== requested?.id);
+    // Those that explain most: then the answer needs no delivery that is not shown.
+    const most = others.toSorted((a, b) => Number(a.status === "succeeded") - Number(b.status === "succeeded"));
+    const shown = new Set(most.slice(0, MAX_DELIVERIES - (requested === undefined ? 0 : 1)));
+    const deliveries = await this.#whole(others.filter((delivery) => shown.has(delivery)));
+    if (requested !== undefined) deliveries.unshift(requested);
+    const unattempted = deliveries.find(({ status, attempt_count: count }) => status === "pending" && count === 0);
+    const isNobodys = event !== undefined && deliveries.length === 0;
+    const [endpoints, statistics] = await Promise.all([
+      isNobodys ? this.#allEndpoints() : this.#endpoints(deliveries),
+      unattempted !== undefined || isNobodys ? this.#statistics(unattempted?.endpoint) : undefined,
+    ]);
+    return { deliveries, endpoints, statistics, recovery: undefined };
+  }
+
+  async #ofEndpoint(endpoint: WebhookEndpoint) {
+    const { id } = endpoint;
+    const recoveries = { related: id, type: "webhook_endpoint.recovered" };
+    const [statistics, recovery, newest, failed, succeeded] = await Promise.all([
+      this.#statistics(id),
+      this.#allowed(() => this.#list<ListedEvent>("/v1/events", recoveries, 1)),
+      this.#listDeliveries({ endpoint: id }, NEWEST),
+      this.#listDeliveries({ endpoint: id, status: "failed" }, MAX_LISTED),
+      this.#listDeliveries({ endpoint: id, status: "succeeded" }, 1),
+    ]);
+    const pending = statistics === undefined ? [] : await this.#attempted(id, statistics);
+    const candidates = [...newest, ...pending, ...failed];
+    const examples = (statistics?.failures ?? []).map((failure) => candidates.find((one) => isExample(one, failure)));
+    const shown = [...newest, ...succeeded, ...examples].filter((delivery) => delivery !== undefined);
+    const unique = [...new Map(shown.map((delivery) => [delivery.id, delivery])).values()];
+    const [event] = recovery?.data ?? [];
+    return {
+      deliveries: await this.#whole(unique.slice(0, MAX_DELIVERIES)),
+      endpoints: new Map([[id, endpoint]]),
+      statistics,
+      recovery: event?.data === null ? undefined : event,
+    };
+  }
+
+  /**
+   * Returns pending deliveries that were attempted. A first attempt is due when its delivery is created, so those that
+   * were created before the oldest due one are.
+   */
+  #attempted(endpoint: string, { now, queue }: Statistics): Promise<Delivery[]> {
+    const before = new Date(Date.parse(now) - queue.oldest_due_seconds * 1000).toISOString().replace(/\.\d+/, "");
+    return this.#listDeliveries({ endpoint, status: "pending", created_before: before }, MAX_LISTED);
   }
 
   async #first<Item>(kind: IdKind, id: string): Promise<Item> {
@@ -161,28 +218,35 @@ class ChainReader {
     return (listed?.data ?? []).filter((event) => event.data !== null);
   }
 
-  /** Reads the newest deliveries, if there is something to list them by, after the requested one. */
-  async #deliveries(query: Record<string, string> | undefined, requested: Delivery | undefined) {
-    const listed = query && (await this.#allowed(() => this.#list<Delivery>("/v1/deliveries", query, MAX_DELIVERIES)));
-    const others = (listed?.data ?? []).filter(({ id }) => id !== requested?.id);
-    const whole = await Promise.all(others.map(({ id }) => this.#optional<Delivery>("delivery", id)));
-    const deliveries = [requested, ...whole].filter((delivery) => delivery !== undefined);
-    return { deliveries, hasMore: listed?.has_more ?? false };
+  async #listDeliveries(query: Record<string, string>, limit: number): Promise<Delivery[]> {
+    return (await this.#allowed(() => this.#list<Delivery>("/v1/deliveries", query, limit)))?.data ?? [];
   }
 
-  async #endpoints(deliveries: readonly Delivery[], requested: WebhookEndpoint | undefined) {
+  /** Returns deliveries with their attempts. */
+  async #whole(listed: readonly Delivery[]): Promise<Delivery[]> {
+    const whole = await Promise.all(listed.map(({ id }) => this.#optional<Delivery>("delivery", id)));
+    return whole.filter((delivery) => delivery !== undefined);
+  }
+
+  async #endpoints(deliveries: readonly Delivery[]) {
     const ids = [...new Set(deliveries.map(({ endpoint }) => endpoint))].filter((id) => id !== null);
-    const read = async (id: string) => {
-      const endpoint = id === requested?.id ? requested : await this.#optional<WebhookEndpoint>("webhook_endpoint", id);
-      return [id, endpoint] as const;
-    };
-    const entries = await Promise.all(ids.map(read));
-    return new Map(requested === undefined ? entries : [[requested.id, requested], ...entries]);
+    const read = async (id: string) => [id, await this.#optional<WebhookEndpoint>("webhook_endpoint", id)] as const;
+    return new Map(await Promise.all(ids.map(read)));
+  }
+
+  async #allEndpoints() {
+    const listed = await this.#allowed(() => this.#list<WebhookEndpoint>("/v1/webhook_endpoints", {}, MAX_LISTED));
+    return new Map(listed?.data.map((endpoint) => [endpoint.id, endpoint]));
+  }
+
+  #statistics(endpoint: string | null | undefined): Promise<Statistics | undefined> {
+    const query = typeof endpoint === "string" ? `?endpoint=${endpoint}` : "";
+    return this.#allowed(async () => (await this.#api.get(`${pathOf("statistics")}${query}`)) as Statistics);
   }
 
   async #clock(): Promise<TestClock | undefined> {
     const clock = await this.#allowed(async () => (await this.#api.get(pathOf("test_clock"))) as TestClock);
-    return clock === undefined || clock.offset_seconds === 0 ? undefined : clock;
+    return clock?.offset_seconds === 0 ? undefined : clock;
   }
 
   async #list<Item>(path: string, query: Record<string, string>, limit: number) {
@@ -202,4 +266,10 @@ function objectId(event: Event | undefined): string | undefined {
 
 function objectKind(event: Event | undefined): IdKind | undefined {
   return kindOfId(objectId(event) ?? "");
+}
+
+/** Returns true if the last attempt of a delivery had the result. The statistics have the beginning of its error. */
+function isExample(delivery: Delivery, { status_code: status, error }: StatisticsFailure): boolean {
+  const { last_status_code: lastStatus, last_error: lastError } = delivery;
+  return lastStatus === status && (lastError ?? "").startsWith(error ?? "");
 }

@@ -1,120 +1,85 @@
-import { shellCommand } from "../contract/shell-command.ts";
 import type { ApiKey } from "../contract/schemas/api-key.ts";
-import type { Attempt, Delivery } from "../contract/schemas/delivery.ts";
-import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
+import { shellCommand } from "../contract/shell-command.ts";
 import type { Chain } from "./chain.ts";
+import { ofDeliveries, ofDelivery } from "./deliveries.ts";
+import { ofEndpoint } from "./endpoint.ts";
+import { counted, type Finding, type FindingCode, span, type TimeFormat } from "./finding.ts";
+import { noReceiver } from "./no-receiver.ts";
 
-/** Stable codes of causes. Programs rely on them. */
-export type FindingCode =
-  | "bulk_running"
-  | "clock_ahead"
-  | "connection_closed"
-  | "connection_refused"
-  | "delivered"
-  | "delivery_canceled"
-  | "delivery_failed"
-  | "delivery_pending"
-  | "dns"
-  | "endpoint_deleted"
-  | "endpoint_disabled"
-  | "event_damaged"
-  | "invalid_response"
-  | "missing_scope"
-  | "no_event"
-  | "no_receiver"
-  | "rate_limited"
-  | "receiver_error"
-  | "receiver_not_found"
-  | "receiver_rejected"
-  | "receiver_unauthorized"
-  | "redirect"
-  | "request_failed"
-  | "secret_damaged"
-  | "signature_rejected"
-  | "target_blocked"
-  | "timeout"
-  | "tls"
-  | "unreachable"
-  | "url_damaged";
-
-/** A cause, and the command that fixes it. */
-export interface Finding {
-  code: FindingCode;
-  /** The ID of the affected object. */
-  subject: string;
-  summary: string;
-  fix: string | null;
+/** Returns what happened, the most important first; the first one is the answer. */
+export function diagnose(chain: Chain, time: TimeFormat): Finding[] {
+  const findings = [...answersOf(chain, time), ...notesOf(chain)];
+  if (!chain.isLive) return findings;
+  return findings.map((finding) => ({ ...finding, fix: finding.fix && `${finding.fix} --live` }));
 }
 
-/** Returns the causes, most likely first. `spanOf` formats a number of seconds. */
-export function diagnose(chain: Chain, spanOf: (seconds: number) => string): Finding[] {
-  const { request, event, deliveries, operation, clock, missingScopes, kind, id } = chain;
+function answersOf(chain: Chain, time: TimeFormat): Finding[] {
+  const { id, kind, request, event, operation, deliveries, missingScopes } = chain;
+  if (operation !== undefined) return [ofOperation(operation)];
+  if (kind === "webhook_endpoint") return ofEndpoint(chain, time);
+  if (kind === "delivery") return [ofDelivery(deliveries[0]!, chain, time)];
   const findings: Finding[] = [];
   if (request !== undefined && request.status >= 400) findings.push(requestFailed(request, chain.key));
-  if (operation !== undefined) findings.push(...ofOperation(operation));
-  for (const endpoint of kind === "webhook_endpoint" ? chain.endpoints.values() : []) {
-    if (endpoint?.status === "disabled") findings.push(disabled(endpoint));
-  }
-  const isDelivered = kind === "delivery" && deliveries[0]?.status === "succeeded";
-  if (isDelivered) findings.push({ code: "delivered", subject: id, summary: "The delivery succeeded", fix: null });
-  const troubled = deliveries.filter(({ status }) => status !== "succeeded");
-  for (const delivery of troubled) {
-    const endpoint = delivery.endpoint === null ? undefined : chain.endpoints.get(delivery.endpoint);
-    const finding = ofDelivery(delivery, endpoint, chain);
-    const alike = findings.find(({ code, summary }) => code === finding.code && summary === finding.summary);
-    if (alike === undefined) findings.push(finding);
-    else if (kind === "webhook_endpoint" && alike.fix === retryOf(alike.subject)) {
-      alike.fix = shellCommand`service deliveries retry --failed --endpoint ${id}`;
-    }
-  }
-  if (missingScopes.length > 0) findings.push(missingScope(id, missingScopes));
-  if (event !== undefined && deliveries.length === 0 && !missingScopes.includes("deliveries:read")) {
+  if (deliveries.length > 0) findings.push(...ofDeliveries(chain, time));
+  else if (event !== undefined && !missingScopes.includes("deliveries:read")) {
+    findings.push(noReceiver(event, chain, time));
+  } else if (kind === "request" && findings.length === 0 && request !== undefined) findings.push(noEvent(request));
+  else if (event === undefined && findings.length === 0 && !missingScopes.includes("events:read")) {
     findings.push({
-      code: "no_receiver",
-      subject: event.id,
-      summary: `No enabled endpoint subscribed to ${event.type} when the event happened, and no listener forwarded it`,
-      fix: shellCommand`service listen --forward-to localhost:3000 --since ${event.id}`,
-    });
-  }
-  if (event === undefined && request !== undefined && request.status < 400) {
-    const summary = request.method === "GET" ? "The request changed nothing" : "The request caused no event";
-    findings.push({ code: "no_event", subject: request.id, summary, fix: null });
-  }
-  if (clock !== undefined) {
-    findings.push({
-      code: "clock_ahead",
+      code: "no_event",
       subject: id,
-      summary: `The test clock is ${spanOf(clock.offset_seconds)} ahead of real time, and so are the times shown here`,
-      fix: null,
+      summary: "There is no event about this object",
+      evidence: "Events are retained for 30 days",
+      action: "Look at the object",
+      fix: shellCommand`service api GET ${`/v1/${chain.subject?.object ?? "customer"}s/${id}`}`,
     });
-  }
-  if (!isDelivered && troubled.length === 0 && deliveries.length > 0) {
-    const { length } = deliveries;
-    const which = chain.hasMoreDeliveries ? "The newest" : "All";
-    const summary = `${length === 1 ? "The delivery" : `${which} ${length} deliveries`} succeeded`;
-    findings.push({ code: "delivered", subject: event?.id ?? id, summary, fix: null });
   }
   return findings;
 }
 
+/** What does not answer the question, but explains how the answer looks. */
+function notesOf({ id, clock, missingScopes, kind, event }: Chain): Finding[] {
+  const notes: Finding[] = [];
+  if (missingScopes.length > 0) {
+    const flags = missingScopes.flatMap((scope) => ["--scope", scope]);
+    notes.push({
+      code: "missing_scope",
+      subject: id,
+      summary: `Part of the chain is not shown: the credential lacks ${missingScopes.join(", ")}`,
+      evidence: null,
+      action: "Sign in with these scopes",
+      fix: shellCommand`service login ${flags}`,
+    });
+  }
+  // The log of requests has real times.
+  if (clock === undefined || (kind === "request" && event === undefined)) return notes;
+  const ahead = span(clock.offset_seconds * 1000);
+  const summary = `The test clock is ${ahead} ahead of real time, and so are the times of events and deliveries`;
+  return [...notes, { code: "clock_ahead", subject: id, summary, evidence: null, action: null, fix: null }];
+}
+
 function requestFailed(
-  { id, status, error_code: code, key, response_body: body }: NonNullable<Chain["request"]>,
+  { id, method, path, status, error_code: code, key, response_body: body }: NonNullable<Chain["request"]>,
   apiKey: ApiKey | undefined,
 ): Finding {
-  const { detail, required_scope: scope } = problemIn(body);
+  const { detail, errors = [], required_scope: scope } = problemIn(body);
   const reason = typeof detail === "string" ? `: ${detail.replace(/\.$/, "")}` : "";
   const summary = `The API request failed with ${status} ${code ?? ""}${reason}`;
-  const finding = (fix: string | null, of: FindingCode = "request_failed"): Finding => ({
+  const finding = (action: string, fix: string, of: FindingCode = "request_failed"): Finding => ({
     code: of,
     subject: id,
     summary,
+    evidence: [`${method} ${path}`, ...errors.map((error) => `${error.pointer} ${error.detail}`)].join(", "),
+    action,
     fix,
   });
   if (code === "insufficient_scope") {
-    return finding(key === null ? "service login" : fixOfScope(key, apiKey, scope), "missing_scope");
+    if (key === null) return finding("Sign in with more scopes", "service login", "missing_scope");
+    return finding("Give the key the scope", fixOfScope(key, apiKey, scope), "missing_scope");
   }
-  if (status === 401) return finding("service login");
-  return finding(shellCommand`service logs get ${id}`);
+  if (status === 401) return finding("Sign in again", "service login");
+  const action = status >= 500 ? "Look in the platform's log" : "Correct the request, then send it again";
+  return finding(action, shellCommand`service logs get ${id}`);
 }
 
 /** An update replaces all scopes of a key, so the command names those that it has too. */
@@ -124,13 +89,47 @@ function fixOfScope(id: string, key: ApiKey | undefined, scope: unknown): string
   return shellCommand`service keys update ${id} --scope ${[...key.scopes, scope].join(",")}`;
 }
 
+interface Problem {
+  detail?: unknown;
+  required_scope?: unknown;
+  errors?: { pointer: string; detail: string }[];
+}
+
 /** Returns the members of the problem document in a response. */
-function problemIn(body: string | null): { detail?: unknown; required_scope?: unknown } {
+function problemIn(body: string | null): Problem {
   try {
-    return JSON.parse(body ?? "{}") as object;
+    return JSON.parse(body ?? "{}") as Problem;
   } catch {
     return {};
   }
+}
+
+function noEvent({
+  id,
+  method,
+  path,
+  status,
+  events,
+  response_headers: headers,
+}: NonNullable<Chain["request"]>): Finding {
+  const isRepeated = Object.keys(headers ?? {}).some((name) => name.toLowerCase() === "idempotent-replayed");
+  const summary =
+    method === "GET" || method === "HEAD"
+      ? "The request only read, so it caused no event"
+      : events.length > 0
+        ? "The event that the request caused is no longer retained"
+        : isRepeated
+          ? "The request repeated an earlier one with the same idempotency key, so it caused no other event"
+          : "The request succeeded and caused no event";
+  const evidence = `${method} ${path}: ${status}`;
+  return {
+    code: "no_event",
+    subject: id,
+    summary,
+    evidence,
+    action: "Look at the request",
+    fix: shellCommand`service logs get ${id}`,
+  };
 }
 
 function ofOperation({
@@ -140,163 +139,23 @@ function ofOperation({
   failed,
   total,
   last_error: reason,
-}: NonNullable<Chain["operation"]>): Finding[] {
+}: NonNullable<Chain["operation"]>): Finding {
   const subject = id ?? "";
+  const evidence = `${done} done, ${failed} failed, ${total} in total`;
   if (status === "running") {
     const summary = `${done + failed} of ${total} done; the platform is working on the rest`;
-    return [{ code: "bulk_running", subject, summary, fix: shellCommand`service why ${subject}` }];
+    const fix = shellCommand`service why ${subject}`;
+    return { code: "bulk_running", subject, summary, evidence, action: "Look again later", fix };
   }
   if (failed > 0) {
+    const summary = `${failed} of ${total} could not be resent: ${reason ?? ""}`;
     const fix = "service deliveries list --status failed";
-    return [
-      { code: "delivery_failed", subject, summary: `${failed} of ${total} could not be resent: ${reason ?? ""}`, fix },
-    ];
+    return { code: "delivery_failed", subject, summary, evidence, action: "Look at the failed deliveries", fix };
   }
   if (status === "canceled") {
-    return [{ code: "delivery_canceled", subject, summary: `Canceled after ${done} of ${total}`, fix: null }];
+    const summary = `Canceled after ${done} of ${total}`;
+    return { code: "delivery_canceled", subject, summary, evidence, action: null, fix: null };
   }
-  return [{ code: "delivered", subject, summary: `All ${done} were resent`, fix: "service deliveries list" }];
-}
-
-function disabled({ id, disabled_reason: reason, disabled_at: at }: WebhookEndpoint): Finding {
-  const why = reason === "gone" ? "because it responded with 410 Gone" : "by a user";
-  const summary = `The endpoint was disabled ${why}${at === null ? "" : ` at ${at}`}`;
-  return { code: "endpoint_disabled", subject: id, summary, fix: shellCommand`service endpoints enable ${id}` };
-}
-
-function missingScope(subject: string, scopes: readonly string[]): Finding {
-  const flags = scopes.flatMap((scope) => ["--scope", scope]);
-  return {
-    code: "missing_scope",
-    subject,
-    summary: `Part of the chain is not shown: the credential lacks ${scopes.join(", ")}`,
-    fix: shellCommand`service login ${flags}`,
-  };
-}
-
-function ofDelivery(delivery: Delivery, endpoint: WebhookEndpoint | undefined, { missingScopes }: Chain): Finding {
-  const { id, attempts = [], status } = delivery;
-  const found = (code: FindingCode, summary: string, fix: string | null): Finding => ({
-    code,
-    subject: id,
-    summary,
-    fix,
-  });
-  const last = attempts.at(-1);
-  const isUnknown = missingScopes.includes("webhook_endpoints:read");
-  if (delivery.endpoint !== null && endpoint === undefined && !isUnknown) {
-    return found(
-      "endpoint_deleted",
-      `The endpoint ${delivery.endpoint} was deleted`,
-      "service endpoints create --url <url> --events '*'",
-    );
-  }
-  if (endpoint?.status === "disabled") return { ...disabled(endpoint), subject: id };
-  if (status === "canceled") return found("delivery_canceled", "The delivery was canceled", retryOf(id));
-  if (last === undefined)
-    return found(
-      "delivery_pending",
-      "The delivery has not been attempted yet",
-      shellCommand`service deliveries get ${id}`,
-    );
-  return found(...causeOf(last, delivery, endpoint));
-}
-
-function retryOf(delivery: string): string {
-  return shellCommand`service deliveries retry ${delivery}`;
-}
-
-type Cause = [code: FindingCode, summary: string, fix: string];
-
-/** Returns the likely cause of a failed attempt. */
-function causeOf(
-  { status_code: status, error, response_excerpt: body }: Attempt,
-  delivery: Delivery,
-  endpoint: WebhookEndpoint | undefined,
-): Cause {
-  const isListener = delivery.endpoint === null;
-  const url = endpoint?.url ?? "the receiver";
-  const again = isListener ? shellCommand`service events replay ${delivery.event}` : retryOf(delivery.id);
-  const elsewhere = isListener
-    ? "service listen --forward-to localhost:<port>"
-    : shellCommand`service endpoints update ${delivery.endpoint ?? ""} --url <url>`;
-  const where = isListener ? "the forwarding target" : url;
-  if (status === null) {
-    const [, code = "", description = error ?? ""] = /^([a-z_]+): (.*)$/s.exec(error ?? "") ?? [];
-    switch (code) {
-      case "connection_refused":
-      case "refused":
-        return [
-          "connection_refused",
-          `No server listens at ${where}: the receiver is not running, or the port is wrong`,
-          elsewhere,
-        ];
-      case "timeout":
-        return [
-          "timeout",
-          `${where} did not respond in time: respond with 2xx first and do slow work afterwards`,
-          again,
-        ];
-      case "dns":
-        return ["dns", `The host name of ${where} could not be resolved`, elsewhere];
-      case "tls":
-        return ["tls", `The TLS handshake with ${where} failed: ${description}`, elsewhere];
-      case "blocked_target":
-        return [
-          "target_blocked",
-          `The platform does not deliver to ${where}: ${description}`,
-          "service listen --forward-to localhost:3000",
-        ];
-      case "connection_closed":
-      case "reset":
-      case "interrupted":
-        return ["connection_closed", `The connection to ${where} was closed before the response was complete`, again];
-      case "invalid_reply":
-        return ["invalid_response", `${where} did not respond with HTTP`, elsewhere];
-      case "event_damaged":
-        return ["event_damaged", "The stored event is damaged", "service db check"];
-      case "secret_damaged":
-        return [
-          "secret_damaged",
-          `The stored signing secret of ${where} is damaged: give it a new one`,
-          `service endpoints rotate-secret ${delivery.endpoint}`,
-        ];
-      case "url_damaged":
-        return ["url_damaged", "The stored URL of the endpoint is damaged", elsewhere];
-      case "endpoint_disabled":
-        return ["endpoint_disabled", "The endpoint stayed disabled until its retries expired", again];
-      case "unreachable":
-        return ["unreachable", `${where} cannot be reached from the platform`, elsewhere];
-      default:
-        return ["delivery_failed", description === "" ? "The attempt got no response" : description, again];
-    }
-  }
-  const description = `${where} responded with ${status}`;
-  if ([400, 401, 403, 422].includes(status) && /signature|hmac|whsec|webhook.?secret/i.test(body ?? "")) {
-    const secret = isListener ? "service listen --print-secret" : shellCommand`service webhooks check ${url}`;
-    return [
-      "signature_rejected",
-      `${description}: it rejected the signature. Its secret differs from the endpoint's signing secret`,
-      secret,
-    ];
-  }
-  if (status === 401 || status === 403) {
-    return [
-      "receiver_unauthorized",
-      `${description}: it requires a credential, which deliveries do not have`,
-      isListener ? "service listen --print-secret" : shellCommand`service webhooks check ${url}`,
-    ];
-  }
-  if (status === 404 || status === 405)
-    return ["receiver_not_found", `${description}: the path is wrong, or does not accept POST`, elsewhere];
-  if (status === 410)
-    return [
-      "endpoint_disabled",
-      `${description}, which disables the endpoint`,
-      shellCommand`service endpoints enable ${delivery.endpoint ?? ""}`,
-    ];
-  if (status === 429) return ["rate_limited", `${description}: it accepts no more requests at the moment`, again];
-  if (status >= 300 && status < 400) return ["redirect", `${description}: redirects are not followed`, elsewhere];
-  if (status >= 500) return ["receiver_error", `${description}: it failed. Check its log`, again];
-  return ["receiver_rejected", `${description}: its validation rejected the event`, again];
+  const summary = `All ${counted(done, "object")} were resent`;
+  return { code: "delivered", subject, summary, evidence, action: null, fix: null };
 }

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { afterEach, describe, expect, it } from "vitest";
 import type { BulkOperation } from "../../src/contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../../src/contract/schemas/delivery.ts";
@@ -6,7 +5,6 @@ import type { Event } from "../../src/contract/schemas/event.ts";
 import type { Explanation } from "../../src/cli/commands/why/explanation.ts";
 import { apiOf } from "../support/api.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
-import { freePort } from "../support/free-port.ts";
 import { startListener } from "../support/listener.ts";
 import { runInTerminal } from "../support/terminal.ts";
 import { type Reaction, type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
@@ -46,54 +44,22 @@ async function attempted(endpoint: string): Promise<{ event: Event; delivery: De
 }
 
 describe("the likely cause of a failed delivery", () => {
-  it.each([
-    [
-      "signature_rejected",
-      { status: 400, body: "Webhook signature verification failed" },
-      "service webhooks check http",
-    ],
-    ["receiver_unauthorized", { status: 401, body: "Sign in" }, "service webhooks check http"],
-    ["receiver_not_found", { status: 404, body: "Not found" }, "service endpoints update we_"],
-    ["receiver_rejected", { status: 422, body: "amount is too small" }, "service deliveries retry dlv_"],
-    ["receiver_error", { status: 500, body: "<h1>Oops</h1>" }, "service deliveries retry dlv_"],
-    ["rate_limited", { status: 429 }, "service deliveries retry dlv_"],
-    ["redirect", { status: 302 }, "service endpoints update we_"],
-    ["connection_closed", "hang up", "service deliveries retry dlv_"],
-    ["endpoint_disabled", { status: 410 }, "service endpoints enable we_"],
-  ] satisfies [string, Reaction, string][])("is %s after %j", async (code, reaction, fix) => {
-    const { event, delivery } = await attempted(await receiverThat(reaction));
-    for (const id of [event.id, delivery.id]) {
-      const { cause, findings } = await why(id);
-      expect({ cause, subject: findings[0]!.subject }).toEqual({ cause: code, subject: delivery.id });
-      expect(findings[0]!.fix).toContain(fix);
-    }
-  });
-
-  it("has a fix that a shell reads as one URL, whatever the URL contains", async () => {
-    const receiver = await startScriptedReceiver({ status: 401 });
-    receivers.push(receiver);
-    const url = `${receiver.url}?a=1&b=$(touch$IFS/dev/null/x)';id`;
-    const { event } = await attempted(await newEndpoint(url));
-    const fix = (await why(event.id)).findings[0]!.fix!;
-    const words = execFileSync("/bin/sh", ["-c", `service() { printf '%s\\0' "$@"; }; ${fix}`], { encoding: "utf8" });
-    const { url: stored } = await json<{ url: string }>("endpoints", "get", endpoints.at(-1)!);
-    expect(words.split("\0")).toEqual(["webhooks", "check", stored, ""]);
-    expect(stored).toContain("$(touch$IFS/dev/null/x)");
-  });
-
-  it("is connection_refused at a port where nothing listens, and names the URL", async () => {
-    const url = `http://127.0.0.1:${await freePort()}/hooks`;
-    const { event } = await attempted(await newEndpoint(url));
-    const { cause, findings } = await why(event.id);
-    expect(cause).toBe("connection_refused");
-    expect(findings[0]!.summary).toContain(`No server listens at ${url}`);
-  });
-
   it("is endpoint_deleted after the endpoint was deleted", async () => {
     const id = await receiverThat({ status: 500 });
     const { event } = await attempted(id);
     await service(["endpoints", "delete", id]);
-    expect((await why(event.id)).cause).toBe("endpoint_deleted");
+    expect(await why(event.id)).toMatchObject({
+      cause: "endpoint_deleted",
+      findings: [{ fix: `service events replay ${event.id}` }],
+    });
+  });
+
+  it("is connection_closed after the receiver hung up", async () => {
+    const { delivery } = await attempted(await receiverThat("hang up"));
+    expect(await why(delivery.id)).toMatchObject({
+      cause: "connection_closed",
+      findings: [{ subject: delivery.id, fix: `service deliveries retry ${delivery.id}` }],
+    });
   });
 });
 
@@ -129,7 +95,7 @@ describe("service why", () => {
     expect({ cause, subject: findings[0]!.subject }).toEqual({ cause: "delivery_canceled", subject: delivery.id });
     expect(deliveries[0]).toMatchObject({ id: delivery.id, status: "canceled", attempts: [{ status_code: 500 }] });
     expect((await why(event.id)).findings).toMatchObject([
-      { code: "delivered", summary: "The newest 20 deliveries succeeded" },
+      { code: "delivered", summary: expect.stringMatching(/^Delivered to .+ by a replay at/) },
     ]);
   });
 
@@ -150,19 +116,6 @@ describe("service why", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("says that a delivery succeeded, even if another one of its event failed", async () => {
-    const endpoint = await receiverThat({ status: 500 }, { status: 200 });
-    const { event, delivery } = await attempted(endpoint);
-    await json("events", "replay", event.id, "--endpoint", endpoint);
-    const succeeded = () => json<Delivery[]>("deliveries", "list", "--event", event.id, "--status", "succeeded");
-    await expect.poll(async () => (await succeeded()).length).toBe(1);
-    const [{ id }] = (await succeeded()) as [Delivery];
-    expect((await why(id)).findings).toMatchObject([
-      { code: "delivered", subject: id, summary: "The delivery succeeded" },
-      { code: "receiver_error", subject: delivery.id },
-    ]);
-  });
-
   it("shows the attempts that a listener made", async () => {
     const receiver = await startScriptedReceiver({ status: 500 }, { status: 503, body: "busy" });
     receivers.push(receiver);
@@ -177,23 +130,12 @@ describe("service why", () => {
     expect(findings[0]!.fix).toBe(`service events replay ${event.id}`);
   });
 
-  it("says that nothing subscribed to an event", async () => {
-    const event = await json<Event>("trigger", "payment.created");
-    const { cause, findings } = await why(event.id);
-    expect(cause).toBe("no_receiver");
-    expect(findings[0]!.fix).toContain(`--since ${event.id}`);
-  });
-
-  it("explains a request that was rejected, and one whose key lacks a scope", async () => {
-    const rejected = await api("POST", "/v1/orders", { amount: -1, currency: "EUR" });
-    const first = await why(rejected.headers.get("request-id")!);
-    expect(first.cause).toBe("request_failed");
-    expect(first.findings[0]!.summary).toContain("400 invalid_request: amount");
+  it("explains a request whose key lacks a scope", async () => {
     const { key, id } = (await api("POST", "/v1/api_keys", { scopes: ["customers:read"] })).body;
     const forbidden = await api("GET", "/v1/orders", undefined, key);
-    const second = await why(forbidden.headers.get("request-id")!);
+    const explanation = await why(forbidden.headers.get("request-id")!);
     const fix = `service keys update ${id} --scope customers:read,orders:read`;
-    expect(second).toMatchObject({ cause: "missing_scope", findings: [{ fix }] });
+    expect(explanation).toMatchObject({ cause: "missing_scope", findings: [{ fix }] });
     await service(fix.split(" ").slice(1));
     expect((await api("GET", "/v1/orders", undefined, key)).status).toBe(200);
   });
@@ -223,26 +165,6 @@ describe("service why", () => {
     expect(await why(operation.id!)).toMatchObject({ kind: "bulk_operation", cause: "delivered", operation });
   });
 
-  it("names what deliveries to an endpoint have in common once, with the command for all of them", async () => {
-    const endpoint = await receiverThat({ status: 500 }, { status: 500 }, { status: 404 });
-    for (let count = 0; count < 3; count++) await attempted(endpoint);
-    const { findings, deliveries } = await why(endpoint);
-    expect(deliveries).toHaveLength(3);
-    const fix = `service deliveries retry --failed --endpoint ${endpoint}`;
-    expect(findings.map(({ code }) => code).toSorted()).toEqual(["receiver_error", "receiver_not_found"]);
-    expect(findings.find(({ code }) => code === "receiver_error")).toMatchObject({ fix });
-  });
-
-  it("explains a disabled endpoint", async () => {
-    const id = await receiverThat({ status: 200 });
-    await json("endpoints", "disable", id);
-    const { cause, findings } = await why(id);
-    expect({ cause, fix: findings[0]!.fix }).toEqual({
-      cause: "endpoint_disabled",
-      fix: `service endpoints enable ${id}`,
-    });
-  });
-
   it.each([
     ["nonsense", 2, "This is not an ID"],
     ["key_06Fv3Tt0q1Yd8mWc5KxLrB", 2, "There is nothing to explain about api keys"],
@@ -254,7 +176,7 @@ describe("service why", () => {
   it("prints a line for each finding in a pipe, and the code alone with --quiet", async () => {
     const event = await json<Event>("trigger", "payment.created");
     const { stdout } = await service(["why", event.id]);
-    expect(stdout).toMatch(new RegExp(`^no_receiver\t${event.id}\tNo enabled endpoint .*\tservice listen .*\n$`));
+    expect(stdout).toMatch(new RegExp(`^no_receiver\t${event.id}\tNo endpoint subscribes .*\tservice listen .*\n$`));
     expect((await service(["why", event.id, "--quiet"])).stdout).toBe("no_receiver\n");
   });
 
@@ -265,17 +187,18 @@ describe("service why", () => {
     const session = runInTerminal(["why", event.id], { env: cli.platform.env, columns: 80 });
     expect(await session.ended).toBe(0);
     const text = session.text();
-    for (const part of ["Request", "Object", "Event", delivery.id, "Likely cause", "service webhooks check"]) {
+    for (const part of [
+      "Request",
+      "Object",
+      "Event",
+      delivery.id,
+      "Likely cause",
+      "400 in",
+      "service endpoints rotate-secret",
+    ]) {
       expect(text).toContain(part);
     }
     const wide = text.split("\n").filter((line) => line.trimEnd().length > 80 && !line.startsWith("  service"));
     expect(wide).toEqual([]);
-  });
-
-  it("says that the test clock is ahead", async () => {
-    await json("clock", "advance", "2h");
-    const event = await json<Event>("trigger", "payment.created");
-    const codes = (await why(event.id)).findings.map(({ code }) => code);
-    expect(codes).toEqual(["no_receiver", "clock_ahead"]);
   });
 });

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect } from "vitest";
+import type { Explanation } from "../../src/cli/commands/why/explanation.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
 import { it } from "../support/chromium.ts";
+import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { type Board, openBoard } from "./support/board.ts";
 
 let board: Board;
@@ -225,10 +227,24 @@ describe("the dashboard", { shuffle: false }, () => {
       const { id } = await failing();
       await board.show(`sandbox/deliveries/${id}`);
       await page.getByRole("link", { name: "Explain" }).click();
+      // The words of the command, whose times are in UTC.
+      const env = {
+        SERVICE_BASE_URL: board.platform.baseUrl,
+        SERVICE_API_KEY: board.platform.sandboxKey,
+        SERVICE_CONFIG_DIR: createConfigDir(),
+      };
+      const { stdout } = await runCli(["why", id, "--json"], { env });
+      const { code, summary, evidence, action, fix } = (JSON.parse(stdout) as Explanation).findings[0]!;
+      const withTimes = (text: string) =>
+        new RegExp(
+          text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`).replaceAll(/\d{4}-\d\d-\d\dT[\d:]+Z/g, "[\\d:]+"),
+        );
+      await page.getByRole("heading", { level: 1, name: withTimes(summary) }).waitFor();
       const cause = page.getByRole("region", { name: "Likely cause" });
-      await cause.getByText(`${receiver.url}/orders responded with 503`).waitFor();
-      await cause.getByText("receiver_error").waitFor();
-      await cause.getByText(`service deliveries retry ${id}`).waitFor();
+      await cause.getByText(code).waitFor();
+      await cause.getByText(withTimes(evidence!)).waitFor();
+      await cause.getByText(`${action}.`).waitFor();
+      await cause.getByText(fix!).waitFor();
       await page.locator(".chain").getByText("503", { exact: true }).waitFor();
       await page.getByRole("link", { name: id }).click();
       await page.getByRole("heading", { name: "order.completed" }).waitFor();

@@ -1,12 +1,15 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Attempt, Delivery } from "../../contract/schemas/delivery.ts";
 import { type Chain, type ChainApi, explainedKind, readChain } from "../../explain/chain.ts";
-import { diagnose, type Finding } from "../../explain/diagnosis.ts";
+import { diagnose } from "../../explain/diagnosis.ts";
+import { type Finding, GOOD } from "../../explain/finding.ts";
 import { asCallError, CallError, useCall } from "../api/call.ts";
+import { environmentNow } from "../clock.ts";
 import { Card, Empty, ErrorBox, Facts, Loading, Page } from "../components/page.tsx";
 import { CopyLine, hrefOfId, ObjectLink, Status, StatusCode, Time } from "../components/values.tsx";
-import { counted, duration } from "../format.ts";
+import { counted, localTime } from "../format.ts";
 import { hrefOf, Link, route } from "../router.tsx";
+import { EndpointStatus } from "./endpoints/status.tsx";
 
 function problemOf(error: unknown): ReturnType<ChainApi["problemOf"]> {
   return error instanceof CallError ? { status: error.status, requiredScope: error.requiredScope } : undefined;
@@ -47,9 +50,11 @@ export function Why() {
     };
   }, [id, reads]);
   const again = () => setReads(reads + 1);
+  const findings = chain && diagnose(chain, (timestamp) => localTime(timestamp, environmentNow()));
+  const [answer, ...others] = findings ?? [];
   return (
     <Page
-      title="Explanation"
+      title={answer === undefined ? "Explanation" : `${answer.summary}.`}
       {...(id === "" ? {} : { back: { href: hrefOfId(id) ?? hrefOf(""), label: id } })}
       actions={
         chain && (
@@ -67,22 +72,53 @@ export function Why() {
       ) : chain === undefined ? (
         error === undefined && <Loading what="Looking up what happened" />
       ) : (
-        <Explanation chain={chain} />
+        <>
+          {answer !== undefined && <Answer finding={answer} />}
+          <Explanation chain={chain} others={others} />
+        </>
       )}
     </Page>
   );
 }
 
-function Explanation({ chain }: { chain: Chain }) {
-  const { request, subject, event, otherEvents, operation, deliveries } = chain;
-  const [cause, ...rest] = diagnose(chain, duration);
+/** What shows the answer in the title, and what to do about it. */
+function Answer({ finding }: { finding: Finding }) {
+  const isGood = GOOD.has(finding.code);
+  return (
+    <section class={`notice ${isGood ? "" : "bad"}`} aria-label={isGood ? "Result" : "Likely cause"}>
+      <p>
+        <code>{finding.code}</code>
+      </p>
+      <Proof finding={finding} />
+    </section>
+  );
+}
+
+function Proof({ finding: { evidence, action, fix } }: { finding: Finding }) {
   return (
     <>
-      {cause !== undefined && <Cause finding={cause} />}
+      {evidence !== null && <p dir="auto">{evidence}</p>}
+      {action !== null && <p>{action}.</p>}
+      {fix !== null && <CopyLine text={fix} what="the command" />}
+    </>
+  );
+}
+
+function Explanation({ chain, others }: { chain: Chain; others: readonly Finding[] }) {
+  const { request, subject, event, otherEvents, operation, deliveries, endpoints } = chain;
+  const endpoint = chain.kind === "webhook_endpoint" ? endpoints.get(chain.id) : undefined;
+  const [notes, rest] = [true, false].map((isNote) =>
+    others.filter(({ code }) => (code === "clock_ahead") === isNote),
+  ) as [Finding[], Finding[]];
+  return (
+    <>
       {rest.length > 0 && (
         <Card title="Also">
           {rest.map((finding) => (
-            <FindingText key={`${finding.code} ${finding.subject}`} finding={finding} />
+            <div key={`${finding.code} ${finding.subject}`}>
+              <p dir="auto">{finding.summary}.</p>
+              <Proof finding={finding} />
+            </div>
           ))}
         </Card>
       )}
@@ -100,7 +136,12 @@ function Explanation({ chain }: { chain: Chain }) {
             "Object",
             subject && (
               <>
-                {subject.status !== undefined && <Status status={subject.status} />} <ObjectLink id={subject.id} />
+                {endpoint !== undefined ? (
+                  <EndpointStatus endpoint={endpoint} />
+                ) : (
+                  subject.status !== undefined && <Status status={subject.status} />
+                )}{" "}
+                <ObjectLink id={subject.id} />
               </>
             ),
           ],
@@ -135,27 +176,11 @@ function Explanation({ chain }: { chain: Chain }) {
           </ul>
         </Card>
       )}
-    </>
-  );
-}
-
-function Cause({ finding }: { finding: Finding }) {
-  const isGood = finding.code === "delivered";
-  return (
-    <section class={`notice ${isGood ? "good" : "bad"}`} aria-label={isGood ? "Result" : "Likely cause"}>
-      <p>
-        <strong>{isGood ? "Result" : "Likely cause"}</strong> <code>{finding.code}</code>
-      </p>
-      <FindingText finding={finding} />
-    </section>
-  );
-}
-
-function FindingText({ finding: { summary, fix } }: { finding: Finding }) {
-  return (
-    <>
-      <p dir="auto">{summary}.</p>
-      {fix !== null && <CopyLine text={fix} what="the command that fixes it" />}
+      {notes.map(({ code, summary }) => (
+        <p key={code} class="soft">
+          {summary}.
+        </p>
+      ))}
     </>
   );
 }

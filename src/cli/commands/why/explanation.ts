@@ -3,9 +3,9 @@ import { ApiError } from "../../../client/errors.ts";
 import { kindOfId } from "../../../contract/ids.ts";
 import { nounOf, type ResourceKind, RESOURCES } from "../../../contract/resources.ts";
 import { type Chain, type ChainApi, EXPLAINED, explainedKind, readChain } from "../../../explain/chain.ts";
-import { diagnose, type Finding, type FindingCode } from "../../../explain/diagnosis.ts";
+import { diagnose } from "../../../explain/diagnosis.ts";
+import type { Finding, FindingCode } from "../../../explain/finding.ts";
 import { EXIT_CODES, UserError } from "../../errors.ts";
-import { formatSpan } from "../../terminal/time.ts";
 
 /** An explanation in the format of `--json` and the MCP tool. */
 export interface Explanation {
@@ -27,7 +27,7 @@ export async function explain(client: Client, id: string): Promise<{ chain: Chai
   const kind = explainedKind(id);
   if (kind === undefined) throw notExplained(id);
   const chain = await readChain(apiOf(client), id, kind);
-  const findings = diagnose(chain, formatSpan);
+  const findings = diagnose(chain, (timestamp) => timestamp);
   const explanation: Explanation = {
     object: "explanation",
     id,

@@ -10,7 +10,7 @@ import { formatDuration } from "../../terminal/time.ts";
 import { colorStatus } from "../../terminal/traffic.ts";
 import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Chain } from "../../../explain/chain.ts";
-import type { Finding } from "../../../explain/diagnosis.ts";
+import { type Finding, GOOD } from "../../../explain/finding.ts";
 
 const FIELDS = {
   noun: "explanation",
@@ -97,11 +97,14 @@ function explanationLines(chain: Chain, findings: readonly Finding[], { output }
 }
 
 function causeLines(cause: Finding, styles: Styles, width: number): string[] {
-  const style = cause.code === "delivered" ? "good" : "warn";
-  const label = cause.code === "delivered" ? "Result" : "Likely cause";
+  const isGood = GOOD.has(cause.code);
+  const style = isGood ? "good" : "warn";
+  const label = isGood ? "Result" : "Likely cause";
   const lines = foldText(`${label}: ${cause.summary}.`, width, 6);
   return [
     ...lines.map((line, i) => (i === 0 ? line.replace(label, styles[style](label)) : line)),
+    ...(cause.evidence === null ? [] : foldText(cause.evidence, width, 6).map((line) => styles.dim(line))),
+    ...(cause.action === null ? [] : foldText(`${cause.action}${cause.fix === null ? "." : ":"}`, width, 3)),
     ...fixLines(cause, styles),
   ];
 }

@@ -58,7 +58,9 @@ const Finding = Type.Object({
   code: Type.String(),
   subject: Type.String({ description: "ID of the affected object" }),
   summary: Type.String(),
-  fix: nullable(Type.String({ description: "The command that fixes it" })),
+  evidence: nullable(Type.String({ description: "What shows it, such as the receiver's response" })),
+  action: nullable(Type.String({ description: "What to do; null if there is nothing to do" })),
+  fix: nullable(Type.String({ description: "The command for it" })),
 });
 
 const objectOf = (description: string) => Type.Unsafe<object>({ type: "object", description });

@@ -1,0 +1,29 @@
+import type { Statistics } from "../contract/schemas/statistics.ts";
+import { shellCommand } from "../contract/shell-command.ts";
+import { type Receiver, RESPOND_FIRST } from "./attempts.ts";
+import { counted, type Finding, span } from "./finding.ts";
+
+/** Deliveries that are due start at once, unless the endpoint's earlier ones are still in flight. */
+const BACKLOG_SECONDS = 2;
+
+export function isBacklog({ queue }: Statistics): boolean {
+  return queue.oldest_due_seconds >= BACKLOG_SECONDS;
+}
+
+/** Returns that deliveries wait because their endpoint is slow. */
+export function backlog({ queue, totals }: Statistics, { endpoint, name }: Receiver): Finding {
+  const { attempts, failed, latency_p50_ms: p50, latency_p95_ms: p95 } = totals;
+  const speed = p50 === null ? "has not responded yet" : `takes ${span(p50)} to respond`;
+  const deliveries = counted(queue.pending, "delivery waits", "deliveries wait");
+  return {
+    code: "backlog",
+    subject: endpoint ?? "",
+    summary: `${deliveries} for ${name}, one of them for ${span(queue.oldest_due_seconds * 1000)}, because it ${speed}`,
+    evidence:
+      p50 === null || p95 === null
+        ? "No attempt of the last hour has finished"
+        : `${counted(attempts, "attempt")} in the last hour, ${failed} of them failed; half took at least ${span(p50)}, 5% at least ${span(p95)}`,
+    action: RESPOND_FIRST,
+    fix: shellCommand`service deliveries list --endpoint ${endpoint ?? ""} --status pending`,
+  };
+}

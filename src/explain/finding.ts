@@ -1,0 +1,97 @@
+/** Stable codes of answers. Programs rely on them. */
+export type FindingCode =
+  | "backlog"
+  | "bulk_running"
+  | "clock_ahead"
+  | "connection_closed"
+  | "connection_refused"
+  | "delivered"
+  | "delivery_canceled"
+  | "delivery_failed"
+  | "delivery_pending"
+  | "dns"
+  | "endpoint_deleted"
+  | "endpoint_disabled"
+  | "endpoint_recovered"
+  | "event_damaged"
+  | "interrupted"
+  | "invalid_response"
+  | "missing_scope"
+  | "no_event"
+  | "no_matching_event"
+  | "no_receiver"
+  | "rate_limited"
+  | "receiver_error"
+  | "receiver_not_found"
+  | "receiver_rejected"
+  | "receiver_unauthorized"
+  | "redirect"
+  | "request_failed"
+  | "secret_damaged"
+  | "signature_rejected"
+  | "target_blocked"
+  | "timeout"
+  | "tls"
+  | "unreachable"
+  | "url_damaged";
+
+/** What happened, and what to do about it. */
+export interface Finding {
+  code: FindingCode;
+  /** The ID of the affected object. */
+  subject: string;
+  /** A sentence without its period. */
+  summary: string;
+  /** What shows it: the response, or the counts. */
+  evidence: string | null;
+  /** What to do, without a period; null if there is nothing to do. */
+  action: string | null;
+  /** The command for it, which works as it is. */
+  fix: string | null;
+}
+
+/** Findings that are good news. */
+export const GOOD: ReadonlySet<FindingCode> = new Set(["delivered", "endpoint_recovered"]);
+
+/** Writes times for a reader: in UTC in a terminal, in local time in a browser. */
+export type TimeFormat = (timestamp: string) => string;
+
+const number = new Intl.NumberFormat("en");
+
+/** Returns a number with its noun: `1 delivery`, `1,743 deliveries`. */
+export function counted(value: number, singular: string, plural = `${singular}s`): string {
+  return `${number.format(value)} ${value === 1 ? singular : plural}`;
+}
+
+const UNITS = [
+  ["d", 86_400],
+  ["h", 3600],
+  ["min", 60],
+  ["s", 1],
+] as const;
+
+/** Returns a duration in milliseconds in its two largest units: `48 ms`, `9.8 s`, `12 min 5 s`, `2 d 3 h`. */
+export function span(milliseconds: number): string {
+  if (milliseconds < 999.5) return `${Math.round(milliseconds)} ms`;
+  if (milliseconds < 9950) return `${(milliseconds / 1000).toFixed(1)} s`;
+  let rest = Math.round(milliseconds / 1000);
+  const parts = UNITS.map(([unit, size]) => {
+    const count = Math.floor(rest / size);
+    rest -= count * size;
+    return count === 0 ? "" : `${count} ${unit}`;
+  });
+  const first = parts.findIndex((part) => part !== "");
+  return parts
+    .slice(first, first + 2)
+    .filter(Boolean)
+    .join(" ");
+}
+
+const MAX_QUOTE = 200;
+
+/** Returns the beginning of a body as one quoted line; empty without one. */
+export function quoted(body: string | null): string {
+  const line = (body ?? "").replaceAll(/\s+/g, " ").trim();
+  if (line === "") return "";
+  return `"${line.length > MAX_QUOTE ? `${line.slice(0, MAX_QUOTE)}…` : line}"`;
+}

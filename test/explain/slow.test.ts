@@ -1,0 +1,113 @@
+import type { ServerResponse } from "node:http";
+import { afterAll, beforeEach, expect, it } from "vitest";
+import type { Clock } from "../../src/platform/ports.ts";
+import { systemClock } from "../../src/platform/system.ts";
+import { explained, plain } from "./support/explained.ts";
+
+/** A clock that tests advance: timers that are due then fire at once. */
+function createPassingClock(): Clock & { pass(milliseconds: number): void } {
+  let ahead = 0;
+  const timers = new Set<{ due: number; fire: () => void }>();
+  const elapsed = () => systemClock.elapsed() + ahead;
+  return {
+    now: () => systemClock.now() + ahead,
+    elapsed,
+    uptime: () => systemClock.uptime() + ahead,
+    after(milliseconds, callback) {
+      const fire = () => {
+        if (!timers.delete(timer)) return;
+        cancel();
+        callback();
+      };
+      const timer = { due: elapsed() + milliseconds, fire };
+      const cancel = systemClock.after(milliseconds, fire);
+      timers.add(timer);
+      return () => {
+        timers.delete(timer);
+        cancel();
+      };
+    },
+    pass(milliseconds) {
+      ahead += milliseconds;
+      for (const { due, fire } of timers) if (due <= elapsed()) fire();
+    },
+  };
+}
+
+const clock = createPassingClock();
+/** How many of the next requests get a response. The others wait. */
+let responses = 0;
+const waiting: ServerResponse[] = [];
+const world = explained(
+  (_request, response) => {
+    if (responses-- > 0) response.end("ok");
+    else waiting.push(response);
+  },
+  { clock },
+);
+/** Ends what is in flight. A platform that stops would wait for it. */
+async function endAttempts(): Promise<void> {
+  await world.clear();
+  for (const response of waiting.splice(0)) response.destroy();
+}
+beforeEach(endAttempts);
+afterAll(endAttempts);
+
+const IN_FLIGHT = 20;
+
+/** Creates orders without waiting for their deliveries. */
+async function orders(count: number): Promise<void> {
+  for (let made = 0; made < count; made++) await world.api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+}
+
+it("names the backlog of a receiver that does not respond, for the endpoint and a delivery in it", async () => {
+  const endpoint = await world.endpoint("/slow", undefined, "Billing");
+  await orders(IN_FLIGHT + 3);
+  await expect.poll(() => waiting.length).toBe(IN_FLIGHT);
+  clock.pass(5000);
+  const expected = {
+    code: "backlog",
+    summary: "23 deliveries wait for Billing, one of them for N s, because it has not responded yet",
+    evidence: "No attempt of the last hour has finished",
+    action: "Let the receiver respond with 2xx before it does slow work, then retry",
+    fix: `service deliveries list --endpoint ${endpoint} --status pending`,
+  };
+  expect(plain(await world.why(endpoint))).toEqual(expected);
+  const [newest] = await world.deliveries(`endpoint=${endpoint}&limit=1`);
+  expect(plain(await world.why(newest!.id))).toEqual(expected);
+});
+
+it("names the share of attempts that timed out, and how many deliveries wait", async () => {
+  const endpoint = await world.endpoint("/slow", undefined, "Billing");
+  responses = 6;
+  await orders(8);
+  await expect.poll(() => waiting.length).toBe(2);
+  await expect.poll(async () => (await world.deliveries(`endpoint=${endpoint}&status=succeeded`)).length).toBe(6);
+  clock.pass(11_000);
+  const timedOut = async () =>
+    (await world.deliveries(`endpoint=${endpoint}&status=pending`)).filter(({ last_error: error }) => error !== null);
+  await expect.poll(async () => (await timedOut()).length).toBe(2);
+  expect(plain(await world.why(endpoint))).toEqual({
+    code: "timeout",
+    summary: "Billing did not respond within N s; 2 of the 8 attempts of the last hour failed, and 2 deliveries wait",
+    evidence: "Attempt 1 at T: timeout: no complete response within N s",
+    action: "Let the receiver respond with 2xx before it does slow work, then retry",
+    fix: `service deliveries retry --pending --endpoint ${endpoint}`,
+  });
+});
+
+it("names timeouts although newer deliveries wait for their first attempt", async () => {
+  const endpoint = await world.endpoint("/slow", undefined, "Billing");
+  await orders(IN_FLIGHT);
+  await expect.poll(() => waiting.length).toBe(IN_FLIGHT);
+  await orders(25);
+  clock.pass(11_000);
+  await expect.poll(() => waiting.length).toBe(2 * IN_FLIGHT);
+  expect(plain(await world.why(endpoint))).toMatchObject({
+    code: "timeout",
+    summary: expect.stringMatching(
+      /^Billing did not respond within N s; every attempt since T failed, and 45 deliveries wait/,
+    ),
+    evidence: "Attempt 1 at T: timeout: no complete response within N s",
+  });
+});

@@ -109,7 +109,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: "status",
     group: SESSION,
     summary: "Check the platform, clock and credential",
-    load: () => import("./commands/status/index.ts"),
+    load: async () => ({ register: (await import("./commands/doctor/index.ts")).registerStatus }),
   },
   {
     name: "doctor",

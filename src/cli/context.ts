@@ -84,7 +84,9 @@ export class Context {
 
   /** Returns this context with another signal, for work with a shorter deadline. */
   withSignal(signal: AbortSignal): Context {
-    return this.#with(this.globals, signal);
+    const context = this.#with(this.globals, signal);
+    context.#connection = this.#connection;
+    return context;
   }
 
   /** Returns a context with other flags, for a part of the work that prints on streams of its own. */

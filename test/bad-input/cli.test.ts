@@ -159,9 +159,9 @@ describe("a clock that is wrong", () => {
   it("runs a command with a key although the clock is wrong by decades", async () => {
     const NODE_OPTIONS = movedBy(-Date.now());
     expect((await service(["customers", "list"], { env: { NODE_OPTIONS } })).exitCode).toBe(0);
-    const { exitCode, stdout } = await service(["status", "--json"], { env: { NODE_OPTIONS } });
+    const { exitCode, stdout } = await service(["status"], { env: { NODE_OPTIONS } });
     expect(exitCode).toBe(0);
-    expect(JSON.parse(stdout).clock_ahead_seconds).toBeLessThan(-1e9);
+    expect(stdout).toMatch(/^failed\tclock\t\d{5} days .*behind the platform/m);
   });
 
   it("renews a session at most once if the clock is an hour off", async () => {

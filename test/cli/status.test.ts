@@ -6,60 +6,89 @@ import { ownedPlatform } from "./support/owned-platform.ts";
 
 const on = ownedPlatform();
 
-async function status(env: Record<string, string>, ...args: string[]) {
-  const { exitCode, stdout, stderr } = await runCli(["status", "--json", ...args], { env });
-  return { exitCode, stderr, status: JSON.parse(stdout) as Record<string, Record<string, unknown>> };
+async function status(env: Record<string, string>) {
+  const { exitCode, stdout, stderr } = await runCli(["status", "--json"], { env });
+  const results = JSON.parse(stdout) as { id: string; status: string; detail: string }[];
+  const findings = Object.fromEntries(results.map(({ id, status, detail }) => [id, `${status}: ${detail}`]));
+  return { exitCode, stderr, findings };
 }
 
 describe("service status", () => {
   it("shows a working setup with a browser session", async () => {
     const dir = createConfigDir();
     await signIn(on.platform, on.user, dir);
-    const { exitCode, stderr, status: all } = await status({ SERVICE_CONFIG_DIR: dir });
+    const { exitCode, stderr, findings } = await status({ SERVICE_CONFIG_DIR: dir });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-    expect(all).toMatchObject({
-      platform: { base_url: on.platform.baseUrl, base_url_source: "profile default", reachable: true, problem: null },
-      auth: { auth_url: on.platform.baseUrl },
-      versions: { api: "2026-11-01", supported: ["2026-11-01"] },
-      clock_ahead_seconds: 0,
-      profile: { name: "default", source: "current profile" },
-      environment: "sandbox",
-      credential: { state: "works", type: "oauth", source: "profile default", problem: null },
-      account: { id: on.platform.ready.account },
+    expect(findings).toEqual({
+      platform: expect.stringMatching(
+        new RegExp(`^ok: ${on.platform.baseUrl} responds in [\\d.]+ ms \\(URL from profile default\\)$`),
+      ),
+      version: expect.stringContaining("uses API 2026-11-01, which the platform supports"),
+      clock: "ok: in sync with the platform",
+      credential: expect.stringMatching(
+        /^ok: Browser sign-in from profile default is valid, with \d+ scopes; renewed automatically$/,
+      ),
     });
-    expect(all["platform"]!["latency_ms"]).toBeGreaterThan(0);
-    expect(Date.parse(String(all["credential"]!["expires_at"]))).toBeGreaterThan(Date.now());
-    const { stdout } = await runCli(["status"], { env: { SERVICE_CONFIG_DIR: dir } });
-    expect(stdout).toContain("credential\tBrowser sign-in from profile default is valid; renewed automatically, next ");
   });
 
   it("exits with 4 without a credential, and with a rejected key", async () => {
     const env = loginEnv(on.platform, createConfigDir());
-    expect(await status(env)).toMatchObject({ exitCode: 4, status: { credential: { state: "missing" } } });
+    expect(await status(env)).toMatchObject({
+      exitCode: 4,
+      findings: { credential: "warning: none for the sandbox environment" },
+    });
     const rejected = { ...env, SERVICE_API_KEY: on.platform.sandboxKey.slice(0, -2) };
     expect(await status(rejected)).toMatchObject({
       exitCode: 4,
-      status: { credential: { state: "refused", source: "SERVICE_API_KEY" } },
+      findings: { credential: expect.stringMatching(/^failed: API key from SERVICE_API_KEY was rejected: /) },
     });
   });
 
   it("exits with 7 if the platform is unreachable, and says why", async () => {
-    const { exitCode, status: all } = await status({ ...on.platform.env, SERVICE_BASE_URL: "http://127.0.0.1:9" });
+    const { exitCode, findings } = await status({ ...on.platform.env, SERVICE_BASE_URL: "http://127.0.0.1:9" });
     expect(exitCode).toBe(7);
-    expect(all).toMatchObject({
-      platform: {
-        reachable: false,
-        latency_ms: null,
-        problem: expect.stringContaining("nothing listens on 127.0.0.1:9"),
-      },
-      credential: { state: "unknown" },
+    expect(findings).toMatchObject({
+      platform: expect.stringMatching(/^failed: .*nothing listens on 127\.0\.0\.1:9/),
+      credential: "skipped: not checked: the platform is unreachable",
     });
   });
 
+  it("exits with 7 if the platform never responds", async () => {
+    const server = await startServer(() => {});
+    expect(await status({ SERVICE_BASE_URL: server.url })).toMatchObject({
+      exitCode: 7,
+      findings: { platform: "failed: timed out after 6 s" },
+    });
+  });
+
+  it("exits with 1 if the credential cannot be checked", async () => {
+    const server = await startServer(({ url }, response) => {
+      response.writeHead(url === "/healthz" ? 200 : 500, { "Content-Type": "application/json" }).end("{}");
+    });
+    const { exitCode, findings } = await status({ SERVICE_BASE_URL: server.url, SERVICE_API_KEY: "sk_sandbox_x" });
+    expect([exitCode, findings["credential"]]).toEqual([1, expect.stringMatching(/^skipped: /)]);
+  });
+
+  it("reports wrong settings as the command's own error", async () => {
+    const { exitCode, stdout, stderr } = await runCli(["status", "--profile", "missing"], { env: on.platform.env });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(/^Error: Profile "missing"/);
+  });
+
+  it("reads the key of --api-key-stdin once", async () => {
+    const args = ["status", "--api-key-stdin"];
+    const { exitCode, stdout } = await runCli(args, {
+      env: { SERVICE_BASE_URL: on.platform.baseUrl },
+      input: on.platform.sandboxKey,
+    });
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("API key from --api-key-stdin is valid");
+  });
+
   it.each([
-    ["behind", 3600, -3600],
-    ["ahead of", -3600, 3600],
-  ])("reports a clock that is an hour %s the platform's", async (message, offset, ahead) => {
+    ["behind", 3600],
+    ["ahead of", -3600],
+  ])("reports a clock that is an hour %s the platform's", async (message, offset) => {
     const server = await startServer((_request, response) => {
       response.writeHead(200, {
         "Content-Type": "application/json",
@@ -67,9 +96,7 @@ describe("service status", () => {
       });
       response.end("{}");
     });
-    const { status: all } = await status({ SERVICE_BASE_URL: server.url });
-    expect(Math.abs(Number(all["clock_ahead_seconds"]) - ahead)).toBeLessThan(60);
-    const { stdout } = await runCli(["status"], { env: { SERVICE_BASE_URL: server.url } });
-    expect(stdout).toMatch(new RegExp(`clock\t(1 h|59 min \\d+ s) ${message} the platform\n`));
+    const { findings } = await status({ SERVICE_BASE_URL: server.url });
+    expect(findings["clock"]).toMatch(new RegExp(`^failed: (1 h|59 min \\d+ s) ${message} the platform`));
   });
 });

@@ -8,9 +8,10 @@ import { printable } from "../../terminal/printable.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
+import { examine } from "./examine.ts";
 import { type Check, failed, type Finding, type Verdict } from "./finding.ts";
 import { machineChecks } from "./machine.ts";
-import { platformChecks } from "./platform.ts";
+import { connectionChecks, webhookChecks } from "./platform.ts";
 
 /** Timeout of each check. */
 const TIMEOUT_MILLISECONDS = 6000;
@@ -31,22 +32,60 @@ export function register(program: Command, context: Context): void {
   ]);
 }
 
+/** `service status`: the checks of doctor that every command needs. */
+export function registerStatus(program: Command, context: Context): void {
+  const status = program
+    .command("status")
+    .description(
+      "Check the platform, its latency and versions, the local clock and the credential: a short `service doctor`. Exits with 7 if the platform is unreachable, with 4 if you are not signed in.",
+    )
+    .action(() => runStatus(context));
+  addExamples(addFields(status, RESULTS), [
+    "service status",
+    "service status --live --profile shop",
+    "service status --json --jq '.[] | select(.id == \"platform\").detail'",
+  ]);
+}
+
 async function runDoctor(context: Context): Promise<void> {
-  const { output } = context;
   const limit = AbortSignal.timeout(TIMEOUT_MILLISECONDS);
   const bounded = context.withSignal(AbortSignal.any([context.signal, limit]));
-  const checks = [...machineChecks(bounded, CONNECT_MILLISECONDS), ...platformChecks(bounded)];
+  const examination = examine(bounded);
+  const checks = [
+    ...machineChecks(bounded, CONNECT_MILLISECONDS),
+    ...connectionChecks(examination, bounded),
+    ...webhookChecks(examination, bounded),
+  ];
+  const results = await diagnose(checks, limit, context);
+  if (results.some(({ status }) => status === "failed")) throw new SilentExit(EXIT_CODES.failed);
+}
+
+async function runStatus(context: Context): Promise<void> {
+  // Wrong flags and settings are errors of the command, not of the platform.
+  await context.connection();
+  const limit = AbortSignal.timeout(TIMEOUT_MILLISECONDS);
+  const bounded = context.withSignal(AbortSignal.any([context.signal, limit]));
+  const examination = examine(bounded);
+  const [platform] = await diagnose(connectionChecks(examination, bounded), limit, context);
+  if (platform?.status === "failed") throw new SilentExit(EXIT_CODES.unreachable);
+  const { state } = (await examination).credential;
+  if (state === "unknown") throw new SilentExit(EXIT_CODES.failed);
+  if (state !== "works") throw new SilentExit(EXIT_CODES.notSignedIn);
+}
+
+/** Runs checks until the limit, and prints their results. */
+async function diagnose(checks: readonly Check[], limit: AbortSignal, { output, signal }: Context): Promise<Result[]> {
   const ending = endOf(limit);
   const results = await output.spinner.during(`Running ${checks.length} checks`, () =>
     Promise.all(checks.map((check) => runCheck(check, ending, limit))),
   );
-  context.signal.throwIfAborted();
+  signal.throwIfAborted();
   const isDrawn = output.terminal && !output.json && !output.quiet && !output.chosen;
   if (isDrawn) for (const line of drawResults(results, output)) output.line(line);
   else await output.list(results, RESULTS);
   const count = (status: Result["status"]): number => results.filter((result) => result.status === status).length;
   output.note(`\n${summary(count("failed"), count("warning"))}`);
-  if (count("failed") > 0) throw new SilentExit(EXIT_CODES.failed);
+  return results;
 }
 
 /** A check that throws is a finding too. */

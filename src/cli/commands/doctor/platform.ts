@@ -4,60 +4,73 @@ import { allItems } from "../../../client/pages.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { ApiKey } from "../../../contract/schemas/api-key.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
+import { LATEST_VERSION } from "../../../contract/versions.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import type { Context } from "../../context.ts";
 import { DEFAULT_BASE_URL } from "../../settings/connection.ts";
 import { loginCommand } from "../../settings/profiles.ts";
 import { formatSpan, relativeTime } from "../../terminal/time.ts";
 import { ENDPOINTS, isSecretOld } from "../endpoints/view.ts";
-import { examine, type Status } from "../status/examine.ts";
+import type { Examination } from "./examine.ts";
 import { type Check, failed, type Finding, ok, skipped, warning } from "./finding.ts";
 import { tryPort } from "./ports.ts";
 
 const NOT_REACHED = "the platform is unreachable";
 const SOON_MILLISECONDS = 14 * 86_400_000;
 
-/** Checks of the platform that commands use. */
-export function platformChecks(context: Context): Check[] {
-  let examination: Promise<Status> | undefined;
-  const status = (): Promise<Status> => (examination ??= examine(context));
+/** Checks of what every command needs. */
+export function connectionChecks(examination: Promise<Examination>, context: Context): Check[] {
   return [
-    { id: "platform", title: "Platform", run: async () => checkPlatform(await status()) },
-    { id: "version", title: "API version", run: async () => checkVersion(await status()) },
-    { id: "clock", title: "Clock", run: async () => checkClock(await status()) },
-    { id: "credential", title: "Credential", run: async () => await checkCredential(await status(), context) },
-    { id: "signing_secrets", title: "Signing secrets", run: async () => await checkSecrets(await status(), context) },
+    { id: "platform", title: "Platform", run: async () => checkPlatform(await examination) },
+    { id: "version", title: "API version", run: async () => checkVersion(await examination, context) },
+    { id: "clock", title: "Clock", run: async () => checkClock(await examination) },
+    { id: "credential", title: "Credential", run: async () => await checkCredential(await examination, context) },
+  ];
+}
+
+/** Checks of webhook endpoints, and of the platform's port. */
+export function webhookChecks(examination: Promise<Examination>, context: Context): Check[] {
+  return [
+    {
+      id: "signing_secrets",
+      title: "Signing secrets",
+      run: async () => await checkSecrets(await examination, context),
+    },
     { id: "port", title: "Port 4010", run: () => checkPort(context) },
   ];
 }
 
-function checkPlatform({ platform }: Status): Finding {
-  if (platform.reachable) return ok(`${platform.base_url} responds in ${platform.latency_ms} ms`);
-  return failed(`${platform.base_url}: ${platform.problem}`, `The URL comes from: ${platform.base_url_source}.`);
+function checkPlatform({ baseUrl, authUrl, platform }: Examination): Finding {
+  if (platform.problem !== undefined)
+    return failed(`${baseUrl.value}: ${platform.problem}`, `The URL comes from: ${baseUrl.name}.`);
+  const signIn = authUrl.value === baseUrl.value ? "" : `; sign-in at ${authUrl.value} (from ${authUrl.name})`;
+  return ok(`${baseUrl.value} responds in ${platform.latencyMs.toFixed(1)} ms (URL from ${baseUrl.name})${signIn}`);
 }
 
-function checkVersion({ platform, versions: { cli, api, supported } }: Status): Finding {
-  if (!platform.reachable) return skipped(NOT_REACHED);
-  if (supported === null) return skipped("sign in to see the platform's versions");
-  const detail = `service ${cli} uses API ${api}`;
-  if (supported.includes(api)) return ok(`${detail}, which the platform supports`);
+function checkVersion({ platform, supported }: Examination, { version }: Context): Finding {
+  if (platform.problem !== undefined) return skipped(NOT_REACHED);
+  if (supported === undefined) return skipped("sign in to see the platform's versions");
+  const detail = `service ${version} uses API ${LATEST_VERSION}`;
+  if (supported.includes(LATEST_VERSION)) return ok(`${detail}, which the platform supports`);
   return failed(`${detail}; the platform supports ${supported.join(", ")}`, "Update the older of the two.");
 }
 
-function checkClock({ platform, clock_ahead_seconds: ahead }: Status): Finding {
-  if (!platform.reachable) return skipped(NOT_REACHED);
-  if (ahead === null) return skipped("the platform did not report its time");
-  if (ahead === 0) return ok("in sync with the platform");
-  const detail = `${formatSpan(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"} the platform`;
+function checkClock({ platform, testClockSeconds }: Examination): Finding {
+  const { problem, clockAheadSeconds: ahead } = platform;
+  if (problem !== undefined) return skipped(NOT_REACHED);
+  if (ahead === undefined) return skipped("the platform did not report its time");
+  const testClock = testClockSeconds ? `; the sandbox's test clock is ${formatSpan(testClockSeconds)} ahead` : "";
+  if (ahead === 0) return ok(`in sync with the platform${testClock}`);
+  const detail = `${formatSpan(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"} the platform${testClock}`;
   const advice = "Synchronize the system clock: timedatectl set-ntp true";
   if (Math.abs(ahead) < LIMITS.signatureToleranceSeconds) return warning(detail, advice);
   return failed(`${detail}: signatures will be rejected as stale`, advice);
 }
 
-async function checkCredential({ credential, environment, profile }: Status, context: Context): Promise<Finding> {
+async function checkCredential({ credential, environment, profile }: Examination, context: Context): Promise<Finding> {
   const { state, source, problem, scopes, type } = credential;
   const flag = environment === "live" ? " --live" : "";
-  const signIn = `Sign in: ${loginCommand({ profile: profile.name, environment })}`;
+  const signIn = `Sign in: ${loginCommand({ profile: profile.value, environment })}`;
   if (state === "missing")
     return warning(`none for the ${environment} environment`, `${signIn}, or set SERVICE_API_KEY.`);
   const name = `${type === "oauth" ? "Browser sign-in" : "API key"} from ${source}`;
@@ -73,7 +86,7 @@ async function checkCredential({ credential, environment, profile }: Status, con
 }
 
 /** Returns when an API key expires: null for never, undefined if the key may not read itself. */
-async function expiryOf({ id }: Status["credential"], context: Context): Promise<string | null | undefined> {
+async function expiryOf({ id }: Examination["credential"], context: Context): Promise<string | null | undefined> {
   const client = await context.client();
   try {
     const { body } = await client.request<ApiKey>({ method: "GET", path: apiPath`/v1/api_keys/${id ?? ""}` });
@@ -84,7 +97,7 @@ async function expiryOf({ id }: Status["credential"], context: Context): Promise
   }
 }
 
-async function checkSecrets({ credential }: Status, context: Context): Promise<Finding> {
+async function checkSecrets({ credential }: Examination, context: Context): Promise<Finding> {
   if (credential.state !== "works") return skipped("no valid credential");
   let endpoints: WebhookEndpoint[];
   try {

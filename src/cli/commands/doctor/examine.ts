@@ -1,0 +1,118 @@
+import { ApiError, NetworkError } from "../../../client/errors.ts";
+import type { Client } from "../../../client/http.ts";
+import { pathOf } from "../../../contract/resources.ts";
+import type { TestClock } from "../../../contract/schemas/test-clock.ts";
+import type { Identity } from "../../../contract/schemas/account.ts";
+import type { Scope } from "../../../contract/scopes.ts";
+import type { Context } from "../../context.ts";
+import { NotSignedInError } from "../../errors.ts";
+import type { Connection, ConnectionTarget } from "../../settings/connection.ts";
+
+/** The state of everything that a command needs. */
+export interface Examination extends ConnectionTarget {
+  platform: Reachability;
+  /** The API versions of the platform; undefined if they cannot be read. */
+  supported: readonly string[] | undefined;
+  /** How far the sandbox's test clock is ahead of real time; undefined in live and if it cannot be read. */
+  testClockSeconds: number | undefined;
+  credential: CredentialState;
+}
+
+interface Reachability {
+  /** Why the platform is unreachable. */
+  problem?: string;
+  /** The fastest of a few requests over an open connection. */
+  latencyMs: number;
+  /** How far this machine's clock is ahead; undefined if the response had no date. */
+  clockAheadSeconds: number | undefined;
+}
+
+interface CredentialState {
+  state: "works" | "refused" | "missing" | "unknown";
+  type?: "api_key" | "oauth";
+  source?: string;
+  problem?: string;
+  /** ID and scopes of the key or token, if it works. */
+  id?: string;
+  scopes?: readonly Scope[];
+}
+
+const PROBES = 3;
+
+/** Checks everything that a command needs. Failures become part of the result. */
+export async function examine(context: Context): Promise<Examination> {
+  const { baseUrl, authUrl, profile, environment, credential: stored } = await context.connection();
+  const platform = await reach(context, await context.clientFor(baseUrl.value, undefined));
+  const credential = await tryCredential(context, stored, platform.problem === undefined);
+  const works = credential.state === "works";
+  return {
+    baseUrl,
+    authUrl,
+    profile,
+    environment,
+    platform,
+    supported: works ? (await read<{ data: string[] }>("/v1/versions", context))?.data : undefined,
+    testClockSeconds:
+      works && environment === "sandbox"
+        ? (await read<TestClock>(pathOf("test_clock"), context))?.offset_seconds
+        : undefined,
+    credential,
+  };
+}
+
+async function reach(context: Context, client: Client): Promise<Reachability> {
+  let latencyMs = Infinity;
+  let clockAheadSeconds: number | undefined;
+  try {
+    for (let i = 0; i < PROBES; i++) {
+      const started = performance.now();
+      const { headers } = await client.request({ method: "GET", path: "/healthz" });
+      const took = performance.now() - started;
+      if (took < latencyMs) clockAheadSeconds = clockAheadOf(headers["date"], context.now() - took / 2);
+      latencyMs = Math.min(latencyMs, took);
+    }
+    return { latencyMs, clockAheadSeconds };
+  } catch (error) {
+    if (!(error instanceof NetworkError) && !(error instanceof ApiError)) throw error;
+    const problem = error instanceof NetworkError ? `${error.message}. ${error.hint}` : error.message;
+    return { problem, latencyMs, clockAheadSeconds };
+  }
+}
+
+/** The header has a resolution of seconds: half of one is added, and less than two are ignored. */
+function clockAheadOf(date: unknown, now: number): number | undefined {
+  const there = Date.parse(String(date)) + 500;
+  if (Number.isNaN(there)) return undefined;
+  const seconds = Math.round((now - there) / 1000);
+  return Math.abs(seconds) < 2 ? 0 : seconds;
+}
+
+async function tryCredential(
+  context: Context,
+  stored: Connection["credential"],
+  reachable: boolean,
+): Promise<CredentialState> {
+  if (stored === undefined) return { state: "missing" };
+  const named = { type: stored.value.type, source: stored.name };
+  if (!reachable) return { state: "unknown", ...named };
+  try {
+    const client = await context.client();
+    const { body } = await client.request<Identity>({ method: "GET", path: "/v1/me" });
+    return { state: "works", ...named, id: body.credential.id, scopes: body.scopes };
+  } catch (error) {
+    const isRejected = error instanceof NotSignedInError || (error instanceof ApiError && error.status === 401);
+    if (!isRejected && !(error instanceof ApiError) && !(error instanceof NetworkError)) throw error;
+    return { state: isRejected ? "refused" : "unknown", ...named, problem: (error as Error).message };
+  }
+}
+
+/** Returns undefined if it cannot be read: a restricted key may lack the scope. */
+async function read<Body>(path: string, context: Context): Promise<Body | undefined> {
+  const client = await context.client();
+  try {
+    return (await client.request<Body>({ method: "GET", path })).body;
+  } catch (error) {
+    if (error instanceof ApiError || error instanceof NetworkError) return undefined;
+    throw error;
+  }
+}

@@ -26,7 +26,7 @@ process.stdout.write(
       " */",
       "export type Shape = string | readonly Shape[] | { readonly [member: string]: Shape };",
     ].join("\n"),
-    `export const OBJECT_SHAPES: Readonly<Record<string, Shape>> = ${JSON.stringify(Object.fromEntries(shapes))};`,
+    `export const OBJECT_SHAPES = ${JSON.stringify(Object.fromEntries(shapes))} satisfies Readonly<Record<string, Shape>>;`,
     `export const RESPONSE_SHAPES: Readonly<Record<string, Shape>> = ${JSON.stringify(Object.fromEntries(operations))};`,
   ].join("\n\n"),
 );

@@ -7,6 +7,13 @@ interface Lack {
   place: string;
 }
 
+const NAMED: Readonly<Record<string, Shape>> = OBJECT_SHAPES;
+
+/** Returns the names of the members that the responses with a schema may have, in their order. */
+export function memberNamesOf(schema: keyof typeof OBJECT_SHAPES): string[] {
+  return Object.keys(OBJECT_SHAPES[schema]).map((name) => name.replace(/\?$/, ""));
+}
+
 /**
  * Returns what a response lacks of what the contract promises, such as `has no number at offset_seconds`. Further
  * members and new values of enumerations are fine: the platform may be of another version.
@@ -22,7 +29,7 @@ export function describeLack(method: string, path: string, body: unknown): strin
 
 function findLack(value: unknown, shape: Shape, place: string): Lack | undefined {
   if (typeof shape === "string") {
-    const named = OBJECT_SHAPES[shape];
+    const named = NAMED[shape];
     if (named !== undefined) return findLack(value, named, place);
     return isOf(shape, value) ? undefined : { expected: shape.replace(/^=(.*)$/, '"$1"'), place };
   }

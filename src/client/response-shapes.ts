@@ -6,7 +6,7 @@
  */
 export type Shape = string | readonly Shape[] | { readonly [member: string]: Shape };
 
-export const OBJECT_SHAPES: Readonly<Record<string, Shape>> = {
+export const OBJECT_SHAPES = {
   Customer: {
     id: "ID",
     object: "=customer",
@@ -317,7 +317,7 @@ export const OBJECT_SHAPES: Readonly<Record<string, Shape>> = {
     next_cursor: ["string", "null"],
   },
   RevokedOAuthGrant: { id: "ID", object: "=oauth_grant", revoked: "boolean" },
-};
+} satisfies Readonly<Record<string, Shape>>;
 
 export const RESPONSE_SHAPES: Readonly<Record<string, Shape>> = {
   "POST /v1/customers": "Customer",

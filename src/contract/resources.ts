@@ -173,7 +173,6 @@ export const RESOURCES = {
       description: { type: "text", label: "Description", about: "Description" },
       status: { type: "status", label: "Status", about: "Current status" },
     },
-    outputs: ["disabled_reason", "disabled_at", "health", "secret_created", "previous_secret_until"],
     secret: { name: "secret", label: "secret" },
     deletable: true,
     command: { name: "endpoints" },
@@ -233,7 +232,6 @@ export const RESOURCES = {
         flag: "expires-in",
       },
     },
-    outputs: ["prefix", "last4", "last_used", "revoked_at", "revoked_reason", "created_by"],
     secret: { name: "key", label: "secret key" },
     command: { name: "keys" },
     page: { name: "keys", section: "Developers" },
@@ -266,7 +264,6 @@ export const RESOURCES = {
         fixed: true,
       },
     },
-    outputs: ["client_id"],
     secret: { name: "client_secret", label: "client secret" },
     deletable: true,
     command: { name: "apps" },
@@ -361,8 +358,6 @@ export interface Resource {
   fields?: Readonly<Record<string, Field>>;
   /** True if the resource has code of its own in each layer, and no metadata. Otherwise its fields describe all of it. */
   custom?: true;
-  /** Further members of its JSON, which only the platform sets. */
-  outputs?: readonly string[];
   /** The member of its JSON that is shown once, and its name in sentences. */
   secret?: { name: string; label: string };
   /** True if PATCH can change every input field and merges the metadata. */
@@ -478,13 +473,6 @@ export function kindOfPath(path: string): ResourceKind {
 /** Returns the fields that a request to create the object takes, except metadata. */
 export function inputFieldsOf(kind: KindWith<"fields">): [name: string, field: Field][] {
   return Object.entries<Field>(RESOURCES[kind].fields).filter(([, { type, output }]) => type !== "status" && !output);
-}
-
-/** Returns the names in the JSON of an object. */
-export function memberNamesOf(kind: KindWith<"fields">): string[] {
-  const { fields = {}, outputs = [], secret, custom } = resourceOf(kind);
-  const own = [...Object.keys(fields), ...outputs, ...(custom ? [] : ["metadata"])];
-  return ["id", "object", ...own, "livemode", "created", ...(secret === undefined ? [] : [secret.name])];
 }
 
 /** Returns the noun of a sentence: `webhook endpoint`, `API key`. */

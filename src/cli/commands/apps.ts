@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { memberNamesOf } from "../../client/response-check.ts";
 import type { OAuthApp } from "../../contract/schemas/oauth-app.ts";
 import { objectId } from "../arguments/values.ts";
 import type { Context } from "../context.ts";
@@ -7,7 +8,7 @@ import { addExamples, addFields } from "../help-layout.ts";
 import type { Column } from "../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "./resource/columns.ts";
 import { registerCreate, registerUpdate } from "./resource/fields.ts";
-import { locationOf, namesFor, type Resource } from "./resource/resource.ts";
+import { locationOf, nounsFor, type Resource } from "./resource/resource.ts";
 import { rejectQuiet, showSecret } from "./resource/show-secret.ts";
 import { callVerb, confirmDestruction, registerDelete, registerGet, registerList } from "./resource/verbs.ts";
 
@@ -79,7 +80,8 @@ const KIND: Column<OAuthApp> = {
 const APPS: Resource<OAuthApp> = {
   ...locationOf("oauth_app"),
   view: {
-    ...namesFor("oauth_app"),
+    ...nounsFor("oauth_app"),
+    fields: memberNamesOf("OAuthApp"),
     columns: [ID, NAME, REDIRECTS, { ...KIND, optional: true }, CREATED],
     details: [ID, NAME, CLIENT_ID, REDIRECTS, KIND, ENVIRONMENT, CREATED_AT],
   },

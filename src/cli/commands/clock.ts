@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { memberNamesOf } from "../../client/response-check.ts";
 import type { Client } from "../../client/http.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { TestClock, TestClockAdvance } from "../../contract/schemas/test-clock.ts";
@@ -131,7 +132,7 @@ const AHEAD: Column<TestClock> = {
 const CLOCK: ResourceView<TestClock> = {
   noun: "test clock",
   plural: "test clocks",
-  fields: ["object", "now", "offset_seconds", "status", "target", "attempts", "succeeded", "failed", "remaining"],
+  fields: memberNamesOf("TestClock"),
   columns: [],
   details: [NOW, AHEAD],
 };

@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { memberNamesOf } from "../../client/response-check.ts";
 import { EVENT_TYPES, matchesSubscriptions } from "../../contract/event-types.ts";
 import type { EventReplay, ListedEvent, Replay } from "../../contract/schemas/event.ts";
 import { objectId, parseSubscriptions } from "../arguments/values.ts";
@@ -41,7 +42,7 @@ export function register(program: Command, context: Context): void {
 const REPLAY: ResourceView<Replay> = {
   noun: "replay",
   plural: "replays",
-  fields: ["object", "event", "deliveries"],
+  fields: memberNamesOf("Replay"),
   columns: [],
   details: [
     { label: "Event", text: ({ event }) => event },
@@ -159,7 +160,7 @@ export const EVENTS: Resource<ListedEvent> = {
   ...locationOf("event"),
   view: {
     ...nounsFor("event"),
-    fields: ["id", "object", "type", "created", "livemode", "data", "request"],
+    fields: memberNamesOf("Event"),
     columns: [ID, TYPE, { ...OBJECT, optional: true }, { ...CREATED, optional: false }],
     details: [ID, TYPE, OBJECT, REQUEST, MODE, CREATED_AT],
     block: { label: "Data", value: ({ data }) => data },

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { memberNamesOf } from "../../client/response-check.ts";
 import type { QueryValue } from "../../client/base-url.ts";
 import type { RequestLog, RequestLogDetail, RequestMethod } from "../../contract/schemas/request-log.ts";
 import { objectId, pointInTime } from "../arguments/values.ts";
@@ -135,21 +136,7 @@ const LOGS: Resource<RequestLog> = {
   view: {
     noun: "request",
     plural: "requests",
-    fields: [
-      "id",
-      "object",
-      "method",
-      "path",
-      "status",
-      "duration_ms",
-      "key",
-      "user",
-      "idempotency_key",
-      "error_code",
-      "left_out",
-      "livemode",
-      "created",
-    ],
+    fields: memberNamesOf("RequestLog"),
     columns: [STATUS, METHOD, PATH, { ...ERROR, optional: true }, { ...DURATION, optional: true }, ID, CREATED],
     details: [ID, STATUS, METHOD, PATH, ERROR, LEFT_OUT, DURATION, ENVIRONMENT, CREATED_AT],
   },
@@ -169,17 +156,7 @@ const LOG: Resource<RequestLogDetail> = {
   ...LOGS,
   view: {
     ...LOGS.view,
-    fields: [
-      ...LOGS.view.fields,
-      "client_address",
-      "query",
-      "request_headers",
-      "request_body",
-      "response_headers",
-      "response_body",
-      "missing_scope",
-      "events",
-    ],
+    fields: memberNamesOf("RequestLogDetail"),
     columns: [],
     details: [
       ID,

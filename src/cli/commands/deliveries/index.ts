@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { memberNamesOf } from "../../../client/response-check.ts";
 import { apiPath } from "../../../client/base-url.ts";
 import type { Client } from "../../../client/http.ts";
 import { statusesOf } from "../../../contract/resources.ts";
@@ -162,22 +163,7 @@ const DELIVERIES: Resource<Delivery> = {
   ...locationOf("delivery"),
   view: {
     ...nounsFor("delivery"),
-    fields: [
-      "id",
-      "object",
-      "event",
-      "event_type",
-      "endpoint",
-      "listener",
-      "status",
-      "attempt_count",
-      "last_status_code",
-      "last_error",
-      "next_attempt",
-      "livemode",
-      "created",
-      "attempts",
-    ],
+    fields: memberNamesOf("Delivery"),
     columns: [
       ID,
       STATUS,

@@ -1,9 +1,10 @@
+import { memberNamesOf } from "../../../client/response-check.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import type { Column, ViewContext } from "../../terminal/view.ts";
 import { ageOf, CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn, timeWithAge } from "../resource/columns.ts";
-import { locationOf, namesFor, type Resource } from "../resource/resource.ts";
+import { locationOf, nounsFor, type Resource } from "../resource/resource.ts";
 
 const DAY_MILLISECONDS = 86_400_000;
 const ROTATE_IT = ", rotate it";
@@ -55,7 +56,8 @@ function styleOfAge(text: string, styles: Styles): string {
 export const ENDPOINTS: Resource<WebhookEndpoint> = {
   ...locationOf("webhook_endpoint"),
   view: {
-    ...namesFor("webhook_endpoint"),
+    ...nounsFor("webhook_endpoint"),
+    fields: memberNamesOf("WebhookEndpoint"),
     columns: [
       ID,
       STATUS,

@@ -1,9 +1,10 @@
 import { type Command, Option } from "commander";
+import { memberNamesOf } from "../../../client/response-check.ts";
 import { objectId } from "../../arguments/values.ts";
 import type { ScanFlags } from "./scan/run.ts";
 import { ageOf, CREATED, CREATED_AT, ENVIRONMENT, ID, timeWithAge } from "../resource/columns.ts";
 import { registerCreate, registerUpdate } from "../resource/fields.ts";
-import { locationOf, namesFor, type Resource } from "../resource/resource.ts";
+import { locationOf, nounsFor, type Resource } from "../resource/resource.ts";
 import { rejectQuiet, showSecret } from "../resource/show-secret.ts";
 import { callVerb, confirmDestruction, registerGet, registerList } from "../resource/verbs.ts";
 import type { Context } from "../../context.ts";
@@ -149,7 +150,8 @@ const REVOKED: Column<ApiKey> = {
 const KEYS: Resource<ApiKey> = {
   ...locationOf("api_key"),
   view: {
-    ...namesFor("api_key"),
+    ...nounsFor("api_key"),
+    fields: memberNamesOf("ApiKey"),
     columns: [
       ID,
       NAME,

@@ -1,3 +1,4 @@
+import { memberNamesOf } from "../../../client/response-check.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import type { ConnectionTarget } from "../../settings/connection.ts";
@@ -76,7 +77,7 @@ export function identityView(more: readonly (readonly [label: string, text: stri
   return {
     noun: "identity",
     plural: "identities",
-    fields: ["object", "account", "user", "environment", "livemode", "credential", "scopes", "cli"],
+    fields: [...memberNamesOf("Identity"), "cli"],
     columns: [],
     details: [
       { label: "Account", text: ({ account }) => `${account.name} (${account.id})` },

@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { memberNamesOf } from "../../../client/response-check.ts";
 import { apiPath } from "../../../client/base-url.ts";
 import type { Client } from "../../../client/http.ts";
 import { nounOf, nounsOf, pathOf } from "../../../contract/resources.ts";
@@ -169,20 +170,7 @@ const FILTERS: Column<BulkOperation> = {
 const BULK_OPERATION: ResourceView<BulkOperation> = {
   noun: nounOf("bulk_operation"),
   plural: nounsOf("bulk_operation"),
-  fields: [
-    "id",
-    "object",
-    "type",
-    "status",
-    "filters",
-    "total",
-    "done",
-    "failed",
-    "last_error",
-    "livemode",
-    "created",
-    "ended_at",
-  ],
+  fields: memberNamesOf("BulkOperation"),
   columns: [],
   details: [
     { label: "ID", text: ({ id }) => id ?? "" },

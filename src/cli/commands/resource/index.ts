@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { memberNamesOf } from "../../../client/response-check.ts";
 import {
   type Field,
   inputFieldsOf,
@@ -16,7 +17,7 @@ import { addExamples } from "../../help-layout.ts";
 import type { Column } from "../../terminal/view.ts";
 import { AMOUNT, CREATED, CREATED_AT, ENVIRONMENT, ID, METADATA, statusColumn } from "./columns.ts";
 import { dashed, exampleFlag, flagOf, type Flags, membersOf, registerCreate, registerUpdate } from "./fields.ts";
-import { exampleIdOf, locationOf, namesFor, type Resource } from "./resource.ts";
+import { exampleIdOf, locationOf, nounsFor, type Resource } from "./resource.ts";
 import { searchFilters, registerAction, registerDelete, registerGet, registerList } from "./verbs.ts";
 
 /**
@@ -138,7 +139,8 @@ function objectResource(kind: ObjectKind): Resource<ObjectItem> {
   return {
     ...locationOf(kind),
     view: {
-      ...namesFor(kind),
+      ...nounsFor(kind),
+      fields: memberNamesOf(RESOURCES[kind].label),
       columns: [
         ID,
         ...shown.flatMap(({ inList, required, type, column }) =>

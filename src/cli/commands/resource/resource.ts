@@ -1,4 +1,4 @@
-import { type KindWith, memberNamesOf, nounOf, nounsOf, pathOf, RESOURCES } from "../../../contract/resources.ts";
+import { type KindWith, nounOf, nounsOf, pathOf, RESOURCES } from "../../../contract/resources.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 
 /** The path of a resource in the API, and how the command shows it. */
@@ -22,11 +22,6 @@ export function locationOf(kind: CommandKind): Omit<Resource<object>, "view"> {
 /** Returns the names of a resource in a view. */
 export function nounsFor(kind: CommandKind): { noun: string; plural: string } {
   return { noun: nounOf(kind), plural: nounsOf(kind) };
-}
-
-/** Returns the names of a resource and of its fields in a view. */
-export function namesFor(kind: CommandKind & KindWith<"fields">) {
-  return { ...nounsFor(kind), fields: memberNamesOf(kind) };
 }
 
 /** Returns an ID for examples, which no object has. */

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { memberNamesOf } from "../../../client/response-check.ts";
 import { apiPath, type QueryValue } from "../../../client/base-url.ts";
 import { listItems } from "../../../client/pages.ts";
 import { LIMITS } from "../../../contract/limits.ts";
@@ -193,7 +194,7 @@ interface Deleted {
 const DELETED: ResourceView<Deleted> = {
   noun: "deletion",
   plural: "deletions",
-  fields: ["id", "object", "deleted"],
+  fields: memberNamesOf("DeletedCustomer"),
   columns: [],
   details: [
     { label: "ID", text: ({ id }) => id },

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { memberNamesOf } from "../../../client/response-check.ts";
 import { collect, pairsOption, repeatable } from "../../arguments/repeated.ts";
 import { duration, parseEventType, wholeNumber } from "../../arguments/values.ts";
 import type { CheckFlags } from "./check/run.ts";
@@ -101,7 +102,7 @@ const HEADER_NAME = new RegExp(`^${HEADERS.signature}:`, "i");
 const VERIFIED: ResourceView<WebhookEvent> = {
   noun: "event",
   plural: "events",
-  fields: ["id", "object", "type", "created", "livemode", "data", "request"],
+  fields: memberNamesOf("Event"),
   columns: [],
   details: [
     { label: "Event", text: ({ id }) => id },

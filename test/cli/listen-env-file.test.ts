@@ -85,6 +85,21 @@ describe("--write-env", () => {
     },
   );
 
+  it.each([
+    [[".env:MY-SECRET"], 2, '"MY-SECRET" is not the name of a variable'],
+    [[".env:"], 2, '"" is not the name of a variable'],
+    [[".env", "--secret", "a\nb"], 1, "--write-env: cannot write FOLDER/.env: the value of SERVICE_WEBHOOK_SECRET"],
+    [["none/.env"], 1, "--write-env: cannot write FOLDER/none/.env: folder FOLDER/none does not exist"],
+    [["."], 1, "--write-env: cannot write FOLDER/.: EISDIR"],
+  ])("is checked before the connection: %j", async ([file, ...args], exitCode, message) => {
+    const folder = createFolder();
+    const env = { SERVICE_BASE_URL: "http://127.0.0.1:9", SERVICE_API_KEY: on.platform.sandboxKey };
+    const ended = await service(["listen", "--write-env", `${folder}/${file}`, ...args], { env });
+    expect(ended).toMatchObject({ exitCode, stdout: "" });
+    expect(ended.stderr).toContain(message.replaceAll("FOLDER", folder));
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
   it("quotes a secret of the user's own", async () => {
     const file = join(createFolder(), ".env");
     expect((await service(["listen", "--write-env", file, "--secret", 'ab #cd"e', "--", "true"])).exitCode).toBe(0);

@@ -37,6 +37,12 @@ export class SessionFiles {
     this.#warnIfOpen(record, "complete events");
   }
 
+  /** Rejects with UserError if a file could not be written later. `secret` is undefined if the platform's is used. */
+  async assertWritable(secret: string | undefined): Promise<void> {
+    const { writeEnv } = this.#options;
+    if (writeEnv !== undefined) await checkEnvFile(writeEnv, secret);
+  }
+
   /** Marks the session as not ready. Rejects with UserError if the ready file could not be written later. */
   async removeReady(): Promise<void> {
     const { readyFile } = this.#options;
@@ -126,12 +132,16 @@ export class Recorder {
   }
 }
 
+async function checkEnvFile({ file, name }: EnvTarget, secret = ""): Promise<void> {
+  await explained("--write-env", file, async () => {
+    formatValue(name, secret);
+    const path = (await readIfThere(file))?.path ?? file;
+    await access(dirname(path), constants.W_OK);
+  });
+}
+
 async function writeSecret({ file, name }: EnvTarget, secret: string): Promise<void> {
-  try {
-    await writeEnvFile(file, { [name]: secret });
-  } catch (error) {
-    throw new UserError(`--write-env: cannot write ${file}: ${(error as Error).message}`, { cause: error });
-  }
+  await explained("--write-env", file, () => writeEnvFile(file, { [name]: secret }));
 }
 
 /**
@@ -193,24 +203,24 @@ async function readIfThere(file: string): Promise<{ path: string; text: string; 
  */
 async function writeReadyFile(file: string, ready: { secret: string; forwardTo: URL | undefined }): Promise<void> {
   const content = { secret: ready.secret, forward_to: ready.forwardTo?.href ?? null, pid: process.pid };
-  await explained(file, () => replaceFile(file, `${JSON.stringify(content)}\n`, 0o600));
+  await explained("--ready-file", file, () => replaceFile(file, `${JSON.stringify(content)}\n`, 0o600));
 }
 
 /** Removes it: one of an earlier run would be wrong until this one is ready, and one of a finished run stays wrong. */
 async function removeReadyFile(file: string): Promise<void> {
-  await explained(file, async () => {
+  await explained("--ready-file", file, async () => {
     await access(dirname(file), constants.W_OK);
     await rm(file, { force: true });
   });
 }
 
-async function explained(file: string, work: () => Promise<void>): Promise<void> {
+async function explained(flag: string, file: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = code === "ENOENT" || code === "ENOTDIR" ? `folder ${dirname(file)} does not exist` : message;
-    throw new UserError(`--ready-file: cannot write ${file}: ${reason}`, { cause: error });
+    throw new UserError(`${flag}: cannot write ${file}: ${reason}`, { cause: error });
   }
 }
 

@@ -168,8 +168,9 @@ export function parseFile(text: string): string {
 
 /** `FILE` or `FILE:NAME`. */
 export function parseEnvTarget(text: string): EnvTarget {
-  const [, file, name] = /^(.+):([A-Za-z_]\w*)$/s.exec(text) ?? [];
-  if (file !== undefined && name !== undefined) return { file, name };
-  if (text === "") throw new InvalidArgumentError("Must be a file such as .env, or .env:WEBHOOK_SECRET.");
-  return { file: text, name: SECRET_VARIABLE };
+  // The colon of a drive is before a separator.
+  const [, file = text, name = SECRET_VARIABLE] = /^(.*):([^/\\]*)$/s.exec(text) ?? [];
+  if (file === "") throw new InvalidArgumentError("Must be a file such as .env, or .env:WEBHOOK_SECRET.");
+  if (/^[A-Za-z_]\w*$/.test(name)) return { file, name };
+  throw new InvalidArgumentError(`"${name}" is not the name of a variable: use letters, digits and _.`);
 }

@@ -146,8 +146,9 @@ export class Listening {
    * Resolves once it has ended as requested. Otherwise rejects with the reason, or SilentExit with the command's code.
    */
   async run(): Promise<void> {
-    const { display } = this.#options;
+    const { display, flags } = this.#options;
     const { signal } = this.#context;
+    await this.#files.assertWritable(flags.secret);
     await this.#files.removeReady();
     signal.addEventListener("abort", this.#onAbort, { once: true });
     display.start(this.#session);
@@ -157,7 +158,7 @@ export class Listening {
       else this.#session.start();
       const { error, summary } = await this.#session.ended;
       this.#failedForwards = summary.failed;
-      if (error !== undefined) this.#fail(explainListenError(error));
+      if (error !== undefined) this.#fail(explainListenError(error, this.#options.platform));
       await this.#child?.ended;
     } finally {
       display.stop();

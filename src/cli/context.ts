@@ -7,7 +7,13 @@ import { createPrompts, Input, type Prompts } from "./input.ts";
 import type { ProcessIo } from "./process-io.ts";
 import { credentialSource } from "./session/credential-source.ts";
 import { PROJECT_FILE } from "./project/file-name.ts";
-import { type Connection, type ProjectPlatform, requireCredential, resolveConnection } from "./settings/connection.ts";
+import {
+  type Connection,
+  type ProjectPlatform,
+  requireCredential,
+  rejectedCredentialHint,
+  resolveConnection,
+} from "./settings/connection.ts";
 import { profileNamed, type Settings } from "./settings/profiles.ts";
 import { SettingsStore } from "./settings/store.ts";
 import { Output } from "./terminal/output.ts";
@@ -243,7 +249,14 @@ export class Context {
 
   async #openClient(): Promise<Client> {
     const connection = await this.connection();
-    return await this.clientFor(connection.baseUrl.value, this.credentialsOf(connection));
+    const client = await this.clientFor(connection.baseUrl.value, this.credentialsOf(connection));
+    return {
+      baseUrl: client.baseUrl,
+      request: (call) =>
+        client.request<never>(call).catch((error: Error & { status?: number }) => {
+          throw error.status === 401 ? Object.assign(error, { hint: rejectedCredentialHint(connection) }) : error;
+        }),
+    };
   }
 
   #with(globals: GlobalOptions, signal: AbortSignal): Context {

@@ -68,8 +68,8 @@ export function apiExitCode(status: number): ExitCode {
   return EXIT_CODES.failed;
 }
 
-function hintFor({ status, code, attempts, retryAfter, problem }: ApiError): string | undefined {
-  if (status === 401) return "Sign in with `service login`, or set SERVICE_API_KEY to a valid key.";
+function hintFor({ status, code, attempts, retryAfter, problem, hint }: ApiError): string | undefined {
+  if (status === 401) return hint ?? "Sign in with `service login`, or set SERVICE_API_KEY to a valid key.";
   if (code === "insufficient_scope") return "Use a key with that scope. To list the scopes of this one: service whoami";
   if (code === "email_taken" && typeof problem["existing"] === "string") {
     return shellCommand`To see the existing customer: service customers get ${problem["existing"]}`;

@@ -10,6 +10,8 @@ export class ApiError extends Error {
   readonly attempts: number;
   /** Seconds to wait before the next request, if the platform says so. */
   readonly retryAfter: number | undefined;
+  /** What to do about it, where that depends on the credential. */
+  hint: string | undefined;
 
   constructor(problem: Problem, attempts: number, retryAfter?: number) {
     super(problem.detail);

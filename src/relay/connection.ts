@@ -81,6 +81,9 @@ export class Connection {
   /** The value of the latest connection, and whether it replaced one that got a 401. */
   #authorization = { value: "", isRenewed: false };
   #failures = 0;
+  #latest: Disconnection | undefined;
+  /** The latest violation of the protocol, and the position at which it occurred. */
+  #violation: string | undefined;
   #downSince: number;
   #readySince = 0;
   #cursorAtReady: string | undefined;
@@ -226,7 +229,8 @@ export class Connection {
     if (this.#state === "closing") return this.#stop(undefined);
     if (this.#state === "stopped") return;
     if (wasReady) this.#lost();
-    const fatal = fatalError(end);
+    this.#latest = end.reason;
+    const fatal = fatalError(end) ?? this.#repeatedViolation(end.reason);
     if (fatal?.code === "unauthorized" && !this.#authorization.isRenewed) return void this.#connect(fatal);
     if (fatal !== undefined) return this.#stop(fatal);
     const { baseUrl, clock, random } = this.#options;
@@ -234,12 +238,22 @@ export class Connection {
     const delay = Math.max(reconnectDelay(this.#failures, baseUrl.hostname, random), retryAfterMs);
     const { waitMs = Infinity } = this.#options;
     if (!this.#everReady && clock.monotonicMilliseconds() - this.#downSince + delay > waitMs) {
-      return this.#stop(new ListenError("unreachable", end.reason.message));
+      const { code, message } = end.reason;
+      return this.#stop(new ListenError(code === "protocol" ? "protocol" : "unreachable", message));
     }
     this.#cancelRetry = clock.after(delay, () => void this.#connect());
     this.#failures += 1;
     if (wasReady) this.#observer.lost(end.reason, delay);
     else this.#observer.failed(end.reason, this.#failures, delay);
+  }
+
+  /** A platform that violates the protocol at the same position again would do so forever. */
+  #repeatedViolation({ code, message }: Disconnection): ListenError | undefined {
+    if (code !== "protocol") return undefined;
+    const violation = `${message} after ${this.#ledger.cursor}`;
+    if (violation === this.#violation) return new ListenError("protocol", message);
+    this.#violation = violation;
+    return undefined;
   }
 
   #lost(): void {
@@ -261,7 +275,8 @@ export class Connection {
     const { clock, maxDowntimeMs } = this.#options;
     if (maxDowntimeMs === undefined) return;
     this.#cancelDowntime = clock.after(maxDowntimeMs, () => {
-      const message = `no connection to the platform for ${Math.round(maxDowntimeMs / 1000)} s`;
+      const why = this.#latest === undefined ? "" : `: ${this.#latest.message}`;
+      const message = `no connection to the platform for ${Math.round(maxDowntimeMs / 1000)} s${why}`;
       this.#stop(new ListenError("downtime", message));
     });
   }

@@ -21,9 +21,10 @@ export interface UpgradeRejection {
 
 /**
  * Why a session cannot continue: `unauthorized` (401), `forbidden` (403), `rejected` (another 4xx), `unreachable` (the
- * first connection failed), `downtime` (no connection for longer than allowed).
+ * first connection failed), `downtime` (no connection for longer than allowed), `protocol` (the platform violated the
+ * protocol, again and in the same way).
  */
-export type ListenErrorCode = "unauthorized" | "forbidden" | "rejected" | "unreachable" | "downtime";
+export type ListenErrorCode = "unauthorized" | "forbidden" | "rejected" | "unreachable" | "downtime" | "protocol";
 
 /** Ends a session. An authorization callback may throw one to stop reconnecting. */
 export class ListenError extends Error {

@@ -81,3 +81,20 @@ describe("invalid credentials, through HTTP and the command", () => {
     expect(JSON.parse(ended.stderr)).toMatchObject({ status, code });
   });
 });
+
+describe("a rejected key", () => {
+  const key = formatCredential("sk_sandbox_", Buffer.alloc(32, 7));
+
+  it.each([
+    ["customers list", { SERVICE_API_KEY: key }, "The key in SERVICE_API_KEY is wrong, expired or revoked"],
+    ["listen", { SERVICE_API_KEY: key }, "The key in SERVICE_API_KEY is wrong, expired or revoked"],
+    ["customers list --api-key-stdin", {}, "The key that --api-key-stdin read is wrong, expired or revoked"],
+    ["listen --api-key-stdin", {}, "The key that --api-key-stdin read is wrong, expired or revoked"],
+  ])("is named by service %s, with its source", async (command, env, message) => {
+    const ended = await runCli(command.split(" "), {
+      env: { SERVICE_BASE_URL: platform.baseUrl, ...env },
+      input: key,
+    });
+    expect(ended).toMatchObject({ exitCode: 4, stderr: expect.stringContaining(message) });
+  });
+});

@@ -5,6 +5,7 @@ import { runInTerminal } from "../support/terminal.ts";
 import { json, problem, startServer } from "../client/support/scripted-server.ts";
 import { CUSTOMER, ENDPOINT, listOf, TEST_CLOCK, TIME } from "../support/api-objects.ts";
 import { FakePlatform } from "../relay/support/fake-platform.ts";
+import { READY } from "../relay/support/frames.ts";
 import { startListener } from "../support/listener.ts";
 import { listenOnScreen } from "./support/listen-screen.ts";
 import { cliEnv, runCli } from "../support/run-cli.ts";
@@ -145,6 +146,40 @@ it("events, responses and errors are shown with escapes by the screen of service
   screen.type("q");
   await screen.ended;
   expect(screen.output()).not.toMatch(/\u001b\]|\u001b\[8m|[\u009b\u202e\u0007]/);
+});
+
+describe("a frame that violates the protocol", () => {
+  const advice = "check --base-url, and run `service doctor`";
+
+  it.each([
+    ["listen --json", "frame ready: secret is not a valid signing secret"],
+    ["listen --max-downtime 1h", "frame ready: secret is not a valid signing secret"],
+    ["listen --print-secret", "frame ready: secret is not a valid signing secret"],
+  ])("ends service %s with its cause", async (command, message) => {
+    const platform = await FakePlatform.start();
+    platform.opening = (session) => session.socket.send(JSON.stringify({ ...READY, secret: "whsec_\u001b" }));
+    const env = { SERVICE_BASE_URL: platform.url.href, SERVICE_API_KEY: KEY };
+    const { exitCode, stderr } = await runCli(command.split(" "), { env });
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain(`he platform violated the protocol: ${message}`);
+    expect(stderr).toContain(advice);
+    expect(stderr).not.toContain("Is the platform running?");
+  });
+
+  it("ends service listen once it is repeated at the same position", async () => {
+    const platform = await FakePlatform.start();
+    const listener = await startListener({ SERVICE_BASE_URL: platform.url.href, SERVICE_API_KEY: KEY }, []);
+    platform.append();
+    await listener.record(({ event }) => event === "received");
+    await platform.until(() => platform.acknowledgedIds.size === 1);
+    platform.log.push({ id: "evt_~", type: "order.completed", body: "{}" });
+    platform.session.pump();
+    expect(await listener.ended).toBe(7);
+    expect(listener.stderr()).toContain(
+      "he platform violated the protocol: frame events, events: id is not a valid event ID",
+    );
+    expect(listener.records.filter(({ event }) => event === "lost")).toHaveLength(1);
+  });
 });
 
 describe("the body of an event", () => {

@@ -15,6 +15,8 @@ export interface RunningListener {
   stderr(): string;
   /** Resolves with the first matching record, past or future. */
   record(fits: (record: ListenRecord) => boolean): Promise<ListenRecord>;
+  /** Resolves with the exit code. */
+  ended: Promise<number | null>;
   /** Interrupts it like Ctrl-C. Resolves with its exit code. */
   interrupt(): Promise<number | null>;
   /** Sends a signal. Resolves with its exit code. */
@@ -50,6 +52,7 @@ export async function startListener(
       if (found === undefined) waiting.push({ fits, resolve });
       else resolve(found);
     });
+  const closed = once(child, "close").then(([code]) => code as number | null);
   const failed = once(child, "exit").then(([code]) => {
     throw new Error(`service listen ended with ${String(code)}: ${output}`);
   });
@@ -61,6 +64,7 @@ export async function startListener(
     pid: child.pid!,
     stderr: () => output,
     record,
+    ended: closed,
     interrupt: () => end(child, "SIGINT"),
     end: (signal) => end(child, signal),
     kill: async () => void (await end(child, "SIGKILL")),

@@ -156,6 +156,18 @@ export function requireCredential({
   );
 }
 
+/** Returns what to do if the platform rejects the credential of a connection. */
+export function rejectedCredentialHint({ credential, profile, environment }: Connection): string {
+  const login = loginCommand({ profile: profile.value, environment });
+  if (credential?.source === "environment") {
+    return `The key in ${credential.name} is wrong, expired or revoked: set it to a valid one, or unset it and run \`${login}\`.`;
+  }
+  if (credential?.source === "flag") {
+    return `The key that ${credential.name} read is wrong, expired or revoked: pass a valid one, or run \`${login}\`.`;
+  }
+  return `Sign in with \`${login}\`, or set SERVICE_API_KEY to a valid key.`;
+}
+
 /** A stored credential is only for the origin that it was stored with, whatever a flag or variable says. */
 function storedCredential(
   profile: Profile | undefined,

@@ -126,7 +126,7 @@ describe("failure", () => {
 
 describe("the exit code", () => {
   it.each([
-    [401, "invalid_credential", 4, "Sign in with `service login`"],
+    [401, "invalid_credential", 4, "The key in SERVICE_API_KEY is wrong"],
     [403, "insufficient_scope", 5, "Use a key with that scope"],
     [404, "not_found", 3, "request req_1"],
     [400, "unsupported_version", 1, "Update the older one"],

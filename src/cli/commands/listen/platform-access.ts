@@ -7,6 +7,7 @@ import { ListenError } from "../../../relay/disconnection.ts";
 import { Session, type SessionOptions } from "../../../relay/session.ts";
 import { proxiesOf } from "../../connect.ts";
 import type { Context } from "../../context.ts";
+import { rejectedCredentialHint } from "../../settings/connection.ts";
 import { EXIT_CODES, type ExitCode, NotSignedInError, UsageError, UserError } from "../../errors.ts";
 
 export interface PlatformAccess extends Pick<SessionOptions, "baseUrl" | "authorization" | "agent" | "device"> {
@@ -14,6 +15,8 @@ export interface PlatformAccess extends Pick<SessionOptions, "baseUrl" | "author
   identity: readonly string[];
   /** The source of the credential: `SERVICE_API_KEY`, `profile work`. */
   credentialSource: string;
+  /** What to do if it is rejected. */
+  credentialHint: string;
 }
 
 /**
@@ -35,6 +38,7 @@ export async function accessPlatform(context: Context): Promise<PlatformAccess> 
     agent: await agentFor(baseUrl, context),
     device: hostname(),
     credentialSource: credential?.name ?? "",
+    credentialHint: rejectedCredentialHint(connection),
     // A stored token changes with each renewal.
     identity: [connection.baseUrl.value, isStored ? `profile ${profile.value}` : JSON.stringify(credential?.value)],
   };
@@ -66,10 +70,7 @@ async function bearer(credential: string | CredentialSource, rejected: string | 
 const TIMEOUT_MS = 10_000;
 
 /** Requests the signing secret of this machine. */
-export async function fetchSessionSecret(
-  platform: Pick<SessionOptions, "baseUrl" | "authorization" | "agent" | "device">,
-  signal: AbortSignal,
-): Promise<string> {
+export async function fetchSessionSecret(platform: PlatformAccess, signal: AbortSignal): Promise<string> {
   signal.throwIfAborted();
   let secret: string | undefined;
   const session = new Session({
@@ -87,7 +88,7 @@ export async function fetchSessionSecret(
   session.start();
   const { error } = await session.ended;
   signal.removeEventListener("abort", stop);
-  if (error !== undefined) throw explainListenError(error);
+  if (error !== undefined) throw explainListenError(error, platform);
   if (secret === undefined) throw signal.reason;
   return secret;
 }
@@ -97,14 +98,20 @@ const EXIT_BY_CODE: Partial<Record<ListenError["code"], ExitCode>> = {
   forbidden: EXIT_CODES.notAllowed,
   unreachable: EXIT_CODES.unreachable,
   downtime: EXIT_CODES.unreachable,
+  protocol: EXIT_CODES.unreachable,
 };
 
 /** Returns why listening ended, and how to fix it. */
-export function explainListenError(error: ListenError): UserError {
+export function explainListenError(
+  error: ListenError,
+  { credentialHint }: Pick<PlatformAccess, "credentialHint">,
+): UserError {
   const hints: Partial<Record<ListenError["code"], string>> = {
-    unauthorized: "Sign in again: service login",
+    unauthorized: credentialHint,
     unreachable: "Is the platform running? Start it with `service serve`, or pass --wait.",
     downtime: "Is the platform running? To start it: service serve",
+    protocol:
+      "Another server responded, or the platform has another version: check --base-url, and run `service doctor`.",
   };
   const { problem } = error;
   const message = problem?.detail ?? error.message;

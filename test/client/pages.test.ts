@@ -24,6 +24,12 @@ describe("listItems", () => {
     ]);
   });
 
+  it("continues after pages without items, as a search may return", async () => {
+    const server = await startServer(page([], "c1"), page([], "c2"), page([7], "c3"));
+    expect(await collect(listItems<number>(clientOf(server.url), "/v1/things", { max: 1 }))).toEqual([7]);
+    expect(server.requests).toHaveLength(3);
+  });
+
   it("requests only as many as needed", async () => {
     const server = await startServer(page(Array(100).fill(0), "c1"), page(Array(20).fill(0), "c2"));
     expect(await collect(listItems<number>(clientOf(server.url), "/v1/things", { max: 120 }))).toHaveLength(120);

@@ -129,7 +129,7 @@ export async function assembleParts(
     registerRoutes(app, shared, { authenticate, document, settings, leakKeys, adminToken, contact });
   }
   const listening = registry && createListenServer(app.server, shared, authenticate, registry);
-  limitSilentConnections(app.server, clock, trustOf(settings.trustedProxies ?? []));
+  limitSilentConnections(app.server, shared, trustOf(settings.trustedProxies ?? []));
   return {
     deployment,
     address,
@@ -151,7 +151,10 @@ type Shared = ReturnType<typeof createShared>;
 function limitConnections(server: Server, max: number, log: Log): void {
   server.maxConnections = max;
   server.once("drop", () =>
-    log.warn({ max }, "client connections are rejected: raise the limit of open files (ulimit -n)"),
+    log.warn(
+      { max },
+      "client connections are rejected: as many are open as the limit of open files (ulimit -n) allows",
+    ),
   );
 }
 

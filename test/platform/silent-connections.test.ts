@@ -34,6 +34,9 @@ it("an address may have 64 connections without a request, and others may connect
   const others = await open(LIMIT, "127.0.0.2");
   await expect.poll(() => openOf(silent)).toBe(LIMIT);
   expect(openOf(others)).toBe(LIMIT);
+  const [complaint, ...more] = platform.complaints;
+  expect(complaint).toContain("an address has more than 64 connections that have sent no request");
+  expect(more).toEqual([]);
   expect((await platform.api("GET", "/v1/me")).status).toBe(200);
 });
 

@@ -2,10 +2,11 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { LIMITS } from "../../contract/limits.ts";
 import { addressName } from "../domain/addresses.ts";
-import type { Clock } from "../ports.ts";
+import type { Clock, Log } from "../ports.ts";
 
 /** Many connections may be accepted at once, before the first request of any is read. */
 const GRACE_MILLISECONDS = 1000;
+const WARN_AGAIN_MILLISECONDS = 3_600_000;
 
 /**
  * Closes connections without a request if their address has more of them than `LIMITS.silentConnections`. Exempts
@@ -13,11 +14,12 @@ const GRACE_MILLISECONDS = 1000;
  */
 export function limitSilentConnections(
   server: Server,
-  clock: Clock,
+  { clock, log }: { clock: Clock; log: Log },
   isTrustedProxy: (address: string | undefined) => boolean,
 ): void {
   const silent = new Map<string, Set<Duplex>>();
   const names = new WeakMap<Duplex, string>();
+  let warnedAt = -Infinity;
   const forget = (socket: Duplex) => {
     const name = names.get(socket);
     if (name === undefined) return;
@@ -35,7 +37,16 @@ export function limitSilentConnections(
     socket.once("close", () => forget(socket));
     if (sockets.size <= LIMITS.silentConnections) return;
     const closeIfSilent = () => {
-      if (sockets.has(socket) && sockets.size > LIMITS.silentConnections) socket.destroy();
+      const max = LIMITS.silentConnections;
+      if (!sockets.has(socket) || sockets.size <= max) return;
+      const address = socket.remoteAddress;
+      socket.destroy();
+      if (clock.elapsed() - warnedAt < WARN_AGAIN_MILLISECONDS) return;
+      warnedAt = clock.elapsed();
+      log.warn(
+        { address },
+        `connections are closed: an address has more than ${max} connections that have sent no request`,
+      );
     };
     // After a pause of the process, what has arrived meanwhile is read first.
     clock.after(GRACE_MILLISECONDS, () => setImmediate(closeIfSilent));

@@ -48,6 +48,7 @@ const LAZY = {
 /**
  * What all commands share, in one file: each further file costs Node a third of a millisecond. Error classes, thrown in
  * one file and recognized in another, and modules with state must exist once, so other files import them from this one.
+ * The tables of resources and of responses are as large as a command.
  */
 const CORE = {
   run: "src/cli/run.ts",
@@ -55,6 +56,8 @@ const CORE = {
   clientErrors: "src/client/errors.ts",
   commander: "commander",
   helpLayout: "src/cli/help-layout.ts",
+  resources: "src/contract/resources.ts",
+  responseCheck: "src/client/response-check.ts",
 };
 
 const options = {

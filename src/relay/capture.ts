@@ -2,7 +2,9 @@ import { isUtf8 } from "node:buffer";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { valueAt } from "../contract/value-at.ts";
 import { type Scheme, SCHEMES } from "../webhooks/schemes.ts";
+import type { RelayedEvent } from "./delivery.ts";
 import { Dispatcher, type ForwardingOptions } from "./dispatcher.ts";
 import { endToEndHeaders } from "./forward-headers.ts";
 import type { Outcome } from "./ledger.ts";
@@ -21,8 +23,10 @@ export interface CapturedDelivery extends RecordedEvent {
   headers: readonly string[];
 }
 
-interface Pending extends CapturedDelivery {
-  response: ServerResponse;
+interface Pending extends RelayedEvent {
+  headers: readonly string[];
+  /** Undefined for a manual resend. */
+  response: ServerResponse | undefined;
 }
 
 export interface CaptureOptions extends ForwardingOptions {
@@ -38,6 +42,8 @@ export interface CaptureOptions extends ForwardingOptions {
 
 /** Receives deliveries on loopback, forwards them, and gives the sender the receiver's answer. */
 export class Capture {
+  /** Returns the ID and type of a delivery, as far as its provider states them. `headers` are names and values. */
+  readonly identify: Identify;
   readonly #options: CaptureOptions;
   readonly #server: Server;
   readonly #dispatcher: Dispatcher<Pending>;
@@ -46,9 +52,10 @@ export class Capture {
 
   constructor(options: CaptureOptions) {
     this.#options = options;
+    this.identify = identifierOf(options.scheme);
     this.#dispatcher = new Dispatcher<Pending>(options, {
       signing: { headers: ({ headers }) => headers },
-      settled: ({ response }, outcome) => answerWith(response, outcome),
+      settled: ({ response }, outcome) => answerWith(response!, outcome),
       report: options.report,
     });
     const timeouts = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: HEADERS_TIMEOUT_MS };
@@ -62,6 +69,20 @@ export class Capture {
     this.#server.listen(this.#options.port, "127.0.0.1");
     await once(this.#server, "listening");
     return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Forwards nothing more until `resume`; senders wait. */
+  pause(): void {
+    this.#dispatcher.pause();
+  }
+
+  resume(): void {
+    this.#dispatcher.resume();
+  }
+
+  /** Forwards a delivery again. Returns the number in its report; undefined if there is no receiver. */
+  resend({ id, type, body, bytes }: RelayedEvent, headers: readonly string[]): number | undefined {
+    return this.#dispatcher.resend({ id, type, body, bytes, headers, response: undefined });
   }
 
   /** Closes all connections of senders, whose deliveries are not accepted then. */
@@ -106,14 +127,14 @@ export class Capture {
   }
 
   #captured(request: IncomingMessage, content: Buffer, response: ServerResponse): void {
-    const { now, scheme, verify, received, report } = this.#options;
+    const { now, verify, received, report } = this.#options;
     const headers = endToEndHeaders(request.rawHeaders);
     const body = content.toString("utf8");
     const bytes = isUtf8(content) ? undefined : content;
     this.#received += 1;
-    const { id = `delivery_${this.#received}`, type = request.url ?? "/" } = identify(request, body, scheme);
-    report({ event: "received", id, type, body, verified: verify?.(content, headers) });
+    const { id = `delivery_${this.#received}`, type = request.url ?? "/" } = this.identify(headers, body);
     const delivery = { at: now(), id, type, body, bytes, headers };
+    report({ event: "received", ...delivery, verified: verify?.(content, headers) });
     received(delivery);
     if (this.#dispatcher.add({ ...delivery, bytes: content, response })) return;
     // After the turn in which the recording is written.
@@ -143,38 +164,46 @@ function answerWith(response: ServerResponse, { status, excerpt = "" }: Outcome)
   response.writeHead(status, type).end(excerpt);
 }
 
-/** Returns the ID and type of a delivery, as far as its provider states them where a known one does. */
-function identify(
-  { headers }: IncomingMessage,
-  body: string,
-  scheme: Scheme | undefined,
-): { id?: string; type?: string } {
+type Identify = (headers: readonly string[], body: string) => { id?: string; type?: string };
+
+/** Looks where the provider states them: each known one, if it is not named. */
+function identifierOf(scheme: Scheme | undefined): Identify {
   const schemes: readonly Scheme[] = scheme === undefined ? Object.values(SCHEMES) : [scheme];
-  const inHeader = (name: string | undefined): string | undefined => {
-    const value = name === undefined ? undefined : headers[name.toLowerCase()];
-    return typeof value === "string" && value !== "" ? value : undefined;
+  const idHeaders = lowerCase(schemes.map(({ id }) => id?.header));
+  const idPaths = schemes.flatMap(({ id }) => id?.path ?? []);
+  const typeHeaders = lowerCase(schemes.map(({ headers }) => Object.keys(headers ?? {})[0]));
+  return (headers, body) => {
+    const content = body.trimStart().startsWith("{") ? parsed(body) : undefined;
+    const id = headerIn(headers, idHeaders) ?? textIn(content, idPaths);
+    const type = headerIn(headers, typeHeaders) ?? textIn(content, ["type"]);
+    return { ...(id === undefined ? {} : { id }), ...(type === undefined ? {} : { type }) };
   };
-  const content = objectIn(body);
-  const inBody = (name: string | undefined): string | undefined => {
-    const value = name === undefined || !Object.hasOwn(content, name) ? undefined : content[name];
-    return typeof value === "string" && value !== "" ? value : undefined;
-  };
-  const first = (read: (scheme: Scheme) => string | undefined): string | undefined => {
-    for (const candidate of schemes) {
-      const found = read(candidate);
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  };
-  const id = first(({ id: place }) => inHeader(place?.header)) ?? first(({ id: place }) => inBody(place?.path));
-  const type = first(({ headers: examples = {} }) => inHeader(Object.keys(examples)[0])) ?? inBody("type");
-  return { ...(id === undefined ? {} : { id }), ...(type === undefined ? {} : { type }) };
 }
 
-function objectIn(text: string): Record<string, unknown> {
+function lowerCase(names: readonly (string | undefined)[]): ReadonlySet<string> {
+  return new Set(names.flatMap((name) => name?.toLowerCase() ?? []));
+}
+
+function headerIn(headers: readonly string[], names: ReadonlySet<string>): string | undefined {
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    if (headers[i + 1] !== "" && names.has(headers[i]!.toLowerCase())) return headers[i + 1];
+  }
+  return undefined;
+}
+
+/** Returns the first text that one of the paths leads to. */
+function textIn(content: unknown, paths: readonly string[]): string | undefined {
+  for (const path of paths) {
+    const value = valueAt(content, path);
+    if (typeof value === "string" && value !== "") return value;
+  }
+  return undefined;
+}
+
+function parsed(text: string): unknown {
   try {
-    return (JSON.parse(text) as Record<string, unknown> | null) ?? {};
+    return JSON.parse(text);
   } catch {
-    return {};
+    return undefined;
   }
 }

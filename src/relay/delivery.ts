@@ -10,6 +10,8 @@ export interface RelayedEvent {
   body: string;
   /** The exact bytes of a body that is not UTF-8. */
   bytes?: Uint8Array | undefined;
+  /** The headers that it was received with, a flat list of names and values. Events of the platform have none. */
+  headers?: readonly string[] | undefined;
 }
 
 /** An event on its way to a receiver. */

@@ -65,17 +65,18 @@ export function parseForwardHeaders(
   return headers;
 }
 
-/**
- * Returns the headers of a received request that are sent on (RFC 9110 7.6.1), as flat lists of names and values. The
- * receiver has a host of its own, and its response is shown, so that it must not be compressed.
- */
+/** The receiver has a host of its own, and its response is shown, so that it must not be compressed. */
+const NOT_SENT_ON = new Set([...CONNECTION_HEADERS, "host", "accept-encoding"]);
+
+/** Returns the headers of a received request that are sent on (RFC 9110 7.6.1), as flat lists of names and values. */
 export function endToEndHeaders(headers: readonly string[]): string[] {
-  const dropped = new Set([...CONNECTION_HEADERS, "host", "accept-encoding"]);
-  for (let i = 0; i + 1 < headers.length; i += 2) {
-    if (headers[i]!.toLowerCase() !== "connection") continue;
-    for (const name of headers[i + 1]!.split(",")) dropped.add(name.trim().toLowerCase());
-  }
-  return headers.filter((_, i) => !dropped.has(headers[i - (i % 2)]!.toLowerCase()));
+  const pairs = headerPairs(headers).map(([name, value]) => ({ name, value, lowerName: name.toLowerCase() }));
+  const listed = pairs
+    .filter(({ lowerName }) => lowerName === "connection")
+    .flatMap(({ value }) => value.split(",").map((name) => name.trim().toLowerCase()));
+  return pairs.flatMap(({ name, value, lowerName }) =>
+    NOT_SENT_ON.has(lowerName) || listed.includes(lowerName) ? [] : [name, value],
+  );
 }
 
 /** Returns a flat list of names and values as pairs. */

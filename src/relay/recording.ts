@@ -14,8 +14,6 @@ const MAX_WAITING = 1_024;
 export interface RecordedEvent extends RelayedEvent {
   /** When it was received, in Unix milliseconds. */
   at: number;
-  /** The headers that it was received with, a flat list of names and values. Events of the platform have none. */
-  headers?: readonly string[] | undefined;
 }
 
 /** A line that is not a recorded event; the message says what is wrong with it. */

@@ -1,6 +1,7 @@
 import type { GapFrame, ReadyFrame } from "../contract/listen.ts";
 import type { ChaosSummary } from "./chaos.ts";
 import type { ChaosFault } from "./chaos-settings.ts";
+import type { RelayedEvent } from "./delivery.ts";
 import type { Disconnection } from "./disconnection.ts";
 import type { ForwardFailure } from "./forward-failure.ts";
 import type { ResponseHeaders } from "../network/response-parser.ts";
@@ -39,11 +40,8 @@ export type Report =
   | ({ event: "summary" } & Summary);
 
 /** An event was received. */
-export interface ReceivedReport {
+export interface ReceivedReport extends RelayedEvent {
   event: "received";
-  id: string;
-  type: string;
-  body: string;
   /** Whether its signature is valid, and else why not, if it was verified. */
   verified?: true | { code: string; message: string } | undefined;
 }
@@ -71,7 +69,7 @@ export interface ForwardedReport {
   faults?: readonly ChaosFault[];
   /** Set on an extra delivery: a manual resend, or an injected one. */
   copy?: "duplicate" | "badsig" | "stale" | "resent";
-  /** Set on a manual resend: the number that `Session.resend` returned. */
+  /** Set on a manual resend: the number that `resend` returned. */
   resend?: number;
   status?: number;
   /** Target of a redirect; it is not followed. */

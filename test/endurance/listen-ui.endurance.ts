@@ -71,13 +71,26 @@ it("service listen on a terminal shows 500 events a second within its memory", a
 });
 
 it("a frame with details, a filter and 1,000 rows is computed in time", () => {
-  const ready = { event: "ready", account: "acct_1", environment: "sandbox", subscriptions: ["*"] } as const;
   const url = new URL("http://localhost:3000/");
-  const rest = { session: "lis_1", secret: "whsec_1", cursor: "evt_1", others: 0 };
   let now = 0;
   const model = new Model(
-    { ...ready, ...rest, subscriptions: ["*"] },
-    { target: url, routes: [] },
+    {
+      state: "Connected",
+      origin: "sandbox of acct_1",
+      shortOrigin: "sandbox",
+      receivers: { target: url, routes: [] },
+      facts: [],
+      example: "",
+      archive: "",
+      platform: url,
+      signs: true,
+      pause() {},
+      resume() {},
+      resend: () => undefined,
+      assertEditable() {},
+      edited: (event) => event,
+      sign: (_event, headers) => headers,
+    },
     { now: () => now, badge: undefined },
     { columns: 200, rows: 60 },
   );

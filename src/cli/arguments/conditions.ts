@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { valueAt } from "../terminal/view.ts";
+import { valueAt } from "../../contract/value-at.ts";
 
 /** A condition on one value of an event, such as `data.object.amount=500` or `!=`. */
 export interface Condition {

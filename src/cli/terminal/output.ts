@@ -1,3 +1,4 @@
+import { valueAt } from "../../contract/value-at.ts";
 import { UsageError } from "../errors.ts";
 import { compactJson, prettyJson } from "./json.ts";
 import { printable, printableLines, printableOutput } from "./printable.ts";
@@ -13,7 +14,6 @@ import {
   type ResourceView,
   tabSeparated,
   textOf,
-  valueAt,
   type ViewContext,
 } from "./view.ts";
 import { wrapAfter, wrapWords } from "./wrap.ts";

@@ -1,3 +1,4 @@
+import { valueAt } from "../../contract/value-at.ts";
 import { withArticle } from "../../contract/resources.ts";
 import { UsageError } from "../errors.ts";
 import { printable } from "./printable.ts";
@@ -53,16 +54,6 @@ export function assertFields({ noun, fields }: FieldNames, requested: readonly s
 /** Returns the columns of `--fields`: each value as it is in the JSON. */
 export function columnsOfFields(fields: readonly string[]): Column<unknown>[] {
   return fields.map((field) => ({ label: field, text: (item) => textOf(valueAt(item, field)) }));
-}
-
-/** Returns the member at a dotted path: `metadata.plan`. */
-export function valueAt(item: unknown, path: string): unknown {
-  let value = item;
-  for (const name of path.split(".")) {
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
-    value = (value as Record<string, unknown>)[name];
-  }
-  return value;
 }
 
 /** Returns the item with only some of its fields, dotted names included. */

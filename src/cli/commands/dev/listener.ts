@@ -71,7 +71,7 @@ export class RestartableListener {
     const passed = (cursor: string): void => void (this.#cursor = cursor);
     const receiverStarts = this.#project.run !== undefined;
     await new Listening(
-      { flags, command: [], platform, receivers, forwarding, display, clock, receiverStarts, passed },
+      { flags, command: [], platform, setup: receivers, forwarding, display, clock, receiverStarts, passed },
       context,
     ).run();
   }
@@ -107,7 +107,7 @@ async function openDisplay(
     },
     warn: (text) => output.warn(text),
     clockRead: () => showNotice(context, clock),
-    start() {},
+    begin() {},
     stop() {},
     settle: async () => {},
   };

@@ -11,9 +11,9 @@ import { createListenPrinter, type Display, type LineSink, omittedLine } from ".
 export async function openDisplay(
   context: Context,
   setup: Setup,
-  { runsCommand, ui, baseUrl, clock }: { runsCommand: boolean; ui: boolean; baseUrl: URL; clock: EnvironmentClock },
+  { runsCommand, ui, clock }: { runsCommand: boolean; ui: boolean; clock: EnvironmentClock },
 ): Promise<Display> {
-  if (ui && !runsCommand && isTerminal(context)) return await openUi(context, setup, { baseUrl, clock });
+  if (ui && !runsCommand && isTerminal(context)) return await openUi(context, setup, clock);
   const { stdout, stderr, output } = context;
   const sink = runsCommand ? streamSink(stderr, output.noteStyles) : streamSink(stdout, output.styles);
   // Forwarding does not wait for a slow reader of the output.
@@ -29,7 +29,7 @@ export async function openDisplay(
     print: await createListenPrinter(context, sink, { ...setup, ending: "Press Ctrl-C to stop" }, clock),
     warn: (text) => output.warn(text),
     clockRead: () => showNotice(context, clock),
-    start() {},
+    begin() {},
     stop() {},
     settle,
   };
@@ -40,18 +40,14 @@ export function showNotice({ output }: Context, { notice }: EnvironmentClock): v
   if (notice !== undefined && output.terminal && !output.json && !output.quiet) output.warn(notice);
 }
 
-/** Shows the session on the whole terminal. */
-async function openUi(
-  context: Context,
-  setup: Setup,
-  { baseUrl, clock }: { baseUrl: URL; clock: EnvironmentClock },
-): Promise<Display> {
+/** Shows events on the whole terminal. */
+async function openUi(context: Context, setup: Setup, clock: EnvironmentClock): Promise<Display> {
   const { ListenUi } = await import("./ui/index.ts");
   const { setFlagsFromString } = await import("node:v8");
   // Each frame leaves garbage. V8 would reserve up to 48 MB for it instead of collecting it more often.
   setFlagsFromString("--semi-space-growth-factor=1");
   const print = await createListenPrinter(context, streamSink(context.stdout, context.output.styles), setup, clock);
-  return new ListenUi({ context, setup, baseUrl, clock, print });
+  return new ListenUi({ context, clock, print });
 }
 
 /** Returns true if keys can be read and the terminal can be drawn on. */

@@ -5,7 +5,7 @@ import type { EnvironmentClock } from "../../environment-time.ts";
 import { printable, printableJson } from "../../terminal/printable.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import type { Report } from "../../../relay/report.ts";
-import type { Session } from "../../../relay/session.ts";
+import type { Feed } from "./ui/feed.ts";
 
 /** The output of a session, and the keys that act on it. */
 export interface Display {
@@ -13,8 +13,8 @@ export interface Display {
   warn(text: string): void;
   /** Called when the session's clock has been read. */
   clockRead(): void;
-  /** Reads keys, if this is a terminal. */
-  start(session: Session): void;
+  /** Shows the screen from now on, if there is one. */
+  begin(feed: Feed): void;
   /** Restores the terminal. */
   stop(): void;
   /** Call this last. Resolves once the output was read, or dropped after a timeout. */

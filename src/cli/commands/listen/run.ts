@@ -3,7 +3,8 @@ import type { ForwardingOptions } from "../../../relay/dispatcher.ts";
 import { PortAdvisor } from "../../../relay/port-advisor.ts";
 import type { Report } from "../../../relay/report.ts";
 import { Session } from "../../../relay/session.ts";
-import { SignatureError } from "../../../webhooks/index.ts";
+import { HEADERS } from "../../../contract/headers.ts";
+import { sign, SignatureError } from "../../../webhooks/index.ts";
 import { type Condition, meets } from "../../arguments/conditions.ts";
 import type { Context } from "../../context.ts";
 import { EnvironmentClock } from "../../environment-time.ts";
@@ -11,17 +12,15 @@ import { isCtrlC, SilentExit, UserError } from "../../errors.ts";
 import { SECRET_VARIABLE } from "../webhooks/secrets.ts";
 import { ChildCommand, type ChildEnd } from "./child.ts";
 import { openDisplay } from "./display.ts";
+import { factsOf } from "./lines.ts";
 import type { Display } from "./printer.ts";
+import type { Feed } from "./ui/feed.ts";
 import { type EnvTarget, SessionFiles } from "./files.ts";
-import {
-  type ForwardingFlags,
-  readForwardingOptions,
-  type Receivers,
-  targetsOf,
-  usageOf,
-} from "./forwarding-options.ts";
+import { type ForwardingFlags, readForwardingOptions, type Setup, targetsOf, usageOf } from "./forwarding-options.ts";
 import { accessPlatform, explainListenError, fetchSessionSecret, type PlatformAccess } from "./platform-access.ts";
 import { openStartPosition, type StartPosition } from "./start-position.ts";
+
+type Ready = Extract<Report, { event: "ready" }>;
 
 export interface ListenFlags extends ForwardingFlags {
   events?: string[];
@@ -53,10 +52,9 @@ export async function runListen(flags: ListenFlags, command: readonly string[], 
   if (receivers.target?.origin === platform.baseUrl.origin)
     output.warn("--forward-to points to the platform itself, not to your application.");
   const setup = { ...receivers, secret: flags.secret, chaos, credentialSource: platform.credentialSource };
-  const { baseUrl } = platform;
   const clock = new EnvironmentClock(context);
-  const display = await openDisplay(context, setup, { runsCommand: command.length > 0, ui: flags.ui, baseUrl, clock });
-  await new Listening({ flags, command, platform, receivers, forwarding, display, clock }, context).run();
+  const display = await openDisplay(context, setup, { runsCommand: command.length > 0, ui: flags.ui, clock });
+  await new Listening({ flags, command, platform, setup, forwarding, display, clock }, context).run();
 }
 
 async function printSecret(context: Context): Promise<void> {
@@ -72,7 +70,7 @@ export interface ListeningOptions {
   /** Runs while events are forwarded; empty for none. */
   command: readonly string[];
   platform: PlatformAccess;
-  receivers: Receivers;
+  setup: Setup;
   forwarding: ForwardingOptions;
   display: Display;
   clock: EnvironmentClock;
@@ -98,7 +96,7 @@ export class Listening {
 
   /** Throws UserError for an invalid signing secret, and if the recording cannot be opened. */
   constructor(options: ListeningOptions, context: Context) {
-    const { flags, command, platform, receivers, forwarding, display, passed } = options;
+    const { flags, command, platform, setup, forwarding, display, passed } = options;
     this.#options = options;
     this.#context = context;
     const warn = (text: string): void => display.warn(text);
@@ -107,7 +105,7 @@ export class Listening {
       warn,
       identity: platform.identity,
       events: flags.events,
-      receivers,
+      receivers: setup,
     });
     this.#files = new SessionFiles({
       writeEnv: flags.writeEnv,
@@ -121,7 +119,7 @@ export class Listening {
       clock: systemClock,
       except: platform.baseUrl.port === "" ? [] : [Number(platform.baseUrl.port)],
       // The command may start the receiver itself.
-      expected: command.length > 0 || options.receiverStarts ? [] : targetsOf(receivers),
+      expected: command.length > 0 || options.receiverStarts ? [] : targetsOf(setup),
       report: (report) => display.print(report),
     });
     const settings = {
@@ -151,7 +149,6 @@ export class Listening {
     await this.#files.assertWritable(flags.secret);
     await this.#files.removeReady();
     signal.addEventListener("abort", this.#onAbort, { once: true });
-    display.start(this.#session);
     try {
       // Ctrl-C may have come while the session was prepared.
       if (signal.aborted) this.#onAbort();
@@ -177,15 +174,48 @@ export class Listening {
     this.#options.display.print(report);
     this.#advisor.notice(report);
     if (report.event === "received") this.#files.record({ ...report, at: this.#context.now() });
-    if (report.event === "ready") this.#readying = this.#onReady(report).catch((error: unknown) => this.#fail(error));
+    if (report.event !== "ready") return;
+    this.#options.display.begin(this.#feed(report));
+    this.#readying = this.#onReady(report).catch((error: unknown) => this.#fail(error));
   }
 
-  async #onReady(ready: Extract<Report, { event: "ready" }>): Promise<void> {
-    const { flags, command, receivers } = this.#options;
+  #feed(ready: Ready): Feed {
+    const { platform, setup } = this.#options;
+    const { account, environment, secret } = ready;
+    const session = this.#session;
+    const origin = `${environment} of ${account}`;
+    return {
+      state: "Connected",
+      origin,
+      shortOrigin: environment,
+      receivers: setup,
+      facts: [["account", origin], ...factsOf(ready, setup)],
+      example: "service trigger order.completed",
+      archive: "For older events, use the dashboard or service events list.",
+      platform: platform.baseUrl,
+      signs: true,
+      pause: () => session.pause(),
+      resume: () => session.resume(),
+      resend: (event) => session.resend(event),
+      assertEditable() {},
+      edited(event, body) {
+        const { id = event.id, type = event.type } = JSON.parse(body) as Record<string, unknown>;
+        return { id: String(id), type: String(type), body };
+      },
+      sign: ({ body }, headers) => {
+        const timestamp = Math.floor(this.#context.now() / 1000);
+        const signature = sign({ payload: body, secrets: setup.secret ?? secret, timestamp });
+        return headers.map((text, i) => (headers[i - 1] === HEADERS.signature ? signature : text));
+      },
+    };
+  }
+
+  async #onReady(ready: Ready): Promise<void> {
+    const { flags, command, setup } = this.#options;
     if (flags.since === undefined) this.#position.startedAt(ready.cursor);
     void this.#readClock();
     const secret = flags.secret ?? ready.secret;
-    await this.#files.ready(secret, receivers.target);
+    await this.#files.ready(secret, setup.target);
     if (command.length === 0 || this.#context.signal.aborted || this.#failure !== undefined) return;
     this.#child = new ChildCommand(command, { [SECRET_VARIABLE]: secret }, this.#context);
     this.#childEnd = await this.#child.ended;

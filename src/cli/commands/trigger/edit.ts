@@ -13,14 +13,20 @@ export async function editObject(object: Record<string, unknown>, context: Conte
 
 /** Opens JSON in the user's editor and returns it as it was saved: an object. Throws UserError, also for an empty file. */
 export async function editJson(json: string, context: Context): Promise<string> {
+  const saved = await editText(json, "object.json", context);
+  parseObject(saved, "Nothing was sent: the file");
+  return saved;
+}
+
+/** Opens a text in the user's editor and returns it as it was saved. Throws UserError, also for an empty file. */
+export async function editText(text: string, name: string, context: Context): Promise<string> {
   const folder = createTemporaryFolder("service-edit-");
-  const file = join(folder, "object.json");
+  const file = join(folder, name);
   try {
-    writeFileSync(file, json, { mode: 0o600 });
+    writeFileSync(file, text, { mode: 0o600 });
     await runEditor(file, context);
     const saved = readFileSync(file, "utf8");
     if (saved.trim() === "") throw new UserError("Nothing was sent: the file is empty", { code: "not_confirmed" });
-    parseObject(saved, "Nothing was sent: the file");
     return saved;
   } finally {
     rmSync(folder, { recursive: true, force: true });

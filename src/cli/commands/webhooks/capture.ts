@@ -1,19 +1,21 @@
 import { Capture } from "../../../relay/capture.ts";
+import type { RelayedEvent } from "../../../relay/delivery.ts";
 import { headerPairs } from "../../../relay/forward-headers.ts";
 import type { ReceivedReport } from "../../../relay/report.ts";
 import { SignatureError } from "../../../webhooks/index.ts";
-import { type Scheme, verify } from "../../../webhooks/schemes.ts";
+import { type Scheme, SCHEMES, verify } from "../../../webhooks/schemes.ts";
 import type { Context } from "../../context.ts";
 import { EnvironmentClock } from "../../environment-time.ts";
-import { isCtrlC, UsageError, type UserError } from "../../errors.ts";
+import { isCtrlC, UsageError, UserError } from "../../errors.ts";
 import { compactJson } from "../../terminal/json.ts";
 import { openDisplay } from "../listen/display.ts";
 import { openFileWarning, Recorder } from "../listen/files.ts";
-import { readForwardingOptions } from "../listen/forwarding-options.ts";
+import { type Receivers, readForwardingOptions } from "../listen/forwarding-options.ts";
 import { labelled, layoutFor } from "../listen/lines.ts";
+import type { Feed } from "../listen/ui/feed.ts";
 import { type SchemeFlag, schemeNamed } from "./scheme.ts";
 import { type SecretFlags, secretsIfNamed } from "./secrets.ts";
-import { signatureHeaders } from "./signed-headers.ts";
+import { mergeHeaders, signatureHeaders } from "./signed-headers.ts";
 
 export interface CaptureFlags extends SecretFlags, SchemeFlag {
   port: number;
@@ -22,9 +24,17 @@ export interface CaptureFlags extends SecretFlags, SchemeFlag {
   /** Milliseconds. */
   timeout: number;
   skipVerify: boolean;
+  /** False for plain lines on a terminal. */
+  ui: boolean;
 }
 
 const FORWARDING = { route: [], header: [], concurrency: 16, ordered: false, retries: 0 };
+
+/** How deliveries are verified, and signed again. */
+interface Signing {
+  scheme: Scheme;
+  secrets: readonly string[];
+}
 
 /** Captures deliveries until Ctrl-C. Import this module lazily: it loads the relay. */
 export async function runCapture(flags: CaptureFlags, context: Context): Promise<void> {
@@ -32,11 +42,11 @@ export async function runCapture(flags: CaptureFlags, context: Context): Promise
   output.rejectFilters();
   const scheme = await schemeNamed(flags.scheme ?? "service", context);
   const secrets = await secretsIfNamed(flags, context);
-  if (secrets !== undefined) assertSecrets(secrets, scheme);
+  const signing = secrets && { scheme, secrets };
+  if (signing !== undefined) assertSecrets(signing);
   const { receivers, options } = readForwardingOptions({ ...FORWARDING, ...flags }, context);
   const clock = new EnvironmentClock(context);
-  const baseUrl = new URL("http://127.0.0.1");
-  const display = await openDisplay(context, receivers, { runsCommand: false, ui: false, baseUrl, clock });
+  const display = await openDisplay(context, receivers, { runsCommand: false, ui: flags.ui, clock });
   let failure: Error | undefined;
   let end = (): void => {};
   const ended = new Promise<void>((resolve) => (end = resolve));
@@ -50,7 +60,7 @@ export async function runCapture(flags: CaptureFlags, context: Context): Promise
     port: flags.port,
     scheme: flags.scheme === undefined ? undefined : scheme,
     now: () => context.now(),
-    ...(secrets === undefined ? {} : { verify: verifierOf(secrets, scheme, context) }),
+    ...(signing === undefined ? {} : { verify: verifierOf(signing, context) }),
     received: (delivery) => recorder?.add(delivery),
     report: (report) => display.print(report),
   });
@@ -59,11 +69,16 @@ export async function runCapture(flags: CaptureFlags, context: Context): Promise
   try {
     const port = await start(capture, flags.port);
     recorder?.begin();
-    announce(`http://127.0.0.1:${port}/`, flags, secrets && scheme, receivers.target, context);
+    const facts = factsOf(receivers, signing, flags);
+    announce(port, { facts, signing, receivers }, context);
+    display.begin(feedOf(capture, port, { facts, signing, receivers, flags }, context));
     await ended;
+    // A second Ctrl-C ends the process at once, and must not leave the terminal raw.
+    display.stop();
     await capture.stop();
   } finally {
     recorder?.close();
+    display.stop();
     await display.settle();
   }
   if (failure !== undefined) throw failure;
@@ -71,22 +86,17 @@ export async function runCapture(flags: CaptureFlags, context: Context): Promise
 }
 
 /** A secret that cannot verify anything is reported at once. */
-function assertSecrets(secrets: readonly string[], scheme: Scheme): void {
+function assertSecrets({ scheme, secrets }: Signing): void {
   for (const secret of secrets) {
     signatureHeaders({ scheme, secrets: [secret], payload: new Uint8Array(), id: "1", now: 0 });
   }
 }
 
-function verifierOf(secrets: readonly string[], scheme: Scheme, context: Context) {
+function verifierOf({ scheme, secrets }: Signing, context: Context) {
   return (payload: Uint8Array, flat: readonly string[]): ReceivedReport["verified"] => {
     try {
-      verify({
-        scheme,
-        payload,
-        headers: new Headers(headerPairs(flat)),
-        secrets,
-        now: Math.floor(context.now() / 1000),
-      });
+      const now = Math.floor(context.now() / 1000);
+      verify({ scheme, payload, headers: new Headers(headerPairs(flat)), secrets, now });
       return true;
     } catch (error) {
       if (error instanceof SignatureError) return { code: error.code, message: error.message };
@@ -120,29 +130,81 @@ async function start(capture: Capture, port: number): Promise<number> {
   }
 }
 
-function announce(
-  url: string,
-  { record }: CaptureFlags,
-  scheme: Scheme | undefined,
-  target: URL | undefined,
-  context: Context,
-): void {
+interface About {
+  facts: Feed["facts"];
+  signing: Signing | undefined;
+  receivers: Receivers;
+}
+
+function factsOf({ target }: Receivers, signing: Signing | undefined, { record }: CaptureFlags): Feed["facts"] {
+  return [
+    ["forward", target?.href ?? "none: deliveries are printed (to forward them, pass --forward-to)"],
+    ["verify", signing === undefined ? "no: pass --scheme and --secret-file" : `signatures of ${signing.scheme.name}`],
+    ...(record === undefined ? [] : [["record", record] as const]),
+  ];
+}
+
+const urlAt = (port: number): string => `http://127.0.0.1:${port}/`;
+
+function announce(port: number, { facts, signing, receivers: { target } }: About, context: Context): void {
   const { output } = context;
+  const url = urlAt(port);
   if (output.json) {
-    const verifies = scheme?.name ?? null;
+    const verifies = signing?.scheme.name ?? null;
     const time = new Date(context.now()).toISOString();
     return output.line(compactJson({ event: "ready", url, forward_to: target?.href ?? null, verifies, time }));
   }
   if (output.quiet) return;
-  const facts: [label: string, text: string][] = [
-    ["forward", target?.href ?? "none: deliveries are printed (to forward them, pass --forward-to)"],
-    ["verify", scheme === undefined ? "no: pass --scheme and --secret-file" : `signatures of ${scheme.name}`],
-    ...(record === undefined ? [] : [["record", record] as [string, string]]),
-  ];
   const { styles } = output;
   const layout = layoutFor(output.terminal ? output.width : undefined, undefined);
   output.line(`${styles.good("✓")} ${styles.strong("Ready.")} Capturing at ${styles.strong(url)}`);
   for (const [label, text] of facts) for (const line of labelled(label, text, layout)) output.line(line);
   output.line(styles.dim("  Press Ctrl-C to stop"));
   output.line("");
+}
+
+function feedOf(
+  capture: Capture,
+  port: number,
+  { facts, signing, receivers, flags }: About & { flags: CaptureFlags },
+  context: Context,
+): Feed {
+  const schemeFlag = flags.scheme === undefined ? "" : ` --scheme ${flags.scheme}`;
+  /** Signs newly if there is a secret. The ID stays, so that the receiver recognizes the delivery. */
+  const sign: Feed["sign"] = ({ id, body, bytes }, headers) => {
+    if (signing === undefined) return headers;
+    const payload = bytes ?? Buffer.from(body);
+    return mergeHeaders(headers, signatureHeaders({ ...signing, payload, id, now: context.now() }));
+  };
+  return {
+    state: "Capturing",
+    origin: `at ${urlAt(port)}`,
+    shortOrigin: `:${port}`,
+    receivers,
+    facts: [["address", urlAt(port)], ...facts],
+    example: `service webhooks send ${port}${schemeFlag} --payload event.json`,
+    archive: "To keep all of them, pass --record.",
+    platform: undefined,
+    signs: signing !== undefined,
+    pause: () => capture.pause(),
+    resume: () => capture.resume(),
+    resend: (event) => capture.resend(event, sign(event, event.headers ?? [])),
+    assertEditable(event) {
+      if (event.bytes !== undefined) throw new UserError("Cannot edit: the payload is not text in UTF-8");
+      const name = signing === undefined ? providerOf(event) : undefined;
+      if (name === undefined) return;
+      throw new UserError(
+        `Cannot edit: ${SCHEMES[name].name} signs this delivery, and there is no secret to sign another payload with. Start again with --scheme ${name} --secret-file FILE`,
+      );
+    },
+    edited: (event, body) => ({ ...event, ...capture.identify(event.headers ?? [], body), body }),
+    sign,
+  };
+}
+
+/** Returns the known provider whose signature a delivery has. */
+function providerOf({ headers = [] }: RelayedEvent): keyof typeof SCHEMES | undefined {
+  const names = new Set(headerPairs(headers).map(([name]) => name.toLowerCase()));
+  const all = Object.keys(SCHEMES) as (keyof typeof SCHEMES)[];
+  return all.find((name) => names.has(SCHEMES[name].signature.header.toLowerCase()));
 }

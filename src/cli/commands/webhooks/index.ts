@@ -319,6 +319,7 @@ function registerCapture(webhooks: Command, context: Context): void {
     .option("--record <file>", "File to record every delivery in, for `service webhooks replay`", parseFile)
     .addOption(timeoutOption())
     .option("--skip-verify", "Skip TLS certificate verification of your application", false)
+    .option("--no-ui", "Print plain lines instead of the terminal UI")
     .action(async (flags: CaptureFlags) => {
       const { runCapture } = await import("./capture.ts");
       await runCapture(flags, context);

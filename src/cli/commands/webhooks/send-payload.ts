@@ -4,7 +4,8 @@ import type { Scheme } from "../../../webhooks/schemes.ts";
 import { assign, lossyNumberIn } from "../../arguments/assignments.ts";
 import { objectOfPairs, type Pair } from "../../arguments/repeated.ts";
 import { UsageError } from "../../errors.ts";
-import { textOf, valueAt } from "../../terminal/view.ts";
+import { textOf } from "../../terminal/view.ts";
+import { valueAt } from "../../../contract/value-at.ts";
 
 /** A delivery's body, and its ID if that is in the body. */
 interface Payload {

@@ -1,20 +1,17 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { urlOf } from "../../../../client/base-url.ts";
-import { HEADERS } from "../../../../contract/headers.ts";
+import { rewriteJson } from "../../../../contract/rewrite-json.ts";
 import { shellCommand, shellWord } from "../../../../contract/shell-command.ts";
 import type { RelayedEvent } from "../../../../relay/delivery.ts";
-import type { ForwardedReport } from "../../../../relay/report.ts";
-import type { Session } from "../../../../relay/session.ts";
-import { sign } from "../../../../webhooks/index.ts";
+import { headerPairs } from "../../../../relay/forward-headers.ts";
 import { whyNoBrowser } from "../../../browser-availability.ts";
 import type { Context } from "../../../context.ts";
 import type { FullScreen } from "../../../terminal/full-screen.ts";
-import { editJson } from "../../trigger/edit.ts";
+import { editJson, editText } from "../../trigger/edit.ts";
 import { escapeReferences } from "../../trigger/fixture/fixture.ts";
 import type { Row } from "./history.ts";
 import type { Model } from "./model.ts";
-import { rewriteJson } from "./rewrite-json.ts";
 
 /** Terminals ignore longer clipboard contents. */
 const MAX_CLIPBOARD_BYTES = 100_000;
@@ -23,9 +20,6 @@ export interface ActionsOptions {
   context: Context;
   model: Model;
   screen: FullScreen;
-  session: Session;
-  /** URL of the platform. */
-  baseUrl: URL;
 }
 
 /** The actions of keys on the selected event. Each reports its result. */
@@ -36,32 +30,36 @@ export class Actions {
     this.#options = options;
   }
 
-  resend({ event }: Row): void {
-    this.#send(event, "resent");
+  /** Resolves once it is done: for an edit, once the editor has exited and the screen is restored. Never rejects. */
+  async press(key: string, row: Row, isOver: () => boolean): Promise<void> {
+    try {
+      if (key === "r") this.#send(row.event, "resent");
+      else if (key === "e") await this.#edit(row, isOver);
+      else if (key === "y") this.#copyAsCurl(row);
+      else if (key === "t") this.#saveAsFixture(row);
+      else if (key === "o") await this.#openInDashboard(row);
+    } catch (error) {
+      this.#say((error as Error).message, "warn");
+    }
   }
 
-  /** Resolves once the editor has exited and the screen is restored. */
-  async edit({ event }: Row, isOver: () => boolean): Promise<void> {
-    const { context, screen } = this.#options;
-    let saved: string;
+  async #edit({ event }: Row, isOver: () => boolean): Promise<void> {
+    const { context, model, screen } = this.#options;
+    model.feed.assertEditable(event);
     screen.leave();
     try {
-      saved = await editJson(`${rewriteJson(event.body, unchanged, 2)}\n`, context);
-    } catch (error) {
-      return this.#say((error as Error).message, "warn");
+      this.#send(model.feed.edited(event, await editBody(event.body, context)), "edited");
     } finally {
       if (!isOver()) screen.enter();
     }
-    const { id = event.id, type = event.type } = JSON.parse(saved) as Record<string, unknown>;
-    this.#send({ id: String(id), type: String(type), body: rewriteJson(saved, unchanged) }, "edited");
   }
 
-  copyAsCurl({ event, outcome }: Row): void {
-    const { context, model, screen } = this.#options;
+  #copyAsCurl({ event, outcome }: Row): void {
+    const { model, screen } = this.#options;
     if (outcome === undefined) return this.#say("Cannot copy: no request was sent yet", "warn");
-    const secret = model.setup.secret ?? model.ready.secret;
-    const timestamp = Math.floor(context.now() / 1000);
-    const encoded = Buffer.from(curlCommand(outcome, event.body, { secret, timestamp })).toString("base64");
+    if (event.bytes !== undefined) return this.#say("Cannot copy: the payload is not text", "warn");
+    const headers = model.feed.sign(event, outcome.headers);
+    const encoded = Buffer.from(curlCommand(outcome.url, headers, event.body)).toString("base64");
     if (encoded.length > MAX_CLIPBOARD_BYTES) {
       return this.#say("Cannot copy: the payload is too large for a terminal's clipboard", "warn");
     }
@@ -69,7 +67,7 @@ export class Actions {
     this.#say("Copied as cURL, if the terminal allows programs to copy (OSC 52).", "good");
   }
 
-  saveAsFixture({ event }: Row): void {
+  #saveAsFixture({ event }: Row): void {
     try {
       const name = saveFixture(event, this.#options.context.cwd);
       this.#say(`Saved ${name}. ${shellCommand`To create this event: service trigger --fixture ${name}`}`, "good");
@@ -78,17 +76,17 @@ export class Actions {
     }
   }
 
-  async openInDashboard({ event }: Row): Promise<void> {
-    const { context, baseUrl } = this.#options;
-    const { href } = urlOf(baseUrl, `/dashboard/sandbox/events/${encodeURIComponent(event.id)}`);
+  async #openInDashboard({ event }: Row): Promise<void> {
+    const { context, model } = this.#options;
+    const { href } = urlOf(model.feed.platform!, `/dashboard/sandbox/events/${encodeURIComponent(event.id)}`);
     const reason = whyNoBrowser(context);
     if (reason === undefined && (await context.openBrowser(href))) return this.#say(`Opened ${href}`, "good");
     this.#say(`Could not open a browser${reason === undefined ? "" : ` ${reason}`}: ${href}`, "warn");
   }
 
   #send(event: Row["event"], copy: "resent" | "edited"): void {
-    const { model, session } = this.#options;
-    const number = session.resend(event);
+    const { model } = this.#options;
+    const number = model.feed.resend(event);
     if (number === undefined) return this.#say("Cannot resend: no --forward-to target matches this event", "warn");
     const row = model.history.resent(event, copy, number, model.clock.now());
     model.selectNewest(row);
@@ -101,18 +99,28 @@ export class Actions {
   }
 }
 
-/** Returns a command for a POSIX shell that sends a delivery again, signed at this time in Unix seconds. */
-function curlCommand(
-  { url, headers }: Pick<ForwardedReport, "url" | "headers">,
-  body: string,
-  { secret, timestamp }: { secret: string; timestamp: number },
-): string {
-  const parts = [`curl -X POST ${shellWord(url.href)}`];
-  for (let i = 0; i + 1 < headers.length; i += 2) {
-    const isSignature = headers[i] === HEADERS.signature;
-    const value = isSignature ? sign({ payload: body, secrets: secret, timestamp }) : headers[i + 1]!;
-    parts.push(`-H ${shellWord(`${headers[i]!}: ${value}`)}`);
+/** Returns the body as the user saved it. Throws UserError if nothing is to be sent. */
+async function editBody(body: string, context: Context): Promise<string> {
+  if (isJsonObject(body)) {
+    return rewriteJson(await editJson(`${rewriteJson(body, unchanged, 2)}\n`, context), unchanged);
   }
+  const saved = await editText(body, "payload.txt", context);
+  // Editors add it.
+  return body.endsWith("\n") ? saved : saved.replace(/\r?\n$/, "");
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    return text.trimStart().startsWith("{") && JSON.parse(text) !== null;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns a command for a POSIX shell that sends a delivery. */
+function curlCommand(url: URL, headers: readonly string[], body: string): string {
+  const parts = [`curl -X POST ${shellWord(url.href)}`];
+  for (const [name, value] of headerPairs(headers)) parts.push(`-H ${shellWord(`${name}: ${value}`)}`);
   // Unlike --data, this does not treat a leading @ as a file name.
   parts.push(`--data-raw ${shellWord(body)}`);
   return parts.join(" \\\n  ");

@@ -1,4 +1,6 @@
+import { rewriteJson } from "../../../../contract/rewrite-json.ts";
 import { LIMITS } from "../../../../contract/limits.ts";
+import { headerPairs } from "../../../../relay/forward-headers.ts";
 import type { ForwardedReport } from "../../../../relay/report.ts";
 import { jsonSpans } from "../../../terminal/json.ts";
 import { printable, printableJson } from "../../../terminal/printable.ts";
@@ -25,6 +27,7 @@ function linesOf(row: Row): Line[] {
   const lines: Line[] = [
     [[printable(event.type), "strong"], [`  ${printable(event.id)}`], [tags === "" ? "" : `  ${tags}`, "warn"]],
     [[row.copy === undefined ? "Received  " : "Sent      ", "dim"], [clockTime(at)]],
+    ...(row.copy === undefined ? signatureLines(event) : []),
     ...earlierLines(row),
   ];
   if (outcome !== undefined) lines.push(...resultLines(row, outcome));
@@ -32,6 +35,12 @@ function linesOf(row: Row): Line[] {
   lines.push([], ...requestLines(row));
   if (outcome !== undefined) lines.push([], ...responseLines(outcome));
   return lines;
+}
+
+function signatureLines({ verified }: Row["event"]): Line[] {
+  if (verified === undefined) return [];
+  const result: Span = verified === true ? ["valid", "good"] : [`invalid: ${printable(verified.message)}`, "bad"];
+  return [[["Signature ", "dim"], result]];
 }
 
 function earlierLines({ earlier }: Row): Line[] {
@@ -58,11 +67,11 @@ function resultLines(row: Row, { attempt, durationMs, failure, hint, retryInMs }
 }
 
 function requestLines({ event, outcome }: Row): Line[] {
-  if (outcome === undefined) return [[["Event", "strong"]], ...bodyLines(event.body)];
-  const { headers, url } = outcome;
-  const lines: Line[] = [[["Request", "strong"]], [[`POST ${url.href}`]]];
-  for (let i = 0; i + 1 < headers.length; i += 2) lines.push(headerLine(headers[i]!, headers[i + 1]!));
-  return [...lines, [], ...bodyLines(event.body)];
+  const title: Line[] =
+    outcome === undefined ? [[["Event", "strong"]]] : [[["Request", "strong"]], [[`POST ${outcome.url.href}`]]];
+  const headers = headerPairs(outcome?.headers ?? event.headers ?? []);
+  const space = headers.length === 0 ? [] : [[]];
+  return [...title, ...headers.map(([name, value]) => headerLine(name, value)), ...space, ...bodyLines(event.body)];
 }
 
 function responseLines({ status, excerpt, responseHeaders }: ForwardedReport): Line[] {
@@ -97,7 +106,7 @@ function bodyLines(body: string): Line[] {
 
 function indentedJson(body: string): string | undefined {
   try {
-    return printableJson(JSON.stringify(JSON.parse(body), undefined, 2));
+    return printableJson(rewriteJson(body, (value) => value, 2));
   } catch {
     return undefined;
   }

@@ -2,6 +2,7 @@ import { printable } from "../../../terminal/printable.ts";
 import { fitLine, widthOf, wrapLine } from "../../../terminal/spans.ts";
 import { paint, type Span, type Styles } from "../../../terminal/styles.ts";
 import { wrapWords } from "../../../terminal/wrap.ts";
+import { offers } from "./feed.ts";
 import { sessionLines } from "./help.ts";
 import { layoutOf, MESSAGE_ROWS, MIN_SIZE } from "./layout.ts";
 import type { Row } from "./history.ts";
@@ -33,21 +34,21 @@ function screen(model: Model, now: number): Line[] {
 }
 
 /** Renders the connection and the targets, or the time until the next attempt while disconnected. */
-function stateLine({ lost, paused, ready, setup, clock, size }: Model, now: number): Line {
+function stateLine({ lost, paused, feed, clock, size }: Model, now: number): Line {
   if (lost !== undefined) {
     const seconds = Math.max(Math.ceil((lost.retryAt - now) / 1000), 0);
     const next = seconds === 0 ? "connecting" : `attempt ${lost.failures + 1} in ${seconds} s`;
     return [[" ○ Reconnecting", "warn"], [`  ${next}: ${lost.reason}`]];
   }
-  const { target, routes } = setup;
+  const { target, routes } = feed.receivers;
   const others = routes.length === 0 ? "" : `${routes.length} ${routes.length === 1 ? "route" : "routes"}, otherwise `;
   const to =
     target === undefined && routes.length === 0 ? "events are not forwarded" : `→ ${others}${target?.href ?? "none"}`;
-  const state: Span = paused ? [" ‖ Paused", "warn"] : [" ● Connected", "good"];
-  const from = `${ready.environment} of ${printable(ready.account)}`;
+  const state: Span = paused ? [" ‖ Paused", "warn"] : [` ● ${feed.state}`, "good"];
+  const from = printable(feed.origin);
   const ahead = clock.badge === undefined ? "" : `  ${clock.badge}`;
   const isTight = widthOf(`${state[0]}${ahead}  ${from}  ${to}`) > size.columns;
-  return [state, [ahead, "warn"], [`  ${isTight ? ready.environment : from}  `, "dim"], [to]];
+  return [state, [ahead, "warn"], [`  ${isTight ? feed.shortOrigin : from}  `, "dim"], [to]];
 }
 
 function totalsLine({ history, filter, rows, size }: Model): Line {
@@ -104,10 +105,10 @@ function emptyList(model: Model, width: number, height: number): Line[] {
     model.filter === ""
       ? [
           [],
-          ...sessionLines(model),
+          ...sessionLines(model.feed),
           [],
           [["Waiting for events. To create one, run in another terminal:"]],
-          [["service trigger order.completed", "accent"]],
+          [[model.feed.example, "accent"]],
         ]
       : [[], [["No event matches the filter."]], [["esc removes it.", "dim"]]];
   const shown = lines.flatMap((line) => wrapLine(line, width - 4, 11)).slice(0, height);
@@ -139,8 +140,9 @@ const DETAIL_KEYS = ["↑↓ scroll", "←→ event", "esc back", "r resend", "e
 const HELP_KEYS = ["↑↓ scroll", "esc back"];
 
 /** Shows as many keys as fit; help and quit are always shown. */
-function keysLine({ view, paused, filter, size }: Model): Line {
-  const own = view === "list" ? LIST_KEYS : view === "details" ? DETAIL_KEYS : HELP_KEYS;
+function keysLine({ feed, view, paused, filter, size }: Model): Line {
+  const keys = view === "list" ? LIST_KEYS : view === "details" ? DETAIL_KEYS : HELP_KEYS;
+  const own = keys.filter((hint) => offers(feed, hint.charAt(0)));
   const escape = view === "list" && filter !== "" ? ["esc all"] : [];
   const always = ["? help", "q quit"];
   const hints = [...escape, ...own, ...(view === "help" ? [] : [paused ? "p resume" : "p pause", "c clear"])];

@@ -1,5 +1,5 @@
 import type { RelayedEvent } from "../../../../relay/delivery.ts";
-import type { ForwardedReport } from "../../../../relay/report.ts";
+import type { ForwardedReport, ReceivedReport } from "../../../../relay/report.ts";
 
 /** Limits of the history. Older rows are dropped. */
 export const MAX_ROWS = 1_000;
@@ -19,7 +19,7 @@ export interface EarlierAttempt {
 
 /** A delivery of a received event, or of a copy. Times are in Unix milliseconds. */
 export interface Row {
-  readonly event: RelayedEvent;
+  readonly event: RelayedEvent & Pick<ReceivedReport, "verified">;
   /** When it was received, or resent. */
   readonly at: number;
   /** How this delivery differs from that of a received event. */
@@ -64,7 +64,7 @@ export class History {
   }
 
   /** Adds an event that was received. */
-  received(event: RelayedEvent, isForwarded: boolean, at: number): Row {
+  received(event: Row["event"], isForwarded: boolean, at: number): Row {
     this.totals.received += 1;
     const row = this.#add({ event, at, isForwarded, copy: undefined });
     if (isForwarded) this.#pending.set(event.id, [...(this.#pending.get(event.id) ?? []), row]);

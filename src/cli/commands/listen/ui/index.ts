@@ -1,16 +1,15 @@
 import type { Report } from "../../../../relay/report.ts";
-import type { Session } from "../../../../relay/session.ts";
 import type { Context } from "../../../context.ts";
 import type { EnvironmentClock } from "../../../environment-time.ts";
 import { FullScreen } from "../../../terminal/full-screen.ts";
 import type { Key } from "../../../terminal/keys.ts";
 import type { Display } from "../printer.ts";
-import type { Setup } from "../forwarding-options.ts";
 import { gapText } from "../lines.ts";
 import { Actions } from "./actions.ts";
+import { type Feed, offers } from "./feed.ts";
 import { frameOf } from "./frame.ts";
 import { move, typeFilter } from "./keys.ts";
-import { Model, type ReadyReport } from "./model.ts";
+import { Model } from "./model.ts";
 
 /** Minimum time between two frames. */
 const FRAME_MS = 50;
@@ -19,23 +18,20 @@ const TICK_MS = 1_000;
 
 export interface ListenUiOptions {
   context: Context;
-  setup: Setup;
-  baseUrl: URL;
   clock: EnvironmentClock;
-  /** Prints a report as plain lines, before the session takes over the screen and afterwards. */
+  /** Prints a report as plain lines, before the screen is shown and afterwards. */
   print: (report: Report) => void;
 }
 
 /**
- * Shows a session in the whole terminal from the time that it is ready. The same reports are printed as lines without
- * the UI.
+ * Shows events in the whole terminal from the time that their feed is ready. The same reports are printed as lines
+ * without the UI.
  */
 export class ListenUi implements Display {
   readonly #options: ListenUiOptions;
   readonly #screen: FullScreen;
   /** Repeated below the summary, because the screen that showed them is gone. */
   readonly #warnings: string[] = [];
-  #session: Session | undefined;
   #model: Model | undefined;
   #actions: Actions | undefined;
   #isOver = false;
@@ -50,8 +46,13 @@ export class ListenUi implements Display {
     });
   }
 
-  start(session: Session): void {
-    this.#session = session;
+  begin(feed: Feed): void {
+    if (this.#isOver) return;
+    const { context, clock } = this.#options;
+    this.#model = new Model(feed, clock, this.#screen.size);
+    this.#actions = new Actions({ context, model: this.#model, screen: this.#screen });
+    this.#screen.enter();
+    this.#draw();
   }
 
   print(report: Report): void {
@@ -63,7 +64,6 @@ export class ListenUi implements Display {
       return this.#drawSoon();
     }
     print(report);
-    if (report.event === "ready" && !this.#isOver) this.#begin(report);
   }
 
   warn(text: string): void {
@@ -87,15 +87,6 @@ export class ListenUi implements Display {
 
   async settle(): Promise<void> {}
 
-  #begin(ready: ReadyReport): void {
-    const { context, setup, baseUrl, clock } = this.#options;
-    const model = new Model(ready, setup, clock, this.#screen.size);
-    this.#model = model;
-    this.#actions = new Actions({ context, model, screen: this.#screen, session: this.#session!, baseUrl });
-    this.#screen.enter();
-    this.#draw();
-  }
-
   /** Many events share one frame. */
   #drawSoon(): void {
     if (!this.#screen.active) return;
@@ -118,21 +109,11 @@ export class ListenUi implements Display {
   }
 
   #act(key: string, model: Model): void {
-    const { selected } = model;
+    const { selected, feed } = model;
     const actions = this.#actions;
-    if (key === "p") return this.#togglePause(model);
-    if (actions === undefined || selected === undefined) return;
-    if (key === "r") actions.resend(selected);
-    else if (key === "y") actions.copyAsCurl(selected);
-    else if (key === "t") actions.saveAsFixture(selected);
-    else if (key === "o") void actions.openInDashboard(selected).then(() => this.#drawSoon());
-    else if (key === "e") void actions.edit(selected, () => this.#isOver).then(() => this.#draw());
-  }
-
-  #togglePause(model: Model): void {
-    model.paused = !model.paused;
-    if (model.paused) this.#session?.pause();
-    else this.#session?.resume();
+    if (key === "p") return togglePause(model);
+    if (actions === undefined || selected === undefined || !offers(feed, key)) return;
+    void actions.press(key, selected, () => this.#isOver).then(() => this.#drawSoon());
   }
 
   #draw(): void {
@@ -143,4 +124,10 @@ export class ListenUi implements Display {
     this.#paintedAt = context.now();
     this.#drawAfter(TICK_MS);
   }
+}
+
+function togglePause(model: Model): void {
+  model.paused = !model.paused;
+  if (model.paused) model.feed.pause();
+  else model.feed.resume();
 }

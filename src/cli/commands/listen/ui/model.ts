@@ -5,15 +5,13 @@ import type { Size } from "../../../terminal/full-screen.ts";
 import { printable } from "../../../terminal/printable.ts";
 import type { Span } from "../../../terminal/styles.ts";
 import { formatDuration } from "../../../terminal/time.ts";
-import type { Setup } from "../forwarding-options.ts";
 import { gapText } from "../lines.ts";
 import { detailsOf } from "./details.ts";
+import type { Feed } from "./feed.ts";
 import { filterOf } from "./filter.ts";
 import { helpOf } from "./help.ts";
 import { History, type Row } from "./history.ts";
 import { layoutOf } from "./layout.ts";
-
-export type ReadyReport = Extract<Report, { event: "ready" }>;
 
 /** A line for the user, shown until a time in Unix milliseconds. */
 export interface Message {
@@ -28,8 +26,7 @@ const WARNING_MS = 30_000;
 /** The state of the screen. Times are of the environment, in Unix milliseconds. */
 export class Model {
   readonly history = new History();
-  readonly ready: ReadyReport;
-  readonly setup: Setup;
+  readonly feed: Feed;
   readonly clock: Pick<EnvironmentClock, "now" | "badge">;
   size: Size;
   view: "list" | "details" | "help" = "list";
@@ -50,9 +47,8 @@ export class Model {
   #offset = 0;
   #details: { row: Row; version: number; width: number; lines: Span[][] } | undefined;
 
-  constructor(ready: ReadyReport, setup: Setup, clock: Pick<EnvironmentClock, "now" | "badge">, size: Size) {
-    this.ready = ready;
-    this.setup = setup;
+  constructor(feed: Feed, clock: Pick<EnvironmentClock, "now" | "badge">, size: Size) {
+    this.feed = feed;
     this.clock = clock;
     this.size = size;
   }
@@ -163,7 +159,7 @@ export class Model {
   /** The lines of the details or of the help, without scrolling. */
   pane(): Span[][] {
     const { width } = layoutOf(this.size, this.view).pane;
-    if (this.view === "help") return helpOf(this, width);
+    if (this.view === "help") return helpOf(this.feed, width);
     const row = this.selected;
     if (row === undefined) return [];
     const known = this.#details;
@@ -215,7 +211,7 @@ export class Model {
   }
 
   #isForwarded(type: string): boolean {
-    const { target, routes } = this.setup;
+    const { target, routes } = this.feed.receivers;
     return target !== undefined || routes.some(({ subscription }) => matchesSubscriptions([subscription], type));
   }
 }

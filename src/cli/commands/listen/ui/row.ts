@@ -70,11 +70,11 @@ function shortFailure(code: string | undefined): string {
 }
 
 /** Returns notes on how a delivery differs from a first attempt. */
-export function tagsOf({ copy, outcome }: Row): string {
+export function tagsOf({ copy, event: { verified = true }, outcome }: Row): string {
   if (copy !== undefined) return copy === "edited" ? "edited and resent" : COPY_TAGS[copy];
-  if (outcome === undefined) return "";
-  const { attempt, faults = [] } = outcome;
-  return [...(attempt > 1 ? [`attempt ${attempt}`] : []), ...faults].join(", ");
+  const own = verified === true ? [] : ["invalid signature"];
+  const { attempt = 1, faults = [] } = outcome ?? {};
+  return [...own, ...(attempt > 1 ? [`attempt ${attempt}`] : []), ...faults].join(", ");
 }
 
 /** Maximum number of characters of a response in a row. */

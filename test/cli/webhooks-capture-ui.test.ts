@@ -1,0 +1,161 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type Scheme, SCHEMES, sign, verify } from "../../src/webhooks/schemes.ts";
+import { freePort } from "../support/free-port.ts";
+import { BIN, createConfigDir } from "../support/run-cli.ts";
+import { openScreen, type Screen, type ScreenOptions } from "../support/screen.ts";
+import { type AnyReceiver, type ArrivedRequest, startAnyReceiver } from "./support/any-receiver.ts";
+import { rowsOf, selectedRow, UP } from "./support/listen-screen.ts";
+
+const SECRET = "stripe-secret";
+const BODY = '{"id":"evt_1","type":"charge.succeeded","data":{"amount":12345678901234567890}}';
+
+interface Capturing {
+  screen: Screen;
+  receiver: AnyReceiver;
+  /** Sends a delivery with these headers; by default, one of Stripe that was signed a year ago. */
+  post: (body: string, headers?: Record<string, string>) => Promise<void>;
+}
+
+const old = (body: string) => sign({ scheme: "stripe", payload: body, secrets: SECRET, timestamp: 1_000_000_000 });
+
+async function capture(args: readonly string[], options: ScreenOptions = {}): Promise<Capturing> {
+  const receiver = await startAnyReceiver((response) => response.end("thanks"));
+  const port = await freePort();
+  const command = ["webhooks", "capture", "--port", String(port), "--forward-to", receiver.url, ...args];
+  const screen = openScreen(process.execPath, [BIN, ...command], { columns: 120, ...options });
+  await screen.shows("● Capturing");
+  return {
+    screen,
+    receiver,
+    post: async (body, headers = old(body)) => {
+      const url = `http://127.0.0.1:${port}/`;
+      expect((await fetch(url, { method: "POST", body, headers: { "X-Custom": "Value", ...headers } })).status).toBe(
+        200,
+      );
+    },
+  };
+}
+
+/** An editor that replaces one text by another. */
+function editorOf(text: string, replacement: string): Record<string, string> {
+  const file = join(createConfigDir(), "editor.mjs");
+  const change = `readFileSync(file, "utf8").replace(${JSON.stringify(text)}, ${JSON.stringify(replacement)}) + "\\n"`;
+  writeFileSync(
+    file,
+    `import { readFileSync, writeFileSync } from "node:fs"; const file = process.argv[2]; writeFileSync(file, ${change});`,
+  );
+  return { EDITOR: `"${process.execPath}" "${file}"` };
+}
+
+const requestsIn = (receiver: AnyReceiver, count: number): Promise<readonly ArrivedRequest[]> =>
+  expect
+    .poll(() => receiver.requests.length)
+    .toBe(count)
+    .then(() => receiver.requests);
+
+const timestampOf = (scheme: "stripe" | "github", { body, headers }: ArrivedRequest) =>
+  verify({ scheme, payload: body, headers, secrets: SECRET, tolerance: 1e10 }).timestamp!;
+
+describe("the screen of service webhooks capture", () => {
+  const signed = ["--scheme", "stripe", "--secret", SECRET];
+
+  it("lists deliveries, and shows in the details whether the signature is valid, and the headers", async () => {
+    const { screen, post } = await capture(signed, { columns: 80, rows: 30 });
+    await screen.shows(/Waiting for events[^]*service webhooks send \d+ --scheme stripe --payload event.json/);
+    await post(BODY, sign({ scheme: "stripe", payload: BODY, secrets: SECRET }));
+    await screen.shows(/❯ [\d:]+ +200 +charge\.succeeded +[\d.]+ m?s +evt_1/);
+    await post(BODY);
+    await screen.shows("2 received  2 forwarded");
+    expect(selectedRow(screen)).toContain("invalid signature");
+    screen.type("\r");
+    await screen.shows(/Signature invalid: the timestamp is \d+ s old/);
+    await screen.shows("X-Custom: Value");
+    await screen.shows('"amount": 12345678901234567890');
+    screen.type("\u001b[D");
+    await screen.shows("Signature valid");
+  });
+
+  it("offers no keys for a platform, and says so in the help", async () => {
+    const { screen, post } = await capture([], { rows: 50 });
+    await post(BODY);
+    await screen.shows("1 forwarded");
+    screen.type("to?");
+    await screen.shows(/e +Edit the payload[^]*To keep all of them, pass --record/);
+    await screen.shows("Resend, with the original signature");
+    expect(screen.text()).not.toMatch(/fixture|dashboard/);
+    screen.type("?/evt_2\r");
+    await screen.shows("No event matches the filter.");
+    screen.type("q");
+    expect(await screen.ended).toBe(0);
+    await screen.shows(/✓ Ready\. Capturing at[^]*Summary {2}1 received/);
+    expect(screen.isAlternate()).toBe(false);
+  });
+
+  it("resends with the original signature, or with a fresh one if there is a secret", async () => {
+    for (const [args, isFresh] of [
+      [[], false],
+      [signed, true],
+    ] as const) {
+      const { screen, receiver, post } = await capture(args);
+      await post(BODY);
+      await screen.shows("1 forwarded");
+      screen.type("r");
+      await screen.shows(/❯ .* 200 .* resent manually/);
+      const [, again] = await requestsIn(receiver, 2);
+      expect({ body: again!.body.toString(), custom: again!.headers["x-custom"] }).toEqual({
+        body: BODY,
+        custom: "Value",
+      });
+      expect(timestampOf("stripe", again!) > 1_000_000_000).toBe(isFresh);
+    }
+  });
+
+  it("edits a payload, and resends it with the original headers and a fresh signature", async () => {
+    const env = editorOf("12345678901234567890", "12345678901234567891");
+    const { screen, receiver, post } = await capture(signed, { env });
+    await post(BODY);
+    await screen.shows("1 forwarded");
+    screen.type("e");
+    await screen.shows(/❯ .* 200 +charge\.succeeded .* edited and resent/);
+    const [, edited] = await requestsIn(receiver, 2);
+    expect(edited!.body.toString()).toBe(BODY.replace("12345678901234567890", "12345678901234567891"));
+    expect(edited!.headers).toMatchObject({ "x-custom": "Value" });
+    expect(timestampOf("stripe", edited!)).toBeGreaterThan(1_000_000_000);
+  });
+
+  it("says why it cannot sign an edited payload without a secret, and edits one that nobody signed", async () => {
+    const { screen, receiver, post } = await capture([], { env: editorOf("a=b", "a=c") });
+    await post("a=b", {});
+    await screen.shows("1 forwarded");
+    await post("{}", sign({ scheme: "github", payload: "{}", secrets: SECRET, id: "d-1" }));
+    await screen.shows("2 forwarded");
+    screen.type("e");
+    await screen.shows(/Cannot edit: GitHub signs this delivery[^]*--scheme github --secret-file FILE/);
+    screen.type(`${UP}e`);
+    await screen.shows(/❯ .* edited and resent/);
+    const [, , edited] = await requestsIn(receiver, 3);
+    expect(edited!.body.toString()).toBe("a=c");
+    expect(rowsOf(screen)).toHaveLength(3);
+  });
+
+  it("names the header whose ID cannot be signed again", async () => {
+    const { screen, post } = await capture(["--scheme", "github", "--secret", SECRET]);
+    const { header } = (SCHEMES.github as Scheme).id!;
+    await post("{}", { ...sign({ scheme: "github", payload: "{}", secrets: SECRET, id: "x" }), [header!]: "a b" });
+    await screen.shows("1 forwarded");
+    screen.type("r");
+    await screen.shows(/`id` must be .* X-GitHub-Delivery/);
+  });
+
+  it("prints lines with --no-ui", async () => {
+    const port = await freePort();
+    const args = [BIN, "webhooks", "capture", "--port", String(port), "--no-ui"];
+    const screen = openScreen(process.execPath, args, { columns: 100 });
+    await screen.shows("Press Ctrl-C to stop");
+    await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: BODY });
+    await screen.shows(/→ +charge\.succeeded/);
+    expect(screen.isAlternate()).toBe(false);
+  });
+});

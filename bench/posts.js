@@ -6,7 +6,8 @@ import { signedHeaders } from "./signed-headers.js";
 const [url, count, bytes, kind] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4]), process.argv[5]];
 const CONCURRENCY = 32;
 const dispatcher = new Agent({ connections: CONCURRENCY, pipelining: 1 });
-const body = Buffer.alloc(bytes, "x");
+const event = (filler) => JSON.stringify({ id: "evt_1", type: "order.completed", filler });
+const body = Buffer.from(event("x".repeat(bytes - event("").length)));
 const plain = { "content-type": "application/json" };
 let sent = 0;
 

@@ -2,13 +2,16 @@
 // recorded; against undici posting the same bytes directly. The latency of single events is measured in peers.js.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
 import { atLeast, atMost } from "./goals.js";
 import { api, BIN, startNode, startService, stop } from "./measure.js";
 import { alternate, measure, rowOf, timeRowOf } from "./rounds.js";
 
 const EVENTS = 10_000;
 const BYTES = 1024;
+const BURST = 5_000;
 const ROUNDS = 3;
 
 /** Creates events whose bodies have 1 KiB. */
@@ -35,18 +38,55 @@ function environment({ ready }) {
 }
 
 /** The processor time of both processes counts from the start of `listen`, as that of the direct posts does. */
-async function relayRound(service, receiver, args) {
+async function relayRound(service, receiver, count, args = []) {
   const flags = ["--forward-to", receiver.ready.url, "--since", "1d", ...args];
-  const done = nextCount(receiver, { target: EVENTS });
+  const done = nextCount(receiver, { target: count });
   const listen = spawn(process.execPath, [BIN, "listen", ...flags], { stdio: "ignore", env: environment(service) });
-  const round = await measure(EVENTS, { listen: listen.pid, platform: service.child.pid }, async () => {
-    return EVENTS / (await done).seconds;
+  const round = await measure(count, { listen: listen.pid, platform: service.child.pid }, async () => {
+    return count / (await done).seconds;
   });
-  const ended = once(listen, "exit");
-  listen.kill("SIGINT");
-  await ended;
+  await interrupt(listen);
   return round;
 }
+
+async function interrupt(child) {
+  const ended = once(child, "exit");
+  child.kill("SIGINT");
+  await ended;
+}
+
+/** What a frame of a WebSocket brings to `listen`, a request of its own brings to `webhooks capture`. */
+async function captureRound(receiver, bytes) {
+  const done = nextCount(receiver, { target: BURST });
+  const port = await freePort();
+  const args = ["webhooks", "capture", "--port", String(port), "--forward-to", receiver.ready.url];
+  const capture = spawn(process.execPath, [BIN, ...args], { stdio: "ignore", env: { SERVICE_CONFIG_DIR: tmpdir() } });
+  const url = `http://127.0.0.1:${port}/`;
+  const round = await measure(BURST, { capture: capture.pid }, async () => {
+    while (!(await isThere(url))) {
+      if (capture.exitCode !== null) throw new Error(`capture ended with ${capture.exitCode}`);
+      await delay(20);
+    }
+    await startNode(["bench/posts.js", url, String(BURST), String(bytes)]);
+    return BURST / (await done).seconds;
+  });
+  await interrupt(capture);
+  return round;
+}
+
+async function freePort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address();
+  server.close();
+  return port;
+}
+
+const isThere = (url) =>
+  fetch(url).then(
+    () => true,
+    () => false,
+  );
 
 async function directRound(receiver, bytes) {
   const done = nextCount(receiver, { target: EVENTS });
@@ -60,8 +100,13 @@ export async function benchRelay() {
   const bytes = await storeEvents(api(service), EVENTS);
   const rounds = await alternate(ROUNDS, {
     baseline: () => directRound(receiver, bytes),
-    measured: () => relayRound(service, receiver, ["--concurrency", "32"]),
+    measured: () => relayRound(service, receiver, EVENTS, ["--concurrency", "32"]),
   });
+  const captures = await alternate(ROUNDS, {
+    baseline: () => relayRound(service, receiver, BURST),
+    measured: () => captureRound(receiver, bytes),
+  });
+  for (const { baseline } of captures) delete baseline.times.platform;
   await stop(service);
   receiver.child.kill();
   return [
@@ -80,6 +125,17 @@ export async function benchRelay() {
       name: "Relay: processor time of the platform for an event, against a direct POST",
       process: "platform",
       goal: atMost(0.45),
+    }),
+    rowOf(captures, {
+      name: `Relay: capture beside listen, burst of ${BURST}`,
+      unit: "deliveries/s",
+      baseline: "events/s with listen",
+      goal: atLeast(0.9),
+    }),
+    timeRowOf(captures, {
+      name: "Relay: processor time of capture for a delivery, against that of listen for an event",
+      process: "capture",
+      goal: atMost(1.1),
     }),
   ];
 }

@@ -134,6 +134,19 @@ describe("service trigger --fixture", () => {
     expect(result.stderr).toMatch(message);
   });
 
+  it("sends nothing if a number has more digits than can be kept", async () => {
+    const call = (filler: string) =>
+      `[{ "method": "POST", "path": "/v1/events",\n "body": { "type": "order.created", "data": { "n": 12345678901234567890${filler} } } }]`;
+    const small = await fixture(call(""));
+    expect(small).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("has the number 12345678901234567890"),
+    });
+    expect(small.stderr).toContain("Line 2, column 52. To send it as text");
+    const large = await fixture(call(`, "filler": "${"x".repeat(70_000)}"`));
+    expect(large.stderr).toContain("has the number 12345678901234567890");
+  });
+
   it("names the call that failed, and still cleans up", async () => {
     const { exitCode, stdout, stderr } = await fixture(
       `${SHOP}- name: twice\n  method: POST\n  path: /v1/orders/\${order.id}/complete\n`,

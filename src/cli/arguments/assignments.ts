@@ -57,7 +57,7 @@ function numbersIn(json: string): string[] {
 }
 
 /** Returns true if a JSON number keeps its value when converted to a double. At most 15 digits always do. */
-function isExact(token: string): boolean {
+export function isExact(token: string): boolean {
   const [mantissa = ""] = token.split(/[eE]/);
   const digits = mantissa.replaceAll(/[-.]/g, "").replace(/^0+/, "");
   if (!Number.isFinite(Number(token)) || (Number(token) === 0 && digits !== "")) return false;

@@ -10,6 +10,7 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodeWebhook } from "../../src/webhooks/index.ts";
 import { startApplication } from "../receiver-check/support/application.ts";
+import { receiverWith, VERIFIERS } from "../receiver-check/support/provider-receivers.ts";
 import { apiOf } from "../support/api.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { BIN, cliEnv, runCli, spawnCli } from "../support/run-cli.ts";
@@ -261,6 +262,21 @@ describe("service mcp", () => {
       expect(textOf(rejected)).toContain("192.0.2.1 is not on this machine");
     }
     expect(textOf(await call("check_receiver", { url: "localhost:1" }))).toContain("secret is required");
+  });
+
+  it("checks a receiver of another provider with a payload of it", async () => {
+    const application = await startApplication(receiverWith(VERIFIERS.github, SECRET));
+    const args = { url: application.webhooks, secret: SECRET, probe: application.count, scheme: "github" };
+    const { structuredContent: report } = await full.callTool({
+      name: "check_receiver",
+      arguments: { ...args, payload: '{"ref":"refs/heads/main"}' },
+    });
+    expect(report).toMatchObject({ grade: "A", counts: { not_applicable: 8 } });
+    application.close();
+    expect(textOf(await call("check_receiver", args))).toContain("payload is required with the scheme github");
+    expect(textOf(await call("check_receiver", { ...args, scheme: "git-hub", payload: "{}" }))).toContain(
+      "Did you mean github?",
+    );
   });
 
   it("returns the problem's text if the platform rejects a call", async () => {

@@ -4,7 +4,7 @@ import { UsageError } from "../../errors.ts";
 import { nearest } from "../../../contract/nearest.ts";
 import { type Scheme, SCHEMES, type SchemeName } from "../../../webhooks/schemes.ts";
 
-const NAMES = Object.keys(SCHEMES);
+export const SCHEME_NAMES = Object.keys(SCHEMES);
 
 /** The flag that names the provider's scheme. */
 export interface SchemeFlag {
@@ -15,7 +15,7 @@ export function addSchemeOption(command: Command): Command {
   return command.addOption(
     new Option(
       "--scheme <name>",
-      `Scheme of the signature: ${NAMES.join(", ")}, or one of service.yaml (default: service)`,
+      `Scheme of the signature: ${SCHEME_NAMES.join(", ")}, or one of service.yaml (default: service)`,
     ),
   );
 }
@@ -26,7 +26,7 @@ export async function schemeNamed(name: string, context: Context): Promise<Schem
   const { readProject } = await import("../../project/read.ts");
   const { schemes = {} } = readProject(context.cwd, "schemes")?.project ?? {};
   if (Object.hasOwn(schemes, name)) return { name, ...schemes[name]! };
-  const names = [...NAMES, ...Object.keys(schemes)];
+  const names = [...SCHEME_NAMES, ...Object.keys(schemes)];
   const near = nearest(name, names);
   throw new UsageError(`Unknown scheme "${name}"`, {
     hint: near.length > 0 ? `Did you mean ${near.join(" or ")}?` : `Schemes: ${names.join(", ")}`,

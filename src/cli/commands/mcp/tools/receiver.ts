@@ -7,6 +7,8 @@ import { isLoopback } from "../../../../network/connect-options.ts";
 import type { Context } from "../../../context.ts";
 import { UsageError } from "../../../errors.ts";
 import { clockOf, parseAddress, performCheck } from "../../webhooks/check/perform.ts";
+import { SCHEME_NAMES, schemeNamed } from "../../webhooks/scheme.ts";
+import { SCHEMES } from "../../../../webhooks/schemes.ts";
 import { secretsIfGiven } from "../../webhooks/secrets.ts";
 import { ownTool, type Tool } from "../tool.ts";
 
@@ -35,8 +37,25 @@ export const receiverTools = (context: Context): readonly Tool[] => [
         }),
       ),
       event: Type.Optional(Type.Enum([...EVENT_TYPES], { description: "Event type that the receiver processes" })),
+      scheme: Type.Optional(
+        Type.String({
+          description: `Provider whose deliveries the receiver gets: ${SCHEME_NAMES.join(", ")}, or one of service.yaml (default: service)`,
+        }),
+      ),
+      payload: Type.Optional(
+        Type.String({
+          description: "Body of one delivery of the provider as text; each delivery is a copy with its own ID",
+        }),
+      ),
     }),
-    async run({ url, secret, previous_secret: previous, probe, event = "order.completed" }, { progress }) {
+    async run(
+      { url, secret, previous_secret: previous, probe, event = "order.completed", scheme: name = "service", payload },
+      { progress },
+    ) {
+      const scheme = await schemeNamed(name, context);
+      if (payload === undefined && scheme !== SCHEMES.service) {
+        throw new UsageError(`payload is required with the scheme ${name}`, { code: "invalid_arguments" });
+      }
       const given = [secret, previous].filter((text) => text !== undefined);
       const secrets = await secretsIfGiven({ secret: given }, context);
       if (secrets === undefined) {
@@ -49,6 +68,8 @@ export const receiverTools = (context: Context): readonly Tool[] => [
       return await performCheck(
         {
           url: onThisMachine(url, "url"),
+          scheme,
+          payload: payload === undefined ? undefined : Buffer.from(payload),
           secrets,
           eventType: event,
           observer:

@@ -53,7 +53,7 @@ export async function performCheck(request: CheckRequest, context: Context): Pro
       onResult: request.onResult,
     });
   } catch (error) {
-    if (error instanceof TemplateError) throw new UsageError(`--payload: the file ${error.message}`, { cause: error });
+    if (error instanceof TemplateError) throw new UsageError(`The payload ${error.message}`, { cause: error });
     if (error instanceof SignatureError) throw new UsageError(error.message, { code: error.code, cause: error });
     throw error;
   }

@@ -3,7 +3,11 @@ import { randomUUID } from "node:crypto";
 const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
 
 /** Returns JSON after a change. Numbers stay as they are written: JavaScript would round those above 2^53. */
-export function rewriteJson(json: string, change: (value: unknown) => unknown, indentation = 0): string {
+export function rewriteJson(
+  json: string,
+  change: (value: unknown) => unknown,
+  indentation: string | number = 0,
+): string {
   JSON.parse(json);
   const mark = randomUUID();
   const numbers: string[] = [];

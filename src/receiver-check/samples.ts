@@ -1,11 +1,19 @@
-import { SCHEMES, type Scheme } from "../webhooks/schemes.ts";
+import { randomUUID } from "node:crypto";
 import type { IdGenerator } from "../contract/ids.ts";
+import { rewriteJson } from "../contract/rewrite-json.ts";
+import { valueAt } from "../contract/value-at.ts";
+import { SCHEMES, type Scheme } from "../webhooks/schemes.ts";
 
 /** The contents of one delivery. */
 export interface Sample {
   id: string;
-  /** Sent as JSON, or as it is if it consists of bytes. */
-  payload: unknown;
+  /** JSON as text, or any bytes. */
+  body: string | Uint8Array;
+}
+
+/** Returns a new ID of the form that the provider's have; `at` is Unix milliseconds. */
+export function newId({ id }: Scheme, ids: IdGenerator, at: number): string {
+  return id?.prefix === undefined ? randomUUID() : ids("event", at).replace(/^evt_/, id.prefix);
 }
 
 /** The payload cannot be a template for deliveries of the scheme. */
@@ -13,71 +21,63 @@ export class TemplateError extends Error {
   override name = "TemplateError";
 }
 
-type JsonObject = Readonly<Record<string, unknown>>;
-
 /** A payload of which each delivery is a copy, with an ID of its own if the scheme has a place for one. */
 export class Template {
   readonly #scheme: Scheme;
-  readonly #payload: unknown;
+  readonly #body: string | Uint8Array;
   readonly #ids: IdGenerator;
+  readonly #hasNumber: boolean;
   #numbers = 0;
 
   /** Throws TemplateError if the ID has no place in the payload. */
   constructor(scheme: Scheme, bytes: Uint8Array, ids: IdGenerator) {
     this.#scheme = scheme;
-    this.#payload = parsed(bytes);
+    this.#body = jsonIn(bytes) ?? bytes;
     this.#ids = ids;
     const { path } = scheme.id ?? {};
-    if (path === undefined) return;
-    if (this.#payload === bytes) {
-      throw new TemplateError(`is not JSON in UTF-8, but ${scheme.name} has the ID of a delivery in the body: ${path}`);
-    }
-    const found = path.split(".").reduce<unknown>(memberOf, this.#payload);
-    if (typeof found !== "string" && typeof found !== "number") {
-      throw new TemplateError(`has no string or number at ${path}, where ${scheme.name} has the ID of a delivery`);
-    }
+    const found = path === undefined ? undefined : idAt(path, this.#body, scheme);
+    this.#hasNumber = typeof found === "number";
   }
 
   /** Returns a copy with an ID that no other one has; `at` is Unix milliseconds. */
   sample(at: number): Sample {
-    const id = this.#ids("event", at);
     const { path } = this.#scheme.id ?? {};
-    if (path === undefined) return { id, payload: this.#payload };
-    const number = at * 1000 + this.#numbers++;
-    return { id, payload: withId(this.#payload, path.split("."), { text: id, number }) };
+    const body = this.#body;
+    if (path === undefined || typeof body !== "string") return { id: newId(this.#scheme, this.#ids, at), body };
+    const id = this.#hasNumber ? at * 1000 + this.#numbers++ : newId(this.#scheme, this.#ids, at);
+    return { id: String(id), body: rewriteJson(body, (value) => withId(value, path.split("."), id)) };
   }
 }
 
-/** Returns the bytes themselves if they are not JSON in UTF-8. */
-function parsed(bytes: Uint8Array): unknown {
+/** Throws TemplateError unless the body has a string or number at the path. */
+function idAt(path: string, body: string | Uint8Array, { name }: Scheme): unknown {
+  if (typeof body !== "string") {
+    throw new TemplateError(`is not JSON in UTF-8, but ${name} has the ID of a delivery in the body: ${path}`);
+  }
+  const found = valueAt(JSON.parse(body), path);
+  if (typeof found === "string" || typeof found === "number") return found;
+  throw new TemplateError(`has no string or number at ${path}, where ${name} has the ID of a delivery`);
+}
+
+/** Returns the JSON without spaces and with its exact numbers, or undefined if the bytes are not JSON in UTF-8. */
+function jsonIn(bytes: Uint8Array): string | undefined {
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return rewriteJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes), (value) => value);
   } catch {
-    return bytes;
+    return undefined;
   }
 }
 
-function memberOf(value: unknown, key: string): unknown {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, key)
-    ? (value as JsonObject)[key]
-    : undefined;
-}
-
-/** Returns a copy in which the ID at the path is another one of its type. */
-function withId(value: unknown, [key, ...rest]: readonly string[], id: { text: string; number: number }): unknown {
-  if (key === undefined) return typeof value === "number" ? id.number : id.text;
-  const member = withId(memberOf(value, key), rest, id);
-  return Array.isArray(value) ? value.with(Number(key), member) : { ...(value as JsonObject), [key]: member };
-}
-
-/** Returns the bytes of a sample. */
-export function bodyOf({ payload }: Sample): string | Uint8Array {
-  return payload instanceof Uint8Array ? payload : JSON.stringify(payload);
+/** Returns a copy with this ID at the path. */
+function withId(value: unknown, [key, ...rest]: readonly string[], id: string | number): unknown {
+  if (key === undefined) return id;
+  const member = withId(valueAt(value, key), rest, id);
+  return Array.isArray(value) ? value.with(Number(key), member) : { ...(value as object), [key]: member };
 }
 
 /** Returns true for JSON with members, to which others can be added. */
-export function isJsonObject(payload: unknown): payload is JsonObject {
-  return typeof payload === "object" && payload !== null && !Array.isArray(payload) && !(payload instanceof Uint8Array);
+export function isJsonObject(body: string | Uint8Array): body is string {
+  return typeof body === "string" && body.startsWith("{");
 }
 
 /** What the receiver under test gets. */

@@ -1,4 +1,6 @@
 import { isAccepted } from "./exchange.ts";
+import { PARSED_BODY_FIX } from "./checks/raw-body.ts";
+import { isJsonObject } from "./samples.ts";
 import type { Subject } from "./subject.ts";
 import { SignatureError } from "../webhooks/index.ts";
 import type { Scheme } from "../webhooks/schemes.ts";
@@ -13,6 +15,7 @@ interface Mistake {
 
 /** Returns the fix of the mistake with which the receiver verifies, if it accepts what this mistake would sign. */
 export async function signingMistake(subject: Subject): Promise<string | undefined> {
+  if (await parsesBody(subject)) return PARSED_BODY_FIX;
   for (const { scheme, secret, fix } of mistakesOf(subject.provider.scheme, subject.secrets.current)) {
     try {
       if (isAccepted(await subject.deliver(subject.sample(), { scheme, secrets: [secret] }))) return fix;
@@ -22,6 +25,14 @@ export async function signingMistake(subject: Subject): Promise<string | undefin
     }
   }
   return undefined;
+}
+
+/** Returns true if the receiver accepts the payload with the numbers that JavaScript writes, but not with its own. */
+async function parsesBody(subject: Subject): Promise<boolean> {
+  const sample = subject.sample();
+  if (!isJsonObject(sample.body)) return false;
+  const body = JSON.stringify(JSON.parse(sample.body));
+  return body !== sample.body && isAccepted(await subject.deliver(sample, { body }));
 }
 
 function mistakesOf(scheme: Scheme, secret: string): Mistake[] {

@@ -4,7 +4,7 @@ import { type Scheme, sign } from "../webhooks/schemes.ts";
 import { type Clock, exchange, type Response } from "./exchange.ts";
 import type { Observer } from "./observer.ts";
 import { sampleEvent, type SampleEvent } from "./sample-events.ts";
-import { bodyOf, isPlatform, type Provider, type Sample } from "./samples.ts";
+import { isPlatform, type Provider, type Sample } from "./samples.ts";
 
 /** The receiver's own secret, the previous one if a rotation is checked too, and an unknown one. */
 interface Secrets {
@@ -80,14 +80,17 @@ export class Subject {
     const { template } = this.provider;
     if (template !== undefined) return template.sample(this.clock.unixMilliseconds());
     const event = this.event();
-    return { id: event.id, payload: event };
+    return { id: event.id, body: JSON.stringify(event) };
   }
 
   /** Contents that differ from the sample's by their ID only. */
   sampleLike(sample: Sample): Sample {
     const other = this.sample();
     if (this.provider.template !== undefined) return other;
-    return { ...other, payload: { ...(sample.payload as SampleEvent), id: other.id } };
+    return {
+      id: other.id,
+      body: JSON.stringify({ ...(JSON.parse(sample.body as string) as SampleEvent), id: other.id }),
+    };
   }
 
   /** Unix seconds. */
@@ -97,7 +100,7 @@ export class Subject {
 
   async deliver(sample: Sample, deviation: Deviation = {}): Promise<Response> {
     const { provider, url, skipVerify, signal } = this.#options;
-    const body = deviation.body ?? bodyOf(sample);
+    const body = deviation.body ?? sample.body;
     const { scheme } = provider;
     const { header, timestamp } = { header: scheme.signature.header, timestamp: scheme.timestamp?.header };
     const headers = new Map<string, string>([

@@ -71,11 +71,17 @@ const NOT_SENT_ON = new Set([...CONNECTION_HEADERS, "host", "accept-encoding"]);
 /** Returns the headers of a received request that are sent on (RFC 9110 7.6.1), as flat lists of names and values. */
 export function endToEndHeaders(headers: readonly string[]): string[] {
   const pairs = headerPairs(headers).map(([name, value]) => ({ name, value, lowerName: name.toLowerCase() }));
-  const listed = pairs
-    .filter(({ lowerName }) => lowerName === "connection")
-    .flatMap(({ value }) => value.split(",").map((name) => name.trim().toLowerCase()));
+  const connection = pairs.filter(({ lowerName }) => lowerName === "connection");
+  const listed = new Set(
+    connection.flatMap(({ value }) =>
+      value
+        .toLowerCase()
+        .split(",")
+        .map((name) => name.trim()),
+    ),
+  );
   return pairs.flatMap(({ name, value, lowerName }) =>
-    NOT_SENT_ON.has(lowerName) || listed.includes(lowerName) ? [] : [name, value],
+    NOT_SENT_ON.has(lowerName) || listed.has(lowerName) ? [] : [name, value],
   );
 }
 

@@ -25,7 +25,12 @@ export interface Scheme {
     future?: boolean;
   };
   /** Where the ID is by which a receiver detects a repeated delivery: a header, or a path of keys in the JSON body. */
-  id?: { header?: string; path?: string };
+  id?: {
+    header?: string;
+    path?: string;
+    /** What each ID begins with, such as `msg_` (default: nothing, since they are UUIDs). */
+    prefix?: string;
+  };
   /** How the key is decoded from the secret (default: the UTF-8 bytes of the whole secret). */
   secret?: { encoding: "base64"; prefix?: string };
   /** Headers that every delivery also has, with the values of an example. */

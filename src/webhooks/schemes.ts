@@ -42,14 +42,14 @@ export const SCHEMES = {
     signed: "{timestamp}.{body}",
     signature: { header: "Service-Signature", prefix: "v1=", encoding: "hex", separator: "," },
     timestamp: { prefix: "t=", tolerance: TOLERANCE_SECONDS },
-    id: { path: "id" },
+    id: { path: "id", prefix: "evt_" },
   },
   standard: {
     ...STANDARD,
     name: "Standard Webhooks",
     signature: { header: "webhook-signature", prefix: "v1,", encoding: "base64", separator: " " },
     timestamp: { header: "webhook-timestamp", tolerance: TOLERANCE_SECONDS },
-    id: { header: "webhook-id" },
+    id: { header: "webhook-id", prefix: "msg_" },
     docs: "https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md",
   },
   svix: {
@@ -57,7 +57,7 @@ export const SCHEMES = {
     name: "Svix",
     signature: { header: "svix-signature", prefix: "v1,", encoding: "base64", separator: " " },
     timestamp: { header: "svix-timestamp", tolerance: TOLERANCE_SECONDS },
-    id: { header: "svix-id" },
+    id: { header: "svix-id", prefix: "msg_" },
     docs: "https://docs.svix.com/receiving/verifying-payloads/how-manual",
   },
   stripe: {
@@ -65,7 +65,7 @@ export const SCHEMES = {
     signed: "{timestamp}.{body}",
     signature: { header: "Stripe-Signature", prefix: "v1=", encoding: "hex", separator: "," },
     timestamp: { prefix: "t=", tolerance: TOLERANCE_SECONDS, future: true },
-    id: { path: "id" },
+    id: { path: "id", prefix: "evt_" },
     docs: "https://docs.stripe.com/webhooks/signature",
   },
   github: {
@@ -93,7 +93,7 @@ export const SCHEMES = {
     signed: "v0:{timestamp}:{body}",
     signature: { header: "X-Slack-Signature", prefix: "v0=", encoding: "hex" },
     timestamp: { header: "X-Slack-Request-Timestamp", tolerance: TOLERANCE_SECONDS },
-    id: { path: "event_id" },
+    id: { path: "event_id", prefix: "Ev" },
     docs: "https://docs.slack.dev/authentication/verifying-requests-from-slack",
   },
 } as const satisfies Readonly<Record<string, Scheme>>;

@@ -125,7 +125,7 @@ describe("the screen of service webhooks capture", () => {
     expect(timestampOf("stripe", edited!)).toBeGreaterThan(1_000_000_000);
   });
 
-  it("says why it cannot sign an edited payload without a secret, and edits one that nobody signed", async () => {
+  it("says why it cannot sign an edited payload without a secret, and edits one that has no signature", async () => {
     const { screen, receiver, post } = await capture([], { env: editorOf("a=b", "a=c") });
     await post("a=b", {});
     await screen.shows("1 forwarded");

@@ -38,12 +38,16 @@ interface Outcome extends CliResult {
   acted: string[];
 }
 
-async function check(provider: Provider, verify: Verifier, dedupe = true): Promise<Outcome> {
+async function check(
+  provider: Provider,
+  verify: Verifier,
+  { dedupe = true, content = JSON.stringify(PAYLOADS[provider], undefined, 2) } = {},
+): Promise<Outcome> {
   const secret = SECRETS[provider];
   const application = await startApplication(receiverWith(verify, secret, dedupe));
   started.push(application);
   const payload = join(createConfigDir(), "event.json");
-  writeFileSync(payload, JSON.stringify(PAYLOADS[provider], undefined, 2));
+  writeFileSync(payload, content);
   const args = ["--scheme", provider, "--payload", payload, "--secret-file", "-", "--probe", application.count];
   const result = await runCli(["webhooks", "check", application.webhooks, ...args, "--json"], { input: secret });
   expect(result.stderr).toBe("");
@@ -101,7 +105,7 @@ describe("service webhooks check --scheme", () => {
   it.each(["stripe", "standard", "github", "shopify", "slack"] as const)(
     "gives a C to a receiver of %s without dedupe, and says so",
     async (provider) => {
-      const { report } = await check(provider, VERIFIERS[provider], false);
+      const { report } = await check(provider, VERIFIERS[provider], { dedupe: false });
       expect({ grade: report.grade, failed: idsWith(report, "failed") }).toEqual({
         grade: "C",
         failed: ["duplicate-in-turn", "duplicate-at-once"],
@@ -158,6 +162,21 @@ describe("service webhooks check --scheme", () => {
     const { report } = await check(provider, verify);
     expect(report).toMatchObject({ grade: "F", counts: { passed: 1, failed: 1 } });
     expect(report.checks[0]!.fix).toContain(fix);
+  });
+
+  it("names a parsed body if the payload has numbers that the receiver rounds", async () => {
+    const content = '{"id":820982911946154508,"line_items":[]}';
+    const { report } = await check("shopify", parsed(VERIFIERS.shopify), { content });
+    expect(report).toMatchObject({ grade: "F", counts: { passed: 1, failed: 1 } });
+    expect(report.checks[0]!.fix).toContain("Verify the raw request body");
+    const bodies: string[] = [];
+    const verify: Verifier = (body, headers, secret) => {
+      bodies.push(body);
+      return VERIFIERS.shopify(body, headers, secret);
+    };
+    const { report: correct } = await check("shopify", verify, { content });
+    expect(correct.grade).toBe("A");
+    expect(bodies.filter((body) => !/820982911946154508\b/.test(body))).toEqual([]);
   });
 
   it("gives an F to a receiver that does not verify", async () => {

@@ -108,6 +108,11 @@ const SCHEME: Schema = {
       properties: {
         header: headerName("Header of the ID"),
         path: { type: "string", description: "Instead of header: path in the JSON body", minLength: 1 },
+        prefix: {
+          type: "string",
+          description: "What each ID begins with; without it, IDs are UUIDs",
+          format: "header-value",
+        },
       },
     },
     secret: {

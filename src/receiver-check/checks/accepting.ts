@@ -75,7 +75,7 @@ export const accepting = (provider: Provider): readonly Check[] => [
     fix: "Verify, then respond with 2xx to every type. Ignore unknown types.",
     async run(subject) {
       const event = subject.event(UNKNOWN_TYPE);
-      const response = await subject.deliver({ id: event.id, payload: event });
+      const response = await subject.deliver({ id: event.id, body: JSON.stringify(event) });
       return acceptedAll(`A valid delivery of type ${UNKNOWN_TYPE}`, [{ name: UNKNOWN_TYPE, response }]);
     },
   },
@@ -97,7 +97,10 @@ export const accepting = (provider: Provider): readonly Check[] => [
       earlier.data.object["id"] = id;
       const variants = [];
       for (const event of [later, earlier])
-        variants.push({ name: event.type, response: await subject.deliver({ id: event.id, payload: event }) });
+        variants.push({
+          name: event.type,
+          response: await subject.deliver({ id: event.id, body: JSON.stringify(event) }),
+        });
       return acceptedAll(`${later.type}, then ${earlier.type} of the same object, created a minute before`, variants);
     },
   },

@@ -1,5 +1,5 @@
 import { type Check, rejectedAll, type Variant } from "../check.ts";
-import { bodyOf, isJsonObject, type Provider, type Sample } from "../samples.ts";
+import { isJsonObject, type Provider, type Sample } from "../samples.ts";
 import type { Deviation, Subject } from "../subject.ts";
 import { termsOf } from "../terms.ts";
 import { withMembers } from "./raw-body.ts";
@@ -34,9 +34,9 @@ function rejectionCheck({ sent, deviations, ...check }: RejectionCheck): Check {
 const UNVERIFIED = "Anyone who knows the URL can send forged events to the application.";
 
 /** Returns other contents with the same ID. */
-function changed(sample: Sample): string | Uint8Array {
-  if (isJsonObject(sample.payload)) return withMembers(sample, '"changed":true');
-  return Buffer.concat([Buffer.from(bodyOf(sample) as Uint8Array), Buffer.from(" ")]);
+function changed({ body }: Sample): string | Uint8Array {
+  if (isJsonObject(body)) return withMembers(body, '"changed":true');
+  return Buffer.concat([Buffer.from(body), Buffer.from(" ")]);
 }
 
 export function rejecting({ scheme }: Provider): readonly Check[] {
@@ -108,7 +108,7 @@ export function rejecting({ scheme }: Provider): readonly Check[] {
       sent: "A delivery whose body was changed after signing",
       deviations: (subject) => {
         const sample = subject.sample();
-        return [["changed", { signedBody: bodyOf(sample), body: changed(sample) }]];
+        return [["changed", { signedBody: sample.body, body: changed(sample) }]];
       },
     }),
     rejectionCheck({

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { memberNamesOf } from "../../../client/response-check.ts";
 import { collect, pairsOption, repeatable } from "../../arguments/repeated.ts";
@@ -16,6 +16,8 @@ import { UsageError, UserError } from "../../errors.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 import { HEADERS } from "../../../contract/headers.ts";
+import { createIdGenerator } from "../../../contract/ids.ts";
+import { newId } from "../../../receiver-check/samples.ts";
 import type { WebhookEvent } from "../../../webhooks/index.ts";
 import type { DeliveryHeaders } from "../../../webhooks/schemes.ts";
 
@@ -72,13 +74,14 @@ async function runSign(flags: SignFlags, context: Context): Promise<void> {
   const secrets = await secretsOf(flags, context);
   const payload = await context.readInput(flags.payload, "--payload");
   const timestamp = flags.timestamp ?? Math.floor(context.now() / 1000);
+  const id = flags.id ?? newId(scheme, createIdGenerator(randomBytes), context.now());
   const [{ sign }, { SignatureError }] = await Promise.all([
     import("../../../webhooks/schemes.ts"),
     import("../../../webhooks/index.ts"),
   ]);
   const { output } = context;
   try {
-    const headers = sign({ scheme, payload, secrets, timestamp, id: flags.id ?? randomUUID() });
+    const headers = sign({ scheme, payload, secrets, timestamp, id });
     const header = headers[scheme.signature.header]!;
     if (output.json) return await output.document(flags.scheme === undefined ? { header, timestamp } : { headers });
     if (flags.scheme === undefined) return output.line(header);

@@ -1,11 +1,12 @@
-import { bodyOf, Template, TemplateError } from "../../../receiver-check/samples.ts";
 import type { IdGenerator } from "../../../contract/ids.ts";
+import { rewriteJson } from "../../../contract/rewrite-json.ts";
+import { valueAt } from "../../../contract/value-at.ts";
+import { Template, TemplateError } from "../../../receiver-check/samples.ts";
 import type { Scheme } from "../../../webhooks/schemes.ts";
-import { assign, lossyNumberIn } from "../../arguments/assignments.ts";
+import { assign } from "../../arguments/assignments.ts";
 import { objectOfPairs, type Pair } from "../../arguments/repeated.ts";
 import { UsageError } from "../../errors.ts";
 import { textOf } from "../../terminal/view.ts";
-import { valueAt } from "../../../contract/value-at.ts";
 
 /** A delivery's body, and its ID if that is in the body. */
 interface Payload {
@@ -20,25 +21,27 @@ interface PayloadOptions {
   /** More than one delivery: each gets an ID of its own. */
   isRepeated: boolean;
   ids: IdGenerator;
-  now: () => number;
 }
 
 /**
- * Returns a function that makes the payload of each delivery: the bytes as given, unless values of the JSON change.
- * Throws UsageError if they cannot.
+ * Returns a function that makes the payload of each delivery: the bytes as given, unless values of the JSON change. Its
+ * argument is Unix milliseconds. Throws UsageError if they cannot.
  */
-export function payloadsOf(given: Buffer, { scheme, changes, isRepeated, ids, now }: PayloadOptions): () => Payload {
+export function payloadsOf(
+  given: Buffer,
+  { scheme, changes, isRepeated, ids }: PayloadOptions,
+): (at: number) => Payload {
   const bytes = changes.length === 0 ? given : changed(given, changes);
   const { path } = scheme.id ?? {};
   if (path === undefined) return () => ({ bytes, id: undefined });
-  const idIn = (content: Uint8Array): string | undefined =>
-    textOf(valueAt(parsed(Buffer.from(content).toString("utf8")), path)) || undefined;
-  if (!isRepeated) return () => ({ bytes, id: idIn(bytes) });
+  if (!isRepeated) {
+    const id = textOf(valueAt(parsed(bytes.toString("utf8")), path)) || undefined;
+    return () => ({ bytes, id });
+  }
   const template = templateOf(scheme, bytes, ids);
-  assertExact(bytes, "--count");
-  return () => {
-    const content = Buffer.from(bodyOf(template.sample(now())));
-    return { bytes: content, id: idIn(content) };
+  return (at) => {
+    const { id, body } = template.sample(at);
+    return { id, bytes: Buffer.from(body as string) };
   };
 }
 
@@ -53,14 +56,15 @@ function templateOf(scheme: Scheme, bytes: Buffer, ids: IdGenerator): Template {
 
 function changed(bytes: Buffer, changes: readonly Pair[]): Buffer {
   objectOfPairs(changes, "--set");
-  const value = parsed(bytes.toString("utf8"));
+  const text = bytes.toString("utf8");
+  const value = parsed(text);
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new UsageError("--set: the payload is not a JSON object");
   }
-  assertExact(bytes, "--set");
   for (const [path] of changes) assertPath(value, path);
-  const result = changes.reduce((object, [path, text]) => assign(object, path, text), value as Record<string, unknown>);
-  return Buffer.from(JSON.stringify(result));
+  const withChanges = (object: unknown): unknown =>
+    changes.reduce((result, [path, given]) => assign(result, path, given), object as Record<string, unknown>);
+  return Buffer.from(rewriteJson(text, withChanges));
 }
 
 /** Returns undefined for text that is not JSON. */
@@ -70,13 +74,6 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** Throws UsageError for JSON that would change elsewhere too when it is written again. */
-function assertExact(bytes: Buffer, flag: string): void {
-  const lossy = lossyNumberIn(bytes.toString("utf8"));
-  if (lossy === undefined) return;
-  throw new UsageError(`${flag}: the payload has the number ${lossy}, which has more digits than can be kept`);
 }
 
 function assertPath(value: unknown, path: string): void {

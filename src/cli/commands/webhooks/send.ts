@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { createIdGenerator } from "../../../contract/ids.ts";
+import { newId } from "../../../receiver-check/samples.ts";
 import { systemClock } from "../../../relay/clock.ts";
 import { headerPairs } from "../../../relay/forward-headers.ts";
 import { hintForStatus } from "../../../relay/forward-failure.ts";
@@ -39,16 +40,12 @@ export async function runSend(address: string, flags: SendFlags, context: Contex
   const own = readHeaders(flags.header, scheme);
   const secrets = await secretsOf(flags, context);
   const bytes = await context.readInput(flags.payload, "--payload");
-  const payloads = payloadsOf(bytes, {
-    scheme,
-    changes: flags.set,
-    isRepeated: flags.count > 1,
-    ids: createIdGenerator(randomBytes),
-    now: () => context.now(),
-  });
+  const ids = createIdGenerator(randomBytes);
+  const payloads = payloadsOf(bytes, { scheme, changes: flags.set, isRepeated: flags.count > 1, ids });
   const next = (): Delivery => {
-    const { bytes: payload, id = context.uuid() } = payloads();
-    return { id, body: payload, headers: deliveryHeaders({ scheme, secrets, payload, id, now: context.now() }, own) };
+    const now = context.now();
+    const { bytes: payload, id = newId(scheme, ids, now) } = payloads(now);
+    return { id, body: payload, headers: deliveryHeaders({ scheme, secrets, payload, id, now }, own) };
   };
   const forwarder = new Forwarder({
     url,

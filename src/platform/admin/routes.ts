@@ -35,7 +35,7 @@ export function adminRoutes(
 
   const assertAdministrator = async ({ raw }: FastifyRequest) => {
     const peer = parseAddress(raw.socket.remoteAddress ?? "");
-    const isLocal = peer?.family === 4 ? peer.value >> 24n === 127n : peer?.value === 1n;
+    const isLocal = peer?.range() === "loopback";
     const sent = vault.digest(/^Bearer (\S+)$/.exec(raw.headers.authorization ?? "")?.[1] ?? "");
     if (isLocal && timingSafeEqual(sent, expectedDigest)) return;
     throw new ApiError(

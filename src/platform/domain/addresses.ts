@@ -1,30 +1,24 @@
+import ipaddr from "ipaddr.js";
 import { isIP } from "node:net";
 
-/** An IP address as a number. An IPv4 address written as IPv6 (`::ffff:192.0.2.1`) counts as IPv4. */
-interface Address {
-  family: 4 | 6;
-  value: bigint;
-}
+/** An IP address. An IPv4 address written as IPv6 (`::ffff:192.0.2.1`) counts as IPv4. */
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** All addresses that share their first `bits` with `value`. */
-export interface AddressRange extends Address {
-  bits: number;
-}
+/** All addresses that share their first bits with an address. */
+export type AddressRange = readonly [Address, bits: number];
 
-const WIDTH = { 4: 32, 6: 128 } as const;
-const MAPPED_PREFIX = 0xffffn;
-const MAPPED_BITS = 96;
+const WIDTH = { ipv4: 32, ipv6: 128 } as const;
+const MAPPED_BITS = WIDTH.ipv6 - WIDTH.ipv4;
 
 /** Parses an address without its zone (`%eth0`). Returns undefined if the text is not an address. */
 export function parseAddress(text: string): Address | undefined {
   const bare = text.split("%", 1)[0]!;
   switch (isIP(bare)) {
     case 4:
-      return { family: 4, value: valueOfIPv4(bare) };
-    case 6: {
-      const value = valueOfIPv6(bare);
-      return value >> 32n === MAPPED_PREFIX ? { family: 4, value: value & 0xffff_ffffn } : { family: 6, value };
-    }
+      return ipaddr.IPv4.parse(bare);
+    case 6:
+      // The library reads ::192.0.2.1 as ::ffff:192.0.2.1.
+      return ipaddr.process(bare.replace(/^::(?=\d+\.)/, "0::"));
     default:
       return undefined;
   }
@@ -36,22 +30,19 @@ export function parseRange(text: string): AddressRange | undefined {
   const address = written === undefined ? undefined : parseAddress(written);
   if (written === undefined || address === undefined) return undefined;
   // A mapped range such as ::ffff:10.0.0.0/104 counts its bits from the start of the IPv6 address.
-  const isMapped = address.family === 4 && written.includes(":");
+  const isMapped = address.kind() === "ipv4" && written.includes(":");
   const bits = Number(length) - (isMapped ? MAPPED_BITS : 0);
-  if (bits < 0 || bits > WIDTH[address.family]) return undefined;
-  return { ...address, bits };
+  return bits < 0 || bits > WIDTH[address.kind()] ? undefined : [address, bits];
 }
 
 /** Returns true if the address is in the range. */
-export function holds(range: AddressRange, address: Address): boolean {
-  if (range.family !== address.family) return false;
-  const rest = BigInt(WIDTH[range.family] - range.bits);
-  return range.value >> rest === address.value >> rest;
+export function holds([start, bits]: AddressRange, address: Address): boolean {
+  return start.kind() === address.kind() && address.match(start, bits);
 }
 
 /** Returns true if every address of the inner range is in the outer one. */
-export function covers(outer: AddressRange, inner: AddressRange): boolean {
-  return inner.bits >= outer.bits && holds(outer, inner);
+export function covers(outer: AddressRange, [start, bits]: AddressRange): boolean {
+  return bits >= outer[1] && holds(outer, start);
 }
 
 /**
@@ -61,28 +52,7 @@ export function covers(outer: AddressRange, inner: AddressRange): boolean {
 export function addressName(address: string | undefined): string {
   const parsed = parseAddress(address ?? "");
   if (parsed === undefined) return "unknown";
-  return parsed.family === 4 ? parsed.value.toString(16) : `${(parsed.value >> 64n).toString(16)}/64`;
-}
-
-function valueOfIPv4(text: string): bigint {
-  return text.split(".").reduce((value, part) => value * 256n + BigInt(part), 0n);
-}
-
-function valueOfIPv6(text: string): bigint {
-  const [head, tail] = text.split("::") as [string, string?];
-  const before = groupsOf(head);
-  const after = groupsOf(tail ?? "");
-  const missing = tail === undefined ? 0 : 8 - before.length - after.length;
-  const groups = [...before, ...Array.from({ length: missing }, () => 0n), ...after];
-  return groups.reduce((value, group) => value * 65_536n + group, 0n);
-}
-
-/** Returns the 16-bit groups on one side of `::`; a dotted tail makes two of them. */
-function groupsOf(text: string): bigint[] {
-  if (text === "") return [];
-  return text.split(":").flatMap((group) => {
-    if (!group.includes(".")) return [BigInt(`0x${group}`)];
-    const value = valueOfIPv4(group);
-    return [value >> 16n, value & 0xffffn];
-  });
+  if (parsed instanceof ipaddr.IPv4) return parsed.toString();
+  const network = parsed.parts.slice(0, 4).map((part) => part.toString(16));
+  return `${network.join(":")}/64`;
 }

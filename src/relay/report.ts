@@ -84,31 +84,3 @@ export interface ForwardedReport {
   /** What to do about it, if known. */
   hint?: string;
 }
-
-/** Each bucket's limit is 2 % higher than the previous one. */
-const GROWTH = Math.log(1.02);
-const MIN_MS = 0.01;
-/** Enough for an hour; slower responses count as an hour. */
-const BUCKETS = 1000;
-
-/** Percentiles of durations, within 1 %, in memory that does not grow with their number. */
-export class LatencyHistogram {
-  readonly #buckets = new Float64Array(BUCKETS);
-  #count = 0;
-
-  add(milliseconds: number): void {
-    const bucket = Math.ceil(Math.log(Math.max(milliseconds, MIN_MS) / MIN_MS) / GROWTH);
-    this.#buckets[Math.min(bucket, BUCKETS - 1)]! += 1;
-    this.#count += 1;
-  }
-
-  /** Returns the duration in milliseconds that a fraction (0 to 1) of all did not exceed; undefined if there are none. */
-  percentile(fraction: number): number | undefined {
-    if (this.#count === 0) return undefined;
-    const rank = Math.max(1, Math.ceil(fraction * this.#count));
-    let cumulative = 0;
-    let bucket = 0;
-    while ((cumulative += this.#buckets[bucket]!) < rank) bucket += 1;
-    return MIN_MS * Math.exp((bucket - 0.5) * GROWTH);
-  }
-}

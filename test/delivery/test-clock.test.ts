@@ -48,6 +48,16 @@ async function attemptsOf(): Promise<Map<string, Attempt[]>> {
 }
 
 describe("the test clock", () => {
+  it("delivers what an advance makes due in a process that only serves the API", async () => {
+    respond = () => 200;
+    await platform.restart({ role: "api" });
+    await createEndpoint("/");
+    await createCustomers(2);
+    expect(receiver.received).toEqual([]);
+    expect((await advance(60)).body).toMatchObject({ attempts: 2, succeeded: 2 });
+    expect(receiver.received).toHaveLength(2);
+  });
+
   it("runs in real time until it is advanced, and keeps its offset across a restart", async () => {
     const clock = (await platform.api("GET", "/v1/test_clock")).body;
     expect(clock).toEqual({

@@ -72,8 +72,8 @@ export function explainedKind(id: string): IdKind | undefined {
 export interface ChainApi {
   /** Returns the JSON of a resource. Throws an error that `problemOf` can describe. */
   get(path: string): Promise<unknown>;
-  /** Returns the status of an error response, and the scope that its request lacked; undefined for other errors. */
-  problemOf(error: unknown): { status: number; requiredScope: unknown } | undefined;
+  /** Returns the status and code of an error response, and the scope that its request lacked; undefined for other errors. */
+  problemOf(error: unknown): { status: number; code: string; requiredScope: unknown } | undefined;
 }
 
 /** Reads everything about an ID of this kind. Throws the error of `get` if it does not exist. */
@@ -195,14 +195,18 @@ class ChainReader {
     return this.#allowed(() => this.#first<Item>(kind, id));
   }
 
-  /** Returns undefined for objects that no longer exist, or that the credential may not read, which is noted. */
+  /**
+   * Returns undefined for objects that no longer exist or are damaged, or that the credential may not read, which is
+   * noted.
+   */
   async #allowed<Item>(read: () => Promise<Item>): Promise<Item | undefined> {
     try {
       return await read();
     } catch (error) {
       const problem = this.#api.problemOf(error);
-      if (problem === undefined || ![403, 404].includes(problem.status)) throw error;
-      const { status, requiredScope: scope } = problem;
+      if (problem === undefined) throw error;
+      const { status, code, requiredScope: scope } = problem;
+      if (![403, 404].includes(status) && code !== "event_damaged") throw error;
       if (status === 403 && typeof scope === "string") this.#missing.add(scope);
       return undefined;
     }

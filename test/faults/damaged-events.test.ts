@@ -1,10 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { requestSignInLink } from "../../src/platform/admin/client.ts";
 import { listenTo } from "../delivery/support/listen-socket.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
 import { type Api, apiOf } from "../support/api.ts";
+import { it as inBrowser, startChromium } from "../support/chromium.ts";
 import { runCli } from "../support/run-cli.ts";
 import { type RunningPlatform, startPlatformOn } from "../support/platform.ts";
 
@@ -107,6 +109,17 @@ describe("an event whose stored body is damaged", () => {
     expect(stdout).toContain(ids.before);
   });
 
+  inBrowser("is marked in the dashboard, among the others", async () => {
+    const browser = await startChromium();
+    onTestFinished(() => browser.close());
+    const page = await browser.newPage();
+    await page.goto((await requestSignInLink(file)).sign_in_url);
+    await page.goto(`${platform.baseUrl}/dashboard/sandbox/events`);
+    const row = (id: string) => page.getByRole("row").filter({ hasText: id });
+    await row(ids.damaged).getByText("Damaged").waitFor();
+    expect(await row(ids.before).getByText("Damaged").count()).toBe(0);
+  });
+
   it("is a gap for a listener, which receives the events around it", async () => {
     const listener = await listenTo(platform.baseUrl, key, "?after=-600");
     await listener.until(2);
@@ -144,5 +157,12 @@ describe("an event whose stored body is damaged", () => {
     const { body } = await api("GET", `/v1/deliveries/${failed?.id}`);
     expect(body.attempts.at(-1)).toMatchObject({ status_code: null, error: expect.stringMatching(/^event_damaged: /) });
     expect(await api("POST", `/v1/deliveries/${failed?.id}/retry`, {})).toMatchObject(problem());
+    const env = { SERVICE_BASE_URL: platform.baseUrl, SERVICE_API_KEY: key };
+    const { stdout } = await runCli(["why", failed!.id, "--json"], { env });
+    const [finding] = JSON.parse(stdout).findings;
+    expect(finding).toMatchObject({ code: "event_damaged", fix: "service db check" });
+    expect(finding.summary).toContain("The stored event is damaged");
+    const alone = await runCli(["why", ids.damaged], { env });
+    expect(alone).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(`${ids.damaged} is damaged`) });
   });
 });

@@ -12,7 +12,7 @@ import { hrefOf, Link, route } from "../router.tsx";
 import { EndpointStatus } from "./endpoints/status.tsx";
 
 function problemOf(error: unknown): ReturnType<ChainApi["problemOf"]> {
-  return error instanceof CallError ? { status: error.status, requiredScope: error.requiredScope } : undefined;
+  return error instanceof CallError ? error : undefined;
 }
 
 /** A link to the explanation of an ID. */

@@ -47,7 +47,9 @@ function apiOf(client: Client): ChainApi {
   return {
     get: async (path) => (await client.request<unknown>({ method: "GET", path })).body,
     problemOf: (error) =>
-      error instanceof ApiError ? { status: error.status, requiredScope: error.problem["required_scope"] } : undefined,
+      error instanceof ApiError
+        ? { status: error.status, code: error.code, requiredScope: error.problem["required_scope"] }
+        : undefined,
   };
 }
 

@@ -6,9 +6,9 @@ const MIN_LENGTH = 1024;
 const BROTLI_QUALITY = 4;
 
 const COMPRESSORS = {
-  br: (text: string, done: CompressCallback) =>
-    brotliCompress(text, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } }, done),
-  gzip: (text: string, done: CompressCallback) => gzip(text, done),
+  br: (json: string | Buffer, done: CompressCallback) =>
+    brotliCompress(json, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } }, done),
+  gzip: (json: string | Buffer, done: CompressCallback) => gzip(json, done),
 };
 
 type Coding = keyof typeof COMPRESSORS;
@@ -20,7 +20,8 @@ const CODINGS = Object.keys(COMPRESSORS) as Coding[];
  */
 export function compressJson(app: FastifyInstance): void {
   app.addHook("onSend", (request, reply, payload, done) => {
-    if (typeof payload !== "string" || payload.length < MIN_LENGTH || !isJson(reply)) return done(null, payload);
+    if (typeof payload !== "string" && !Buffer.isBuffer(payload)) return done(null, payload);
+    if (payload.length < MIN_LENGTH || !isJson(reply)) return done(null, payload);
     void reply.header("Vary", "Accept-Encoding");
     const coding = preferredCoding(request.headers["accept-encoding"]);
     if (coding === undefined) return done(null, payload);

@@ -10,6 +10,7 @@ import { InFlight } from "./idempotency.ts";
 import { type Call, RawJson, type Route } from "./operation.ts";
 import { secretFieldsOf } from "./request-log.ts";
 import { runLong, type RunTools, runWrite, toJson } from "./run.ts";
+import { recordUnread } from "./unread.ts";
 import { type Check, compileCheck, compileQuery } from "./validate.ts";
 import { versionOf, versionOfResponse } from "./version.ts";
 import type { RateLimit } from "../limits/rate-limit.ts";
@@ -130,14 +131,16 @@ function headerOf(request: FastifyRequest, name: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-function send(reply: FastifyReply, status: number, json: string): FastifyReply {
-  reply.request.responseText = json.length > LIMITS.bodyBytes ? beginningOf(json) : json;
+function send(reply: FastifyReply, status: number, json: string | Buffer): FastifyReply {
+  if (typeof json === "string") reply.request.responseText = json;
+  else {
+    // The log does not keep all of it until a slow client has received it.
+    reply.request.responseText = json.toString("utf8", 0, 4 * LIMITS.requestLogBodyCharacters);
+    const client = { cut: () => reply.raw.destroy() };
+    reply.raw.once("close", () => recordUnread(client, 0));
+    recordUnread(client, json.length);
+  }
   return reply.code(status).header("Content-Type", "application/json; charset=utf-8").send(json);
-}
-
-/** Copied, so that the log does not keep the whole text until a slow client has received it. Only lists are so long. */
-function beginningOf(json: string): string {
-  return Buffer.from(json.slice(0, 2 * LIMITS.requestLogBodyCharacters)).toString();
 }
 
 function sandboxOnly(operation: Route): ApiError {

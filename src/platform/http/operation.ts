@@ -16,11 +16,12 @@ export interface Call<Body = unknown, Query = unknown> {
 export type ResponseBody = object | RawJson;
 
 export class RawJson {
-  readonly text: string;
+  /** As bytes if it is long. */
+  readonly json: string | Buffer;
   /** The cursor of the next page, if this is a page of a list that has one. */
   readonly nextCursor: string | undefined;
-  constructor(text: string, nextCursor?: string) {
-    this.text = text;
+  constructor(json: string | Buffer, nextCursor?: string) {
+    this.json = json;
     this.nextCursor = nextCursor;
   }
 }

@@ -5,7 +5,7 @@ import { createdRangeOf, type IdRange, idRangeOf } from "../storage/created-rang
 import type { PageRequest } from "../storage/page.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { declaredFields } from "./declared-fields.ts";
-import { inTurn } from "../storage/turns.ts";
+import { reads, Turns } from "../storage/turns.ts";
 import { candidateMatcherOf, matcherOf } from "./search.ts";
 import { type Call, RawJson } from "./operation.ts";
 import type { TSchema } from "typebox";
@@ -107,12 +107,37 @@ export async function sendList<
   const page = { environment, position, limit, ...boundsOf(kind, idRangeOf(kind, created), filters.query) };
   const isMatch = matches(filters.query, { valuesOf, textOf });
   const list = { readRows, toJson, open, bytesOf, positionOf, foundFirst };
-  const { items, next: nextPosition } = await readItems(page, list, isMatch);
-  const next = nextPosition === undefined ? null : encodeCursor(vault, scope, nextPosition);
-  const hasMore = next !== null;
-  const data = items.join(",");
-  const text = `{"object":"list","data":[${data}],"has_more":${hasMore},"next_cursor":${JSON.stringify(next)}}`;
-  return new RawJson(text, next ?? undefined);
+  const turn = new LargePageTurn();
+  try {
+    const { items, next: nextPosition } = await readItems(page, list, isMatch, turn);
+    const next = nextPosition === undefined ? null : encodeCursor(vault, scope, nextPosition);
+    const hasMore = next !== null;
+    const data = items.join(",");
+    const text = `{"object":"list","data":[${data}],"has_more":${hasMore},"next_cursor":${JSON.stringify(next)}}`;
+    return new RawJson(turn.isTaken ? Buffer.from(text) : text, next ?? undefined);
+  } finally {
+    turn.end();
+  }
+}
+
+/** A page with larger items in all is assembled in turn, since V8 frees long strings late. */
+const LARGE_PAGE_BYTES = 256 * 1024;
+const largePages = new Turns();
+
+class LargePageTurn {
+  #end: (() => void) | undefined;
+
+  get isTaken(): boolean {
+    return this.#end !== undefined;
+  }
+
+  async take(): Promise<void> {
+    this.#end ??= await largePages.begin();
+  }
+
+  end(): void {
+    this.#end?.();
+  }
 }
 
 /** Replaces a search for an item's ID by a filter for that item. */
@@ -149,6 +174,7 @@ async function readItems<Row, Item extends Row>(
   page: PageRequest,
   { readRows, toJson, open, bytesOf, positionOf, foundFirst }: Omit<ListOf<Row, Item>, "valuesOf" | "textOf">,
   isMatch: ((item: Item) => boolean) | undefined,
+  turn: LargePageTurn,
 ): Promise<{ items: string[]; next: string | undefined }> {
   const first = isMatch === undefined ? undefined : await foundFirst(page);
   const firstPosition = first && positionOf(first);
@@ -159,10 +185,11 @@ async function readItems<Row, Item extends Row>(
   let bytes = 0;
   for (let read = 0; read < LIMITS.searchedRows; read += limit) {
     const readMore = () => readRows({ ...page, position, limit });
-    const rows = await (isMatch === undefined ? readMore() : inTurn(readMore));
+    const rows = await (isMatch === undefined ? readMore() : reads.run(readMore));
     for (const [index, row] of rows.slice(0, limit).entries()) {
       bytes += bytesOf(row);
       if (bytes > LIMITS.pageBytes && position !== page.position) return { items, next: position };
+      if (bytes > LARGE_PAGE_BYTES) await turn.take();
       const item = await open(row);
       if (item === undefined) continue;
       position = positionOf(item);

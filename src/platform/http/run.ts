@@ -41,7 +41,7 @@ export function runWrite(run: Run): Promise<StoredResponse> {
     const trace = parseTraceparent(request.headers["traceparent"]);
     const context: RequestContext = { tenant, requestId: request.id, trace, versions, ...at };
     const json = toJson(versions, version, operation, await operation.write!(call, tx, context));
-    return { status: operation.status, json };
+    return { status: operation.status, json: json.toString() };
   });
 }
 
@@ -63,7 +63,7 @@ export async function runLong(run: Run): Promise<StoredResponse> {
   });
   return {
     status: isDone ? operation.status : ACCEPTED,
-    json: toJson(tools.versions, version, operation, body),
+    json: toJson(tools.versions, version, operation, body).toString(),
     replayed,
   };
 }
@@ -124,11 +124,11 @@ function secretHolder({ response }: Route, { caller }: Call): string | undefined
 }
 
 /** Returns the response with the fields that the operation declares, in a version's shape. */
-export function toJson(versions: Versions, version: string, { response }: Route, body: ResponseBody): string {
+export function toJson(versions: Versions, version: string, { response }: Route, body: ResponseBody): string | Buffer {
   if (!(body instanceof RawJson)) return JSON.stringify(versions.response(version, declaredFields(response)(body)));
-  if (version === versions.latest) return body.text;
-  const parsed = JSON.parse(body.text) as object;
+  if (version === versions.latest) return body.json;
+  const parsed = JSON.parse(body.json.toString()) as object;
   const shaped = versions.response(version, parsed);
   // An unchanged body keeps its bytes.
-  return shaped === parsed ? body.text : JSON.stringify(shaped);
+  return shaped === parsed ? body.json : JSON.stringify(shaped);
 }

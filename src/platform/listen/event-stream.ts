@@ -16,7 +16,7 @@ import type { RateLimit } from "../limits/rate-limit.ts";
 import { CredentialWatch, OpenConnections, type Watched } from "./listeners.ts";
 import { type LogClient, LogReader, type LogTools, MAX_BUFFERED_BYTES } from "./log-reader.ts";
 import { cursorOf, findStart, type Start } from "./position.ts";
-import { type Reader, recordUnread } from "./unread.ts";
+import { type Reader, recordUnread } from "../http/unread.ts";
 import { stopping } from "./server.ts";
 import { findLatestAdvance } from "../storage/clock-advances.ts";
 import { countAttempts, countPending } from "../storage/counts.ts";

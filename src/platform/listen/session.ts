@@ -10,7 +10,7 @@ import type { AckRecorder } from "./acknowledgements.ts";
 import type { Watched } from "./listeners.ts";
 import { type LogClient, LogReader, type LogTools, MAX_BUFFERED_BYTES } from "./log-reader.ts";
 import type { Start } from "./position.ts";
-import { type Reader, recordUnread } from "./unread.ts";
+import { type Reader, recordUnread } from "../http/unread.ts";
 import { Window } from "./window.ts";
 
 /** Maximum characters of a frame with several events: a client has to buffer all of it to read its first event. */

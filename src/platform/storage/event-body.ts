@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import type { Queries } from "./database.ts";
-import { inTurn } from "./turns.ts";
+import { reads } from "./turns.ts";
 
 /** A body as read, with its stored checksum. */
 export interface StoredBody {
@@ -55,6 +55,6 @@ export async function openBody(
 ): Promise<{ body: string; isDamaged: boolean } | undefined> {
   const sql = "SELECT body, body_checksum FROM events WHERE environment = $1 AND id = $2";
   const stored =
-    body === null ? await inTurn(() => queries.get<StoredBody>(sql, [environment, id])) : { body, body_checksum };
+    body === null ? await reads.run(() => queries.get<StoredBody>(sql, [environment, id])) : { body, body_checksum };
   return stored && { body: stored.body, isDamaged: !isIntact(stored) };
 }

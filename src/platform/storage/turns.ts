@@ -1,17 +1,35 @@
-let last: Promise<unknown> = Promise.resolve();
+import { setImmediate } from "node:timers";
 
 /**
- * Runs work on large data when it is its turn: one piece at a time in this process, with everything else that the event
- * loop has to do between two. What the caller does before its next await belongs to its turn.
+ * Work on large data in this process: one piece at a time, with everything else that the event loop has to do between
+ * two.
  */
-export function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-  const done = last.then(work);
-  last = done.then(pass, pass);
-  return done;
+export class Turns {
+  #last: Promise<void> = Promise.resolve();
+
+  /**
+   * Resolves when it is the caller's turn, with a function that ends it. What the caller does before its next await
+   * belongs to its turn.
+   */
+  async begin(): Promise<() => void> {
+    const previous = this.#last;
+    let end = () => {};
+    this.#last = new Promise((resolve) => {
+      end = () => void setImmediate(resolve);
+    });
+    await previous;
+    return end;
+  }
+
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    const end = await this.begin();
+    try {
+      return await work();
+    } finally {
+      end();
+    }
+  }
 }
 
-function pass(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
-}
+/** Reads of large bodies, and of rows to search. */
+export const reads = new Turns();

@@ -69,6 +69,7 @@ const { app } = createApp(
     baseUrl: () => "",
     publicUrl: undefined,
     rateLimit: undefined,
+    requestSeconds: 20,
     clientAddress: (request) => request.socket.remoteAddress,
     contact: "mailto:bench@example.com",
     pageOfBadUrl: () => undefined,

@@ -168,7 +168,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
   unavailable: {
     meaning:
       "The platform cannot process the request now. Nothing was changed, unless `detail` says that the change may have been made.",
-    cause: "The database is unavailable or full, or the platform is shutting down.",
+    cause: "The database is unavailable, full or too slow, or the platform is shutting down.",
     remedy:
       "Wait for the time in `Retry-After`, then send the same request again, with the same Idempotency-Key if it had one.",
     example: { detail: "The database is unavailable; nothing was changed." },

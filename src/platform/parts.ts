@@ -54,6 +54,7 @@ import { signInRoutes } from "./sign-in/sign-in-routes.ts";
 import { BrowserSessions } from "./sign-in/browser-sessions.ts";
 import type { Activity } from "./observability/activity.ts";
 
+const REQUEST_SECONDS = 20;
 /** How long a stop waits for requests in flight. */
 const DRAIN_SECONDS = 10;
 const DELIVERY_LIMITS: DeliveryLimits = {
@@ -120,6 +121,7 @@ export async function assembleParts(
       countListeners: async (queries, environment) => registry?.count(queries, environment) ?? 0,
       contact,
       pageOfBadUrl,
+      requestSeconds: settings.requestSeconds ?? REQUEST_SECONDS,
     },
     servesApi ? authenticate : undefined,
   );

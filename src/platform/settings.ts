@@ -26,6 +26,8 @@ export interface PlatformSettings extends DeploymentSettings {
   /** Allows deliveries to private addresses, and sandbox endpoints with http: for local development. */
   allowPrivateTargets?: boolean;
   deliveryLimits?: Partial<DeliveryLimits>;
+  /** How long a request may take (default: 20). */
+  requestSeconds?: number;
   /** Rate limit of a credential (default: unlimited). */
   rateLimits?: RateLimits | undefined;
   /** Resolves the host names of endpoints. */

@@ -11,6 +11,7 @@ import type { Authenticate } from "./authenticate.ts";
 import type { ClientAddress } from "./client-address.ts";
 import { compressJson } from "./compression.ts";
 import { addCrossOriginHeaders, addPreflightHeaders, allowCrossOrigin, type CrossOrigin } from "./cross-origin.ts";
+import { setDeadlines } from "./deadline.ts";
 import { registerOperations } from "./dispatch.ts";
 import { registerFormats } from "./formats.ts";
 import { loggedPath, recordRequests } from "./request-log.ts";
@@ -22,7 +23,7 @@ import type { RunTools } from "./run.ts";
 import { takeJson } from "./json.ts";
 import { nearest } from "../../contract/nearest.ts";
 
-const REQUEST_SECONDS = 30;
+const ARRIVAL_SECONDS = 30;
 const HEADER_SECONDS = 10;
 
 /** What the server and its operations work with. */
@@ -35,6 +36,8 @@ interface AppTools extends ResponseTools, RunTools, OperationTools {
   pageOfBadUrl: (url: string) => string | undefined;
   report: (activity: Activity) => void;
   clientAddress: ClientAddress;
+  /** How long a request may take. */
+  requestSeconds: number;
 }
 
 /** The platform's HTTP server, not yet listening; without `authenticate` it only serves health probes and has no document. */
@@ -71,6 +74,7 @@ export function createApp(
     addCrossOriginHeaders(request, reply, crossOriginOf(routesAt(routes, pathOf(request))));
     done(notFound(request));
   });
+  setDeadlines(app, tools.clock, tools.requestSeconds);
   allowCrossOrigin(app);
   compressJson(app);
   app.addHook("onResponse", (request, reply, done) => {
@@ -109,7 +113,7 @@ function createServer(tools: AppTools): FastifyInstance {
     genReqId: newRequestId,
     requestIdHeader: false,
     bodyLimit: LIMITS.bodyBytes,
-    requestTimeout: REQUEST_SECONDS * 1000,
+    requestTimeout: ARRIVAL_SECONDS * 1000,
     // Requests on open connections get a response even while the platform stops.
     return503OnClosing: false,
     forceCloseConnections: "idle",

@@ -47,6 +47,7 @@ export function registerOperations(
       url: operation.path.replace("{id}", ":id"),
       config: operation.session === undefined ? { crossOrigin: "access token" } : {},
       onRequest: async (request, reply) => {
+        request.deadline!.changesOnlyInTime();
         request.caller = await authenticate(request.raw, (caller) => {
           request.identified = { caller, path: operation.path, secretFields };
           nameVersion(reply, caller);
@@ -68,6 +69,7 @@ export function registerOperations(
           id: id ?? "",
           query: readQuery(request.url),
           body: bodyOf(request, operation, checkBody, (body) => versions.upgrade(version, operation.name, body)),
+          deadline: request.deadline!,
         };
         if (operation.read !== undefined) {
           const body = await operation.read(call, tools.database);
@@ -132,13 +134,16 @@ function headerOf(request: FastifyRequest, name: string): string | undefined {
 }
 
 function send(reply: FastifyReply, status: number, json: string | Buffer): FastifyReply {
+  // Its time is over.
+  if (reply.sent) return reply;
   if (typeof json === "string") reply.request.responseText = json;
   else {
     // The log does not keep all of it until a slow client has received it.
     reply.request.responseText = json.toString("utf8", 0, 4 * LIMITS.requestLogBodyCharacters);
-    const client = { cut: () => reply.raw.destroy() };
-    reply.raw.once("close", () => recordUnread(client, 0));
-    recordUnread(client, json.length);
+    const { raw } = reply;
+    const client = { cut: () => raw.destroy() };
+    raw.once("close", () => recordUnread(client, 0));
+    if (!raw.destroyed) recordUnread(client, json.length);
   }
   return reply.code(status).header("Content-Type", "application/json; charset=utf-8").send(json);
 }

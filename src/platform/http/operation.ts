@@ -1,5 +1,6 @@
 import type { Static, TSchema } from "typebox";
 import type { Entries, Operation } from "../../contract/operations.ts";
+import type { Deadline } from "./deadline.ts";
 import type { RequestContext, Caller } from "../domain/request-context.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
 
@@ -10,6 +11,7 @@ export interface Call<Body = unknown, Query = unknown> {
   id: string;
   query: Query;
   body: Body;
+  deadline: Deadline;
 }
 
 /** A response body: an object, or JSON text that is sent unchanged. */

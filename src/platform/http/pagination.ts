@@ -7,7 +7,9 @@ import type { Vault } from "../secrets/vault.ts";
 import { declaredFields } from "./declared-fields.ts";
 import { reads, Turns } from "../storage/turns.ts";
 import { candidateMatcherOf, matcherOf } from "./search.ts";
+import type { Deadline } from "./deadline.ts";
 import { type Call, RawJson } from "./operation.ts";
+import { untilRead } from "./unread.ts";
 import type { TSchema } from "typebox";
 import { timingSafeEqual } from "node:crypto";
 
@@ -109,7 +111,7 @@ export async function sendList<
   const list = { readRows, toJson, open, bytesOf, positionOf, foundFirst };
   const turn = new LargePageTurn();
   try {
-    const { items, next: nextPosition } = await readItems(page, list, isMatch, turn);
+    const { items, next: nextPosition } = await readItems(page, list, isMatch, { turn, deadline: call.deadline });
     const next = nextPosition === undefined ? null : encodeCursor(vault, scope, nextPosition);
     const hasMore = next !== null;
     const data = items.join(",");
@@ -120,9 +122,11 @@ export async function sendList<
   }
 }
 
-/** A page with larger items in all is assembled in turn, since V8 frees long strings late. */
+/** A page with more bytes than this is assembled when it is its turn, since V8 frees long texts late. */
 const LARGE_PAGE_BYTES = 256 * 1024;
 const largePages = new Turns();
+/** How long a large page waits for clients to read what was sent to them. */
+const PATIENCE_MS = 1000;
 
 class LargePageTurn {
   #end: (() => void) | undefined;
@@ -132,7 +136,10 @@ class LargePageTurn {
   }
 
   async take(): Promise<void> {
-    this.#end ??= await largePages.begin();
+    if (this.isTaken) return;
+    const began = performance.now();
+    this.#end = await largePages.begin();
+    await untilRead(PATIENCE_MS - (performance.now() - began));
   }
 
   end(): void {
@@ -174,7 +181,7 @@ async function readItems<Row, Item extends Row>(
   page: PageRequest,
   { readRows, toJson, open, bytesOf, positionOf, foundFirst }: Omit<ListOf<Row, Item>, "valuesOf" | "textOf">,
   isMatch: ((item: Item) => boolean) | undefined,
-  turn: LargePageTurn,
+  { turn, deadline }: { turn: LargePageTurn; deadline: Deadline },
 ): Promise<{ items: string[]; next: string | undefined }> {
   const first = isMatch === undefined ? undefined : await foundFirst(page);
   const firstPosition = first && positionOf(first);
@@ -190,6 +197,7 @@ async function readItems<Row, Item extends Row>(
       bytes += bytesOf(row);
       if (bytes > LIMITS.pageBytes && position !== page.position) return { items, next: position };
       if (bytes > LARGE_PAGE_BYTES) await turn.take();
+      deadline.assertTime();
       const item = await open(row);
       if (item === undefined) continue;
       position = positionOf(item);

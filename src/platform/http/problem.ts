@@ -40,9 +40,8 @@ const FASTIFY_CODES: Record<string, { code: ErrorCode; detail: string }> = {
 };
 
 const UNCHANGED = "The database is unavailable; nothing was changed.";
-const UNCERTAIN =
-  "The database failed during the commit, so the change may or may not have been made. A request with an Idempotency-Key can " +
-  "be retried safely.";
+export const UNCERTAIN =
+  "The change may or may not have been made. A request with an Idempotency-Key can be retried safely.";
 
 /**
  * Converts a thrown value to an error response; undefined for an internal fault, which is not disclosed to the caller.
@@ -50,7 +49,7 @@ const UNCERTAIN =
 export function toApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
   if (error instanceof StorageUnavailableError) {
-    return new ApiError("unavailable", error.uncertain ? UNCERTAIN : UNCHANGED, {
+    return new ApiError("unavailable", error.uncertain ? `The database failed during the commit. ${UNCERTAIN}` : UNCHANGED, {
       headers: { "Retry-After": "1" },
       cause: error,
     });

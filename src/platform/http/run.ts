@@ -83,25 +83,26 @@ function writeOnce(
 ): Promise<StoredResponse> {
   const { database, vault, time, clockTrust } = tools;
   const { tenant } = call.caller;
+  const { deadline } = call;
   const { isolation } = operation;
   const target = idempotencyTarget(vault, operation, call, request);
   if (target === undefined) {
     return database.write(
-      async (tx) => {
+      deadline.limit(async (tx) => {
         const { status, json } = await unit(tx, await time.read(tx, tenant));
         return { status, json, replayed: false };
-      },
+      }),
       { isolation },
     );
   }
   const fingerprint = fingerprintOf(version, call.body, secretHolder(operation, call));
   return inFlight.run(target, () =>
     database.write(
-      async (tx) => {
+      deadline.limit(async (tx) => {
         const at = await time.read(tx, tenant);
         const keyed = { target, fingerprint, now: at.now, mayExpire: () => clockTrust.isTrusted() };
         return onceForKey(tx, vault, { ...keyed, isolation }, () => unit(tx, at));
-      },
+      }),
       { isolation },
     ),
   );

@@ -36,6 +36,7 @@ export function register(program: Command, context: Context): void {
       ).default([]),
     )
     .option("--contact <uri>", "Security contact for security.txt: a mailto: or https: URI")
+    .option("--request-timeout <seconds>", "Maximum time for the response to a request", parseTimeout, 20)
     .option("--drain-delay <seconds>", "Seconds between failing the readiness check and stopping", parseSeconds, 0)
     .option("--allow-private-targets", "Allow webhooks to private addresses and http sandbox endpoints", false)
     .option("--ephemeral", "Use a temporary database, deleted at exit", false)
@@ -70,6 +71,12 @@ export function register(program: Command, context: Context): void {
       await runLink(link.optsWithGlobals<LinkOptions>(), context);
     });
   addExamples(link, ["service serve link", "service serve link --database ./platform.db"]);
+}
+
+function parseTimeout(text: string): number {
+  const seconds = parseSeconds(text);
+  if (seconds > 0) return seconds;
+  throw new InvalidArgumentError("Must be more than 0 seconds.");
 }
 
 function parseRate(text: string): number {

@@ -39,6 +39,8 @@ export interface ServeOptions extends PostgresOptions {
   trustProxy: string[];
   contact?: string;
   /** Seconds. */
+  requestTimeout: number;
+  /** Seconds. */
   drainDelay: number;
 }
 
@@ -141,6 +143,7 @@ async function start(options: ServeOptions, context: Context, database: string, 
       allowPrivateTargets: options.allowPrivateTargets,
       dashboard: fileURLToPath(new URL("../dashboard/", import.meta.url)),
       leakKeys: options.leakKeys,
+      requestSeconds: options.requestTimeout,
       rateLimits: rateLimitsOf(options),
       checkFile,
     });

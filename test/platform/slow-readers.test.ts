@@ -1,6 +1,7 @@
-import { connect, Socket } from "node:net";
-import { get, type IncomingMessage } from "node:http";
+import { type AddressInfo, connect, Socket } from "node:net";
+import { get, type IncomingMessage, Server } from "node:http";
 import { once } from "node:events";
+import { duplexPair } from "node:stream";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { EVENT_STREAM_PATH, LISTEN_PATH, LISTEN_SUBPROTOCOL } from "../../src/contract/listen.ts";
@@ -28,10 +29,17 @@ beforeEach(async () => {
 });
 afterEach(() => platform.close());
 
+const handles = () => (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles();
+
 /** The sockets of this process, which runs the server. */
 function serverSockets(): Socket[] {
-  const handles = (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles();
-  return handles.filter((handle) => handle instanceof Socket);
+  return handles().filter((handle) => handle instanceof Socket);
+}
+
+function httpServer(): Server {
+  const { port } = new URL(platform.baseUrl);
+  const servers = handles().filter((handle) => handle instanceof Server);
+  return servers.find((server) => (server.address() as AddressInfo).port === Number(port))!;
 }
 
 /** Returns the bytes that the server buffers for a client that does not read. */
@@ -104,6 +112,29 @@ it("a stream that stops reading gets only a few buffered events, and all of them
   expect(received()).toEqual(ids);
   request.on("error", () => {});
   request.destroy();
+});
+
+it("clients that do not read their lists get 64 MiB together, and one that reads gets its own", async () => {
+  const list = "/v1/events?limit=100";
+  const { body: page } = await platform.api("GET", list);
+  const most = Math.floor((64 * 1024 * 1024) / Buffer.byteLength(JSON.stringify(page)));
+  // The operating system would buffer a part of each page.
+  const silent = Array.from({ length: 2 * most }, () => {
+    const [client, socket] = duplexPair();
+    httpServer().emit(
+      "connection",
+      Object.assign(
+        socket.on("error", () => {}),
+        { remoteAddress: "127.0.0.1" },
+      ),
+    );
+    client.write(`GET ${list} HTTP/1.1\r\nHost: localhost\r\n`);
+    client.write(`Authorization: ${authorized.headers["Authorization"]}\r\n\r\n`);
+    return socket;
+  });
+  await expect.poll(() => silent.filter(({ destroyed }) => !destroyed)).toHaveLength(most);
+  expect((await platform.api("GET", list)).body).toEqual(page);
+  for (const socket of silent) socket.destroy();
 });
 
 it("readers that do not read get 64 MiB together, and one that reads continues", async () => {

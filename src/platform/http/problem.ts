@@ -49,10 +49,14 @@ export const UNCERTAIN =
 export function toApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
   if (error instanceof StorageUnavailableError) {
-    return new ApiError("unavailable", error.uncertain ? `The database failed during the commit. ${UNCERTAIN}` : UNCHANGED, {
-      headers: { "Retry-After": "1" },
-      cause: error,
-    });
+    return new ApiError(
+      "unavailable",
+      error.uncertain ? `The database failed during the commit. ${UNCERTAIN}` : UNCHANGED,
+      {
+        headers: { "Retry-After": "1" },
+        cause: error,
+      },
+    );
   }
   if (error instanceof DamagedEventError) return new ApiError("event_damaged", error.message, { cause: error });
   const code = FASTIFY_CODES[(error as FastifyError).code];

@@ -1,21 +1,50 @@
-import { mkdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import type { ReceiverReport } from "../../src/receiver-check/run.ts";
 import { makeProject, startDev } from "../cli/support/dev-project.ts";
+import { startApplication } from "../receiver-check/support/application.ts";
+import { receiverWith, VERIFIERS } from "../receiver-check/support/provider-receivers.ts";
+import { freePort } from "../support/free-port.ts";
+import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { blocksOf, filesOf } from "./pages.ts";
 
 const README = "../README.md";
+const SECRET = "whsec_of_this_test";
+
+const commandsIn = (pattern: RegExp): string[][] =>
+  blocksOf(README)
+    .filter(({ language }) => language === "sh")
+    .flatMap(({ text }) => text.trimEnd().split("\n"))
+    .filter((line) => pattern.test(line))
+    .map((line) => [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([word, quoted]) => quoted ?? word));
+
+it("the check of README.md grades a receiver of Stripe by its effects", async () => {
+  const [words = []] = commandsIn(/^npx service-cli webhooks check /);
+  const sink = await freePort();
+  const calls: Promise<unknown>[] = [];
+  const application = await startApplication(receiverWith(VERIFIERS.stripe, SECRET), (id) => {
+    // The sink closes with the check, while the receiver still handles the burst.
+    calls.push(fetch(`http://127.0.0.1:${sink}/${id}`, { method: "POST" }).catch(() => {}));
+  });
+  const cwd = createConfigDir();
+  writeFileSync(join(cwd, "event.json"), '{"id":"evt_1","type":"charge.succeeded"}');
+  const args = words.slice(2).map((word) => word.replace("localhost:3000/stripe", application.webhooks));
+  const env = { SERVICE_WEBHOOK_SECRET: SECRET };
+  const { exitCode, stdout } = await runCli([...args, "--sink", String(sink), "--json"], { cwd, env });
+  const { grade, checks } = JSON.parse(stdout) as ReceiverReport;
+  expect({ exitCode, grade }).toEqual({ exitCode: 0, grade: "A" });
+  expect(checks.find(({ id }) => id === "duplicate-at-once")).toMatchObject({ status: "passed" });
+  await Promise.all(calls);
+  application.close();
+});
 
 it("the tour of README.md forwards an event to its application", async () => {
   const application = filesOf(README).get("receiver.mjs")!;
   const project = await makeProject({ "receiver.mjs": application.replace("3000", "APP_PORT") });
   mkdirSync(join(project.folder, "node_modules"));
   symlinkSync(process.cwd(), join(project.folder, "node_modules/service-cli"));
-  const [init, dev, trigger] = blocksOf(README)
-    .filter(({ language }) => language === "sh")
-    .flatMap(({ text }) => text.trimEnd().split("\n"))
-    .filter((line) => /^service (dev|trigger)\b/.test(line))
-    .map((line) => [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([word, quoted]) => quoted ?? word).slice(1));
+  const [init, dev, trigger] = commandsIn(/^service (dev|trigger)\b/).map((words) => words.slice(1));
   const target = init!.map((word) => word.replace("3000", String(project.appPort)));
   expect(await project.service([...target, "--port", String(project.port)])).toMatchObject({ exitCode: 0 });
   expect(dev).toEqual(["dev"]);

@@ -64,19 +64,19 @@ export interface Sink extends Observer {
 }
 
 const READ_BYTES = 65_536;
-const EVENT_ID = /evt_[0-9A-Za-z]{22}/g;
+/** The forms of IDs that nothing else has. */
+const EVENT_ID = /(?:evt_|msg_|Ev)[0-9A-Za-z]{22}/;
 
 /**
  * Opens a sink. A call that names an event, in its path or its body, counts for that event; any other counts for all.
  * Rejects if it cannot listen on the address.
  */
 export async function openSink({ host, port }: { host: string; port: number }): Promise<Sink> {
-  /** The events that each call named. */
-  const calls: ReadonlySet<string>[] = [];
+  const calls: string[] = [];
   const server = createServer((request, response) => {
-    namedEvents(request).then(
-      (named) => {
-        calls.push(named);
+    textOf(request).then(
+      (text) => {
+        calls.push(text);
         response.writeHead(204).end();
       },
       () => response.destroy(),
@@ -89,7 +89,7 @@ export async function openSink({ host, port }: { host: string; port: number }): 
   return {
     url,
     name: `the sink at ${url}`,
-    count: async (ids) => calls.filter((named) => named.size === 0 || ids.some((id) => named.has(id))).length,
+    count: async (ids) => calls.filter((text) => ids.some((id) => text.includes(id)) || !EVENT_ID.test(text)).length,
     close() {
       server.close();
       server.closeAllConnections();
@@ -97,10 +97,11 @@ export async function openSink({ host, port }: { host: string; port: number }): 
   };
 }
 
-async function namedEvents(request: IncomingMessage): Promise<Set<string>> {
+/** Returns the path and the body, in which the call may name an event. */
+async function textOf(request: IncomingMessage): Promise<string> {
   let text = request.url ?? "";
   for await (const chunk of request as AsyncIterable<Buffer>) {
     if (text.length < READ_BYTES) text += chunk.toString("latin1");
   }
-  return new Set(text.match(EVENT_ID));
+  return text;
 }

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer, request as httpRequest, type ServerResponse } from "node:http";
@@ -249,6 +250,40 @@ describe("service webhooks replay", () => {
     expect(receiver.requests).toHaveLength(2);
     for (const request of receiver.requests) expect(() => verified(request)).not.toThrow();
     expect(receiver.requests.some(({ headers }) => headers["x-custom"] === "Value")).toBe(true);
+  });
+
+  it("signs with a scheme of service.yaml, as capture verifies and send signs with it", async () => {
+    const cwd = createConfigDir();
+    writeFileSync(
+      join(cwd, "service.yaml"),
+      `schemes:
+  acme:
+    signed: "{timestamp}:{id}:{body}"
+    signature: { header: Acme-Signature, prefix: "sha256=", encoding: base64 }
+    timestamp: { header: Acme-Time, tolerance: 60 }
+    id: { header: Acme-Delivery, prefix: dlv_ }
+`,
+    );
+    writeFileSync(join(cwd, "event.json"), BODY);
+    const recording = join(cwd, "acme.ndjson");
+    const named = ["--scheme", "acme", "--secret", SECRET];
+    const capture = await startCapture(["--record", recording, ...named], cwd);
+    const sent = await runCli(["webhooks", "send", capture.url, "--payload", "event.json", ...named, "--json"], {
+      cwd,
+    });
+    const { id } = JSON.parse(sent.stdout) as { id: string };
+    expect(id).toMatch(/^dlv_\w{22}$/);
+    expect(await capture.line(({ event }) => event === "received")).toMatchObject({ id, verified: true });
+    await capture.interrupt();
+    const receiver = await startAnyReceiver();
+    const args = ["webhooks", "replay", recording, "--forward-to", receiver.url, "--speed", "max", ...named];
+    expect((await runCli(args, { cwd })).exitCode).toBe(0);
+    const [{ headers, body } = {} as ArrivedRequest] = receiver.requests;
+    const mac = createHmac("sha256", SECRET)
+      .update(`${String(headers["acme-time"])}:${id}:`)
+      .update(body)
+      .digest("base64");
+    expect(headers).toMatchObject({ "acme-delivery": id, "acme-signature": `sha256=${mac}` });
   });
 
   it("sends a recording without headers newly signed only", async () => {

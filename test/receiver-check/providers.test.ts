@@ -1,12 +1,16 @@
 import { createHmac } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Webhook } from "standardwebhooks";
+import { Stripe } from "stripe";
 import { afterAll, describe, expect, it } from "vitest";
 import type { ReceiverReport } from "../../src/receiver-check/run.ts";
 import { SCHEMES } from "../../src/webhooks/schemes.ts";
 import { type CliResult, createConfigDir, runCli } from "../support/run-cli.ts";
 import { type Application, startApplication } from "./support/application.ts";
 import { receiverWith, type Verifier, VERIFIERS } from "./support/provider-receivers.ts";
+
+const stripe = new Stripe("sk_test_unused");
 
 type Provider = keyof typeof VERIFIERS;
 
@@ -134,6 +138,30 @@ describe("service webhooks check --scheme", () => {
     expect(report.checks.find(({ id }) => id === "t-301-s-old")!.fix).toContain("exceed 300");
   });
 
+  it.each<[Provider, Verifier]>([
+    [
+      "stripe",
+      (body, headers, secret) =>
+        stripe.webhooks.constructEvent(body, String(headers["stripe-signature"]), secret, 1_000_000).id,
+    ],
+    [
+      "standard",
+      (body, headers, secret) => {
+        const signature = new Webhook(secret).sign(
+          String(headers["webhook-id"]),
+          new Date(Number(headers["webhook-timestamp"]) * 1000),
+          body,
+        );
+        return String(headers["webhook-signature"]).split(" ").includes(signature) && headers["webhook-id"];
+      },
+    ],
+  ])("gives an F to a receiver of %s without a limit of age, and says so", async (provider, verify) => {
+    const { report } = await check(provider, verify);
+    expect(report.grade).toBe("F");
+    expect(idsWith(report, "failed")).toContain("t-301-s-old");
+    expect(report.checks.find(({ id }) => id === "t-301-s-old")!.fix).toContain("exceed 300");
+  });
+
   const keyed =
     (keyOf: (secret: string) => string | Buffer): Verifier =>
     (body, headers) => {
@@ -150,6 +178,20 @@ describe("service webhooks check --scheme", () => {
       "stripe",
       (body, headers, secret) => VERIFIERS.stripe(body, headers, secret.slice("whsec_".length)),
       "use the whole secret as the key",
+    ],
+    [
+      "base64 for hex",
+      "github",
+      (body, headers, secret) =>
+        `sha256=${createHmac("sha256", secret).update(body).digest("base64")}` === headers["x-hub-signature-256"] &&
+        "id",
+      "expects the signature in base64: X-Hub-Signature-256 contains hex",
+    ],
+    [
+      "a decoded secret",
+      "slack",
+      (body, headers, secret) => VERIFIERS.slack(body, headers, Buffer.from(secret, "base64") as never),
+      "The receiver decodes the secret: use its text as the key",
     ],
     [
       "hex for base64",

@@ -19,9 +19,10 @@ export interface RunningCapture {
 }
 
 /** Starts it on a free port with `--json`, and resolves once it receives deliveries. */
-export async function startCapture(args: readonly string[]): Promise<RunningCapture> {
+export async function startCapture(args: readonly string[], cwd?: string): Promise<RunningCapture> {
   const child = spawn(process.execPath, [BIN, "webhooks", "capture", "--json", "--port", "0", ...args], {
     env: cliEnv(),
+    cwd,
     stdio: ["ignore", "pipe", "pipe"],
   });
   let stderr = "";

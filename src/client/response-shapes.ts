@@ -254,6 +254,7 @@ export const OBJECT_SHAPES = {
     failed: "number",
     pending: "number",
     last_delivery_at: ["time", "null"],
+    last_success_at: ["time", "null"],
     intervals: { "[]": { at: "time", succeeded: "number", failed: "number" } },
   },
   Statistics: {

@@ -1,6 +1,6 @@
 import { matchesSubscriptions, typesOfSubscription } from "../contract/event-types.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
-import type { Statistics, StatisticsFailure } from "../contract/schemas/statistics.ts";
+import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import { attemptEvidence, causeOf, type Receiver, receiverOfEndpoint } from "./attempts.ts";
@@ -49,27 +49,27 @@ function isReal({ event_type: type }: Delivery): boolean {
 function failures(state: State, { recovery }: Chain): Finding[] {
   const { endpoint, statistics, deliveries, receiver, time } = state;
   const { totals, queue } = statistics;
-  const newest = statistics.failures.reduce((last, { last_at: at }) => (at > last ? at : last), "");
-  const success = lastSuccess(state);
-  if (endpoint.health.failing_since === null && success !== undefined && success >= newest) {
-    const hasRecovered = recovery !== undefined && recovery.created >= newest;
+  const counts = countsOf(state);
+  const newest = newestOf(statistics.failures);
+  const success = counts?.last_success_at ?? "";
+  const isReported = recovery !== undefined && recovery.created >= newest && success >= newest;
+  if (isReported || (counts !== undefined && hasRecovered(endpoint, counts, statistics.failures))) {
     const rest = queue.pending > 0 || deliveries.some(({ status }) => status === "failed");
     const count = `${totals.failed} of the ${counted(totals.attempts, "attempt")} of the last hour`;
-    if (hasRecovered || totals.failed >= totals.succeeded) {
-      const wait = queue.pending === 0 ? "" : `; ${waits(queue.pending)}`;
-      return [
-        {
-          code: "endpoint_recovered",
-          subject: endpoint.id,
-          summary: `${receiver.name} has recovered: its last attempt succeeded at ${time(success)}, after ${count} failed${wait}`,
-          evidence: exampleEvidence(statistics.failures[0]!, state),
-          action: rest ? "Retry what has not arrived" : null,
-          fix: rest ? resend(state) : null,
-        },
-      ];
-    }
-    if (!rest)
+    if (!isReported && !rest && totals.failed < totals.succeeded) {
       return [{ ...healthy(state), summary: `Everything arrived at ${receiver.name}, although ${count} failed` }];
+    }
+    const wait = queue.pending === 0 ? "" : `; ${waits(queue.pending)}`;
+    return [
+      {
+        code: "endpoint_recovered",
+        subject: endpoint.id,
+        summary: `${receiver.name} has recovered: its last attempt succeeded at ${time(success)}, after ${count} failed${wait}`,
+        evidence: exampleEvidence(statistics.failures[0]!, state),
+        action: rest ? "Retry what has not arrived" : null,
+        fix: rest ? resend(state) : null,
+      },
+    ];
   }
   const current = statistics.failures.filter(
     ({ last_at: at }) => Date.parse(newest) - Date.parse(at) <= CURRENT_MILLISECONDS,
@@ -77,15 +77,25 @@ function failures(state: State, { recovery }: Chain): Finding[] {
   return current.map((failure) => ofFailure(failure, state));
 }
 
-/** Returns when the last successful attempt was, as far as it is known: exactly, or the minute. */
-function lastSuccess({ statistics, deliveries }: State): string | undefined {
-  const attempts = deliveries.flatMap(({ attempts = [] }) => attempts);
-  const exact = attempts.filter(({ status_code: status }) => status !== null && status >= 200 && status < 300);
-  const minute = statistics.minutes.findLast(({ succeeded }) => succeeded > 0);
-  return [...exact, ...(minute === undefined ? [] : [minute])]
-    .map(({ at }) => at)
-    .toSorted()
-    .at(-1);
+/**
+ * Returns true if the newest attempt succeeded and either nothing waits any more, or most attempts had failed before: an
+ * endpoint that fails in part has successes all the time.
+ */
+export function hasRecovered(
+  { health }: WebhookEndpoint,
+  { attempts, failed, pending, last_success_at: success }: StatisticsEndpoint,
+  failures: readonly StatisticsFailure[],
+): boolean {
+  if (health.failing_since !== null || success === null || success < newestOf(failures)) return false;
+  return pending === 0 || failed >= attempts - failed;
+}
+
+function newestOf(failures: readonly StatisticsFailure[]): string {
+  return failures.reduce((newest, { last_at: at }) => (at > newest ? at : newest), "");
+}
+
+function countsOf({ endpoint, statistics }: State): StatisticsEndpoint | undefined {
+  return statistics.endpoints.find(({ endpoint: id }) => id === endpoint.id);
 }
 
 /** Returns a cause of failures, and what share of the attempts it has. */
@@ -137,9 +147,9 @@ function resend({ endpoint, statistics }: State): string {
 function healthy(state: State): Finding {
   const { endpoint, statistics, deliveries, receiver, time } = state;
   const { attempts } = statistics.totals;
-  const success = lastSuccess(state);
+  const success = countsOf(state)?.last_success_at;
   const all = attempts === 1 ? "The only attempt" : `All ${counted(attempts, "attempt")}`;
-  const when = success === undefined ? "" : `, the last one at ${time(success)}`;
+  const when = typeof success !== "string" ? "" : `, the last one at ${time(success)}`;
   const last = deliveries.find(({ status }) => status === "succeeded");
   return {
     code: "delivered",

@@ -50,8 +50,19 @@ export interface Finding {
   fix: string | null;
 }
 
-/** Findings that are good news. */
-export const GOOD: ReadonlySet<FindingCode> = new Set(["delivered", "endpoint_recovered"]);
+/** Answers that report no trouble. */
+const UNTROUBLED: ReadonlySet<FindingCode> = new Set([
+  "bulk_running",
+  "delivered",
+  "delivery_pending",
+  "endpoint_recovered",
+  "no_event",
+]);
+
+/** Returns whether an answer is the cause of trouble, not just what happened. */
+export function isTrouble({ code }: Finding): boolean {
+  return !UNTROUBLED.has(code);
+}
 
 /** Writes times for a reader: in UTC in a terminal, in local time in a browser. */
 export type TimeFormat = (timestamp: string) => string;

@@ -256,7 +256,7 @@ describe("the dashboard", { shuffle: false }, () => {
       const row = page.getByRole("row").filter({ hasText: `${receiver.url}/orders` });
       await row.getByRole("img", { name: /^\d+ attempts, \d+ failed$/ }).waitFor();
       await row.getByRole("link", { name: /% failed$/ }).click();
-      await expect.poll(() => page.getByLabel("Status").inputValue()).toBe("failed");
+      await expect.poll(() => page.getByLabel("Status").inputValue()).toBe("retrying");
       const endpoint = (await api("GET", "/v1/webhook_endpoints?limit=100")).body.data.find(
         ({ url }: { url: string }) => url === `${receiver.url}/orders`,
       );

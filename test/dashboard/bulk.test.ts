@@ -88,6 +88,74 @@ it("resends all that an endpoint has not got since it began to fail, also what s
     (await api("GET", `/v1/deliveries?endpoint=${id}&status=succeeded&limit=100`)).body.data;
   await expect.poll(async () => (await succeeded()).length).toBe(20);
   await expect.poll(async () => (await endpoint()).health.failing_since).toBeNull();
+  // An endpoint that works again needs no attention.
+  await expect.poll(() => failing.count()).toBe(0);
+});
+
+it("retries what the list shows, and names it", async () => {
+  status = 500;
+  const { page, api } = board;
+  const { id } = (
+    await api("POST", "/v1/webhook_endpoints", {
+      url: `${receiver.url}/filtered`,
+      events: ["payment.*"],
+      description: "Ledger",
+    })
+  ).body;
+  const pay = () => api("POST", "/v1/payments", { amount: 1, currency: "EUR" });
+  await pay();
+  await pay();
+  const found = async (query: string) => (await api("GET", `/v1/deliveries?endpoint=${id}&${query}`)).body.data;
+  await expect.poll(async () => (await found("status=retrying")).length).toBe(2);
+  const [newest] = await found("status=retrying");
+  await api("POST", `/v1/deliveries/${newest.id}/cancel`);
+  const dialog = page.getByRole("dialog");
+  const open = async (query: string) => {
+    await board.show(`sandbox/deliveries?endpoint=${id}&${query}`);
+    await page.getByRole("button", { name: "Retry failed" }).click();
+  };
+  const close = () => dialog.getByRole("button", { name: "Cancel" }).click();
+  await open("status=canceled");
+  await dialog.getByRole("heading", { name: "Retry canceled deliveries to Ledger" }).waitFor();
+  await dialog.getByText(/^1 delivery found: 1 canceled\./).waitFor();
+  await close();
+  await open("status=retrying");
+  await dialog.getByText(/^1 delivery found: 1 waiting for a retry\./).waitFor();
+  await close();
+  await open("status=retrying&created_before=2020-01-01T00:00:00Z");
+  await dialog.getByText(/^Created before .*2020/).waitFor();
+  await dialog.getByText("No failed deliveries match.").waitFor();
+  await close();
+  await open("query=payment");
+  await dialog.getByText("Clear the search to retry many.").waitFor();
+  expect(await dialog.getByRole("button", { name: /^Retry/ }).isDisabled()).toBe(true);
+  await close();
+});
+
+it("shows the deliveries that are being retried, from each place that counts them", async () => {
+  status = 500;
+  const { page, api } = board;
+  const url = `${receiver.url}/crm`;
+  await api("POST", "/v1/webhook_endpoints", { url, events: ["customer.*"], description: "CRM" });
+  await api("POST", "/v1/customers", { email: "retrying@example.com" });
+  await board.show("sandbox");
+  const failing = page.getByRole("listitem").filter({ hasText: url });
+  await failing.getByRole("link", { name: "Failed deliveries" }).click();
+  const row = page.getByRole("row").filter({ hasText: "customer.created" });
+  await row.getByText("retrying").waitFor();
+  await expect.poll(() => page.getByLabel("Status").inputValue()).toBe("retrying");
+  await expect.poll(() => page.getByLabel("Endpoint").locator("option:checked").textContent()).toBe("CRM");
+  await row.getByRole("link").click();
+  await page.locator(".facts").getByText("retrying").waitFor();
+  await board.menu("Endpoints");
+  await page
+    .getByRole("row")
+    .filter({ hasText: url })
+    .getByRole("link", { name: /% failed$/ })
+    .click();
+  await row.getByText("retrying").waitFor();
+  await page.getByLabel("Status").selectOption("failed");
+  await page.getByText("No matching deliveries").waitFor();
 });
 
 it("enables an endpoint with the events that it missed while it was disabled", async () => {

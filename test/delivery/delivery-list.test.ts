@@ -32,6 +32,9 @@ describe("the list of deliveries", () => {
     expect(await eventsOf(`endpoint=${good.id}&status=succeeded`)).toEqual(events);
     expect(await eventsOf(`endpoint=${good.id}&status=pending`)).toEqual([]);
     expect(await eventsOf(`endpoint=${bad.id}&status=pending`)).toEqual(events);
+    expect(await eventsOf(`endpoint=${good.id}&status=retrying`)).toEqual([]);
+    expect(await eventsOf(`endpoint=${bad.id}&status=retrying&limit=3`)).toEqual(events.slice(0, 3));
+    expect(await eventsOf(`endpoint=${bad.id}&status=retrying&query=${events[1]}`)).toEqual([events[1]]);
     expect((await eventsOf("status=pending&limit=6")).slice(0, 6)).toEqual(events);
     expect((await list(`event=${events[0]}`)).data).toHaveLength(2);
     expect((await list(`event=${events[0]}&status=pending`)).data).toMatchObject([{ endpoint: bad.id }]);

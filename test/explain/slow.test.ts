@@ -73,6 +73,7 @@ it("names the backlog of a receiver that does not respond, for the endpoint and 
     fix: `service deliveries list --endpoint ${endpoint} --status pending`,
   };
   expect(plain(await world.why(endpoint))).toEqual(expected);
+  expect(await world.deliveries(`endpoint=${endpoint}&status=retrying`)).toEqual([]);
   const [newest] = await world.deliveries(`endpoint=${endpoint}&limit=1`);
   expect(plain(await world.why(newest!.id))).toEqual(expected);
 });

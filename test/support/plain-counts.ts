@@ -28,6 +28,7 @@ interface Counted {
   pending: number;
   /** When the newest delivery was created. */
   newest: string | null;
+  lastSuccess: string | null;
 }
 
 const SANDBOX = "environment = (SELECT id FROM environments WHERE name = 'sandbox')";
@@ -56,6 +57,7 @@ async function countRows(database: Queries, endpoint: string | undefined, since:
   const newest = await database.get<{ id: string | null }>(
     `SELECT MAX(d.id) AS id FROM deliveries d WHERE d.${SANDBOX} ${ofEndpoint}`,
   );
+  const success = await database.get<{ at: number | null }>(`SELECT MAX(a.at) AS at ${attempts} AND ${SUCCEEDED}`);
   const minutes = new Map<number, Minute>();
   const minuteOf = (minute: number) => {
     const at = formatTimestamp(minute * 60_000);
@@ -72,6 +74,7 @@ async function countRows(database: Queries, endpoint: string | undefined, since:
     failures: failures.map((failure) => ({ ...failure, last_at: formatTimestamp(failure.last_at) })),
     pending: pending?.count ?? 0,
     newest: typeof newest?.id === "string" ? formatTimestamp(timeOfId(newest.id)) : null,
+    lastSuccess: typeof success?.at === "number" ? formatTimestamp(success.at) : null,
   };
 }
 
@@ -111,7 +114,11 @@ interface OfEndpoint {
 }
 
 /** Expects an endpoint's counts to match those of its minutes. A deleted endpoint is not listed. */
-function expectEndpoint(found: readonly OfEndpoint[], id: string, { minutes, pending, newest }: Counted): void {
+function expectEndpoint(
+  found: readonly OfEndpoint[],
+  id: string,
+  { minutes, pending, newest, lastSuccess }: Counted,
+): void {
   const [one, ...more] = found;
   expect(more).toEqual([]);
   if (one === undefined) return;
@@ -124,6 +131,7 @@ function expectEndpoint(found: readonly OfEndpoint[], id: string, { minutes, pen
     failed: sum(minutes, "failed"),
     pending,
     last_delivery_at: newest,
+    last_success_at: lastSuccess,
   });
   expect(intervals).toHaveLength(12);
   for (const [index, { at, ...interval }] of intervals.entries()) {

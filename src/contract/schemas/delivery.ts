@@ -57,10 +57,18 @@ export const Delivery = Type.Object(
 );
 export type Delivery = Static<typeof Delivery>;
 
+/** A pending delivery that had an attempt is retrying. */
+export const DELIVERY_FILTERS = [...statusesOf("delivery"), "retrying"] as const;
+
 export const DeliveryListQuery = listQuery({
   endpoint: Type.Optional(idOf("webhook_endpoint", { description: "Deliveries to this endpoint" })),
   event: Type.Optional(idOf("event", { description: "Deliveries of this event" })),
-  status: Type.Optional(Type.Enum(statusesOf("delivery"))),
+  status: Type.Optional(
+    Type.Enum([...DELIVERY_FILTERS], {
+      description:
+        "`retrying`: pending deliveries with a failed attempt. A page of these may be short, or empty, while `has_more` is true",
+    }),
+  ),
   ...SEARCH_FILTERS,
 });
 export type DeliveryListQuery = Static<typeof DeliveryListQuery>;

@@ -47,6 +47,9 @@ export const StatisticsEndpoint = Type.Object(
     last_delivery_at: nullable(
       Type.String({ format: "timestamp", description: "When the newest delivery was created" }),
     ),
+    last_success_at: nullable(
+      Type.String({ format: "timestamp", description: "The newest successful attempt; null if there was none" }),
+    ),
     intervals: Type.Array(Type.Object({ at: Timestamp, succeeded: Count, failed: Count }), {
       description: `The minutes in ${STATISTICS_INTERVALS} intervals of the same length, oldest first`,
     }),

@@ -56,6 +56,7 @@ const TONES: Record<string, string> = {
   failing: "bad",
   leaked: "bad",
   pending: "wait",
+  retrying: "wait",
 };
 
 /** A status. Success is subdued, so that a failure stands out. */

@@ -11,7 +11,7 @@ import { Dialog } from "../components/dialog.tsx";
 import { Field } from "../components/form.tsx";
 import { ErrorBox } from "../components/page.tsx";
 import { showToast } from "../components/toasts.tsx";
-import { count, counted } from "../format.ts";
+import { count, counted, dateAndTime } from "../format.ts";
 
 const RUNNING = "/v1/bulk_operations?limit=10";
 const READ_MILLISECONDS = 1000;
@@ -28,12 +28,22 @@ const SINCE_FAILING = ["failing", "Since the endpoint began to fail"] as const;
 /** The first failed attempt may be of a delivery created before it. */
 const BEFORE_FAILING_MILLISECONDS = 60_000;
 
-/** Deliveries to retry: those that have failed permanently, and those that wait for their next attempt. */
-const RETRIED = ["failed", "pending"] as const;
+/** Statuses of deliveries that can be retried, as the dialog counts them. */
+const RETRIED = { failed: "failed", pending: "waiting for a retry", canceled: "canceled" } as const;
+type Retried = keyof typeof RETRIED;
+
+/** Returns the statuses to retry of a list with a filter: of all, those that have failed or wait for their next attempt. */
+function retriedOf(status: string): Retried[] {
+  if (status === "") return ["failed", "pending"];
+  if (status === "retrying") return ["pending"];
+  return status in RETRIED ? [status as Retried] : [];
+}
 
 interface RetryProps {
   /** Only deliveries to this endpoint. */
-  endpoint?: string | undefined;
+  endpoint?: { id: string; name: string } | undefined;
+  /** The filters of the list above which the button is. */
+  filters?: { status: string; query: string; created_after: string; created_before: string } | undefined;
   /** When the endpoint began to fail. */
   failingSince?: string | null | undefined;
 }
@@ -51,22 +61,29 @@ export function RetryFailed({ class: name, ...of }: RetryProps & { class?: strin
   );
 }
 
-function RetryDialog({ endpoint, failingSince: since, onClose }: RetryProps & { onClose: () => void }) {
+function RetryDialog({ endpoint, filters, failingSince: since, onClose }: RetryProps & { onClose: () => void }) {
   const call = useCall();
   const isFailing = typeof since === "string";
   const [range, setRange] = useState<string>(isFailing ? SINCE_FAILING[0] : "86400");
-  const [found, setFound] = useState<{ range: string; failed: number; pending: number }>();
+  const { status: shown = "", query = "", created_after: after = "", created_before: before = "" } = filters ?? {};
+  const statuses = retriedOf(shown);
+  const isRangeSet = after !== "" || before !== "";
+  const [found, setFound] = useState<{ range: string; counts: number[] }>();
   const [error, setError] = useState<CallError>();
-  const request = (status: (typeof RETRIED)[number]): DeliveryBulkRetry => {
+  const request = (status: Retried): DeliveryBulkRetry => {
+    const own = { status, ...(endpoint === undefined ? {} : { endpoint: endpoint.id }) };
+    if (isRangeSet) {
+      return {
+        ...own,
+        ...(after === "" ? {} : { created_after: after }),
+        ...(before === "" ? {} : { created_before: before }),
+      };
+    }
     const from =
       range === SINCE_FAILING[0] && isFailing
         ? Date.parse(since) - BEFORE_FAILING_MILLISECONDS
         : environmentNow() - Number(range) * 1000;
-    return {
-      status,
-      ...(endpoint === undefined ? {} : { endpoint }),
-      ...(range === "0" ? {} : { created_after: formatTimestamp(from) }),
-    };
+    return { ...own, ...(range === "0" ? {} : { created_after: formatTimestamp(from) }) };
   };
   const retry = (body: DeliveryBulkRetry) => call<BulkOperation>("POST", "/v1/deliveries/retry", body);
   useEffect(() => {
@@ -74,23 +91,22 @@ function RetryDialog({ endpoint, failingSince: since, onClose }: RetryProps & { 
     setError(undefined);
     const countMatches = async () => {
       try {
-        const counts = await Promise.all(RETRIED.map((status) => retry({ ...request(status), dry_run: true })));
-        const [failed = 0, pending = 0] = counts.map(({ total }) => total);
-        if (isCurrent) setFound({ range, failed, pending });
+        const found = await Promise.all(statuses.map((status) => retry({ ...request(status), dry_run: true })));
+        if (isCurrent) setFound({ range, counts: found.map(({ total }) => total) });
       } catch (problem) {
         if (isCurrent) setError(asCallError(problem));
       }
     };
-    void countMatches();
+    if (query === "") void countMatches();
     return () => {
       isCurrent = false;
     };
   }, [range]);
-  const counts = found?.range === range ? found : undefined;
-  const total = counts && counts.failed + counts.pending;
+  const counts = found?.range === range ? found.counts : undefined;
+  const total = counts?.reduce((sum, one) => sum + one, 0);
   const { isBusy, act } = useOnce(async () => {
     try {
-      for (const status of RETRIED) if (counts !== undefined && counts[status] > 0) await retry(request(status));
+      for (const [index, status] of statuses.entries()) if ((counts?.[index] ?? 0) > 0) await retry(request(status));
       showToast(`Retrying ${counted(total ?? 0, "delivery", "deliveries")}`);
       onClose();
     } catch (problem) {
@@ -98,20 +114,33 @@ function RetryDialog({ endpoint, failingSince: since, onClose }: RetryProps & { 
     }
   });
   return (
-    <Dialog title="Retry failed deliveries" onClose={onClose} isForm={false}>
-      <Field
-        label="Created"
-        name="range"
-        value={range}
-        onInput={setRange}
-        options={isFailing ? [SINCE_FAILING, ...RANGES] : RANGES}
-      />
+    <Dialog
+      title={`Retry ${shown === "canceled" ? "canceled" : "failed"} deliveries${endpoint === undefined ? "" : ` to ${endpoint.name}`}`}
+      onClose={onClose}
+      isForm={false}
+    >
+      {isRangeSet ? (
+        <p>
+          Created{after !== "" && <> after {dateAndTime(Date.parse(after))}</>}
+          {before !== "" && <> before {dateAndTime(Date.parse(before))}</>}.
+        </p>
+      ) : (
+        <Field
+          label="Created"
+          name="range"
+          value={range}
+          onInput={setRange}
+          options={isFailing ? [SINCE_FAILING, ...RANGES] : RANGES}
+        />
+      )}
       <p role="status">
-        {counts === undefined || total === undefined
-          ? "Counting…"
-          : total === 0
-            ? "No failed deliveries match."
-            : `${counted(total, "delivery", "deliveries")} found: ${count(counts.failed)} failed, ${count(counts.pending)} waiting for a retry. The retries run in the background.`}
+        {query !== ""
+          ? "Deliveries that a search finds can only be retried one by one. Clear the search to retry many."
+          : counts === undefined || total === undefined
+            ? "Counting…"
+            : total === 0
+              ? "No failed deliveries match."
+              : `${counted(total, "delivery", "deliveries")} found: ${statuses.map((status, index) => `${count(counts[index] ?? 0)} ${RETRIED[status]}`).join(", ")}. The retries run in the background.`}
       </p>
       {error !== undefined && <ErrorBox error={error} />}
       <div class="buttons">

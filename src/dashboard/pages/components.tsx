@@ -272,7 +272,15 @@ function Charts() {
       />
       <Card title="Sparkline">
         <Sparkline
-          counts={{ endpoint: "we_0123", attempts: 100, failed: 20, pending: 0, last_delivery_at: null, intervals }}
+          counts={{
+            endpoint: "we_0123",
+            attempts: 100,
+            failed: 20,
+            pending: 0,
+            last_delivery_at: null,
+            last_success_at: null,
+            intervals,
+          }}
         />
       </Card>
     </div>

@@ -8,8 +8,11 @@ import { type Column, PagedTable } from "../components/table.tsx";
 import { None, Status, StatusCode, Time } from "../components/values.tsx";
 import { hrefOf, Link, route } from "../router.tsx";
 import { RetryFailed, RunningOperations } from "./bulk.tsx";
-import { DeliveryDetail } from "./delivery.tsx";
+import { DeliveryDetail, stateOf } from "./delivery.tsx";
 import { Choice, createdFilters, CreatedRange, filterOf, Filters, Search, StatusChoice } from "./filters.tsx";
+
+/** Statuses, and those pending that have failed before. */
+const STATES = statusesOf("delivery").flatMap((status) => (status === "pending" ? [status, "retrying"] : [status]));
 
 export function Deliveries() {
   const { id } = route.value;
@@ -27,22 +30,24 @@ function DeliveryList() {
   const endpoints = useEndpoints().items ?? [];
   const isFiltered = Object.values(filters).some((value) => value !== "");
   // A link may name an endpoint that was deleted.
-  const isDeleted = endpoint !== "" && !endpoints.some(({ id }) => id === endpoint);
+  const named = endpoints.find(({ id }) => id === endpoint);
+  const name = named?.description ?? named?.url ?? endpoint;
+  const isDeleted = endpoint !== "" && named === undefined;
   return (
     <Page
       title="Deliveries"
       subtitle="One per event and endpoint, retried for 3 days."
-      actions={<RetryFailed {...(endpoint === "" ? {} : { endpoint })} />}
+      actions={<RetryFailed {...(endpoint === "" ? {} : { endpoint: { id: endpoint, name } })} filters={filters} />}
     >
       <RunningOperations />
       <Filters>
-        <StatusChoice statuses={statusesOf("delivery")} />
+        <StatusChoice statuses={STATES} />
         <Choice
           label="Endpoint"
           name="endpoint"
           options={[
             ["", "All"],
-            ...endpoints.map(({ id, url }) => [id, url] as const),
+            ...endpoints.map(({ id, url, description }) => [id, description ?? url] as const),
             ...(isDeleted ? [[endpoint, endpoint] as const] : []),
           ]}
         />
@@ -52,7 +57,7 @@ function DeliveryList() {
       <DeliveryTable
         label="Deliveries, newest first"
         pages={pages}
-        search={query}
+        search={status === "retrying" ? status : query}
         keepsPosition
         empty={
           <Empty icon="deliveries" title={isFiltered ? "No matching deliveries" : "No deliveries yet"}>
@@ -105,7 +110,7 @@ export function DeliveryTable(props: {
         );
       },
     },
-    { label: "Status", cell: ({ status }) => <Status status={status} /> },
+    { label: "Status", cell: (delivery) => <Status status={stateOf(delivery)} /> },
     {
       label: "Last response",
       from: "tablet",

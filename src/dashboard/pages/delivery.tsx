@@ -21,6 +21,11 @@ import { count, milliseconds } from "../format.ts";
 import { hrefOf } from "../router.tsx";
 import { WhyLink } from "./why.tsx";
 
+/** Returns the status, or that a pending delivery has failed before. */
+export function stateOf({ status, attempt_count: attempts }: Delivery): string {
+  return status === "pending" && attempts > 0 ? "retrying" : status;
+}
+
 export function DeliveryDetail({ id }: { id: string }) {
   const call = useCall();
   const path = `/v1/deliveries/${encodeURIComponent(id)}`;
@@ -61,7 +66,7 @@ export function DeliveryDetail({ id }: { id: string }) {
           <>
             <Facts
               rows={[
-                ["Status", <Status status={delivery.status} />],
+                ["Status", <Status status={stateOf(delivery)} />],
                 ["Event", <ObjectLink id={delivery.event} />],
                 ["Endpoint", <Destination delivery={delivery} endpoint={endpoint.data} isDeleted={isDeleted} />],
                 ["Created", <Time at={delivery.created} />],

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Attempt, Delivery } from "../../contract/schemas/delivery.ts";
 import { type Chain, type ChainApi, explainedKind, readChain } from "../../explain/chain.ts";
 import { diagnose } from "../../explain/diagnosis.ts";
-import { type Finding, GOOD } from "../../explain/finding.ts";
+import { type Finding, isTrouble } from "../../explain/finding.ts";
 import { asCallError, CallError, useCall } from "../api/call.ts";
 import { environmentNow } from "../clock.ts";
 import { Card, Empty, ErrorBox, Facts, Loading, Page } from "../components/page.tsx";
@@ -83,9 +83,9 @@ export function Why() {
 
 /** What shows the answer in the title, and what to do about it. */
 function Answer({ finding }: { finding: Finding }) {
-  const isGood = GOOD.has(finding.code);
+  const isBad = isTrouble(finding);
   return (
-    <section class={`notice ${isGood ? "" : "bad"}`} aria-label={isGood ? "Result" : "Likely cause"}>
+    <section class={`notice ${isBad ? "bad" : ""}`} aria-label={isBad ? "Likely cause" : "Result"}>
       <p>
         <code>{finding.code}</code>
       </p>

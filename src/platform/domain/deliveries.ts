@@ -36,7 +36,8 @@ export async function pageOfDeliveries(
   const ids = idsOf(query);
   const searched = ids.length > 1 && ids.every((id) => isId("event", id)) ? ids : undefined;
   const eventIds = event === undefined ? searched : [event];
-  const rows = await listDeliveries(queries, page, { endpointId: endpoint, eventIds, status });
+  const filters = { endpointId: endpoint, eventIds, status: status === "retrying" ? "pending" : status };
+  const rows = await listDeliveries(queries, page, filters);
   return rows.map((row) => toDelivery(row, tenant));
 }
 

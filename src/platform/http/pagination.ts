@@ -72,6 +72,8 @@ interface ListOf<Row, Item> {
   positionOf: (item: Item) => string;
   /** Returns the item that a search finds before all others, wherever it is in the list. */
   foundFirst: (page: PageRequest) => Promise<Item | undefined>;
+  /** A filter that no index decides, for which as many items are read as for a search. */
+  isMatch: ((item: Item) => boolean) | undefined;
   /** Returns the values that a search looks through. */
   valuesOf: (item: Item) => unknown;
   /** Returns the JSON of these values, if they have not been parsed. */
@@ -94,6 +96,7 @@ export async function sendList<
     bytesOf = () => 0,
     positionOf = ({ id }) => id ?? "",
     foundFirst = async () => undefined,
+    isMatch: isWanted,
     textOf,
     valuesOf = textOf === undefined ? (item) => item : (item) => JSON.parse(textOf(item)) as unknown,
   }: Partial<ListOf<Row, Item>> = {},
@@ -107,7 +110,8 @@ export async function sendList<
     throw invalidFields([{ pointer: "?created_after", code: "out_of_range", detail: "must be before created_before" }]);
   }
   const page = { environment, position, limit, ...boundsOf(kind, idRangeOf(kind, created), filters.query) };
-  const isMatch = matches(filters.query, { valuesOf, textOf });
+  const isFound = matches(filters.query, { valuesOf, textOf });
+  const isMatch = isWanted && isFound ? (item: Item) => isWanted(item) && isFound(item) : (isWanted ?? isFound);
   const list = { readRows, toJson, open, bytesOf, positionOf, foundFirst };
   const turn = new LargePageTurn();
   try {
@@ -179,7 +183,14 @@ const BATCH = 100;
  */
 async function readItems<Row, Item extends Row>(
   page: PageRequest,
-  { readRows, toJson, open, bytesOf, positionOf, foundFirst }: Omit<ListOf<Row, Item>, "valuesOf" | "textOf">,
+  {
+    readRows,
+    toJson,
+    open,
+    bytesOf,
+    positionOf,
+    foundFirst,
+  }: Omit<ListOf<Row, Item>, "isMatch" | "valuesOf" | "textOf">,
   isMatch: ((item: Item) => boolean) | undefined,
   { turn, deadline }: { turn: LargePageTurn; deadline: Deadline },
 ): Promise<{ items: string[]; next: string | undefined }> {

@@ -87,12 +87,14 @@ async function readEndpoints(
       own
         .filter((count) => count.succeeded === succeeded && (part === undefined || count.part === part))
         .reduce((total, { count }) => total + count, 0);
+    const successes = own.filter(({ succeeded }) => succeeded === 1).map(({ last_at: at }) => at);
     return {
       endpoint: id,
       attempts: sum(0) + sum(1),
       failed: sum(0),
       pending: pending.get(id) ?? 0,
       last_delivery_at: delivery === null ? null : formatTimestamp(timeOfId(delivery)),
+      last_success_at: successes.length === 0 ? null : formatTimestamp(Math.max(...successes)),
       intervals: Array.from({ length: STATISTICS_INTERVALS }, (_, part) => ({
         at: formatTimestamp((first + part * length) * MINUTE),
         succeeded: sum(1, part),

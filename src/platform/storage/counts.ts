@@ -86,6 +86,7 @@ export interface IntervalCount {
   part: number;
   succeeded: number;
   count: number;
+  last_at: number;
 }
 
 /** Returns the attempts of each endpoint, or of one, in intervals of a number of minutes. */
@@ -97,7 +98,8 @@ export function countIntervals(
   const { where, parameters } = attemptsOf(range, endpoint);
   const part = `(minute - ${range.first}) / ${minutes}`;
   return queries.all(
-    `SELECT endpoint_id, CAST(${part} AS INTEGER) AS part, ${SUCCEEDED} AS succeeded, ${SUM}
+    `SELECT endpoint_id, CAST(${part} AS INTEGER) AS part, ${SUCCEEDED} AS succeeded, ${SUM},
+            MAX(last_at) AS last_at
      FROM ${rowsOf(queries, "attempt_counts")} WHERE ${where} AND endpoint_id <> ''
      GROUP BY endpoint_id, ${part}, ${SUCCEEDED}`,
     parameters,

@@ -28,7 +28,7 @@ export function register(program: Command, context: Context): void {
     filters: [
       new Option("--endpoint <id>", "Filter by webhook endpoint").argParser(objectId),
       new Option("--event <id>", "Filter by event").argParser(objectId),
-      new Option("--status <status>", "Filter by status").choices(statusesOf("delivery")),
+      new Option("--status <status>", "Filter by status").choices([...statusesOf("delivery"), "retrying"]),
       ...searchFilters(),
     ],
     examples: [

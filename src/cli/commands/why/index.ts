@@ -10,7 +10,7 @@ import { formatDuration } from "../../terminal/time.ts";
 import { colorStatus } from "../../terminal/traffic.ts";
 import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Chain } from "../../../explain/chain.ts";
-import { type Finding, GOOD } from "../../../explain/finding.ts";
+import { type Finding, isTrouble } from "../../../explain/finding.ts";
 
 const FIELDS = {
   noun: "explanation",
@@ -97,9 +97,8 @@ function explanationLines(chain: Chain, findings: readonly Finding[], { output }
 }
 
 function causeLines(cause: Finding, styles: Styles, width: number): string[] {
-  const isGood = GOOD.has(cause.code);
-  const style = isGood ? "good" : "warn";
-  const label = isGood ? "Result" : "Likely cause";
+  const style = isTrouble(cause) ? "warn" : "good";
+  const label = isTrouble(cause) ? "Likely cause" : "Result";
   const lines = foldText(`${label}: ${cause.summary}.`, width, 6);
   return [
     ...lines.map((line, i) => (i === 0 ? line.replace(label, styles[style](label)) : line)),

@@ -17,7 +17,7 @@ import { count, counted, duration, percent } from "../../format.ts";
 import { hrefOf, Link, useGo } from "../../router.tsx";
 import { EnableEndpoint, RetryFailed, RunningOperations } from "../bulk.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
-import { FailureTable } from "../overview/failures.tsx";
+import { FailureTable, undelivered } from "../overview/failures.tsx";
 import { EndpointForm, RotateSecret } from "./form.tsx";
 import { EndpointStatus } from "./status.tsx";
 
@@ -81,8 +81,12 @@ export function EndpointDetail({ id }: { id: string }) {
               title="Deliveries"
               actions={
                 <>
-                  <Link href={hrefOf("deliveries", "", { endpoint: id, status: "failed" })}>Show failed</Link>
-                  <RetryFailed endpoint={id} failingSince={endpoint.health.failing_since} class="small" />
+                  <Link href={undelivered(id, statistics.data?.endpoints[0])}>Show failed</Link>
+                  <RetryFailed
+                    endpoint={{ id, name: endpoint.description ?? endpoint.url }}
+                    failingSince={endpoint.health.failing_since}
+                    class="small"
+                  />
                 </>
               }
             >

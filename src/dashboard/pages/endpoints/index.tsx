@@ -12,6 +12,7 @@ import { None, Time } from "../../components/values.tsx";
 import { counted, percent } from "../../format.ts";
 import { go, hrefOf, Link, route } from "../../router.tsx";
 import { useEndpoints } from "../deliveries.tsx";
+import { undelivered } from "../overview/failures.tsx";
 import { EndpointDetail, isOldSecret } from "./detail.tsx";
 import { EndpointForm } from "./form.tsx";
 import { EndpointStatus } from "./status.tsx";
@@ -136,7 +137,7 @@ function Attempts({ counts, endpoint }: { counts: StatisticsEndpoint | undefined
       {counts.failed === 0 ? (
         <span class="soft">{counted(counts.attempts, "attempt")}</span>
       ) : (
-        <Link href={hrefOf("deliveries", "", { endpoint, status: "failed" })}>{rate}</Link>
+        <Link href={undelivered(endpoint, counts)}>{rate}</Link>
       )}
     </span>
   );

@@ -1,5 +1,6 @@
 import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
+import { hasRecovered } from "../../../explain/endpoint.ts";
 import { useCall } from "../../api/call.ts";
 import { Action } from "../../components/action.tsx";
 import { Table } from "../../components/table.tsx";
@@ -33,7 +34,7 @@ interface Failing {
   counts: StatisticsEndpoint | undefined;
 }
 
-/** Returns the endpoints with failures, and those that failed before or were disabled for it; the failing ones first. */
+/** Returns the endpoints that fail or were disabled for it, those that fail all the time first. */
 export function failingOf(
   { failures, endpoints: counts }: Statistics,
   endpoints: readonly WebhookEndpoint[] = [],
@@ -47,7 +48,13 @@ export function failingOf(
   const listeners = { id: null, endpoint: undefined, failures: ofEndpoint(null), counts: undefined };
   return [...found, listeners]
     .filter((one) => one.failures.length > 0 || isFailing(one) || one.endpoint?.disabled_reason === "gone")
+    .filter(({ endpoint, counts, failures: own }) => !(endpoint && counts && hasRecovered(endpoint, counts, own)))
     .toSorted((a, b) => Number(isFailing(b)) - Number(isFailing(a)));
+}
+
+/** Returns the page of the deliveries that an endpoint has not got: those being retried, or those that failed for good. */
+export function undelivered(endpoint: string, counts: StatisticsEndpoint | undefined): string {
+  return hrefOf("deliveries", "", { endpoint, status: (counts?.pending ?? 0) > 0 ? "retrying" : "failed" });
 }
 
 /** Shows which endpoints fail, since when and why, how many deliveries wait, and how to fix it. */
@@ -127,13 +134,17 @@ function FailingEndpoint({ endpoint, id, failures, counts, onChange }: Failing &
           <Link class="button small" href={hrefOf("why", id)}>
             Why?
           </Link>
-          <Link class="button small" href={hrefOf("deliveries", "", { endpoint: id, status: "failed" })}>
+          <Link class="button small" href={undelivered(id, counts)}>
             Failed deliveries
           </Link>
           {endpoint?.status === "disabled" && <EnableEndpoint endpoint={endpoint} class="small" onChange={onChange} />}
           {endpoint?.status === "enabled" && (
             <>
-              <RetryFailed endpoint={id} failingSince={first} class="small" />
+              <RetryFailed
+                endpoint={{ id, name: endpoint.description ?? endpoint.url }}
+                failingSince={first}
+                class="small"
+              />
               <Action
                 class="small"
                 run={async () => {

@@ -50,7 +50,8 @@ export function Overview() {
               <Card title="Failing endpoints">
                 {failing.length === 0 ? (
                   <p class="all-well">
-                    <Icon name="check" /> No attempts failed in the {period}
+                    <Icon name="check" />{" "}
+                    {data.totals.failed === 0 ? `No attempts failed in the ${period}` : "All endpoints work again"}
                   </p>
                 ) : (
                   <FailingEndpoints failing={failing} onChange={endpoints.reload} />

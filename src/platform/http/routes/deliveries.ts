@@ -7,6 +7,7 @@ import type { Handlers } from "../operation.ts";
 import { sendList, asJson } from "../pagination.ts";
 import { narrowed } from "../search.ts";
 
+const isRetrying = ({ attempt_count: attempts }: Delivery) => attempts > 0;
 const REFERENCES = { event: "event", webhook_endpoint: "endpoint" } as const;
 
 export function deliveryHandlers(vault: Vault): Handlers<"deliveries"> {
@@ -22,6 +23,7 @@ export function deliveryHandlers(vault: Vault): Handlers<"deliveries"> {
         (page) => pageOfDeliveries(queries, caller.tenant, page, narrowed(query, REFERENCES)),
         asJson(Delivery),
         {
+          isMatch: query.status === "retrying" ? isRetrying : undefined,
           valuesOf: (delivery) => {
             const { url, description } = byId.get(delivery.endpoint ?? "") ?? {};
             return { ...delivery, url, description };

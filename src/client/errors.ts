@@ -108,8 +108,8 @@ export class AuthorizationError extends Error {
 export const TIME_LIMIT_CODE = "TIME_LIMIT";
 
 /** Returns true if the TLS connection failed, or a certificate is not trusted. */
-export function isTlsFailure({ code = "" }: NodeJS.ErrnoException): boolean {
-  return failureKindOf(code) === "tls";
+export function isTlsFailure(error: NodeJS.ErrnoException): boolean {
+  return failureKindOf(error) === "tls";
 }
 
 /** Describes a network failure: what happened, and what to do about it. `timeLimit` is in seconds. */
@@ -117,7 +117,7 @@ export function networkErrorOf(error: unknown, url: URL, timeLimit?: number): Ne
   if (error instanceof NetworkError) return error;
   const cause = error as NodeJS.ErrnoException;
   const code = cause.code ?? "";
-  const kind = failureKindOf(code);
+  const kind = failureKindOf(cause);
   const at = url.host;
   if (kind === "dns") {
     return new NetworkError(

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from "node:net";
-import { isLoopback } from "../network/connect-options.ts";
+import { isLoopback, withoutBrackets } from "../network/connect-options.ts";
 import { parseUrl } from "../network/parse-url.ts";
 import { NetworkError } from "./errors.ts";
 
@@ -56,7 +56,7 @@ function isDecodable(text: string): boolean {
  */
 function isExempt(url: URL, noProxy: string): boolean {
   const port = url.port || (/^(https|wss):$/.test(url.protocol) ? "443" : "80");
-  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const host = withoutBrackets(url.hostname);
   return noProxy
     .toLowerCase()
     .split(/[\s,]+/)

@@ -10,7 +10,7 @@ import { request as requestByHttps } from "node:https";
 import { isIP, isIPv6, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
-import { connectOptions } from "../network/connect-options.ts";
+import { connectOptions, withoutBrackets } from "../network/connect-options.ts";
 import { NetworkError, ProxyError, TIME_LIMIT_CODE, isTlsFailure, networkErrorOf } from "./errors.ts";
 
 /** Time limit for the proxy's response; requests have their own. */
@@ -92,7 +92,7 @@ function requestTo({ protocol }: URL): typeof requestByHttp {
 }
 
 function addressOf({ protocol, hostname, port }: URL) {
-  const { host, servername } = tlsNameOf(hostname.replace(/^\[|\]$/g, ""));
+  const { host, servername } = tlsNameOf(withoutBrackets(hostname));
   return {
     protocol,
     host,

@@ -19,12 +19,27 @@ export function isLocalhost(hostname: string): boolean {
   return hostname === "localhost" || hostname.endsWith(".localhost");
 }
 
+/** Returns a URL's host name without the brackets of an IPv6 address. */
+export function withoutBrackets(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, "");
+}
+
+/** Returns the port of a URL, or the default of its protocol. */
+export function portOf({ port, protocol }: URL): number {
+  return Number(port || (protocol === "https:" ? 443 : 80));
+}
+
+/** Returns what a connection to a URL's origin is opened to. */
+export function addressOf(url: URL): { host: string; port: number } {
+  return { host: withoutBrackets(url.hostname), port: portOf(url) };
+}
+
 /**
  * Returns true for names and addresses that always mean this machine. An IPv6 address may have brackets, and may be an
  * IPv4 address mapped into IPv6, as sockets report it.
  */
 export function isLoopback(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, "").toLowerCase();
+  const host = withoutBrackets(hostname).toLowerCase();
   const address = host.replace(/^::ffff:/, "");
   return isLocalhost(host) || host === "::1" || /^127(\.\d{1,3}){3}$/.test(address);
 }
@@ -42,10 +57,9 @@ export function connectOptions(hostname: string, limitMs: number) {
 
 /** Opens a connection for HTTP/1.1 to the origin of a URL; secure for https, with the `tls` options. */
 export function openSocket(url: URL, options: Partial<TcpSocketConnectOpts>, tls: ConnectionOptions = {}): Socket {
-  const host = url.hostname.replace(/^\[|\]$/g, "");
-  const isSecure = url.protocol === "https:";
-  const address = { host, port: Number(url.port || (isSecure ? 443 : 80)), noDelay: true, ...options };
-  if (!isSecure) return connectTcp(address);
+  const { host, port } = addressOf(url);
+  const address = { host, port, noDelay: true, ...options };
+  if (url.protocol !== "https:") return connectTcp(address);
   const name = isIP(host) === 0 ? { servername: host } : {};
   return connectTls({ ...address, ALPNProtocols: ["http/1.1"], ...name, ...tls });
 }

@@ -18,8 +18,16 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
 
 const TLS_CODE = /^(CERT_|ERR_TLS_|ERR_SSL_|EPROTO|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_)/;
 
-/** Returns the kind of failure that a code of Node.js stands for, or undefined for any other code. */
-export function failureKindOf(code: string): FailureKind | undefined {
+/** Returns the code of an error of Node.js, or "". If several addresses were tried, the error of the first one counts. */
+export function errorCodeOf(error: unknown): string {
+  const { code, errors: [first] = [] } = (error ?? {}) as { code?: unknown; errors?: unknown[] };
+  if (typeof code === "string") return code;
+  return first === undefined ? "" : errorCodeOf(first);
+}
+
+/** Returns the kind of failure that an error of Node.js stands for, or undefined for any other error. */
+export function failureKindOf(error: unknown): FailureKind | undefined {
+  const code = errorCodeOf(error);
   return KINDS[code] ?? (TLS_CODE.test(code) ? "tls" : undefined);
 }
 

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { Clock } from "./clock.ts";
 import { SUSPENDED_MS } from "./deadline.ts";
 import { PostConnection, type ResponseReader } from "./post-connection.ts";
 import type { ResponseHeaders } from "./response-parser.ts";
@@ -10,14 +11,7 @@ export interface PosterOptions {
   timeoutMs: number;
   /** Size of the beginning of a response body that is read. The rest is dropped, with the connection. */
   excerptBytes: number;
-  clock: Timers;
-}
-
-interface Timers {
-  /** Monotonic milliseconds. */
-  elapsed(): number;
-  /** Calls back once after a delay in milliseconds. The returned function cancels it. */
-  after(milliseconds: number, callback: () => void): () => void;
+  clock: Pick<Clock, "elapsed" | "after">;
 }
 
 /** The result of a POST. */

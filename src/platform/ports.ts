@@ -1,13 +1,9 @@
+import type { Clock as BaseClock } from "../network/clock.ts";
+
 /** What the platform takes from its environment, so that a test can run three days of retries in a second. */
-export interface Clock {
-  /** Unix time in milliseconds. */
-  now: () => number;
-  /** Milliseconds from a fixed point, for durations. Monotonic: unaffected when the wall clock is set. */
-  elapsed: () => number;
+export interface Clock extends BaseClock {
   /** Milliseconds since the machine started, including those when it slept. Coarser than `elapsed`. */
   uptime: () => number;
-  /** Calls back once after a delay in milliseconds. The returned function cancels it. Never keeps the process alive. */
-  after: (milliseconds: number, callback: () => void) => () => void;
 }
 
 export interface Random {

@@ -1,5 +1,5 @@
 import { isId, lowestIdAt, timeOfId } from "../contract/ids.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../network/clock.ts";
 
 /** After this long without an event, though the platform may send, all missed events are assumed to have arrived. */
 const QUIET_MS = 1_000;
@@ -29,19 +29,19 @@ export class CatchUp {
 
   /** Starts counting after a reconnect; `done` is called once with the number of missed events. */
   begin(done: (missed: number) => void): void {
-    this.#newest = lowestIdAt("event", this.#clock.unixMilliseconds() + this.#ahead);
+    this.#newest = lowestIdAt("event", this.#clock.now() + this.#ahead);
     this.#missed = 0;
     this.#done = done;
-    this.#lastArrival = this.#clock.monotonicMilliseconds();
+    this.#lastArrival = this.#clock.elapsed();
     this.#cancel = this.#clock.after(QUIET_MS, () => this.#check());
   }
 
   /** Records an event that was not received before. */
   add(id: string): void {
-    const now = this.#clock.monotonicMilliseconds();
+    const now = this.#clock.elapsed();
     if (now - this.#sampledAt >= SAMPLE_MS && isId("event", id)) {
       this.#sampledAt = now;
-      this.#ahead = Math.max(this.#ahead, timeOfId(id) - this.#clock.unixMilliseconds());
+      this.#ahead = Math.max(this.#ahead, timeOfId(id) - this.#clock.now());
     }
     if (this.#done === undefined) return;
     if (isId("event", id) && id >= this.#newest) return this.end();
@@ -58,7 +58,7 @@ export class CatchUp {
   }
 
   #check(): void {
-    const wait = this.#lastArrival + QUIET_MS - this.#clock.monotonicMilliseconds();
+    const wait = this.#lastArrival + QUIET_MS - this.#clock.elapsed();
     if (wait <= 0 && !this.#blocked()) return this.end();
     this.#cancel = this.#clock.after(wait > 0 ? Math.ceil(wait) : QUIET_MS, () => this.#check());
   }

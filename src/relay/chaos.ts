@@ -1,5 +1,5 @@
 import { CHAOS_FAULTS, type ChaosFault, type ChaosSettings } from "./chaos-settings.ts";
-import type { Clock, Random } from "./clock.ts";
+import type { Clock } from "../network/clock.ts";
 import type { Delivery, RelayedEvent } from "./delivery.ts";
 
 /** A dropped delivery is sent after this time; the platform itself would wait for half a minute. */
@@ -32,7 +32,7 @@ interface Held<Event extends RelayedEvent> {
 export class Chaos<Event extends RelayedEvent> {
   readonly #settings: ChaosSettings;
   readonly #clock: Clock;
-  readonly #random: Random;
+  readonly #random: () => number;
   readonly #release: (delivery: Delivery<Event>) => void;
   readonly #timers = new Set<() => void>();
   #reordered: Held<Event>[] = [];
@@ -205,7 +205,7 @@ function outcomeOf(status: number | undefined): "accepted" | "refused" | "failed
 }
 
 /** Returns a generator of numbers in [0, 1) determined by a seed (mulberry32): fit for choosing faults, not for secrets. */
-function seededRandom(seed: number): Random {
+function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -10,7 +10,7 @@ import {
 } from "../contract/listen.ts";
 import { isLoopback } from "../network/connect-options.ts";
 import { CatchUp } from "./catch-up.ts";
-import type { Clock, Random } from "./clock.ts";
+import type { Clock } from "../network/clock.ts";
 import { type Disconnection, fatalError, ListenError } from "./disconnection.ts";
 import { Acknowledgements, Ledger, type Entry, type Outcome } from "./ledger.ts";
 import { PlatformSocket, type SocketEnd } from "./socket.ts";
@@ -35,7 +35,7 @@ export interface ConnectionOptions {
   /** Opens connections through a proxy. The message of an error with the code ERR_PROXY is shown as it is. */
   agent?: Agent | undefined;
   clock: Clock;
-  random: Random;
+  random: () => number;
   /** Name of this machine; the signing secret is stable for it. */
   device?: string | undefined;
   /** Subscriptions (default: all events). */
@@ -94,7 +94,7 @@ export class Connection {
   constructor(options: ConnectionOptions, observer: ConnectionObserver) {
     this.#options = options;
     this.#observer = observer;
-    this.#downSince = options.clock.monotonicMilliseconds();
+    this.#downSince = options.clock.elapsed();
     // While most of its smallest window is used, the platform may have more to send.
     this.#catchUp = new CatchUp(
       options.clock,
@@ -169,7 +169,7 @@ export class Connection {
   #start(): string | undefined {
     const { after, clock } = this.#options;
     if (after === undefined || !/^-\d+$/.test(after)) return after;
-    const waitedSeconds = Math.floor((clock.monotonicMilliseconds() - this.#downSince) / 1000);
+    const waitedSeconds = Math.floor((clock.elapsed() - this.#downSince) / 1000);
     return String(Number(after) - waitedSeconds);
   }
 
@@ -178,13 +178,13 @@ export class Connection {
     const first = !this.#everReady;
     this.#everReady = true;
     this.#state = "ready";
-    this.#readySince = clock.monotonicMilliseconds();
+    this.#readySince = clock.elapsed();
     this.#cancelDowntime?.();
     this.#ledger.startAt(frame.cursor);
     this.#cursorAtReady = this.#ledger.cursor;
     this.#acknowledgements = new Acknowledgements(
       this.#ledger,
-      () => clock.monotonicMilliseconds(),
+      () => clock.elapsed(),
       (ack) => this.#socket?.acknowledge(ack),
     );
     this.#observer.ready(frame, first);
@@ -237,7 +237,7 @@ export class Connection {
     const retryAfterMs = Math.min((end.rejection?.retryAfterSeconds ?? 0) * 1000, MAX_RETRY_AFTER_MS);
     const delay = Math.max(reconnectDelay(this.#failures, baseUrl.hostname, random), retryAfterMs);
     const { waitMs = Infinity } = this.#options;
-    if (!this.#everReady && clock.monotonicMilliseconds() - this.#downSince + delay > waitMs) {
+    if (!this.#everReady && clock.elapsed() - this.#downSince + delay > waitMs) {
       const { code, message } = end.reason;
       return this.#stop(new ListenError(code === "protocol" ? "protocol" : "unreachable", message));
     }
@@ -258,7 +258,7 @@ export class Connection {
 
   #lost(): void {
     this.#state = "down";
-    this.#downSince = this.#options.clock.monotonicMilliseconds();
+    this.#downSince = this.#options.clock.elapsed();
     this.#limitDowntime();
     const progress = this.#ledger.cursor !== this.#cursorAtReady;
     if (progress || this.#downSince - this.#readySince >= STABLE_MS) this.#failures = 0;
@@ -296,7 +296,7 @@ export class Connection {
  * random time up to 0.25 s, doubled with each failure up to 30 s, or 5 s if the platform is on this machine ("full
  * jitter", https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
  */
-export function reconnectDelay(failures: number, hostname: string, random: Random): number {
+export function reconnectDelay(failures: number, hostname: string, random: () => number): number {
   const max = isLoopback(hostname) ? MAX_LOOPBACK_DELAY_MS : MAX_DELAY_MS;
   return random() * Math.min(max, FIRST_DELAY_MS * 2 ** failures);
 }

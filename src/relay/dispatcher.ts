@@ -3,7 +3,7 @@ import { LIMITS } from "../contract/limits.ts";
 import { sign } from "../webhooks/index.ts";
 import { Chaos, FaultCounter } from "./chaos.ts";
 import type { ChaosSettings } from "./chaos-settings.ts";
-import { type Clock, type Random, systemClock } from "./clock.ts";
+import { type Clock, systemClock } from "../network/clock.ts";
 import { type Delivery, objectIdOf, type RelayedEvent } from "./delivery.ts";
 import { hintForStatus } from "./forward-failure.ts";
 import type { ForwardResult, ForwarderOptions } from "./forwarder.ts";
@@ -40,7 +40,7 @@ export interface ForwardingOptions extends Pick<ForwarderOptions, "headers" | "s
   /** Faults to inject. */
   chaos?: ChaosSettings | undefined;
   clock?: Clock | undefined;
-  random?: Random | undefined;
+  random?: (() => number) | undefined;
 }
 
 /** The secret that deliveries of the platform are signed with, or all headers of a delivery of another sender. */
@@ -69,7 +69,7 @@ export function assertSigningSecret(secret: string): void {
 export class Dispatcher<Event extends RelayedEvent> {
   readonly #hooks: DispatcherHooks<Event>;
   readonly #clock: Clock;
-  readonly #random: Random;
+  readonly #random: () => number;
   readonly #ordered: boolean;
   readonly #maxRetries: number;
   readonly #router: Router;
@@ -191,7 +191,7 @@ export class Dispatcher<Event extends RelayedEvent> {
 
   #sign(body: Uint8Array, secret: string, { copy }: Delivery<Event>): string {
     const age = copy === "stale" ? STALE_SECONDS : 0;
-    const timestamp = Math.floor(this.#clock.unixMilliseconds() / 1000) - age;
+    const timestamp = Math.floor(this.#clock.now() / 1000) - age;
     return sign({ payload: body, secrets: copy === "badsig" ? `not ${secret}` : secret, timestamp });
   }
 
@@ -237,7 +237,7 @@ export class Dispatcher<Event extends RelayedEvent> {
   #retryAfter(milliseconds: number, delivery: Delivery<Event>, result: ForwardResult): void {
     // A copy: a slice would keep the whole response in memory.
     const excerpt = Buffer.from(result.excerpt.slice(0, MAX_EARLIER_EXCERPT)).toString();
-    delivery.earlier.push({ ...attemptOutcome(result), excerpt, endedAt: this.#clock.monotonicMilliseconds() });
+    delivery.earlier.push({ ...attemptOutcome(result), excerpt, endedAt: this.#clock.elapsed() });
     if (delivery.earlier.length > LIMITS.earlierAttempts) delivery.earlier.shift();
     delivery.attempt += 1;
     this.#startAfter(milliseconds, delivery);
@@ -254,7 +254,7 @@ export class Dispatcher<Event extends RelayedEvent> {
 }
 
 /** Returns the wait in milliseconds before the next attempt, after this many: 1 s, doubled up to 30 s, ± 20 %. */
-function retryDelay(attempts: number, random: Random): number {
+function retryDelay(attempts: number, random: () => number): number {
   return Math.min(FIRST_RETRY_MS * 2 ** (attempts - 1), MAX_RETRY_MS) * (0.8 + 0.4 * random());
 }
 

@@ -1,5 +1,5 @@
-import { isLocalhost, isLoopback } from "../network/connect-options.ts";
-import { type FailureKind, failureKindOf } from "../network/failures.ts";
+import { isLocalhost, isLoopback, portOf } from "../network/connect-options.ts";
+import { errorCodeOf, type FailureKind, failureKindOf } from "../network/failures.ts";
 import { InvalidResponseError } from "../network/response-parser.ts";
 
 /** Stable codes of network failures. */
@@ -30,10 +30,9 @@ const CERTIFICATES: Record<string, string> = {
 
 /** Describes an error of a socket or of an HTTP exchange. */
 export function describeNetworkError(error: unknown, peer: Peer): NetworkFailure {
-  const code = codeOf(error);
   const text = error instanceof Error ? error.message : String(error);
-  const kind = error instanceof InvalidResponseError ? "invalid_reply" : (failureKindOf(code) ?? "network");
-  return { code: kind, message: messageFor(kind, code, text, peer) };
+  const kind = error instanceof InvalidResponseError ? "invalid_reply" : (failureKindOf(error) ?? "network");
+  return { code: kind, message: messageFor(kind, errorCodeOf(error), text, peer) };
 }
 
 function messageFor(kind: NetworkFailureCode, code: string, text: string, { name, hosts }: Peer): string {
@@ -55,14 +54,6 @@ function messageFor(kind: NetworkFailureCode, code: string, text: string, { name
     case "network":
       return `the request to ${hosts} failed: ${text}`;
   }
-}
-
-/** If several addresses were tried, the error of the first one counts. */
-function codeOf(error: unknown): string {
-  if (typeof error !== "object" || error === null) return "";
-  const { code, errors } = error as { code?: unknown; errors?: unknown };
-  if (typeof code === "string") return code;
-  return Array.isArray(errors) && errors.length > 0 ? codeOf(errors[0]) : "";
 }
 
 /** Where `localhost` may not be what the user means: inside a container, or on the Linux side of Windows. */
@@ -148,9 +139,4 @@ function localhostHint(url: URL, host: HostKind): string {
 function hostsOf(url: URL): string {
   const port = portOf(url);
   return isLocalhost(url.hostname) ? `127.0.0.1:${port} or [::1]:${port}` : `${url.hostname}:${port}`;
-}
-
-function portOf(url: URL): string {
-  if (url.port !== "") return url.port;
-  return url.protocol === "https:" ? "443" : "80";
 }

@@ -4,7 +4,7 @@ import { connectOptions, openSocket } from "../network/connect-options.ts";
 import { isOutOfDescriptors } from "../network/failures.ts";
 import { Poster, type PostResult, TimeLimitError } from "../network/poster.ts";
 import type { ResponseHeaders } from "../network/response-parser.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../network/clock.ts";
 import { describeForwardError, describeTimeout, type ForwardFailure, type HostKind } from "./forward-failure.ts";
 
 export interface ForwarderOptions {
@@ -71,10 +71,7 @@ export class Forwarder {
       connect: (url) => openSocket(url, connectOptions(url.hostname, timeoutMs), { rejectUnauthorized: !skipVerify }),
       timeoutMs,
       excerptBytes: LIMITS.deliveryExcerptBytes,
-      clock: {
-        elapsed: () => clock.monotonicMilliseconds(),
-        after: (milliseconds, callback) => clock.after(milliseconds, callback),
-      },
+      clock,
     });
   }
 

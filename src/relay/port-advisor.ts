@@ -1,7 +1,6 @@
-import { connect } from "node:net";
-import { isLoopback } from "../network/connect-options.ts";
-import { isOutOfDescriptors } from "../network/failures.ts";
-import type { Clock } from "./clock.ts";
+import { isLoopback, portOf } from "../network/connect-options.ts";
+import { acceptsConnections } from "../network/port-probe.ts";
+import type { Clock } from "../network/clock.ts";
 import type { Report } from "./report.ts";
 
 /** Default ports of development servers. */
@@ -74,29 +73,10 @@ async function openPortsNear(port: number, except: readonly number[], clock: Clo
   return candidates.filter((_, i) => open[i]).sort((a, b) => Math.abs(a - port) - Math.abs(b - port));
 }
 
-function portOf({ port, protocol }: URL): number {
-  return Number(port || (protocol === "https:" ? 443 : 80));
-}
-
 async function isOpen(port: number, clock: Clock): Promise<boolean> {
   return (await tryLoopback(port, clock)).includes(true);
 }
 
 function tryLoopback(port: number, clock: Clock): Promise<(boolean | undefined)[]> {
-  return Promise.all(LOOPBACK.map((address) => acceptsConnections(port, address, clock)));
-}
-
-/** Resolves with undefined if the result is unknown: on a busy machine, or without a file descriptor for the socket. */
-function acceptsConnections(port: number, host: string, clock: Clock): Promise<boolean | undefined> {
-  return new Promise((resolve) => {
-    const socket = connect({ port, host });
-    const end = (open: boolean | undefined) => {
-      cancel();
-      socket.destroy();
-      resolve(open);
-    };
-    const cancel = clock.after(TIMEOUT_MS, () => end(undefined));
-    socket.once("connect", () => end(true));
-    socket.once("error", (error) => end(isOutOfDescriptors(error) ? undefined : false));
-  });
+  return Promise.all(LOOPBACK.map((host) => acceptsConnections({ host, port }, TIMEOUT_MS, clock)));
 }

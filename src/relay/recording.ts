@@ -1,5 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
-import { systemClock, type Clock } from "./clock.ts";
+import { systemClock, type Clock } from "../network/clock.ts";
 import type { RelayedEvent } from "./delivery.ts";
 import { headerPairs } from "./forward-headers.ts";
 import { Dispatcher, type ForwardingOptions, type Signing } from "./dispatcher.ts";
@@ -98,7 +98,7 @@ export async function replay(
   };
   const onAbort = () => resume();
   signal.addEventListener("abort", onAbort);
-  const startedAt = clock.monotonicMilliseconds();
+  const startedAt = clock.elapsed();
   let first: number | undefined;
   const finish = async (): Promise<Summary> => {
     await waitUntil(() => waiting === 0);
@@ -125,7 +125,7 @@ export async function replay(
 }
 
 async function waitUntilDue(due: number, clock: Clock, signal: AbortSignal): Promise<void> {
-  const wait = due - clock.monotonicMilliseconds();
+  const wait = due - clock.elapsed();
   if (!(wait > 0) || signal.aborted) return;
   await new Promise<void>((resolve) => {
     const cancel = clock.after(wait, done);

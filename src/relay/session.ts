@@ -1,4 +1,4 @@
-import { systemClock } from "./clock.ts";
+import { systemClock } from "../network/clock.ts";
 import { Connection, type ConnectionObserver, type ConnectionOptions } from "./connection.ts";
 import type { RelayedEvent } from "./delivery.ts";
 import type { ListenError } from "./disconnection.ts";

@@ -14,7 +14,7 @@ import {
   type SentEvent,
 } from "../contract/listen.ts";
 import { connectOptions } from "../network/connect-options.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../network/clock.ts";
 import {
   describeSocketClose,
   describeSocketError,
@@ -143,9 +143,9 @@ export class PlatformSocket {
   }
 
   #opened(): void {
-    this.#lastReceivedAt = this.#clock.monotonicMilliseconds();
+    this.#lastReceivedAt = this.#clock.elapsed();
     // Any bytes count, not only whole frames: a large event on a slow line shows that the platform is alive.
-    this.#tcp?.on("data", () => (this.#lastReceivedAt = this.#clock.monotonicMilliseconds()));
+    this.#tcp?.on("data", () => (this.#lastReceivedAt = this.#clock.elapsed()));
     this.#schedulePing();
     this.#cancelSilence = this.#clock.after(SILENCE_MS, () => this.#checkSilence());
   }
@@ -158,7 +158,7 @@ export class PlatformSocket {
   }
 
   #checkSilence(): void {
-    const remaining = this.#lastReceivedAt + SILENCE_MS - this.#clock.monotonicMilliseconds();
+    const remaining = this.#lastReceivedAt + SILENCE_MS - this.#clock.elapsed();
     if (remaining > 0) {
       this.#cancelSilence = this.#clock.after(Math.ceil(remaining), () => this.#checkSilence());
       return;

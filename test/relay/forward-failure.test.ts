@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ForwardResult } from "../../src/relay/forwarder.ts";
-import { systemClock } from "../../src/relay/clock.ts";
+import { systemClock } from "../../src/network/clock.ts";
 import { FakeClock } from "./support/fake-clock.ts";
 import { closedPort, startHesitantReceiver, startRawReceiver, startReceiver } from "./support/receivers.ts";
 import { EVENT, openForwarder, send } from "./support/forwarder.ts";
@@ -110,7 +110,7 @@ describe("a forward fails with a message", () => {
   });
 
   it("when the response is too late although no timer has fired yet", async () => {
-    const clock = { ...systemClock, monotonicMilliseconds: () => now, after: () => () => {} };
+    const clock = { ...systemClock, elapsed: () => now, after: () => () => {} };
     let now = 0;
     const receiver = await startReceiver((response) => {
       now = 10_001;

@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { expect, it } from "vitest";
 import { PortAdvisor } from "../../src/relay/port-advisor.ts";
-import { type Clock, systemClock } from "../../src/relay/clock.ts";
+import { type Clock, systemClock } from "../../src/network/clock.ts";
 import { closedPort } from "./support/receivers.ts";
 
 /** Returns the advice at the start of a session that forwards to these ports. */

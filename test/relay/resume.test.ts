@@ -126,7 +126,7 @@ describe("a session whose connection is cut", () => {
     await reports.wait("ready");
     platform.cut();
     await reports.wait("lost");
-    platform.time = clock.unixMilliseconds();
+    platform.time = clock.now();
     for (let i = 0; i < 3; i += 1) platform.append();
     clock.advance(125);
     await reports.wait("received", 3);
@@ -134,7 +134,7 @@ describe("a session whose connection is cut", () => {
     await platform.until(() => platform.acknowledgements.length === 3);
     expect(reports.of("restored")).toEqual([]);
     clock.advance(10);
-    platform.time = clock.unixMilliseconds();
+    platform.time = clock.now();
     platform.append();
     expect(await reports.wait("restored")).toEqual({ event: "restored", downtimeMs: 125, caughtUp: 3 });
     await reports.wait("received", 4);
@@ -152,7 +152,7 @@ describe("a session whose connection is cut", () => {
     await reports.wait("ready");
     platform.cut();
     await reports.wait("lost");
-    platform.time = clock.unixMilliseconds();
+    platform.time = clock.now();
     const count = LIMITS.minListenWindow + 16;
     for (let i = 0; i < count; i += 1) platform.append();
     clock.advance(125);
@@ -179,7 +179,7 @@ describe("a session whose connection is cut", () => {
       const lost = reports.of("lost").length;
       if (reports.of("restored").length === lost) platform.cut();
       const { retryInMs } = await reports.wait("lost", lost + 1);
-      platform.time = clock.unixMilliseconds();
+      platform.time = clock.now();
       platform.append();
       clock.advance(retryInMs);
       await reports.wait("received", lost + 1);
@@ -192,7 +192,7 @@ describe("a session whose connection is cut", () => {
   it("uses the platform's clock, however wrong its own is", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
-    platform.time = clock.unixMilliseconds() + 3 * 86_400_000;
+    platform.time = clock.now() + 3 * 86_400_000;
     const { reports } = openSession(platform, { clock, random: () => 0.5 });
     await reports.wait("ready");
     platform.append();

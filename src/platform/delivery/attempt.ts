@@ -37,9 +37,7 @@ function describeAttemptError(error: Error): string {
 
 function codeOf(error: Error): string {
   if (error instanceof InvalidResponseError) return "invalid_reply";
-  // If several addresses were tried, the error of the first one counts.
-  const { code = "", errors: [first] = [] } = error as NodeJS.ErrnoException & { errors?: NodeJS.ErrnoException[] };
-  const kind = failureKindOf(code === "" ? (first?.code ?? "") : code);
+  const kind = failureKindOf(error);
   return kind === undefined ? "network" : KINDS[kind];
 }
 

@@ -1,6 +1,6 @@
 import { BlockList, isIP, type LookupFunction, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { CONNECT_ATTEMPT_MS, openSocket } from "../../network/connect-options.ts";
+import { CONNECT_ATTEMPT_MS, openSocket, withoutBrackets } from "../../network/connect-options.ts";
 import type { Address } from "./dns.ts";
 
 /** The rules about what deliveries may reach. */
@@ -97,7 +97,7 @@ export function createTargetGuard({
 }
 
 function blockReasonOfHost(hostname: string): string | undefined {
-  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  const host = withoutBrackets(hostname);
   if (isIP(host.split("%", 1)[0]!) !== 0) return blockReasonOfAddress(host);
   return /(^|\.)localhost\.?$/i.test(host) ? "loopback" : undefined;
 }

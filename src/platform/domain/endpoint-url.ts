@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { LIMITS } from "../../contract/limits.ts";
 import type { FieldError } from "../../contract/schemas/problem.ts";
+import { portOf, withoutBrackets } from "../../network/connect-options.ts";
 import { parseUrl } from "../../network/parse-url.ts";
 import { shorten } from "./api-error.ts";
 
@@ -60,13 +61,8 @@ function isOwn(url: URL, own: URL): boolean {
   return url.hostname === own.hostname || (isThisMachine(own.hostname) && isThisMachine(url.hostname));
 }
 
-function portOf(url: URL): string {
-  if (url.port !== "") return url.port;
-  return url.protocol === "https:" ? "443" : "80";
-}
-
 function isThisMachine(hostname: string): boolean {
-  const host = hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
+  const host = withoutBrackets(hostname).replace(/\.$/, "");
   if (isIP(host) === 4) return host.startsWith("127.") || host === "0.0.0.0";
   // Returns true for loopback and "any" addresses, also for IPv4 addresses inside IPv6 ones.
   if (isIP(host) === 6) return /^::(1|ffff:0:0|(ffff:)?7f[0-9a-f]{2}:[0-9a-f]{1,4})?$/.test(host);

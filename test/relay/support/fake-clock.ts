@@ -1,4 +1,4 @@
-import type { Clock } from "../../../src/relay/clock.ts";
+import type { Clock } from "../../../src/network/clock.ts";
 
 interface Timer {
   at: number;
@@ -11,11 +11,11 @@ export class FakeClock implements Clock {
   #elapsed = 0;
   #timers: Timer[] = [];
 
-  monotonicMilliseconds(): number {
+  elapsed(): number {
     return this.#elapsed;
   }
 
-  unixMilliseconds(): number {
+  now(): number {
     return this.#start + this.#elapsed;
   }
 

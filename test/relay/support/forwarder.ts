@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import type { ForwardResult } from "../../../src/relay/forwarder.ts";
 import { type Envelope, Forwarder, type ForwarderOptions } from "../../../src/relay/forwarder.ts";
-import { systemClock } from "../../../src/relay/clock.ts";
+import { systemClock } from "../../../src/network/clock.ts";
 
 /** The fields of a forward. */
 interface Sent extends Envelope {

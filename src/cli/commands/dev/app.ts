@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { isLoopback } from "../../../network/connect-options.ts";
+import { addressOf, isLoopback } from "../../../network/connect-options.ts";
+import { acceptsConnections } from "../../../network/port-probe.ts";
 import type { Context } from "../../context.ts";
-import { canConnect } from "../doctor/ports.ts";
 import type { Console } from "./console.ts";
 import { ProcessGroup } from "./process-group.ts";
 
@@ -39,8 +39,8 @@ export function isLocal(target: URL | undefined): target is URL {
 }
 
 /** Returns whether an address accepts connections. */
-export function isListening(target: URL): Promise<boolean> {
-  return canConnect(target, CONNECT_MS);
+export async function isListening(target: URL): Promise<boolean> {
+  return (await acceptsConnections(addressOf(target), CONNECT_MS)) === true;
 }
 
 /** Resolves once the app accepts connections, or once the signal is aborted. */

@@ -2,13 +2,14 @@ import { constants } from "node:fs";
 import { access, mkdtemp, rmdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Check, failed, type Finding, ok, warning } from "./finding.ts";
-import { canConnect } from "./ports.ts";
 import { proxiesOf } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { resolveTarget } from "../../settings/connection.ts";
 import { dataDirectory, isOpenToOthers, readSettings, SETTINGS_FILE } from "../../settings/read.ts";
 import { parseProxy, proxyFor } from "../../../client/proxy-settings.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
+import { addressOf } from "../../../network/connect-options.ts";
+import { acceptsConnections } from "../../../network/port-probe.ts";
 
 const MIN_NODE_VERSION = [20, 19] as const;
 const PROXY_VARIABLES = ["http_proxy", "https_proxy"] as const;
@@ -109,7 +110,7 @@ async function checkProxy(context: Context, timeoutMs: number): Promise<Finding>
   for (const [name, value] of named) {
     // Throws if the address cannot be a proxy's.
     const proxy = parseProxy(name, value);
-    if (!(await canConnect(proxy, timeoutMs))) {
+    if ((await acceptsConnections(addressOf(proxy), timeoutMs)) !== true) {
       return failed(
         `${name.toUpperCase()}: cannot reach ${proxy.host}`,
         "Correct the variable, or add the platform's host to NO_PROXY.",

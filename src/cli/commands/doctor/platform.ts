@@ -1,3 +1,4 @@
+import { createServer } from "node:net";
 import { apiPath } from "../../../client/base-url.ts";
 import { ApiError, NetworkError } from "../../../client/errors.ts";
 import { allItems } from "../../../client/pages.ts";
@@ -6,6 +7,7 @@ import type { ApiKey } from "../../../contract/schemas/api-key.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import { LATEST_VERSION } from "../../../contract/versions.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
+import { portOf } from "../../../network/connect-options.ts";
 import type { Context } from "../../context.ts";
 import { DEFAULT_BASE_URL } from "../../settings/connection.ts";
 import { loginCommand } from "../../settings/profiles.ts";
@@ -13,7 +15,6 @@ import { formatSpan, relativeTime } from "../../terminal/time.ts";
 import { ENDPOINTS, isSecretOld } from "../endpoints/view.ts";
 import type { Examination } from "./examine.ts";
 import { type Check, failed, type Finding, ok, skipped, warning } from "./finding.ts";
-import { tryPort } from "./ports.ts";
 
 const NOT_REACHED = "the platform is unreachable";
 const SOON_MILLISECONDS = 14 * 86_400_000;
@@ -121,7 +122,7 @@ async function checkSecrets({ credential }: Examination, context: Context): Prom
 }
 
 async function checkPort(context: Context): Promise<Finding> {
-  const problem = await tryPort(Number(new URL(DEFAULT_BASE_URL).port));
+  const problem = await listenProblem(portOf(new URL(DEFAULT_BASE_URL)));
   if (problem === undefined) return ok("free");
   const advice = "Choose another port: service serve --port 0";
   if (problem !== "EADDRINUSE") return failed(`cannot be opened (${problem})`, advice);
@@ -133,4 +134,13 @@ async function checkPort(context: Context): Promise<Finding> {
     if (!(error instanceof ApiError) && !(error instanceof NetworkError)) throw error;
   }
   return warning("used by another program", advice);
+}
+
+/** Checks whether this process could listen on a port of this machine. Returns the error's code if not. */
+function listenProblem(port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen({ port, host: "127.0.0.1", exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
 }

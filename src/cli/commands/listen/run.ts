@@ -1,4 +1,4 @@
-import { systemClock } from "../../../relay/clock.ts";
+import { systemClock } from "../../../network/clock.ts";
 import type { ForwardingOptions } from "../../../relay/dispatcher.ts";
 import { PortAdvisor } from "../../../relay/port-advisor.ts";
 import type { Report } from "../../../relay/report.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { createIdGenerator } from "../../../contract/ids.ts";
 import { newId } from "../../../receiver-check/samples.ts";
-import { systemClock } from "../../../relay/clock.ts";
+import { systemClock } from "../../../network/clock.ts";
 import { headerPairs } from "../../../relay/forward-headers.ts";
 import { hintForStatus } from "../../../relay/forward-failure.ts";
 import { Forwarder, type ForwardResult, type Outgoing } from "../../../relay/forwarder.ts";

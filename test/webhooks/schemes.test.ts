@@ -52,10 +52,14 @@ describe("sign", () => {
       "&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=" +
       "&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN" +
       "&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c";
-    const slack = { payload: command, secrets: "8f742231b10e8888abcd99yyyzzz85a5", timestamp: 1_531_420_618 };
-    expect(sign({ scheme: "slack", ...slack })).toEqual({
+    const slack = { payload: command, secrets: "8f742231b10e8888abcd99yyyzzz85a5" };
+    const published = {
       "X-Slack-Request-Timestamp": "1531420618",
       "X-Slack-Signature": "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503",
+    };
+    expect(sign({ scheme: "slack", ...slack, timestamp: 1_531_420_618 })).toEqual(published);
+    expect(verify({ scheme: "slack", ...slack, headers: published, now: 1_531_420_619 })).toEqual({
+      timestamp: 1_531_420_618,
     });
   });
 

@@ -102,7 +102,7 @@ const QUESTIONS: Record<string, () => Promise<unknown>> = {
   "a claim of 16": () =>
     database
       .write(async (tx) => {
-        const due = await findDue(tx, { endpointId: "we_007", dueAt: now, limit: 16 });
+        const due = await findDue(tx, { environment: 1, endpointId: "we_007", dueAt: now, limit: 16 });
         if (due.length !== 16) throw new Error(`${due.length} deliveries are due.`);
         await setLease(tx, due, { token: "bench", until: now }, now);
         throw new Undone();

@@ -51,15 +51,28 @@ interface EventsFrame {
   events: SentEvent[];
 }
 
+/** Why events are missing, if it is not retention, a failover or damage: the sandbox was reset. */
+export type GapReason = "reset";
+
 /**
  * Events after `from` and before `to` may be missing: retention removed them, or a failover of the database lost them.
- * Sent before the event `to`; if there is no later event yet, `to` is the lowest ID of the current time. If both are
+ * With the reason `reset`, `from` is of before a reset of the sandbox, and all later events follow. Sent before the event `to`; if there is no later event yet, `to` is the lowest ID of the current time. If both are
  * equal, the stored event is damaged.
  */
 export interface GapFrame {
   frame: "gap";
   from: string;
   to: string;
+  reason?: GapReason;
+}
+
+/**
+ * The sandbox was reset: nothing that was sent before exists, and its outcomes are recorded nowhere. Events of the new log
+ * follow; `cursor` is its start.
+ */
+export interface ResetFrame {
+  frame: "reset";
+  cursor: string;
 }
 
 /** Why the platform is about to close the session. */
@@ -69,7 +82,7 @@ export interface ByeFrame {
   message: string;
 }
 
-export type PlatformFrame = ReadyFrame | EventsFrame | GapFrame | ByeFrame;
+export type PlatformFrame = ReadyFrame | EventsFrame | GapFrame | ResetFrame | ByeFrame;
 
 /** One attempt to forward an event: the receiver's status, or the error if there was no response. */
 export interface ForwardAttempt {
@@ -161,7 +174,8 @@ const PLATFORM_FRAMES: Record<PlatformFrame["frame"], Shape> = {
       max: LIMITS.eventsPerFrame,
     },
   },
-  gap: { fields: { from: "event ID", to: "event ID" } },
+  gap: { fields: { from: "event ID", to: "event ID", reason: "name?" } },
+  reset: { fields: { cursor: "event ID" } },
   bye: { fields: { code: "name", message: "string" } },
 };
 

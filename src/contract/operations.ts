@@ -42,6 +42,7 @@ import {
 } from "./schemas/oauth-app.ts";
 import { OBJECT_SCHEMAS } from "./schemas/objects.ts";
 import { RequestLogDetail, RequestLogList, RequestLogListQuery } from "./schemas/request-log.ts";
+import { Sandbox, SandboxReset } from "./schemas/sandbox.ts";
 import { Statistics, StatisticsQuery } from "./schemas/statistics.ts";
 import { TestClock, TestClockAdvance } from "./schemas/test-clock.ts";
 import {
@@ -304,6 +305,17 @@ const ENTRIES = {
     idempotent: true,
     tool: "Stop an advance of the test clock before its target.",
     command: "service clock cancel",
+  },
+  resetSandbox: {
+    route: "POST /v1/sandbox/reset",
+    summary: "Start the sandbox again, in real time: without objects, events, deliveries and logs",
+    scope: "sandbox:write",
+    sandboxOnly: true,
+    body: SandboxReset,
+    response: Sandbox,
+    effect: "removes",
+    tool: "Start the sandbox again, in real time: without objects, events, deliveries and logs. Keys, apps and, by default, endpoints with their secrets stay.",
+    command: "service sandbox reset",
   },
   createApiKey: {
     route: "POST /v1/api_keys",

@@ -276,6 +276,14 @@ export const RESOURCES = {
     about: "The sandbox's time, which you can advance to test retries and expiry.",
     page: { name: "clock", section: "Developers" },
   },
+  sandbox: {
+    plural: "sandbox",
+    label: "Sandbox",
+    labels: "Sandbox",
+    about: "The test environment, which you can start again.",
+    scoped: true,
+    writeWarning: "It can delete everything in the sandbox.",
+  },
   request_log: {
     plural: "request_logs",
     label: "Request log",

@@ -56,6 +56,8 @@ export interface ConnectionObserver {
   /** An event that was received before; its acknowledgement is sent by the connection. */
   duplicate(event: SentEvent): void;
   gap(frame: GapFrame): void;
+  /** The sandbox was reset: events received before no longer exist. */
+  reset(): void;
   /** Everything up to here is complete: a later session can start after it. */
   passed(cursor: string): void;
   /** The connection was lost; the next attempt follows after `retryInMs`. */
@@ -149,6 +151,7 @@ export class Connection {
         ready: (frame) => this.#ready(frame),
         event: (event) => this.#event(event),
         gap: (frame) => this.#observer.gap(frame),
+        reset: () => this.#observer.reset(),
         confirmed: (count) => this.#confirmed(count),
         ended: (end) => this.#ended(end),
       },

@@ -35,6 +35,8 @@ export type Report =
   /** Connected again, and the `caughtUp` events that were missed have been received. */
   | { event: "restored"; downtimeMs: number; caughtUp: number }
   | ({ event: "gap" } & Omit<GapFrame, "frame">)
+  /** The sandbox was reset. Events of its new log follow. */
+  | { event: "reset" }
   | { event: "duplicate"; id: string; type: string }
   | Hint
   | ({ event: "summary" } & Summary);

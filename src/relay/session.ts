@@ -100,7 +100,8 @@ export class Session {
         this.#duplicates += 1;
         report({ event: "duplicate", id, type });
       },
-      gap: ({ from, to }) => report({ event: "gap", from, to }),
+      gap: ({ frame: _, ...gap }) => report({ event: "gap", ...gap }),
+      reset: () => report({ event: "reset" }),
       passed: (cursor) => passed?.(cursor),
       lost: (reason, retryInMs) => report({ event: "lost", reason, retryInMs }),
       failed: (reason, failures, retryInMs) => report({ event: "retrying", reason, failures, retryInMs }),

@@ -45,6 +45,7 @@ export interface PlatformSocketObserver {
   ready(frame: ReadyFrame): void;
   event(event: SentEvent): void;
   gap(frame: GapFrame): void;
+  reset(): void;
   /** The platform has read this many of the acknowledgements sent on this socket. */
   confirmed(acknowledgements: number): void;
   /** Called once, as the last. */
@@ -198,6 +199,7 @@ export class PlatformSocket {
       return;
     }
     if (frame.frame === "gap") return this.#observer.gap(frame);
+    if (frame.frame === "reset") return this.#observer.reset();
     this.#state = "open";
     this.#cancelOpening();
     this.#observer.ready(frame);

@@ -108,8 +108,8 @@ const logs = (filters: Partial<RequestLogFilters>) =>
 
 const statements: [string, () => Promise<unknown>][] = [
   ["finding the endpoints that deliveries wait for", () => queue.queueHeads(explained)],
-  ["finding an endpoint's first deliveries", () => queue.firstDue(explained, { endpointId: "we", dueAt: 1, limit: 5 })],
-  ["finding due deliveries", () => queue.findDue(explained, { endpointId: "we", dueAt: 1, limit: 5 })],
+  ["finding an endpoint's first deliveries", () => queue.firstDue(explained, { environment: 1, endpointId: "we", dueAt: 1, limit: 5 })],
+  ["finding due deliveries", () => queue.findDue(explained, { environment: 1, endpointId: "we", dueAt: 1, limit: 5 })],
   ["finding deliveries that are due now", () => queue.findDueNow(explained, { environment: 1, id: "we" }, () => 1, 5)],
   ["finding what waited too long", () => queue.findEnded(explained, { environment: 1, id: "we" }, "dlv", 1, 5)],
   ["claiming", () => queue.setLease(explained, [{ id: "dlv" }], lease, 1)],
@@ -117,7 +117,7 @@ const statements: [string, () => Promise<unknown>][] = [
   ["finding deliveries that are due too late", () => queue.endpointsDueAfter(explained, 1)],
   [
     "hastening deliveries",
-    () => queue.rescheduleDeliveries(explained, { endpointId: "we", after: 1, dueAt: 0, limit: 5 }),
+    () => queue.rescheduleDeliveries(explained, { environment: 1, endpointId: "we", after: 1, dueAt: 0, limit: 5 }),
   ],
   [
     "hastening first attempts",

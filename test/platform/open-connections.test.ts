@@ -4,6 +4,7 @@ import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { LIMITS } from "../../src/contract/limits.ts";
+import type { Tenant } from "../../src/platform/domain/request-context.ts";
 import { OpenConnections } from "../../src/platform/listen/listeners.ts";
 import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
 
@@ -89,13 +90,19 @@ describe("listeners of an environment", () => {
 
 it("do not count if they closed before being counted", async () => {
   const connections = new OpenConnections("streams", 1);
+  const [one, two] = ["acct_1", "acct_2"].map((id) => ({
+    environment: 1,
+    name: "sandbox" as const,
+    livemode: false,
+    account: { id, name: id, version: "2026-11-01" },
+  })) as [Tenant, Tenant];
   const removed = new PassThrough().destroy();
   await once(removed, "close");
-  connections.take(1, removed);
+  connections.take(one, removed);
   const open = new PassThrough();
-  connections.take(1, open);
-  expect(() => connections.take(1, new PassThrough())).toThrow("has 1 streams open");
-  connections.take(2, new PassThrough());
+  connections.take(one, open);
+  expect(() => connections.take(one, new PassThrough())).toThrow("has 1 streams open");
+  connections.take(two, new PassThrough());
   await once(open.destroy(), "close");
-  connections.take(1, new PassThrough());
+  connections.take(one, new PassThrough());
 });

@@ -73,7 +73,7 @@ describe.each(ENGINES)("the delivery queue on %s", (engine) => {
   /** Leases due deliveries and returns their IDs. */
   async function lease(token: string, until: number, limit = 10, begunAt: number | null = null): Promise<string[]> {
     const rows = await database.write(async (tx) => {
-      const due = await findDue(tx, { endpointId: ENDPOINT, dueAt: 10, limit });
+      const due = await findDue(tx, { environment: 1, endpointId: ENDPOINT, dueAt: 10, limit });
       await setLease(tx, due, { token, until }, begunAt);
       return due;
     });

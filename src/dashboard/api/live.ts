@@ -58,9 +58,9 @@ export function startLive(of: Environment): () => void {
           for (const follower of followers) follower.changed?.(topic as Topic);
         }
       }
-    } else if (name === "gap" || after === undefined) {
+    } else if (name === "gap" || name === "reset" || after === undefined) {
       // Changes between a page's reads and the start of its stream are in neither.
-      for (const follower of followers) follower.missed?.(name === "gap");
+      for (const follower of followers) follower.missed?.(name === "gap" || name === "reset");
     }
     after = id ?? after;
   };

@@ -109,7 +109,7 @@ export async function planShares(
   }
   const queues = (await enabledEndpoints(tx, environment)).map(async ({ id: endpointId }) => {
     const max = Math.max(MIN_READ, slots.availableAt(endpointId));
-    const first = await firstDue(tx, { endpointId, dueAt: endsAt, limit: max + 1 });
+    const first = await firstDue(tx, { environment, endpointId, dueAt: endsAt, limit: max + 1 });
     const rows = first.map(({ next_attempt: next, attempt_count: count }) => {
       const at = Math.max(begin, next);
       return { endpointId, next, at, retryAt: at + shortestWait(count + 1) };

@@ -115,7 +115,7 @@ export async function claimAt(
   { dueBy, ...time }: ClaimTime & { dueBy: number },
   limits: ClaimLimits,
 ): Promise<Claim> {
-  const rows = await findDue(tx, { endpointId: target.id, dueAt: dueBy, limit: limits.count });
+  const rows = await findDue(tx, { environment: target.environment, endpointId: target.id, dueAt: dueBy, limit: limits.count });
   return claimRows(tx, claimant, target, rows, time, limits);
 }
 
@@ -189,11 +189,14 @@ async function abandonDeleted(
   realNow: number,
   limit: number,
 ): Promise<Claim> {
-  const { clock_offset: offset } = await findEnvironment(tx, endpoint.environment);
-  const rows = await findDue(tx, { endpointId: endpoint.id, dueAt: Number.MAX_SAFE_INTEGER, limit });
+  const { environment, id: endpointId } = endpoint;
+  const { name, clock_offset: offset } = await findEnvironment(tx, environment);
+  // The endpoint was not deleted: its sandbox was reset.
+  if (name !== "live" && name !== "sandbox") return NOTHING;
+  const rows = await findDue(tx, { environment, endpointId, dueAt: Number.MAX_SAFE_INTEGER, limit });
   await setLease(tx, rows, lease, null);
   const at = realNow + offset;
-  const abandoned = rows.map((delivery) => abandon(delivery, endpoint.id, lease.token, at, DELETED, "canceled"));
+  const abandoned = rows.map((delivery) => abandon(delivery, endpointId, lease.token, at, DELETED, "canceled"));
   return { ...NOTHING, abandoned, full: rows.length === limit, lastDue: realNow };
 }
 

@@ -16,7 +16,8 @@ export interface DeliveryLimits {
 /** The state of one endpoint's queue in this process. */
 export interface EndpointQueue {
   readonly endpointId: string;
-  readonly environment: number;
+  /** Another one since its sandbox was reset. */
+  environment: number;
   /** True while deliveries are believed to be due. */
   ready: boolean;
   /** When the first of them became due, as far as known, in real time. */
@@ -58,7 +59,7 @@ export class EndpointQueues {
     for (const queue of this.#queues.values()) queue.ready = false;
     for (const { endpointId, environment, due: since } of due) {
       const queue = this.#queues.get(endpointId);
-      if (queue !== undefined) Object.assign(queue, { ready: true, starved: false, due: since });
+      if (queue !== undefined) Object.assign(queue, { environment, ready: true, starved: false, due: since });
       else {
         const idle = { starved: false, open: 0, bytes: 0, ended: 0, ahead: [] };
         this.#queues.set(endpointId, { endpointId, environment, ready: true, due: since, ...idle });

@@ -59,8 +59,11 @@ async function rescheduleUnreachable(tools: RecordTools, signal: AbortSignal): P
   const { database, clock } = tools;
   const now = await leaseTime(database, clock.now);
   const latest = now + LONGEST_WAIT_MILLISECONDS;
-  for (const { endpoint_id: endpointId, clock_offset: offset } of await endpointsDueAfter(database, latest)) {
-    const request = { endpointId, after: latest + offset, dueAt: now + offset, limit: MAX_ROWS };
+  for (const { environment, endpoint_id: endpointId, clock_offset: offset } of await endpointsDueAfter(
+    database,
+    latest,
+  )) {
+    const request = { environment, endpointId, after: latest + offset, dueAt: now + offset, limit: MAX_ROWS };
     await reschedule(tools, signal, { endpoint: endpointId }, (tx) => rescheduleDeliveries(tx, request));
   }
 }

@@ -84,9 +84,10 @@ export async function recordAttempts(
   const disabled: string[] = [];
   for (const { delivery, endpointId: id, outcome, goneUrl: url } of finished) {
     if (url === undefined || disabled.includes(id)) continue;
-    const gone = { id, url, at: outcome.at + outcome.duration_ms };
-    const isDisabled = await partOf(`health of ${id}`, async () =>
-      disableGoneEndpoint(tx, await contextOf(tx, delivery.environment, tools), gone),
+    const { environment } = delivery;
+    const gone = { environment, id, url, at: outcome.at + outcome.duration_ms };
+    const isDisabled = await partOf(`health of ${id}`, () =>
+      disableGoneEndpoint(tx, () => contextOf(tx, environment, tools), gone),
     );
     if (isDisabled === true) disabled.push(id);
   }

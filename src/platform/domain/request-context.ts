@@ -5,7 +5,7 @@ import type { Scope } from "../../contract/scopes.ts";
 
 /** The environment of a call, which can access nothing outside it. */
 export interface Tenant {
-  /** The environment's number, which its rows carry. */
+  /** The environment's number, which its rows carry. While a listener is connected, a reset of the sandbox changes it. */
   environment: number;
   name: Environment;
   livemode: boolean;

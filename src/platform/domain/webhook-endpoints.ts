@@ -112,12 +112,12 @@ export async function changeEndpoint(
 /** Disables an endpoint that responded with 410 Gone at a URL, unless its URL has changed since. */
 export async function disableGoneEndpoint(
   tx: Transaction,
-  context: RequestContext,
-  gone: { id: string; url: string; at: number },
+  contextOf: () => Promise<RequestContext>,
+  gone: { environment: number; id: string; url: string; at: number },
 ): Promise<boolean> {
-  const { environment } = context.tenant;
-  if (!(await disableEndpoint(tx, { environment, ...gone }))) return false;
-  await emitHealth(tx, context, "webhook_endpoint.disabled", (await findEndpoint(tx, environment, gone.id))!);
+  if (!(await disableEndpoint(tx, gone))) return false;
+  const row = (await findEndpoint(tx, gone.environment, gone.id))!;
+  await emitHealth(tx, await contextOf(), "webhook_endpoint.disabled", row);
   return true;
 }
 

@@ -49,6 +49,16 @@ interface KeyedRequest {
   isolation: NonNullable<WriteOptions["isolation"]>;
 }
 
+/** The response of a request that took effect. */
+export interface Effect {
+  status: number;
+  json: string;
+  /** When the key begins to age, if not now. */
+  createdAt?: number;
+  /** The environment that a repeated request belongs to, if it is another one now. */
+  environment?: number;
+}
+
 /**
  * Runs the effect of a keyed request at most once in 24 hours, in the transaction of its change, so that after a crash
  * both exist or neither. The 24 hours count from `createdAt` if the effect returns one. An error response is not
@@ -58,7 +68,7 @@ export async function onceForKey(
   tx: Transaction,
   vault: Vault,
   request: KeyedRequest,
-  effect: () => Promise<{ status: number; json: string; createdAt?: number }>,
+  effect: () => Promise<Effect>,
 ): Promise<StoredResponse> {
   const { target, fingerprint, now, isolation } = request;
   const stored = await findResponse(tx, vault, request);
@@ -68,8 +78,8 @@ export async function onceForKey(
   // It may have finished just now. Under the other isolation levels such a unit of work conflicts and is run again.
   const justStored = isolation === "read committed" ? await findResponse(tx, vault, request) : undefined;
   if (justStored !== undefined) return justStored;
-  const { status, json, createdAt = now } = await effect();
-  await storeResponse(tx, vault, target, fingerprint, createdAt, { status, json });
+  const { status, json, createdAt = now, environment = target.environment } = await effect();
+  await storeResponse(tx, vault, { ...target, environment }, fingerprint, createdAt, { status, json });
   return { status, json, replayed: false };
 }
 

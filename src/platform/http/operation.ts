@@ -40,6 +40,8 @@ interface IsolatedWrite<One> {
    * committed` if it changes rows that the platform updates frequently: see WriteOptions.
    */
   isolation: "batched" | "read committed";
+  /** True if it gives the sandbox another number, under which the response is stored for the Idempotency-Key. */
+  startsAgain?: true;
   write: Write<One>;
 }
 
@@ -81,6 +83,7 @@ export interface Route extends Operation {
   write?: Write<Call>;
   long?: LongWork<Call>;
   isolation: "serialized" | IsolatedWrite<Call>["isolation"];
+  startsAgain?: true;
 }
 
 /** Joins an operation and its handler. */

@@ -14,6 +14,7 @@ import { eventHandlers } from "./routes/events.ts";
 import { oauthAppHandlers } from "./routes/oauth-apps.ts";
 import { objectHandlers } from "./routes/objects.ts";
 import { requestLogHandlers } from "./routes/request-logs.ts";
+import { sandboxHandlers } from "./routes/sandbox.ts";
 import { type CountListeners, statisticsHandlers } from "./routes/statistics.ts";
 import { type ClockAdvancer, testClockHandlers } from "./routes/test-clock.ts";
 import { webhookEndpointHandlers } from "./routes/webhook-endpoints.ts";
@@ -36,6 +37,7 @@ export function routesOf(tools: OperationTools): Route[] {
     ...deliveryHandlers(vault),
     ...bulkOperationHandlers(vault),
     ...testClockHandlers(clock, tools.clockAdvancer),
+    ...sandboxHandlers(clock),
     ...apiKeyHandlers(tools),
     ...oauthAppHandlers(tools),
     ...requestLogHandlers(vault, tools.requests),

@@ -7,6 +7,7 @@ import { LATEST_VERSION } from "../../contract/versions.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Clock } from "../ports.ts";
 import { StorageUnavailableError } from "../storage/database.ts";
+import { SandboxResetError } from "../storage/environments.ts";
 import { DamagedEventError } from "../storage/event-body.ts";
 import { ERROR_GUIDES } from "../../contract/error-guides.ts";
 
@@ -57,6 +58,9 @@ export function toApiError(error: unknown): ApiError | undefined {
         cause: error,
       },
     );
+  }
+  if (error instanceof SandboxResetError) {
+    return new ApiError("unavailable", error.message, { headers: { "Retry-After": "1" }, cause: error });
   }
   if (error instanceof DamagedEventError) return new ApiError("event_damaged", error.message, { cause: error });
   const code = FASTIFY_CODES[(error as FastifyError).code];

@@ -3,11 +3,19 @@ import { ApiError } from "../domain/api-error.ts";
 import type { RequestContext } from "../domain/request-context.ts";
 import type { Versions } from "../domain/versions.ts";
 import { declaredFields } from "./declared-fields.ts";
-import { fingerprintOf, type InFlight, onceForKey, readIdempotencyKey, type StoredResponse } from "./idempotency.ts";
+import {
+  type Effect,
+  fingerprintOf,
+  type InFlight,
+  onceForKey,
+  readIdempotencyKey,
+  type StoredResponse,
+} from "./idempotency.ts";
 import { type Call, RawJson, type ResponseBody, type Route } from "./operation.ts";
 import { secretFieldsOf } from "./request-log.ts";
 import { parseTraceparent } from "../observability/trace-context.ts";
 import { digestIdempotencyKey, type Vault } from "../secrets/vault.ts";
+import { findEnvironmentNumber } from "../storage/accounts.ts";
 import { type Database, StorageUnavailableError, type Transaction } from "../storage/database.ts";
 import type { ClockTrust } from "../time/clock-trust.ts";
 import type { EnvironmentNow, EnvironmentTime } from "../time/environment-time.ts";
@@ -40,8 +48,10 @@ export function runWrite(run: Run): Promise<StoredResponse> {
   return writeOnce(run, async (tx, at) => {
     const trace = parseTraceparent(request.headers["traceparent"]);
     const context: RequestContext = { tenant, requestId: request.id, trace, versions, ...at };
-    const json = toJson(versions, version, operation, await operation.write!(call, tx, context));
-    return { status: operation.status, json: json.toString() };
+    const json = toJson(versions, version, operation, await operation.write!(call, tx, context)).toString();
+    const { status, startsAgain } = operation;
+    if (startsAgain !== true) return { status, json };
+    return { status, json, environment: await findEnvironmentNumber(tx, tenant.account.id, tenant.name) };
   });
 }
 
@@ -79,7 +89,7 @@ function begunAndUnknown(cause: Error): ApiError {
 /** Runs a unit of work in a transaction, at most once for the request's Idempotency-Key, if it has one. */
 function writeOnce(
   { tools, inFlight, operation, call, request, version }: Run,
-  unit: (tx: Transaction, at: EnvironmentNow) => Promise<{ status: number; json: string; createdAt?: number }>,
+  unit: (tx: Transaction, at: EnvironmentNow) => Promise<Effect>,
 ): Promise<StoredResponse> {
   const { database, vault, time, clockTrust } = tools;
   const { tenant } = call.caller;

@@ -1,5 +1,6 @@
 import type { Ack, ForwardAttempt } from "../../contract/listen.ts";
 import { LIMITS } from "../../contract/limits.ts";
+import type { Tenant } from "../domain/request-context.ts";
 import type { EnvironmentNow } from "../time/environment-time.ts";
 import type { LogTools } from "./log-reader.ts";
 import { type AttemptRow, hasListenerAttempt, insertAttempts, storableText } from "../storage/attempts.ts";
@@ -10,7 +11,7 @@ import {
   insertDeliveries,
   recordListenerOutcome,
 } from "../storage/deliveries.ts";
-import { findEnvironment } from "../storage/environments.ts";
+import { findEnvironment, SandboxResetError } from "../storage/environments.ts";
 import { lockListener } from "../storage/listeners.ts";
 
 /** The outcome of one event at a listener. */
@@ -35,7 +36,8 @@ const MAX_TRIES = 120;
 /** Records the outcomes of one listener as deliveries with their attempts. */
 export class AckRecorder {
   readonly #tools: LogTools;
-  readonly #listener: { id: string; environment: number };
+  readonly #listenerId: string;
+  readonly #tenant: Tenant;
   #waiting: Outcome[] = [];
   #recording: Promise<void> | undefined;
   /** Ends the wait for more outcomes. */
@@ -44,9 +46,10 @@ export class AckRecorder {
   #tryNow: () => void = () => {};
   #hasGivenUp = false;
 
-  constructor(tools: LogTools, listener: { id: string; environment: number }) {
+  constructor(tools: LogTools, listenerId: string, tenant: Tenant) {
     this.#tools = tools;
-    this.#listener = listener;
+    this.#listenerId = listenerId;
+    this.#tenant = tenant;
   }
 
   add(outcome: Outcome): void {
@@ -55,6 +58,11 @@ export class AckRecorder {
     this.#waiting.push(outcome);
     if (this.#waiting.length >= MAX_GATHER) this.#endPause();
     this.#recording ??= this.#record();
+  }
+
+  /** Drops what is not recorded yet: the sandbox of these events was reset. */
+  forget(): void {
+    this.#waiting = [];
   }
 
   /** Resolves when everything added is durable (or was rejected by the database, which the log then says). */
@@ -78,24 +86,26 @@ export class AckRecorder {
       await this.#gather();
       const batch = this.#waiting;
       this.#waiting = [];
+      const listener = { id: this.#listenerId, environment: this.#tenant.environment };
       try {
         await database.write(
           async (tx) => {
-            const { id, environment } = this.#listener;
+            const { id, environment } = listener;
             // Other sessions of the same device may record outcomes of the same events.
             await lockListener(tx, id);
             const { clock_offset: offset } = await findEnvironment(tx, environment);
             const { newId } = await time.read(tx, { environment, livemode: false });
             for (const outcomes of oncePerEvent(batch)) {
               const shifted = outcomes.map((outcome) => ({ ...outcome, at: outcome.at + offset }));
-              const fresh = mayBeRecorded ? await this.#withoutRecorded(tx, shifted) : shifted;
-              await this.#recordAll(tx, fresh, newId);
+              const fresh = mayBeRecorded ? await withoutRecorded(tx, listener, shifted) : shifted;
+              await recordAll(tx, listener, fresh, newId);
             }
           },
           { isolation: "read committed" },
         );
         mayBeRecorded = false;
       } catch (error) {
+        if (error instanceof SandboxResetError || listener.environment !== this.#tenant.environment) continue;
         if (error instanceof StorageUnavailableError && tries < MAX_TRIES && !this.#hasGivenUp) {
           tries += 1;
           // If the connection was lost during the commit, the outcomes may have been recorded.
@@ -104,10 +114,7 @@ export class AckRecorder {
           await this.#pause(TRY_AGAIN_MILLISECONDS, (end) => (this.#tryNow = end));
           continue;
         }
-        log.error(
-          { err: error, listener: this.#listener.id, outcomes: batch.length },
-          "outcomes could not be recorded",
-        );
+        log.error({ err: error, listener: listener.id, outcomes: batch.length }, "outcomes could not be recorded");
       }
     }
     this.#recording = undefined;
@@ -127,54 +134,68 @@ export class AckRecorder {
       });
     });
   }
+}
 
-  async #withoutRecorded(tx: Transaction, outcomes: readonly Outcome[]): Promise<Outcome[]> {
-    const { id: listenerId, environment } = this.#listener;
-    const found = await Promise.all(
-      outcomes.map(({ eventId, at }) => hasListenerAttempt(tx, { environment, listenerId, eventId, at })),
-    );
-    return outcomes.filter((_outcome, index) => found[index] === false);
-  }
+/** Whose outcomes are recorded, and in which environment. */
+interface RecordedListener {
+  id: string;
+  environment: number;
+}
 
-  /** Records outcomes of different events: with a few statements, however many there are. */
-  async #recordAll(tx: Transaction, outcomes: readonly Outcome[], newId: EnvironmentNow["newId"]): Promise<void> {
-    const { id: listenerId, environment } = this.#listener;
-    const eventIds = outcomes.map(({ eventId }) => eventId);
-    const known = new Map(
-      (await findListenerDeliveries(tx, this.#listener, eventIds)).map((delivery) => [delivery.event_id, delivery]),
-    );
-    const deliveries: DeliveryRow[] = [];
-    const attempts: AttemptRow[] = [];
-    const repeated: Promise<void>[] = [];
-    for (const { eventId, eventType, ack, at } of outcomes) {
-      const earlier = known.get(eventId);
-      const deliveryId = earlier?.id ?? newId("delivery");
-      const made = attemptsOf(ack, at, earlier?.last_attempt_at ?? -Infinity);
-      const succeeded = ack.status_code !== undefined && ack.status_code >= 200 && ack.status_code < 300;
-      const status = succeeded ? "succeeded" : "failed";
-      const first = (earlier?.attempt_count ?? 0) + 1;
-      for (const [index, attempt] of made.entries()) {
-        attempts.push({ delivery_id: deliveryId, number: first + index, ...attemptColumns(attempt) });
-      }
-      if (earlier !== undefined) repeated.push(recordListenerOutcome(tx, deliveryId, status, made.length));
-      else {
-        deliveries.push({
-          id: deliveryId,
-          environment,
-          event_id: eventId,
-          event_type: eventType,
-          endpoint_id: null,
-          listener_id: listenerId,
-          status,
-          attempt_count: made.length,
-          next_attempt: null,
-          created: at,
-        });
-      }
+async function withoutRecorded(
+  tx: Transaction,
+  { id: listenerId, environment }: RecordedListener,
+  outcomes: readonly Outcome[],
+): Promise<Outcome[]> {
+  const found = await Promise.all(
+    outcomes.map(({ eventId, at }) => hasListenerAttempt(tx, { environment, listenerId, eventId, at })),
+  );
+  return outcomes.filter((_outcome, index) => found[index] === false);
+}
+
+/** Records outcomes of different events: with a few statements, however many there are. */
+async function recordAll(
+  tx: Transaction,
+  listener: RecordedListener,
+  outcomes: readonly Outcome[],
+  newId: EnvironmentNow["newId"],
+): Promise<void> {
+  const { id: listenerId, environment } = listener;
+  const eventIds = outcomes.map(({ eventId }) => eventId);
+  const known = new Map(
+    (await findListenerDeliveries(tx, listener, eventIds)).map((delivery) => [delivery.event_id, delivery]),
+  );
+  const deliveries: DeliveryRow[] = [];
+  const attempts: AttemptRow[] = [];
+  const repeated: Promise<void>[] = [];
+  for (const { eventId, eventType, ack, at } of outcomes) {
+    const earlier = known.get(eventId);
+    const deliveryId = earlier?.id ?? newId("delivery");
+    const made = attemptsOf(ack, at, earlier?.last_attempt_at ?? -Infinity);
+    const succeeded = ack.status_code !== undefined && ack.status_code >= 200 && ack.status_code < 300;
+    const status = succeeded ? "succeeded" : "failed";
+    const first = (earlier?.attempt_count ?? 0) + 1;
+    for (const [index, attempt] of made.entries()) {
+      attempts.push({ delivery_id: deliveryId, number: first + index, ...attemptColumns(attempt) });
     }
-    // Sent together; they are executed in order.
-    await Promise.all([...repeated, insertDeliveries(tx, deliveries), insertAttempts(tx, attempts)]);
+    if (earlier !== undefined) repeated.push(recordListenerOutcome(tx, deliveryId, status, made.length));
+    else {
+      deliveries.push({
+        id: deliveryId,
+        environment,
+        event_id: eventId,
+        event_type: eventType,
+        endpoint_id: null,
+        listener_id: listenerId,
+        status,
+        attempt_count: made.length,
+        next_attempt: null,
+        created: at,
+      });
+    }
   }
+  // Sent together; they are executed in order.
+  await Promise.all([...repeated, insertDeliveries(tx, deliveries), insertAttempts(tx, attempts)]);
 }
 
 /**

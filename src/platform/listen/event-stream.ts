@@ -4,7 +4,7 @@ import { type EventType, typesOfSubscription } from "../../contract/event-types.
 import { HEADERS } from "../../contract/headers.ts";
 import { isId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
-import { EVENT_STREAM_PATH } from "../../contract/listen.ts";
+import { EVENT_STREAM_PATH, type GapReason } from "../../contract/listen.ts";
 import { EventStreamQuery, LAST_EVENT_ID } from "../../contract/schemas/event.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Caller, Tenant } from "../domain/request-context.ts";
@@ -49,12 +49,12 @@ export function registerEventStream(app: FastifyInstance, tools: StreamTools, au
     });
     assertScope(caller, "events:read");
     await tools.rateLimit?.take(caller.credential.id, (name, value) => reply.header(name, value));
-    const environment = caller.tenant.environment;
+    const { tenant } = caller;
     const { after, type = "*" } = readQuery(request.url) as { after?: string; type?: string };
     void reply.header("Content-Type", "text/event-stream; charset=utf-8");
-    connections.take(environment, reply.raw);
-    const { now } = await time.read(database, caller.tenant);
-    const start = await findStart(database, environment, lastEventId(request.headers) ?? after, now);
+    connections.take(tenant, reply.raw);
+    const { now } = await time.read(database, tenant);
+    const start = await findStart(database, tenant.environment, lastEventId(request.headers) ?? after, now);
     // Checked last: a stream that begins after the others were ended would delay the stop.
     if (isClosing) throw stopping();
     reply.hijack();
@@ -66,10 +66,11 @@ export function registerEventStream(app: FastifyInstance, tools: StreamTools, au
       return;
     }
     const stream = new EventStream(tools, reply.raw, {
-      tenant: caller.tenant,
+      tenant,
       types: typesOfSubscription(type),
       start,
-      stamps: caller.credential.kind === "session" ? () => readStamps(database, environment, clock.now()) : undefined,
+      stamps:
+        caller.credential.kind === "session" ? () => readStamps(database, tenant.environment, clock.now()) : undefined,
     });
     streams.set(stream, caller);
     watch.start();
@@ -111,9 +112,9 @@ interface StreamOptions {
 }
 
 /**
- * One client of server-sent events. Events and replays are messages of the default type. `ready` and `gap` have names,
- * so that a listener for messages gets only events. The ID of `ready` and of every event is the position to resume
- * from. The dashboard's streams also have `changed`, with the stamps of what no event reports.
+ * One client of server-sent events. Events and replays are messages of the default type. `ready`, `gap` and `reset` have
+ * names, so that a listener for messages gets only events. The ID of `ready`, `reset` and of every event is the position
+ * to resume from. The dashboard's streams also have `changed`, with the stamps of what no event reports.
  */
 class EventStream implements LogClient, Watched, Reader {
   readonly #tools: LogTools;
@@ -182,8 +183,12 @@ class EventStream implements LogClient, Watched, Reader {
     return sent;
   }
 
-  gap(from: string, to: string): void {
-    this.#write({ name: "gap", data: JSON.stringify({ from, to }) });
+  gap(from: string, to: string, reason?: GapReason): void {
+    this.#write({ name: "gap", data: JSON.stringify({ from, to, reason }) });
+  }
+
+  reset(cursor: string): void {
+    this.#write({ name: "reset", id: cursor, data: JSON.stringify({ cursor }) });
   }
 
   failed(error: unknown): void {

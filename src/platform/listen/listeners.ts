@@ -14,7 +14,7 @@ import {
   type ListenerRow,
 } from "../storage/listeners.ts";
 import { formatSigningSecret } from "../../contract/credentials.ts";
-import type { Caller } from "../domain/request-context.ts";
+import type { Caller, Tenant } from "../domain/request-context.ts";
 import type { ServerResponse } from "node:http";
 import { ApiError } from "../domain/api-error.ts";
 import { credentialError } from "../http/credentials.ts";
@@ -76,7 +76,7 @@ const DAY_MILLISECONDS = 86_400_000;
 
 interface Listener {
   id: string;
-  environment: number;
+  tenant: Tenant;
 }
 
 /**
@@ -108,14 +108,14 @@ export class ListenerRegistry {
    * Counts a session until its connection is closed. Returns how many others listen to its environment, in any process.
    * Of two that connect at once, at least one learns of the other.
    */
-  async enter({ id, environment }: Listener, connection: Duplex): Promise<number> {
+  async enter(listener: Listener, connection: Duplex): Promise<number> {
     if (connection.destroyed) return 0;
-    const listener = { id, environment };
+    const { environment } = listener.tenant;
     const others = this.#sessionsIn(environment);
     this.#listeners.add(listener);
     connection.once("close", () => {
       this.#listeners.delete(listener);
-      if (!this.#isOnlyProcess) void this.#report(environment);
+      if (!this.#isOnlyProcess) void this.#report(listener.tenant.environment);
     });
     if (this.#isOnlyProcess) return others;
     await this.#report(environment);
@@ -140,7 +140,7 @@ export class ListenerRegistry {
   }
 
   #sessionsIn(environment: number): number {
-    return [...this.#listeners].filter((listener) => listener.environment === environment).length;
+    return [...this.#listeners].filter(({ tenant }) => tenant.environment === environment).length;
   }
 
   /**
@@ -178,7 +178,7 @@ export class ListenerRegistry {
   async #reportAll(): Promise<void> {
     const { database, clock } = this.#tools;
     await Promise.all(
-      [...new Set([...this.#listeners].map(({ environment }) => environment))].map((one) => this.#report(one)),
+      [...new Set([...this.#listeners].map(({ tenant }) => tenant.environment))].map((one) => this.#report(one)),
     );
     await database.write((tx) => deleteOldListenerCounts(tx, clock.now() - SILENT_MILLISECONDS), {
       isolation: "read committed",
@@ -199,7 +199,7 @@ const RETRY_AFTER_SECONDS = 5;
 export class OpenConnections {
   readonly #kind: string;
   readonly #max: number;
-  readonly #counts = new Map<number, number>();
+  readonly #counts = new Map<string, number>();
 
   /** `kind` is a plural, for people: "listeners". */
   constructor(kind: string, max: number) {
@@ -208,7 +208,8 @@ export class OpenConnections {
   }
 
   /** Takes a slot until the connection is closed. Throws ApiError `connection_limit`. */
-  take(environment: number, connection: Duplex | ServerResponse): void {
+  take({ account, name }: Tenant, connection: Duplex | ServerResponse): void {
+    const environment = `${account.id} ${name}`;
     const count = this.#counts.get(environment) ?? 0;
     if (count >= this.#max) {
       throw new ApiError(
@@ -222,7 +223,7 @@ export class OpenConnections {
     connection.once("close", () => this.#release(environment));
   }
 
-  #release(environment: number): void {
+  #release(environment: string): void {
     const left = this.#counts.get(environment)! - 1;
     if (left === 0) this.#counts.delete(environment);
     else this.#counts.set(environment, left);

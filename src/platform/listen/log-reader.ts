@@ -1,10 +1,12 @@
 import { setImmediate } from "node:timers";
 import type { EventType } from "../../contract/event-types.ts";
 import { lowestIdAt } from "../../contract/ids.ts";
+import type { GapReason } from "../../contract/listen.ts";
 import type { Tenant } from "../domain/request-context.ts";
 import type { Clock, Log } from "../ports.ts";
 import type { EnvironmentTime } from "../time/environment-time.ts";
 import { StorageUnavailableError, type Database } from "../storage/database.ts";
+import { findEnvironmentNumber } from "../storage/accounts.ts";
 import { DamagedEventError, openBody } from "../storage/event-body.ts";
 import {
   alignLog,
@@ -14,7 +16,7 @@ import {
   type LogNumbers,
   readLog,
 } from "../storage/event-log.ts";
-import { cursorOf, findStart, type Start } from "./position.ts";
+import { cursorOf, findStart, LOG_START, type Start } from "./position.ts";
 
 /** When the log is read again if some of it could not be read yet. */
 const HELD_BACK_MS = 20;
@@ -33,7 +35,9 @@ export interface LogClient {
   /** Sends events in order. Returns how many it accepted; the rest is read again. */
   send(events: readonly LoggedEvent[]): number;
   /** Reports that events may be missing after one ID and before another; the two are equal if one event is damaged. */
-  gap(from: string, to: string): void;
+  gap(from: string, to: string, reason?: GapReason): void;
+  /** Reports that the sandbox was reset: what was sent is gone, and its new log begins. */
+  reset(cursor: string): void;
   /** Called once for a failure that does not pass. Nothing is read after it. */
   failed(error: unknown): void;
 }
@@ -58,6 +62,7 @@ export class LogReader {
   readonly #client: LogClient;
   #position: LogPosition;
   #gapAfter: string | undefined;
+  #gapReason: GapReason | undefined;
   /** What the client knows to be removed. */
   #removed: LogNumbers;
   #mustReadAgain = false;
@@ -73,6 +78,7 @@ export class LogReader {
     this.#client = client;
     this.#position = start.position;
     this.#gapAfter = start.gapAfter;
+    this.#gapReason = start.gapReason;
     this.#removed = start.removed;
   }
 
@@ -131,6 +137,10 @@ export class LogReader {
     const { environment } = this.#tenant;
     const part = await readLog(this.#tools.database, environment, this.#position, this.#types, limit);
     if (this.#stopped) return "end";
+    if (part === undefined) {
+      await this.#beginAgain();
+      return "more";
+    }
     if (!part.isKnown) {
       await this.#findAgain();
       return "more";
@@ -172,6 +182,18 @@ export class LogReader {
     return this.#send(events.slice(damaged + 1));
   }
 
+  /** The sandbox was reset. Continues with its new log. */
+  async #beginAgain(): Promise<void> {
+    const { account, name } = this.#tenant;
+    const environment = await findEnvironmentNumber(this.#tools.database, account.id, name);
+    if (this.#stopped) return;
+    this.#tenant.environment = environment;
+    this.#position = LOG_START;
+    this.#removed = LOG_START;
+    this.#gapAfter = undefined;
+    this.#client.reset(cursorOf(LOG_START));
+  }
+
   /** The database lost events that were sent. Continues from what it still has. */
   async #findAgain(): Promise<void> {
     const { database, time, log } = this.#tools;
@@ -192,10 +214,12 @@ export class LogReader {
     this.#removed = removed;
     if (this.#gapAfter === undefined) return;
     const from = this.#gapAfter;
+    const reason = this.#gapReason;
     this.#gapAfter = undefined;
+    this.#gapReason = undefined;
     const { database, time } = this.#tools;
     const to = next?.position.id ?? lowestIdAt("event", (await time.read(database, this.#tenant)).now);
-    if (!this.#stopped) this.#client.gap(from, to);
+    if (!this.#stopped) this.#client.gap(from, to, reason);
   }
 
   /** Events of other types are not read again, and their removal leaves no gap. */

@@ -1,4 +1,5 @@
 import { isId, lowestIdAt, timeOfId } from "../../contract/ids.ts";
+import type { GapReason } from "../../contract/listen.ts";
 import { invalidFields } from "../domain/api-error.ts";
 import { type Queries, StorageUnavailableError } from "../storage/database.ts";
 import { findEnvironment } from "../storage/environments.ts";
@@ -17,9 +18,13 @@ export interface Start {
   position: LogPosition;
   /** The ID after which events that the client requested are missing. */
   gapAfter: string | undefined;
+  gapReason?: GapReason;
   /** How far retention had removed the log when this was found: `gapAfter` accounts for it. */
   removed: LogNumbers;
 }
+
+/** The position before everything in a log. */
+export const LOG_START: LogPosition = { seq: 0, replay: 0, id: undefined };
 
 /** An ID that names the position again, for use as `after`. */
 export function cursorOf({ id }: LogPosition): string {
@@ -37,6 +42,7 @@ export async function findStart(
   now: number,
 ): Promise<Start> {
   const {
+    since,
     events_removed_to: removedTo,
     log_removed_seq: seq,
     log_removed_replay: replay,
@@ -63,6 +69,9 @@ export async function findStart(
     return { position, gapAfter: undefined, removed: { seq: 0, replay: isReplay ? 0 : replay } };
   }
   if (removedTo === null || id > removedTo) await assertNoStandby(queries);
+  // Of a sandbox that was reset, an ID that retention has not removed is from before.
+  const isRemoved = since !== null && time >= since && removedTo !== null && id <= removedTo;
+  if (since !== null && !isRemoved) return { position: LOG_START, gapAfter: id, gapReason: "reset", removed };
   // Events that were committed after this one may have begun earlier.
   const bound = lowestIdAt("event", time - ID_DISORDER_MS[queries.dialect]);
   const gapAfter = id === removedTo ? undefined : id;

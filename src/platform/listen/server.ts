@@ -83,15 +83,15 @@ export function createListenServer(
   const grant = async (handshake: Handshake, stream: Duplex): Promise<Granted> => {
     const { request } = handshake;
     const caller = await admit(tools, handshake, authenticate);
-    const environment = caller.tenant.environment;
+    const { tenant } = caller;
     await tools.rateLimit?.take(caller.credential.id, (name, value) => (handshake.headers[name] = value));
-    connections.take(environment, stream);
+    connections.take(tenant, stream);
     const query = readQuery(request.url ?? "") as Omit<ListenQuery, "window"> & { window?: number };
     const subscriptions = readSubscriptions(query.events);
-    const { now } = await tools.time.read(tools.database, caller.tenant);
-    const start = await findStart(tools.database, environment, query.after, now);
+    const { now } = await tools.time.read(tools.database, tenant);
+    const start = await findStart(tools.database, tenant.environment, query.after, now);
     const listener = await openListener(tools, caller, deviceOf(request));
-    const others = await registry.enter({ id: listener.id, environment }, stream);
+    const others = await registry.enter({ id: listener.id, tenant }, stream);
     return { caller, subscriptions, window: query.window ?? LIMITS.listenWindowDefault, start, listener, others };
   };
 
@@ -99,7 +99,7 @@ export function createListenServer(
     const { caller, subscriptions, window, start, listener, others } = granted;
     const { tenant } = caller;
     recordHandshake(tools, handshake, 101);
-    const recorder = new AckRecorder(tools, { id: listener.id, environment: tenant.environment });
+    const recorder = new AckRecorder(tools, listener.id, tenant);
     const types = EVENT_TYPES.filter((type) => matchesSubscriptions(subscriptions, type));
     const settings = { tenant, types, window, start };
     const session = new ListenSession(tools, socket, stream, settings, recorder);

@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import type { EventType } from "../../contract/event-types.ts";
-import { type Ack, FrameError, parseClientFrame, type PlatformFrame } from "../../contract/listen.ts";
+import { type Ack, FrameError, type GapReason, parseClientFrame, type PlatformFrame } from "../../contract/listen.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { ApiError } from "../domain/api-error.ts";
 import type { Tenant } from "../domain/request-context.ts";
@@ -15,6 +15,14 @@ import { Window } from "./window.ts";
 
 /** Maximum characters of a frame with several events: a client has to buffer all of it to read its first event. */
 const MAX_FRAME_LENGTH = 256 * 1024;
+
+interface UnacknowledgedEvent {
+  id: string;
+  type: string;
+  bytes: number;
+  /** True if the sandbox was reset since: its outcome is recorded nowhere. */
+  isGone: boolean;
+}
 
 export interface SessionSettings {
   tenant: Tenant;
@@ -30,7 +38,7 @@ export class ListenSession implements LogClient, Watched, Reader {
   readonly #socket: WebSocket;
   readonly #stream: Duplex;
   readonly #recorder: AckRecorder;
-  readonly #unacknowledged = new Map<number, { id: string; type: string; bytes: number }>();
+  readonly #unacknowledged = new Map<number, UnacknowledgedEvent>();
   readonly #window: Window;
   readonly #reader: LogReader;
   /** True if there may be more to read once the client has received what was sent. */
@@ -129,6 +137,7 @@ export class ListenSession implements LogClient, Watched, Reader {
     if (event === undefined) return;
     this.#unacknowledged.delete(ack.seq);
     this.#window.acknowledged(ack.seq, event.bytes, ack.duration_ms);
+    if (event.isGone) return;
     this.#recorder.add({ eventId: event.id, eventType: event.type, ack, at: this.#tools.clock.now() });
   }
 
@@ -165,15 +174,24 @@ export class ListenSession implements LogClient, Watched, Reader {
       if (items.length > 0 && length > MAX_FRAME_LENGTH) break;
       items.push(item);
       this.#sent += 1;
-      this.#unacknowledged.set(this.#sent, { id, type, bytes: item.length });
+      this.#unacknowledged.set(this.#sent, { id, type, bytes: item.length, isGone: false });
       this.#window.sent(this.#sent, item.length);
     }
     this.#socket.send(`{"frame":"events","events":[${items.join()}]}`);
   }
 
-  gap(from: string, to: string): void {
-    if (this.#socket.readyState !== this.#socket.OPEN) return;
-    this.#socket.send(JSON.stringify({ frame: "gap", from, to } satisfies PlatformFrame));
+  gap(from: string, to: string, reason?: GapReason): void {
+    this.#sendIfOpen({ frame: "gap", from, to, ...(reason === undefined ? {} : { reason }) });
+  }
+
+  reset(cursor: string): void {
+    this.#recorder.forget();
+    for (const event of this.#unacknowledged.values()) event.isGone = true;
+    this.#sendIfOpen({ frame: "reset", cursor });
+  }
+
+  #sendIfOpen(frame: PlatformFrame): void {
+    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(JSON.stringify(frame));
   }
 
   failed(error: unknown): void {

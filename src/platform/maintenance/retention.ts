@@ -19,6 +19,7 @@ import { deleteEndedGrants } from "../storage/oauth-grants.ts";
 import { deleteReplays, deleteReplaysOf } from "../storage/replays.ts";
 import { deleteRequestDetails, deleteRequestLogs } from "../storage/request-logs.ts";
 import { deleteExpiredSessions } from "../storage/sessions.ts";
+import { deleteEnvironment, deleteRows, removedEnvironments } from "../storage/sandboxes.ts";
 import { findSetting, putSetting, TRUSTED_TIME_SETTING } from "../storage/settings.ts";
 import { deleteExpiredLinks } from "../storage/sign-in-links.ts";
 import { SliceSize } from "./slice-size.ts";
@@ -31,6 +32,8 @@ const PAUSE_MILLISECONDS = 5;
 const TRUSTED_TIME_MILLISECONDS = 3_600_000;
 /** The statistics cover 6 hours; the rest is for clocks that are set back. */
 const COUNT_RETENTION_MINUTES = 1440;
+/** Work that began before an environment was removed may add rows for this long. */
+const STRAGGLER_MILLISECONDS = 300_000;
 /** A grant may hold a refresh token for every hour of 30 days. */
 const ROWS_PER_GRANT = 25;
 
@@ -78,6 +81,16 @@ async function removeOldRows(
     }
   };
   const remove = (claim: string, step: Step) => background.run("retention", { claim }, () => removeAll(claim, step));
+  for (const { id, since } of await removedEnvironments(database)) {
+    await remove(`upkeep ${id}`, {
+      isolation: "read committed",
+      run: async (tx, { rows, after }) => {
+        if (await deleteRows(tx, id, rows)) return after;
+        if (clock.now() - since > STRAGGLER_MILLISECONDS) await deleteEnvironment(tx, id);
+        return undefined;
+      },
+    });
+  }
   for (const { id, clock_offset: offset } of await allEnvironments(database)) {
     const now = clock.now();
     if (!clockTrust.isTrusted()) return;

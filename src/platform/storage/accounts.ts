@@ -1,5 +1,6 @@
 import { ENVIRONMENTS, type Environment } from "../../contract/environments.ts";
 import { insertRow } from "./batches.ts";
+import { insertEnvironment } from "./environments.ts";
 import type { Queries, Transaction } from "./database.ts";
 
 export interface AccountRow {
@@ -13,12 +14,8 @@ export interface AccountRow {
 /** Adds an account with its environments. Returns the environments' numbers. */
 export async function insertAccount(tx: Transaction, account: AccountRow): Promise<Record<Environment, number>> {
   await insertRow(tx, "accounts", account);
-  const last = await tx.get<{ id: number }>("SELECT COALESCE(MAX(id), 0) AS id FROM environments");
   const numbers = {} as Record<Environment, number>;
-  for (const [index, name] of ENVIRONMENTS.entries()) {
-    numbers[name] = (last?.id ?? 0) + index + 1;
-    await insertRow(tx, "environments", { id: numbers[name], account_id: account.id, name });
-  }
+  for (const name of ENVIRONMENTS) numbers[name] = await insertEnvironment(tx, { account_id: account.id, name });
   return numbers;
 }
 

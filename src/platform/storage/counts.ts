@@ -1,4 +1,5 @@
 import type { Queries, SqlValue, Transaction } from "./database.ts";
+import { IS_CURRENT } from "./environments.ts";
 
 /** Upper bounds of the latency histogram, in milliseconds. No attempt takes longer than the last. */
 export const LATENCY_BOUNDS = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000] as const;
@@ -143,18 +144,24 @@ function attemptsOf({ environment, first, last }: MinuteRange, endpoint: string 
     : { where: `${where} AND endpoint_id = $4`, parameters: [...parameters, endpoint] };
 }
 
-/** Returns how many deliveries wait or are in flight: all, or those of an environment, or of one of its endpoints. */
+/**
+ * Returns how many deliveries wait or are in flight: those of all current environments, or of one, or of one of its
+ * endpoints.
+ */
 export async function countPending(
   queries: Queries,
   { environment, endpoint }: { environment?: number; endpoint?: string | undefined } = {},
 ): Promise<number> {
-  const conditions: string[] = [];
   const parameters: SqlValue[] = [];
-  if (environment !== undefined) conditions.push(`environment = $${parameters.push(environment)}`);
+  const conditions = [
+    environment === undefined
+      ? `environment IN (SELECT id FROM environments WHERE ${IS_CURRENT})`
+      : `environment = $${parameters.push(environment)}`,
+  ];
   if (endpoint !== undefined) conditions.push(`endpoint_id = $${parameters.push(endpoint)}`);
-  const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
   const row = await queries.get<{ count: number }>(
-    `SELECT CAST(COALESCE(SUM(count), 0) AS BIGINT) AS count FROM ${rowsOf(queries, "pending_counts")} ${where}`,
+    `SELECT CAST(COALESCE(SUM(count), 0) AS BIGINT) AS count FROM ${rowsOf(queries, "pending_counts")}
+     WHERE ${conditions.join(" AND ")}`,
     parameters,
   );
   return row?.count ?? 0;

@@ -2,6 +2,7 @@ import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
 import { ATTEMPT_COLUMNS, type AttemptRow } from "./attempts.ts";
 import { forRows, inBatches } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
+import { IS_CURRENT } from "./environments.ts";
 
 /** The first waiting delivery of an endpoint. */
 export interface QueueHead {
@@ -63,6 +64,7 @@ const SERVER_TIME = "CAST(extract(epoch FROM statement_timestamp()) * 1000 AS BI
 
 /** Which of an endpoint's deliveries to take, longest waiting first. */
 export interface QueueRequest {
+  environment: number;
   endpointId: string;
   /** The environment's time. */
   dueAt: number;
@@ -85,11 +87,14 @@ const QUEUED = `d.id, d.environment, d.event_id, d.event_type, d.attempt_count, 
   octet_length(e.body) AS body_bytes, e.trace`;
 
 /** Endpoints with waiting deliveries, each found by one step through the index. */
-const QUEUES = `WITH RECURSIVE queues (endpoint_id) AS (
-       SELECT MIN(endpoint_id) FROM deliveries WHERE ${WAITING}
+const QUEUES = `WITH RECURSIVE queues (environment, endpoint_id) AS (
+       SELECT id, (SELECT MIN(endpoint_id) FROM deliveries WHERE environment = environments.id AND ${WAITING})
+       FROM environments WHERE ${IS_CURRENT}
        UNION ALL
-       SELECT (SELECT MIN(d.endpoint_id) FROM deliveries d
-               WHERE d.status = 'pending' AND d.lease_until IS NULL AND d.endpoint_id > queues.endpoint_id)
+       SELECT queues.environment, (
+         SELECT MIN(d.endpoint_id) FROM deliveries d
+         WHERE d.environment = queues.environment AND d.status = 'pending' AND d.lease_until IS NULL
+           AND d.endpoint_id > queues.endpoint_id)
        FROM queues WHERE queues.endpoint_id IS NOT NULL)`;
 
 /** Returns one row for each endpoint with waiting deliveries. */
@@ -101,7 +106,8 @@ export function queueHeads(queries: Queries): Promise<QueueHead[]> {
      FROM queues
      JOIN deliveries d ON d.id = (
        SELECT h.id FROM deliveries h
-       WHERE h.endpoint_id = queues.endpoint_id AND h.status = 'pending' AND h.lease_until IS NULL
+       WHERE h.environment = queues.environment AND h.endpoint_id = queues.endpoint_id AND h.status = 'pending'
+         AND h.lease_until IS NULL
        ORDER BY h.next_attempt LIMIT 1)
      JOIN environments v ON v.id = d.environment
      LEFT JOIN webhook_endpoints w ON w.environment = d.environment AND w.id = d.endpoint_id`,
@@ -122,7 +128,7 @@ export async function oldestDueTime(
      FROM webhook_endpoints w
      JOIN deliveries d ON d.id = (
        SELECT h.id FROM deliveries h
-       WHERE h.endpoint_id = w.id AND h.status = 'pending' AND h.lease_until IS NULL
+       WHERE h.environment = w.environment AND h.endpoint_id = w.id AND h.status = 'pending' AND h.lease_until IS NULL
        ORDER BY h.next_attempt LIMIT 1)
      WHERE w.environment = $1 AND w.status = 'enabled'${endpointId === undefined ? "" : " AND w.id = $2"}`,
     endpointId === undefined ? [environment] : [environment, endpointId],
@@ -132,13 +138,14 @@ export async function oldestDueTime(
 
 /** Returns endpoints with a waiting delivery that is due after a real time, by its environment's clock. */
 export function endpointsDueAfter(queries: Queries, time: number) {
-  return queries.all<{ endpoint_id: string; clock_offset: number }>(
+  return queries.all<{ environment: number; endpoint_id: string; clock_offset: number }>(
     `${QUEUES}
-     SELECT d.endpoint_id, v.clock_offset
+     SELECT d.environment, d.endpoint_id, v.clock_offset
      FROM queues
      JOIN deliveries d ON d.id = (
        SELECT h.id FROM deliveries h
-       WHERE h.endpoint_id = queues.endpoint_id AND h.status = 'pending' AND h.lease_until IS NULL
+       WHERE h.environment = queues.environment AND h.endpoint_id = queues.endpoint_id AND h.status = 'pending'
+         AND h.lease_until IS NULL
        ORDER BY h.next_attempt DESC LIMIT 1)
      JOIN environments v ON v.id = d.environment
      WHERE d.next_attempt - v.clock_offset > $1`,
@@ -149,15 +156,16 @@ export function endpointsDueAfter(queries: Queries, time: number) {
 /** Reschedules an endpoint's waiting deliveries that are due after a time of its environment. Returns how many. */
 export function rescheduleDeliveries(
   tx: Transaction,
-  { endpointId, after, dueAt, limit }: { endpointId: string; after: number; dueAt: number; limit: number },
+  { environment, endpointId, after, dueAt, limit }: QueueRequest & { after: number },
 ): Promise<number> {
   return tx.run(
     `UPDATE deliveries SET next_attempt = $3
      WHERE id IN (
        SELECT d.id FROM deliveries d
-       WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.lease_until IS NULL AND d.next_attempt > $2
+       WHERE d.environment = $5 AND d.endpoint_id = $1 AND d.status = 'pending' AND d.lease_until IS NULL
+         AND d.next_attempt > $2
        ORDER BY d.next_attempt LIMIT $4 ${locking(tx, "d")})`,
-    [endpointId, after, dueAt, limit],
+    [endpointId, after, dueAt, limit, environment],
   );
 }
 
@@ -193,12 +201,12 @@ export function rescheduleFirstAttempts(
 /** Returns an endpoint's first waiting deliveries that are due by a time of the environment. */
 export function firstDue(
   queries: Queries,
-  { endpointId, dueAt, limit }: QueueRequest,
+  { environment, endpointId, dueAt, limit }: QueueRequest,
 ): Promise<Pick<QueuedDelivery, "next_attempt" | "attempt_count">[]> {
   return queries.all(
     `SELECT next_attempt, attempt_count FROM deliveries
-     WHERE endpoint_id = $1 AND ${WAITING} AND next_attempt <= $2 ORDER BY next_attempt LIMIT $3`,
-    [endpointId, dueAt, limit],
+     WHERE environment = $1 AND endpoint_id = $2 AND ${WAITING} AND next_attempt <= $3 ORDER BY next_attempt LIMIT $4`,
+    [environment, endpointId, dueAt, limit],
   );
 }
 
@@ -217,8 +225,11 @@ export async function countDue(queries: Queries, environment: number, dueAt: num
 }
 
 /** Returns an endpoint's due deliveries that no one else is claiming, to be leased in the same transaction. */
-export function findDue(tx: Transaction, { endpointId, dueAt, limit }: QueueRequest): Promise<QueuedDelivery[]> {
-  return tx.all(dueBy(tx, "$3"), [endpointId, limit, dueAt]);
+export function findDue(
+  tx: Transaction,
+  { environment, endpointId, dueAt, limit }: QueueRequest,
+): Promise<QueuedDelivery[]> {
+  return tx.all(dueBy(tx, "$4"), [endpointId, limit, environment, dueAt]);
 }
 
 /** As `findDue`, by the environment's clock and the time that leases are measured by. */
@@ -234,11 +245,12 @@ export function findDueNow(
   return tx.all(dueBy(tx, `${offset} + $4`), [...parameters, now()]);
 }
 
-/** The statement takes the endpoint's ID, the limit, and what `time` needs. */
+/** The statement takes the endpoint's ID, the limit, the environment, and what `time` needs. */
 function dueBy(tx: Transaction, time: string): string {
   return `SELECT ${QUEUED}
      FROM deliveries d LEFT JOIN events e ON e.environment = d.environment AND e.id = d.event_id
-     WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.lease_until IS NULL AND d.next_attempt <= ${time}
+     WHERE d.environment = $3 AND d.endpoint_id = $1 AND d.status = 'pending' AND d.lease_until IS NULL
+       AND d.next_attempt <= ${time}
      ORDER BY d.next_attempt LIMIT $2 ${locking(tx, "d")}`;
 }
 

@@ -1,10 +1,12 @@
 import type { Environment } from "../../contract/environments.ts";
+import { insertRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
 /** An environment with its own clock. Real times are Unix milliseconds. */
 export interface EnvironmentRow {
   id: number;
-  name: Environment;
+  /** Only `live` and `sandbox` can be reached. The others are snapshots of a sandbox, and what is being removed. */
+  name: Environment | `snapshot ${string}` | `removed ${number}`;
   /** The environment's time is real time plus this. */
   clock_offset: number;
   /**
@@ -12,6 +14,8 @@ export interface EnvironmentRow {
    * hold.
    */
   clock_held_until: number;
+  /** When a sandbox was reset, a snapshot saved, or an environment removed, in real time; null if it never was. */
+  since: number | null;
   /** The newest event that retention removed. */
   events_removed_to: string | null;
   /** The highest numbers in the log, of an event and of a replay, that retention removed. */
@@ -19,12 +23,34 @@ export interface EnvironmentRow {
   log_removed_replay: number;
 }
 
-const COLUMNS = "id, name, clock_offset, clock_held_until, events_removed_to, log_removed_seq, log_removed_replay";
+const COLUMNS =
+  "id, name, clock_offset, clock_held_until, since, events_removed_to, log_removed_seq, log_removed_replay";
+
+/** The sandbox has another number since it was reset. */
+export class SandboxResetError extends Error {
+  override name = "SandboxResetError";
+
+  constructor() {
+    super("The sandbox was reset during the request, and nothing was changed. Send the request again.");
+  }
+}
 
 export async function findEnvironment(queries: Queries, id: number): Promise<EnvironmentRow> {
   const [row] = await queries.allShared<EnvironmentRow>(`SELECT ${COLUMNS} FROM environments WHERE id = $1`, [id]);
   if (row === undefined) throw new Error(`No environment has the number ${id}.`);
   return row;
+}
+
+/** Adds an environment and returns its number, which is higher than all before. */
+export async function insertEnvironment(
+  tx: Transaction,
+  row: { account_id: string } & Partial<Pick<EnvironmentRow, "clock_offset" | "since">> &
+    Pick<EnvironmentRow, "name"> & { objects?: number },
+): Promise<number> {
+  const last = await tx.get<{ id: number }>("SELECT COALESCE(MAX(id), 0) AS id FROM environments");
+  const id = (last?.id ?? 0) + 1;
+  await insertRow(tx, "environments", { id, ...row });
+  return id;
 }
 
 /**
@@ -35,8 +61,12 @@ export async function takeTurn(tx: Transaction, id: number): Promise<void> {
   await tx.run("UPDATE environments SET name = name WHERE id = $1", [id]);
 }
 
+/** True for an environment that requests can reach: neither a snapshot nor removed. */
+export const IS_CURRENT = "name IN ('live', 'sandbox')";
+
+/** Returns the environments of all accounts, without snapshots and removed ones. */
 export function allEnvironments(queries: Queries): Promise<EnvironmentRow[]> {
-  return queries.all(`SELECT ${COLUMNS} FROM environments ORDER BY id`);
+  return queries.all(`SELECT ${COLUMNS} FROM environments WHERE ${IS_CURRENT} ORDER BY id`);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { EventType } from "../../contract/event-types.ts";
 import { lowestIdAt, timeOfId } from "../../contract/ids.ts";
 import type { Database, Queries, SqlValue, Transaction } from "./database.ts";
+import { IS_CURRENT } from "./environments.ts";
 import { LISTED_BODY, type ListedBody } from "./event-body.ts";
 
 /**
@@ -83,8 +84,8 @@ const LAST_REPLAY = (before: string, column: "number" | "after_seq" = "number") 
   `SELECT number, id, after_seq FROM replays WHERE environment = $1 AND ${column} < ${before} ORDER BY number DESC LIMIT 1`;
 
 /**
- * Reads the log after a position, oldest first, of the given types. It is one statement, since two could reach
- * different servers.
+ * Reads the log after a position, oldest first, of the given types. Returns undefined if the sandbox was reset and the
+ * log is that of before. It is one statement, since two could reach different servers.
  */
 export async function readLog(
   queries: Queries,
@@ -92,7 +93,7 @@ export async function readLog(
   after: LogPosition,
   types: readonly EventType[],
   limit: number,
-): Promise<LogPart> {
+): Promise<LogPart | undefined> {
   const { dialect } = queries;
   const typeParameters = types.map((_, i) => `$${i + 6}`).join(", ");
   const horizon = "(SELECT horizon FROM log)";
@@ -114,7 +115,7 @@ export async function readLog(
               environments.log_removed_seq AS removed_seq, environments.log_removed_replay AS removed_replay,
               last_event.seq AS last_seq, last_event.id AS last_id,
               last_replay.number AS last_replay, last_replay.id AS last_replay_id, last_replay.after_seq AS last_after_seq
-       FROM log JOIN environments ON environments.id = $1
+       FROM log JOIN environments ON environments.id = $1 AND environments.${IS_CURRENT}
        LEFT JOIN (${LAST_EVENT(horizon)}) AS last_event ON 1 = 1
        LEFT JOIN (${LAST_REPLAY(horizon)}) AS last_replay ON 1 = 1)
      SELECT ${STATE_TEXT} AS state, CAST(NULL AS BIGINT) AS after_seq, CAST(NULL AS BIGINT) AS number, NULL AS id,
@@ -124,8 +125,10 @@ export async function readLog(
      UNION ALL SELECT NULL, after_seq, number, id, type, body, body_checksum, body_bytes, replay_id FROM new_replays`,
     parameters,
   );
+  const state = rows.find((row) => row.state !== null)?.state;
+  if (state == null) return undefined;
   const entries = rows.filter((row): row is EntryRow => row.state === null).sort(byPosition);
-  return { events: toEvents(entries.slice(0, limit), after), ...readState(rows) };
+  return { events: toEvents(entries.slice(0, limit), after), ...readState(state) };
 }
 
 /** The log's state as one text, because each column costs time for each row. An ID has no space. */
@@ -143,10 +146,9 @@ const STATE_TEXT = [
   .map((column) => `COALESCE(CAST(${column} AS TEXT), '')`)
   .join(" || ' ' || ");
 
-function readState(rows: readonly ReadRow[]): Omit<LogPart, "events"> {
-  const row = rows.find(({ state }) => state !== null);
+function readState(state: string): Omit<LogPart, "events"> {
   const [isKnown, held, removedSeq, removedReplay, lastSeq, lastId, lastReplay, lastReplayId, lastAfterSeq] =
-    row!.state!.split(" ") as [string, string, string, string, string, string, string, string, string];
+    state.split(" ") as [string, string, string, string, string, string, string, string, string];
   return {
     heldBack: held === "1",
     isKnown: isKnown === "1",

@@ -107,6 +107,28 @@ export function listObjectsOf(
   return readMergedPage<ObjectRow>(queries, RESOURCES[kind].plural, columns, page, filters, each);
 }
 
+/** Adds an environment's objects to another one, with their IDs. */
+export async function copyObjects(tx: Transaction, from: number, to: number): Promise<void> {
+  for (const kind of kindsWith("fields")) {
+    const columns = STATEMENTS[kind].columns.slice(1).join(", ");
+    await tx.run(
+      `INSERT INTO ${RESOURCES[kind].plural} (environment, ${columns})
+       SELECT CAST($2 AS INTEGER), ${columns} FROM ${RESOURCES[kind].plural} WHERE environment = $1`,
+      [from, to],
+    );
+  }
+}
+
+/** Returns how many objects an environment has, or a limit that it exceeds. */
+export async function countObjects(queries: Queries, environment: number, limit: number): Promise<number> {
+  const parts = kindsWith("fields").map((kind) => `SELECT 1 FROM ${RESOURCES[kind].plural} WHERE environment = $1`);
+  const row = await queries.get<{ count: number }>(
+    `SELECT COUNT(*) AS count FROM (SELECT * FROM (${parts.join(" UNION ALL ")}) AS found LIMIT $2) AS counted`,
+    [environment, limit],
+  );
+  return row?.count ?? 0;
+}
+
 function statementsOf(kind: ObjectKind): Statements {
   const table = RESOURCES[kind].plural;
   const fields = Object.entries<Field>(RESOURCES[kind].fields);

@@ -39,6 +39,26 @@ export async function insertEndpoint(tx: Transaction, row: WebhookEndpointRow): 
   );
 }
 
+/** Gives the endpoints of a sandbox to the environment that replaces it, without their health. */
+export async function moveEndpoints(tx: Transaction, from: number, to: number): Promise<void> {
+  await tx.run(
+    `UPDATE webhook_endpoints
+     SET environment = $2, failures = 0, first_failure = NULL, last_failure = NULL, failing_reported = 0
+     WHERE environment = $1`,
+    [from, to],
+  );
+}
+
+/** Adds an environment's endpoints to another one, with their IDs and secrets, and without their health. */
+export async function copyEndpoints(tx: Transaction, from: number, to: number): Promise<void> {
+  const columns = COLUMNS.replace("environment, ", "");
+  await tx.run(
+    `INSERT INTO webhook_endpoints (environment, ${columns})
+     SELECT CAST($2 AS INTEGER), ${columns} FROM webhook_endpoints WHERE environment = $1`,
+    [from, to],
+  );
+}
+
 export async function updateEndpoint(tx: Transaction, row: WebhookEndpointRow): Promise<void> {
   await tx.run(
     `UPDATE webhook_endpoints

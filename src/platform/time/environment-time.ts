@@ -1,7 +1,7 @@
 import { type IdKind, type IdGenerator, createIdGenerator } from "../../contract/ids.ts";
 import type { Clock, Random } from "../ports.ts";
 import type { Queries } from "../storage/database.ts";
-import { findEnvironment } from "../storage/environments.ts";
+import { findEnvironment, SandboxResetError } from "../storage/environments.ts";
 
 /** The current time of one environment. */
 export interface EnvironmentNow {
@@ -25,9 +25,14 @@ export class EnvironmentTime {
     this.#random = random;
   }
 
-  /** Read it in the transaction that uses the time; otherwise the clock may be moved in between. */
+  /**
+   * Read it in the transaction that uses the time; otherwise the clock may be moved in between. Throws SandboxResetError
+   * if the sandbox has another number by now.
+   */
   async read(queries: Queries, environment: { environment: number; livemode: boolean }): Promise<EnvironmentNow> {
-    const offset = environment.livemode ? 0 : (await findEnvironment(queries, environment.environment)).clock_offset;
+    if (environment.livemode) return this.#at(environment.environment, this.#clock.now());
+    const { name, clock_offset: offset } = await findEnvironment(queries, environment.environment);
+    if (name !== "sandbox") throw new SandboxResetError();
     return this.#at(environment.environment, this.#clock.now() + offset);
   }
 

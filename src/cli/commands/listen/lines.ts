@@ -41,6 +41,8 @@ export function linesOf(report: Report, context: LineContext): string[] {
     case "gap": {
       return notice(styles.bad("! gap "), gapText(report), context);
     }
+    case "reset":
+      return notice(styles.warn("! reset"), RESET_TEXT, context);
     case "duplicate":
       return [`${styles.dim(clockTime(now))} ${styles.dim(`= ${report.type} duplicate dropped`)}`];
     case "hint":
@@ -50,8 +52,11 @@ export function linesOf(report: Report, context: LineContext): string[] {
   }
 }
 
+export const RESET_TEXT = "the sandbox was reset; listening for new events";
+
 /** Explains a gap. */
-export function gapText({ from, to }: Extract<Report, { event: "gap" }>): string {
+export function gapText({ from, to, reason }: Extract<Report, { event: "gap" }>): string {
+  if (reason === "reset") return `the sandbox was reset since ${from}; continuing with its first new event`;
   if (from === to) return `event ${to} is corrupt in the platform's database and was not sent`;
   const next = isId("event", to) && to === lowestIdAt("event", timeOfId(to)) ? "new events" : to;
   return `events after ${from} may be missing: the platform no longer stores them; continuing with ${next}`;

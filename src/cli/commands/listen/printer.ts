@@ -185,6 +185,7 @@ function toRecord(
     case "restored":
       return { event: "restored", downtime_ms: round(report.downtimeMs), caught_up: report.caughtUp, time };
     case "gap":
+    case "reset":
     case "duplicate":
     case "hint":
       return { ...report, time };

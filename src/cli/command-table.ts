@@ -92,6 +92,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "Manage the sandbox test clock",
     load: () => import("./commands/clock.ts"),
   },
+  {
+    name: "sandbox",
+    group: WEBHOOKS,
+    summary: "Reset the sandbox; save and restore states",
+    load: () => import("./commands/sandbox.ts"),
+  },
   { name: "login", group: SESSION, summary: "Sign in", load: () => import("./commands/login/index.ts") },
   {
     name: "logout",

@@ -314,6 +314,12 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     remedy: "Replay the event instead: it is sent to every endpoint that subscribes to it now.",
     example: { detail: "The endpoint we_06Fv3Tt0q1Yd8mWc5KxLrB was deleted. Replay the event to another endpoint." },
   },
+  snapshot_limit: {
+    meaning: "The sandbox has too many snapshots, or too many objects for one.",
+    cause: "A sandbox has at most 20 snapshots of at most 100,000 customers, orders and payments.",
+    remedy: "Delete a snapshot, or save under the name of an existing one. Reset the sandbox if it is too large.",
+    example: { detail: "The sandbox has 20 snapshots, which is the maximum. Delete one first." },
+  },
   test_clock_advancing: {
     meaning: "The sandbox's test clock is already advancing.",
     cause: "Two requests moved it at the same time. Each makes its attempts in order, so the second one is rejected.",

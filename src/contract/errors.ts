@@ -29,6 +29,7 @@ export const ERRORS = {
   endpoint_limit: { status: 409, title: "Endpoint limit reached" },
   endpoint_disabled: { status: 409, title: "Endpoint disabled" },
   endpoint_deleted: { status: 409, title: "Endpoint deleted" },
+  snapshot_limit: { status: 409, title: "Snapshot limit reached" },
   test_clock_advancing: { status: 409, title: "Test clock advancing" },
   delivery_not_cancelable: { status: 409, title: "Delivery not cancelable" },
   delivery_not_retryable: { status: 409, title: "Delivery not retryable" },

@@ -42,7 +42,7 @@ import {
 } from "./schemas/oauth-app.ts";
 import { OBJECT_SCHEMAS } from "./schemas/objects.ts";
 import { RequestLogDetail, RequestLogList, RequestLogListQuery } from "./schemas/request-log.ts";
-import { Sandbox, SandboxReset } from "./schemas/sandbox.ts";
+import { Sandbox, SandboxReset, Snapshot, SnapshotCreate, SnapshotList } from "./schemas/sandbox.ts";
 import { Statistics, StatisticsQuery } from "./schemas/statistics.ts";
 import { TestClock, TestClockAdvance } from "./schemas/test-clock.ts";
 import {
@@ -316,6 +316,47 @@ const ENTRIES = {
     effect: "removes",
     tool: "Start the sandbox again, in real time: without objects, events, deliveries and logs. Keys, apps and, by default, endpoints with their secrets stay.",
     command: "service sandbox reset",
+  },
+  listSnapshots: {
+    route: "GET /v1/sandbox/snapshots",
+    summary: "List the saved states of the sandbox, newest first",
+    scope: "sandbox:read",
+    sandboxOnly: true,
+    response: SnapshotList,
+    tool: true,
+    command: "service sandbox list",
+  },
+  saveSnapshot: {
+    route: "POST /v1/sandbox/snapshots",
+    summary: "Save the objects, endpoints and time of the sandbox under a name",
+    scope: "sandbox:write",
+    sandboxOnly: true,
+    body: SnapshotCreate,
+    response: Snapshot,
+    errors: ["snapshot_limit"],
+    idempotent: true,
+    tool: "Save the objects, endpoints and time of the sandbox under a name. A state of that name is replaced.",
+    command: "service sandbox save two-customers",
+  },
+  restoreSnapshot: {
+    route: "POST /v1/sandbox/snapshots/{id}/restore",
+    summary: "Start the sandbox again from a saved state, with the same IDs and secrets",
+    scope: "sandbox:write",
+    sandboxOnly: true,
+    response: Sandbox,
+    effect: "removes",
+    idempotent: true,
+    tool: true,
+    command: "service sandbox restore two-customers",
+  },
+  deleteSnapshot: {
+    route: "DELETE /v1/sandbox/snapshots/{id}",
+    summary: "Delete a saved state",
+    scope: "sandbox:write",
+    sandboxOnly: true,
+    response: Snapshot,
+    tool: true,
+    command: "service sandbox delete two-customers",
   },
   createApiKey: {
     route: "POST /v1/api_keys",

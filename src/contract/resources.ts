@@ -280,7 +280,7 @@ export const RESOURCES = {
     plural: "sandbox",
     label: "Sandbox",
     labels: "Sandbox",
-    about: "The test environment, which you can start again.",
+    about: "The test environment, which you can start again, empty or from a saved state.",
     scoped: true,
     writeWarning: "It can delete everything in the sandbox.",
   },

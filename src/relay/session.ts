@@ -100,7 +100,7 @@ export class Session {
         this.#duplicates += 1;
         report({ event: "duplicate", id, type });
       },
-      gap: ({ frame: _, ...gap }) => report({ event: "gap", ...gap }),
+      gap: ({ from, to, reason }) => report({ event: "gap", from, to, ...(reason === undefined ? {} : { reason }) }),
       reset: () => report({ event: "reset" }),
       passed: (cursor) => passed?.(cursor),
       lost: (reason, retryInMs) => report({ event: "lost", reason, retryInMs }),

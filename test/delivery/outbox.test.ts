@@ -21,7 +21,7 @@ beforeAll(async () => {
     platform: "node",
     format: "esm",
     target: "node20.19",
-    external: ["@photostructure/sqlite"],
+    external: ["@photostructure/sqlite", "pg"],
     logLevel: "warning",
   });
   symlinkSync(fileURLToPath(new URL("../../node_modules", import.meta.url)), join(folder, "node_modules"));
@@ -56,6 +56,7 @@ it("a process killed between any two steps of a write leaves no change, event or
       file,
       String(environment),
       String(step),
+      "acct_0000000000000000000000",
     ]);
     expect(stderr.toString()).toBe("");
     if (signal === null) {

@@ -108,7 +108,10 @@ const logs = (filters: Partial<RequestLogFilters>) =>
 
 const statements: [string, () => Promise<unknown>][] = [
   ["finding the endpoints that deliveries wait for", () => queue.queueHeads(explained)],
-  ["finding an endpoint's first deliveries", () => queue.firstDue(explained, { environment: 1, endpointId: "we", dueAt: 1, limit: 5 })],
+  [
+    "finding an endpoint's first deliveries",
+    () => queue.firstDue(explained, { environment: 1, endpointId: "we", dueAt: 1, limit: 5 }),
+  ],
   ["finding due deliveries", () => queue.findDue(explained, { environment: 1, endpointId: "we", dueAt: 1, limit: 5 })],
   ["finding deliveries that are due now", () => queue.findDueNow(explained, { environment: 1, id: "we" }, () => 1, 5)],
   ["finding what waited too long", () => queue.findEnded(explained, { environment: 1, id: "we" }, "dlv", 1, 5)],

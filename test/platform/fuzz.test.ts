@@ -22,8 +22,8 @@ const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? volume(20_000, 1_000));
 const MAX_REQUESTS = REQUESTS + 20_000;
 const SEED = Number(process.env["FUZZ_SEED"] ?? Date.now() % 2 ** 31);
 const CONNECTIONS = 16;
-/** An endless stream and signed partner reports have tests of their own. */
-const ELSEWHERE = ["streamEvents", "reportLeakedKeys"];
+/** These have tests of their own: an endless stream, signed partner reports, and the removal of many objects. */
+const ELSEWHERE = ["streamEvents", "reportLeakedKeys", "resetSandbox", "restoreSnapshot", "deleteSnapshot"];
 const CURSORS_KEPT = 60;
 
 let platform: RunningPlatform;

@@ -218,7 +218,7 @@ describe.each(Object.entries(ENGINES))("a reset of the sandbox of %s", (_name, s
 
   it("of two at once leaves one new sandbox, and loses nothing that was created after both", async () => {
     const both = await Promise.all([api, other].map((of) => of("POST", "/v1/sandbox/reset")));
-    expect(both.map(({ status }) => status).toSorted()[0]).toBe(200);
+    expect(both.map(({ status }) => status)).toContain(200);
     for (const { status, body } of both) if (status !== 200) expect(body).toMatchObject({ code: "unavailable" });
     const order = await createOrder(other);
     expect(await idsIn("orders", api)).toEqual([order]);
@@ -303,7 +303,14 @@ describe("the rows of a sandbox that was reset", () => {
     };
     const before = await remaining();
     expect(Object.keys(before)).toEqual(
-      expect.arrayContaining(["customers", "events", "deliveries", "attempts", "idempotency_keys", "webhook_endpoints"]),
+      expect.arrayContaining([
+        "customers",
+        "events",
+        "deliveries",
+        "attempts",
+        "idempotency_keys",
+        "webhook_endpoints",
+      ]),
     );
     clock.passMinute();
     await expect.poll(remaining).toEqual({});

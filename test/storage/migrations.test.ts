@@ -23,11 +23,13 @@ const DIGESTS = {
     "a7ba4a25a55c6a91915d95b1c354d05c2877712ca36cddf5905afa5ba82a2298",
     "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945",
     "df8ce18f06ed48bfa965e290786ffd8fdb00eccb078eb968d43f936105f89926",
+    "df0145ff79c02f92f58685e6e51641ebaf73ca43155d2f93ed42ede0d9de49a5",
   ],
   postgres: [
     "54ed36187039bf3fddc55b1d8ea722c6f57398d057cc25ddd15f43bd5b1b435d",
     "7cdd8ae6601ed31410c37e3b4b1e5ebcbb586b6912680a7c4188ed5c20b4bcdc",
     "df8ce18f06ed48bfa965e290786ffd8fdb00eccb078eb968d43f936105f89926",
+    "c5db04cad8ac1f3dc873d82c42bfe8171b3c7860898287052999549e722408b7",
   ],
 };
 
@@ -102,6 +104,29 @@ describe.each(Object.entries(ENGINES))("the migrations of %s", (_name, create) =
       );
       await database.close();
     }
+  });
+
+  it("keep the clock of a sandbox that was set back once, and give full keys every permission", async () => {
+    await (await place.openFirst()).close();
+    const bytes = (text: string) => (place.url.startsWith("postgres") ? `'\\x${text}'` : `x'${text}'`);
+    const key = (id: string, kind: string) =>
+      `INSERT INTO api_keys (id, environment, digest, kind, prefix, last4, scopes, ip_allowlist, created)
+       VALUES ('${id}', 1, ${bytes(id === "key_1" ? "01" : "02")}, '${kind}', 'sk', 'abcd', '["orders:read"]', '[]', 1)`;
+    await place.run(
+      `INSERT INTO accounts (id, name, version, created) VALUES ('acct_1', 'Test', '2026-11-01', 1);
+       INSERT INTO environments (id, account_id, name, clock_offset, ids_ahead_from, ids_ahead_until)
+       VALUES (1, 'acct_1', 'sandbox', 3600000, 1, 2);
+       ${key("key_1", "secret_key")}; ${key("key_2", "restricted_key")}`,
+    );
+    const database = await open();
+    expect(await database.all("SELECT * FROM environments")).toMatchObject([
+      { id: 1, name: "sandbox", clock_offset: 3_600_000, since: null },
+    ]);
+    expect(await database.all("SELECT scopes FROM api_keys ORDER BY id")).toEqual([
+      { scopes: '["orders:read","sandbox:read","sandbox:write"]' },
+      { scopes: '["orders:read"]' },
+    ]);
+    await database.close();
   });
 
   it.each([

@@ -1,10 +1,18 @@
 import { type Static, Type } from "typebox";
-import { closed, Livemode, Timestamp } from "./fields.ts";
+import { LIMITS } from "../limits.ts";
+import { closed, Livemode, nullable, Timestamp } from "./fields.ts";
+
+const SnapshotName = Type.String({
+  pattern: `^[A-Za-z0-9][A-Za-z0-9._-]{0,${LIMITS.snapshotNameLength - 1}}$`,
+  description: "Letters, digits, dots, hyphens and underscores",
+  examples: ["two-customers"],
+});
 
 export const Sandbox = Type.Object(
   {
     object: Type.Literal("sandbox"),
     reset_at: Type.String({ ...Timestamp, description: "When the sandbox was started again, in real time" }),
+    snapshot: nullable(Type.String({ description: "The snapshot that it was restored to; null if it is empty" })),
     livemode: Livemode,
   },
   { $id: "Sandbox", description: "A sandbox that was started again" },
@@ -23,3 +31,31 @@ export const SandboxReset = closed(
   { $id: "SandboxReset", description: "What the sandbox keeps besides credentials" },
 );
 export type SandboxReset = Static<typeof SandboxReset>;
+
+export const Snapshot = Type.Object(
+  {
+    name: SnapshotName,
+    object: Type.Literal("snapshot"),
+    objects: Type.Integer({ minimum: 0, description: "Customers, orders and payments" }),
+    offset_seconds: Type.Integer({
+      minimum: 0,
+      description: "Offset of the sandbox's time from real time, in seconds",
+    }),
+    created: Timestamp,
+    livemode: Livemode,
+  },
+  { $id: "Snapshot", description: "A saved state of the sandbox: its objects, endpoints and time" },
+);
+export type Snapshot = Static<typeof Snapshot>;
+
+export const SnapshotCreate = closed(
+  { name: SnapshotName },
+  { $id: "SnapshotCreate", description: "Name of the state; an earlier one of that name is replaced" },
+);
+export type SnapshotCreate = Static<typeof SnapshotCreate>;
+
+export const SnapshotList = Type.Object(
+  { object: Type.Literal("list"), data: Type.Array(Snapshot) },
+  { $id: "SnapshotList", description: "All saved states, newest first" },
+);
+export type SnapshotList = Static<typeof SnapshotList>;

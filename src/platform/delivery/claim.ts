@@ -115,7 +115,12 @@ export async function claimAt(
   { dueBy, ...time }: ClaimTime & { dueBy: number },
   limits: ClaimLimits,
 ): Promise<Claim> {
-  const rows = await findDue(tx, { environment: target.environment, endpointId: target.id, dueAt: dueBy, limit: limits.count });
+  const rows = await findDue(tx, {
+    environment: target.environment,
+    endpointId: target.id,
+    dueAt: dueBy,
+    limit: limits.count,
+  });
   return claimRows(tx, claimant, target, rows, time, limits);
 }
 

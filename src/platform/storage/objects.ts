@@ -109,7 +109,7 @@ export function listObjectsOf(
 
 /** Adds an environment's objects to another one, with their IDs. */
 export async function copyObjects(tx: Transaction, from: number, to: number): Promise<void> {
-  for (const kind of kindsWith("fields")) {
+  for (const kind of OBJECT_KINDS) {
     const columns = STATEMENTS[kind].columns.slice(1).join(", ");
     await tx.run(
       `INSERT INTO ${RESOURCES[kind].plural} (environment, ${columns})
@@ -121,7 +121,7 @@ export async function copyObjects(tx: Transaction, from: number, to: number): Pr
 
 /** Returns how many objects an environment has, or a limit that it exceeds. */
 export async function countObjects(queries: Queries, environment: number, limit: number): Promise<number> {
-  const parts = kindsWith("fields").map((kind) => `SELECT 1 FROM ${RESOURCES[kind].plural} WHERE environment = $1`);
+  const parts = OBJECT_KINDS.map((kind) => `SELECT 1 FROM ${RESOURCES[kind].plural} WHERE environment = $1`);
   const row = await queries.get<{ count: number }>(
     `SELECT COUNT(*) AS count FROM (SELECT * FROM (${parts.join(" UNION ALL ")}) AS found LIMIT $2) AS counted`,
     [environment, limit],

@@ -1,4 +1,4 @@
-import { kindsWith, RESOURCES } from "../../contract/resources.ts";
+import { OBJECT_KINDS, RESOURCES } from "../../contract/resources.ts";
 import { endAdvance } from "./clock-advances.ts";
 import type { Queries, Transaction } from "./database.ts";
 import { deleteDeliveries } from "./deliveries.ts";
@@ -11,7 +11,7 @@ const KEPT = ["api_keys", "oauth_apps", "oauth_grants", "oauth_codes", "listener
 const REMOVED: Readonly<Record<string, string>> = {
   events: "seq",
   replays: "number",
-  ...Object.fromEntries(kindsWith("fields").map((kind) => [RESOURCES[kind].plural, "environment, id"])),
+  ...Object.fromEntries(OBJECT_KINDS.map((kind) => [RESOURCES[kind].plural, "environment, id"])),
   webhook_endpoints: "environment, id",
   bulk_operations: "environment, id",
   clock_advances: "environment, number",
@@ -56,6 +56,22 @@ export async function removeEnvironment(
 ): Promise<boolean> {
   const sql = "UPDATE environments SET name = 'removed ' || id, since = $3 WHERE id = $1 AND name = $2";
   return (await tx.run(sql, [id, name, at])) === 1;
+}
+
+/** A saved state of an account's sandbox: an environment that no request can reach. */
+export interface SnapshotRow extends Pick<EnvironmentRow, "id" | "clock_offset"> {
+  name: `snapshot ${string}`;
+  since: number;
+  objects: number;
+}
+
+/** Returns the snapshots of an account's sandbox, newest first. */
+export function listSnapshots(queries: Queries, accountId: string): Promise<SnapshotRow[]> {
+  return queries.all(
+    `SELECT id, name, clock_offset, since, objects FROM environments
+     WHERE account_id = $1 AND name LIKE 'snapshot %' ORDER BY since DESC, id DESC`,
+    [accountId],
+  );
 }
 
 /** Returns the environments whose rows are to be removed, and since when. */

@@ -61,7 +61,7 @@ function parametersOf({ method, path, query }: Operation, schemas: Schemas): Jso
 }
 
 interface ItemSchema {
-  properties?: { id?: TSchema };
+  properties?: { id?: TSchema; name?: TSchema };
   anyOf?: ItemSchema[];
 }
 
@@ -69,19 +69,20 @@ interface ListSchema {
   properties?: { data?: { items?: ItemSchema } };
 }
 
-/** The ID in a path is that of an item of the preceding list. */
+/** The ID in a path is that of an item of the preceding list, or the name of one without an ID. */
 function idParameter(path: string, schemas: Schemas): Json {
   const collection = path.slice(0, path.indexOf("/{id}"));
   const list = OPERATIONS.find(({ route }) => route === `GET ${collection}`);
   const listed: ListSchema | undefined = list?.response;
   const item = listed?.properties?.data?.items;
-  const id = (item?.anyOf?.[0] ?? item)?.properties?.id;
+  const { id: itemId, name } = (item?.anyOf?.[0] ?? item)?.properties ?? {};
+  const id = itemId ?? name;
   const schema = id === undefined ? { type: "string" } : schemas.place(id);
   return {
     name: "id",
     in: "path",
     required: true,
-    description: "ID of the resource",
+    description: itemId === undefined && name !== undefined ? "Name of the resource" : "ID of the resource",
     schema,
     ...(id === undefined ? {} : { example: exampleResponse(id) }),
   };

@@ -1,0 +1,101 @@
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { cliOnPlatform } from "../support/cli-on-platform.ts";
+import { startListener } from "../support/listener.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { ENTER, runInTerminal, type TerminalSession } from "../support/terminal.ts";
+
+const cli = cliOnPlatform();
+const { json, service } = cli;
+
+const inTerminal = (...args: string[]): TerminalSession =>
+  runInTerminal(["sandbox", ...args], { env: cli.platform.env, columns: 160 });
+const emails = async () => (await json<{ email: string }[]>("customers", "list")).map(({ email }) => email);
+
+beforeEach(async () => {
+  expect((await service(["sandbox", "reset", "--remove-endpoints"])).exitCode).toBe(0);
+  await json("customers", "create", "--email", "ada@example.com");
+});
+
+describe("service sandbox reset", () => {
+  it("asks first on a terminal, and changes nothing without a yes", async () => {
+    for (const answer of ["", "n", "no"]) {
+      const session = inTerminal("reset");
+      await session.waitFor("Remove all data of the sandbox? (y/N)");
+      session.type(answer + ENTER);
+      expect(await session.ended).toBe(1);
+      expect(session.text()).toContain("Nothing was changed");
+    }
+    expect(await emails()).toEqual(["ada@example.com"]);
+    const session = inTerminal("reset", "--remove-endpoints");
+    await session.waitFor("Remove all data and endpoints of the sandbox? (y/N)");
+    session.type(`y${ENTER}`);
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toContain("✓ The sandbox is empty and in real time");
+    expect(await emails()).toEqual([]);
+  });
+
+  it("keeps endpoints unless told otherwise, and returns to real time", async () => {
+    await json("endpoints", "create", "--url", "http://127.0.0.1:9/", "--events", "order.*");
+    await json("clock", "advance", "2h");
+    const session = inTerminal("reset", "--yes");
+    expect(await session.ended).toBe(0);
+    expect(await json("clock", "show")).toMatchObject({ offset_seconds: 0 });
+    expect(await json<object[]>("endpoints", "list")).toHaveLength(1);
+    expect(await json("sandbox", "reset", "--remove-endpoints")).toMatchObject({ object: "sandbox", snapshot: null });
+    expect(await json<object[]>("endpoints", "list")).toEqual([]);
+  });
+
+  it("shows a time ahead of the sandbox, such as a key's last use, without an age", async () => {
+    const { id, key } = await json<{ id: string; key: string }>("keys", "create", "--scope", "customers:read");
+    await json("clock", "advance", "1d");
+    expect((await service(["customers", "list"], { env: { SERVICE_API_KEY: key } })).exitCode).toBe(0);
+    await expect.poll(async () => (await json<{ last_used: unknown }>("keys", "get", id)).last_used).not.toBeNull();
+    await json("sandbox", "reset");
+    const session = runInTerminal(["keys", "get", id], { env: cli.platform.env });
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toMatch(/^Last used +[\dT:-]+Z$/m);
+  });
+
+  it("is rejected for the live environment", async () => {
+    const { exitCode, stderr } = await service(["sandbox", "reset", "--live", "--yes"]);
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("never reset") });
+  });
+
+  it("is reported by service listen, which continues", async () => {
+    const receiver = await startReceiver(() => secret);
+    let secret = "";
+    afterAll(() => receiver.close());
+    const listener = await startListener(cli.platform.env, ["--forward-to", receiver.url]);
+    ({ secret } = listener);
+    await json("customers", "create", "--email", "bob@example.com");
+    await listener.record(({ event }) => event === "forwarded");
+    await json("sandbox", "reset");
+    await listener.record(({ event }) => event === "reset");
+    const { id } = await json<{ id: string }>("trigger", "order.created");
+    await listener.record(({ event, id: forwarded }) => event === "forwarded" && forwarded === id);
+    await expect
+      .poll(async () => (await json<{ event: string }[]>("deliveries", "list")).map(({ event }) => event))
+      .toEqual([id]);
+    expect(await listener.interrupt()).toBe(0);
+  });
+});
+
+describe("saved states", () => {
+  it("are saved, listed, restored and deleted", async () => {
+    expect(await json("sandbox", "save", "one-customer")).toMatchObject({ name: "one-customer", objects: 1 });
+    await json("customers", "create", "--email", "bob@example.com");
+    const question = inTerminal("restore", "one-customer");
+    await question.waitFor("Replace all data of the sandbox by one-customer? (y/N)");
+    question.type(`y${ENTER}`);
+    expect(await question.ended).toBe(0);
+    expect(await emails()).toEqual(["ada@example.com"]);
+    expect((await service(["sandbox", "list"])).stdout).toMatch(/^one-customer\t1\t/);
+    expect(await service(["sandbox", "restore", "one-custommer"])).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringContaining("Did you mean one-customer?"),
+    });
+    expect(await json("sandbox", "delete", "one-customer")).toMatchObject({ name: "one-customer" });
+    expect(await json("sandbox", "list")).toEqual([]);
+    expect((await service(["sandbox", "delete", "one-customer"])).exitCode).toBe(3);
+  });
+});

@@ -223,6 +223,7 @@ export const RESOURCES = {
         about: "Allowed addresses in CIDR form, separated by commas (repeatable)",
         change: "New allowed addresses in CIDR form; any allows every address (repeatable)",
         flag: "ip-allow",
+        hint: "CIDR ranges, such as 203.0.113.0/24. Empty: any address.",
       },
       expires_at: {
         type: "expiry",
@@ -230,6 +231,7 @@ export const RESOURCES = {
         about: "Time until the key expires, such as 90d",
         change: "Time from now until the key expires, such as 90d",
         flag: "expires-in",
+        hint: "In your local time. Empty: never.",
       },
     },
     secret: { name: "key", label: "secret key" },
@@ -246,7 +248,13 @@ export const RESOURCES = {
     writeWarning: "It can change where your own apps send their users.",
     custom: true,
     fields: {
-      name: { type: "text", label: "Name", about: "Name shown on the consent page", required: true },
+      name: {
+        type: "text",
+        label: "Name",
+        about: "Name shown on the consent page",
+        hint: "Shown to users on the consent page",
+        required: true,
+      },
       redirect_uris: {
         type: "list",
         of: "redirect-uri",
@@ -255,6 +263,7 @@ export const RESOURCES = {
         change: "New redirect URI; replaces all existing ones (repeatable)",
         required: true,
         flag: "redirect-uri",
+        hint: "One per line: https, or http to a loopback address",
         examples: ["https://app.example.com/callback"],
       },
       public: {
@@ -403,6 +412,8 @@ export interface Field {
   about: string;
   /** The phrase for an update, if it is not the new label. */
   change?: string;
+  /** What its input in the dashboard takes, unless the label says it. */
+  hint?: string;
   /** For type `id`: the kind of resource, which must exist. For type `list`: the format of its items. */
   of?: string;
   /** The CLI's flag, if it is not the field's name. */

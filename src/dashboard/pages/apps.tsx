@@ -4,13 +4,13 @@ import { useCall } from "../api/call.ts";
 import { usePages } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
 import { ConfirmedAction, CreateButton, DialogButton } from "../components/action.tsx";
-import { Dialog, ShownOnce } from "../components/dialog.tsx";
-import { Field, Form, useChanges } from "../components/form.tsx";
+import { ShownOnce } from "../components/dialog.tsx";
 import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
 import { CopyLine, Id, Time } from "../components/values.tsx";
 import { showToast } from "../components/toasts.tsx";
 import { hrefOf, Link, route, useGo } from "../router.tsx";
+import { ResourceForm } from "./resource-form.tsx";
 
 export function Apps() {
   const { id } = route.value;
@@ -32,7 +32,10 @@ function AppList() {
         <CreateButton
           label="Register app"
           dialog={(close) => (
-            <AppForm
+            <ResourceForm<OAuthApp>
+              kind="oauth_app"
+              title="Register an OAuth app"
+              submit="Register app"
               onClose={close}
               onSaved={(app) => {
                 close();
@@ -97,8 +100,10 @@ function AppDetail({ id }: { id: string }) {
             <DialogButton
               label="Edit"
               dialog={(close) => (
-                <AppForm
-                  app={data}
+                <ResourceForm
+                  kind="oauth_app"
+                  item={data}
+                  title="Edit app"
                   onClose={close}
                   onSaved={() => {
                     close();
@@ -195,62 +200,5 @@ function ClientSecret({ app, onClose }: { app: OAuthApp | undefined; onClose: ()
         Client ID: <code>{app.client_id}</code>
       </p>
     </ShownOnce>
-  );
-}
-
-/** Registers an app, or changes one. */
-function AppForm(props: { app?: OAuthApp; onClose: () => void; onSaved: (app: OAuthApp) => void }) {
-  const call = useCall();
-  const { app } = props;
-  const [name, setName] = useState(app?.name ?? "");
-  const [redirects, setRedirects] = useState(app?.redirect_uris.join("\n") ?? "");
-  const [isPublic, setPublic] = useState(false);
-  const body = { name, redirect_uris: redirects.split(/\s+/).filter(Boolean) };
-  const changes = useChanges(body);
-  return (
-    <Dialog title={app === undefined ? "Register an OAuth app" : "Edit app"} onClose={props.onClose}>
-      <Form
-        submit={app === undefined ? "Register app" : "Save"}
-        fields={["name", "redirect_uris"]}
-        onCancel={props.onClose}
-        run={async () => {
-          props.onSaved(
-            app === undefined
-              ? await call<OAuthApp>("POST", "/v1/oauth_apps", { ...body, public: isPublic })
-              : await call<OAuthApp>("PATCH", `/v1/oauth_apps/${app.id}`, changes),
-          );
-        }}
-      >
-        {(error) => (
-          <>
-            <Field
-              label="Name"
-              name="name"
-              value={name}
-              onInput={setName}
-              error={error}
-              required
-              hint="Shown to users on the consent page"
-            />
-            <Field
-              label="Redirect URIs"
-              name="redirect_uris"
-              isLong
-              value={redirects}
-              onInput={setRedirects}
-              error={error}
-              hint="One per line: https, or http to a loopback address"
-              placeholder="https://app.example.com/callback"
-            />
-            {app === undefined && (
-              <label class="check">
-                <input type="checkbox" checked={isPublic} onChange={() => setPublic(!isPublic)} /> Public client, such
-                as a mobile app: no client secret
-              </label>
-            )}
-          </>
-        )}
-      </Form>
-    </Dialog>
   );
 }

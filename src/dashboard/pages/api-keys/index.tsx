@@ -12,8 +12,8 @@ import { PagedTable } from "../../components/table.tsx";
 import { Id, Status, Time } from "../../components/values.tsx";
 import { hrefOf, Link, route } from "../../router.tsx";
 import { RequestTable } from "../request-logs.tsx";
+import { ResourceForm } from "../resource-form.tsx";
 import { UserEmail, useUsers } from "../team.tsx";
-import { KeyForm } from "./form.tsx";
 
 export function ApiKeys() {
   const { id } = route.value;
@@ -47,7 +47,10 @@ function KeyList() {
         <CreateButton
           label="Create key"
           dialog={(close) => (
-            <KeyForm
+            <ResourceForm<ApiKey>
+              kind="api_key"
+              title="Create an API key"
+              submit="Create key"
               onClose={close}
               onSaved={(key) => {
                 close();
@@ -179,8 +182,10 @@ function KeyDetail({ id }: { id: string }) {
             <DialogButton
               label="Edit"
               dialog={(close) => (
-                <KeyForm
-                  apiKey={data}
+                <ResourceForm
+                  kind="api_key"
+                  item={data}
+                  title="Edit this API key"
                   onClose={close}
                   onSaved={() => {
                     close();

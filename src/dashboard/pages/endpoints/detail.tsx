@@ -18,7 +18,8 @@ import { hrefOf, Link, useGo } from "../../router.tsx";
 import { EnableEndpoint, RetryFailed, RunningOperations } from "../bulk.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
 import { FailureTable, undelivered } from "../overview/failures.tsx";
-import { EndpointForm, RotateSecret } from "./form.tsx";
+import { ResourceForm } from "../resource-form.tsx";
+import { RotateSecret } from "./rotate.tsx";
 import { EndpointStatus } from "./status.tsx";
 
 const MINUTES = 180;
@@ -151,7 +152,13 @@ function Actions(props: { endpoint: WebhookEndpoint; path: string; onChange: () 
         </>
       )}
       {openDialog === "edit" && (
-        <EndpointForm endpoint={endpoint} onClose={() => setOpenDialog(undefined)} onSaved={close} />
+        <ResourceForm
+          kind="webhook_endpoint"
+          item={endpoint}
+          title="Edit endpoint"
+          onClose={() => setOpenDialog(undefined)}
+          onSaved={close}
+        />
       )}
       {openDialog === "rotate" && <RotateSecret path={path} onClose={close} />}
       {openDialog === "delete" && (

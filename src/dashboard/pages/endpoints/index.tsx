@@ -13,8 +13,8 @@ import { counted, percent } from "../../format.ts";
 import { go, hrefOf, Link, route } from "../../router.tsx";
 import { useEndpoints } from "../deliveries.tsx";
 import { undelivered } from "../overview/failures.tsx";
+import { ResourceForm } from "../resource-form.tsx";
 import { EndpointDetail, isOldSecret } from "./detail.tsx";
-import { EndpointForm } from "./form.tsx";
 import { EndpointStatus } from "./status.tsx";
 
 export function Endpoints() {
@@ -36,7 +36,10 @@ function EndpointList() {
         <CreateButton
           label="Create endpoint"
           dialog={(close) => (
-            <EndpointForm
+            <ResourceForm<WebhookEndpoint>
+              kind="webhook_endpoint"
+              title="Create an endpoint"
+              submit="Create endpoint"
               onClose={close}
               onSaved={(endpoint) => {
                 close();

@@ -1,0 +1,94 @@
+import { SCOPE_WITHOUT_EFFECT, SCOPED_RESOURCES, SCOPES } from "../../../contract/scopes.ts";
+import { Field } from "../../components/form.tsx";
+
+const READ_ONLY = SCOPES.filter((scope) => scope.endsWith(":read"));
+
+/** The permissions of a key in its form. */
+export interface Permissions {
+  /** `full` is all scopes of its creator. `kept` is that of an existing key, which cannot be changed. */
+  access: "chosen" | "read" | "full" | "kept";
+  chosen: readonly string[];
+  isNew: boolean;
+}
+
+/** Returns the permissions of an existing key, or the presets of a new one. */
+export function permissionsOf(key: { prefix?: unknown; scopes?: unknown } | undefined): Permissions {
+  const isFull = typeof key?.prefix === "string" && key.prefix.startsWith("sk_");
+  return { access: isFull ? "kept" : "chosen", chosen: (key?.scopes ?? []) as string[], isNew: key === undefined };
+}
+
+/** Returns the scopes to send; undefined for full access. */
+export function scopesOf({ access, chosen }: Permissions): readonly string[] | undefined {
+  if (access === "full" || access === "kept") return undefined;
+  return access === "read" ? READ_ONLY : chosen;
+}
+
+/** Restricts a key to scopes chosen in a table, or not. */
+export function PermissionsField({ value, onInput }: { value: Permissions; onInput: (value: Permissions) => void }) {
+  const { access, chosen, isNew } = value;
+  if (access === "kept") {
+    return <p>This key has full access. To restrict it, create a restricted key and revoke this one.</p>;
+  }
+  return (
+    <>
+      <Field
+        label="Permissions"
+        name="access"
+        value={access}
+        onInput={(given) => onInput({ ...value, access: given as Permissions["access"] })}
+        options={[
+          ["chosen", "Restricted: choose scopes"],
+          ["read", "Read only"],
+          ...(isNew ? [["full", "Full access (not recommended)"] as const] : []),
+        ]}
+      />
+      {access === "chosen" && (
+        <ScopeTable chosen={new Set(chosen)} onChange={(scopes) => onInput({ ...value, chosen: [...scopes] })} />
+      )}
+    </>
+  );
+}
+
+/** Scopes as a table of resource and action; write does not imply read. */
+function ScopeTable(props: { chosen: ReadonlySet<string>; onChange: (chosen: ReadonlySet<string>) => void }) {
+  const toggle = (scope: string) => {
+    const chosen = new Set(props.chosen);
+    if (!chosen.delete(scope)) chosen.add(scope);
+    props.onChange(chosen);
+  };
+  return (
+    <table class="scopes">
+      <caption class="sr-only">Scopes</caption>
+      <thead>
+        <tr>
+          <th scope="col">Resource</th>
+          <th scope="col">Read</th>
+          <th scope="col">Write</th>
+        </tr>
+      </thead>
+      <tbody>
+        {[...SCOPED_RESOURCES, "listen"].map((resource) => (
+          <tr key={resource}>
+            <th scope="row">{resource}</th>
+            {["read", "write"].map((action) => {
+              const scope = `${resource}:${action}`;
+              const exists = (SCOPES as readonly string[]).includes(scope) && scope !== SCOPE_WITHOUT_EFFECT;
+              return (
+                <td key={action}>
+                  {exists && (
+                    <input
+                      type="checkbox"
+                      aria-label={scope}
+                      checked={props.chosen.has(scope)}
+                      onChange={() => toggle(scope)}
+                    />
+                  )}
+                </td>
+              );
+            })}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

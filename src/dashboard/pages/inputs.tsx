@@ -1,0 +1,198 @@
+import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS } from "../../contract/event-types.ts";
+import {
+  type Field as FieldEntry,
+  kindsWith,
+  nounsOf,
+  OBJECT_KINDS,
+  type ObjectKind,
+  pathOf,
+  RESOURCES,
+} from "../../contract/resources.ts";
+import { type CallError, withQuery } from "../api/call.ts";
+import type { Item } from "../api/objects.ts";
+import { useQuery } from "../api/store.ts";
+import { Field, type FieldProps } from "../components/form.tsx";
+import { money } from "../format.ts";
+import { type Permissions, PermissionsField, permissionsOf, scopesOf } from "./api-keys/scopes.tsx";
+import { titleOf } from "./objects/item.tsx";
+
+/** What an input holds. */
+type Value = string | boolean | readonly string[] | Permissions;
+export type Values = Readonly<Record<string, Value>>;
+
+/** Returns the type of a field, or the format of a list's items. */
+function formatOf({ type, of }: FieldEntry): string | undefined {
+  return type === "list" ? of : type;
+}
+
+/** Returns what the input of a field holds for an existing object, or for a new one. */
+export function valueOf(name: string, field: FieldEntry, item: Readonly<Record<string, unknown>> | undefined): Value {
+  const value = item?.[name];
+  switch (formatOf(field)) {
+    case "scope":
+      return permissionsOf(item);
+    case "subscription":
+      return (value ?? ["*"]) as string[];
+    case "cidr":
+    case "redirect-uri":
+      return ((value ?? []) as string[]).join("\n");
+    case "boolean":
+      return value === true;
+    case "expiry":
+      return inLocalTime((value ?? null) as string | null);
+    case "currency":
+      return (value as string | undefined) ?? String(field.examples?.[0]);
+    default:
+      return (value ?? "") as string;
+  }
+}
+
+/** Returns the member of a request's body for what an input holds. The platform reports errors in other text. */
+export function memberOf(field: FieldEntry, value: Value): unknown {
+  switch (formatOf(field)) {
+    case "scope":
+      return scopesOf(value as Permissions);
+    case "cidr":
+      return (value as string).split(/[\s,]+/).filter(Boolean);
+    case "redirect-uri":
+      return (value as string).split(/\s+/).filter(Boolean);
+    case "expiry":
+      return inUtc(value as string);
+    case "amount":
+      return /^\d+$/.test((value as string).trim()) ? Number(value) : value;
+    default:
+      return value === "" && !field.required ? null : value;
+  }
+}
+
+/** Returns a time as an input of type `datetime-local` takes it. */
+function inLocalTime(time: string | null): string {
+  if (time === null) return "";
+  const date = new Date(time);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+/** Returns a local time in UTC. The platform reports a year of more than four digits. */
+function inUtc(local: string): string | null {
+  const date = new Date(local);
+  if (Number.isNaN(date.getTime())) return local || null;
+  return `${date.toISOString().slice(0, 19)}Z`;
+}
+
+/** An input for each field of a form. */
+export function Inputs(props: {
+  fields: readonly [name: string, field: FieldEntry][];
+  values: Values;
+  onValues: (values: Values) => void;
+  error: CallError | undefined;
+}) {
+  const { fields, values, onValues, error } = props;
+  return (
+    <>
+      {fields.map(([name, field]) => {
+        const change = (value: Value) => onValues({ ...values, [name]: value });
+        return (
+          <Input
+            key={name}
+            name={name}
+            field={field}
+            value={values[name]!}
+            onInput={change}
+            currency={values["currency"] as string}
+            error={error}
+          />
+        );
+      })}
+    </>
+  );
+}
+
+function Input(props: {
+  name: string;
+  field: FieldEntry;
+  value: Value;
+  onInput: (value: Value) => void;
+  currency: string | undefined;
+  error: CallError | undefined;
+}) {
+  const { name, field, value, onInput, currency, error } = props;
+  const { label, about, hint, type, required = false } = field;
+  const isWrong = error?.fields.some(({ pointer }) => pointer.startsWith(`/${name}`)) === true;
+  const text = { label, name, value: value as string, onInput, error, required, placeholder: placeholderOf(field) };
+  const shared = hint === undefined ? text : { ...text, hint };
+  const of = OBJECT_KINDS.find((kind) => kind === field.of);
+  if (of !== undefined) return <ObjectField of={of} {...shared} />;
+  switch (formatOf(field)) {
+    case "scope":
+      return (
+        <>
+          <PermissionsField value={value as Permissions} onInput={onInput} />
+          {isWrong && <p class="field-error">Choose at least one scope.</p>}
+        </>
+      );
+    case "subscription":
+      return <SubscriptionsField label={label} chosen={value as string[]} onInput={onInput} isWrong={isWrong} />;
+    case "boolean":
+      return (
+        <label class="check">
+          <input type="checkbox" checked={value === true} onChange={() => onInput(value !== true)} /> {about}
+        </label>
+      );
+    case "expiry":
+      return <Field {...shared} type="datetime-local" />;
+    case "amount":
+      return <Field {...shared} hint={amountHint(value as string, currency)} />;
+    default:
+      return <Field {...shared} isLong={type === "list"} />;
+  }
+}
+
+const SUBSCRIPTIONS = [...SUBSCRIPTION_WILDCARDS, ...EVENT_TYPES];
+
+function SubscriptionsField(props: {
+  label: string;
+  chosen: readonly string[];
+  onInput: (chosen: readonly string[]) => void;
+  isWrong: boolean;
+}) {
+  const { label, chosen, onInput, isWrong } = props;
+  const toggle = (name: string) =>
+    onInput(chosen.includes(name) ? chosen.filter((other) => other !== name) : [...chosen, name]);
+  return (
+    <fieldset>
+      <legend>{label}</legend>
+      <div class="checks">
+        {SUBSCRIPTIONS.map((name) => (
+          <label key={name}>
+            <input type="checkbox" checked={chosen.includes(name)} onChange={() => toggle(name)} />{" "}
+            {name === "*" ? "* (all)" : name}
+          </label>
+        ))}
+      </div>
+      {isWrong && <p class="field-error">Choose at least one event.</p>}
+    </fieldset>
+  );
+}
+
+const SUGGESTED = 8;
+
+/** An ID, which is found by any text of its object. */
+function ObjectField({ of, ...field }: FieldProps & { of: ObjectKind }) {
+  const isChosen = field.value.startsWith(RESOURCES[of].prefix);
+  const search = { limit: SUGGESTED, query: field.value.trim() };
+  const { data } = useQuery<{ data: Item[] }>(isChosen ? undefined : withQuery(pathOf(of), search));
+  const suggestions = (data?.data ?? []).map((item) => [item.id, titleOf(of, item)] as const);
+  return <Field {...field} suggestions={suggestions} hint={`ID, or search ${nounsOf(of)}`} />;
+}
+
+/** Shows the amount in the currency's major unit, as soon as both can be read. */
+function amountHint(amount = "", currency = ""): string {
+  const isReadable = /^\d+$/.test(amount) && /^[A-Z]{3}$/.test(currency);
+  return isReadable ? money(Number(amount), currency) : "In the currency's minor unit: 1999 is 19.99";
+}
+
+function placeholderOf({ type, of, examples: [example] = [] }: FieldEntry): string {
+  const owner = kindsWith("prefix").find((kind) => kind === of);
+  if (owner !== undefined) return `${RESOURCES[owner].prefix}…`;
+  return type === "text" || example === undefined ? "" : String(example);
+}

@@ -1,0 +1,55 @@
+import { useState } from "preact/hooks";
+import { inputFieldsOf, type KindWith, pathOf, RESOURCES } from "../../contract/resources.ts";
+import { useCall } from "../api/call.ts";
+import { Dialog } from "../components/dialog.tsx";
+import { Form, useChanges } from "../components/form.tsx";
+import { MetadataField, metadataOf, metadataPatch, metadataRows } from "../components/metadata.tsx";
+import { Inputs, memberOf, valueOf, type Values } from "./inputs.tsx";
+
+/** Creates an object, or changes one, with an input for each field of the table of resources. */
+export function ResourceForm<Saved extends { id: string; metadata?: Record<string, string> }>(props: {
+  kind: KindWith<"fields">;
+  /** The object to change. */
+  item?: Saved;
+  title: string;
+  submit?: string;
+  onClose: () => void;
+  onSaved: (saved: Saved) => void;
+}) {
+  const call = useCall();
+  const { kind, item, title, submit = "Save", onClose, onSaved } = props;
+  const fields = inputFieldsOf(kind).filter(([, { fixed }]) => item === undefined || !fixed);
+  const [values, setValues] = useState<Values>(() =>
+    Object.fromEntries(fields.map(([name, field]) => [name, valueOf(name, field, item)])),
+  );
+  const body = Object.fromEntries(fields.map(([name, field]) => [name, memberOf(field, values[name]!)]));
+  const changes = useChanges(body);
+  const hasMetadata = !("custom" in RESOURCES[kind]);
+  const [opened] = useState(item?.metadata ?? {});
+  const [rows, setRows] = useState(() => metadataRows(opened));
+  const hasBoxes = fields.some(([, { of }]) => of === "scope" || of === "subscription");
+  return (
+    <Dialog title={title} onClose={onClose} class={hasBoxes ? "wide" : ""}>
+      <Form
+        submit={submit}
+        fields={[...fields.map(([name]) => name), "metadata"]}
+        onCancel={onClose}
+        run={async () => {
+          if (item === undefined) {
+            const metadata = hasMetadata ? { metadata: metadataOf(rows) } : {};
+            return onSaved(await call<Saved>("POST", pathOf(kind), { ...body, ...metadata }));
+          }
+          const metadata = hasMetadata ? { metadata: metadataPatch(opened, rows) } : {};
+          onSaved(await call<Saved>("PATCH", `${pathOf(kind)}/${item.id}`, { ...changes, ...metadata }));
+        }}
+      >
+        {(error) => (
+          <>
+            <Inputs fields={fields} values={values} onValues={setValues} error={error} />
+            {hasMetadata && <MetadataField rows={rows} onRows={setRows} error={error} />}
+          </>
+        )}
+      </Form>
+    </Dialog>
+  );
+}

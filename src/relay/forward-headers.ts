@@ -70,19 +70,17 @@ const NOT_SENT_ON = new Set([...CONNECTION_HEADERS, "host", "accept-encoding"]);
 
 /** Returns the headers of a received request that are sent on (RFC 9110 7.6.1), as flat lists of names and values. */
 export function endToEndHeaders(headers: readonly string[]): string[] {
-  const pairs = headerPairs(headers).map(([name, value]) => ({ name, value, lowerName: name.toLowerCase() }));
-  const connection = pairs.filter(({ lowerName }) => lowerName === "connection");
-  const listed = new Set(
-    connection.flatMap(({ value }) =>
-      value
-        .toLowerCase()
-        .split(",")
-        .map((name) => name.trim()),
-    ),
-  );
-  return pairs.flatMap(({ name, value, lowerName }) =>
-    NOT_SENT_ON.has(lowerName) || listed.has(lowerName) ? [] : [name, value],
-  );
+  const listed = new Set<string>();
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    if (headers[i]!.toLowerCase() !== "connection") continue;
+    for (const name of headers[i + 1]!.split(",")) listed.add(name.trim().toLowerCase());
+  }
+  const kept: string[] = [];
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = headers[i]!.toLowerCase();
+    if (!NOT_SENT_ON.has(name) && !listed.has(name)) kept.push(headers[i]!, headers[i + 1]!);
+  }
+  return kept;
 }
 
 /** Returns a flat list of names and values as pairs. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ProcessGroup } from "../../src/cli/commands/dev/process-group.ts";
+import { ProcessGroup } from "../../src/cli/process/process-group.ts";
 
 it("stops a process with an IPC channel without a signal on Windows, which has none", async () => {
   const script = `process.once("disconnect", () => { console.log("stopped"); process.exit(3); }); process.send("ready")`;

@@ -1,22 +1,24 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createInterface } from "node:readline";
 import type { Context } from "../../context.ts";
 import { InterruptedError, isCtrlC, SilentExit, UserError } from "../../errors.ts";
+import { killWithThisProcess } from "../../process/guard.ts";
+import { startCommand } from "../../process/own-command.ts";
+import type { ProcessGroup } from "../../process/process-group.ts";
 import { createTemporaryFolder } from "../../temporary-folder.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
 import { nodeWebhook, type WebhookEvent } from "../../../webhooks/index.ts";
 
 const STEP_SECONDS = 20;
+const STOP_MS = 5000;
 
 /** Results of the steps for later steps, and for the cleanup. */
 interface Stage {
   context: Context;
   reporter: StepReporter;
   env: Record<string, string | undefined>;
-  children: CommandChild[];
+  groups: ProcessGroup[];
   receiver?: DemoReceiver;
 }
 
@@ -31,8 +33,13 @@ export async function runDemo({ once }: { once: boolean }, context: Context): Pr
     context,
     reporter: createStepReporter(context),
     env: { ...withoutOurVariables(context.env), SERVICE_CONFIG_DIR: folder },
-    children: [],
+    groups: [],
   };
+  let isStopping = false;
+  const release = killWithThisProcess(
+    () => stage.groups.forEach((group) => group.kill()),
+    () => isStopping,
+  );
   try {
     const { baseUrl, signInUrl } = await runSteps(stage);
     if (once) return;
@@ -40,7 +47,9 @@ export async function runDemo({ once }: { once: boolean }, context: Context): Pr
     stage.receiver?.follow((event) => stage.reporter.arrived(event));
     await untilInterrupted(context);
   } finally {
-    await Promise.all(stage.children.reverse().map((child) => child.stop()));
+    isStopping = true;
+    await Promise.all(stage.groups.map((group) => group.stop("SIGTERM", STOP_MS)));
+    release();
     await stage.receiver?.close();
     rmSync(folder, { recursive: true, force: true });
   }
@@ -51,8 +60,7 @@ async function runSteps(stage: Stage): Promise<{ baseUrl: string; signInUrl: str
   let secret = "";
 
   const platform = await step(stage, "Platform", "service serve --ephemeral --port 0", async () => {
-    const serve = start(stage, ["serve", "--ephemeral", "--port", "0", "--json"]);
-    const ready = await serve.waitFor((record) => record["event"] === "ready");
+    const ready = await start(stage, ["serve", "--ephemeral", "--port", "0", "--json"]).printed("event", "ready");
     return { detail: `${text(ready, "base_url")} with an empty database`, value: ready };
   });
   const baseUrl = text(platform, "base_url");
@@ -64,27 +72,27 @@ async function runSteps(stage: Stage): Promise<{ baseUrl: string; signInUrl: str
 
   await step(stage, "Sign in", "service login --api-key-stdin", async () => {
     const args = ["login", "--api-key-stdin", "--base-url", baseUrl, "--json"];
-    await finish(start(stage, args, text(platform, "sandbox_key")));
+    await start(stage, args, text(platform, "sandbox_key")).succeeded;
     return { detail: `${text(platform, "account")}, sandbox`, value: undefined };
   });
 
   await step(stage, "Customer", "service customers create --email ada@example.com", async () => {
     const create = start(stage, ["customers", "create", "--email", "ada@example.com", "--name", "Ada", "--json"]);
-    const customer = await create.waitFor((record) => record["object"] === "customer");
-    await finish(create);
+    const customer = await create.printed("object", "customer");
+    await create.succeeded;
     return { detail: `${text(customer, "id")} ${text(customer, "email")}`, value: undefined };
   });
 
   await step(stage, "Listen", `service listen --forward-to ${receiver.url}`, async () => {
     const listen = start(stage, ["listen", "--forward-to", receiver.url, "--json"]);
-    const ready = await listen.waitFor((record) => record["event"] === "ready");
+    const ready = await listen.printed("event", "ready");
     secret = text(ready, "secret");
     return { detail: "forwarding sandbox events to this machine, signed", value: undefined };
   });
 
   const event = await step(stage, "Trigger", "service trigger order.completed", async () => {
     const arriving = receiver.received("order.completed");
-    await finish(start(stage, ["trigger", "order.completed", "--json"]));
+    await start(stage, ["trigger", "order.completed", "--json"]).succeeded;
     const received = await arriving;
     return { detail: `${received.id} received; signature verified`, value: received };
   });
@@ -113,15 +121,40 @@ async function step<Value>(
   }
 }
 
-function start(stage: Stage, args: readonly string[], input?: string): CommandChild {
-  const child = new CommandChild(args, stage.env, input);
-  stage.children.push(child);
-  return child;
+interface DemoCommand {
+  /** Resolves with the next record whose member has this value. Rejects if the command exits before. */
+  printed: (member: string, value: string) => Promise<Record<string, unknown>>;
+  /** Rejects with what the command printed on stderr if it fails. */
+  succeeded: Promise<void>;
 }
 
-async function finish(child: CommandChild): Promise<void> {
-  const code = await child.ended;
-  if (code !== 0) throw new UserError(child.stderrText || `exited with code ${code}`);
+/** Starts one of the CLI's own commands as its user would. */
+function start({ context, env, groups }: Stage, args: readonly string[], input?: string): DemoCommand {
+  const errors: string[] = [];
+  let onRecord = (_record: Record<string, unknown>): unknown => undefined;
+  const { group, closed } = startCommand(args, {
+    env,
+    platform: context.platform,
+    // A project file of the working folder would name another platform.
+    cwd: env["SERVICE_CONFIG_DIR"]!,
+    input,
+    onStdout: (record) => record !== undefined && onRecord(record),
+    onStderr: (_record, line) => errors.push(line),
+  });
+  groups.push(group);
+  const failure = (code: number | null) => new UserError(errors.join("\n") || `exited with code ${code}`);
+  const succeeded = closed.then((code) => {
+    if (code !== 0) throw failure(code);
+  });
+  succeeded.catch(() => {});
+  return {
+    succeeded,
+    printed: (member, value) =>
+      new Promise((resolve, reject) => {
+        onRecord = (record) => record[member] === value && resolve(record);
+        closed.then((code) => reject(failure(code)), reject);
+      }),
+  };
 }
 
 function deadline(ended: AbortSignal): Promise<never> {
@@ -266,74 +299,4 @@ async function startReceiver(secret: () => string): Promise<DemoReceiver> {
         server.closeAllConnections();
       }),
   };
-}
-
-/** Runs one of the CLI's own commands as its user would: in a separate process, over the network. */
-class CommandChild {
-  readonly #process: ChildProcess;
-  readonly #exit: Promise<number>;
-  readonly #records: Record<string, unknown>[] = [];
-  readonly #errors: string[] = [];
-  /** The exit code, once the command has exited. */
-  #code: number | undefined;
-  #onChange: () => void = () => {};
-
-  constructor(args: readonly string[], env: Record<string, string | undefined>, input?: string) {
-    // A project file of the working folder would name another platform.
-    const cwd = env["SERVICE_CONFIG_DIR"];
-    const child = spawn(process.execPath, [process.argv[1]!, ...args], { env, cwd, stdio: ["pipe", "pipe", "pipe"] });
-    this.#process = child;
-    this.#exit = new Promise((resolve) => {
-      const end = (code: number | null) => {
-        this.#code ??= code ?? 1;
-        resolve(this.#code);
-        this.#onChange();
-      };
-      child.once("error", () => end(1));
-      child.once("close", end);
-    });
-    child.stdin.on("error", () => {});
-    child.stdin.end(input ?? "");
-    createInterface({ input: child.stdout }).on("line", (line) => {
-      this.#records.push(parse(line));
-      this.#onChange();
-    });
-    createInterface({ input: child.stderr }).on("line", (line) => this.#errors.push(line));
-  }
-
-  /** The content of stderr. */
-  get stderrText(): string {
-    return this.#errors.join("\n");
-  }
-
-  /** The exit code, once the command has exited. */
-  get ended(): Promise<number> {
-    return this.#exit;
-  }
-
-  /** Resolves with the first matching JSON line of stdout. Rejects if the command exits before. */
-  async waitFor(matches: (record: Record<string, unknown>) => boolean): Promise<Record<string, unknown>> {
-    return await new Promise<Record<string, unknown>>((resolve, reject) => {
-      this.#onChange = () => {
-        const record = this.#records.find(matches);
-        if (record !== undefined) resolve(record);
-        else if (this.#code !== undefined) reject(new Error(this.stderrText || `exited with code ${this.#code}`));
-      };
-      this.#onChange();
-    });
-  }
-
-  /** Stops the command and waits until it has exited. */
-  async stop(): Promise<void> {
-    if (this.#process.exitCode === null && this.#process.signalCode === null) this.#process.kill("SIGTERM");
-    await this.#exit;
-  }
-}
-
-function parse(line: string): Record<string, unknown> {
-  try {
-    return JSON.parse(line) as Record<string, unknown>;
-  } catch {
-    return { text: line };
-  }
 }

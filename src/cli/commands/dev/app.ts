@@ -3,7 +3,7 @@ import { addressOf, isLoopback } from "../../../network/connect-options.ts";
 import { acceptsConnections } from "../../../network/port-probe.ts";
 import type { Context } from "../../context.ts";
 import type { Console } from "./console.ts";
-import { ProcessGroup } from "./process-group.ts";
+import { ProcessGroup } from "../../process/process-group.ts";
 
 const POLL_MS = 50;
 const CONNECT_MS = 500;

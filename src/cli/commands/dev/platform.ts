@@ -1,10 +1,10 @@
-import { createInterface } from "node:readline";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import { databaseOf } from "../../project/platform.ts";
 import { type Project, PROJECT_DEFAULTS } from "../../project/schema.ts";
 import { activityLine, logLine } from "../serve/activity-line.ts";
-import { ProcessGroup } from "./process-group.ts";
+import { startCommand } from "../../process/own-command.ts";
+import type { ProcessGroup } from "../../process/process-group.ts";
 
 /** A line of `service serve --json`. */
 interface ServeRecord extends Problem {
@@ -35,37 +35,27 @@ export class PlatformProcess {
     const { port = PROJECT_DEFAULTS.port } = project.platform ?? {};
     const database = databaseOf(project, context.cwd);
     const args = ["serve", "--json", "--port", String(port), "--database", database];
-    this.group = new ProcessGroup(process.execPath, [process.argv[1]!, ...args], {
+    let problem: Problem | undefined;
+    let onReady = (_baseUrl: string): void => {};
+    const { group, closed } = startCommand(args, {
       env: context.env,
       platform: context.platform,
       cwd: context.cwd,
-      stdio: ["ignore", "pipe", "pipe", "ipc"],
-    });
-    const { child } = this.group;
-    let problem: Problem | undefined;
-    createInterface({ input: child.stderr! }).on("line", (line) => {
-      const record = parseLine(line);
-      if (record !== undefined && "exit_code" in record) problem = record;
-      else context.output.warn(record?.warning ?? record?.notice ?? line);
-    });
-    this.ready = new Promise((resolve, reject) => {
-      createInterface({ input: child.stdout! }).on("line", (line) => {
-        const record = parseLine(line);
-        if (record?.event === "ready") resolve(record.base_url!);
+      onStdout(record: ServeRecord | undefined, line) {
+        if (record?.event === "ready") onReady(record.base_url!);
         else if (record !== undefined) print(record, line, context);
-      });
-      child.once("error", reject);
-      child.once("close", (code) => reject(explain(problem, code, port, database)));
+      },
+      onStderr(record: ServeRecord | undefined, line) {
+        if (record !== undefined && "exit_code" in record) problem = record;
+        else context.output.warn(record?.warning ?? record?.notice ?? line);
+      },
+    });
+    this.group = group;
+    this.ready = new Promise((resolve, reject) => {
+      onReady = resolve;
+      closed.then((code) => reject(explain(problem, code, port, database)), reject);
     });
     this.ready.catch(() => {});
-  }
-}
-
-function parseLine(line: string): ServeRecord | undefined {
-  try {
-    return JSON.parse(line) as ServeRecord;
-  } catch {
-    return undefined;
   }
 }
 

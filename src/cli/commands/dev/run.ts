@@ -13,7 +13,8 @@ import { writeVariables } from "./env-file.ts";
 import { prepareFolder } from "./folder.ts";
 import { type Ready, RestartableListener } from "./listener.ts";
 import { PlatformProcess } from "./platform.ts";
-import type { Exit, ProcessGroup } from "./process-group.ts";
+import { killWithThisProcess } from "../../process/guard.ts";
+import type { Exit, ProcessGroup } from "../../process/process-group.ts";
 import { sendSeed } from "./seed.ts";
 import { watchProject } from "./watch.ts";
 
@@ -91,7 +92,11 @@ class Dev {
     const onAbort = (): void => this.#end({ by: "signal" });
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
-    const release = this.#guardProcesses();
+    const kill = (): void => {
+      this.#app?.kill();
+      this.#platform?.group.kill();
+    };
+    const release = killWithThisProcess(kill, () => this.#isStopping);
     const start = this.#start().catch((error: unknown) => this.#fail(error));
     const end = await this.#ended;
     this.#isStopping = true;
@@ -226,28 +231,6 @@ class Dev {
     }
     if (exit !== undefined && exit.code !== 0) throw new SilentExit(exit.code);
     if (exit === undefined && signal.aborted && !isCtrlC(signal.reason)) throw signal.reason;
-  }
-
-  /** Ends all processes immediately at a second Ctrl-C, or if this process exits unexpectedly. */
-  #guardProcesses(): () => void {
-    const kill = (): void => {
-      this.#app?.kill();
-      this.#platform?.group.kill();
-    };
-    const names = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-    const onSignal = (name: NodeJS.Signals): void => {
-      if (!this.#isStopping) return;
-      kill();
-      // Without listeners the signal ends this process too.
-      process.removeAllListeners(name);
-      setImmediate(() => process.kill(process.pid, name));
-    };
-    for (const name of names) process.on(name, onSignal);
-    process.on("exit", kill);
-    return () => {
-      for (const name of names) process.off(name, onSignal);
-      process.off("exit", kill);
-    };
   }
 
   /** Explains how to get a credential for the platform of this project. */

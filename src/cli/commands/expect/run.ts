@@ -9,7 +9,7 @@ import type { Context } from "../../context.ts";
 import { SilentExit, UserError } from "../../errors.ts";
 import { assertJq } from "../../terminal/jq.ts";
 import { escapeXml, printable } from "../../terminal/printable.ts";
-import { ChildCommand, type ChildEnd } from "../listen/child.ts";
+import { ChildCommand, type ChildEnd } from "../../process/foreground.ts";
 import { type Expectation, type FailureCode, judge, type Near, type Observation, Watch } from "./expectation.ts";
 
 /** Flags of `service expect`. */

@@ -10,7 +10,7 @@ import type { Context } from "../../context.ts";
 import { EnvironmentClock } from "../../environment-time.ts";
 import { isCtrlC, SilentExit, UserError } from "../../errors.ts";
 import { SECRET_VARIABLE } from "../webhooks/secrets.ts";
-import { ChildCommand, type ChildEnd } from "./child.ts";
+import { ChildCommand, type ChildEnd } from "../../process/foreground.ts";
 import { openDisplay } from "./display.ts";
 import { factsOf } from "./lines.ts";
 import type { Display } from "./printer.ts";

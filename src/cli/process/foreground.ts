@@ -1,8 +1,8 @@
 import spawn from "cross-spawn";
 import type { ChildProcess } from "node:child_process";
 import { constants } from "node:os";
-import type { Context } from "../../context.ts";
-import { InterruptedError, UserError } from "../../errors.ts";
+import type { Context } from "../context.ts";
+import { InterruptedError, UserError } from "../errors.ts";
 
 /** After this time, a command that still runs after Ctrl-C gets a SIGTERM. */
 const CTRL_C_GRACE_MS = 5000;

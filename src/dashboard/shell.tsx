@@ -55,6 +55,7 @@ function closeOnEscape({ key }: KeyboardEvent): void {
 /** Shows the environment, in words and by the color of the strip, and the controls of every page. */
 function Bar() {
   const { page } = route.value;
+  const ahead = duration(clockOffset.value / 1000);
   return (
     <header class="bar" onKeyDown={closeOnEscape}>
       <button
@@ -70,8 +71,8 @@ function Bar() {
       <span class="brand">Service</span>
       <strong class="environment">{isLive.value ? "LIVE" : "SANDBOX"}</strong>
       {clockOffset.value > 0 && (
-        <Link class="offset" href={hrefOf("clock")}>
-          <Icon name="clock" /> <span>{duration(clockOffset.value / 1000)} ahead</span>
+        <Link class="offset" href={hrefOf("clock")} label={`${ahead} ahead of real time`}>
+          <Icon name="clock" /> <span>{ahead} ahead</span>
         </Link>
       )}
       <button type="button" class="find" aria-label="Search…" onClick={() => (openCommands.value = "palette")}>

@@ -38,6 +38,8 @@ beforeAll(async () => {
   mkdirSync(PICTURES, { recursive: true });
   board = await openBoard();
   ({ pages, close } = await fillHostileAccount(board));
+  // Then the bar shows how far the sandbox's time is ahead.
+  await board.api("POST", "/v1/test_clock/advance", { seconds: 1 });
 });
 afterAll(async () => {
   await board.close();
@@ -93,6 +95,23 @@ it("every page is accessible in both themes, and fits windows of 360 to 1920 pix
     }
   }
   expect(found).toEqual({});
+});
+
+it("the host of a long URL shows at any width", async () => {
+  const { page, api } = board;
+  const url = `https://hooks.example.com/${"a/very/long/path/".repeat(24)}`;
+  await api("POST", "/v1/webhook_endpoints", { url, events: ["customer.deleted"] });
+  const { id } = (await api("POST", "/v1/customers", { email: "deleted@example.com" })).body;
+  await api("DELETE", `/v1/customers/${id}`);
+  const [event] = (await api("GET", "/v1/events?type=customer.deleted")).body.data;
+  await settle(`events/${event.id}`);
+  await page.locator(".url").filter({ hasText: "hooks.example.com" }).waitFor();
+  const hidden = `[...document.querySelectorAll(".url > :first-child")].map((host) => host.scrollWidth - host.clientWidth)`;
+  for (const width of Object.values(WIDTHS)) {
+    await page.setViewportSize({ width, height: 900 });
+    const pixels = await page.evaluate<number[]>(hidden);
+    expect(pixels).toEqual(pixels.map(() => 0));
+  }
 });
 
 it("every dialog is accessible in both themes", async () => {

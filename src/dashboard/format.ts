@@ -8,11 +8,14 @@ const dayAndTime = new Intl.DateTimeFormat(undefined, {
 const fullDate = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
 const DAY_SECONDS = 86_400;
+/** An attempt that is due may take this long to begin and end. */
+const OVERDUE_SECONDS = 15;
 
 /** Returns a time within a day of now as a relative time (`5 min ago`), another one as a date. Unix milliseconds. */
 export function relativeTime(at: number, now: number): string {
   const seconds = Math.round((at - now) / 1000);
   const distance = Math.abs(seconds);
+  if (distance === 0) return "now";
   if (distance >= DAY_SECONDS) {
     const isThisYear = new Date(at).getFullYear() === new Date(now).getFullYear();
     return (isThisYear ? dayAndTime : fullDate).format(at);
@@ -23,6 +26,13 @@ export function relativeTime(at: number, now: number): string {
 
 function hours(seconds: number): string {
   return `${Math.floor(seconds / 3600)} h`;
+}
+
+/** Returns when something is due: `in 5 min`, `due now`, or for how long it has been. Unix milliseconds. */
+export function dueTime(at: number, now: number): string {
+  const seconds = Math.round((now - at) / 1000);
+  if (seconds < 0) return relativeTime(at, now);
+  return seconds < OVERDUE_SECONDS ? "due now" : `overdue ${duration(seconds)}`;
 }
 
 /** Returns a time in full, local and in UTC, for a tooltip. */

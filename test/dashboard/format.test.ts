@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { browserName, duration, percent } from "../../src/dashboard/format.ts";
+import { browserName, dueTime, duration, percent, relativeTime } from "../../src/dashboard/format.ts";
 
 it("a share is 100 % only if it is complete", () => {
   expect(percent(0, 0)).toBe("–");
@@ -15,6 +15,15 @@ it("a duration has its two largest units", () => {
   expect(duration(3_600)).toBe("1 h");
   expect(duration(2 * 86_400 + 3 * 3_600 + 59)).toBe("2 d 3 h");
   expect(duration(-5)).toBe("0 s");
+});
+
+it("an attempt is due, or overdue, once its time has come", () => {
+  expect(dueTime(1_060_000, 1_000_000)).toBe("in 1 min");
+  expect(dueTime(1_000_000, 1_000_400)).toBe("due now");
+  expect(dueTime(1_000_000, 1_014_000)).toBe("due now");
+  expect(dueTime(1_000_000, 1_090_000)).toBe("overdue 1 min 30 s");
+  expect(relativeTime(1_000_000, 1_000_400)).toBe("now");
+  expect(relativeTime(1_000_000, 1_005_000)).toBe("5 s ago");
 });
 
 it("a session is named after its browser and system", () => {

@@ -2,7 +2,7 @@ import { useComputed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { kindsWith, type KindWith, RESOURCES } from "../../contract/resources.ts";
 import { clockOffset, environmentNow, tick } from "../clock.ts";
-import { counted, exactTime, localTime, relativeTime } from "../format.ts";
+import { counted, dueTime, exactTime, localTime, relativeTime } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
 import { Icon } from "./icon.tsx";
 
@@ -13,15 +13,17 @@ export function None() {
 
 interface TimeProps {
   at: string | null | undefined;
+  /** Writes the time, relative to now. */
+  write?: (at: number, now: number) => string;
   /** True for times that the test clock does not move. */
   isReal?: boolean;
 }
 
 /** A time of the API: how long ago it was, and the exact time in a tooltip. */
-export function Time({ at, isReal = false }: TimeProps) {
+export function Time({ at, write = relativeTime, isReal = false }: TimeProps) {
   // Only the text is updated, and only if it reads differently.
   const text = useComputed(() =>
-    typeof at === "string" ? relativeTime(Date.parse(at), isReal ? tick.value : environmentNow()) : "",
+    typeof at === "string" ? write(Date.parse(at), isReal ? tick.value : environmentNow()) : "",
   );
   if (at === null || at === undefined) return <None />;
   return (
@@ -29,6 +31,11 @@ export function Time({ at, isReal = false }: TimeProps) {
       {text}
     </time>
   );
+}
+
+/** When the next attempt is due. */
+export function DueTime({ at }: Pick<TimeProps, "at">) {
+  return <Time at={at} write={dueTime} />;
 }
 
 /** Returns an HTTP message as text: its first line, headers and body, JSON with line breaks. */

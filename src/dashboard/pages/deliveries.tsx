@@ -5,7 +5,7 @@ import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts
 import { type Pages, usePages } from "../api/pages.ts";
 import { Empty, Page } from "../components/page.tsx";
 import { type Column, PagedTable } from "../components/table.tsx";
-import { None, Status, StatusCode, Time } from "../components/values.tsx";
+import { DueTime, None, Status, StatusCode, Time } from "../components/values.tsx";
 import { hrefOf, Link, route } from "../router.tsx";
 import { RetryFailed, RunningOperations } from "./bulk.tsx";
 import { DeliveryDetail, stateOf } from "./delivery.tsx";
@@ -69,7 +69,7 @@ function DeliveryList() {
   );
 }
 
-/** Without room for all of a URL, its path remains, which tells endpoints of a host apart. */
+/** Without room for all of a URL, its path is cut: who gets the events always shows. */
 function Url({ text }: { text: string }) {
   const [, origin = text, path = ""] = /^(https?:\/\/[^/]+)(.*)$/.exec(text) ?? [];
   return (
@@ -124,7 +124,7 @@ export function DeliveryTable(props: {
     {
       label: "Next attempt",
       from: "tablet",
-      cell: ({ next_attempt: next }) => (next === null ? <None /> : <Time at={next} />),
+      cell: ({ next_attempt: next }) => <DueTime at={next} />,
     },
     {
       label: "Created",

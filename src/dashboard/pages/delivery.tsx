@@ -7,6 +7,7 @@ import { Action } from "../components/action.tsx";
 import { Card, ErrorBox, Facts, Loaded, Page } from "../components/page.tsx";
 import {
   ClockTime,
+  DueTime,
   Copy,
   Id,
   isNotSent,
@@ -141,7 +142,7 @@ function Attempts({ delivery, url }: { delivery: Delivery; url: string | undefin
         ))}
         {next !== null && (
           <li class="planned">
-            <strong>Attempt {attempts.length + 1}</strong> <Time at={next} /> <span class="soft">at</span>{" "}
+            <strong>Attempt {attempts.length + 1}</strong> <DueTime at={next} /> <span class="soft">at</span>{" "}
             <ClockTime at={next} />
           </li>
         )}

@@ -6,7 +6,7 @@ import { type Finding, isTrouble } from "../../explain/finding.ts";
 import { asCallError, CallError, useCall } from "../api/call.ts";
 import { environmentNow } from "../clock.ts";
 import { Card, Empty, ErrorBox, Facts, Loading, Page } from "../components/page.tsx";
-import { CopyLine, hrefOfId, ObjectLink, Status, StatusCode, Time } from "../components/values.tsx";
+import { CopyLine, DueTime, hrefOfId, ObjectLink, Status, StatusCode, Time } from "../components/values.tsx";
 import { counted, localTime } from "../format.ts";
 import { hrefOf, Link, route } from "../router.tsx";
 import { EndpointStatus } from "./endpoints/status.tsx";
@@ -210,7 +210,7 @@ function DeliveryItem({ delivery, chain }: { delivery: Delivery; chain: Chain })
         )}
         {next !== null && (
           <>
-            , next <Time at={next} />
+            , next <DueTime at={next} />
           </>
         )}
       </p>

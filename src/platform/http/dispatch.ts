@@ -65,6 +65,7 @@ export function registerOperations(
         if (id === "") return reply.callNotFound();
         const version = versionOf(versions, headerOf(request, "service-version"), caller.tenant.account.version);
         const call: Call = {
+          operation,
           caller,
           id: id ?? "",
           query: readQuery(request.url),

@@ -6,6 +6,7 @@ import type { Queries, Transaction } from "../storage/database.ts";
 
 /** A request as its handler gets it: authenticated, validated and typed. */
 export interface Call<Body = unknown, Query = unknown> {
+  operation: Operation;
   caller: Caller;
   /** The ID in the path, if the path has one. */
   id: string;

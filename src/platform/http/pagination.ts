@@ -1,4 +1,5 @@
 import { type IdKind, isId } from "../../contract/ids.ts";
+import type { Operation } from "../../contract/operations.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { invalidFields, ApiError } from "../domain/api-error.ts";
 import { createdRangeOf, type IdRange, idRangeOf } from "../storage/created-range.ts";
@@ -10,7 +11,7 @@ import { candidateMatcherOf, matcherOf } from "./search.ts";
 import type { Deadline } from "./deadline.ts";
 import { type Call, RawJson } from "./operation.ts";
 import { untilRead } from "./unread.ts";
-import type { TSchema } from "typebox";
+import type { TArray } from "typebox";
 import { timingSafeEqual } from "node:crypto";
 
 /** The list, environment and filters that a cursor is valid for. */
@@ -64,6 +65,7 @@ interface ListQuery {
 interface ListOf<Row, Item> {
   /** Reads a page of rows, and one more than requested if another page follows. */
   readRows: (page: PageRequest) => Promise<Row[]>;
+  /** Serializes an item (default: as the operation's response declares it). */
   toJson: (item: Item) => string;
   /** Returns the item of a row; undefined if it has been removed meanwhile. */
   open: (row: Row) => Promise<Item | undefined>;
@@ -90,8 +92,8 @@ export async function sendList<
   kind: IdKind,
   call: Call<unknown, Query>,
   readRows: ListOf<Row, Item>["readRows"],
-  toJson: ListOf<Row, Item>["toJson"],
   {
+    toJson = serializerOf(call.operation),
     open = async (row) => row as Item,
     bytesOf = () => 0,
     positionOf = ({ id }) => id ?? "",
@@ -221,8 +223,9 @@ async function readItems<Row, Item extends Row>(
   return { items, next: position };
 }
 
-/** Serializes most resources. */
-export function asJson(schema: TSchema): (item: object) => string {
-  const select = declaredFields(schema);
+/** Returns a function that serializes an item with the fields that the operation's response declares. */
+function serializerOf({ response }: Operation): (item: object) => string {
+  const { items } = response.properties["data"] as TArray;
+  const select = declaredFields(items);
   return (item) => JSON.stringify(select(item));
 }

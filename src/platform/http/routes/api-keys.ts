@@ -1,4 +1,3 @@
-import { ApiKey } from "../../../contract/schemas/api-key.ts";
 import {
   changeApiKey,
   createApiKey,
@@ -9,19 +8,13 @@ import {
   type SecretTools,
 } from "../../domain/api-keys.ts";
 import type { Handlers } from "../operation.ts";
-import { sendList, asJson } from "../pagination.ts";
+import { sendList } from "../pagination.ts";
 
 export function apiKeyHandlers(tools: SecretTools): Handlers<"api_keys"> {
   return {
     createApiKey: ({ caller, body }, tx, context) => createApiKey(tx, tools, context, caller, body),
     listApiKeys: (call, queries) =>
-      sendList(
-        tools.vault,
-        "api_key",
-        call,
-        (page) => pageOfApiKeys(queries, call.caller.tenant, page),
-        asJson(ApiKey),
-      ),
+      sendList(tools.vault, "api_key", call, (page) => pageOfApiKeys(queries, call.caller.tenant, page)),
     getApiKey: ({ caller, id }, queries) => getApiKey(queries, caller.tenant, id),
     updateApiKey: ({ caller, id, body }, tx, context) => changeApiKey(tx, context, caller, id, body),
     revokeApiKey: ({ id }, tx, context) => endApiKey(tx, context, id),

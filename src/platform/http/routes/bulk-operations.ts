@@ -6,13 +6,7 @@ import { sendList } from "../pagination.ts";
 export function bulkOperationHandlers(vault: Vault): Handlers<"bulk_operations"> {
   return {
     listBulkOperations: (call, queries) =>
-      sendList(
-        vault,
-        "bulk_operation",
-        call,
-        (page) => pageOfBulkOperations(queries, call.caller.tenant, page),
-        (item) => JSON.stringify(item),
-      ),
+      sendList(vault, "bulk_operation", call, (page) => pageOfBulkOperations(queries, call.caller.tenant, page)),
     getBulkOperation: ({ caller, id }, queries) => getBulkOperation(queries, caller.tenant, id),
     cancelBulkOperation: ({ id }, tx, context) => cancelBulkOperation(tx, context, id),
   };

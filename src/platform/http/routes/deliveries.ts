@@ -1,10 +1,10 @@
-import { Delivery } from "../../../contract/schemas/delivery.ts";
+import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import { createBulkOperation } from "../../domain/bulk-operations.ts";
 import { cancelPending, getDelivery, pageOfDeliveries, retryDelivery } from "../../domain/deliveries.ts";
 import { allEndpoints } from "../../domain/webhook-endpoints.ts";
 import type { Vault } from "../../secrets/vault.ts";
 import type { Handlers } from "../operation.ts";
-import { sendList, asJson } from "../pagination.ts";
+import { sendList } from "../pagination.ts";
 import { narrowed } from "../search.ts";
 
 const isRetrying = ({ attempt_count: attempts }: Delivery) => attempts > 0;
@@ -21,7 +21,6 @@ export function deliveryHandlers(vault: Vault): Handlers<"deliveries"> {
         "delivery",
         call,
         (page) => pageOfDeliveries(queries, caller.tenant, page, narrowed(query, REFERENCES)),
-        asJson(Delivery),
         {
           isMatch: query.status === "retrying" ? isRetrying : undefined,
           valuesOf: (delivery) => {

@@ -15,19 +15,13 @@ const REFERENCES = Object.fromEntries(RELATABLE.map((kind) => [kind, "related" a
 export function eventHandlers(vault: Vault, clock: Clock): Handlers<"events"> {
   return {
     listEvents: (call, queries) =>
-      sendList(
-        vault,
-        "event",
-        call,
-        (page) => pageOfEvents(queries, clock, page, narrowed(call.query, REFERENCES)),
-        ({ body }: OpenedEvent) => body,
-        {
-          open: (row) => openListed(queries, row),
-          bytesOf: ({ body_bytes: bytes }) => bytes,
-          positionOf: ({ seq }) => String(seq),
-          textOf: ({ body }) => body,
-        },
-      ),
+      sendList(vault, "event", call, (page) => pageOfEvents(queries, clock, page, narrowed(call.query, REFERENCES)), {
+        toJson: ({ body }: OpenedEvent) => body,
+        open: (row) => openListed(queries, row),
+        bytesOf: ({ body_bytes: bytes }) => bytes,
+        positionOf: ({ seq }) => String(seq),
+        textOf: ({ body }) => body,
+      }),
     getEvent: async ({ caller, id }, queries) => new RawJson((await getEvent(queries, caller.tenant, id)).body),
     createEvent: {
       isolation: "batched",

@@ -1,4 +1,3 @@
-import { OAuthApp } from "../../../contract/schemas/oauth-app.ts";
 import type { SecretTools } from "../../domain/api-keys.ts";
 import {
   changeOAuthApp,
@@ -9,20 +8,14 @@ import {
   rotateClientSecret,
 } from "../../domain/oauth-apps.ts";
 import type { Handlers } from "../operation.ts";
-import { sendList, asJson } from "../pagination.ts";
+import { sendList } from "../pagination.ts";
 
 /** The CLI's own app belongs to no environment, so none of these operations finds it. */
 export function oauthAppHandlers(tools: SecretTools): Handlers<"oauth_apps"> {
   return {
     createOAuthApp: ({ body }, tx, context) => createOAuthApp(tx, tools, context, body),
     listOAuthApps: (call, queries) =>
-      sendList(
-        tools.vault,
-        "oauth_app",
-        call,
-        (page) => pageOfOAuthApps(queries, call.caller.tenant, page),
-        asJson(OAuthApp),
-      ),
+      sendList(tools.vault, "oauth_app", call, (page) => pageOfOAuthApps(queries, call.caller.tenant, page)),
     getOAuthApp: ({ caller, id }, queries) => getOAuthApp(queries, caller.tenant, id),
     updateOAuthApp: ({ id, body }, tx, context) => changeOAuthApp(tx, context, id, body),
     deleteOAuthApp: ({ id }, tx, context) => removeOAuthApp(tx, context, id),

@@ -1,5 +1,4 @@
 import { type Field, type ObjectKind, resourceOf } from "../../../contract/resources.ts";
-import { OBJECT_SCHEMAS } from "../../../contract/schemas/objects.ts";
 import {
   actOnObject,
   createObject,
@@ -12,7 +11,7 @@ import {
 import type { Vault } from "../../secrets/vault.ts";
 import type { Queries } from "../../storage/database.ts";
 import type { AnyHandler, Call } from "../operation.ts";
-import { sendList, asJson } from "../pagination.ts";
+import { sendList } from "../pagination.ts";
 import { narrowed } from "../search.ts";
 
 type Input = Record<string, unknown>;
@@ -39,7 +38,6 @@ export function objectHandlers(kind: ObjectKind, vault: Vault): Record<string, A
         kind,
         { ...call, query },
         (page) => pageOfObjects(queries, tenant, kind, { page, query: filters }),
-        asJson(OBJECT_SCHEMAS[kind].object),
         { foundFirst: (page) => objectOfUniqueValue(queries, tenant, kind, { page, query: filters }) },
       );
     },

@@ -1,11 +1,10 @@
 import { kindOfId } from "../../../contract/ids.ts";
 import { type Operation, OPERATIONS } from "../../../contract/operations.ts";
-import { RequestLog } from "../../../contract/schemas/request-log.ts";
 import { getRequestLog, pageOfRequestLogs } from "../../domain/request-logs.ts";
 import type { Vault } from "../../secrets/vault.ts";
 import type { RequestRecorder } from "../../observability/request-recorder.ts";
 import type { Handlers } from "../operation.ts";
-import { sendList, asJson } from "../pagination.ts";
+import { sendList } from "../pagination.ts";
 import { narrowed } from "../search.ts";
 
 export function requestLogHandlers(vault: Vault, requests: RequestRecorder): Handlers<"request_logs"> {
@@ -13,12 +12,8 @@ export function requestLogHandlers(vault: Vault, requests: RequestRecorder): Han
     listRequestLogs: async (call, queries) => {
       // Anyone who has received a response finds its request here.
       await requests.flush();
-      return sendList(
-        vault,
-        "request",
-        call,
-        (page) => pageOfRequestLogs(queries, call.caller.tenant, page, narrowed(call.query, { api_key: "key" })),
-        asJson(RequestLog),
+      return sendList(vault, "request", call, (page) =>
+        pageOfRequestLogs(queries, call.caller.tenant, page, narrowed(call.query, { api_key: "key" })),
       );
     },
     getRequestLog: async ({ caller, id }, queries) => {

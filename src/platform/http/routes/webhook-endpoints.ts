@@ -1,5 +1,4 @@
 import type { EventType } from "../../../contract/event-types.ts";
-import { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import {
   changeEndpoint,
   createEndpoint,
@@ -12,7 +11,7 @@ import {
 } from "../../domain/webhook-endpoints.ts";
 import { sampleObject } from "../openapi/examples.ts";
 import { type Handlers, RawJson } from "../operation.ts";
-import { sendList, asJson } from "../pagination.ts";
+import { sendList } from "../pagination.ts";
 
 const PING: EventType = "webhook_endpoint.ping";
 
@@ -20,13 +19,7 @@ export function webhookEndpointHandlers(tools: EndpointTools): Handlers<"webhook
   return {
     createWebhookEndpoint: ({ body }, tx, context) => createEndpoint(tx, context, body, tools),
     listWebhookEndpoints: (call, queries) =>
-      sendList(
-        tools.vault,
-        "webhook_endpoint",
-        call,
-        (page) => pageOfEndpoints(queries, call.caller.tenant, page),
-        asJson(WebhookEndpoint),
-      ),
+      sendList(tools.vault, "webhook_endpoint", call, (page) => pageOfEndpoints(queries, call.caller.tenant, page)),
     getWebhookEndpoint: ({ caller, id }, queries) => getEndpoint(queries, caller.tenant, id),
     updateWebhookEndpoint: ({ id, body }, tx, context) => changeEndpoint(tx, context, id, body, tools),
     deleteWebhookEndpoint: ({ id }, tx, context) => removeEndpoint(tx, context, id),

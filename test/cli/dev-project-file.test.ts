@@ -177,6 +177,22 @@ describe("the seed of service dev", () => {
     await dev.waitFor("seed     │ ✓ 2 calls of fixtures/seed.yaml sent");
   });
 
+  it("is sent again after a reset of the sandbox if `reseed` is true, but not into a restored state", async () => {
+    const project = await makeProject({ ...SEEDED, "service.yaml": `${SEEDED["service.yaml"]}\nreseed: true` });
+    const dev = startDev(project);
+    await dev.waitFor(READY);
+    const times = () => dev.output().split("1 call of fixtures/seed.yaml sent").length - 1;
+    const customers = async () =>
+      (JSON.parse((await project.service(["customers", "list", "--json"])).stdout) as []).length;
+    expect((await project.service(["sandbox", "save", "seeded"])).exitCode).toBe(0);
+    expect((await project.service(["sandbox", "reset", "--yes"])).exitCode).toBe(0);
+    await expect.poll(times).toBe(2);
+    expect(await customers()).toBe(1);
+    expect((await project.service(["sandbox", "restore", "seeded", "--yes"])).exitCode).toBe(0);
+    await dev.waitFor("the sandbox is not empty");
+    expect([times(), await customers()]).toEqual([2, 1]);
+  });
+
   it("removes what it created if it fails, and is sent again at the next start", async () => {
     const failing = `${CALL}- method: POST\n  path: /v1/orders\n  body: { amount: -1 }\n`;
     const project = await makeProject({ ...SEEDED, "fixtures/seed.yaml": failing });

@@ -9,6 +9,7 @@ export interface Project {
   forward?: { to?: Target; routes?: Record<string, Target>; events?: string[]; ordered?: boolean; retries?: number };
   env?: { file?: string; secret?: string; key?: string; url?: string };
   seed?: string;
+  reseed?: boolean;
   run?: string;
   schemes?: Record<string, Omit<Scheme, "name"> & { name?: string }>;
 }
@@ -225,6 +226,11 @@ export const PROJECT_SCHEMA: Schema = {
       description: "Trigger fixture, sent once per database",
       minLength: 1,
       examples: ["fixtures/seed.yaml"],
+    },
+    reseed: {
+      type: "boolean",
+      description: "Whether `service dev` sends the seed again after a reset of the sandbox",
+      default: false,
     },
     run: {
       type: "string",

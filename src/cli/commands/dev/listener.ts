@@ -15,6 +15,8 @@ export type Ready = Extract<Report, { event: "ready" }>;
 export interface ListenerObserver {
   /** Called once per session, when it is ready. */
   onReady: (ready: Ready, receivers: Receivers) => void;
+  /** Called when the sandbox was reset. */
+  onReset: () => void;
   /** Receives the error that ended the listener. */
   onFailure: (error: unknown) => void;
 }
@@ -64,9 +66,11 @@ export class RestartableListener {
     const flags: ListenFlags = { ...NO_FLAGS, ...flagsOf(this.#project), since: this.#cursor };
     const { receivers, options: forwarding } = readForwardingOptions(flags, context);
     const clock = new EnvironmentClock(context);
-    const display = await openDisplay(context, { receivers, clock }, (ready) => {
-      if (this.#cursor === "now") this.#cursor = ready.cursor;
-      this.#observer.onReady(ready, receivers);
+    const display = await openDisplay(context, { receivers, clock }, (report) => {
+      if (report.event === "reset") return this.#observer.onReset();
+      if (report.event !== "ready") return;
+      if (this.#cursor === "now") this.#cursor = report.cursor;
+      this.#observer.onReady(report, receivers);
     });
     const passed = (cursor: string): void => void (this.#cursor = cursor);
     const receiverStarts = this.#project.run !== undefined;
@@ -94,15 +98,15 @@ const NO_FLAGS: ListenFlags = {
 async function openDisplay(
   context: Context,
   { receivers, clock }: { receivers: Receivers; clock: EnvironmentClock },
-  onReady: (ready: Ready) => void,
+  observe: (report: Report) => void,
 ): Promise<Display> {
   const { output, stdout } = context;
   const print = await createListenPrinter(context, streamSink(stdout, output.styles), receivers, clock);
   return {
     print(report) {
-      if (report.event === "ready") onReady(report);
-      else if (report.event === "hint")
-        print({ ...report, message: report.message.replace("--forward-to", "forward.to:") });
+      observe(report);
+      if (report.event === "ready") return;
+      if (report.event === "hint") print({ ...report, message: report.message.replace("--forward-to", "forward.to:") });
       else print(report);
     },
     warn: (text) => output.warn(text),

@@ -115,7 +115,7 @@ class Dev {
     const baseUrl = await this.#startPlatform();
     await this.#seed(baseUrl);
     const listen = await this.#step(this.#console.part("listen", baseUrl));
-    const { ready, receivers } = await this.#startListener(listen);
+    const { ready, receivers } = await this.#startListener(listen, baseUrl);
     const variables = await this.#step(
       writeVariables(this.#project, { baseUrl, secret: ready.secret, context: listen }),
     );
@@ -159,21 +159,26 @@ class Dev {
     return baseUrl;
   }
 
-  async #seed(baseUrl: string): Promise<void> {
+  async #seed(baseUrl: string, isAfterReset = false): Promise<void> {
     const { seed } = this.#project;
     if (seed === undefined) return;
-    const count = await this.#step(sendSeed(seed, await this.#step(this.#console.part("seed", baseUrl))));
-    if (count === undefined) this.#sayState("seed", "skipped", `${seed} was already sent to this database`);
+    const context = await this.#step(this.#console.part("seed", baseUrl));
+    const count = await this.#step(sendSeed(seed, context, isAfterReset));
+    if (count === undefined && isAfterReset) this.#sayState("seed", "skipped", "the sandbox is not empty");
+    else if (count === undefined) this.#sayState("seed", "skipped", `${seed} was already sent to this database`);
     else this.#sayState("seed", "ready", `${count === 1 ? "1 call" : `${count} calls`} of ${seed} sent`);
   }
 
   /** Resolves once the first session is ready. */
-  #startListener(context: Context): Promise<{ ready: Ready; receivers: Receivers }> {
+  #startListener(context: Context, baseUrl: string): Promise<{ ready: Ready; receivers: Receivers }> {
     const isReady = new Promise<{ ready: Ready; receivers: Receivers }>((resolve) => {
       this.#listener = new RestartableListener(this.#project, context, {
         onReady: (ready, receivers) => {
           this.#sayListening(receivers);
           resolve({ ready, receivers });
+        },
+        onReset: () => {
+          if (this.#project.reseed) this.#seed(baseUrl, true).catch((error: unknown) => this.#fail(error));
         },
         onFailure: (error) => this.#fail(error),
       });

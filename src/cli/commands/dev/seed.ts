@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import type { Client } from "../../../client/http.ts";
+import { OBJECT_KINDS, pathOf } from "../../../contract/resources.ts";
 import type { Identity } from "../../../contract/schemas/account.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { createFolder } from "../../../files/folders.ts";
@@ -24,10 +26,11 @@ interface SeedRecord {
 
 /**
  * Sends the calls of a fixture once per account. Each database creates its own account, so a new database gets the seed
- * again. If a call fails, removes what was created, so that the next start can send the seed again. Returns the number
- * of calls; undefined if the seed was sent before.
+ * again. If a call fails, removes what was created, so that the next start can send the seed again. After a reset of the
+ * sandbox it is sent again, unless the sandbox was restored to a state with objects. Returns the number of calls;
+ * undefined if it was not sent.
  */
-export async function sendSeed(seed: string, context: Context): Promise<number | undefined> {
+export async function sendSeed(seed: string, context: Context, isAfterReset = false): Promise<number | undefined> {
   const bytes = readSeed(seed, context);
   const calls = parseFixture(bytes, seed, "seed");
   const client = await context.client();
@@ -35,7 +38,8 @@ export async function sendSeed(seed: string, context: Context): Promise<number |
   const content = createHash("sha256").update(bytes).digest("hex");
   const record: SeedRecord = { account: identity.account.id, seed: resolve(context.cwd, seed), content };
   const file = fileOf(record, context);
-  const sent = readRecord(file);
+  if (isAfterReset && !(await isEmpty(client))) return undefined;
+  const sent = isAfterReset ? undefined : readRecord(file);
   if (sent !== undefined) {
     if (sent.content !== content) {
       context.output.warn(
@@ -54,6 +58,13 @@ export async function sendSeed(seed: string, context: Context): Promise<number |
   createFolder(folderOf(context));
   await replaceFile(file, `${JSON.stringify(record)}\n`, 0o600);
   return calls.length;
+}
+
+async function isEmpty(client: Client): Promise<boolean> {
+  const lists = OBJECT_KINDS.map((kind) =>
+    client.request<{ data: unknown[] }>({ method: "GET", path: pathOf(kind), query: { limit: 1 } }),
+  );
+  return (await Promise.all(lists)).every(({ body }) => body.data.length === 0);
 }
 
 function readSeed(seed: string, { cwd }: Context): Buffer {

@@ -283,7 +283,7 @@ export const RESOURCES = {
     label: "Test clock",
     labels: "Test clock",
     about: "The sandbox's time, which you can advance to test retries and expiry.",
-    page: { name: "clock", section: "Developers" },
+    page: { name: "clock", section: "Developers", label: "Sandbox" },
   },
   sandbox: {
     plural: "sandbox",

@@ -15,7 +15,7 @@ import { objectPage } from "./pages/objects/index.tsx";
 import { Overview } from "./pages/overview/index.tsx";
 import { TeamPage } from "./pages/team.tsx";
 import { RequestLogs } from "./pages/request-logs.tsx";
-import { TestClockPage } from "./pages/test-clock.tsx";
+import { SandboxPage } from "./pages/sandbox.tsx";
 import { Why } from "./pages/why.tsx";
 import { environment, hrefOf, Link, route, settle } from "./router.tsx";
 import { Shell } from "./shell.tsx";
@@ -45,7 +45,7 @@ const OWN_PAGES: Record<OwnPage | "" | "why", ComponentType> = {
   apps: Apps,
   people: TeamPage,
   logs: RequestLogs,
-  clock: TestClockPage,
+  clock: SandboxPage,
 };
 
 const PAGES: Partial<Record<string, ComponentType>> = {
@@ -67,8 +67,10 @@ export function App() {
     const stops = [
       startStore(),
       follow({
-        missed(isGap) {
-          if (isGap) showToast("Some events are missing here: the platform no longer stores them.", false);
+        missed(reason) {
+          if (reason === "reset") showToast("The sandbox was reset");
+          else if (reason === "gap")
+            showToast("Some events are missing here: the platform no longer stores them.", false);
         },
       }),
       startLive(shown),

@@ -345,7 +345,7 @@ describe("request log and test clock", () => {
     await api("POST", "/v1/webhook_endpoints", { url: "http://127.0.0.1:1/closed", events: ["*"] });
     await api("POST", "/v1/customers", { email: "late@example.com" });
     const { offset_seconds: before } = (await api("GET", "/v1/test_clock")).body;
-    await board.menu("Test clock");
+    await board.menu("Sandbox");
     await page.getByRole("button", { name: "Advance 3 days" }).click();
     await page.getByText(/^\d+ attempts during the advance: 0 succeeded, \d+ failed\.$/).waitFor();
     const ahead = duration(before + 3 * 86_400);

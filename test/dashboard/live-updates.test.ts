@@ -48,7 +48,7 @@ describe("an open page", () => {
 
   it("shows the sandbox's new time in its bar and on its page, but not in live mode", async () => {
     const { page, api } = board;
-    await board.menu("Test clock");
+    await board.menu("Sandbox");
     await page.locator(".facts").getByText("none").waitFor();
     await api("POST", "/v1/test_clock/advance", { seconds: 86_400 });
     await page.locator(".bar").getByText("1 d ahead").waitFor();
@@ -65,7 +65,7 @@ describe("an open page", () => {
     await asked;
     const ended = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/v1/test_clock"));
     await page.getByRole("group", { name: "Environment" }).getByRole("link", { name: "Live" }).click();
-    await page.getByText("Live mode uses real time").waitFor();
+    await page.getByText("Live mode is never reset").waitFor();
     await ended;
     respond();
     await expect.poll(() => page.locator(".bar").innerText()).not.toContain("ahead");

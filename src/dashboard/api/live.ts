@@ -13,7 +13,7 @@ interface Follower {
   event?(event: Event, isReplay: boolean): void;
   changed?(topic: Topic): void;
   /** Earlier reads may be outdated; after a gap, some events never arrive. */
-  missed?(isGap: boolean): void;
+  missed?(reason: string): void;
 }
 const followers = new Set<Follower>();
 
@@ -60,7 +60,8 @@ export function startLive(of: Environment): () => void {
       }
     } else if (name === "gap" || name === "reset" || after === undefined) {
       // Changes between a page's reads and the start of its stream are in neither.
-      for (const follower of followers) follower.missed?.(name === "gap" || name === "reset");
+      const { reason = name } = JSON.parse(data) as { reason?: string };
+      for (const follower of followers) follower.missed?.(reason);
     }
     after = id ?? after;
   };

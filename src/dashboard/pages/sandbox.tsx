@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
 import { LIMITS } from "../../contract/limits.ts";
+import type { SandboxReset, Snapshot, SnapshotList } from "../../contract/schemas/sandbox.ts";
 import type { TestClock } from "../../contract/schemas/test-clock.ts";
 import { useCall } from "../api/call.ts";
 import { type Query, useQuery } from "../api/store.ts";
 import { environmentNow, tick } from "../clock.ts";
-import { Action } from "../components/action.tsx";
+import { Action, ConfirmedAction } from "../components/action.tsx";
 import { Field, Form } from "../components/form.tsx";
 import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
 import { ClockTime } from "../components/values.tsx";
@@ -17,23 +18,28 @@ const STEPS = [
   ["1 day", 86_400],
   ["3 days", 259_200],
 ] as const;
+const SNAPSHOTS = "/v1/sandbox/snapshots";
 const MAX_DAYS = (LIMITS.replaySeconds * 12) / 86_400;
 const UNITS = { minutes: 60, hours: 3600, days: 86_400 } as const;
 
-export function TestClockPage() {
+export function SandboxPage() {
   return (
-    <Page title="Test clock" subtitle="Test days of retries and expiry in seconds: advance the time of the sandbox.">
+    <Page title="Sandbox" subtitle="Advance its time, start it again, and keep states of it for tests.">
       {environment.value === "live" ? (
-        <Empty icon="clock" title="Live mode uses real time">
-          <p>Only the sandbox has a clock that can be advanced.</p>
+        <Empty icon="clock" title="Live mode is never reset">
+          <p>Only the sandbox can be reset, and has a clock that can be advanced.</p>
           <p>
             <Link class="button" href={hrefOf("clock", "", {}, "sandbox")}>
-              Open the sandbox clock
+              Open the sandbox
             </Link>
           </p>
         </Empty>
       ) : (
-        <SandboxClock />
+        <>
+          <SandboxClock />
+          <States />
+          <Reset />
+        </>
       )}
     </Page>
   );
@@ -124,6 +130,87 @@ function Advance({ clock, query }: { clock: TestClock; query: Query<TestClock> }
           </>
         )}
       </Form>
+    </Card>
+  );
+}
+
+/** The saved states, each with the way back to it. */
+function States() {
+  const call = useCall();
+  const query = useQuery<SnapshotList>(SNAPSHOTS);
+  const [name, setName] = useState("");
+  const save = async () => {
+    await call<Snapshot>("POST", SNAPSHOTS, { name });
+    setName("");
+    query.reload();
+  };
+  return (
+    <Card title="States">
+      <p class="soft">A state holds the objects, endpoints and time of the sandbox, and not its events and logs.</p>
+      <Loaded of={query}>
+        {({ data }) => (
+          <Facts
+            rows={data.map((state) => [
+              state.name,
+              <div class="row-actions">
+                <span>{counted(state.objects, "object")}</span>
+                <ConfirmedAction
+                  class="small"
+                  title={`Restore ${state.name}?`}
+                  explanation={<p>It replaces all data and endpoints of the sandbox.</p>}
+                  verb="Restore"
+                  run={async () => {
+                    await call("POST", `${SNAPSHOTS}/${state.name}/restore`);
+                    return `The sandbox is restored to ${state.name}`;
+                  }}
+                >
+                  Restore
+                </ConfirmedAction>
+                <Action
+                  class="small"
+                  label={`Delete ${state.name}`}
+                  run={async () => {
+                    await call("DELETE", `${SNAPSHOTS}/${state.name}`);
+                    query.reload();
+                    return `Deleted ${state.name}`;
+                  }}
+                >
+                  Delete
+                </Action>
+              </div>,
+            ])}
+          />
+        )}
+      </Loaded>
+      <Form submit="Save" fields={["name"]} run={save}>
+        {(error) => (
+          <Field label="Save the current state as" name="name" value={name} onInput={setName} error={error} />
+        )}
+      </Form>
+    </Card>
+  );
+}
+
+function Reset() {
+  const call = useCall();
+  const reset = (endpoints: SandboxReset["endpoints"]) => async () => {
+    await call("POST", "/v1/sandbox/reset", { endpoints });
+    return "The sandbox is empty and in real time";
+  };
+  const explanation = (
+    <p>All objects, events, deliveries and logs of the sandbox are removed. Keys, apps and states stay.</p>
+  );
+  return (
+    <Card title="Start again">
+      <p class="soft">Without objects, events, deliveries and logs, and in real time.</p>
+      <div class="row-actions">
+        <ConfirmedAction title="Reset the sandbox?" explanation={explanation} verb="Reset" run={reset("keep")}>
+          Reset and keep endpoints
+        </ConfirmedAction>
+        <ConfirmedAction title="Reset the sandbox?" explanation={explanation} verb="Reset" run={reset("remove")}>
+          Reset and remove endpoints
+        </ConfirmedAction>
+      </div>
     </Card>
   );
 }

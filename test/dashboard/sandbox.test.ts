@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect } from "vitest";
+import { it } from "../support/chromium.ts";
+import { type Board, openBoard } from "./support/board.ts";
+
+let board: Board;
+beforeAll(async () => {
+  board = await openBoard();
+});
+afterAll(async () => {
+  await board.close();
+  expect(board.complaints).toEqual([]);
+});
+
+it("the page of the sandbox saves, restores and deletes states, and starts the sandbox again", async () => {
+  const { page, api } = board;
+  const emails = async () => (await api("GET", "/v1/customers")).body.data.map(({ email }: { email: string }) => email);
+  const confirm = async (verb: string) => page.getByRole("dialog").getByRole("button", { name: verb }).click();
+  await api("POST", "/v1/sandbox/reset", { endpoints: "remove" });
+  await api("POST", "/v1/customers", { email: "ada@example.com" });
+  await board.menu("Sandbox");
+  await page.getByLabel("Save the current state as").fill("two words");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.locator("[aria-invalid=true]").waitFor();
+  await page.getByLabel("Save the current state as").fill("ada");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("1 object").waitFor();
+  await api("POST", "/v1/customers", { email: "bob@example.com" });
+  await page.getByRole("button", { name: "Restore" }).click();
+  await confirm("Restore");
+  await page.getByText("The sandbox is restored to ada").waitFor();
+  expect(await emails()).toEqual(["ada@example.com"]);
+  await page.getByRole("button", { name: "Reset and keep endpoints" }).click();
+  await confirm("Reset");
+  await page.getByText("The sandbox is empty and in real time").waitFor();
+  expect(await emails()).toEqual([]);
+  await page.getByRole("button", { name: "Delete ada" }).click();
+  await page.getByText("Deleted ada").waitFor();
+  expect((await api("GET", "/v1/sandbox/snapshots")).body.data).toEqual([]);
+});
+
+it("an open list follows a reset", async () => {
+  const { page, api } = board;
+  await api("POST", "/v1/customers", { email: "grace@example.com" });
+  await board.show("sandbox/customers");
+  await page.getByText("grace@example.com").waitFor();
+  await api("POST", "/v1/sandbox/reset");
+  await page.getByText("The sandbox was reset").first().waitFor();
+  await page.getByText("grace@example.com").waitFor({ state: "detached" });
+});

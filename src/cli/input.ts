@@ -1,4 +1,5 @@
 import type * as inquirer from "@inquirer/prompts";
+import { isRecord } from "../contract/is-record.ts";
 import { InterruptedError, UsageError, UserError } from "./errors.ts";
 
 /** Files and standard input, as flags name them. */
@@ -63,7 +64,7 @@ export function parseObject(text: string, source: string): Record<string, unknow
   } catch (error) {
     throw new UserError(`${source} is not JSON: ${(error as Error).message}`, { cause: error });
   }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  if (isRecord(value)) return value;
   throw new UserError(`${source} does not contain a JSON object`);
 }
 

@@ -1,5 +1,6 @@
 import type { Agent } from "node:http";
 import { HEADERS } from "../contract/headers.ts";
+import { isRecord } from "../contract/is-record.ts";
 import { LATEST_VERSION } from "../contract/versions.ts";
 import { type QueryValue, urlOf } from "./base-url.ts";
 import { ApiError, NetworkError } from "./errors.ts";
@@ -260,10 +261,6 @@ function isFieldError(value: unknown): value is FieldError {
   return (
     isRecord(value) && [value["pointer"], value["code"], value["detail"]].every((text) => typeof text === "string")
   );
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function textOf(value: unknown): string | undefined {

@@ -1,3 +1,4 @@
+import { isRecord } from "../contract/is-record.ts";
 import { OBJECT_SHAPES, RESPONSE_SHAPES, type Shape } from "./response-shapes.ts";
 
 /** A value that a response lacks. */
@@ -82,8 +83,4 @@ function isOf(type: string, value: unknown): boolean {
     default:
       return value === type.slice(1);
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

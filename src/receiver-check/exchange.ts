@@ -1,14 +1,12 @@
 import { type IncomingMessage, request as requestHttp, type RequestOptions } from "node:http";
 import { request as requestHttps } from "node:https";
+import { isSuccess } from "../contract/is-success.ts";
+import type { Clock as BaseClock } from "../network/clock.ts";
 import { connectOptions } from "../network/connect-options.ts";
 import { callAfter } from "../network/deadline.ts";
 
 /** What a check takes from its environment. */
-export interface Clock {
-  /** Milliseconds of a monotonic clock. Only differences are meaningful. */
-  monotonicMilliseconds(): number;
-  /** Unix time in milliseconds. */
-  unixMilliseconds(): number;
+export interface Clock extends Pick<BaseClock, "now" | "elapsed"> {
   /** Resolves after this many milliseconds. Rejects if the whole check is aborted. */
   sleep(milliseconds: number): Promise<void>;
 }
@@ -32,7 +30,7 @@ export interface Response {
 
 /** Returns true for 2xx: the delivery counts as received. */
 export function isAccepted({ status }: Response): boolean {
-  return status !== undefined && status >= 200 && status < 300;
+  return isSuccess(status);
 }
 
 /** Returns true for 4xx: verified and rejected. A 5xx or a closed connection is a failure, not a rejection. */
@@ -68,7 +66,7 @@ interface Outgoing {
   /** Accepts any TLS certificate. */
   skipVerify: boolean;
   signal: AbortSignal;
-  clock: Pick<Clock, "monotonicMilliseconds">;
+  clock: Pick<Clock, "elapsed">;
 }
 
 /** This much of a response is stored; the rest is read and dropped. */
@@ -78,8 +76,8 @@ const EXCERPT_LENGTH = 200;
 /** Sends one request on a connection of its own. Redirects are not followed. Rejects only if `signal` aborts. */
 export function exchange(outgoing: Outgoing): Promise<Response> {
   const { url, method, headers, body, limitMilliseconds, skipVerify, signal, clock } = outgoing;
-  const started = clock.monotonicMilliseconds();
-  const elapsed = (): number => clock.monotonicMilliseconds() - started;
+  const started = clock.elapsed();
+  const elapsed = (): number => clock.elapsed() - started;
   return new Promise((resolve, reject) => {
     const options: RequestOptions & { rejectUnauthorized: boolean } = {
       method,

@@ -83,11 +83,11 @@ const RETRY_MILLISECONDS = 250;
 /** Checks a receiver. Rejects only if `signal` aborts. */
 export async function checkReceiver(options: RunOptions): Promise<ReceiverReport> {
   const { clock, url, onResult, provider } = options;
-  const started = clock.monotonicMilliseconds();
+  const started = clock.elapsed();
   const subject = new Subject(options, FIRST_LIMIT_MILLISECONDS);
   const results: CheckResult[] = [];
   const add = (check: Omit<Check, "run">, finding: Finding, since: number): void => {
-    const result = resultOf(check, finding, provider, clock.monotonicMilliseconds() - since);
+    const result = resultOf(check, finding, provider, clock.elapsed() - since);
     results.push(result);
     onResult(result);
   };
@@ -103,7 +103,7 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
 
   const checks = checksOf(provider);
   for (const batch of batches(checks)) {
-    const since = clock.monotonicMilliseconds();
+    const since = clock.elapsed();
     if (obstacle !== undefined) {
       for (const check of batch) add(check, inapplicable(check) ?? skipped("Nothing", obstacle), since);
       continue;
@@ -127,7 +127,7 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
       skipped: count("skipped"),
       not_applicable: count("not_applicable"),
     },
-    duration_ms: Math.round(clock.monotonicMilliseconds() - started),
+    duration_ms: Math.round(clock.elapsed() - started),
     checks: results,
   };
 }
@@ -161,13 +161,13 @@ async function firstResponse(
   { clock, waitMilliseconds, reachMilliseconds }: RunOptions,
 ): Promise<Response> {
   const sample = subject.sample();
-  const started = clock.monotonicMilliseconds();
+  const started = clock.elapsed();
   let isReached = false;
   for (let attempt = 1; ; attempt++) {
     const response = await subject.deliver(sample, { attempt });
     isReached ||= !isDisconnection(response);
     const limit = isReached ? waitMilliseconds : Math.min(waitMilliseconds, reachMilliseconds);
-    const left = started + limit - clock.monotonicMilliseconds();
+    const left = started + limit - clock.elapsed();
     if (isAccepted(response) || left <= 0) return response;
     await clock.sleep(Math.min(RETRY_MILLISECONDS, left));
   }
@@ -176,10 +176,10 @@ async function firstResponse(
 /** Returns true if the receiver responds, or does so again soon: watchers restart what has crashed. */
 async function isThere(subject: Subject): Promise<boolean> {
   const { clock } = subject;
-  const started = clock.monotonicMilliseconds();
+  const started = clock.elapsed();
   for (;;) {
     if (!isDisconnection(await subject.deliver(subject.sample()))) return true;
-    if (clock.monotonicMilliseconds() - started > RETURN_MILLISECONDS) return false;
+    if (clock.elapsed() - started > RETURN_MILLISECONDS) return false;
     await clock.sleep(RETRY_MILLISECONDS);
   }
 }

@@ -71,14 +71,14 @@ export class Subject {
   }
 
   /** A fresh event of the platform; `at` is Unix milliseconds. */
-  event(type = this.eventType, at = this.clock.unixMilliseconds()): SampleEvent {
+  event(type = this.eventType, at = this.clock.now()): SampleEvent {
     return sampleEvent(type, this.#options.ids, at);
   }
 
   /** Fresh contents of a delivery. */
   sample(): Sample {
     const { template } = this.provider;
-    if (template !== undefined) return template.sample(this.clock.unixMilliseconds());
+    if (template !== undefined) return template.sample(this.clock.now());
     const event = this.event();
     return { id: event.id, body: JSON.stringify(event) };
   }
@@ -95,7 +95,7 @@ export class Subject {
 
   /** Unix seconds. */
   now(): number {
-    return Math.floor(this.clock.unixMilliseconds() / 1000);
+    return Math.floor(this.clock.now() / 1000);
   }
 
   async deliver(sample: Sample, deviation: Deviation = {}): Promise<Response> {

@@ -1,5 +1,6 @@
 import { createHistogram } from "node:perf_hooks";
 import { LIMITS } from "../contract/limits.ts";
+import { isSuccess } from "../contract/is-success.ts";
 import { sign } from "../webhooks/index.ts";
 import { Chaos, FaultCounter } from "./chaos.ts";
 import type { ChaosSettings } from "./chaos-settings.ts";
@@ -256,10 +257,6 @@ export class Dispatcher<Event extends RelayedEvent> {
 /** Returns the wait in milliseconds before the next attempt, after this many: 1 s, doubled up to 30 s, ± 20 %. */
 function retryDelay(attempts: number, random: () => number): number {
   return Math.min(FIRST_RETRY_MS * 2 ** (attempts - 1), MAX_RETRY_MS) * (0.8 + 0.4 * random());
-}
-
-function isSuccess(status: number | undefined): boolean {
-  return status !== undefined && status >= 200 && status < 300;
 }
 
 function attemptOutcome({ status, failure, durationMs, excerpt }: ForwardResult) {

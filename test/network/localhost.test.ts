@@ -18,7 +18,7 @@ const CALLERS: Record<string, (url: URL) => Promise<{ status?: number | undefine
     return { status, text: excerpt };
   },
   async "webhooks check"(url) {
-    const clock = { monotonicMilliseconds: () => performance.now() };
+    const clock = { elapsed: () => performance.now() };
     const limits = { limitMilliseconds: 10_000, skipVerify: false, signal, clock };
     const { status, excerpt } = await exchange({ url, method: "GET", headers: {}, body: Buffer.of(), ...limits });
     return { status, text: excerpt };

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { LIMITS } from "../../contract/limits.ts";
+import { isRecord } from "../../contract/is-record.ts";
 import { shellCommand } from "../../contract/shell-command.ts";
 import { dataFolder, homeFolder } from "../../files/folders.ts";
 import { UserError } from "../errors.ts";
@@ -119,10 +120,6 @@ function wholeProfile(profile: StoredProfile): Profile {
 
 function mapValues<From, To>(record: Record<string, From>, change: (value: From) => To): Record<string, To> {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Name of the settings file inside its folder. */

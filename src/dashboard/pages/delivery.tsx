@@ -1,3 +1,4 @@
+import { isSuccess } from "../../contract/is-success.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Attempt, Delivery } from "../../contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
@@ -168,7 +169,7 @@ function AttemptGroup(props: { group: Group; isLast: boolean; request: SentReque
   const { number, attempts } = props.group;
   const latest = attempts.at(-1)!;
   const { status_code: code, error, response_excerpt: response, duration_ms: took } = latest;
-  const isGood = code !== null && code >= 200 && code < 300;
+  const isGood = isSuccess(code);
   const last = number + attempts.length - 1;
   const { url, body, isExpired } = props.request;
   const { request_headers: sent, response_headers: received } = latest;

@@ -1,4 +1,5 @@
 import { DELIVERY_USER_AGENT, HEADERS } from "../../contract/headers.ts";
+import { isSuccess } from "../../contract/is-success.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { Poster } from "../../network/poster.ts";
 import { sign } from "../../webhooks/index.ts";
@@ -111,7 +112,7 @@ function judge(
   { response, requestHeaders, fraction }: { response: AttemptResponse; requestHeaders: string; fraction: number },
 ): Finished {
   const { statusCode, error, durationMs, excerpt, retryAfter } = response;
-  const succeeded = statusCode !== null && statusCode >= 200 && statusCode < 300;
+  const succeeded = isSuccess(statusCode);
   const isGone = statusCode === GONE;
   const failed = {
     attempts: delivery.attempt_count + 1,

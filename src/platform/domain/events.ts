@@ -1,4 +1,5 @@
 import { type EventType, matchesSubscriptions, typesOfSubscription } from "../../contract/event-types.ts";
+import { isRecord } from "../../contract/is-record.ts";
 import { kindOfId } from "../../contract/ids.ts";
 import { kindsWith, type ResourceKind } from "../../contract/resources.ts";
 import type { Static } from "typebox";
@@ -176,10 +177,6 @@ export function emitByHand(tx: Transaction, context: RequestContext, type: Event
   const { object, previous } = data;
   if (!isRecord(object)) return emit(tx, context, { type, object: data });
   return emit(tx, context, { type, object, ...(isRecord(previous) ? { previous } : {}) });
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Resources that events are about. */

@@ -1,4 +1,5 @@
 import type { ApiVersion } from "../../contract/versions.ts";
+import { isRecord } from "../../contract/is-record.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -24,7 +25,7 @@ export class Versions {
     let upgraded = body;
     for (const { requests } of this.#from(date)) {
       const change = requests?.[operation];
-      if (change !== undefined && isObject(upgraded)) upgraded = change(upgraded);
+      if (change !== undefined && isRecord(upgraded)) upgraded = change(upgraded);
     }
     return upgraded;
   }
@@ -65,8 +66,4 @@ export class Versions {
       );
     return this.#versions.slice(index, -1);
   }
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

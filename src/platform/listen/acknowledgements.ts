@@ -1,4 +1,5 @@
 import type { Ack, ForwardAttempt } from "../../contract/listen.ts";
+import { isSuccess } from "../../contract/is-success.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Tenant } from "../domain/request-context.ts";
 import type { EnvironmentNow } from "../time/environment-time.ts";
@@ -172,7 +173,7 @@ async function recordAll(
     const earlier = known.get(eventId);
     const deliveryId = earlier?.id ?? newId("delivery");
     const made = attemptsOf(ack, at, earlier?.last_attempt_at ?? -Infinity);
-    const succeeded = ack.status_code !== undefined && ack.status_code >= 200 && ack.status_code < 300;
+    const succeeded = isSuccess(ack.status_code);
     const status = succeeded ? "succeeded" : "failed";
     const first = (earlier?.attempt_count ?? 0) + 1;
     for (const [index, attempt] of made.entries()) {

@@ -90,10 +90,7 @@ export const accepting = (provider: Provider): readonly Check[] => [
     async run(subject) {
       const later = subject.event();
       const { id } = later.data.object;
-      const earlier = subject.event(
-        firstTypeOf(subject.eventType),
-        subject.clock.unixMilliseconds() - MINUTE_MILLISECONDS,
-      );
+      const earlier = subject.event(firstTypeOf(subject.eventType), subject.clock.now() - MINUTE_MILLISECONDS);
       earlier.data.object["id"] = id;
       const variants = [];
       for (const event of [later, earlier])

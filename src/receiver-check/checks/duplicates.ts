@@ -27,24 +27,24 @@ class Effects {
 
   /** Begins to count once effects of earlier deliveries have stopped. */
   static async countFor(ids: readonly string[], observer: Observer, clock: Clock): Promise<Effects> {
-    const started = clock.monotonicMilliseconds();
+    const started = clock.elapsed();
     let before = await observer.count(ids);
-    for (let quietSince = started; clock.monotonicMilliseconds() - quietSince < MIN_QUIET_MILLISECONDS;) {
+    for (let quietSince = started; clock.elapsed() - quietSince < MIN_QUIET_MILLISECONDS;) {
       await clock.sleep(POLL_MILLISECONDS);
       const count = await observer.count(ids);
       if (count === before) continue;
       before = count;
-      if (clock.monotonicMilliseconds() - started < PATIENCE_MILLISECONDS) quietSince = clock.monotonicMilliseconds();
+      if (clock.elapsed() - started < PATIENCE_MILLISECONDS) quietSince = clock.elapsed();
     }
     return new Effects(observer, clock, ids, before);
   }
 
   /** Waits until this many effects were counted, for at most 10 s. Resolves with their number. */
   async reach(expected: number): Promise<number> {
-    const started = this.#clock.monotonicMilliseconds();
+    const started = this.#clock.elapsed();
     for (;;) {
       const count = await this.#count();
-      const elapsed = this.#clock.monotonicMilliseconds() - started;
+      const elapsed = this.#clock.elapsed() - started;
       if (count >= expected) this.#delay = Math.max(this.#delay, elapsed);
       if (count >= expected || elapsed >= PATIENCE_MILLISECONDS) return count;
       await this.#clock.sleep(POLL_MILLISECONDS);
@@ -54,9 +54,9 @@ class Effects {
   /** Like `reach`, then waits for an effect too many, three times as long as an effect has taken so far. */
   async settle(expected: number): Promise<number> {
     let count = await this.reach(expected);
-    const started = this.#clock.monotonicMilliseconds();
+    const started = this.#clock.elapsed();
     const quiet = Math.min(MAX_QUIET_MILLISECONDS, Math.max(MIN_QUIET_MILLISECONDS, 3 * this.#delay));
-    while (count === expected && this.#clock.monotonicMilliseconds() - started < quiet) {
+    while (count === expected && this.#clock.elapsed() - started < quiet) {
       await this.#clock.sleep(POLL_MILLISECONDS);
       count = await this.#count();
     }

@@ -65,10 +65,10 @@ async function judgeAtEdge(subject: Subject, offset: number, tolerance: number):
   const isWithin = (seconds: number): boolean => Math.abs(seconds) <= tolerance;
   const judge = isWithin(offset) ? acceptedAll : rejectedAll;
   for (let tries = 0; tries < TRIES; tries++) {
-    await clock.sleep(1000 - (clock.unixMilliseconds() % 1000));
+    await clock.sleep(1000 - (clock.now() % 1000));
     const timestamp = subject.now() + offset;
     const response = await subject.deliver(subject.sample(), { timestamp });
-    const offsetAtEnd = clock.unixMilliseconds() / 1000 - timestamp;
+    const offsetAtEnd = clock.now() / 1000 - timestamp;
     if (isAccepted(response) === isWithin(offset) || isWithin(offsetAtEnd) === isWithin(offset)) {
       return withSkew(judge(sent, [{ name: "", response }]), response, subject);
     }
@@ -79,7 +79,7 @@ async function judgeAtEdge(subject: Subject, offset: number, tolerance: number):
 /** A wrong clock is the most likely cause, and the response's Date header reveals it. */
 function withSkew(finding: Finding, response: Response, { clock }: Subject): Finding {
   if (finding.status !== "failed" || response.date === undefined) return finding;
-  const skew = Math.round((response.date - clock.unixMilliseconds()) / 1000);
+  const skew = Math.round((response.date - clock.now()) / 1000);
   if (Math.abs(skew) <= NOTABLE_SKEW_SECONDS) return finding;
   return {
     ...finding,

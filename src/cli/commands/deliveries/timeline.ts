@@ -1,3 +1,4 @@
+import { isSuccess } from "../../../contract/is-success.ts";
 import stringWidth from "string-width";
 import { printable } from "../../terminal/printable.ts";
 import { foldText } from "../../terminal/spans.ts";
@@ -56,11 +57,11 @@ export function timelineLines(delivery: Delivery, options: TimelineOptions): str
 }
 
 function pointOf(attempt: Attempt, outcomeWidth: number, styles: Styles): Omit<Point, "below"> {
-  const style = isSuccess(attempt) ? "good" : "bad";
+  const style = isSuccess(attempt.status_code) ? "good" : "bad";
   const outcome = outcomeOf(attempt);
   const padding = " ".repeat(outcomeWidth - stringWidth(outcome));
   return {
-    mark: styles[style](isSuccess(attempt) ? "✓" : "✗"),
+    mark: styles[style](isSuccess(attempt.status_code) ? "✓" : "✗"),
     at: attempt.at,
     head: `${styles[style](outcome)}${padding}  ${styles.dim(formatDuration(attempt.duration_ms))}`,
   };
@@ -107,10 +108,6 @@ function formatGap(from: string, to: string): string {
   if (to === "") return "";
   const seconds = (Date.parse(to) - Date.parse(from)) / 1000;
   return seconds < 1 ? "immediately" : `${formatSpan(seconds)} later`;
-}
-
-function isSuccess({ status_code }: Attempt): boolean {
-  return status_code !== null && status_code >= 200 && status_code < 300;
 }
 
 /** Returns the status, or the code at the start of the platform's error. */

@@ -1,3 +1,4 @@
+import { isSuccess } from "../../../contract/is-success.ts";
 import { randomBytes } from "node:crypto";
 import { createIdGenerator } from "../../../contract/ids.ts";
 import { newId } from "../../../receiver-check/samples.ts";
@@ -59,7 +60,7 @@ export async function runSend(address: string, flags: SendFlags, context: Contex
     for (let sent = 0; sent < flags.count; sent += 1) {
       const delivery = next();
       const result = await post(forwarder, delivery, signal);
-      if (!isAccepted(result)) failed += 1;
+      if (!isSuccess(result.status)) failed += 1;
       await print(delivery, result, url, context);
     }
   } finally {
@@ -79,10 +80,6 @@ function post(forwarder: Forwarder, delivery: Delivery, signal: AbortSignal): Pr
       resolve(result);
     });
   });
-}
-
-function isAccepted({ status = 0 }: ForwardResult): boolean {
-  return status >= 200 && status < 300;
 }
 
 const MAX_LINES = 10;

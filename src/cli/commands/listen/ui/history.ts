@@ -1,3 +1,4 @@
+import { isSuccess } from "../../../../contract/is-success.ts";
 import type { RelayedEvent } from "../../../../relay/delivery.ts";
 import type { ForwardedReport, ReceivedReport } from "../../../../relay/report.ts";
 
@@ -143,10 +144,6 @@ export class History {
     if (others.length === 0) this.#pending.delete(id);
     else this.#pending.set(id, others);
   }
-}
-
-export function isSuccess(status: number | undefined): boolean {
-  return status !== undefined && status >= 200 && status < 300;
 }
 
 function textOf({ event, outcome }: Row): number {

@@ -1,10 +1,11 @@
+import { isSuccess } from "../../../../contract/is-success.ts";
 import { printable } from "../../../terminal/printable.ts";
 import { fitLine } from "../../../terminal/spans.ts";
 import type { Span } from "../../../terminal/styles.ts";
 import { formatDuration } from "../../../terminal/time.ts";
 import { clockTime } from "../../../terminal/traffic.ts";
 import { COPY_TAGS } from "../lines.ts";
-import { isSuccess, type Row } from "./history.ts";
+import type { Row } from "./history.ts";
 
 const STATUS_WIDTH = 8;
 const TYPE_WIDTH = 21;

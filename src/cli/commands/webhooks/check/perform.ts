@@ -61,8 +61,8 @@ export async function performCheck(request: CheckRequest, context: Context): Pro
 
 export function clockOf(context: Context): Clock {
   return {
-    monotonicMilliseconds: () => performance.now(),
-    unixMilliseconds: () => context.now(),
+    elapsed: () => performance.now(),
+    now: () => context.now(),
     sleep: (milliseconds) => context.sleep(milliseconds),
   };
 }

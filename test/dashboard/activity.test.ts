@@ -46,7 +46,10 @@ describe("the dashboard", { shuffle: false }, () => {
         await page.keyboard.type(value);
       }
       await dialog.getByRole("button", { name: "Create customer" }).click();
-      await dialog.locator(".field-error").getByText("must be an email address such as").waitFor();
+      const mistake = dialog.locator(".field-error").filter({ hasText: "must be an email address such as" });
+      await mistake.waitFor();
+      const firstLetter = `getComputedStyle(document.querySelector(".field-error"), "::first-letter").textTransform`;
+      expect(await page.evaluate(firstLetter)).toBe("uppercase");
       await expect.poll(() => dialog.getByLabel("Email").getAttribute("aria-invalid")).toBe("true");
       await dialog.getByLabel("Email").fill("ada@example.com");
       await dialog.getByLabel("Name").fill("Ada Lovelace");

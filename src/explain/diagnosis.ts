@@ -1,4 +1,5 @@
 import type { ApiKey } from "../contract/schemas/api-key.ts";
+import { pathOf, type ResourceKind } from "../contract/resources.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import type { Chain } from "./chain.ts";
 import { ofDeliveries, ofDelivery } from "./deliveries.ts";
@@ -31,7 +32,7 @@ function answersOf(chain: Chain, time: TimeFormat): Finding[] {
       summary: "There is no event about this object",
       evidence: "Events are retained for 30 days",
       action: "Look at the object",
-      fix: shellCommand`service api GET ${`/v1/${chain.subject?.object ?? "customer"}s/${id}`}`,
+      fix: shellCommand`service api GET ${`${pathOf(kind as ResourceKind)}/${id}`}`,
     });
   }
   return findings;

@@ -1,6 +1,7 @@
 import type { ApiKey } from "../contract/schemas/api-key.ts";
 import { pathOf, type ResourceKind } from "../contract/resources.ts";
 import { shellCommand } from "../contract/shell-command.ts";
+import { parseJson } from "../contract/parse-json.ts";
 import type { Chain } from "./chain.ts";
 import { ofDeliveries, ofDelivery } from "./deliveries.ts";
 import { ofEndpoint } from "./endpoint.ts";
@@ -98,11 +99,7 @@ interface Problem {
 
 /** Returns the members of the problem document in a response. */
 function problemIn(body: string | null): Problem {
-  try {
-    return JSON.parse(body ?? "{}") as Problem;
-  } catch {
-    return {};
-  }
+  return parseJson(body ?? "") ?? {};
 }
 
 function noEvent({

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { valueAt } from "../contract/value-at.ts";
+import { parseJson } from "../contract/parse-json.ts";
 import { type Scheme, SCHEMES } from "../webhooks/schemes.ts";
 import type { RelayedEvent } from "./delivery.ts";
 import { Dispatcher, type ForwardingOptions } from "./dispatcher.ts";
@@ -173,7 +174,7 @@ function identifierOf(scheme: Scheme | undefined): Identify {
   const idPaths = schemes.flatMap(({ id }) => id?.path ?? []);
   const typeHeaders = lowerCase(schemes.map(({ headers }) => Object.keys(headers ?? {})[0]));
   return (headers, body) => {
-    const content = body.trimStart().startsWith("{") ? parsed(body) : undefined;
+    const content = body.trimStart().startsWith("{") ? parseJson(body) : undefined;
     const id = headerIn(headers, idHeaders) ?? textIn(content, idPaths);
     const type = headerIn(headers, typeHeaders) ?? textIn(content, ["type"]);
     return { ...(id === undefined ? {} : { id }), ...(type === undefined ? {} : { type }) };
@@ -198,12 +199,4 @@ function textIn(content: unknown, paths: readonly string[]): string | undefined 
     if (typeof value === "string" && value !== "") return value;
   }
   return undefined;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

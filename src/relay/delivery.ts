@@ -1,3 +1,5 @@
+import { parseJson } from "../contract/parse-json.ts";
+import { valueAt } from "../contract/value-at.ts";
 import type { ChaosFault } from "./chaos-settings.ts";
 import type { AttemptOutcome } from "./ledger.ts";
 import type { Destination } from "./targets.ts";
@@ -38,10 +40,6 @@ export interface Delivery<Event extends RelayedEvent> {
 
 /** Returns the ID of the object that an event is about (`data.object.id`), if its body has one. */
 export function objectIdOf(body: string): string | undefined {
-  try {
-    const id: unknown = (JSON.parse(body) as { data?: { object?: { id?: unknown } } } | null)?.data?.object?.id;
-    return typeof id === "string" ? id : undefined;
-  } catch {
-    return undefined;
-  }
+  const id = valueAt(parseJson(body), "data.object.id");
+  return typeof id === "string" ? id : undefined;
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { ERRORS, PROBLEM_MEDIA_TYPE, type ErrorCode } from "../contract/errors.ts";
 import type { Problem } from "../contract/schemas/problem.ts";
 import type { ByeFrame } from "../contract/listen.ts";
+import { parseJson } from "../contract/parse-json.ts";
 import { describeNetworkError, type NetworkFailureCode } from "./forward-failure.ts";
 
 /** Why there is no connection to the platform: a stable code, and a message for the user. */
@@ -157,14 +158,8 @@ function rejectionMessage(
 }
 
 function parseProblem(body: string): Problem | undefined {
-  try {
-    const value: unknown = JSON.parse(body);
-    if (typeof value !== "object" || value === null) return undefined;
-    const problem = value as Problem;
-    return typeof problem.code === "string" && typeof problem.detail === "string" ? problem : undefined;
-  } catch {
-    return undefined;
-  }
+  const problem = (parseJson(body) ?? {}) as Problem;
+  return typeof problem.code === "string" && typeof problem.detail === "string" ? problem : undefined;
 }
 
 function isFatal(status: number): boolean {

@@ -1,3 +1,4 @@
+import { parseJson } from "../../contract/parse-json.ts";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { ProcessGroup } from "./process-group.ts";
@@ -32,17 +33,9 @@ export function startCommand(
   });
   const { stdin, stdout, stderr } = group.child;
   stdin?.on("error", () => {}).end(input);
-  createInterface({ input: stdout! }).on("line", (line) => onStdout(parse(line), line));
-  createInterface({ input: stderr! }).on("line", (line) => onStderr(parse(line), line));
+  createInterface({ input: stdout! }).on("line", (line) => onStdout(parseJson(line) as JsonRecord, line));
+  createInterface({ input: stderr! }).on("line", (line) => onStderr(parseJson(line) as JsonRecord, line));
   const closed = once(group.child, "close").then(([code]) => code as number | null);
   closed.catch(() => {});
   return { group, closed };
-}
-
-function parse(line: string): JsonRecord {
-  try {
-    return JSON.parse(line) as JsonRecord;
-  } catch {
-    return undefined;
-  }
 }

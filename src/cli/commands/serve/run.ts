@@ -1,3 +1,4 @@
+import { parseJson } from "../../../contract/parse-json.ts";
 import { spawn } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { setPriority } from "node:os";
@@ -280,13 +281,9 @@ const checkFile: FileCheck = (file, signal) =>
 
 /** Returns undefined if the text is neither a report nor a failure to open the file. */
 function readReport(text: string): readonly string[] | undefined {
-  try {
-    const report = JSON.parse(text) as { problems?: string[]; code?: string; detail?: string };
-    if (report.problems !== undefined) return report.problems;
-    return report.detail !== undefined && FILE_FAILURES.has(report.code ?? "") ? [report.detail] : undefined;
-  } catch {
-    return undefined;
-  }
+  const report = (parseJson(text) ?? {}) as { problems?: string[]; code?: string; detail?: string };
+  if (report.problems !== undefined) return report.problems;
+  return report.detail !== undefined && FILE_FAILURES.has(report.code ?? "") ? [report.detail] : undefined;
 }
 
 /** If the system has no priorities, the check runs at the default one. */

@@ -1,6 +1,8 @@
 import type { IdGenerator } from "../../../contract/ids.ts";
 import { rewriteJson } from "../../../contract/rewrite-json.ts";
 import { valueAt } from "../../../contract/value-at.ts";
+import { isRecord } from "../../../contract/is-record.ts";
+import { parseJson } from "../../../contract/parse-json.ts";
 import { Template, TemplateError } from "../../../receiver-check/samples.ts";
 import type { Scheme } from "../../../webhooks/schemes.ts";
 import { assign } from "../../arguments/assignments.ts";
@@ -35,7 +37,7 @@ export function payloadsOf(
   const { path } = scheme.id ?? {};
   if (path === undefined) return () => ({ bytes, id: undefined });
   if (!isRepeated) {
-    const id = textOf(valueAt(parsed(bytes.toString("utf8")), path)) || undefined;
+    const id = textOf(valueAt(parseJson(bytes.toString("utf8")), path)) || undefined;
     return () => ({ bytes, id });
   }
   const template = templateOf(scheme, bytes, ids);
@@ -57,23 +59,12 @@ function templateOf(scheme: Scheme, bytes: Buffer, ids: IdGenerator): Template {
 function changed(bytes: Buffer, changes: readonly Pair[]): Buffer {
   objectOfPairs(changes, "--set");
   const text = bytes.toString("utf8");
-  const value = parsed(text);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new UsageError("--set: the payload is not a JSON object");
-  }
+  const value = parseJson(text);
+  if (!isRecord(value)) throw new UsageError("--set: the payload is not a JSON object");
   for (const [path] of changes) assertPath(value, path);
   const withChanges = (object: unknown): unknown =>
     changes.reduce((result, [path, given]) => assign(result, path, given), object as Record<string, unknown>);
   return Buffer.from(rewriteJson(text, withChanges));
-}
-
-/** Returns undefined for text that is not JSON. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function assertPath(value: unknown, path: string): void {

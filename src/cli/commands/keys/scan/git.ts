@@ -194,7 +194,10 @@ interface PatchLine {
   ends: boolean;
 }
 
-/** Searches the lines and file names that a patch adds, as `git diff` and `git log -p` print them. */
+/**
+ * Searches the lines and file names that a patch adds, as `git diff` and `git log -p` print them. `git log -G` finds
+ * neither names nor text in UTF-16, and `git grep --cached` finds also what was committed before.
+ */
 async function* scanPatch(lines: AsyncIterable<PatchLine>): AsyncGenerator<Finding> {
   let commit: string | null = null;
   let header = "";

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { urlOf } from "../../../../client/base-url.ts";
 import { rewriteJson } from "../../../../contract/rewrite-json.ts";
 import { shellCommand, shellWord } from "../../../../contract/shell-command.ts";
+import { isRecord } from "../../../../contract/is-record.ts";
+import { parseJson } from "../../../../contract/parse-json.ts";
 import type { RelayedEvent } from "../../../../relay/delivery.ts";
 import { headerPairs } from "../../../../relay/forward-headers.ts";
 import { whyNoBrowser } from "../../../browser-availability.ts";
@@ -110,11 +112,7 @@ async function editBody(body: string, context: Context): Promise<string> {
 }
 
 function isJsonObject(text: string): boolean {
-  try {
-    return text.trimStart().startsWith("{") && JSON.parse(text) !== null;
-  } catch {
-    return false;
-  }
+  return isRecord(parseJson(text));
 }
 
 /** Returns a command for a POSIX shell that sends a delivery. */

@@ -101,7 +101,7 @@ function countsOf({ endpoint, statistics }: State): StatisticsEndpoint | undefin
 /** Returns a cause of failures, and what share of the attempts it has. */
 function ofFailure(failure: StatisticsFailure, state: State): Finding {
   const { endpoint, statistics, receiver, time } = state;
-  const { totals, queue } = statistics;
+  const { totals } = statistics;
   const example = exampleOf(failure, state)?.attempts?.at(-1);
   const { code, what, action, fix = resend(state) } = causeOf(example ?? failure, receiver);
   const since = endpoint.health.failing_since;
@@ -112,16 +112,21 @@ function ofFailure(failure: StatisticsFailure, state: State): Finding {
       : isAll
         ? `${totals.attempts === 1 ? "the only attempt" : `all ${counted(totals.attempts, "attempt")}`} of the last hour failed`
         : `${failure.count} of the ${counted(totals.attempts, "attempt")} of the last hour failed`;
-  const oldest = isBacklog(statistics) ? `, one of them for ${span(queue.oldest_due_seconds * 1000)}` : "";
-  const wait = queue.pending === 0 ? "" : `, and ${waits(queue.pending)}${oldest}`;
   return {
     code,
     subject: endpoint.id,
-    summary: `${what}; ${share}${wait}`,
+    summary: `${what}; ${share}${andWaits(statistics)}`,
     evidence: exampleEvidence(failure, state),
     action,
     fix,
   };
+}
+
+/** Returns how many deliveries wait, and the longest for how long if it should not. */
+function andWaits(statistics: Statistics): string {
+  const { pending, oldest_due_seconds: seconds } = statistics.queue;
+  const oldest = isBacklog(statistics) ? `, one of them for ${span(seconds * 1000)}` : "";
+  return pending === 0 ? "" : `, and ${waits(pending)}${oldest}`;
 }
 
 function exampleOf({ status_code: status, error }: StatisticsFailure, { deliveries }: State): Delivery | undefined {
@@ -166,6 +171,14 @@ function quiet(state: State, chain: Chain): Finding {
   const { endpoint, statistics, deliveries, receiver, time } = state;
   const [newest] = deliveries;
   if (newest === undefined) return nothingHappened(endpoint, time);
+  const { failing_since: since } = endpoint.health;
+  const failed = newest.attempts?.at(-1);
+  if (newest.status !== "succeeded" && since !== null && failed !== undefined) {
+    const { code, what, action, fix = resend(state) } = causeOf(failed, receiver);
+    const summary = `${what}; every attempt since ${time(since)} failed${andWaits(statistics)}`;
+    const evidence = attemptEvidence(newest.attempts ?? [], time);
+    return { code, subject: endpoint.id, summary, evidence, action, fix };
+  }
   if (newest.status !== "succeeded") return { ...ofDelivery(newest, chain, time), subject: endpoint.id };
   const after = happened(endpoint, statistics).filter(({ last_at: at }) => at > newest.created);
   const match = after.find(({ type }) => matchesSubscriptions(endpoint.events, type));

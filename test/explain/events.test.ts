@@ -255,6 +255,22 @@ describe("service why of an endpoint", () => {
     });
   });
 
+  it("says since when it fails, although its next attempts are hours away", async () => {
+    const endpoint = await world.endpoint("/a", undefined, "Billing");
+    statuses.push(...Array.from({ length: 40 }, () => 500));
+    await world.order();
+    await world.order();
+    // After 10 attempts, the next one is due in more than 3 hours.
+    await advanceClock(world.api, 390 * 60);
+    expect(plain(await world.why(endpoint))).toEqual({
+      code: "receiver_error",
+      summary: "Billing responded with 500; every attempt since T failed, and 2 deliveries wait",
+      evidence: 'Attempt 10 at T: 500 in N ms, "the warehouse is closed"',
+      action: "Find the error in the receiver's log, repair it, then retry",
+      fix: `service deliveries retry --pending --endpoint ${endpoint}`,
+    });
+  });
+
   it("says that it has recovered, and how many deliveries still wait", async () => {
     const endpoint = await world.endpoint("/a", undefined, "Billing");
     statuses.push(500, 500, 500);

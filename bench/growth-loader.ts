@@ -9,6 +9,7 @@ import type { Clock } from "../src/platform/ports.ts";
 import { insertAccount } from "../src/platform/storage/accounts.ts";
 import { countAttempts, countEvents, countFailures, countPending } from "../src/platform/storage/counts.ts";
 import { listDeliveries } from "../src/platform/storage/deliveries.ts";
+import { resetSandbox } from "../src/platform/domain/sandbox.ts";
 import { findDue, queueHeads, setLease } from "../src/platform/storage/delivery-queue.ts";
 import { endOfLog, readLog } from "../src/platform/storage/event-log.ts";
 import { findEvent, listEvents } from "../src/platform/storage/events.ts";
@@ -99,6 +100,18 @@ const range = { environment, first: Math.floor(now / 60_000) - 60, last: Math.fl
 class Undone extends Error {}
 const QUESTIONS: Record<string, () => Promise<unknown>> = {
   "heads of 50 queues": () => queueHeads(database),
+  "a reset of the sandbox": () =>
+    database
+      .write(
+        async (tx) => {
+          await resetSandbox(tx, { environment, name: "sandbox", livemode: false, account }, {}, now);
+          throw new Undone();
+        },
+        { isolation: "read committed" },
+      )
+      .catch((error: unknown) => {
+        if (!(error instanceof Undone)) throw error;
+      }),
   "a claim of 16": () =>
     database
       .write(async (tx) => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { startTail } from "./support/tail.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
 import { startListener } from "../support/listener.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -59,6 +60,16 @@ describe("service sandbox reset", () => {
   it("is rejected for the live environment", async () => {
     const { exitCode, stderr } = await service(["sandbox", "reset", "--live", "--yes"]);
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("never reset") });
+  });
+
+  it("is followed by service events tail, even if its time was ahead", async () => {
+    await json("clock", "advance", "1d");
+    const tail = startTail(["events", "tail", "--quiet"], cli.platform.env);
+    await tail.begun(() => json("trigger", "customer.created"));
+    await json("sandbox", "reset");
+    const { id } = await json<{ id: string }>("trigger", "order.created");
+    await tail.until(() => tail.lines.includes(id));
+    expect(new Set(tail.lines).size).toBe(tail.lines.length);
   });
 
   it("is reported by service listen, which continues", async () => {

@@ -35,7 +35,7 @@ it("the tests of the page pass, those for Jest with the globals that it has", as
 });
 
 it("the commands of the page succeed", async () => {
-  const [script] = blocksOf(PAGE).filter(({ language }) => language === "sh");
+  const script = blocksOf(PAGE).find(({ language }) => language === "sh");
   const { stdout } = await run("bash", ["-e", "-c", script!.text], { cwd: folder, env });
   expect(stdout).toMatch(/^ada\t1\t/m);
 });

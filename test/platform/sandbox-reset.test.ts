@@ -87,10 +87,12 @@ describe.each(Object.entries(ENGINES))("a reset of the sandbox of %s", (_name, s
     await api("POST", "/v1/events/replay", {});
     await receiver.until(1);
     await advanceClock(api, DAY);
-    const before = await Promise.all(LISTS.map((list) => idsIn(list)));
-    expect(before.every((ids) => ids.length > 0)).toBe(true);
+    const all = () => Promise.all(LISTS.map((list) => idsIn(list)));
+    // Requests are logged in the background.
+    await expect.poll(async () => (await all()).every((ids) => ids.length > 0)).toBe(true);
+    const before = await all();
     await reset();
-    const after = await Promise.all(LISTS.map((list) => idsIn(list)));
+    const after = await all();
     expect(after.flat().filter((id) => before.flat().includes(id))).toEqual([]);
     expect((await other("GET", "/v1/test_clock")).body).toMatchObject({ offset_seconds: 0, status: "idle" });
     expect((await other("GET", `/v1/customers/${customer.body.id}`)).status).toBe(404);

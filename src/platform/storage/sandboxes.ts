@@ -81,10 +81,13 @@ export function removedEnvironments(queries: Queries) {
   );
 }
 
-/** Deletes rows of an environment, at most about a number. Returns false if there are no more. */
+/**
+ * Deletes rows of an environment, at most about a number. Returns false if there are no more. Each statement reads in
+ * the order of an index: a scan would pass all rows that were deleted before.
+ */
 export async function deleteRows(tx: Transaction, environment: number, limit: number): Promise<boolean> {
   const deliveries = await tx.all<{ id: string; attempt_count: number }>(
-    "SELECT id, attempt_count FROM deliveries WHERE environment = $1 LIMIT $2",
+    "SELECT id, attempt_count FROM deliveries WHERE environment = $1 ORDER BY status, id LIMIT $2",
     [environment, limit],
   );
   let rows = 0;
@@ -100,7 +103,7 @@ export async function deleteRows(tx: Transaction, environment: number, limit: nu
   }
   for (const [table, key] of Object.entries(REMOVED)) {
     if (rows >= limit) return true;
-    const some = `SELECT ${key} FROM ${table} WHERE environment = $1 LIMIT $2`;
+    const some = `SELECT ${key} FROM ${table} WHERE environment = $1 ORDER BY ${key} LIMIT $2`;
     rows += await tx.run(`DELETE FROM ${table} WHERE (${key}) IN (${some})`, [environment, limit - rows]);
   }
   return rows >= limit;

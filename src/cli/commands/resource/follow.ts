@@ -107,13 +107,17 @@ class NewItems<Item extends { id: string }> {
 
   async #poll(): Promise<Item[]> {
     this.#polls += 1;
-    const since = this.#horizon(this.#polls % POLLS_PER_DEEP_POLL === 0 ? this.#maxLag : OVERLAP_MILLISECONDS);
+    let since = this.#horizon(this.#polls % POLLS_PER_DEEP_POLL === 0 ? this.#maxLag : OVERLAP_MILLISECONDS);
     const forgotten = this.#horizon(this.#maxLag) ?? 0;
     for (const id of this.#receivedIds) if (timeOfId(id) < forgotten) this.#receivedIds.delete(id);
     const fresh: Item[] = [];
     let first: string | undefined;
     for await (const item of this.#list()) {
       if (this.#options.inCommitOrder && item.id === this.#first) break;
+      if (this.#options.inCommitOrder && first === undefined && since !== undefined && timeOfId(item.id) < since) {
+        // The newest item is far older than the last one: the sandbox was reset while its clock was ahead.
+        since = this.#newest = undefined;
+      }
       if (since !== undefined && timeOfId(item.id) < since) break;
       first ??= item.id;
       if (!this.#receivedIds.has(item.id)) fresh.push(item);

@@ -147,6 +147,8 @@ it("shows the deliveries that are being retried, from each place that counts the
   await expect.poll(() => page.getByLabel("Endpoint").locator("option:checked").textContent()).toBe("CRM");
   await row.getByRole("link").click();
   await page.locator(".facts").getByText("retrying").waitFor();
+  await page.getByRole("link", { name: "Explain" }).click();
+  await page.locator(".chain").getByText("retrying").waitFor();
   await board.menu("Endpoints");
   await page
     .getByRole("row")

@@ -1,6 +1,7 @@
 import { useComputed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { kindsWith, type KindWith, RESOURCES } from "../../contract/resources.ts";
+import type { Delivery } from "../../contract/schemas/delivery.ts";
 import { clockOffset, environmentNow, tick } from "../clock.ts";
 import { counted, dueTime, exactTime, localTime, relativeTime } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
@@ -74,6 +75,11 @@ export function Status({ status }: { status: string }) {
       {status}
     </span>
   );
+}
+
+/** Returns the status, or that a pending delivery has failed before. */
+export function stateOf({ status, attempt_count: attempts }: Delivery): string {
+  return status === "pending" && attempts > 0 ? "retrying" : status;
 }
 
 /** The status code of a response, or what happened instead. */

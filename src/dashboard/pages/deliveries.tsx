@@ -5,10 +5,10 @@ import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts
 import { type Pages, usePages } from "../api/pages.ts";
 import { Empty, Page } from "../components/page.tsx";
 import { type Column, PagedTable } from "../components/table.tsx";
-import { DueTime, None, Status, StatusCode, Time } from "../components/values.tsx";
+import { DueTime, None, stateOf, Status, StatusCode, Time } from "../components/values.tsx";
 import { hrefOf, Link, route } from "../router.tsx";
 import { RetryFailed, RunningOperations } from "./bulk.tsx";
-import { DeliveryDetail, stateOf } from "./delivery.tsx";
+import { DeliveryDetail } from "./delivery.tsx";
 import { Choice, createdFilters, CreatedRange, filterOf, Filters, Search, StatusChoice } from "./filters.tsx";
 
 /** Statuses, and those pending that have failed before. */

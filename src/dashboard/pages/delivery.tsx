@@ -15,6 +15,7 @@ import {
   message,
   ObjectLink,
   Raw,
+  stateOf,
   Status,
   StatusCode,
   Time,
@@ -22,11 +23,6 @@ import {
 import { count, milliseconds } from "../format.ts";
 import { hrefOf } from "../router.tsx";
 import { WhyLink } from "./why.tsx";
-
-/** Returns the status, or that a pending delivery has failed before. */
-export function stateOf({ status, attempt_count: attempts }: Delivery): string {
-  return status === "pending" && attempts > 0 ? "retrying" : status;
-}
 
 export function DeliveryDetail({ id }: { id: string }) {
   const call = useCall();

@@ -6,7 +6,7 @@ import { type Finding, isTrouble } from "../../explain/finding.ts";
 import { asCallError, CallError, useCall } from "../api/call.ts";
 import { environmentNow } from "../clock.ts";
 import { Card, Empty, ErrorBox, Facts, Loading, Page } from "../components/page.tsx";
-import { CopyLine, DueTime, hrefOfId, ObjectLink, Status, StatusCode, Time } from "../components/values.tsx";
+import { CopyLine, DueTime, hrefOfId, ObjectLink, stateOf, Status, StatusCode, Time } from "../components/values.tsx";
 import { counted, localTime } from "../format.ts";
 import { hrefOf, Link, route } from "../router.tsx";
 import { EndpointStatus } from "./endpoints/status.tsx";
@@ -186,12 +186,12 @@ function Explanation({ chain, others }: { chain: Chain; others: readonly Finding
 }
 
 function DeliveryItem({ delivery, chain }: { delivery: Delivery; chain: Chain }) {
-  const { id, status, endpoint, listener, attempts = [], next_attempt: next, event_type: type } = delivery;
+  const { id, endpoint, listener, attempts = [], next_attempt: next, event_type: type } = delivery;
   const url = endpoint === null ? `Listener ${listener}` : chain.endpoints.get(endpoint)?.url;
   return (
     <li>
       <p>
-        <Status status={status} /> <Link href={hrefOf("deliveries", id)}>{type}</Link> to{" "}
+        <Status status={stateOf(delivery)} /> <Link href={hrefOf("deliveries", id)}>{type}</Link> to{" "}
         {url ?? "an endpoint that was deleted"}
       </p>
       <p class="soft">

@@ -129,7 +129,10 @@ describe("service doctor", () => {
       SERVICE_API_KEY: `${platform.sandboxKey.slice(0, -1)}?`,
     });
     expect(exitCode).toBe(1);
-    expect(of("credential")).toMatchObject({ status: "failed", advice: "Sign in: service login" });
+    expect(of("credential")).toMatchObject({
+      status: "failed",
+      advice: expect.stringContaining("unset it and run `service login`"),
+    });
   });
 
   it.each([

@@ -42,6 +42,9 @@ describe("service status", () => {
       exitCode: 4,
       findings: { credential: expect.stringMatching(/^failed: API key from SERVICE_API_KEY was rejected: /) },
     });
+    // A sign-in would have no effect while the variable is set.
+    const { stdout } = await runCli(["status"], { env: rejected });
+    expect(stdout).toContain("set it to a valid one, or unset it and run `service login`");
   });
 
   it("exits with 7 if the platform is unreachable, and says why", async () => {

@@ -32,6 +32,8 @@ interface CredentialState {
   type?: "api_key" | "oauth";
   source?: string;
   problem?: string;
+  /** What to do about a credential that is refused. */
+  hint?: string | undefined;
   /** ID and scopes of the key or token, if it works. */
   id?: string;
   scopes?: readonly Scope[];
@@ -100,9 +102,11 @@ async function tryCredential(
     const { body } = await client.request<Identity>({ method: "GET", path: "/v1/me" });
     return { state: "works", ...named, id: body.credential.id, scopes: body.scopes };
   } catch (error) {
-    const isRejected = error instanceof NotSignedInError || (error instanceof ApiError && error.status === 401);
-    if (!isRejected && !(error instanceof ApiError) && !(error instanceof NetworkError)) throw error;
-    return { state: isRejected ? "refused" : "unknown", ...named, problem: (error as Error).message };
+    if (error instanceof NotSignedInError || (error instanceof ApiError && error.status === 401)) {
+      return { state: "refused", ...named, problem: error.message, hint: error.hint };
+    }
+    if (!(error instanceof ApiError) && !(error instanceof NetworkError)) throw error;
+    return { state: "unknown", ...named, problem: error.message };
   }
 }
 

@@ -25,7 +25,7 @@ export function warning(detail: string, advice: string): Finding {
   return { status: "warning", detail, advice };
 }
 
-export function failed(detail: string, advice: string): Finding {
+export function failed(detail: string, advice: string | undefined): Finding {
   return { status: "failed", detail, advice };
 }
 

@@ -69,13 +69,14 @@ function checkClock({ platform, testClockSeconds }: Examination): Finding {
 }
 
 async function checkCredential({ credential, environment, profile }: Examination, context: Context): Promise<Finding> {
-  const { state, source, problem, scopes, type } = credential;
+  const { state, source, problem, hint, scopes, type } = credential;
   const flag = environment === "live" ? " --live" : "";
-  const signIn = `Sign in: ${loginCommand({ profile: profile.value, environment })}`;
-  if (state === "missing")
-    return warning(`none for the ${environment} environment`, `${signIn}, or set SERVICE_API_KEY.`);
+  if (state === "missing") {
+    const login = loginCommand({ profile: profile.value, environment });
+    return warning(`none for the ${environment} environment`, `Sign in: ${login}, or set SERVICE_API_KEY.`);
+  }
   const name = `${type === "oauth" ? "Browser sign-in" : "API key"} from ${source}`;
-  if (state === "refused") return failed(`${name} was rejected: ${problem}`, signIn);
+  if (state === "refused") return failed(`${name} was rejected: ${problem}`, hint);
   if (state === "unknown") return skipped(problem ?? NOT_REACHED);
   const expiry = type === "oauth" ? null : await expiryOf(credential, context);
   const may = `${name} is valid, with ${scopes?.length} ${scopes?.length === 1 ? "scope" : "scopes"}`;

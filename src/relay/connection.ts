@@ -234,7 +234,10 @@ export class Connection {
     if (wasReady) this.#lost();
     this.#latest = end.reason;
     const fatal = fatalError(end) ?? this.#repeatedViolation(end.reason);
-    if (fatal?.code === "unauthorized" && !this.#authorization.isRenewed) return void this.#connect(fatal);
+    if (fatal?.code === "unauthorized" && !this.#authorization.isRenewed) {
+      if (wasReady) this.#observer.lost(end.reason, 0);
+      return void this.#connect(fatal);
+    }
     if (fatal !== undefined) return this.#stop(fatal);
     const { baseUrl, clock, random } = this.#options;
     const retryAfterMs = Math.min((end.rejection?.retryAfterSeconds ?? 0) * 1000, MAX_RETRY_AFTER_MS);

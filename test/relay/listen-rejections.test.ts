@@ -107,6 +107,18 @@ describe("the credential", () => {
     ]);
   });
 
+  it("is replaced after the platform ended the session because of it, which is reported", async () => {
+    const platform = await FakePlatform.start();
+    const { session, reports } = openSession(platform, {
+      authorization: async (rejected) => (rejected === undefined ? "Bearer old" : "Bearer new"),
+    });
+    await reports.wait("ready");
+    platform.session.send(bye("invalid_credential"));
+    await reports.wait("restored");
+    expect(reports.all.map(({ event }) => event)).toEqual(["ready", "lost", "restored"]);
+    await session.stop();
+  });
+
   it("is requested again after a temporary failure", async () => {
     const platform = await FakePlatform.start();
     const results = [new Error("the network is down"), "Bearer a\nb", "Bearer token"];

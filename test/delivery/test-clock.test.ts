@@ -280,6 +280,7 @@ describe("advancing", () => {
   });
 
   it("returns 202 for a long advance, shows its progress, and stops when it is canceled", async () => {
+    await platform.restart({ requestSeconds: 4 });
     const pending: ServerResponse[] = [];
     let holds = false;
     const slow = await startScriptedReceiver((_request, response) => {

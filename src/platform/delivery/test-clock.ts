@@ -8,8 +8,6 @@ import { holdClock, isClockHeld } from "../storage/environments.ts";
 import { ClockRun } from "./clock-run.ts";
 import type { DeliveryTools } from "./worker.ts";
 
-/** How long a request waits for its advance before the response reports the progress. */
-const SHORT_MILLISECONDS = 5000;
 const POLL_MILLISECONDS = 500;
 /** How often a request checks whether another process has finished the advance. */
 const WATCH_MILLISECONDS = 100;
@@ -49,13 +47,10 @@ export class TestClockAdvancer {
     return beginAdvance(tx, environment, { seconds, holder: this.#newHolder(), now });
   }
 
-  /**
-   * Returns the progress of an advance once it is over, or after some seconds. Returns undefined if it no longer
-   * exists.
-   */
-  async follow(environment: number, number: number): Promise<TestClock> {
+  /** Returns the progress of an advance once it is over, or after this time; if it no longer exists, the clock. */
+  async follow(environment: number, number: number, milliseconds: number): Promise<TestClock> {
     const { database, clock } = this.#tools;
-    const until = clock.elapsed() + SHORT_MILLISECONDS;
+    const until = clock.elapsed() + milliseconds;
     await this.#poll();
     for (;;) {
       const advance = await findAdvance(database, environment, number);

@@ -36,8 +36,6 @@ interface AppTools extends ResponseTools, RunTools, OperationTools {
   pageOfBadUrl: (url: string) => string | undefined;
   report: (activity: Activity) => void;
   clientAddress: ClientAddress;
-  /** How long a request may take. */
-  requestSeconds: number;
 }
 
 /** The platform's HTTP server, not yet listening; without `authenticate` it only serves health probes and has no document. */

@@ -25,6 +25,8 @@ export interface OperationTools extends InviteTools, EndpointTools {
   versions: Versions;
   requests: RequestRecorder;
   clockAdvancer: ClockAdvancer;
+  /** How long a request may take. */
+  requestSeconds: number;
   countListeners: CountListeners;
 }
 
@@ -36,7 +38,7 @@ export function routesOf(tools: OperationTools): Route[] {
     ...webhookEndpointHandlers(tools),
     ...deliveryHandlers(vault),
     ...bulkOperationHandlers(vault),
-    ...testClockHandlers(clock, tools.clockAdvancer),
+    ...testClockHandlers(clock, tools.clockAdvancer, tools.requestSeconds),
     ...sandboxHandlers(clock),
     ...apiKeyHandlers(tools),
     ...oauthAppHandlers(tools),

@@ -8,11 +8,19 @@ import type { Handlers } from "../operation.ts";
 export interface ClockAdvancer {
   /** Starts an advance; `endsAt` is the environment's time. */
   begin(tx: Transaction, environment: number, seconds: number): Promise<{ number: number; endsAt: number }>;
-  /** Returns the progress of an advance, within some seconds. */
-  follow(environment: number, number: number): Promise<TestClock>;
+  /** Returns the progress of an advance once it is over, or after this time. */
+  follow(environment: number, number: number, milliseconds: number): Promise<TestClock>;
 }
 
-export function testClockHandlers(clock: Clock, advancer: ClockAdvancer): Handlers<"test_clock"> {
+/** How long a request waits for its advance before the response reports the progress. */
+const SHORT_SECONDS = 5;
+
+export function testClockHandlers(
+  clock: Clock,
+  advancer: ClockAdvancer,
+  requestSeconds: number,
+): Handlers<"test_clock"> {
+  const waitMilliseconds = Math.min(SHORT_SECONDS, requestSeconds / 2) * 1000;
   return {
     getTestClock: ({ caller }, queries) => showClock(queries, caller.tenant.environment, clock.now()),
     advanceTestClock: {
@@ -21,7 +29,7 @@ export function testClockHandlers(clock: Clock, advancer: ClockAdvancer): Handle
         return { reference: number, createdAt: endsAt };
       },
       follow: async ({ caller }, number) => {
-        const clock = await advancer.follow(caller.tenant.environment, number);
+        const clock = await advancer.follow(caller.tenant.environment, number, waitMilliseconds);
         return { isDone: clock.status !== "advancing", body: clock };
       },
     },

@@ -88,10 +88,12 @@ export async function fetchSessionSecret(platform: PlatformAccess, signal: Abort
   session.start();
   const { error } = await session.ended;
   signal.removeEventListener("abort", stop);
-  if (error !== undefined) throw explainListenError(error, platform);
+  if (error !== undefined) throw explainListenError(error, platform, true);
   if (secret === undefined) throw signal.reason;
   return secret;
 }
+
+const START = "Is the platform running? To start it: service serve";
 
 const EXIT_BY_CODE: Partial<Record<ListenError["code"], ExitCode>> = {
   unauthorized: EXIT_CODES.notSignedIn,
@@ -101,15 +103,16 @@ const EXIT_BY_CODE: Partial<Record<ListenError["code"], ExitCode>> = {
   protocol: EXIT_CODES.unreachable,
 };
 
-/** Returns why listening ended, and how to fix it. */
+/** Returns why listening ended, and how to fix it. `hasWaited`: it waited for the platform to start. */
 export function explainListenError(
   error: ListenError,
   { credentialHint }: Pick<PlatformAccess, "credentialHint">,
+  hasWaited: boolean,
 ): UserError {
   const hints: Partial<Record<ListenError["code"], string>> = {
     unauthorized: credentialHint,
-    unreachable: "Is the platform running? Start it with `service serve`, or pass --wait.",
-    downtime: "Is the platform running? To start it: service serve",
+    unreachable: hasWaited ? START : "Is the platform running? Start it with `service serve`, or pass --wait.",
+    downtime: START,
     protocol:
       "Another server responded, or the platform has another version: check --base-url, and run `service doctor`.",
   };

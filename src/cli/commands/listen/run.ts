@@ -144,7 +144,7 @@ export class Listening {
    * Resolves once it has ended as requested. Otherwise rejects with the reason, or SilentExit with the command's code.
    */
   async run(): Promise<void> {
-    const { display, flags } = this.#options;
+    const { display, flags, platform } = this.#options;
     const { signal } = this.#context;
     await this.#files.assertWritable(flags.secret);
     await this.#files.removeReady();
@@ -155,7 +155,7 @@ export class Listening {
       else this.#session.start();
       const { error, summary } = await this.#session.ended;
       this.#failedForwards = summary.failed;
-      if (error !== undefined) this.#fail(explainListenError(error, this.#options.platform));
+      if (error !== undefined) this.#fail(explainListenError(error, platform, flags.wait !== undefined));
       await this.#child?.ended;
     } finally {
       display.stop();

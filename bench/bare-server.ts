@@ -73,7 +73,7 @@ const { app } = createApp(
     clientAddress: (request) => request.socket.remoteAddress,
     contact: "mailto:bench@example.com",
     pageOfBadUrl: () => undefined,
-    countListeners: async () => 0,
+    countListeners: async () => ({ listeners: 0, listener_events: [] }),
     clockAdvancer: {
       begin: () => Promise.reject(new Error("no clock here")),
       follow: () => Promise.reject(new Error("no clock here")),

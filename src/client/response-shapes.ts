@@ -283,6 +283,7 @@ export const OBJECT_SHAPES = {
     endpoints: { "[]": "StatisticsEndpoint" },
     event_types: { "[]": { type: "string", last_at: "time" } },
     listeners: "number",
+    listener_events: [{ "[]": "string" }, "null"],
     queue: { pending: "number", oldest_due_seconds: "number" },
   },
   User: {

@@ -118,7 +118,8 @@ export async function assembleParts(
     {
       ...shared,
       clockAdvancer,
-      countListeners: async (queries, environment) => registry?.count(queries, environment) ?? 0,
+      countListeners: async (queries, environment) =>
+        registry?.count(queries, environment) ?? { listeners: 0, listener_events: [] },
       contact,
       pageOfBadUrl,
       requestSeconds: settings.requestSeconds ?? REQUEST_SECONDS,

@@ -71,6 +71,11 @@ export const Statistics = Type.Object(
       description: "The types of the retained events of the environment, that of the newest event first",
     }),
     listeners: Type.Integer({ minimum: 0, description: "Open sessions of `service listen`" }),
+    listener_events: nullable(
+      Type.Array(Type.String(), {
+        description: "Event types that these sessions subscribe to; null if another process has some of the sessions",
+      }),
+    ),
     queue: Type.Object({
       pending: Count,
       oldest_due_seconds: Type.Number({ description: "Time since the oldest pending delivery became due, in seconds" }),

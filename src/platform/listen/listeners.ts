@@ -77,6 +77,7 @@ const DAY_MILLISECONDS = 86_400_000;
 interface Listener {
   id: string;
   tenant: Tenant;
+  subscriptions: readonly string[];
 }
 
 /**
@@ -122,10 +123,12 @@ export class ListenerRegistry {
     return others + (await this.#countElsewhere(this.#tools.database, environment));
   }
 
-  /** Returns how many sessions listen to an environment, in any process. */
-  async count(queries: Queries, environment: number): Promise<number> {
-    const own = this.#sessionsIn(environment);
-    return this.#isOnlyProcess ? own : own + (await this.#countElsewhere(queries, environment));
+  /** Returns how many sessions listen to an environment, in any process, and to what if all are in this one. */
+  async count(queries: Queries, environment: number) {
+    const own = [...this.#listeners].filter(({ tenant }) => tenant.environment === environment);
+    const elsewhere = this.#isOnlyProcess ? 0 : await this.#countElsewhere(queries, environment);
+    const events = [...new Set(own.flatMap(({ subscriptions }) => subscriptions))];
+    return { listeners: own.length + elsewhere, listener_events: elsewhere === 0 ? events : null };
   }
 
   /** Resolves once all changes are reported. */

@@ -91,7 +91,7 @@ export function createListenServer(
     const { now } = await tools.time.read(tools.database, tenant);
     const start = await findStart(tools.database, tenant.environment, query.after, now);
     const listener = await openListener(tools, caller, deviceOf(request));
-    const others = await registry.enter({ id: listener.id, tenant }, stream);
+    const others = await registry.enter({ id: listener.id, tenant, subscriptions }, stream);
     return { caller, subscriptions, window: query.window ?? LIMITS.listenWindowDefault, start, listener, others };
   };
 

@@ -40,3 +40,23 @@ const CODES: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOBUFS"]);
 export function isOutOfDescriptors(error: unknown): boolean {
   return CODES.has((error as NodeJS.ErrnoException).code ?? "");
 }
+
+const TLS_PROBLEMS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: "its certificate has expired",
+  CERT_NOT_YET_VALID: "its certificate is not valid yet",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed",
+  SELF_SIGNED_CERT_IN_CHAIN: "its certificate is signed by an authority that is not trusted",
+  UNABLE_TO_GET_ISSUER_CERT: "its certificate is signed by an unknown authority",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its certificate is signed by an unknown authority",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate is signed by an unknown authority",
+  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host",
+};
+
+/** How OpenSSL describes bytes that are not TLS. */
+const NO_TLS = /wrong version number|http request|packet length too long|unknown protocol/;
+
+/** Returns why a TLS handshake failed, in one line. */
+export function describeTlsError(error: Error): string {
+  if (NO_TLS.test(error.message)) return "the server does not speak TLS";
+  return TLS_PROBLEMS[errorCodeOf(error)] ?? error.message.replaceAll(/\s+/g, " ").trim();
+}

@@ -1,5 +1,5 @@
 import { isLocalhost, isLoopback, portOf } from "../network/connect-options.ts";
-import { errorCodeOf, type FailureKind, failureKindOf } from "../network/failures.ts";
+import { describeTlsError, type FailureKind, failureKindOf } from "../network/failures.ts";
 import { InvalidResponseError } from "../network/response-parser.ts";
 
 /** Stable codes of network failures. */
@@ -17,25 +17,14 @@ export interface Peer {
   hosts: string;
 }
 
-const CERTIFICATES: Record<string, string> = {
-  CERT_HAS_EXPIRED: "its certificate has expired",
-  CERT_NOT_YET_VALID: "its certificate is not valid yet",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed",
-  SELF_SIGNED_CERT_IN_CHAIN: "its certificate is signed by an authority that is not trusted",
-  UNABLE_TO_GET_ISSUER_CERT: "its certificate is signed by an unknown authority",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its certificate is signed by an unknown authority",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate is signed by an unknown authority",
-  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host",
-};
-
 /** Describes an error of a socket or of an HTTP exchange. */
 export function describeNetworkError(error: unknown, peer: Peer): NetworkFailure {
-  const text = error instanceof Error ? error.message : String(error);
+  const failed = error instanceof Error ? error : new Error(String(error));
   const kind = error instanceof InvalidResponseError ? "invalid_reply" : (failureKindOf(error) ?? "network");
-  return { code: kind, message: messageFor(kind, errorCodeOf(error), text, peer) };
+  return { code: kind, message: messageFor(kind, failed, peer) };
 }
 
-function messageFor(kind: NetworkFailureCode, code: string, text: string, { name, hosts }: Peer): string {
+function messageFor(kind: NetworkFailureCode, error: Error, { name, hosts }: Peer): string {
   switch (kind) {
     case "refused":
       return `connection refused: nothing listens on ${hosts}`;
@@ -48,11 +37,11 @@ function messageFor(kind: NetworkFailureCode, code: string, text: string, { name
     case "unreachable":
       return `no network route to ${hosts}`;
     case "tls":
-      return `no TLS connection to ${hosts}: ${CERTIFICATES[code] ?? "the other side does not speak TLS"}`;
+      return `no TLS connection to ${hosts}: ${describeTlsError(error)}`;
     case "invalid_reply":
-      return `${name} at ${hosts} sent an invalid HTTP response (${text})`;
+      return `${name} at ${hosts} sent an invalid HTTP response (${error.message})`;
     case "network":
-      return `the request to ${hosts} failed: ${text}`;
+      return `the request to ${hosts} failed: ${error.message}`;
   }
 }
 

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../contract/limits.ts";
-import { type FailureKind, failureKindOf, isOutOfDescriptors } from "../../network/failures.ts";
+import { describeTlsError, type FailureKind, failureKindOf, isOutOfDescriptors } from "../../network/failures.ts";
 import { type PostResult, TimeLimitError } from "../../network/poster.ts";
 import { InvalidResponseError, type ResponseHeaders } from "../../network/response-parser.ts";
 import { DnsError } from "./dns.ts";
@@ -32,6 +32,7 @@ function describeAttemptError(error: Error): string {
   if (error instanceof DnsError) return `dns: ${error.message}`;
   if (error instanceof TimeLimitError) return `timeout: no complete response within ${LIMITS.deliverySeconds} s`;
   const code = codeOf(error);
+  if (code === "tls") return `tls: ${describeTlsError(error).slice(0, MAX_CHARACTERS)}`;
   return `${code}: ${WORDS[code] ?? error.message.slice(0, MAX_CHARACTERS)}`;
 }
 

@@ -76,7 +76,8 @@ export function assertId(kind: IdKind, id: string): void {
 }
 
 function hint(kind: IdKind, id: string): string {
-  if (isId(kind, id)) return " in this environment.";
+  const unlogged = kind === "request" ? " Requests without a valid credential are not retained." : "";
+  if (isId(kind, id)) return ` in this environment.${unlogged}`;
   const other = kindOfId(id);
   if (other !== undefined) return `: that is the ID of ${one(other)}.`;
   return `: the ID of ${one(kind)} is ${ID_PREFIXES[kind]} and 22 letters or digits.`;

@@ -1,6 +1,5 @@
 import type { Statistics } from "../contract/schemas/statistics.ts";
-import { shellCommand } from "../contract/shell-command.ts";
-import { type Receiver, RESPOND_FIRST } from "./attempts.ts";
+import type { Receiver } from "./attempts.ts";
 import { counted, type Finding, span } from "./finding.ts";
 
 /** Deliveries that are due start at once, unless the endpoint's earlier ones are still in flight. */
@@ -13,8 +12,11 @@ export function isBacklog({ queue }: Statistics): boolean {
 /** Returns that deliveries wait because their endpoint is slow. */
 export function backlog({ queue, totals }: Statistics, { endpoint, name }: Receiver): Finding {
   const { attempts, failed, latency_p50_ms: p50, latency_p95_ms: p95 } = totals;
-  const speed = p50 === null ? "has not responded yet" : `takes ${span(p50)} to respond`;
-  const deliveries = counted(queue.pending, "delivery waits", "deliveries wait");
+  const speed =
+    p50 === null
+      ? "has not responded yet"
+      : `takes about ${span(p50 < 1000 ? p50 : Math.round(p50 / 1000) * 1000)} to respond`;
+  const deliveries = counted(queue.pending, "delivery is waiting", "deliveries are waiting");
   return {
     code: "backlog",
     subject: endpoint ?? "",
@@ -22,8 +24,8 @@ export function backlog({ queue, totals }: Statistics, { endpoint, name }: Recei
     evidence:
       p50 === null || p95 === null
         ? "No attempt of the last hour has finished"
-        : `${counted(attempts, "attempt")} in the last hour, ${failed} of them failed; half took at least ${span(p50)}, 5% at least ${span(p95)}`,
-    action: RESPOND_FIRST,
-    fix: shellCommand`service deliveries list --endpoint ${endpoint ?? ""} --status pending`,
+        : `${counted(attempts, "attempt")} in the last hour, ${failed} of them failed; half took at least about ${span(p50)}, 5% at least about ${span(p95)}`,
+    action: "Respond with 2xx before slow work: in the receiver, store the event and process it later",
+    fix: null,
   };
 }

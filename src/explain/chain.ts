@@ -1,10 +1,11 @@
-import { type IdKind, kindOfId } from "../contract/ids.ts";
+import { matchesSubscriptions } from "../contract/event-types.ts";
+import { type IdKind, kindOfId, timeOfId } from "../contract/ids.ts";
 import { OBJECT_KINDS, pathOf, type ResourceKind } from "../contract/resources.ts";
 import type { ApiKey } from "../contract/schemas/api-key.ts";
 import type { BulkOperation } from "../contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { Event, ListedEvent } from "../contract/schemas/event.ts";
-import type { RequestLogDetail } from "../contract/schemas/request-log.ts";
+import type { RequestLog, RequestLogDetail } from "../contract/schemas/request-log.ts";
 import type { Statistics, StatisticsFailure } from "../contract/schemas/statistics.ts";
 import type { TestClock } from "../contract/schemas/test-clock.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
@@ -16,6 +17,17 @@ const MAX_LISTED = 100;
 /** The newest deliveries of an endpoint that are shown. */
 const NEWEST = 5;
 const OTHER_EVENTS = 10;
+/** The newest changes of an endpoint that are read. */
+const MAX_CHANGES = 5;
+
+/** A change of an endpoint through the API: the fields of the request. */
+export interface EndpointChange {
+  /** In Unix milliseconds. */
+  time: number;
+  url?: string;
+  events?: string[];
+  status?: string;
+}
 
 /** An object of the API whose fields the explanation need not know. */
 interface SomeObject {
@@ -42,11 +54,15 @@ export interface Chain {
   listed: readonly Delivery[];
   /** By ID; undefined for an endpoint that was deleted. Of an event without a delivery: all that exist. */
   endpoints: ReadonlyMap<string, WebhookEndpoint | undefined>;
+  /** The newest changes first, of the endpoints that did not get something. */
+  changes: ReadonlyMap<string, readonly EndpointChange[]>;
   /** Counts of the last hour: of the endpoint that is explained, or that a delivery waits for. */
   statistics: Statistics | undefined;
   /** The last event that reported the recovery of the endpoint. */
   recovery: Event | undefined;
   operation: BulkOperation | undefined;
+  /** The environment's time, in Unix milliseconds. */
+  now: number;
   /** Set while the sandbox's clock is ahead of real time. */
   clock: TestClock | undefined;
   /** Scopes that the credential lacks for the rest of the chain. */
@@ -106,7 +122,7 @@ class ChainReader {
     let subject: SomeObject | undefined;
     if (named !== undefined) events = [named];
     else if (requested !== undefined) events = await this.#events([requested.event]);
-    else if (request !== undefined) events = await this.#events(request.events);
+    else if (request !== undefined) events = await this.#events(await this.#eventsOf(request));
     else if (operation === undefined) {
       subject = found as SomeObject;
       events = await this.#about(id);
@@ -131,7 +147,8 @@ class ChainReader {
       otherEvents,
       listed,
       operation,
-      clock,
+      now: clock === undefined ? Date.now() : Date.parse(clock.now),
+      clock: clock?.offset_seconds === 0 ? undefined : clock,
     };
     const rest = isEndpoint ? await this.#ofEndpoint(found as WebhookEndpoint) : await this.#ofEvent(chain, requested);
     return { ...chain, ...rest, missingScopes: [...this.#missing] };
@@ -150,7 +167,14 @@ class ChainReader {
       isNobodys ? this.#allEndpoints() : this.#endpoints(deliveries),
       unattempted !== undefined || isNobodys ? this.#statistics(unattempted?.endpoint) : undefined,
     ]);
-    return { deliveries, endpoints, statistics, recovery: undefined };
+    const failed = deliveries.filter(({ status, attempt_count: count }) => status !== "succeeded" && count > 0);
+    const missed = [...endpoints].filter(
+      ([id, endpoint]) =>
+        failed.some((delivery) => delivery.endpoint === id) ||
+        (isNobodys && matchesSubscriptions(endpoint?.events ?? [], event.type)),
+    );
+    const changes = await this.#changes(missed.map(([id]) => id));
+    return { deliveries, endpoints, statistics, changes, recovery: undefined };
   }
 
   async #ofEndpoint(endpoint: WebhookEndpoint) {
@@ -169,10 +193,12 @@ class ChainReader {
     const shown = [...newest, ...succeeded, ...examples].filter((delivery) => delivery !== undefined);
     const unique = [...new Map(shown.map((delivery) => [delivery.id, delivery])).values()];
     const [event] = recovery?.data ?? [];
+    const mayFail = (statistics?.totals.failed ?? 0) > 0 || newest.some(({ status }) => status !== "succeeded");
     return {
       deliveries: await this.#whole(unique.slice(0, MAX_DELIVERIES)),
       endpoints: new Map([[id, endpoint]]),
       statistics,
+      changes: await this.#changes(mayFail ? [id] : []),
       recovery: event?.data === null ? undefined : event,
     };
   }
@@ -217,6 +243,16 @@ class ChainReader {
     return found.filter((event) => event !== undefined);
   }
 
+  /** Returns the IDs of the events that a request caused or sent again. */
+  async #eventsOf({ path, status, events }: RequestLogDetail): Promise<readonly string[]> {
+    const [, kind, id, verb] = /^\/v1\/(\w+)\/(\w+)\/(\w+)$/.exec(path) ?? [];
+    if (status >= 400 || events.length > 0) return events;
+    if (kind === "events" && verb === "replay") return [id!];
+    if (kind !== "deliveries" || verb !== "retry") return [];
+    const delivery = await this.#optional<Delivery>("delivery", id);
+    return delivery === undefined ? [] : [delivery.event];
+  }
+
   async #about(id: string): Promise<Event[]> {
     const listed = await this.#allowed(() => this.#list<ListedEvent>("/v1/events", { related: id }, OTHER_EVENTS));
     return (listed?.data ?? []).filter((event) => event.data !== null);
@@ -238,6 +274,19 @@ class ChainReader {
     return new Map(await Promise.all(ids.map(read)));
   }
 
+  async #changes(ids: readonly string[]) {
+    const read = async (id: string) => [id, await this.#changesOf(id)] as const;
+    return new Map(await Promise.all(ids.slice(0, MAX_DELIVERIES).map(read)));
+  }
+
+  async #changesOf(id: string): Promise<EndpointChange[]> {
+    const query = { path: `${pathOf("webhook_endpoint")}/${id}`, method: "PATCH", status: "2xx" };
+    const listed = await this.#allowed(() => this.#list<RequestLog>(pathOf("request_log"), query, MAX_CHANGES));
+    const read = (listed?.data ?? []).map((request) => this.#optional<RequestLogDetail>("request", request.id));
+    const requests = (await Promise.all(read)).filter((request) => request !== undefined);
+    return requests.map((request) => ({ ...fieldsOf(request.request_body), time: timeOfId(request.id) }));
+  }
+
   async #allEndpoints() {
     const listed = await this.#allowed(() => this.#list<WebhookEndpoint>("/v1/webhook_endpoints", {}, MAX_LISTED));
     return new Map(listed?.data.map((endpoint) => [endpoint.id, endpoint]));
@@ -249,13 +298,21 @@ class ChainReader {
   }
 
   async #clock(): Promise<TestClock | undefined> {
-    const clock = await this.#allowed(async () => (await this.#api.get(pathOf("test_clock"))) as TestClock);
-    return clock?.offset_seconds === 0 ? undefined : clock;
+    return this.#allowed(async () => (await this.#api.get(pathOf("test_clock"))) as TestClock);
   }
 
   async #list<Item>(path: string, query: Record<string, string>, limit: number) {
     const parameters = new URLSearchParams({ ...query, limit: String(limit) });
     return (await this.#api.get(`${path}?${parameters.toString()}`)) as { data: Item[]; has_more: boolean };
+  }
+}
+
+/** Returns the fields of a request's JSON: none if it was not stored whole. */
+function fieldsOf(body: string | null): Omit<EndpointChange, "time"> {
+  try {
+    return JSON.parse(body ?? "{}") as Omit<EndpointChange, "time">;
+  } catch {
+    return {};
   }
 }
 

@@ -1,7 +1,8 @@
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
-import { attemptEvidence, causeOf, type Receiver, receiverOf } from "./attempts.ts";
+import { attemptEvidence, attemptsOf, type Receiver, receiverOf } from "./attempts.ts";
+import { currentCause, lastAttemptTime } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { backlog, isBacklog } from "./backlog.ts";
 import { counted, type Finding, span, type TimeFormat } from "./finding.ts";
@@ -26,7 +27,7 @@ export function ofDeliveries(chain: Chain, time: TimeFormat): Finding[] {
       code: "delivered",
       subject: event?.id ?? chain.id,
       summary: `Delivered to ${findings.length === 0 ? "all" : `${got.length} of`} ${receivers.length} receivers`,
-      evidence: attemptEvidence(wholeOf(got[0]!, chain).attempts ?? [], time),
+      evidence: attemptEvidence(attemptsOf(wholeOf(got[0]!, chain)), time),
       action: null,
       fix: null,
     });
@@ -71,12 +72,14 @@ function lastTimeOf(delivery: Delivery, chain: Chain): string {
 
 function delivered(listed: Delivery, chain: Chain, time: TimeFormat): Finding {
   const delivery = wholeOf(listed, chain);
-  const { attempts = [], endpoint } = delivery;
+  const { endpoint } = delivery;
+  const attempts = attemptsOf(delivery);
   const { name } = receiverOf(delivery, endpoint === null ? undefined : chain.endpoints.get(endpoint));
   const to = endpoint === null ? "Delivered by a listener" : `Delivered to ${name}`;
   const last = attempts.at(-1);
   const own = sameReceiver(delivery, chain);
-  const earlier = own[own.findIndex(({ id }) => id === delivery.id) + 1];
+  const index = own.findIndex(({ id }) => id === delivery.id);
+  const earlier = own[index + 1];
   const wait = last === undefined ? 0 : Date.parse(last.at) - Date.parse(delivery.created);
   let how = last === undefined ? "" : ` in ${span(last.duration_ms)}`;
   if (earlier !== undefined && !isSucceeded(earlier)) {
@@ -87,17 +90,26 @@ function delivered(listed: Delivery, chain: Chain, time: TimeFormat): Finding {
   return {
     code: "delivered",
     subject: delivery.id,
-    summary: to + how,
+    summary: to + how + replaysOf(own.slice(0, Math.max(0, index)), time),
     evidence: attemptEvidence(attempts, time),
     action: null,
     fix: null,
   };
 }
 
+/** Returns what became of the replays after a success, newest first. */
+function replaysOf([last, ...others]: readonly Delivery[], time: TimeFormat): string {
+  if (last === undefined) return "";
+  const which = others.length === 0 ? "the replay" : `the last of ${others.length + 1} replays`;
+  const result = { ...PAST, succeeded: "succeeded too", pending: "has not succeeded yet" }[last.status];
+  return `; ${which} at ${time(last.created)} ${result}`;
+}
+
 const PAST = { failed: "failed", canceled: "was canceled", succeeded: "succeeded" } as const;
 
 function troubled(delivery: Delivery, endpoint: WebhookEndpoint | undefined, chain: Chain, time: TimeFormat): Finding {
-  const { id, attempts = [], status, next_attempt: next, event } = delivery;
+  const { id, status, next_attempt: next, event } = delivery;
+  const attempts = attemptsOf(delivery);
   const receiver = receiverOf(delivery, endpoint);
   const evidence = attemptEvidence(attempts, time);
   const found = (finding: Pick<Finding, "code" | "summary" | "action" | "fix">): Finding => ({
@@ -115,7 +127,11 @@ function troubled(delivery: Delivery, endpoint: WebhookEndpoint | undefined, cha
     });
   }
   const isDisabled = endpoint?.status === "disabled";
-  const again = againOf(delivery, isDisabled);
+  const enabledFirst = (action: string, fix: string | null) =>
+    isDisabled
+      ? { action: "Enable the endpoint", fix: shellCommand`service endpoints enable ${endpoint.id}` }
+      : { action, fix };
+  const again = againOf(delivery);
   const last = attempts.at(-1);
   if (isDisabled && (status === "pending" || last?.status_code === 410)) {
     return { ...disabled(endpoint, time, 0), subject: id, evidence };
@@ -123,23 +139,36 @@ function troubled(delivery: Delivery, endpoint: WebhookEndpoint | undefined, cha
   if (status === "canceled") {
     const after = attempts.length === 0 ? "before its first attempt" : `after ${counted(attempts.length, "attempt")}`;
     const summary = `The delivery to ${receiver.name} was canceled ${after}`;
-    return found({ code: "delivery_canceled", summary, action: "Retry, if the receiver should get it", fix: again });
+    return found({
+      code: "delivery_canceled",
+      summary,
+      ...enabledFirst("Retry, if the receiver should get it", again),
+    });
   }
   if (last === undefined) return notAttempted(delivery, receiver, chain, time);
-  const { code, what, action, fix = again } = causeOf(last, receiver);
+  const {
+    code,
+    what,
+    action,
+    fix = again,
+    isToWait = false,
+  } = currentCause(last, lastAttemptTime(last.at, delivery), receiver, endpoint, chain);
   const isFinal = status === "failed" && attempts.length > 1;
+  const due = next !== null && Date.parse(next) > chain.now ? `at ${time(next)}` : "now";
   const summary = isFinal
     ? `${what}; all ${attempts.length} attempts failed, and there are no more`
     : next === null
       ? what
-      : `${what}; attempt ${attempts.length + 1} is due at ${time(next)}`;
-  return found({ code, summary, action, fix });
+      : `${what}; attempt ${attempts.length + 1} is due ${due}`;
+  if (isToWait && next !== null) return found({ code, summary, action: "Wait for the next attempt", fix: null });
+  return found({ code, summary, ...enabledFirst(action, fix) });
 }
 
 /** Returns the command that sends a delivery again. */
-function againOf({ id, endpoint, event }: Delivery, isDisabled: boolean): string {
-  if (endpoint === null) return shellCommand`service events replay ${event}`;
-  return isDisabled ? shellCommand`service endpoints enable ${endpoint}` : shellCommand`service deliveries retry ${id}`;
+function againOf({ id, endpoint, event }: Delivery): string {
+  return endpoint === null
+    ? shellCommand`service events replay ${event}`
+    : shellCommand`service deliveries retry ${id}`;
 }
 
 /** Returns that an endpoint is disabled, by whom, and how many deliveries wait. */
@@ -159,9 +188,9 @@ export function disabled(endpoint: WebhookEndpoint, time: TimeFormat, waiting: n
   };
 }
 
-/** Returns `1 delivery waits`, `2 deliveries wait`. */
+/** Returns `1 delivery is waiting`, `2 deliveries are waiting`. */
 export function waits(count: number): string {
-  return `${counted(count, "delivery", "deliveries")} ${count === 1 ? "waits" : "wait"}`;
+  return counted(count, "delivery is waiting", "deliveries are waiting");
 }
 
 function notAttempted(delivery: Delivery, receiver: Receiver, { statistics }: Chain, time: TimeFormat): Finding {

@@ -56,7 +56,7 @@ function notesOf({ id, clock, missingScopes, kind, event }: Chain): Finding[] {
   // The log of requests has real times.
   if (clock === undefined || (kind === "request" && event === undefined)) return notes;
   const ahead = span(clock.offset_seconds * 1000);
-  const summary = `The test clock is ${ahead} ahead of real time, and so are the times of events and deliveries`;
+  const summary = `The test clock is ${ahead} ahead of real time, and so are the times of what happened since it was advanced`;
   return [...notes, { code: "clock_ahead", subject: id, summary, evidence: null, action: null, fix: null }];
 }
 
@@ -79,8 +79,13 @@ function requestFailed(
     if (key === null) return finding("Sign in with more scopes", "service login", "missing_scope");
     return finding("Give the key the scope", fixOfScope(key, apiKey, scope), "missing_scope");
   }
+  if (status === 401 && key !== null)
+    return finding("Look at the key, and use another one", shellCommand`service keys get ${key}`);
   if (status === 401) return finding("Sign in again", "service login");
-  const action = status >= 500 ? "Look in the platform's log" : "Correct the request, then send it again";
+  const action =
+    status >= 500
+      ? "Look at the request and its response, then search the platform's log for its ID"
+      : "Look at the request and its response, then correct the code that sends it";
   return finding(action, shellCommand`service logs get ${id}`);
 }
 

@@ -3,8 +3,9 @@ import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
-import { attemptEvidence, causeOf, type Receiver, receiverOfEndpoint } from "./attempts.ts";
+import { attemptEvidence, attemptsOf, type Cause, type Receiver, receiverOfEndpoint, resultOf } from "./attempts.ts";
 import { backlog, isBacklog } from "./backlog.ts";
+import { currentCause, lastAttemptTime } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { disabled, ofDelivery, waits } from "./deliveries.ts";
 import { counted, type Finding, span, type TimeFormat } from "./finding.ts";
@@ -20,7 +21,7 @@ export function ofEndpoint(chain: Chain, time: TimeFormat): Finding[] {
   const waiting = statistics?.queue.pending ?? 0;
   if (endpoint.status === "disabled") {
     const gone = deliveries.find(({ last_status_code: status }) => status === 410);
-    return [{ ...disabled(endpoint, time, waiting), evidence: attemptEvidence(gone?.attempts ?? [], time) }];
+    return [{ ...disabled(endpoint, time, waiting), evidence: gone ? attemptEvidence(attemptsOf(gone), time) : null }];
   }
   if (statistics === undefined) return [];
   const receiver = receiverOfEndpoint(endpoint);
@@ -46,12 +47,13 @@ function isReal({ event_type: type }: Delivery): boolean {
   return type !== "webhook_endpoint.ping";
 }
 
-function failures(state: State, { recovery }: Chain): Finding[] {
+function failures(state: State, chain: Chain): Finding[] {
   const { endpoint, statistics, deliveries, receiver, time } = state;
   const { totals, queue } = statistics;
   const counts = countsOf(state);
   const newest = newestOf(statistics.failures);
   const success = counts?.last_success_at ?? "";
+  const { recovery } = chain;
   const isReported = recovery !== undefined && recovery.created >= newest && success >= newest;
   if (isReported || (counts !== undefined && hasRecovered(endpoint, counts, statistics.failures))) {
     const rest = queue.pending > 0 || deliveries.some(({ status }) => status === "failed");
@@ -74,20 +76,35 @@ function failures(state: State, { recovery }: Chain): Finding[] {
   const current = statistics.failures.filter(
     ({ last_at: at }) => Date.parse(newest) - Date.parse(at) <= CURRENT_MILLISECONDS,
   );
-  return current.map((failure) => ofFailure(failure, state));
+  const findings = current.map((failure) => ofFailure(failure, state, chain));
+  const [first] = findings;
+  if (first === undefined || new Set(statistics.failures.map(resultOf)).size < 2) return findings;
+  return [{ ...first, summary: failsInPart(state) }, ...findings.slice(1)];
 }
 
-/**
- * Returns true if the newest attempt succeeded and either nothing waits any more, or most attempts had failed before: an
- * endpoint that fails in part has successes all the time.
- */
+/** Returns how many attempts failed, and how many of them for which reason. */
+function failsInPart({ statistics, receiver: { name } }: State): string {
+  const { totals, failures } = statistics;
+  const results = new Map<string, number>();
+  for (const failure of failures) {
+    results.set(resultOf(failure), (results.get(resultOf(failure)) ?? 0) + failure.count);
+  }
+  const kinds = [...results].map(([result, count]) => `${count} × ${result}`).join(", ");
+  const attempts = counted(totals.attempts, "attempt");
+  const share =
+    totals.succeeded === 0
+      ? `All ${attempts} of the last hour to ${name} failed`
+      : `${name} fails in part: ${totals.failed} of the ${attempts} of the last hour failed`;
+  return `${share} (${kinds})${andWaits(statistics)}`;
+}
+
+/** Returns true if the newest attempt succeeded and nothing waits any more. */
 export function hasRecovered(
   { health }: WebhookEndpoint,
-  { attempts, failed, pending, last_success_at: success }: StatisticsEndpoint,
+  { pending, last_success_at: success }: StatisticsEndpoint,
   failures: readonly StatisticsFailure[],
 ): boolean {
-  if (health.failing_since !== null || success === null || success < newestOf(failures)) return false;
-  return pending === 0 || failed >= attempts - failed;
+  return health.failing_since === null && success !== null && success >= newestOf(failures) && pending === 0;
 }
 
 function newestOf(failures: readonly StatisticsFailure[]): string {
@@ -99,11 +116,13 @@ function countsOf({ endpoint, statistics }: State): StatisticsEndpoint | undefin
 }
 
 /** Returns a cause of failures, and what share of the attempts it has. */
-function ofFailure(failure: StatisticsFailure, state: State): Finding {
+function ofFailure(failure: StatisticsFailure, state: State, chain: Chain): Finding {
   const { endpoint, statistics, receiver, time } = state;
   const { totals } = statistics;
-  const example = exampleOf(failure, state)?.attempts?.at(-1);
-  const { code, what, action, fix = resend(state) } = causeOf(example ?? failure, receiver);
+  const example = exampleOf(failure, state);
+  const attempt = example?.attempts?.at(-1);
+  const at = lastAttemptTime(failure.last_at, example);
+  const cause = currentCause(attempt ?? failure, at, receiver, endpoint, chain);
   const since = endpoint.health.failing_since;
   const isAll = failure.count === totals.attempts;
   const share =
@@ -113,13 +132,17 @@ function ofFailure(failure: StatisticsFailure, state: State): Finding {
         ? `${totals.attempts === 1 ? "the only attempt" : `all ${counted(totals.attempts, "attempt")}`} of the last hour failed`
         : `${failure.count} of the ${counted(totals.attempts, "attempt")} of the last hour failed`;
   return {
-    code,
+    code: cause.code,
     subject: endpoint.id,
-    summary: `${what}; ${share}${andWaits(statistics)}`,
+    summary: `${cause.what}; ${share}${andWaits(statistics)}`,
     evidence: exampleEvidence(failure, state),
-    action,
-    fix,
+    ...adviceOf(cause, state),
   };
+}
+
+function adviceOf({ action, fix, isToWait = false }: Cause, state: State): Pick<Finding, "action" | "fix"> {
+  if (isToWait && state.statistics.queue.pending > 0) return { action: "Wait for the next attempts", fix: null };
+  return { action, fix: fix === undefined ? resend(state) : fix };
 }
 
 /** Returns how many deliveries wait, and the longest for how long if it should not. */
@@ -139,7 +162,7 @@ function exampleOf({ status_code: status, error }: StatisticsFailure, { deliveri
 function exampleEvidence(failure: StatisticsFailure, state: State): string {
   const { last_at: at, status_code: status, error } = failure;
   const evidence = attemptEvidence(exampleOf(failure, state)?.attempts ?? [], state.time);
-  return evidence ?? `Last at ${state.time(at)}: ${status ?? error}`;
+  return evidence ?? `Last failed attempt at ${state.time(at)}: ${status ?? error}`;
 }
 
 /** Returns the command that sends again what an endpoint did not get. */
@@ -174,10 +197,10 @@ function quiet(state: State, chain: Chain): Finding {
   const { failing_since: since } = endpoint.health;
   const failed = newest.attempts?.at(-1);
   if (newest.status !== "succeeded" && since !== null && failed !== undefined) {
-    const { code, what, action, fix = resend(state) } = causeOf(failed, receiver);
-    const summary = `${what}; every attempt since ${time(since)} failed${andWaits(statistics)}`;
+    const cause = currentCause(failed, lastAttemptTime(failed.at, newest), receiver, endpoint, chain);
+    const summary = `${cause.what}; every attempt since ${time(since)} failed${andWaits(statistics)}`;
     const evidence = attemptEvidence(newest.attempts ?? [], time);
-    return { code, subject: endpoint.id, summary, evidence, action, fix };
+    return { code: cause.code, subject: endpoint.id, summary, evidence, ...adviceOf(cause, state) };
   }
   if (newest.status !== "succeeded") return { ...ofDelivery(newest, chain, time), subject: endpoint.id };
   const after = happened(endpoint, statistics).filter(({ last_at: at }) => at > newest.created);

@@ -64,6 +64,20 @@ export function isTrouble({ code }: Finding): boolean {
   return !UNTROUBLED.has(code);
 }
 
+/** Causes that a response suggests, but does not prove. */
+const LIKELY: ReadonlySet<FindingCode> = new Set(["backlog", "receiver_unauthorized", "signature_rejected"]);
+
+/** Returns what a finding is, for its reader. */
+export function labelOf(finding: Finding): string {
+  if (!isTrouble(finding)) return "Result";
+  return LIKELY.has(finding.code) ? "Likely cause" : "Cause";
+}
+
+/** Returns text as a sentence with a period. */
+export function sentence(text: string): string {
+  return /[.?!]$/.test(text) ? text : `${text}.`;
+}
+
 /** Writes times for a reader: in UTC in a terminal, in local time in a browser. */
 export type TimeFormat = (timestamp: string) => string;
 

@@ -194,7 +194,7 @@ describe("service why", () => {
       delivery.id,
       "Likely cause",
       "400 in",
-      "service endpoints rotate-secret",
+      "service webhooks check",
     ]) {
       expect(text).toContain(part);
     }

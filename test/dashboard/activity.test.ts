@@ -243,7 +243,7 @@ describe("the dashboard", { shuffle: false }, () => {
           text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`).replaceAll(/\d{4}-\d\d-\d\dT[\d:]+Z/g, "[\\d:]+"),
         );
       await page.getByRole("heading", { level: 1, name: withTimes(summary) }).waitFor();
-      const cause = page.getByRole("region", { name: "Likely cause" });
+      const cause = page.getByRole("region", { name: "Cause", exact: true });
       await cause.getByText(code).waitFor();
       await cause.getByText(withTimes(evidence!)).waitFor();
       await cause.getByText(`${action}.`).waitFor();

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Explanation } from "../../src/cli/commands/why/explanation.ts";
 import { advanceClock } from "../support/advance-clock.ts";
 import { apiOf } from "../support/api.ts";
+import { freePort } from "../support/free-port.ts";
 import { startListener } from "../support/listener.ts";
 import { explained, plain } from "./support/explained.ts";
 
@@ -114,10 +115,22 @@ describe("service why of an event", () => {
     expect(plain(await world.why(event.id))).toEqual({
       code: "no_receiver",
       summary: "No endpoint subscribes to order.created, and no listener is connected",
-      evidence: "Billing: customer.*",
-      action: "Start a listener that also gets this event",
-      fix: `service listen --forward-to localhost:3000 --since ${event.id}`,
+      evidence: "Billing: customer.*. A listener that disconnects before it acknowledges an event leaves no delivery",
+      action: "Start a listener before this event, to receive it and later ones",
+      fix: expect.stringContaining("service listen --forward-to localhost:3000 --since evt_"),
     });
+  });
+
+  it("suggests a listener that receives the event", async () => {
+    await world.order(0);
+    const { event } = await world.order(0);
+    const { fix } = await world.why(event.id);
+    const words = fix!.replace("localhost:3000", world.receiver.url).split(" ").slice(2);
+    const listener = await startListener(world.env, words);
+    await succeeded(event.id);
+    await listener.interrupt();
+    const [delivery] = await world.deliveries(`event=${event.id}`);
+    expect(delivery!.listener).not.toBeNull();
   });
 
   it("says that its endpoint was disabled when it happened", async () => {
@@ -137,8 +150,27 @@ describe("service why of an event", () => {
     await world.endpoint("/a", undefined, "Billing");
     expect(plain(await world.why(event.id))).toMatchObject({
       code: "no_receiver",
-      summary: "Billing subscribes to order.created now, but did not when the event happened",
+      summary: "Billing subscribes to order.created, but was created after the event",
       fix: `service events replay ${event.id}`,
+    });
+  });
+
+  it("says that its endpoint was disabled, or subscribed to other types, until after it happened", async () => {
+    const endpoint = await world.endpoint("/a", undefined, "Billing");
+    const update = (change: object) => world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, change);
+    await update({ status: "disabled" });
+    const { event } = await world.order(0);
+    await update({ status: "enabled" });
+    expect(plain(await world.why(event.id))).toMatchObject({
+      summary: "Billing subscribes to order.created, but was disabled when the event happened",
+      action: "Replay the event",
+      fix: `service events replay ${event.id}`,
+    });
+    await update({ events: ["customer.*"] });
+    const { event: other } = await world.order(0);
+    await update({ events: ["order.*"] });
+    expect(plain(await world.why(other.id))).toMatchObject({
+      summary: "Billing subscribes to order.created now, but did not when the event happened",
     });
   });
 
@@ -147,8 +179,9 @@ describe("service why of an event", () => {
     const { event } = await world.order(0);
     expect(plain(await world.why(event.id))).toMatchObject({
       code: "no_receiver",
-      summary: "No endpoint subscribes to order.created, and the listener that is connected did not forward it",
-      action: "Check --events and --where of the listener, and that it has --forward-to, then replay the event",
+      summary: "No endpoint subscribes to order.created, nor does the connected listener",
+      evidence: "The listener subscribes to customer.*",
+      action: "Restart the listener with order.created in --events, then replay the event",
       fix: `service events replay ${event.id}`,
     });
     await listener.interrupt();
@@ -157,6 +190,49 @@ describe("service why of an event", () => {
       code: "no_receiver",
       summary: "No endpoint subscribes to order.created, and no listener is connected",
     });
+  });
+
+  it("does not say that a listener ignored an event which it still forwards", async () => {
+    const url = `http://127.0.0.1:${await freePort()}/hooks`;
+    const listener = await startListener(world.env, ["--forward-to", url, "--retries", "10"]);
+    const { event } = await world.order(0);
+    expect(plain(await world.why(event.id))).toMatchObject({
+      code: "no_receiver",
+      summary: "The connected listener has not reported a result for the event yet",
+      evidence: "It may still be forwarding it; or its --where excludes it, or it has no --forward-to",
+      action: "Look at the output of the listener",
+      fix: null,
+    });
+    await listener.kill();
+    await expect.poll(async () => (await world.api("GET", "/v1/statistics")).body.listeners).toBe(0);
+    expect(plain(await world.why(event.id))).toMatchObject({
+      code: "no_receiver",
+      evidence: "There is no endpoint. A listener that disconnects before it acknowledges an event leaves no delivery",
+    });
+  });
+
+  it("says what a listener forwarded to, and replays what it did not deliver", async () => {
+    const port = await freePort();
+    const listener = await startListener(world.env, ["--forward-to", `http://127.0.0.1:${port}/a`, "--retries", "0"]);
+    const { event } = await world.order(0);
+    await expect.poll(async () => (await world.deliveries(`event=${event.id}&status=failed`)).length).toBe(1);
+    await listener.interrupt();
+    expect(plain(await world.why(event.id))).toMatchObject({
+      code: "connection_refused",
+      summary: `No server listens at 127.0.0.1:${port}`,
+      action: "Start your application there, then replay the event",
+      fix: `service events replay ${event.id}`,
+    });
+  });
+
+  it("mentions the replay of an event that was delivered before", async () => {
+    const endpoint = await world.endpoint("/a", undefined, "Billing");
+    const { event } = await world.order();
+    const replay = await world.api("POST", `/v1/events/${event.id}/replay`, { endpoint });
+    await succeeded(event.id, 2);
+    const answer = { ...DELIVERED, summary: "Delivered to Billing in N ms; the replay at T succeeded too" };
+    expect(plain(await world.why(event.id))).toMatchObject(answer);
+    expect(plain(await world.why(replay.headers.get("request-id")!))).toMatchObject(answer);
   });
 });
 
@@ -168,9 +244,29 @@ describe("service why of a request", () => {
       code: "request_failed",
       summary: expect.stringMatching(/^The API request failed with 400 invalid_request: amount/),
       evidence: "POST /v1/orders, /amount must be at least 0",
-      action: "Correct the request, then send it again",
+      action: "Look at the request and its response, then correct the code that sends it",
       fix: `service logs get ${id}`,
     });
+  });
+
+  it("does not suggest a login for a key that was revoked", async () => {
+    const { body: key } = await world.api("POST", "/v1/api_keys", { name: "old", scopes: ["orders:read"] });
+    await world.api("POST", `/v1/api_keys/${key.id}/revoke`);
+    const rejected = await apiOf(world.platform.baseUrl, key.key)("GET", "/v1/orders");
+    const id = rejected.headers.get("request-id")!;
+    expect(plain(await world.why(id))).toMatchObject({
+      code: "request_failed",
+      summary: expect.stringMatching(/^The API request failed with 401 revoked_credential: /),
+      action: "Look at the key, and use another one",
+      fix: `service keys get ${key.id}`,
+    });
+  });
+
+  it("says that requests without a valid credential are not retained", async () => {
+    const { headers } = await apiOf(world.platform.baseUrl, "sk_sandbox_wrong")("GET", "/v1/orders");
+    const { exitCode, stderr } = await world.service(["why", headers.get("request-id")!]);
+    expect(exitCode).not.toBe(0);
+    expect(stderr).toContain("Requests without a valid credential are not retained");
   });
 
   it("says why the request caused no event", async () => {
@@ -230,7 +326,7 @@ describe("service why of an endpoint", () => {
     await world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status: "disabled" });
     expect(plain(await world.why(endpoint))).toEqual({
       code: "endpoint_disabled",
-      summary: "Billing was disabled at T by a user; 1 delivery waits until it is enabled",
+      summary: "Billing was disabled at T by a user; 1 delivery is waiting until it is enabled",
       evidence: null,
       action: "Enable the endpoint",
       fix: `service endpoints enable ${endpoint}`,
@@ -264,25 +360,25 @@ describe("service why of an endpoint", () => {
     await advanceClock(world.api, 390 * 60);
     expect(plain(await world.why(endpoint))).toEqual({
       code: "receiver_error",
-      summary: "Billing responded with 500; every attempt since T failed, and 2 deliveries wait",
+      summary: "Billing responded with 500; every attempt since T failed, and 2 deliveries are waiting",
       evidence: 'Attempt 10 at T: 500 in N ms, "the warehouse is closed"',
-      action: "Find the error in the receiver's log, repair it, then retry",
+      action: "Find the error in the receiver's log, fix it, then retry",
       fix: `service deliveries retry --pending --endpoint ${endpoint}`,
     });
   });
 
-  it("says that it has recovered, and how many deliveries still wait", async () => {
+  it("says that it fails in part, with each kind of failure, until what waits has arrived", async () => {
     const endpoint = await world.endpoint("/a", undefined, "Billing");
-    statuses.push(500, 500, 500);
+    statuses.push(500, 502, 500);
     for (let count = 0; count < 3; count++) await world.order();
     const { event } = await world.order();
     await succeeded(event.id);
     expect(plain(await world.why(endpoint))).toEqual({
-      code: "endpoint_recovered",
+      code: "receiver_error",
       summary:
-        "Billing has recovered: its last attempt succeeded at T, after 3 of the 4 attempts of the last hour failed; 3 deliveries wait",
+        "Billing fails in part: 3 of the 4 attempts of the last hour failed (2 × 500, 1 × 502), and 3 deliveries are waiting",
       evidence: 'Attempt 1 at T: 500 in N ms, "the warehouse is closed"',
-      action: "Retry what has not arrived",
+      action: "Find the error in the receiver's log, fix it, then retry",
       fix: `service deliveries retry --pending --endpoint ${endpoint}`,
     });
     await world.service(["deliveries", "retry", "--pending", "--endpoint", endpoint, "--yes"]);

@@ -2,6 +2,7 @@ import { createServer } from "node:https";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { beforeEach, describe, expect, it } from "vitest";
+import { advanceClock } from "../support/advance-clock.ts";
 import { freePort } from "../support/free-port.ts";
 import { SELF_SIGNED } from "../support/self-signed.ts";
 import { explained, plain } from "./support/explained.ts";
@@ -11,6 +12,9 @@ const LOG = '{\n  "error": "TypeError: Cannot read properties of undefined"\n}';
 const RESPONSES: Record<string, [status: number, body: string, headers?: Record<string, string>]> = {
   "/500": [500, LOG],
   "/signature": [400, "Webhook signature verification failed"],
+  "/stale": [400, "Timestamp outside the tolerance zone"],
+  "/firewall": [403, "<!DOCTYPE html><title>Attention Required!</title>", { Server: "cloudflare" }],
+  "/503": [503, "restarting", { "Retry-After": "120" }],
   "/401": [401, "Sign in"],
   "/404": [404, "No such route"],
   "/422": [422, "amount is too small"],
@@ -32,7 +36,7 @@ describe("service why of a delivery, and of its event", () => {
       "receiver_error",
       "Billing responded with 500; attempt 2 is due at T",
       '500 in N ms, "{ "error": "TypeError: Cannot read properties of undefined" }"',
-      "Find the error in the receiver's log, repair it, then retry",
+      "Find the error in the receiver's log, fix it, then retry",
       "service deliveries retry DELIVERY",
     ],
     [
@@ -40,15 +44,31 @@ describe("service why of a delivery, and of its event", () => {
       "signature_rejected",
       "Billing rejected the signature with 400; attempt 2 is due at T",
       '400 in N ms, "Webhook signature verification failed"',
-      "Rotate the signing secret, and set the new one in the receiver",
-      "service endpoints rotate-secret ENDPOINT",
+      "Compare the receiver's signing secret with the endpoint's, and check that it verifies the raw body",
+      "service webhooks check RECEIVER/signature",
+    ],
+    [
+      "/stale",
+      "signature_rejected",
+      "Billing rejected the timestamp of the signature with 400; attempt 2 is due at T",
+      '400 in N ms, "Timestamp outside the tolerance zone"',
+      "Correct the receiver's clock, and verify each request when it arrives, then retry",
+      "service deliveries retry DELIVERY",
+    ],
+    [
+      "/firewall",
+      "receiver_unauthorized",
+      "Something in front of Billing rejected the request with 403, such as a firewall or proxy; attempt 2 is due at T",
+      '403 in N ms, "<!DOCTYPE html><title>Attention Required!</title>"',
+      "Allow the platform's requests there, then retry",
+      "service deliveries retry DELIVERY",
     ],
     [
       "/401",
       "receiver_unauthorized",
       "Billing responded with 401; attempt 2 is due at T",
       '401 in N ms, "Sign in"',
-      "Let the receiver accept requests with a valid signature and no other credential, then retry",
+      "Verify the signature at this path instead of requiring a login, then retry",
       "service deliveries retry DELIVERY",
     ],
     [
@@ -56,7 +76,7 @@ describe("service why of a delivery, and of its event", () => {
       "receiver_not_found",
       "Billing responded with 404; attempt 2 is due at T",
       '404 in N ms, "No such route"',
-      "Let the receiver accept POST at this path or correct the endpoint's URL, then retry",
+      "Handle POST at this path or correct the endpoint's URL, then retry",
       "service deliveries retry DELIVERY",
     ],
     [
@@ -64,16 +84,24 @@ describe("service why of a delivery, and of its event", () => {
       "receiver_rejected",
       "Billing responded with 422; attempt 2 is due at T",
       '422 in N ms, "amount is too small"',
-      "Let the receiver accept the event, then retry",
+      "Find out in the receiver's log why it rejects the event, fix it, then retry",
       "service deliveries retry DELIVERY",
     ],
     [
       "/429",
       "rate_limited",
-      "Billing responded with 429; attempt 2 is due at T",
+      "Billing responded with 429 and Retry-After: 120; attempt 2 is due at T",
       '429 in N ms, "slow down"',
-      "Let the receiver accept more requests, wait for the next attempt, or retry",
-      "service deliveries retry DELIVERY",
+      "Wait for the next attempt",
+      null,
+    ],
+    [
+      "/503",
+      "receiver_error",
+      "Billing responded with 503 and Retry-After: 120; attempt 2 is due at T",
+      '503 in N ms, "restarting"',
+      "Wait for the next attempt",
+      null,
     ],
     [
       "/302",
@@ -93,7 +121,7 @@ describe("service why of a delivery, and of its event", () => {
       summary,
       evidence: `Attempt 1 at T: ${evidence}`,
       action,
-      fix: fix.replaceAll(/DELIVERY|ENDPOINT|RECEIVER/g, (name) => ids[name as keyof typeof ids]),
+      fix: fix?.replaceAll(/DELIVERY|ENDPOINT|RECEIVER/g, (name) => ids[name as keyof typeof ids]) ?? null,
     };
     expect(plain(await world.why(delivery))).toEqual(expected);
     expect(plain(await world.why(event.id))).toEqual(expected);
@@ -109,8 +137,15 @@ describe("service why of a delivery, and of its event", () => {
       action: "Enable the endpoint, if the receiver is back",
       fix: `service endpoints enable ${endpoint}`,
     };
-    expect(plain(await world.why(deliveries[0]!.id))).toEqual(expected);
+    const [delivery] = deliveries;
+    expect(plain(await world.why(delivery!.id))).toEqual(expected);
     expect(plain(await world.why(endpoint))).toEqual(expected);
+    await world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status: "enabled" });
+    expect(plain(await world.why(delivery!.id))).toMatchObject({
+      summary: "Billing responded with 410 Gone before the endpoint was enabled again",
+      action: "Retry",
+      fix: `service deliveries retry ${delivery!.id}`,
+    });
   });
 
   it("explains a refused connection, with the URL", async () => {
@@ -126,7 +161,7 @@ describe("service why of a delivery, and of its event", () => {
     });
     expect(plain(await world.why(endpoint))).toMatchObject({
       code: "connection_refused",
-      summary: `No server listens at ${url}; the only attempt of the last hour failed, and 1 delivery waits`,
+      summary: `No server listens at ${url}; the only attempt of the last hour failed, and 1 delivery is waiting`,
       fix: `service deliveries retry --pending --endpoint ${endpoint}`,
     });
   });
@@ -138,7 +173,7 @@ describe("service why of a delivery, and of its event", () => {
       code: "dns",
       summary: "The host name of http://no-such-host.invalid/hooks could not be resolved; attempt 2 is due at T",
       evidence: expect.stringMatching(/^Attempt 1 at T: dns: /),
-      action: "Repair the DNS record or correct the endpoint's URL, then retry",
+      action: "Fix the DNS record or correct the endpoint's URL, then retry",
     });
   });
 
@@ -152,8 +187,59 @@ describe("service why of a delivery, and of its event", () => {
     server.close();
     expect(answer).toMatchObject({
       code: "tls",
-      summary: expect.stringContaining(`The TLS handshake with ${host} failed: `),
-      action: "Give the receiver a certificate that is valid for its host, then retry",
+      summary: `The TLS handshake with ${host} failed: its certificate is self-signed; attempt 2 is due at T`,
+      action: "Install a certificate that is valid for the host, then retry",
+    });
+  });
+
+  it("says that the port of an https URL does not speak TLS, in one line", async () => {
+    const { host } = new URL(world.receiver.url);
+    const endpoint = await world.endpoint(`https://${host}/hooks`);
+    const { deliveries } = await world.order();
+    expect(plain(await world.why(deliveries[0]!.id))).toEqual({
+      code: "tls",
+      summary: `${host} does not speak TLS; attempt 2 is due at T`,
+      evidence: "Attempt 1 at T: tls: the server does not speak TLS",
+      action: "Use http:// in the endpoint's URL, or the port of a TLS server",
+      fix: `service endpoints update ${endpoint} --url http://${host}/hooks`,
+    });
+  });
+
+  it("names the path of each of several endpoints on one host", async () => {
+    await world.endpoint("/500");
+    const { deliveries } = await world.order();
+    const { summary } = plain(await world.why(deliveries[0]!.id));
+    expect(summary).toBe(`${new URL(world.receiver.url).host}/500 responded with 500; attempt 2 is due at T`);
+  });
+
+  it("does not blame the new URL for the response of the old one", async () => {
+    const endpoint = await world.endpoint("/302");
+    const { deliveries } = await world.order();
+    await world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { url: `${world.receiver.url}/moved` });
+    expect(plain(await world.why(deliveries[0]!.id))).toEqual({
+      code: "redirect",
+      summary: "The endpoint responded with 302 before its URL was changed; attempt 2 is due at T",
+      evidence: "Attempt 1 at T: 302 in N ms",
+      action: "Retry",
+      fix: `service deliveries retry ${deliveries[0]!.id}`,
+    });
+    expect(plain(await world.why(endpoint))).toMatchObject({
+      summary:
+        "The endpoint responded with 302 before its URL was changed; the only attempt of the last hour failed, and 1 delivery is waiting",
+      action: "Retry",
+      fix: `service deliveries retry --pending --endpoint ${endpoint}`,
+    });
+  });
+
+  it("suggests a retry after a rotation of the secret", async () => {
+    const endpoint = await world.endpoint("/signature", undefined, "Billing");
+    const { deliveries } = await world.order();
+    await advanceClock(world.api, 2);
+    await world.api("POST", `/v1/webhook_endpoints/${endpoint}/rotate_secret`, {});
+    expect(plain(await world.why(deliveries[0]!.id))).toMatchObject({
+      summary: "Billing rejected the signature with 400 before the secret was rotated; attempt 2 is due at T",
+      action: "Retry",
+      fix: `service deliveries retry ${deliveries[0]!.id}`,
     });
   });
 });
@@ -169,9 +255,9 @@ describe("service why of a failing endpoint", () => {
     const answer = plain(await world.why(endpoint));
     expect(answer).toEqual({
       code: "receiver_error",
-      summary: "Warehouse responded with 500; 2 of the 3 attempts of the last hour failed, and 3 deliveries wait",
+      summary: "All 3 attempts of the last hour to Warehouse failed (2 × 500, 1 × 404), and 3 deliveries are waiting",
       evidence: 'Attempt 1 at T: 500 in N ms, "the warehouse is closed"',
-      action: "Find the error in the receiver's log, repair it, then retry",
+      action: "Find the error in the receiver's log, fix it, then retry",
       fix: `service deliveries retry --pending --endpoint ${endpoint}`,
     });
   });
@@ -186,7 +272,7 @@ describe("service why of a failing endpoint", () => {
     await expect.poll(failing).not.toBeNull();
     expect(plain(await world.why(endpoint))).toMatchObject({
       code: "receiver_error",
-      summary: "Billing responded with 500; every attempt since T failed, and 20 deliveries wait",
+      summary: "Billing responded with 500; every attempt since T failed, and 20 deliveries are waiting",
     });
   });
 });

@@ -67,10 +67,10 @@ it("names the backlog of a receiver that does not respond, for the endpoint and 
   clock.pass(5000);
   const expected = {
     code: "backlog",
-    summary: "23 deliveries wait for Billing, one of them for N s, because it has not responded yet",
+    summary: "23 deliveries are waiting for Billing, one of them for N s, because it has not responded yet",
     evidence: "No attempt of the last hour has finished",
-    action: "Let the receiver respond with 2xx before it does slow work, then retry",
-    fix: `service deliveries list --endpoint ${endpoint} --status pending`,
+    action: "Respond with 2xx before slow work: in the receiver, store the event and process it later",
+    fix: null,
   };
   expect(plain(await world.why(endpoint))).toEqual(expected);
   expect(await world.deliveries(`endpoint=${endpoint}&status=retrying`)).toEqual([]);
@@ -90,9 +90,10 @@ it("names the share of attempts that timed out, and how many deliveries wait", a
   await expect.poll(async () => (await timedOut()).length).toBe(2);
   expect(plain(await world.why(endpoint))).toEqual({
     code: "timeout",
-    summary: "Billing did not respond within N s; 2 of the 8 attempts of the last hour failed, and 2 deliveries wait",
+    summary:
+      "Billing did not respond within N s; 2 of the 8 attempts of the last hour failed, and 2 deliveries are waiting",
     evidence: "Attempt 1 at T: timeout: no complete response within N s",
-    action: "Let the receiver respond with 2xx before it does slow work, then retry",
+    action: "Respond with 2xx before slow work, then retry",
     fix: `service deliveries retry --pending --endpoint ${endpoint}`,
   });
 });
@@ -107,7 +108,7 @@ it("names timeouts although newer deliveries wait for their first attempt", asyn
   expect(plain(await world.why(endpoint))).toMatchObject({
     code: "timeout",
     summary: expect.stringMatching(
-      /^Billing did not respond within N s; every attempt since T failed, and 45 deliveries wait/,
+      /^Billing did not respond within N s; every attempt since T failed, and 45 deliveries are waiting/,
     ),
     evidence: "Attempt 1 at T: timeout: no complete response within N s",
   });

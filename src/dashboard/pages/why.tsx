@@ -2,7 +2,8 @@ import { useEffect, useState } from "preact/hooks";
 import type { Attempt, Delivery } from "../../contract/schemas/delivery.ts";
 import { type Chain, type ChainApi, explainedKind, readChain } from "../../explain/chain.ts";
 import { diagnose } from "../../explain/diagnosis.ts";
-import { type Finding, isTrouble } from "../../explain/finding.ts";
+import { attemptsOf } from "../../explain/attempts.ts";
+import { type Finding, isTrouble, labelOf, sentence } from "../../explain/finding.ts";
 import { asCallError, CallError, useCall } from "../api/call.ts";
 import { environmentNow } from "../clock.ts";
 import { Card, Empty, ErrorBox, Facts, Loading, Page } from "../components/page.tsx";
@@ -54,7 +55,7 @@ export function Why() {
   const [answer, ...others] = findings ?? [];
   return (
     <Page
-      title={answer === undefined ? "Explanation" : `${answer.summary}.`}
+      title={answer === undefined ? "Explanation" : sentence(answer.summary)}
       {...(id === "" ? {} : { back: { href: hrefOfId(id) ?? hrefOf(""), label: id } })}
       actions={
         chain && (
@@ -85,7 +86,7 @@ export function Why() {
 function Answer({ finding }: { finding: Finding }) {
   const isBad = isTrouble(finding);
   return (
-    <section class={`notice ${isBad ? "bad" : ""}`} aria-label={isBad ? "Likely cause" : "Result"}>
+    <section class={`notice ${isBad ? "bad" : ""}`} aria-label={labelOf(finding)}>
       <p>
         <code>{finding.code}</code>
       </p>
@@ -98,7 +99,7 @@ function Proof({ finding: { evidence, action, fix } }: { finding: Finding }) {
   return (
     <>
       {evidence !== null && <p dir="auto">{evidence}</p>}
-      {action !== null && <p>{action}.</p>}
+      {action !== null && <p>{sentence(action)}</p>}
       {fix !== null && <CopyLine text={fix} what="the command" />}
     </>
   );
@@ -116,7 +117,7 @@ function Explanation({ chain, others }: { chain: Chain; others: readonly Finding
         <Card title="Also">
           {rest.map((finding) => (
             <div key={`${finding.code} ${finding.subject}`}>
-              <p dir="auto">{finding.summary}.</p>
+              <p dir="auto">{sentence(finding.summary)}</p>
               <Proof finding={finding} />
             </div>
           ))}
@@ -178,7 +179,7 @@ function Explanation({ chain, others }: { chain: Chain; others: readonly Finding
       )}
       {notes.map(({ code, summary }) => (
         <p key={code} class="soft">
-          {summary}.
+          {sentence(summary)}
         </p>
       ))}
     </>
@@ -186,7 +187,8 @@ function Explanation({ chain, others }: { chain: Chain; others: readonly Finding
 }
 
 function DeliveryItem({ delivery, chain }: { delivery: Delivery; chain: Chain }) {
-  const { id, endpoint, listener, attempts = [], next_attempt: next, event_type: type } = delivery;
+  const { id, endpoint, listener, next_attempt: next, event_type: type } = delivery;
+  const attempts = attemptsOf(delivery);
   const url = endpoint === null ? `Listener ${listener}` : chain.endpoints.get(endpoint)?.url;
   return (
     <li>

@@ -3,6 +3,7 @@ import { objectId } from "../../arguments/values.ts";
 import type { Explanation } from "./explanation.ts";
 import type { Context } from "../../context.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
+import { shellCommand } from "../../../contract/shell-command.ts";
 import { printable } from "../../terminal/printable.ts";
 import { foldText } from "../../terminal/spans.ts";
 import type { Styles } from "../../terminal/styles.ts";
@@ -10,7 +11,8 @@ import { formatDuration } from "../../terminal/time.ts";
 import { colorStatus } from "../../terminal/traffic.ts";
 import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Chain } from "../../../explain/chain.ts";
-import { type Finding, isTrouble } from "../../../explain/finding.ts";
+import { attemptsOf } from "../../../explain/attempts.ts";
+import { type Finding, isTrouble, labelOf, sentence } from "../../../explain/finding.ts";
 
 const FIELDS = {
   noun: "explanation",
@@ -50,7 +52,8 @@ async function runWhy(id: string, context: Context): Promise<void> {
 }
 
 const MAX_ATTEMPTS = 5;
-const MAX_RESPONSE_LINES = 3;
+/** Findings after the first one that are shown whole. */
+const MAX_OTHERS = 3;
 const LABEL_WIDTH = 10;
 
 /** Renders the chain from the request to the responses, then the likely cause and its fix. */
@@ -84,37 +87,35 @@ function explanationLines(chain: Chain, findings: readonly Finding[], { output }
       row("", styles.dim(event.created)),
     );
   }
-  for (const delivery of deliveries) lines.push("", ...deliveryLines(delivery, chain, styles, width));
+  for (const delivery of deliveries) lines.push("", ...deliveryLines(delivery, chain, styles));
   if (otherEvents.length > 0) {
     lines.push("", styles.dim("Earlier events of this object"));
     for (const other of otherEvents) lines.push(`  ${printable(other.type)}  ${styles.dim(printable(other.id))}`);
   }
   const [cause, ...rest] = findings;
-  if (cause !== undefined) lines.push("", ...causeLines(cause, styles, width));
-  for (const finding of rest)
-    lines.push("", ...foldText(`Also: ${finding.summary}.`, width, 3), ...fixLines(finding, styles));
+  if (cause !== undefined) lines.push("", ...findingLines(cause, labelOf(cause), styles, width));
+  for (const finding of rest.slice(0, MAX_OTHERS)) lines.push("", ...findingLines(finding, "Also", styles, width));
+  const others = rest.slice(MAX_OTHERS).map(({ subject }) => shellCommand`service why ${subject}`);
+  if (others.length > 0) lines.push("", `${others.length} more:`, ...others.map((line) => `  ${styles.accent(line)}`));
   return lines;
 }
 
-function causeLines(cause: Finding, styles: Styles, width: number): string[] {
-  const style = isTrouble(cause) ? "warn" : "good";
-  const label = isTrouble(cause) ? "Likely cause" : "Result";
-  const lines = foldText(`${label}: ${cause.summary}.`, width, 6);
+/** Commands are not wrapped, so that they can be copied. */
+function findingLines(finding: Finding, label: string, styles: Styles, width: number): string[] {
+  const { summary, evidence, action, fix } = finding;
+  const style = isTrouble(finding) ? "warn" : "good";
+  const lines = foldText(`${label}: ${sentence(summary)}`, width, 6);
   return [
     ...lines.map((line, i) => (i === 0 ? line.replace(label, styles[style](label)) : line)),
-    ...(cause.evidence === null ? [] : foldText(cause.evidence, width, 6).map((line) => styles.dim(line))),
-    ...(cause.action === null ? [] : foldText(`${cause.action}${cause.fix === null ? "." : ":"}`, width, 3)),
-    ...fixLines(cause, styles),
+    ...(evidence === null ? [] : foldText(evidence, width, 6).map((line) => styles.dim(line))),
+    ...(action === null ? [] : foldText(fix === null ? sentence(action) : `${action}:`, width, 3)),
+    ...(fix === null ? [] : [`  ${styles.accent(printable(fix))}`]),
   ];
 }
 
-/** Commands are not wrapped, so that they can be copied. */
-function fixLines({ fix }: Finding, styles: Styles): string[] {
-  return fix === null ? [] : [`  ${styles.accent(printable(fix))}`];
-}
-
-function deliveryLines(delivery: Delivery, chain: Chain, styles: Styles, width: number): string[] {
-  const { id, status, endpoint, listener, attempts = [], next_attempt: next } = delivery;
+function deliveryLines(delivery: Delivery, chain: Chain, styles: Styles): string[] {
+  const { id, status, endpoint, listener, next_attempt: next } = delivery;
+  const attempts = attemptsOf(delivery);
   const mark = {
     succeeded: styles.good("✓"),
     failed: styles.bad("✗"),
@@ -123,7 +124,7 @@ function deliveryLines(delivery: Delivery, chain: Chain, styles: Styles, width: 
   }[status];
   const url = endpoint === null ? undefined : chain.endpoints.get(endpoint)?.url;
   const to = endpoint === null ? `listener ${listener ?? ""}` : (url ?? "an endpoint that was deleted");
-  const planned = next === null ? "" : `, next attempt ${next}`;
+  const planned = next === null ? "" : `, next attempt ${Date.parse(next) > chain.now ? next : "due now"}`;
   const lines = [
     `${mark} ${styles.strong(printable(id))}  ${status}${planned}`,
     `  to ${printable(to)}${url === undefined ? "" : `  ${styles.dim(endpoint ?? "")}`}`,
@@ -132,11 +133,6 @@ function deliveryLines(delivery: Delivery, chain: Chain, styles: Styles, width: 
   if (shown.length < attempts.length) lines.push(styles.dim(`  … ${attempts.length - shown.length} earlier attempts`));
   for (const [i, attempt] of shown.entries()) {
     lines.push(attemptLine(attempt, attempts.length - shown.length + i + 1, styles));
-    const isLast = i === shown.length - 1;
-    if (isLast && status !== "succeeded" && attempt.response_excerpt !== null) {
-      const body = foldText(attempt.response_excerpt, Math.max(20, width - 5), MAX_RESPONSE_LINES);
-      lines.push(...body.map((line) => `     ${styles.dim(line)}`));
-    }
   }
   return lines;
 }

@@ -19,7 +19,7 @@ export function noReceiver(event: Event, chain: Chain, time: TimeFormat): Findin
     return {
       ...finding,
       summary: `No endpoint got the event: ${summary}`,
-      action: "Enable the endpoint, then replay the event",
+      action: "Enable the endpoint, so that the event can be replayed to it",
       fix: shellCommand`service endpoints enable ${stopped.id}`,
     };
   }

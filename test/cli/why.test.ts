@@ -201,4 +201,26 @@ describe("service why", () => {
     const wide = text.split("\n").filter((line) => line.trimEnd().length > 80 && !line.startsWith("  service"));
     expect(wide).toEqual([]);
   });
+
+  it("explains the first failing receivers whole, and names the command for each of the others", async () => {
+    const failing = await startScriptedReceiver({ status: 500, body: "out of stock" });
+    const working = await startScriptedReceiver({ status: 200 });
+    receivers.push(failing, working);
+    for (const path of ["a", "b", "c", "d", "e"]) await newEndpoint(`${failing.url}${path}`);
+    await newEndpoint(`${working.url}f`);
+    const { event } = await attempted(await newEndpoint(`${working.url}g`));
+    const list = () => json<Delivery[]>("deliveries", "list", "--event", event.id);
+    await expect.poll(async () => (await list()).every(({ attempt_count: count }) => count > 0)).toBe(true);
+    const { findings } = await why(event.id);
+    const session = runInTerminal(["why", event.id], { env: cli.platform.env, columns: 120 });
+    expect(await session.ended).toBe(0);
+    const text = session.text();
+    expect(text).toContain("Cause: ");
+    expect(text.match(/out of stock/g)).toHaveLength(4);
+    expect(text.match(/service deliveries retry/g)).toHaveLength(4);
+    expect(text).toContain("1 more:");
+    expect(text).toContain(`service why ${findings[4]!.subject}`);
+    expect(text).toContain("Also: Delivered to 2 of 7 receivers.");
+    expect(text).not.toContain(`service why ${event.id}`);
+  });
 });

@@ -140,7 +140,7 @@ describe("service why of an event", () => {
     expect(plain(await world.why(event.id))).toMatchObject({
       code: "no_receiver",
       summary: "No endpoint got the event: Billing was disabled at T by a user",
-      action: "Enable the endpoint, then replay the event",
+      action: "Enable the endpoint, so that the event can be replayed to it",
       fix: `service endpoints enable ${endpoint}`,
     });
   });

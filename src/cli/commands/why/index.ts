@@ -94,8 +94,12 @@ function explanationLines(chain: Chain, findings: readonly Finding[], { output }
   }
   const [cause, ...rest] = findings;
   if (cause !== undefined) lines.push("", ...findingLines(cause, labelOf(cause), styles, width));
-  for (const finding of rest.slice(0, MAX_OTHERS)) lines.push("", ...findingLines(finding, "Also", styles, width));
-  const others = rest.slice(MAX_OTHERS).map(({ subject }) => shellCommand`service why ${subject}`);
+  // An explanation of its own would not add to a finding about the same ID.
+  const isShown = ({ subject }: Finding, index: number) => index < MAX_OTHERS || subject === chain.id;
+  for (const finding of rest.filter(isShown)) lines.push("", ...findingLines(finding, "Also", styles, width));
+  const others = rest
+    .filter((finding, index) => !isShown(finding, index))
+    .map(({ subject }) => shellCommand`service why ${subject}`);
   if (others.length > 0) lines.push("", `${others.length} more:`, ...others.map((line) => `  ${styles.accent(line)}`));
   return lines;
 }

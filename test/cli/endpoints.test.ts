@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Delivery } from "../../src/contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../../src/contract/schemas/webhook-endpoint.ts";
 import { json as respond, startServer } from "../client/support/scripted-server.ts";
+import { ENDPOINT, listOf } from "../support/api-objects.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { type CliOptions, runCli } from "../support/run-cli.ts";
 import { ENTER, runInTerminal } from "../support/terminal.ts";
@@ -229,14 +230,11 @@ describe("service endpoints list", () => {
   const DAY = 86_400_000;
   const aged = (days: number, id: string): object => {
     const created = `${new Date(Date.now() - days * DAY).toISOString().slice(0, 19)}Z`;
-    const rest = { url: "https://example.com/hooks", events: ["*"], description: null, status: "enabled" };
-    return { id, object: "webhook_endpoint", ...rest, livemode: false, created, secret_created: created };
+    return { ...ENDPOINT, id, created, secret_created: created };
   };
 
   async function listing(...items: object[]): Promise<string> {
-    const { url } = await startServer(
-      respond(200, { object: "list", data: items, has_more: false, next_cursor: null }),
-    );
+    const { url } = await startServer(respond(200, listOf(...items)));
     return url;
   }
 

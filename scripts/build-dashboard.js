@@ -49,8 +49,8 @@ export async function buildDashboard(root, folder, { isDevelopment = false } = {
     script: basename(main[0]),
     style: named("style-"),
     icon: named("icon-"),
-    // The chart library is loaded lazily, but the first page needs it as well.
-    preload: main[1].imports.map(({ path }) => basename(path)),
+    // Without what pages load when they are opened.
+    preload: main[1].imports.filter(({ kind }) => kind === "import-statement").map(({ path }) => basename(path)),
     reference: { script: named("reference-", ".js"), style: named("reference-style-") },
   };
   removeOutdated(folder, new Set(outputFiles.map(({ path }) => basename(path))));

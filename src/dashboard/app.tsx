@@ -1,7 +1,7 @@
 import type { ComponentType } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { type KindWith, OBJECT_KINDS, type ObjectKind, RESOURCES } from "../contract/resources.ts";
-import { signedOut } from "./api/call.ts";
+import { asCallError, type CallError, signedOut } from "./api/call.ts";
 import { follow, startLive } from "./api/live.ts";
 import { startStore } from "./api/store.ts";
 import { Commands } from "./commands.tsx";
@@ -16,10 +16,9 @@ import { Overview } from "./pages/overview/index.tsx";
 import { TeamPage } from "./pages/team.tsx";
 import { RequestLogs } from "./pages/request-logs.tsx";
 import { SandboxPage } from "./pages/sandbox.tsx";
-import { Why } from "./pages/why.tsx";
 import { environment, hrefOf, Link, route, settle } from "./router.tsx";
 import { Shell } from "./shell.tsx";
-import { Empty, Page } from "./components/page.tsx";
+import { Empty, ErrorBox, Loading, Page } from "./components/page.tsx";
 
 function NotFound() {
   return (
@@ -33,11 +32,39 @@ function NotFound() {
   );
 }
 
+let Why: ComponentType | undefined;
+
+/** The explanation, whose code is loaded when it is first opened. */
+function LazyWhy() {
+  const [error, setError] = useState<CallError>();
+  const [tries, setTries] = useState(0);
+  useEffect(() => {
+    if (Why !== undefined) return;
+    import("./pages/why.tsx").then(
+      (module) => {
+        ({ Why } = module);
+        setTries(tries + 1);
+      },
+      (problem: unknown) => setError(asCallError(problem)),
+    );
+  }, [tries]);
+  if (Why !== undefined) return <Why />;
+  const again = () => {
+    setError(undefined);
+    setTries(tries + 1);
+  };
+  return (
+    <Page title="Explanation">
+      {error === undefined ? <Loading what="Loading" /> : <ErrorBox error={error} onRetry={again} />}
+    </Page>
+  );
+}
+
 type OwnPage = (typeof RESOURCES)[Exclude<KindWith<"page">, ObjectKind>]["page"]["name"];
 
 const OWN_PAGES: Record<OwnPage | "" | "why", ComponentType> = {
   "": Overview,
-  why: Why,
+  why: LazyWhy,
   events: Events,
   deliveries: Deliveries,
   endpoints: Endpoints,

@@ -8,6 +8,7 @@ import { backlog, isBacklog } from "./backlog.ts";
 import { currentCause, lastAttemptTime } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { disabled, ofDelivery, waits } from "./deliveries.ts";
+import { hasRecovered, newestOf } from "./recovery.ts";
 import { counted, type Finding, span, type TimeFormat } from "./finding.ts";
 
 const MINUTE = 60_000;
@@ -96,19 +97,6 @@ function failsInPart({ statistics, receiver: { name } }: State): string {
       ? `All ${attempts} of the last hour to ${name} failed`
       : `${name} fails in part: ${totals.failed} of the ${attempts} of the last hour failed`;
   return `${share} (${kinds})${andWaits(statistics)}`;
-}
-
-/** Returns true if the newest attempt succeeded and nothing waits any more. */
-export function hasRecovered(
-  { health }: WebhookEndpoint,
-  { pending, last_success_at: success }: StatisticsEndpoint,
-  failures: readonly StatisticsFailure[],
-): boolean {
-  return health.failing_since === null && success !== null && success >= newestOf(failures) && pending === 0;
-}
-
-function newestOf(failures: readonly StatisticsFailure[]): string {
-  return failures.reduce((newest, { last_at: at }) => (at > newest ? at : newest), "");
 }
 
 function countsOf({ endpoint, statistics }: State): StatisticsEndpoint | undefined {

@@ -224,3 +224,12 @@ export function JsonTree({ value, name, depth = 0 }: { value: unknown; name?: st
     </details>
   );
 }
+
+/** A link to the explanation of an ID. */
+export function WhyLink({ id }: { id: string }) {
+  return (
+    <Link class="button" href={hrefOf("why", id)}>
+      Explain
+    </Link>
+  );
+}

@@ -8,8 +8,8 @@ import { Action } from "../components/action.tsx";
 import { Card, ErrorBox, Facts, Loaded, Page } from "../components/page.tsx";
 import {
   ClockTime,
-  DueTime,
   Copy,
+  DueTime,
   Id,
   isNotSent,
   message,
@@ -19,10 +19,10 @@ import {
   Status,
   StatusCode,
   Time,
+  WhyLink,
 } from "../components/values.tsx";
 import { count, milliseconds } from "../format.ts";
 import { hrefOf } from "../router.tsx";
-import { WhyLink } from "./why.tsx";
 
 export function DeliveryDetail({ id }: { id: string }) {
   const call = useCall();

@@ -6,11 +6,10 @@ import { useQuery } from "../api/store.ts";
 import { clockOffset } from "../clock.ts";
 import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
-import { Id, message, None, ObjectLink, Raw, StatusCode, Time } from "../components/values.tsx";
+import { Id, message, None, ObjectLink, Raw, StatusCode, Time, WhyLink } from "../components/values.tsx";
 import { milliseconds } from "../format.ts";
 import { hrefOf, Link, route } from "../router.tsx";
 import { UserEmail, useUsers } from "./team.tsx";
-import { WhyLink } from "./why.tsx";
 import { Choice, createdFilters, CreatedRange, filterOf, Filters, Search } from "./filters.tsx";
 
 export function RequestLogs() {

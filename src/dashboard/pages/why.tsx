@@ -16,15 +16,6 @@ function problemOf(error: unknown): ReturnType<ChainApi["problemOf"]> {
   return error instanceof CallError ? error : undefined;
 }
 
-/** A link to the explanation of an ID. */
-export function WhyLink({ id }: { id: string }) {
-  return (
-    <Link class="button" href={hrefOf("why", id)}>
-      Explain
-    </Link>
-  );
-}
-
 /** Explains an ID as `service why` does: the likely cause, its fix, and everything that led to it. */
 export function Why() {
   const call = useCall();

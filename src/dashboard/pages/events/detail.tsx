@@ -8,10 +8,9 @@ import { Dialog } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
 import { Card, Empty, Facts, Loaded, Page } from "../../components/page.tsx";
 import { showToast } from "../../components/toasts.tsx";
-import { Copy, Id, JsonTree, ObjectLink, pretty, Raw, Time } from "../../components/values.tsx";
+import { Copy, Id, JsonTree, ObjectLink, pretty, Raw, Time, WhyLink } from "../../components/values.tsx";
 import { count, counted } from "../../format.ts";
 import { hrefOf } from "../../router.tsx";
-import { WhyLink } from "../why.tsx";
 import { DeliveryTable, useEndpoints } from "../deliveries.tsx";
 
 export function EventDetail({ id }: { id: string }) {

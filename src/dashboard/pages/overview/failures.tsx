@@ -1,6 +1,6 @@
 import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
-import { hasRecovered } from "../../../explain/endpoint.ts";
+import { hasRecovered } from "../../../explain/recovery.ts";
 import { useCall } from "../../api/call.ts";
 import { Action } from "../../components/action.tsx";
 import { Table } from "../../components/table.tsx";

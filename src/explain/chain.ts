@@ -17,12 +17,12 @@ const MAX_LISTED = 100;
 /** The newest deliveries of an endpoint that are shown. */
 const NEWEST = 5;
 const OTHER_EVENTS = 10;
-/** The newest changes of an endpoint that are read. */
-const MAX_CHANGES = 5;
+/** The newest changes of an endpoint, or advances of the clock, that are read. */
+const MAX_CHANGES = 10;
 
 /** A change of an endpoint through the API: the fields of the request. */
 export interface EndpointChange {
-  /** In Unix milliseconds. */
+  /** The environment's time, in Unix milliseconds. */
   time: number;
   url?: string;
   events?: string[];
@@ -150,11 +150,13 @@ class ChainReader {
       now: clock === undefined ? Date.now() : Date.parse(clock.now),
       clock: clock?.offset_seconds === 0 ? undefined : clock,
     };
-    const rest = isEndpoint ? await this.#ofEndpoint(found as WebhookEndpoint) : await this.#ofEvent(chain, requested);
+    const rest = isEndpoint
+      ? await this.#ofEndpoint(found as WebhookEndpoint, chain.clock)
+      : await this.#ofEvent(chain, requested);
     return { ...chain, ...rest, missingScopes: [...this.#missing] };
   }
 
-  async #ofEvent({ event, listed }: Pick<Chain, "event" | "listed">, requested: Delivery | undefined) {
+  async #ofEvent({ event, listed, clock }: Pick<Chain, "event" | "listed" | "clock">, requested: Delivery | undefined) {
     const others = listed.filter(({ id }) => id !== requested?.id);
     // Those that explain most: then the answer needs no delivery that is not shown.
     const most = others.toSorted((a, b) => Number(a.status === "succeeded") - Number(b.status === "succeeded"));
@@ -173,11 +175,14 @@ class ChainReader {
         failed.some((delivery) => delivery.endpoint === id) ||
         (isNobodys && matchesSubscriptions(endpoint?.events ?? [], event.type)),
     );
-    const changes = await this.#changes(missed.map(([id]) => id));
+    const changes = await this.#changes(
+      missed.map(([id]) => id),
+      clock,
+    );
     return { deliveries, endpoints, statistics, changes, recovery: undefined };
   }
 
-  async #ofEndpoint(endpoint: WebhookEndpoint) {
+  async #ofEndpoint(endpoint: WebhookEndpoint, clock: TestClock | undefined) {
     const { id } = endpoint;
     const recoveries = { related: id, type: "webhook_endpoint.recovered" };
     const [statistics, recovery, newest, failed, succeeded] = await Promise.all([
@@ -198,7 +203,7 @@ class ChainReader {
       deliveries: await this.#whole(unique.slice(0, MAX_DELIVERIES)),
       endpoints: new Map([[id, endpoint]]),
       statistics,
-      changes: await this.#changes(mayFail ? [id] : []),
+      changes: await this.#changes(mayFail ? [id] : [], clock),
       recovery: event?.data === null ? undefined : event,
     };
   }
@@ -274,17 +279,34 @@ class ChainReader {
     return new Map(await Promise.all(ids.map(read)));
   }
 
-  async #changes(ids: readonly string[]) {
-    const read = async (id: string) => [id, await this.#changesOf(id)] as const;
-    return new Map(await Promise.all(ids.slice(0, MAX_DELIVERIES).map(read)));
+  async #changes(ids: readonly string[], clock: TestClock | undefined) {
+    const endpoints = `${pathOf("webhook_endpoint")}/`;
+    const read = async (id: string) => [id, await this.#requestsTo(endpoints + id, "PATCH")] as const;
+    const changes = await Promise.all(ids.slice(0, MAX_DELIVERIES).map(read));
+    const isShifted = clock !== undefined && changes.some(([, requests]) => requests.length > 0);
+    const advances = isShifted ? await this.#requestsTo(`${pathOf("test_clock")}/advance`, "POST") : [];
+    // Requests have real times. At that of a change, the clock had not been advanced as far as it is now.
+    const timeOf = ({ id }: RequestLogDetail) => {
+      const later = advances.filter((advance) => timeOfId(advance.id) > timeOfId(id));
+      const seconds = later.map(({ request_body: body }) => fieldsOf<{ seconds: number }>(body).seconds ?? 0);
+      const offset = seconds.reduce((left, one) => left - one, clock?.offset_seconds ?? 0);
+      return timeOfId(id) + offset * 1000;
+    };
+    const changeOf = (request: RequestLogDetail): EndpointChange => ({
+      ...fieldsOf<Omit<EndpointChange, "time">>(request.request_body),
+      time: timeOf(request),
+    });
+    return new Map(changes.map(([id, requests]) => [id, requests.map(changeOf)]));
   }
 
-  async #changesOf(id: string): Promise<EndpointChange[]> {
-    const query = { path: `${pathOf("webhook_endpoint")}/${id}`, method: "PATCH", status: "2xx" };
+  /** Returns the newest successful requests, newest first. */
+  async #requestsTo(path: string, method: string): Promise<RequestLogDetail[]> {
+    const query = { path, method, status: "2xx" };
     const listed = await this.#allowed(() => this.#list<RequestLog>(pathOf("request_log"), query, MAX_CHANGES));
-    const read = (listed?.data ?? []).map((request) => this.#optional<RequestLogDetail>("request", request.id));
-    const requests = (await Promise.all(read)).filter((request) => request !== undefined);
-    return requests.map((request) => ({ ...fieldsOf(request.request_body), time: timeOfId(request.id) }));
+    const found = await Promise.all(
+      (listed?.data ?? []).map(({ id }) => this.#optional<RequestLogDetail>("request", id)),
+    );
+    return found.filter((request) => request !== undefined);
   }
 
   async #allEndpoints() {
@@ -308,9 +330,9 @@ class ChainReader {
 }
 
 /** Returns the fields of a request's JSON: none if it was not stored whole. */
-function fieldsOf(body: string | null): Omit<EndpointChange, "time"> {
+function fieldsOf<Fields>(body: string | null): Partial<Fields> {
   try {
-    return JSON.parse(body ?? "{}") as Omit<EndpointChange, "time">;
+    return JSON.parse(body ?? "{}") as Partial<Fields>;
   } catch {
     return {};
   }

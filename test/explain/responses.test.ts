@@ -231,6 +231,22 @@ describe("service why of a delivery, and of its event", () => {
     });
   });
 
+  it("knows what was before and after a change of the URL, although the clock is advanced", async () => {
+    const late = await world.endpoint("/302");
+    const { deliveries } = await world.order();
+    await advanceClock(world.api, 120);
+    await world.api("PATCH", `/v1/webhook_endpoints/${late}`, { url: `${world.receiver.url}/moved` });
+    expect(plain(await world.why(deliveries[0]!.id)).summary).toMatch(
+      /^The endpoint responded with 302 before its URL was changed; /,
+    );
+    await world.clear();
+    const early = await world.endpoint("/moved");
+    await world.api("PATCH", `/v1/webhook_endpoints/${early}`, { url: `${world.receiver.url}/404` });
+    const { deliveries: failed } = await world.order();
+    await advanceClock(world.api, 10);
+    expect(plain(await world.why(failed[0]!.id)).summary).toMatch(/^127\.0\.0\.1:\d+\/404 responded with 404; /);
+  });
+
   it("suggests a retry after a rotation of the secret", async () => {
     const endpoint = await world.endpoint("/signature", undefined, "Billing");
     const { deliveries } = await world.order();

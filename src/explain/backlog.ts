@@ -1,6 +1,6 @@
 import type { Statistics } from "../contract/schemas/statistics.ts";
 import type { Receiver } from "./attempts.ts";
-import { counted, type Finding, span } from "./finding.ts";
+import { counted, type Finding, span, waits } from "./finding.ts";
 
 /** Deliveries that are due start at once, unless the endpoint's earlier ones are still in flight. */
 const BACKLOG_SECONDS = 2;
@@ -16,7 +16,7 @@ export function backlog({ queue, totals }: Statistics, { endpoint, name }: Recei
     p50 === null
       ? "has not responded yet"
       : `takes about ${span(p50 < 1000 ? p50 : Math.round(p50 / 1000) * 1000)} to respond`;
-  const deliveries = counted(queue.pending, "delivery is waiting", "deliveries are waiting");
+  const deliveries = waits(queue.pending);
   return {
     code: "backlog",
     subject: endpoint ?? "",

@@ -5,7 +5,7 @@ import { attemptEvidence, attemptsOf, type Receiver, receiverOf } from "./attemp
 import { currentCause, lastAttemptTime } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { backlog, isBacklog } from "./backlog.ts";
-import { counted, type Finding, span, type TimeFormat } from "./finding.ts";
+import { counted, type Finding, span, type TimeFormat, waits } from "./finding.ts";
 
 /** Later than this after its event, a delivery is late. */
 const LATE_MILLISECONDS = 5000;
@@ -186,11 +186,6 @@ export function disabled(endpoint: WebhookEndpoint, time: TimeFormat, waiting: n
     action: reason === "gone" ? "Enable the endpoint, if the receiver is back" : "Enable the endpoint",
     fix: shellCommand`service endpoints enable ${id}`,
   };
-}
-
-/** Returns `1 delivery is waiting`, `2 deliveries are waiting`. */
-export function waits(count: number): string {
-  return counted(count, "delivery is waiting", "deliveries are waiting");
 }
 
 function notAttempted(delivery: Delivery, receiver: Receiver, { statistics }: Chain, time: TimeFormat): Finding {

@@ -7,9 +7,9 @@ import { attemptEvidence, attemptsOf, type Cause, type Receiver, receiverOfEndpo
 import { backlog, isBacklog } from "./backlog.ts";
 import { currentCause, lastAttemptTime } from "./changes.ts";
 import type { Chain } from "./chain.ts";
-import { disabled, ofDelivery, waits } from "./deliveries.ts";
+import { disabled, ofDelivery } from "./deliveries.ts";
 import { hasRecovered, newestOf } from "./recovery.ts";
-import { counted, type Finding, span, type TimeFormat } from "./finding.ts";
+import { counted, type Finding, span, type TimeFormat, waits } from "./finding.ts";
 
 const MINUTE = 60_000;
 /** A cause that did not occur in this time before the newest failure is over. */

@@ -88,6 +88,11 @@ export function counted(value: number, singular: string, plural = `${singular}s`
   return `${number.format(value)} ${value === 1 ? singular : plural}`;
 }
 
+/** Returns `1 delivery is waiting`, `2 deliveries are waiting`. */
+export function waits(count: number): string {
+  return counted(count, "delivery is waiting", "deliveries are waiting");
+}
+
 const UNITS = [
   ["d", 86_400],
   ["h", 3600],

@@ -293,7 +293,7 @@ describe("the dashboard", { shuffle: false }, () => {
       const charts = page.getByRole("img");
       await expect.poll(() => charts.count()).toBe(3);
       await expect.poll(() => charts.first().getAttribute("aria-label")).toMatch(/at most \d+ in a minute/);
-      await failing.getByRole("link", { name: /deliver(y|ies) waits?$/ }).click();
+      await failing.getByRole("link", { name: /(delivery is|deliveries are) waiting$/ }).click();
       await page.getByRole("heading", { name: "Deliveries" }).waitFor();
       await expect.poll(() => page.getByLabel("Status").inputValue()).toBe("pending");
       await expect

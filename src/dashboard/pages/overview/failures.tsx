@@ -1,5 +1,6 @@
 import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
+import { waits } from "../../../explain/finding.ts";
 import { hasRecovered } from "../../../explain/recovery.ts";
 import { useCall } from "../../api/call.ts";
 import { Action } from "../../components/action.tsx";
@@ -102,9 +103,7 @@ function FailingEndpoint({ endpoint, id, failures, counts, onChange }: Failing &
         )}
         {pending > 0 && id !== null && (
           <li>
-            <Link href={hrefOf("deliveries", "", { endpoint: id, status: "pending" })}>
-              {counted(pending, "delivery waits", "deliveries wait")}
-            </Link>
+            <Link href={hrefOf("deliveries", "", { endpoint: id, status: "pending" })}>{waits(pending)}</Link>
           </li>
         )}
         {first !== undefined && (

@@ -102,11 +102,6 @@ export async function benchRelay() {
     baseline: () => directRound(receiver, bytes),
     measured: () => relayRound(service, receiver, EVENTS, ["--concurrency", "32"]),
   });
-  const captures = await alternate(ROUNDS, {
-    baseline: () => relayRound(service, receiver, BURST),
-    measured: () => captureRound(receiver, bytes),
-  });
-  for (const { baseline } of captures) delete baseline.times.platform;
   await stop(service);
   receiver.child.kill();
   return [
@@ -126,14 +121,30 @@ export async function benchRelay() {
       process: "platform",
       goal: atMost(0.45),
     }),
-    rowOf(captures, {
-      name: `Relay: capture beside listen, burst of ${BURST}`,
+  ];
+}
+
+/** A part of its own: `--compare` runs the relay with builds from before `webhooks capture`, too. */
+export async function benchCapture() {
+  const service = await startService();
+  const receiver = await startNode(["bench/receiver.js"], { input: "pipe" });
+  const bytes = await storeEvents(api(service), BURST);
+  const rounds = await alternate(ROUNDS, {
+    baseline: () => relayRound(service, receiver, BURST),
+    measured: () => captureRound(receiver, bytes),
+  });
+  for (const { baseline } of rounds) delete baseline.times.platform;
+  await stop(service);
+  receiver.child.kill();
+  return [
+    rowOf(rounds, {
+      name: `Capture: deliveries beside listen, burst of ${BURST}`,
       unit: "deliveries/s",
       baseline: "events/s with listen",
       goal: atLeast(0.9),
     }),
-    timeRowOf(captures, {
-      name: "Relay: processor time of capture for a delivery, against that of listen for an event",
+    timeRowOf(rounds, {
+      name: "Capture: processor time for a delivery, against that of listen for an event",
       process: "capture",
       goal: atMost(1.1),
     }),

@@ -18,7 +18,7 @@ import { ROOT } from "./measure.js";
 import { benchPeers } from "./peers.js";
 import { benchPostgres } from "./postgres.js";
 import { benchQueues } from "./queues.js";
-import { benchRelay } from "./relay.js";
+import { benchCapture, benchRelay } from "./relay.js";
 import { benchStartup } from "./startup.js";
 import { tableOf } from "./table.js";
 import { benchWebhooks } from "./webhooks.js";
@@ -27,6 +27,7 @@ const PARTS = {
   startup: benchStartup,
   api: benchApi,
   relay: benchRelay,
+  capture: benchCapture,
   peers: benchPeers,
   deliveries: benchDeliveries,
   queues: benchQueues,

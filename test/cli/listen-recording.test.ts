@@ -63,12 +63,16 @@ describe("--record and listen replay", () => {
     expect(on.receiver.events.slice(before).map(nameIn)).toEqual([name]);
   });
 
-  it("keep the previous recording until a connection is established", async () => {
+  it("append to a recording", async () => {
     const file = join(createFolder(), "events.ndjson");
-    writeFileSync(file, `${EVENT_LINE}\n`);
-    const env = { ...on.platform.env, SERVICE_API_KEY: on.platform.sandboxKey.replace(/.$/, "!") };
-    expect((await service(["listen", "--record", file], { env })).exitCode).not.toBe(0);
-    expect(readFileSync(file, "utf8")).toBe(`${EVENT_LINE}\n`);
+    writeFileSync(file, EVENT_LINE);
+    const listener = await startListener(on.platform.env, ["--record", file, "--forward-to", on.receiver.url]);
+    const ids = await trigger("customer.updated", 1);
+    await got(ids);
+    await listener.interrupt();
+    const lines = readFileSync(file, "utf8").trimEnd().split("\n");
+    expect(lines[0]).toBe(EVENT_LINE);
+    expect(lines.map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(expect.arrayContaining(ids));
   });
 
   it("warn of a file that other users can read", async () => {

@@ -112,6 +112,26 @@ describe("service webhooks capture", () => {
     expect(second!.body_base64).toBe(BINARY.toString("base64"));
   });
 
+  it("appends to a recording", async () => {
+    const recording = file();
+    for (const body of ["first", "second"]) {
+      const capture = await startCapture(["--record", recording]);
+      await post(capture.url, body);
+      await capture.interrupt();
+    }
+    const lines = readFileSync(recording, "utf8").trimEnd().split("\n");
+    expect(lines.map((line) => (JSON.parse(line) as { body: string }).body)).toEqual(["first", "second"]);
+  });
+
+  it.each(["my notes\n", '{"a":1}\n'])("does not start with a file that is not a recording: %j", async (text) => {
+    const notes = file();
+    writeFileSync(notes, text);
+    const { exitCode, stderr } = await runCli(["webhooks", "capture", "--port", "0", "--record", notes]);
+    const reason = /exists and is not a recording: line 1 is[^]*Choose another file/;
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(reason) });
+    expect(readFileSync(notes, "utf8")).toBe(text);
+  });
+
   it("does not accept a delivery that it cannot record", async () => {
     const capture = await startCapture(["--record", "/dev/full"]);
     await expect(post(capture.url, BODY)).rejects.toThrow();

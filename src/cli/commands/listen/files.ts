@@ -1,8 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, ftruncateSync, openSync, statSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from "node:fs";
 import { access, constants, open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { formatRecordedEvent, type RecordedEvent } from "../../../relay/recording.ts";
+import {
+  formatRecordedEvent,
+  parseRecordedEvent,
+  type RecordedEvent,
+  RecordingError,
+} from "../../../relay/recording.ts";
 import { UserError } from "../../errors.ts";
 import { isOpenToOthers } from "../../settings/read.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
@@ -52,7 +57,6 @@ export class SessionFiles {
   /** Marks the session as ready. Events are signed with this secret. */
   async ready(secret: string, forwardTo: URL | undefined): Promise<void> {
     const { writeEnv, readyFile } = this.#options;
-    this.#recorder?.begin();
     if (writeEnv !== undefined) {
       await writeSecret(writeEnv, secret);
       this.#warnIfOpen(writeEnv.file, "the signing secret");
@@ -74,7 +78,7 @@ export class SessionFiles {
   }
 }
 
-/** Writes events into a file that `listen replay` and `webhooks replay` read, for its owner alone. */
+/** Appends events to a file that `listen replay` and `webhooks replay` read. A new one is for its owner alone. */
 export class Recorder {
   readonly #file: string;
   readonly #descriptor: number;
@@ -82,7 +86,10 @@ export class Recorder {
   #lines: string[] = [];
   #failed = false;
 
-  /** Throws UserError if the file cannot be opened. `onFailure` is called once when it cannot be written any more. */
+  /**
+   * Throws UserError if the file cannot be opened, or has other contents than a recording. `onFailure` is called once
+   * when it cannot be written any more.
+   */
   constructor(file: string, onFailure: (error: UserError) => void) {
     this.#file = file;
     this.#onFailure = onFailure;
@@ -91,15 +98,12 @@ export class Recorder {
     } catch (error) {
       throw this.#explain(error);
     }
-  }
-
-  /** Empties the file. An earlier recording stays until then, in case no connection is established. */
-  begin(): void {
     try {
-      ftruncateSync(this.#descriptor);
+      const stats = fstatSync(this.#descriptor);
+      if (stats.isFile() && stats.size > 0 && !endsWithLine(file, stats.size)) writeSync(this.#descriptor, "\n");
     } catch (error) {
-      // Pipes and devices cannot be truncated.
-      if ((error as NodeJS.ErrnoException).code !== "EINVAL") throw this.#explain(error);
+      closeSync(this.#descriptor);
+      throw this.#explain(error);
     }
   }
 
@@ -128,7 +132,40 @@ export class Recorder {
   }
 
   #explain(error: unknown): UserError {
+    if (error instanceof RecordingError) {
+      return new UserError(`--record: ${this.#file} exists and is not a recording: ${error.message}`, {
+        hint: "Choose another file. This one was not changed.",
+        cause: error,
+      });
+    }
     return new UserError(`--record: cannot write ${this.#file}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Returns whether the last line of a recording is complete. Throws RecordingError if its first one is not an event. */
+function endsWithLine(file: string, size: number): boolean {
+  const descriptor = openSync(file, "r");
+  try {
+    parseRecordedEvent(firstLine(descriptor), 1);
+    const last = Buffer.alloc(1);
+    readSync(descriptor, last, 0, 1, size - 1);
+    return last[0] === LINE_FEED;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+const LINE_FEED = 0x0a;
+const CHUNK_BYTES = 65_536;
+
+function firstLine(descriptor: number): string {
+  const chunks: Buffer[] = [];
+  for (;;) {
+    const chunk = Buffer.alloc(CHUNK_BYTES);
+    const size = readSync(descriptor, chunk);
+    const end = chunk.indexOf(LINE_FEED);
+    chunks.push(chunk.subarray(0, end === -1 ? size : end));
+    if (end !== -1 || size === 0) return Buffer.concat(chunks).toString();
   }
 }
 

@@ -39,7 +39,7 @@ export function register(program: Command, context: Context, programArgs: readon
         parseEnvTarget,
       )
       .option("--ready-file <file>", "File to write once the listener is ready; removed at exit", parseFile)
-      .option("--record <file>", "File to record every event in, for `service listen replay`", parseFile)
+      .option("--record <file>", "File to append every event to, for `service listen replay`", parseFile)
       .option("--fail-on-error", "Exit with 1 if a forward failed after all retries", false)
       .option("--wait [duration]", "Maximum wait for the platform to start (default: 30s)", duration(1, MAX_SECONDS))
       .option("--max-downtime <duration>", "Exit after this long without a connection", duration(1, MAX_SECONDS))

@@ -68,7 +68,6 @@ export async function runCapture(flags: CaptureFlags, context: Context): Promise
   if (signal.aborted) end();
   try {
     const port = await start(capture, flags.port);
-    recorder?.begin();
     const facts = factsOf(receivers, signing, flags);
     announce(port, { facts, signing, receivers }, context);
     display.begin(feedOf(capture, port, { facts, signing, receivers, flags }, context));

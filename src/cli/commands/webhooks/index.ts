@@ -319,7 +319,7 @@ function registerCapture(webhooks: Command, context: Context): void {
         .default(4020),
     )
     .option("-f, --forward-to <target>", "URL to forward to, such as localhost:3000/webhooks (default: print only)")
-    .option("--record <file>", "File to record every delivery in, for `service webhooks replay`", parseFile)
+    .option("--record <file>", "File to append every delivery to, for `service webhooks replay`", parseFile)
     .addOption(timeoutOption())
     .option("--skip-verify", "Skip TLS certificate verification of your application", false)
     .option("--no-ui", "Print plain lines instead of the terminal UI")

@@ -14,7 +14,7 @@ export const VALID_DELIVERY: FirstCheck = {
   title: "Accepts a valid delivery",
   group: "Accepting",
   level: "required",
-  explanation: "A delivery without a 2xx response is retried for three days, then fails.",
+  explanation: "A delivery without a 2xx response has failed: the provider sends it again, or never.",
   fix: "Check that the secret is the receiver's, complete and with its prefix, if it has one, and that the URL is its webhook route.",
 };
 
@@ -71,7 +71,7 @@ export const accepting = (provider: Provider): readonly Check[] => [
     group: "Accepting",
     level: "required",
     explanation:
-      "Event types are added over time. A delivery without a 2xx response is retried for three days, and the endpoint looks broken.",
+      "Event types are added over time. Without a 2xx response, their deliveries fail, and the endpoint looks broken.",
     fix: "Verify, then respond with 2xx to every type. Ignore unknown types.",
     async run(subject) {
       const event = subject.event(UNKNOWN_TYPE);
@@ -106,7 +106,7 @@ export const accepting = (provider: Provider): readonly Check[] => [
     title: "Accepts a repeated delivery with 2xx",
     group: "Accepting",
     level: "required",
-    explanation: "Delivery is at least once. A duplicate without a 2xx response is retried for three days.",
+    explanation: "Delivery is at least once. A duplicate without a 2xx response counts as a failed delivery.",
     fix: "If the event's ID is already stored, respond with 2xx and do nothing else.",
     async run(subject) {
       const sample = subject.sample();

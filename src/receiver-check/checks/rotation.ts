@@ -19,7 +19,7 @@ function inList({ scheme }: Provider): Pick<Check, "group" | "level" | "notAppli
   return {
     ...COMMON,
     notApplicable: scheme.signature.separator === undefined && `${scheme.name} sends one signature`,
-    explanation: `During a rotation, deliveries are signed with both secrets: the header contains two ${v1}, and either may be the receiver's.`,
+    explanation: `During a rotation, deliveries are signed with both secrets: the header contains two signatures, and either may be that of the receiver's secret.`,
     fix: `Read every ${v1} of the header, and accept the delivery if any of them matches.`,
   };
 }
@@ -74,8 +74,8 @@ export function rotation(provider: Provider): readonly Check[] {
       ...inList(provider),
       id: "unknown-schemes",
       title: "Ignores unknown schemes",
-      explanation: `The header is a list; a future scheme would be added to ${v1}.`,
-      fix: `Read ${scheme.timestamp?.prefix === undefined ? v1 : `the names ${t} and ${v1}`}, and ignore all others.`,
+      explanation: "The header is a list, to which the signatures of a future scheme may be added.",
+      fix: `Read ${scheme.timestamp?.prefix === undefined ? `the items that begin with ${prefix}` : `the names ${t} and ${v1}`}, and ignore all others.`,
       async run(subject) {
         const response = await subject.deliver(subject.sample(), {
           header: (right) => {

@@ -11,20 +11,19 @@ export function isBacklog({ queue }: Statistics): boolean {
 
 /** Returns that deliveries wait because their endpoint is slow. */
 export function backlog({ queue, totals }: Statistics, { endpoint, name }: Receiver): Finding {
-  const { attempts, failed, latency_p50_ms: p50, latency_p95_ms: p95 } = totals;
-  const speed =
-    p50 === null
-      ? "has not responded yet"
-      : `takes about ${span(p50 < 1000 ? p50 : Math.round(p50 / 1000) * 1000)} to respond`;
+  const { attempts, failed, latency_p50_ms: p50 } = totals;
+  // Latencies are counted in ranges, so the median is not exact.
+  const median = p50 === null ? undefined : `about ${span(p50 < 1000 ? p50 : Math.round(p50 / 1000) * 1000)}`;
+  const speed = median === undefined ? "has not responded yet" : `takes ${median} to respond`;
   const deliveries = waits(queue.pending);
   return {
     code: "backlog",
     subject: endpoint ?? "",
     summary: `${deliveries} for ${name}, one of them for ${span(queue.oldest_due_seconds * 1000)}, because it ${speed}`,
     evidence:
-      p50 === null || p95 === null
+      median === undefined
         ? "No attempt of the last hour has finished"
-        : `${counted(attempts, "attempt")} in the last hour, ${failed} of them failed; half took at least about ${span(p50)}, 5% at least about ${span(p95)}`,
+        : `${counted(attempts, "attempt")} in the last hour, ${failed} of them failed; half of them took ${median} or longer`,
     action: "Respond with 2xx before slow work: in the receiver, store the event and process it later",
     fix: null,
   };

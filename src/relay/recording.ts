@@ -118,7 +118,9 @@ export async function replay(
       if (dispatcher.add(event)) waiting += 1;
     }
   } catch (error) {
-    await finish();
+    // A file that cannot be read has nothing to sum up.
+    if (first === undefined) dispatcher.close(0);
+    else await finish();
     throw error;
   }
   return await finish();

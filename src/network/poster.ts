@@ -196,12 +196,10 @@ class Exchange implements ResponseReader {
   #end(error: Error | undefined): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#ended({
-      ...(error === undefined ? { status: this.#status! } : { error }),
-      durationMs: this.#elapsed(),
-      headers: this.#headers,
-      excerpt: this.#excerpt(),
-    });
+    const result: PostResult = { durationMs: this.#elapsed(), headers: this.#headers, excerpt: this.#excerpt() };
+    if (error === undefined) result.status = this.#status!;
+    else result.error = error;
+    this.#ended(result);
   }
 
   #elapsed(): number {

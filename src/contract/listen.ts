@@ -56,8 +56,9 @@ export type GapReason = "reset";
 
 /**
  * Events after `from` and before `to` may be missing: retention removed them, or a failover of the database lost them.
- * With the reason `reset`, `from` is of before a reset of the sandbox, and all later events follow. Sent before the event `to`; if there is no later event yet, `to` is the lowest ID of the current time. If both are
- * equal, the stored event is damaged.
+ * With the reason `reset`, `from` is an event from before a reset of the sandbox, and the events since then follow. Sent
+ * before the event `to`; if no later event exists yet, `to` is the lowest ID of the current time. If both are equal, the
+ * stored event is damaged.
  */
 export interface GapFrame {
   frame: "gap";

@@ -97,7 +97,7 @@ function delivered(listed: Delivery, chain: Chain, time: TimeFormat): Finding {
   };
 }
 
-/** Returns what became of the replays after a success, newest first. */
+/** Returns the results of replays after a success, newest first. */
 function replaysOf([last, ...others]: readonly Delivery[], time: TimeFormat): string {
   if (last === undefined) return "";
   const which = others.length === 0 ? "the replay" : `the last of ${others.length + 1} replays`;

@@ -131,7 +131,7 @@ export async function sendList<
 /** A page with more bytes than this is assembled when it is its turn, since V8 frees long texts late. */
 const LARGE_PAGE_BYTES = 256 * 1024;
 const largePages = new Turns();
-/** How long a large page waits for clients to read what was sent to them. */
+/** How long a large page waits until clients have read earlier ones. */
 const PATIENCE_MS = 1000;
 
 class LargePageTurn {

@@ -21,7 +21,7 @@ export function timeWithAge(timestamp: string, { now, terminal }: ViewContext): 
   return terminal && !isAhead(timestamp, now) ? `${timestamp}  (${relativeTime(timestamp, now)})` : timestamp;
 }
 
-/** What was created while the test clock was ahead stays ahead of a sandbox that was reset: then it has no age. */
+/** Keys and endpoints created while the test clock was ahead keep that time after a reset: until then they have no age. */
 function isAhead(timestamp: string, now: number): boolean {
   return Date.parse(timestamp) > now + 60_000;
 }

@@ -195,8 +195,8 @@ interface PatchLine {
 }
 
 /**
- * Searches the lines and file names that a patch adds, as `git diff` and `git log -p` print them. `git log -G` finds
- * neither names nor text in UTF-16, and `git grep --cached` finds also what was committed before.
+ * Searches the lines and file names that a patch adds, as `git diff` and `git log -p` print them. `git log -G` searches
+ * neither file names nor text in UTF-16, and `git grep --cached` also finds keys that were committed earlier.
  */
 async function* scanPatch(lines: AsyncIterable<PatchLine>): AsyncGenerator<Finding> {
   let commit: string | null = null;

@@ -36,7 +36,7 @@ const nothing: Transaction = {
   get: (async (sql: string) => (sql.includes("FROM api_keys") ? key : undefined)) as Transaction["get"],
   all: async () => [],
   allShared: (async (sql: string) =>
-    sql.includes("FROM environments") ? [{ clock_offset: 0 }] : []) as Transaction["allShared"],
+    sql.includes("FROM environments") ? [{ name: "sandbox", clock_offset: 0 }] : []) as Transaction["allShared"],
   run: async () => 1,
   notify: () => {},
   claim: async () => true,

@@ -45,9 +45,12 @@ export class TimeLimitError extends Error {
  */
 const MAX_IDLE_MS = 1000;
 
-interface Idle {
-  connection: PostConnection;
-  since: number;
+/** A connection of the pool, and what it does. */
+interface Line {
+  readonly connection: PostConnection;
+  /** Undefined while it is idle. */
+  exchange: Exchange | undefined;
+  idleSince: number;
 }
 
 /**
@@ -56,10 +59,13 @@ interface Idle {
  */
 export class Poster {
   readonly #options: PosterOptions;
+  /**
+   * All connections. A set of exchanges instead would change with each POST: the copies of it that V8 drops when it grows
+   * are old, and would keep what they refer to alive until the next full garbage collection.
+   */
+  readonly #lines = new Set<Line>();
   /** By origin, oldest first. */
-  readonly #idle = new Map<string, Idle[]>();
-  /** In flight, oldest first. */
-  readonly #exchanges = new Set<Exchange>();
+  readonly #idle = new Map<string, Line[]>();
   #cancelDeadline: (() => void) | undefined;
   #cancelSweep: (() => void) | undefined;
 
@@ -72,17 +78,18 @@ export class Poster {
    * `ended` exactly once, whatever happens.
    */
   post(url: URL, headers: readonly string[], body: Uint8Array, ended: (result: PostResult) => void): void {
-    const { connect, clock, timeoutMs } = this.#options;
+    const { clock, timeoutMs } = this.#options;
     const { origin } = url;
-    const connection = this.#takeIdle(origin) ?? new PostConnection(() => connect(url));
-    const exchange = new Exchange(connection, this.#options, (result) => {
-      this.#exchanges.delete(exchange);
-      if (connection.isOpen) this.#keep(origin, connection);
+    const line = this.#takeIdle(origin) ?? this.#open(url);
+    const { connection } = line;
+    line.exchange = new Exchange(connection, this.#options, (result) => {
+      line.exchange = undefined;
+      if (connection.isOpen) this.#keep(origin, line);
+      else this.#lines.delete(line);
       ended(result);
     });
-    this.#exchanges.add(exchange);
     this.#cancelDeadline ??= clock.after(timeoutMs, () => this.#checkDeadlines());
-    connection.post(headOf(url, headers, body.length), body, exchange);
+    connection.post(headOf(url, headers, body.length), body, line.exchange);
   }
 
   /** Closes all connections. What is in flight does not end. */
@@ -91,42 +98,49 @@ export class Poster {
     this.#cancelSweep?.();
     this.#cancelDeadline = undefined;
     this.#cancelSweep = undefined;
-    for (const { connection } of this.#exchanges) connection.close();
-    for (const idle of this.#idle.values()) for (const { connection } of idle) connection.close();
-    this.#exchanges.clear();
+    for (const { connection } of this.#lines) connection.close();
+    this.#lines.clear();
     this.#idle.clear();
   }
 
-  /** Returns the connection that was used last, unless it was closed meanwhile or has been idle for too long. */
-  #takeIdle(origin: string): PostConnection | undefined {
-    const idle = this.#idle.get(origin);
-    const { connection, since } = idle?.pop() ?? {};
-    if (connection === undefined) return undefined;
-    if (connection.isOpen && this.#options.clock.elapsed() - since! <= MAX_IDLE_MS) return connection;
-    connection.close();
-    return undefined;
+  #open(url: URL): Line {
+    const connection = new PostConnection(() => this.#options.connect(url));
+    const line: Line = { connection, exchange: undefined, idleSince: 0 };
+    this.#lines.add(line);
+    return line;
   }
 
-  #keep(origin: string, connection: PostConnection): void {
+  /** Returns the connection that was used last, unless it was closed meanwhile or has been idle for too long. */
+  #takeIdle(origin: string): Line | undefined {
+    const line = this.#idle.get(origin)?.pop();
+    return line !== undefined && this.#isUsable(line) ? line : undefined;
+  }
+
+  #keep(origin: string, line: Line): void {
     const { clock } = this.#options;
-    const idle = this.#idle.get(origin) ?? [];
-    if (idle.length === 0) this.#idle.set(origin, idle);
-    idle.push({ connection, since: clock.elapsed() });
+    line.idleSince = clock.elapsed();
+    const idle = this.#idle.get(origin);
+    if (idle === undefined) this.#idle.set(origin, [line]);
+    else idle.push(line);
     this.#cancelSweep ??= clock.after(MAX_IDLE_MS, () => this.#closeIdle());
   }
 
+  /** Returns whether an idle connection can be used again. Closes it if not. */
+  #isUsable(line: Line): boolean {
+    const { connection, idleSince } = line;
+    if (connection.isOpen && this.#options.clock.elapsed() - idleSince <= MAX_IDLE_MS) return true;
+    connection.close();
+    this.#lines.delete(line);
+    return false;
+  }
+
   #closeIdle(): void {
-    const { clock } = this.#options;
-    const now = clock.elapsed();
     for (const [origin, idle] of this.#idle) {
-      const kept = idle.filter(({ connection, since }) => {
-        const isKept = connection.isOpen && now - since <= MAX_IDLE_MS;
-        if (!isKept) connection.close();
-        return isKept;
-      });
+      const kept = idle.filter((line) => this.#isUsable(line));
       if (kept.length === 0) this.#idle.delete(origin);
       else this.#idle.set(origin, kept);
     }
+    const { clock } = this.#options;
     this.#cancelSweep = this.#idle.size === 0 ? undefined : clock.after(MAX_IDLE_MS, () => this.#closeIdle());
   }
 
@@ -134,11 +148,17 @@ export class Poster {
   #checkDeadlines(): void {
     const { clock, timeoutMs } = this.#options;
     const begunBefore = clock.elapsed() - timeoutMs;
-    const exchanges = [...this.#exchanges];
-    const next = exchanges.find(({ startedAt }) => startedAt > begunBefore);
+    const due: Exchange[] = [];
+    let next = Infinity;
+    for (const { exchange } of this.#lines) {
+      if (exchange === undefined) continue;
+      if (exchange.startedAt <= begunBefore) due.push(exchange);
+      else next = Math.min(next, exchange.startedAt);
+    }
     // Set first: another exchange may begin when one ends.
-    this.#cancelDeadline = next && clock.after(Math.ceil(next.startedAt - begunBefore), () => this.#checkDeadlines());
-    for (const exchange of exchanges.slice(0, next && exchanges.indexOf(next))) exchange.expire();
+    this.#cancelDeadline =
+      next === Infinity ? undefined : clock.after(Math.ceil(next - begunBefore), () => this.#checkDeadlines());
+    for (const exchange of due) exchange.expire();
   }
 }
 

@@ -6,6 +6,7 @@ export type ClientAddress = (request: IncomingMessage) => string | undefined;
 
 /** Returns a test for addresses of trusted proxies. */
 export function trustOf(proxies: readonly AddressRange[]): (address: string | undefined) => boolean {
+  if (proxies.length === 0) return () => false;
   return (text = "") => {
     const address = parseAddress(text);
     return address !== undefined && proxies.some((range) => holds(range, address));
@@ -20,6 +21,7 @@ export function createClientAddress(proxies: readonly AddressRange[]): ClientAdd
   const isTrusted = trustOf(proxies);
   return (request) => {
     let client = request.socket.remoteAddress;
+    if (!isTrusted(client)) return client;
     const addresses = (request.headersDistinct["x-forwarded-for"] ?? []).join(",").split(",");
     while (client !== undefined && isTrusted(client)) {
       const next = addresses.pop()?.trim() ?? "";

@@ -88,15 +88,17 @@ export class RequestRecorder {
   /** Records a request under the owner of its credential, proven or rejected. */
   record({ tenant, credential, user }: Caller, request: CompletedRequest): void {
     this.#cancelTimer ??= this.#clock.after(COLLECT_MILLISECONDS, () => void this.flush());
-    const row = { environment: tenant.environment, id: request.id };
-    if (request.status === FORBIDDEN && !this.#keepsRefusal(credential.id, row)) return;
+    const { environment } = tenant;
+    const { id } = request;
+    if (request.status === FORBIDDEN && !this.#keepsRefusal(credential.id, { environment, id })) return;
     if (this.#waiting.length >= MAX_WAITING) {
       this.#dropped += 1;
       return;
     }
     const idempotencyKey = request.idempotencyKey === undefined ? null : this.#digestOf(request.idempotencyKey);
     this.#waiting.push({
-      ...row,
+      environment,
+      id,
       method: request.method,
       path: request.path,
       status: request.status,
@@ -107,7 +109,7 @@ export class RequestRecorder {
       error_code: request.errorCode ?? null,
       left_out: 0,
     });
-    this.#keepDetail(tenant.environment, request, idempotencyKey);
+    this.#keepDetail(environment, request, idempotencyKey);
   }
 
   /** Returns whether the log keeps a request that returned 403; counts it if not. */

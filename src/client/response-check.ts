@@ -1,5 +1,11 @@
 import { isRecord } from "../contract/is-record.ts";
-import { OBJECT_SHAPES, RESPONSE_SHAPES, type Shape } from "./response-shapes.ts";
+import { OBJECT_SHAPES, RESPONSE_SHAPES } from "./response-shapes.ts";
+
+/**
+ * What a value must be: a type, `=customer` for this text, a named shape, a list (`[]`), an object with these members
+ * (`?` after the name of an optional one), or one of several shapes.
+ */
+type Shape = string | readonly Shape[] | { readonly [member: string]: Shape };
 
 /** A value that a response lacks. */
 interface Lack {
@@ -8,11 +14,19 @@ interface Lack {
   place: string;
 }
 
-const NAMED: Readonly<Record<string, Shape>> = OBJECT_SHAPES;
+const NAMED: Readonly<Record<string, string>> = OBJECT_SHAPES;
+const parsed = new Map<string, Shape>();
+
+/** Returns a shape from its JSON. */
+function shapeOf(json: string): Shape {
+  const shape = parsed.get(json) ?? (JSON.parse(json) as Shape);
+  parsed.set(json, shape);
+  return shape;
+}
 
 /** Returns the names of the members that the responses with a schema may have, in their order. */
 export function memberNamesOf(schema: keyof typeof OBJECT_SHAPES): string[] {
-  return Object.keys(OBJECT_SHAPES[schema]).map((name) => name.replace(/\?$/, ""));
+  return Object.keys(shapeOf(OBJECT_SHAPES[schema])).map((name) => name.replace(/\?$/, ""));
 }
 
 /**
@@ -23,7 +37,7 @@ export function describeLack(method: string, path: string, body: unknown): strin
   const [name] = path.split("?", 1) as [string];
   const template = name.replace(/^(\/v1\/[^/]+\/)[^/]+/, "$1{id}");
   const shape = RESPONSE_SHAPES[`${method} ${name}`] ?? RESPONSE_SHAPES[`${method} ${template}`];
-  const lack = shape === undefined ? undefined : findLack(body, shape, "");
+  const lack = shape === undefined ? undefined : findLack(body, shapeOf(shape), "");
   if (lack === undefined) return undefined;
   return lack.place === "" ? `is not an ${lack.expected}` : `has no ${lack.expected} at ${lack.place}`;
 }
@@ -31,7 +45,7 @@ export function describeLack(method: string, path: string, body: unknown): strin
 function findLack(value: unknown, shape: Shape, place: string): Lack | undefined {
   if (typeof shape === "string") {
     const named = NAMED[shape];
-    if (named !== undefined) return findLack(value, named, place);
+    if (named !== undefined) return findLack(value, shapeOf(named), place);
     return isOf(shape, value) ? undefined : { expected: shape.replace(/^=(.*)$/, '"$1"'), place };
   }
   if (isUnion(shape)) {

@@ -19,7 +19,7 @@ const { version, bugs } = JSON.parse(readFileSync(join(root, "package.json"), "u
 const LAZY = {
   serve: "src/cli/commands/serve/run.ts",
   db: "src/cli/commands/db/run.ts",
-  "db-install-driver": "src/cli/commands/db/install-driver.ts",
+  "db-install-driver": "src/cli/database/driver.ts",
   "serve-link": "src/cli/commands/serve/link.ts",
   listen: "src/cli/commands/listen/run.ts",
   "listen-replay": "src/cli/commands/listen/replay.ts",
@@ -34,7 +34,7 @@ const LAZY = {
   "webhooks-replay": "src/cli/commands/webhooks/replay.ts",
   "webhooks-send": "src/cli/commands/webhooks/send.ts",
   mcp: "src/cli/commands/mcp/run.ts",
-  "read-fixture": "src/cli/commands/trigger/fixture/read.ts",
+  "read-fixture": "src/cli/triggering/fixture/read.ts",
   "scan-keys": "src/cli/commands/keys/scan/run.ts",
   "refresh-session": "src/cli/session/refresh.ts",
   "revoke-sessions": "src/cli/session/revoke.ts",

@@ -10,7 +10,7 @@ const MORE = "More";
 /** Returns the command of a resource that is described by its fields in the table of resources. */
 function objectCommand(kind: ObjectKind): CommandEntry {
   const { name, summary } = RESOURCES[kind].command;
-  const load = async () => (await import("./commands/resource/index.ts")).commandOf(kind);
+  const load = async () => (await import("./commands/objects.ts")).commandOf(kind);
   return { name, group: RESOURCE_GROUP, summary, load };
 }
 
@@ -39,7 +39,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: "endpoints",
     group: WEBHOOKS,
     summary: "Manage webhook endpoints",
-    load: () => import("./commands/endpoints/index.ts"),
+    load: () => import("./commands/endpoints.ts"),
   },
   {
     name: "deliveries",

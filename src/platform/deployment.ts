@@ -3,13 +3,8 @@ import { createIdGenerator, type IdGenerator } from "../contract/ids.ts";
 import { DatabaseClock } from "./time/database-clock.ts";
 import { createFirstAccount, type FirstAccount } from "./domain/first-account.ts";
 import type { Versions } from "./domain/versions.ts";
-import {
-  assertMasterKey,
-  hasMasterKey,
-  loadMasterKeyFile,
-  MasterKeyError,
-  parseMasterKey,
-} from "./secrets/master-key.ts";
+import { assertMasterKey, hasMasterKey, loadMasterKeyFile, parseMasterKey } from "./secrets/master-key.ts";
+import { MasterKeyError } from "./errors.ts";
 import { hasUnfinishedCopy } from "./maintenance/copy.ts";
 import type { Clock, Random } from "./ports.ts";
 import { type Database, StorageOpenError } from "./storage/database.ts";

@@ -3,7 +3,7 @@ import type { ApiVersion } from "../contract/versions.ts";
 import type { Activity } from "./observability/activity.ts";
 import type { DeliveryLimits } from "./delivery/endpoint-queues.ts";
 import type { DeploymentSettings } from "./deployment.ts";
-import type { AddressRange } from "./domain/addresses.ts";
+import type { AddressRange } from "../network/addresses.ts";
 import type { PasswordCost } from "./domain/passwords.ts";
 import type { LoadMcp } from "./mcp/route.ts";
 import type { RateLimits } from "./limits/rate-limit.ts";

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { writeEnvFile } from "../../src/cli/commands/listen/files.ts";
+import { writeEnvFile } from "../../src/cli/forwarding/files.ts";
 import { listening, createFolder } from "./support/listening.ts";
 
 const on = listening();

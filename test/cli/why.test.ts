@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { BulkOperation } from "../../src/contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../../src/contract/schemas/delivery.ts";
 import type { Event } from "../../src/contract/schemas/event.ts";
-import type { Explanation } from "../../src/cli/commands/why/explanation.ts";
+import type { Explanation } from "../../src/cli/explanation.ts";
 import { apiOf } from "../support/api.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
 import { startListener } from "../support/listener.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect } from "vitest";
-import type { Explanation } from "../../src/cli/commands/why/explanation.ts";
+import type { Explanation } from "../../src/cli/explanation.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
 import { it } from "../support/chromium.ts";
 import { createConfigDir, runCli } from "../support/run-cli.ts";

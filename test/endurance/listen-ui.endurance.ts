@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { spawn } from "@lydell/node-pty";
 import { expect, it, onTestFinished } from "vitest";
-import { frameOf } from "../../src/cli/commands/listen/ui/frame.ts";
-import { Model } from "../../src/cli/commands/listen/ui/model.ts";
+import { frameOf } from "../../src/cli/forwarding/ui/frame.ts";
+import { Model } from "../../src/cli/forwarding/ui/model.ts";
 import { PLAIN } from "../../src/cli/terminal/styles.ts";
 import { figure } from "../delivery/support/figures.ts";
 import { startScriptedReceiver } from "../cli/support/scripted-receiver.ts";

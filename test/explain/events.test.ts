@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Explanation } from "../../src/cli/commands/why/explanation.ts";
+import type { Explanation } from "../../src/cli/explanation.ts";
 import { advanceClock } from "../support/advance-clock.ts";
 import { apiOf } from "../support/api.ts";
 import { freePort } from "../support/free-port.ts";

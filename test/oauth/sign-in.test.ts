@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { parseRange } from "../../src/platform/domain/addresses.ts";
+import { parseRange } from "../../src/network/addresses.ts";
 import { Passwords } from "../../src/platform/domain/passwords.ts";
 import { systemClock, systemRandom } from "../../src/platform/system.ts";
 import { Browser, type Visit } from "./support/browser.ts";

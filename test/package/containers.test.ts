@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { holds, parseAddress, parseRange } from "../../src/platform/domain/addresses.ts";
+import { holds, parseAddress, parseRange } from "../../src/network/addresses.ts";
 import { runCli } from "../support/run-cli.ts";
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");

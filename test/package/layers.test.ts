@@ -39,6 +39,17 @@ const FORBIDDEN: [file: string, specifier: string][] = [
   ["client/a.ts", "../platform/b.ts"],
   ["relay/a.ts", "../client/b.ts"],
   ["explain/a.ts", "../client/b.ts"],
+  ["cli/commands/a.ts", "./b.ts"],
+  ["cli/commands/listen/a.ts", "../trigger/b.ts"],
+  ["cli/commands/listen/a.ts", "../clock.ts"],
+  ["cli/commands/keys/scan/a.ts", "../../login/b.ts"],
+  ["cli/commands/serve/a.ts", "../listen/b.ts"],
+  ["cli/commands/serve/a.ts", "../../../platform/start.ts"],
+  ["cli/commands/db/a.ts", "../../../platform/storage/b.ts"],
+  ["cli/database/a.ts", "../../platform/storage/b.ts"],
+  ["cli/forwarding/a.ts", "../commands/listen/b.ts"],
+  ["cli/terminal/a.ts", "../commands/listen/b.ts"],
+  ["cli/mcp/a.ts", "../../platform/mcp/b.ts"],
 ];
 
 const ALLOWED: [file: string, specifier: string][] = [
@@ -46,6 +57,11 @@ const ALLOWED: [file: string, specifier: string][] = [
   ["platform/http/c.ts", "../domain/b.ts"],
   ["platform/delivery/c.ts", "../storage/b.ts"],
   ["platform/listen/c.ts", "../http/b.ts"],
+  ["cli/commands/serve/c.ts", "../../../platform/index.ts"],
+  ["cli/commands/listen/c.ts", "../../forwarding/b.ts"],
+  ["cli/commands/listen/c.ts", "./b.ts"],
+  ["cli/commands/keys/scan/c.ts", "../b.ts"],
+  ["cli/database/c.ts", "../../platform/index.ts"],
 ];
 
 describe("the linter", () => {

@@ -44,7 +44,7 @@ it("service customers get also loads its command and node:http, and no other par
     const args = ["customers", "get", stdout.trim()];
     expect(await runCli(args, { env: { ...cli.platform.env, ...env } })).toMatchObject({ exitCode: 0 });
   });
-  const files = [...PROGRAM, "dist/cli/command-resource.cjs"].toSorted();
+  const files = [...PROGRAM, "dist/cli/command-objects.cjs"].toSorted();
   expect(loaded).toEqual({ files, slow: ["http"] });
 });
 

@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
-import { covers, holds, parseAddress, parseRange } from "../../src/platform/domain/addresses.ts";
+import { covers, holds, parseAddress, parseRange } from "../../src/network/addresses.ts";
 import { startEmbedded } from "../oauth/support/embedded-platform.ts";
 import { apiOf } from "../support/api.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hostKind } from "../../src/cli/commands/listen/forwarding-options.ts";
+import { hostKind } from "../../src/cli/forwarding/options.ts";
 import { describeForwardError, type HostKind } from "../../src/relay/forward-failure.ts";
 
 const failing = (code: string) => Object.assign(new Error(code), { code });

@@ -8,7 +8,7 @@ import { addDryRun } from "../dry-run.ts";
 import { UsageError } from "../errors.ts";
 import { addExamples } from "../help-layout.ts";
 import { assertFields } from "../terminal/view.ts";
-import { confirmDestruction, parseIdempotencyKey } from "./resource/verbs.ts";
+import { confirmDestruction, parseIdempotencyKey } from "../resource/verbs.ts";
 
 const METHODS: readonly Method[] = ["GET", "POST", "PATCH", "PUT", "DELETE"];
 

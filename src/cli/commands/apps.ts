@@ -6,11 +6,11 @@ import type { Context } from "../context.ts";
 import { addDryRun } from "../dry-run.ts";
 import { addExamples, addFields } from "../help-layout.ts";
 import type { Column } from "../terminal/view.ts";
-import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "./resource/columns.ts";
-import { registerCreate, registerUpdate } from "./resource/fields.ts";
-import { locationOf, nounsFor, type Resource } from "./resource/resource.ts";
-import { rejectQuiet, showSecret } from "./resource/show-secret.ts";
-import { callVerb, confirmDestruction, registerDelete, registerGet, registerList } from "./resource/verbs.ts";
+import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "../resource/columns.ts";
+import { registerCreate, registerUpdate } from "../resource/fields.ts";
+import { locationOf, nounsFor, type Resource } from "../resource/resource.ts";
+import { rejectQuiet, showSecret } from "../resource/show-secret.ts";
+import { callVerb, confirmDestruction, registerDelete, registerGet, registerList } from "../resource/verbs.ts";
 
 /** `service apps`. */
 export function register(program: Command, context: Context): void {

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { memberNamesOf } from "../../client/response-check.ts";
 import type { Client } from "../../client/http.ts";
 import { LIMITS } from "../../contract/limits.ts";
+import { pathOf } from "../../contract/resources.ts";
 import type { TestClock, TestClockAdvance } from "../../contract/schemas/test-clock.ts";
 import { duration } from "../arguments/values.ts";
 import type { Context } from "../context.ts";
@@ -9,7 +10,7 @@ import { UsageError } from "../errors.ts";
 import { addExamples, addFields } from "../help-layout.ts";
 import { formatSpan } from "../terminal/time.ts";
 import type { Column, ResourceView } from "../terminal/view.ts";
-import { addIdempotencyKey } from "./resource/verbs.ts";
+import { addIdempotencyKey } from "../resource/verbs.ts";
 
 /** `service clock`. */
 export function register(program: Command, context: Context): void {
@@ -118,7 +119,7 @@ function formatAttempts({ attempts, succeeded, failed }: TestClock): string {
   return `${count(attempts, "attempt")}: ${succeeded} succeeded, ${failed} failed`;
 }
 
-export const CLOCK_PATH = "/v1/test_clock";
+const CLOCK_PATH = pathOf("test_clock");
 
 const NOW: Column<TestClock> = { label: "Now", text: ({ now }) => now };
 const AHEAD: Column<TestClock> = {

@@ -7,12 +7,11 @@ import type { Context } from "../context.ts";
 import { addExamples, addFields } from "../help-layout.ts";
 import { printable } from "../terminal/printable.ts";
 import { clockTime } from "../terminal/traffic.ts";
-import { type Column, type ResourceView, textOf } from "../terminal/view.ts";
-import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "./resource/columns.ts";
-import { addBulkOptions, assertOneOrMany, type BulkFlags, runBulk } from "./resource/bulk.ts";
-import { followList } from "./resource/follow.ts";
-import { locationOf, nounsFor, type Resource } from "./resource/resource.ts";
-import { addIdempotencyKey, callVerb, searchFilters, registerGet, registerList } from "./resource/verbs.ts";
+import type { ResourceView } from "../terminal/view.ts";
+import { addBulkOptions, assertOneOrMany, type BulkFlags, runBulk } from "../resource/bulk.ts";
+import { followList } from "../resource/follow.ts";
+import { EVENTS, objectOf } from "../resource/event-view.ts";
+import { addIdempotencyKey, callVerb, searchFilters, registerGet, registerList } from "../resource/verbs.ts";
 
 /** `service events`. */
 export function register(program: Command, context: Context): void {
@@ -133,36 +132,3 @@ function eventLine(event: ListedEvent, { output: { styles, width } }: Context): 
   const whole = [time, type, id, subject].join(GAP).length <= width;
   return [styles.dim(time), styles.strong(type), id, ...(whole ? [styles.dim(subject)] : [])].join(GAP);
 }
-
-/** Returns the ID of the event's object. */
-function objectOf({ data }: ListedEvent): string {
-  return data === null ? "(damaged)" : textOf(data.object["id"]);
-}
-
-const TYPE: Column<ListedEvent> = {
-  label: "Type",
-  text: ({ type }) => type,
-  style: (text, styles) => styles.strong(text),
-};
-const OBJECT: Column<ListedEvent> = { label: "Object", text: objectOf };
-const REQUEST: Column<ListedEvent> = {
-  label: "Request",
-  text: (event) => ("request" in event ? (event.request.id ?? "") : ""),
-};
-
-const MODE: Column<ListedEvent> = {
-  label: ENVIRONMENT.label,
-  text: (event, view) => ("livemode" in event ? ENVIRONMENT.text(event, view) : ""),
-  style: (text, styles, event) => ("livemode" in event ? (ENVIRONMENT.style?.(text, styles, event) ?? text) : text),
-};
-
-export const EVENTS: Resource<ListedEvent> = {
-  ...locationOf("event"),
-  view: {
-    ...nounsFor("event"),
-    fields: memberNamesOf("Event"),
-    columns: [ID, TYPE, { ...OBJECT, optional: true }, { ...CREATED, optional: false }],
-    details: [ID, TYPE, OBJECT, REQUEST, MODE, CREATED_AT],
-    block: { label: "Data", value: ({ data }) => data },
-  },
-};

@@ -8,10 +8,10 @@ import { addExamples, addFields } from "../help-layout.ts";
 import { printable } from "../terminal/printable.ts";
 import { clockTime, colorStatus } from "../terminal/traffic.ts";
 import type { Column } from "../terminal/view.ts";
-import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "./resource/columns.ts";
-import { followList } from "./resource/follow.ts";
-import type { Resource } from "./resource/resource.ts";
-import { registerGet, registerList, searchOption } from "./resource/verbs.ts";
+import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "../resource/columns.ts";
+import { followList } from "../resource/follow.ts";
+import type { Resource } from "../resource/resource.ts";
+import { registerGet, registerList, searchOption } from "../resource/verbs.ts";
 
 const METHODS: readonly RequestMethod[] = ["GET", "HEAD", "POST", "PATCH", "DELETE"];
 

@@ -7,8 +7,8 @@ import { UsageError, UserError } from "../errors.ts";
 import { addExamples, addFields } from "../help-layout.ts";
 import { formatSpan } from "../terminal/time.ts";
 import type { ResourceView } from "../terminal/view.ts";
-import { CREATED, CREATED_AT } from "./resource/columns.ts";
-import { addIdempotencyKey } from "./resource/verbs.ts";
+import { CREATED, CREATED_AT } from "../resource/columns.ts";
+import { addIdempotencyKey } from "../resource/verbs.ts";
 
 const SNAPSHOTS = "/v1/sandbox/snapshots";
 

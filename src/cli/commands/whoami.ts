@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { identityView } from "./login/profile.ts";
+import { identityView } from "../resource/identity-view.ts";
 import type { Context } from "../context.ts";
 import { addExamples } from "../help-layout.ts";
 import type { Identity } from "../../contract/schemas/account.ts";

@@ -1,5 +1,5 @@
 import { parseSubscriptions } from "../arguments/values.ts";
-import type { ForwardingFlags } from "../commands/listen/forwarding-options.ts";
+import type { ForwardingFlags } from "../forwarding/options.ts";
 import { type Project, PROJECT_DEFAULTS } from "./schema.ts";
 
 /** What `forward` of a project file sets, as flags of `service listen`. */

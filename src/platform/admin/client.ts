@@ -8,11 +8,7 @@ import { Versions } from "../domain/versions.ts";
 import { findSetting, PUBLIC_URL_SETTING } from "../storage/settings.ts";
 import { firstOwner } from "../storage/users.ts";
 import { systemClock, systemRandom } from "../system.ts";
-
-/** No process serves the database at the moment. */
-export class NotServingError extends Error {
-  override name = "NotServingError";
-}
+import { NotServingError } from "../errors.ts";
 
 /**
  * Requests a one-time sign-in link from the process that serves a database. Throws NotServingError if there is none.

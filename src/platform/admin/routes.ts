@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { formatTimestamp } from "../../contract/timestamps.ts";
-import { parseAddress } from "../domain/addresses.ts";
+import { parseAddress } from "../../network/addresses.ts";
 import { ApiError, missing } from "../domain/api-error.ts";
 import { createLinkToken, SIGN_IN_LINK_SECONDS } from "../domain/users.ts";
 import type { Clock, Random } from "../ports.ts";

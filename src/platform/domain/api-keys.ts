@@ -4,7 +4,7 @@ import type { ApiKey, ApiKeyCreate, ApiKeyUpdate } from "../../contract/schemas/
 import type { FieldError } from "../../contract/schemas/problem.ts";
 import { type Scope, SCOPES } from "../../contract/scopes.ts";
 import { formatTimestamp, parseTimestamp } from "../../contract/timestamps.ts";
-import { type AddressRange, covers, parseRange } from "./addresses.ts";
+import { type AddressRange, covers, parseRange } from "../../network/addresses.ts";
 import { ApiError, existing, insufficientScope, invalidFields } from "./api-error.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 import type { Random } from "../ports.ts";

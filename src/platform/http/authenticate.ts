@@ -4,7 +4,7 @@ import { type Environment, ENVIRONMENTS } from "../../contract/environments.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import type { Scope } from "../../contract/scopes.ts";
 import { parseUrl } from "../../network/parse-url.ts";
-import { holds, parseAddress } from "../domain/addresses.ts";
+import { holds, parseAddress } from "../../network/addresses.ts";
 import { ApiError, CHALLENGE, insufficientScope } from "../domain/api-error.ts";
 import { rangesOf } from "../domain/api-keys.ts";
 import type { Caller } from "../domain/request-context.ts";

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { type AddressRange, holds, parseAddress } from "../domain/addresses.ts";
+import { type AddressRange, holds, parseAddress } from "../../network/addresses.ts";
 
 /** Returns the client's address: the peer, or the address that a trusted proxy reports. */
 export type ClientAddress = (request: IncomingMessage) => string | undefined;

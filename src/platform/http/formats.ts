@@ -6,7 +6,7 @@ import { LIMITS } from "../../contract/limits.ts";
 import { parseTimestamp } from "../../contract/timestamps.ts";
 import { nounOf } from "../../contract/resources.ts";
 import { isRelatable, RELATABLE } from "../domain/events.ts";
-import { parseRange } from "../domain/addresses.ts";
+import { parseRange } from "../../network/addresses.ts";
 import { problemOfRedirectUri } from "../domain/redirect-uris.ts";
 
 const CODES: ReadonlySet<string> = new Set(Intl.supportedValuesOf("currency"));

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { LIMITS } from "../../contract/limits.ts";
-import { addressName } from "../domain/addresses.ts";
+import { addressName } from "../../network/addresses.ts";
 import type { Clock, Log } from "../ports.ts";
 
 /** Many connections may be accepted at once, before the first request of any is read. */

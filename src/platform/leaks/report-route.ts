@@ -8,7 +8,8 @@ import type { Database } from "../storage/database.ts";
 import type { Vault } from "../secrets/vault.ts";
 import type { BackgroundWork } from "../observability/background-work.ts";
 import type { Clock, Log } from "../ports.ts";
-import { type SigningKeys, SigningKeysError } from "./signing-keys.ts";
+import type { SigningKeys } from "./signing-keys.ts";
+import { SigningKeysError } from "../errors.ts";
 
 export const LEAK_REPORT_PATH = "/v1/leaked_keys/report";
 

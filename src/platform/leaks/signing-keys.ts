@@ -3,16 +3,12 @@ import { readFile } from "node:fs/promises";
 import { isLoopback } from "../../network/connect-options.ts";
 import { parseUrl } from "../../network/parse-url.ts";
 import { LocalLimiter } from "../limits/local-limiter.ts";
+import { SigningKeysError } from "../errors.ts";
 
 const FETCH_MS = 10_000;
 const MAX_BYTES = 1024 * 1024;
 /** Anyone can name an unknown key, and each costs a request to the source. */
 const LOOKS = { burst: 10, refillSeconds: 30 };
-
-/** The source of keys cannot be read, or holds something else. */
-export class SigningKeysError extends Error {
-  override name = "SigningKeysError";
-}
 
 /**
  * The public keys of the partner that reports leaks, as it publishes them: `{public_keys: [{key_identifier, key}]}`.

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { parseCredential } from "../../contract/credentials.ts";
 import { HEADERS } from "../../contract/headers.ts";
-import { addressName } from "../domain/addresses.ts";
+import { addressName } from "../../network/addresses.ts";
 import { ApiError } from "../domain/api-error.ts";
 
 /** A burst size, and the seconds until one more attempt is allowed. */

@@ -8,11 +8,7 @@ import { flushFile, flushFolder } from "../storage/sqlite/database-file.ts";
 import { isPostgresUrl } from "../storage/database-url.ts";
 import type { ConnectionSettings } from "../storage/postgres/settings.ts";
 import { driverFolder, loadSqlite } from "../storage/sqlite/runtime.ts";
-
-/** The backup could not be created. The message says why. */
-export class BackupError extends Error {
-  override name = "BackupError";
-}
+import { BackupError } from "../errors.ts";
 
 /**
  * Writes a consistent copy of a database, even while it is served: another SQLite file for an SQLite file, an archive

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { insertRows } from "../storage/batches.ts";
 import type { Database, Queries, SqlValue } from "../storage/database.ts";
 import { alignLog } from "../storage/event-log.ts";
+import { CopyError } from "../errors.ts";
 
 /** Rows of one transaction: few enough that a kill costs a moment's work. */
 const ROWS = 500;
@@ -14,11 +15,6 @@ interface CopiedTable {
   rows: number;
   /** Equal in both, or the copy has failed. */
   checksum: string;
-}
-
-/** The target holds data that is not from an unfinished copy, or differs in the end. */
-export class CopyError extends Error {
-  override name = "CopyError";
 }
 
 /**

@@ -20,11 +20,7 @@ import { asOpenError } from "../storage/sqlite/errors.ts";
 import { openSqliteReader } from "../storage/sqlite/reader.ts";
 import { loadSqlite, type SqliteRuntime } from "../storage/sqlite/runtime.ts";
 import { checkDatabase, type CheckReport } from "./check.ts";
-
-/** The backup cannot replace the database. The message says why. */
-export class RestoreError extends Error {
-  override name = "RestoreError";
-}
+import { RestoreError } from "../errors.ts";
 
 interface Restored {
   rows: CheckReport["rows"];

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { OAUTH_PATHS, type Scope } from "../../contract/scopes.ts";
-import { addressName } from "../domain/addresses.ts";
+import { addressName } from "../../network/addresses.ts";
 import { html } from "../pages/html.ts";
 import { seeOther, sendPage, type Page } from "../pages/page.ts";
 import { formOf, queryOf } from "../pages/parameters.ts";

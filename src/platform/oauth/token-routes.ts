@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { parseCredential } from "../../contract/credentials.ts";
 import { DEVICE_CODE_GRANT, OAUTH_PATHS, type Scope } from "../../contract/scopes.ts";
-import { addressName } from "../domain/addresses.ts";
+import { addressName } from "../../network/addresses.ts";
 import type { ClientAddress } from "../http/client-address.ts";
 import { toApiError } from "../http/problem.ts";
 import { logFailure } from "../http/send.ts";

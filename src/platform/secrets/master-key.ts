@@ -6,14 +6,10 @@ import { flushFolder } from "../storage/sqlite/database-file.ts";
 import type { Database, Queries } from "../storage/database.ts";
 import { findSetting, insertSetting } from "../storage/settings.ts";
 import type { Vault } from "./vault.ts";
+import { MasterKeyError } from "../errors.ts";
 
 const KEY_BYTES = 32;
 const CHECK_SETTING = "master_key_check";
-
-/** The master key is missing, malformed, or not the one that the database was created with. */
-export class MasterKeyError extends Error {
-  override name = "MasterKeyError";
-}
 
 /** Parses a master key given as text: 32 bytes in hex or base64. Throws MasterKeyError. */
 export function parseMasterKey(text: string): Buffer {

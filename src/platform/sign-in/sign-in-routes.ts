@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { addressName } from "../domain/addresses.ts";
+import { addressName } from "../../network/addresses.ts";
 import type { Passwords } from "../domain/passwords.ts";
 import { formOf } from "../pages/parameters.ts";
 import { PageError, seeOther, sendPage } from "../pages/page.ts";

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { afterAll, beforeAll, expect } from "vitest";
-import type { Explanation } from "../../../src/cli/commands/why/explanation.ts";
+import type { Explanation } from "../../../src/cli/explanation.ts";
 import type { Delivery } from "../../../src/contract/schemas/delivery.ts";
 import type { Event } from "../../../src/contract/schemas/event.ts";
 import type { WebhookEndpoint } from "../../../src/contract/schemas/webhook-endpoint.ts";

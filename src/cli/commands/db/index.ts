@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Context } from "../../context.ts";
 import { addExamples } from "../../help-layout.ts";
-import { addPostgresOptions } from "../serve/database-options.ts";
+import { addPostgresOptions } from "../../database/options.ts";
 import type { CheckOptions, DbOptions, RestoreOptions } from "./run.ts";
 
 const DATABASE = "SQLite file, or a postgres:// URL (default: platform.db in the XDG data folder)";
@@ -73,7 +73,7 @@ export function register(program: Command, context: Context): void {
     .command("install-driver")
     .description("Download the SQLite driver that Node.js before 22.13 needs from the npm registry")
     .action(async () => {
-      const { runInstallDriver } = await import("./install-driver.ts");
+      const { runInstallDriver } = await import("../../database/driver.ts");
       await runInstallDriver(context);
     });
   addExamples(driver, ["service db install-driver"]);

@@ -1,23 +1,33 @@
 import { existsSync, statSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { shellCommand } from "../../../contract/shell-command.ts";
-import { backUp, BackupError } from "../../../platform/maintenance/backup.ts";
-import { checkDatabase } from "../../../platform/maintenance/check.ts";
-import { copyDatabase, CopyError } from "../../../platform/maintenance/copy.ts";
-import { restore, RestoreError } from "../../../platform/maintenance/restore.ts";
-import { type DatabaseStatus, statusOf } from "../../../platform/maintenance/status.ts";
-import { describeDatabase, isPostgresUrl } from "../../../platform/storage/database-url.ts";
-import { type DatabaseReader, StorageUnavailableError } from "../../../platform/storage/database.ts";
-import { type DatabaseSettings, openDatabase, openReader } from "../../../platform/storage/open-database.ts";
-import { driverFolder } from "../../../platform/storage/sqlite/runtime.ts";
+import {
+  backUp,
+  BackupError,
+  checkDatabase,
+  copyDatabase,
+  CopyError,
+  type DatabaseReader,
+  type DatabaseSettings,
+  type DatabaseStatus,
+  describeDatabase,
+  driverFolder,
+  isPostgresUrl,
+  openDatabase,
+  openReader,
+  restore,
+  RestoreError,
+  statusOf,
+  StorageUnavailableError,
+} from "../../../platform/index.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
 import { databaseOf } from "../../project/platform.ts";
 import { readProject } from "../../project/read.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { ResourceView } from "../../terminal/view.ts";
-import { namedDatabase, type PostgresOptions } from "../serve/database-options.ts";
-import { databaseError, deploymentSettings } from "../serve/deployment-settings.ts";
+import type { PostgresOptions } from "../../database/options.ts";
+import { databaseError, deploymentSettings, namedDatabase } from "../../database/settings.ts";
 
 export interface DbOptions extends PostgresOptions {
   database?: string;

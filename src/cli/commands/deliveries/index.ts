@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { memberNamesOf } from "../../../client/response-check.ts";
 import { apiPath } from "../../../client/base-url.ts";
 import type { Client } from "../../../client/http.ts";
-import { statusesOf } from "../../../contract/resources.ts";
+import { pathOf, statusesOf } from "../../../contract/resources.ts";
 import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
 import type { TestClock } from "../../../contract/schemas/test-clock.ts";
 import { objectId } from "../../arguments/values.ts";
@@ -10,11 +10,10 @@ import type { Context } from "../../context.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { Column } from "../../terminal/view.ts";
-import { CLOCK_PATH } from "../clock.ts";
-import { CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn } from "../resource/columns.ts";
-import { locationOf, nounsFor, type Resource } from "../resource/resource.ts";
-import { addBulkOptions, assertOneOrMany, type BulkFlags, runBulk } from "../resource/bulk.ts";
-import { addIdempotencyKey, callVerb, registerAction, registerList, searchFilters } from "../resource/verbs.ts";
+import { CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn } from "../../resource/columns.ts";
+import { locationOf, nounsFor, type Resource } from "../../resource/resource.ts";
+import { addBulkOptions, assertOneOrMany, type BulkFlags, runBulk } from "../../resource/bulk.ts";
+import { addIdempotencyKey, callVerb, registerAction, registerList, searchFilters } from "../../resource/verbs.ts";
 
 /** `service deliveries`. */
 export function register(program: Command, context: Context): void {
@@ -117,7 +116,7 @@ async function runGet(id: string, context: Context): Promise<void> {
 /** The current time on the clock that schedules the next attempt: a sandbox's may be ahead of real time. */
 async function timeOf(delivery: Delivery, client: Client, context: Context): Promise<number> {
   if (delivery.livemode || delivery.next_attempt === null) return context.now();
-  const { body } = await client.request<TestClock>({ method: "GET", path: CLOCK_PATH });
+  const { body } = await client.request<TestClock>({ method: "GET", path: pathOf("test_clock") });
   return Date.parse(body.now);
 }
 

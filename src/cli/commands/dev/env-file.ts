@@ -3,7 +3,7 @@ import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import { variableNames } from "../../project/forwarding.ts";
 import type { Project } from "../../project/schema.ts";
-import { openFileWarning, writeEnvFile } from "../listen/files.ts";
+import { openFileWarning, writeEnvFile } from "../../forwarding/files.ts";
 
 /**
  * Returns the variables for the app: signing secret, API key and base URL. Writes them to the file that `env.file`

@@ -6,7 +6,7 @@ import { UsageError, UserError } from "../../errors.ts";
 import { PROJECT_FILE } from "../../project/file-name.ts";
 import { FORMATS, parseProject } from "../../project/read.ts";
 import { type Project, PROJECT_DEFAULTS } from "../../project/schema.ts";
-import { replaceFile } from "../listen/files.ts";
+import { replaceDurably } from "../../../files/replace-durably.ts";
 import { prepareFolder, SCHEMA_FILE } from "./folder.ts";
 import { parseTarget } from "../../../relay/targets.ts";
 
@@ -33,7 +33,7 @@ export async function runInit(flags: InitFlags, context: Context): Promise<void>
   const text = `# yaml-language-server: $schema=${SCHEMA_FILE}\n${content}`;
   // Reports invalid input in the same words as the reader of the file.
   const project = parseProject(text, cwd) ?? {};
-  await replaceFile(path, text, 0o644);
+  await replaceDurably(path, text, 0o644);
   prepareFolder(project, text, cwd);
   const ignored = ignoreEnvFile(project, cwd);
   if (output.json) return await output.document({ file: path, project });

@@ -4,11 +4,11 @@ import { InterruptedError } from "../../errors.ts";
 import { EnvironmentClock } from "../../environment-time.ts";
 import { flagsOf } from "../../project/forwarding.ts";
 import type { Project } from "../../project/schema.ts";
-import { showNotice, streamSink } from "../listen/display.ts";
-import { type Receivers, readForwardingOptions } from "../listen/forwarding-options.ts";
-import { accessPlatform, type PlatformAccess } from "../listen/platform-access.ts";
-import { createListenPrinter, type Display } from "../listen/printer.ts";
-import { Listening, type ListenFlags } from "../listen/run.ts";
+import { showNotice, streamSink } from "../../forwarding/display.ts";
+import { type Receivers, readForwardingOptions } from "../../forwarding/options.ts";
+import { accessPlatform, type PlatformAccess } from "../../forwarding/platform-access.ts";
+import { createListenPrinter, type Display } from "../../forwarding/printer.ts";
+import { Listening, type ListenFlags } from "../../forwarding/listening.ts";
 
 export type Ready = Extract<Report, { event: "ready" }>;
 

@@ -2,7 +2,7 @@ import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import { databaseOf } from "../../project/platform.ts";
 import { type Project, PROJECT_DEFAULTS } from "../../project/schema.ts";
-import { activityLine, logLine } from "../serve/activity-line.ts";
+import { activityLine, logLine } from "../../terminal/activity-line.ts";
 import { startCommand } from "../../process/own-command.ts";
 import type { ProcessGroup } from "../../process/process-group.ts";
 

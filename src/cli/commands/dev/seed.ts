@@ -9,10 +9,10 @@ import { createFolder } from "../../../files/folders.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import { readRegularFile } from "../../project/files.ts";
-import { replaceFile } from "../listen/files.ts";
-import { Cleanup } from "../trigger/cleanup.ts";
-import { parseFixture } from "../trigger/fixture/read.ts";
-import { runFixture } from "../trigger/fixture/run.ts";
+import { replaceDurably } from "../../../files/replace-durably.ts";
+import { Cleanup } from "../../triggering/cleanup.ts";
+import { parseFixture } from "../../triggering/fixture/read.ts";
+import { runFixture } from "../../triggering/fixture/run.ts";
 
 const MAX_SEED_BYTES = 16 * 1024 * 1024;
 
@@ -56,7 +56,7 @@ export async function sendSeed(seed: string, context: Context, isAfterReset = fa
     throw error;
   }
   createFolder(folderOf(context));
-  await replaceFile(file, `${JSON.stringify(record)}\n`, 0o600);
+  await replaceDurably(file, `${JSON.stringify(record)}\n`, 0o600);
   return calls.length;
 }
 

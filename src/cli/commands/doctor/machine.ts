@@ -92,7 +92,7 @@ async function nearestFolder(path: string): Promise<string> {
 }
 
 async function checkSqlite({ env }: Context): Promise<Finding> {
-  const { sqliteVersion } = await import("../db/install-driver.ts");
+  const { sqliteVersion } = await import("../../database/driver.ts");
   try {
     return ok(`${await sqliteVersion(env)}, for \`service serve\``);
   } catch (error) {

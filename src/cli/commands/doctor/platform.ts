@@ -12,7 +12,7 @@ import type { Context } from "../../context.ts";
 import { DEFAULT_BASE_URL } from "../../settings/connection.ts";
 import { loginCommand } from "../../settings/profiles.ts";
 import { formatSpan, relativeTime } from "../../terminal/time.ts";
-import { ENDPOINTS, isSecretOld } from "../endpoints/view.ts";
+import { ENDPOINTS, isSecretOld } from "../../resource/endpoint-view.ts";
 import type { Examination } from "./examine.ts";
 import { type Check, failed, type Finding, ok, skipped, warning } from "./finding.ts";
 

@@ -1,16 +1,11 @@
-import { createReadStream } from "node:fs";
-import { addAbortSignal, type Readable } from "node:stream";
-import { parseRecordedEvent, type RecordedEvent, RecordingError, replay } from "../../../relay/recording.ts";
-import { assertSigningSecret, type ForwardingOptions, type Signing } from "../../../relay/dispatcher.ts";
+import { assertSigningSecret } from "../../../relay/dispatcher.ts";
 import { SignatureError } from "../../../webhooks/index.ts";
-import type { Context } from "../../context.ts";
-import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../errors.ts";
-import { EnvironmentClock } from "../../environment-time.ts";
-import { streamSink } from "./display.ts";
-import { type ForwardingFlags, readForwardingOptions, type Setup, usageOf } from "./forwarding-options.ts";
-import { accessPlatform, fetchSessionSecret } from "./platform-access.ts";
-import { createListenPrinter } from "./printer.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
+import type { Context } from "../../context.ts";
+import { UsageError } from "../../errors.ts";
+import { type ForwardingFlags, readForwardingOptions, usageOf } from "../../forwarding/options.ts";
+import { accessPlatform, fetchSessionSecret } from "../../forwarding/platform-access.ts";
+import { replayFile } from "../../forwarding/replay-file.ts";
 
 export interface ReplayFlags extends ForwardingFlags {
   speed: number;
@@ -33,75 +28,4 @@ export async function runReplay(file: string, flags: ReplayFlags, context: Conte
   usageOf(() => assertSigningSecret(secret), SignatureError, "--secret");
   const signing = { secret: () => secret };
   await replayFile(file, { ...options, speed: flags.speed, signing }, { ...receivers, chaos }, context);
-}
-
-export interface ReplayFileOptions extends ForwardingOptions {
-  speed: number;
-  signing: Signing<RecordedEvent>;
-  /** Throws for an event that cannot be sent. The events before it are completed first. */
-  check?: (event: RecordedEvent) => void;
-}
-
-/** Sends a recording again. Exits with 1 if a receiver did not accept all of it. */
-export async function replayFile(
-  file: string,
-  options: ReplayFileOptions,
-  setup: Setup,
-  context: Context,
-): Promise<void> {
-  const { output, signal } = context;
-  const sink = streamSink(context.stdout, output.styles);
-  const report = await createListenPrinter(context, sink, setup, new EnvironmentClock(context));
-  try {
-    const summary = await replay(checked(readRecording(file, context), options.check), { ...options, signal, report });
-    if (signal.aborted) throw signal.reason;
-    if (summary.failed > 0) throw new SilentExit(EXIT_CODES.failed);
-  } catch (error) {
-    if (error instanceof RecordingError) throw new UserError(`${file}: ${error.message}`, { cause: error });
-    throw error;
-  }
-}
-
-async function* checked(
-  events: AsyncIterable<RecordedEvent>,
-  check: ReplayFileOptions["check"] = () => {},
-): AsyncGenerator<RecordedEvent> {
-  for await (const event of events) {
-    check(event);
-    yield event;
-  }
-}
-
-/** Yields lines. Only a line feed ends them: node:readline also splits at U+2028 since Node 24. */
-async function* linesOf(input: Readable): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let parts: string[] = [];
-  for await (const chunk of input as AsyncIterable<Buffer>) {
-    const [first = "", ...rest] = decoder.decode(chunk, { stream: true }).split("\n");
-    parts.push(first);
-    for (const next of rest) {
-      yield parts.join("");
-      parts = [next];
-    }
-  }
-  yield parts.join("") + decoder.decode();
-}
-
-/** Ends on an interrupt, even while stdin is open. */
-async function* readRecording(file: string, context: Context): AsyncGenerator<RecordedEvent> {
-  const input = file === "-" ? context.stdin : createReadStream(file);
-  let number = 0;
-  try {
-    for await (const line of linesOf(addAbortSignal(context.signal, input))) {
-      number += 1;
-      if (line.trim() !== "") yield parseRecordedEvent(line, number);
-    }
-  } catch (error) {
-    if (context.signal.aborted) return;
-    const { code } = error as NodeJS.ErrnoException;
-    if (typeof code !== "string" || !/^E[A-Z]+$/.test(code)) throw error;
-    throw new UserError(`Cannot read ${file}: ${code === "ENOENT" ? "file not found" : code}`, {
-      cause: error,
-    });
-  }
 }

@@ -1,4 +1,3 @@
-import { memberNamesOf } from "../../../client/response-check.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import type { ConnectionTarget } from "../../settings/connection.ts";
@@ -9,7 +8,7 @@ import {
   type StoredCredential,
   withProfile,
 } from "../../settings/profiles.ts";
-import type { Column, ResourceView } from "../../terminal/view.ts";
+import { identityView } from "../../resource/identity-view.ts";
 import { withoutTrailingSlashes } from "../../../client/base-url.ts";
 import type { Identity } from "../../../contract/schemas/account.ts";
 
@@ -70,36 +69,3 @@ export async function showSignIn(
 function sameAddress(one: string, other: string): boolean {
   return withoutTrailingSlashes(one) === withoutTrailingSlashes(other);
 }
-
-/** Shows the owner of a credential, with lines that the caller adds. */
-export function identityView(more: readonly (readonly [label: string, text: string])[]): ResourceView<Identity> {
-  const added = more.map(([label, text]): Column<Identity> => ({ label, text: () => text }));
-  return {
-    noun: "identity",
-    plural: "identities",
-    fields: [...memberNamesOf("Identity"), "cli"],
-    columns: [],
-    details: [
-      { label: "Account", text: ({ account }) => `${account.name} (${account.id})` },
-      { label: "User", text: ({ user }) => user?.email ?? "" },
-      {
-        label: "Environment",
-        text: ({ environment }) => environment,
-        style: (text, styles) => (text === "live" ? styles.warn(text) : text),
-      },
-      ...added,
-      {
-        label: "Credential",
-        text: ({ credential }) => `${KINDS[credential.kind]} ${credential.prefix}…${credential.last4}`,
-      },
-      { label: "Scopes", text: ({ scopes }) => scopes.join(" ") },
-    ],
-  };
-}
-
-const KINDS: Readonly<Record<Identity["credential"]["kind"], string>> = {
-  secret_key: "secret key",
-  restricted_key: "restricted key",
-  access_token: "access token",
-  session: "dashboard session",
-};

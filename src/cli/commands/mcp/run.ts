@@ -3,8 +3,8 @@ import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js"
 import type { Identity } from "../../../contract/schemas/account.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
-import { createMcpServer } from "./server.ts";
-import { receiverTools } from "./tools/receiver.ts";
+import { createMcpServer } from "../../mcp/server.ts";
+import { receiverTools } from "../../mcp/tools/receiver.ts";
 
 /** Maximum duration of a stop. */
 const MAX_SETTLE_MILLISECONDS = 10_000;

@@ -4,7 +4,7 @@ import { collectList, repeatable } from "../../arguments/repeated.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { addExamples } from "../../help-layout.ts";
-import { addPostgresOptions, parseSeconds } from "./database-options.ts";
+import { addPostgresOptions, parseSeconds } from "../../database/options.ts";
 import type { LinkOptions } from "./link.ts";
 import type { ServeOptions } from "./run.ts";
 

@@ -1,12 +1,16 @@
 import { existsSync } from "node:fs";
-import { namedDatabase, type PostgresOptions } from "./database-options.ts";
-import { deploymentSettings } from "./deployment-settings.ts";
+import type { PostgresOptions } from "../../database/options.ts";
+import { deploymentSettings, namedDatabase } from "../../database/settings.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
-import { createSignInLink, NotServingError, requestSignInLink } from "../../../platform/admin/client.ts";
-import { MasterKeyError } from "../../../platform/secrets/master-key.ts";
-import { isPostgresUrl } from "../../../platform/storage/database-url.ts";
-import { StorageOpenError } from "../../../platform/storage/database.ts";
+import {
+  createSignInLink,
+  isPostgresUrl,
+  MasterKeyError,
+  NotServingError,
+  requestSignInLink,
+  StorageOpenError,
+} from "../../../platform/index.ts";
 import { databaseOf } from "../../project/platform.ts";
 import { readProject } from "../../project/read.ts";
 

@@ -1,9 +1,6 @@
-import type { Activity } from "../../../platform/observability/activity.ts";
-import { createJsonLog, type LogLevel } from "../../../platform/observability/json-log.ts";
-import type { Log } from "../../../platform/ports.ts";
-import type { Platform } from "../../../platform/start.ts";
+import { type Activity, loadJsonLog, type Log, type LogLevel, type Platform } from "../../../platform/index.ts";
 import type { Context } from "../../context.ts";
-import { activityLine, logLine } from "./activity-line.ts";
+import { activityLine, logLine } from "../../terminal/activity-line.ts";
 
 /** The first credentials of an empty database: the secrets themselves, or the file that holds them. */
 export interface FirstCredentials {
@@ -26,14 +23,15 @@ export interface Reporter {
   omitted(lines: number): string;
 }
 
-export function createReporter(context: Context, level: LogLevel): Reporter {
-  return context.output.json ? jsonReporter(context, level) : humanReporter(context, level);
+export async function createReporter(context: Context, level: LogLevel): Promise<Reporter> {
+  return context.output.json ? await jsonReporter(context, level) : humanReporter(context, level);
 }
 
 /** The line that says how to reach the platform comes first, at every log level, then the platform's log. */
-function jsonReporter(context: Context, level: LogLevel): Reporter {
+async function jsonReporter(context: Context, level: LogLevel): Promise<Reporter> {
   const { output, stdout, stderr, version } = context;
   let early: string[] | undefined = [];
+  const { createJsonLog } = await loadJsonLog();
   const log = createJsonLog(level, (line) => {
     if (early === undefined) stdout.write(line);
     else early.push(line);

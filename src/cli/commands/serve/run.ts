@@ -5,23 +5,28 @@ import { setPriority } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createFolder } from "../../../files/folders.ts";
+import { type AddressRange, parseRange } from "../../../network/addresses.ts";
 import { isLoopback } from "../../../network/connect-options.ts";
 import { parseUrl } from "../../../network/parse-url.ts";
-import { type AddressRange, parseRange } from "../../../platform/domain/addresses.ts";
-import { SigningKeysError } from "../../../platform/leaks/signing-keys.ts";
-import type { LogLevel } from "../../../platform/observability/json-log.ts";
-import { type Platform, type PlatformSettings, startPlatform } from "../../../platform/start.ts";
-import { describeDatabase, isPostgresUrl } from "../../../platform/storage/database-url.ts";
-import type { FileCheck } from "../../../platform/storage/sqlite/file-health.ts";
+import {
+  describeDatabase,
+  type FileCheck,
+  isPostgresUrl,
+  type LogLevel,
+  type Platform,
+  type PlatformSettings,
+  SigningKeysError,
+  startPlatform,
+} from "../../../platform/index.ts";
 import type { Context } from "../../context.ts";
 import { InterruptedError, UsageError, UserError } from "../../errors.ts";
 import { readRegularFile } from "../../project/files.ts";
 import { createTemporaryFolder } from "../../temporary-folder.ts";
-import { offerDriver } from "../db/install-driver.ts";
-import { replaceFile } from "../listen/files.ts";
-import { defaultKeyFile, namedDatabase, type PostgresOptions } from "./database-options.ts";
-import { databaseError, deploymentSettings } from "./deployment-settings.ts";
-import { portOwner } from "./port-owner.ts";
+import { offerDriver } from "../../database/driver.ts";
+import { replaceDurably } from "../../../files/replace-durably.ts";
+import type { PostgresOptions } from "../../database/options.ts";
+import { databaseError, defaultKeyFile, deploymentSettings, namedDatabase } from "../../database/settings.ts";
+import { portOwner } from "../../process/port-owner.ts";
 import { createReporter, type FirstCredentials, type Reporter } from "./reporter.ts";
 
 export interface ServeOptions extends PostgresOptions {
@@ -58,7 +63,7 @@ export async function runServe(options: ServeOptions, context: Context): Promise
   if (!isPostgresUrl(options.database ?? context.env["SERVICE_DATABASE"] ?? "")) await offerDriver(context);
   const folder = options.ephemeral ? createTemporaryFolder("service-") : undefined;
   const database = folder === undefined ? namedDatabase(options, context) : join(folder, "platform.db");
-  const reporter = createReporter(context, options.logLevel);
+  const reporter = await createReporter(context, options.logLevel);
   const settle = await context.stdout.makeNonBlocking({
     omitted: (lines) => reporter.omitted(lines),
     maxBytes: MAX_UNREAD_BYTES,
@@ -122,7 +127,7 @@ async function updateCredentialsFile(database: string, { baseUrl }: Platform): P
   try {
     const content = JSON.parse(readRegularFile(file, MAX_CREDENTIALS_BYTES).toString("utf8")) as { base_url?: unknown };
     if (content.base_url === baseUrl) return;
-    await replaceFile(file, `${JSON.stringify({ ...content, base_url: baseUrl }, undefined, 2)}\n`, 0o600);
+    await replaceDurably(file, `${JSON.stringify({ ...content, base_url: baseUrl }, undefined, 2)}\n`, 0o600);
   } catch {
     // The user may have moved it, since it contains secrets.
   }
@@ -139,7 +144,7 @@ async function start(options: ServeOptions, context: Context, database: string, 
       publicUrl: publicUrlOf(options),
       trustedProxies: trustedProxiesOf(options),
       contact: contactOf(options),
-      mcp: async () => (await import("../mcp/http.ts")).serveMcp,
+      mcp: async () => (await import("../../mcp/http.ts")).serveMcp,
       report: reporter.activity,
       allowPrivateTargets: options.allowPrivateTargets,
       dashboard: fileURLToPath(new URL("../dashboard/", import.meta.url)),

@@ -1,15 +1,12 @@
 import type { Client } from "../../../client/http.ts";
 import { allItems } from "../../../client/pages.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
-import type { Event } from "../../../contract/schemas/event.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import { printable } from "../../terminal/printable.ts";
 import { formatSpan } from "../../terminal/time.ts";
-
-/** The dependencies of finding an event's deliveries. */
-export type TriggeredEvent = Pick<Event, "id">;
+import type { TriggeredEvent } from "../../triggering/perform.ts";
 
 const FIRST_WAIT_MILLISECONDS = 100;
 const MAX_WAIT_MILLISECONDS = 2000;

@@ -8,7 +8,7 @@ import { addDryRun } from "../../dry-run.ts";
 import { UsageError } from "../../errors.ts";
 import { addExamples } from "../../help-layout.ts";
 import type { ResourceView } from "../../terminal/view.ts";
-import { RECIPES } from "./recipes.ts";
+import { RECIPES } from "../../triggering/recipes.ts";
 import type { TriggerFlags } from "./run.ts";
 
 /** Retries last this long. */

@@ -7,10 +7,10 @@ import { showRequests } from "../../dry-run.ts";
 import { UsageError, UserError } from "../../errors.ts";
 import { parseObject } from "../../input.ts";
 import { formatDuration } from "../../terminal/time.ts";
-import { Cleanup } from "./cleanup.ts";
-import { reportDeliveries, type TriggeredEvent } from "./deliveries.ts";
-import { type Call, callLine, findEvent, perform } from "./perform.ts";
-import { dataOf, editableFields, planSteps, type Step } from "./recipes.ts";
+import { Cleanup } from "../../triggering/cleanup.ts";
+import { reportDeliveries } from "./deliveries.ts";
+import { type Call, callLine, findEvent, perform, type TriggeredEvent } from "../../triggering/perform.ts";
+import { dataOf, editableFields, planSteps, type Step } from "../../triggering/recipes.ts";
 
 export interface TriggerFlags {
   override: Pair[];
@@ -59,8 +59,8 @@ async function prepare(
   context: Context,
 ): Promise<(client: Client) => Promise<TriggeredEvent[]>> {
   if (type === undefined) {
-    const { readFixture } = await import("./fixture/read.ts");
-    const { runFixture } = await import("./fixture/run.ts");
+    const { readFixture } = await import("../../triggering/fixture/read.ts");
+    const { runFixture } = await import("../../triggering/fixture/run.ts");
     const calls = await readFixture(flags.fixture!, context);
     return (client) => runFixture(calls, { client, cleanup, findsEvents: flags.wait === true, context });
   }
@@ -80,7 +80,7 @@ async function plan(type: EventType, { override, data: file, edit }: TriggerFlag
       : parseObject((await context.readInput(file, "--data")).toString("utf8"), `--data: ${file}`);
   const planned = planSteps(type, override, data);
   if (!edit) return planned;
-  const { editObject } = await import("./edit.ts");
+  const { editObject } = await import("../../process/editor.ts");
   if (data !== undefined) return planSteps(type, [], await editObject(dataOf(planned), context));
   const fields = editableFields(planned, uniqueName(context));
   if (Object.keys(fields).length === 0) {

@@ -8,13 +8,13 @@ import type { Context } from "../../context.ts";
 import { EnvironmentClock } from "../../environment-time.ts";
 import { isCtrlC, UsageError, UserError } from "../../errors.ts";
 import { compactJson } from "../../terminal/json.ts";
-import { openDisplay } from "../listen/display.ts";
-import { openFileWarning, Recorder } from "../listen/files.ts";
-import { type Receivers, readForwardingOptions } from "../listen/forwarding-options.ts";
-import { labelled, layoutFor } from "../listen/lines.ts";
-import type { Feed } from "../listen/ui/feed.ts";
-import { type SchemeFlag, schemeNamed } from "./scheme.ts";
-import { type SecretFlags, secretsIfNamed } from "./secrets.ts";
+import { openDisplay } from "../../forwarding/display.ts";
+import { openFileWarning, Recorder } from "../../forwarding/files.ts";
+import { type Receivers, readForwardingOptions } from "../../forwarding/options.ts";
+import { labelled, layoutFor } from "../../forwarding/lines.ts";
+import type { Feed } from "../../forwarding/ui/feed.ts";
+import { type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
+import { type SecretFlags, secretsIfNamed } from "../../receivers/secrets.ts";
 import { mergeHeaders, signatureHeaders } from "./signed-headers.ts";
 
 export interface CaptureFlags extends SecretFlags, SchemeFlag {

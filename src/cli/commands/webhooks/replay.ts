@@ -1,10 +1,10 @@
 import { endToEndHeaders } from "../../../relay/forward-headers.ts";
 import { type RecordedEvent, RecordingError } from "../../../relay/recording.ts";
 import type { Context } from "../../context.ts";
-import { readForwardingOptions } from "../listen/forwarding-options.ts";
-import { replayFile } from "../listen/replay.ts";
-import { type SchemeFlag, schemeNamed } from "./scheme.ts";
-import { type SecretFlags, secretsIfNamed } from "./secrets.ts";
+import { readForwardingOptions } from "../../forwarding/options.ts";
+import { replayFile } from "../../forwarding/replay-file.ts";
+import { type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
+import { type SecretFlags, secretsIfNamed } from "../../receivers/secrets.ts";
 import { deliveryHeaders, mergeHeaders, type NewDelivery, readHeaders, signatureHeaders } from "./signed-headers.ts";
 
 export interface ReplayFlags extends SecretFlags, SchemeFlag {

@@ -12,10 +12,10 @@ import { EXIT_CODES, SilentExit } from "../../errors.ts";
 import { printable } from "../../terminal/printable.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { colorStatus } from "../../terminal/traffic.ts";
-import { hostKind } from "../listen/forwarding-options.ts";
-import { parseAddress } from "./check/perform.ts";
-import { type SchemeFlag, schemeNamed } from "./scheme.ts";
-import { type SecretFlags, secretsOf } from "./secrets.ts";
+import { hostKind } from "../../forwarding/options.ts";
+import { parseAddress } from "../../receivers/check.ts";
+import { type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
+import { type SecretFlags, secretsOf } from "../../receivers/secrets.ts";
 import { payloadsOf } from "./send-payload.ts";
 import { deliveryHeaders, readHeaders } from "./signed-headers.ts";
 

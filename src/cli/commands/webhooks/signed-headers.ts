@@ -3,7 +3,7 @@ import { ForwardHeaderError, parseForwardHeaders } from "../../../relay/forward-
 import { SignatureError } from "../../../webhooks/index.ts";
 import { type Scheme, sign } from "../../../webhooks/schemes.ts";
 import { UsageError } from "../../errors.ts";
-import { usageOf } from "../listen/forwarding-options.ts";
+import { usageOf } from "../../forwarding/options.ts";
 
 const DEFAULT_HEADERS = ["Content-Type", "application/json", "User-Agent", DELIVERY_USER_AGENT];
 

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { objectId } from "../../arguments/values.ts";
-import type { Explanation } from "./explanation.ts";
+import type { Explanation } from "../../explanation.ts";
 import type { Context } from "../../context.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
@@ -37,7 +37,7 @@ export function register(program: Command, context: Context): void {
 
 async function runWhy(id: string, context: Context): Promise<void> {
   const { output } = context;
-  const { explain } = await import("./explanation.ts");
+  const { explain } = await import("../../explanation.ts");
   const client = await context.client();
   const { chain, explanation } = await output.spinner.during(`Looking up ${id}`, () => explain(client, id));
   if (output.json || output.chosen) return output.document(explanation);

@@ -8,7 +8,7 @@ import type { ApiKey } from "../../../../contract/schemas/api-key.ts";
 import type { Context } from "../../../context.ts";
 import { UserError } from "../../../errors.ts";
 import { type Connection, resolveConnection, resolveTarget } from "../../../settings/connection.ts";
-import { confirmDestruction } from "../../resource/verbs.ts";
+import { confirmDestruction } from "../../../resource/verbs.ts";
 import { type Finding, masked, type Match } from "./finding.ts";
 
 /** Result of revoking a credential. */

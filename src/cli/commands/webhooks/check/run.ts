@@ -1,10 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { clockOf, newSecret, parseAddress, performCheck } from "./perform.ts";
+import { clockOf, newSecret, parseAddress, performCheck } from "../../../receivers/check.ts";
 import { CheckLines, gradeLine, junitOf, reportLines } from "./view.ts";
 import { parseHeaders } from "../headers.ts";
-import { type SchemeFlag, schemeNamed } from "../scheme.ts";
-import { type SecretFlags, secretsIfGiven } from "../secrets.ts";
+import { type SchemeFlag, schemeNamed } from "../../../receivers/scheme.ts";
+import { type SecretFlags, secretsIfGiven } from "../../../receivers/secrets.ts";
 import type { Context } from "../../../context.ts";
 import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../../errors.ts";
 import { formatSpan } from "../../../terminal/time.ts";

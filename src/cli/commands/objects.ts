@@ -1,0 +1,169 @@
+import { type Command, Option } from "commander";
+import { memberNamesOf } from "../../client/response-check.ts";
+import {
+  type Field,
+  inputFieldsOf,
+  kindsWith,
+  type KindWith,
+  type ObjectKind,
+  resourceOf,
+  RESOURCES,
+  statusesOf,
+} from "../../contract/resources.ts";
+import { pairsOption } from "../arguments/repeated.ts";
+import type { CommandModule } from "../command.ts";
+import type { Context } from "../context.ts";
+import { addExamples } from "../help-layout.ts";
+import type { Column } from "../terminal/view.ts";
+import { AMOUNT, CREATED, CREATED_AT, ENVIRONMENT, ID, METADATA, statusColumn } from "../resource/columns.ts";
+import {
+  dashed,
+  exampleFlag,
+  flagOf,
+  type Flags,
+  membersOf,
+  registerCreate,
+  registerUpdate,
+} from "../resource/fields.ts";
+import { exampleIdOf, locationOf, nounsFor, type Resource } from "../resource/resource.ts";
+import { searchFilters, registerAction, registerDelete, registerGet, registerList } from "../resource/verbs.ts";
+
+/**
+ * Returns the command of a resource that is described by its fields in the table of resources, with the verbs that the
+ * resource has.
+ */
+export function commandOf(kind: ObjectKind): CommandModule {
+  return { register: (program, context) => register(program, context, kind) };
+}
+
+function register(program: Command, context: Context, kind: ObjectKind): void {
+  const { updatable, deletable, actions = {} } = resourceOf(kind);
+  const resource = objectResource(kind);
+  const { exampleId } = resource;
+  const group = program.command(resource.command).description(RESOURCES[kind].command.summary);
+  const [firstAction] = Object.keys(actions);
+  addExamples(group, [
+    exampleOfCreate(kind, "text"),
+    ...(firstAction === undefined ? [] : [`service ${resource.command} ${firstAction} ${exampleId}`]),
+    ...(updatable ? [`service ${resource.command} update ${exampleId} --metadata plan=pro`] : []),
+    `service ${resource.command} list --created-after 7d`,
+  ]);
+  registerCreate(group, context, kind, resource, {
+    further: [pairsOption("--metadata <key=value>", "Metadata pair, at most 50")],
+    examples: [
+      exampleOfCreate(kind, "text"),
+      `${exampleOfCreate(kind, "id")} --metadata plan=pro`,
+      `id=$(${exampleOfCreate(kind)} --quiet)`,
+    ],
+  });
+  for (const [verb, { to, about, takes = {} }] of Object.entries(actions)) {
+    registerAction(group, context, resource, {
+      verb,
+      description: about,
+      done: (id) => `${RESOURCES[kind].label} ${id} ${to}`,
+      options: Object.entries(takes).map(([name, preset]) => {
+        const field: Field = (resourceOf(kind).fields ?? {})[name]!;
+        return flagOf(name, field, `${field.about} (default: ${preset})`);
+      }),
+      body: (flags: Flags) => membersOf(kind, flags, context),
+    });
+  }
+  registerList(group, context, resource, { filters: filtersOf(kind), examples: examplesOfList(kind) });
+  registerGet(group, context, resource);
+  if (updatable) {
+    registerUpdate(group, context, kind, resource, {
+      further: [pairsOption("--metadata <key=value>", "Metadata pair to set; key= removes a pair")],
+      examples: examplesOfUpdate(kind),
+    });
+  }
+  if (deletable) registerDelete(group, context, resource);
+}
+
+function filtersOf(kind: ObjectKind): Option[] {
+  const fields = Object.entries<Field>(RESOURCES[kind].fields).filter(([, { filter }]) => filter);
+  const statuses = fields.some(([, { type }]) => type === "status")
+    ? [new Option("--status <status>", "Filter by status").choices(statusesOf(kind as "order"))]
+    : [];
+  return [
+    ...fields.flatMap(([name, field]) => {
+      if (field.type === "status") return [];
+      const about = field.type === "email" ? "Filter by email address, ignoring case" : undefined;
+      return [flagOf(name, field, about ?? `Filter by ${field.label.toLowerCase()}`)];
+    }),
+    ...statuses,
+    ...searchFilters(),
+  ];
+}
+
+function examplesOfList(kind: ObjectKind): string[] {
+  const { statuses = {}, fields = {} } = resourceOf(kind);
+  const list = `service ${RESOURCES[kind].command.name} list`;
+  const [status] = Object.keys(statuses);
+  return [
+    status === undefined ? `${list} --created-after 7d` : `${list} --status ${status} --created-after 1d`,
+    ...Object.entries(fields).flatMap(([name, { of, filter }]) => {
+      const owner = kindsWith("prefix").find((known) => known === of);
+      return filter && owner !== undefined ? [`${list} --${dashed(name)} ${exampleIdOf(owner)}`] : [];
+    }),
+    `${list} --all --fields id,${Object.keys(fields)[0]},metadata.plan`,
+    "amount" in fields ? `${list} --json --jq 'map(.amount) | add'` : `${list} --json --jq '.[].id'`,
+  ];
+}
+
+function examplesOfUpdate(kind: ObjectKind): string[] {
+  const update = `service ${RESOURCES[kind].command.name} update ${exampleIdOf(kind)}`;
+  const changed = inputFieldsOf(kind).find(([, { examples = [] }]) => examples[1] !== undefined);
+  return [
+    ...(changed === undefined ? [] : [`${update} ${exampleFlag(changed[0], changed[1].examples![1]!)}`]),
+    `${update} --metadata plan=pro --metadata trial=`,
+  ];
+}
+
+/** Returns a `create` with the required flags, and with the optional ones of a type. */
+function exampleOfCreate(kind: ObjectKind, optional?: "text" | "id"): string {
+  const flags = inputFieldsOf(kind).flatMap(([name, { type, of, required, examples = [] }]) => {
+    if (!required && type !== optional) return [];
+    const owner = kindsWith("prefix").find((known) => known === of);
+    return [exampleFlag(name, owner === undefined ? examples[0]! : exampleIdOf(owner))];
+  });
+  return ["service", RESOURCES[kind].command.name, "create", ...flags].join(" ");
+}
+
+/** Members of every object that the table of resources describes by its fields. */
+interface ObjectItem extends Record<string, unknown> {
+  id: string;
+  metadata: Record<string, string>;
+  livemode: boolean;
+  created: string;
+}
+
+/** Returns how the command shows a resource: its status first, then its fields in the table's order. */
+function objectResource(kind: ObjectKind): Resource<ObjectItem> {
+  const fields = Object.entries<Field>(RESOURCES[kind].fields);
+  const shown = [
+    ...fields.filter(([, { type }]) => type === "status"),
+    ...fields.filter(([, { type }]) => type !== "status"),
+  ].map(([name, field]) => ({ ...field, column: columnOf(kind, name, field) }));
+  return {
+    ...locationOf(kind),
+    view: {
+      ...nounsFor(kind),
+      fields: memberNamesOf(RESOURCES[kind].label),
+      columns: [
+        ID,
+        ...shown.flatMap(({ inList, required, type, column }) =>
+          inList ? [{ ...column, ...(required || type === "status" ? {} : { optional: true }) }] : [],
+        ),
+        CREATED,
+      ],
+      details: [ID, ...shown.map(({ column }) => column), METADATA, ENVIRONMENT, CREATED_AT],
+    },
+  };
+}
+
+function columnOf(kind: ObjectKind, name: string, { type, label }: Field): Column<ObjectItem> {
+  if (type === "amount") return AMOUNT as unknown as Column<ObjectItem>;
+  if (type === "status") return statusColumn(kind as KindWith<"statuses">) as unknown as Column<ObjectItem>;
+  const text = ({ [name]: value }: ObjectItem) => (value ?? "") as string;
+  return { label, text, ...(type === "text" || type === "email" ? { shrinks: true } : {}) };
+}

@@ -1,0 +1,32 @@
+import { type Command, InvalidArgumentError } from "commander";
+
+/** How the platform uses a PostgreSQL database. */
+export interface PostgresOptions {
+  databasePool?: number;
+  /** Seconds. */
+  databaseTimeout?: number;
+  databaseCa?: string;
+  masterKeyFile?: string;
+}
+
+export function addPostgresOptions(command: Command): Command {
+  return command
+    .option("--database-pool <number>", "Maximum number of PostgreSQL connections (default: 16)", parseCount)
+    .option("--database-timeout <seconds>", "PostgreSQL statement timeout (default: 5)", parseSeconds)
+    .option("--database-ca <file>", "CA certificates to verify PostgreSQL's certificate with (default: the system's)")
+    .option(
+      "--master-key-file <file>",
+      "File that contains the master key; SERVICE_MASTER_KEY contains the key itself",
+    );
+}
+
+function parseCount(text: string): number {
+  const count = Number(text);
+  if (/^\d{1,4}$/.test(text) && count >= 2) return count;
+  throw new InvalidArgumentError("Must be a number from 2 to 9999.");
+}
+
+export function parseSeconds(text: string): number {
+  if (/^\d{1,4}(\.\d{1,3})?$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("Must be a number of seconds, such as 5.");
+}

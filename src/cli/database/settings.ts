@@ -1,0 +1,72 @@
+import { join, resolve } from "node:path";
+import {
+  type DeploymentSettings,
+  driverFolder,
+  isPostgresUrl,
+  type Log,
+  MasterKeyError,
+  StorageOpenError,
+  StorageUnavailableError,
+} from "../../platform/index.ts";
+import type { Context } from "../context.ts";
+import { UsageError, UserError } from "../errors.ts";
+import { dataDirectory } from "../settings/read.ts";
+import type { PostgresOptions } from "./options.ts";
+
+/**
+ * Returns the database of `--database` or SERVICE_DATABASE (an SQLite file, or a PostgreSQL URL), or the file in the
+ * XDG data folder. Throws UsageError for any other URL.
+ */
+export function namedDatabase(options: { database?: string }, context: Context): string {
+  const named = options.database ?? context.env["SERVICE_DATABASE"];
+  if (named === undefined || named === "") return join(dataDirectory(context.env), "platform.db");
+  if (isPostgresUrl(named)) return named;
+  if (named === ":memory:") {
+    throw new UsageError("--database must be a file or a PostgreSQL URL, not :memory:", {
+      hint: "For a temporary database: service serve --ephemeral",
+    });
+  }
+  if (/^[a-z][a-z0-9+]+:\/\//.test(named)) {
+    throw new UsageError("--database must be the path of an SQLite file or a PostgreSQL URL", {
+      hint: "For example ./platform.db or postgres://user@host/database",
+    });
+  }
+  return resolve(context.cwd, named);
+}
+
+/** The path of the master key for a PostgreSQL database, unless it is given. */
+export function defaultKeyFile(context: Context): string {
+  return join(dataDirectory(context.env), "master.key");
+}
+
+const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+/** Returns the settings from a command's options. Without a log, the database is opened silently. */
+export function deploymentSettings(
+  database: string,
+  options: PostgresOptions,
+  context: Context,
+  log: Log = SILENT,
+): DeploymentSettings {
+  return {
+    database,
+    masterKey: context.env["SERVICE_MASTER_KEY"],
+    masterKeyFile: options.masterKeyFile ?? (isPostgresUrl(database) ? defaultKeyFile(context) : undefined),
+    connections: options.databasePool,
+    statementMilliseconds: options.databaseTimeout && options.databaseTimeout * 1000,
+    authorities: options.databaseCa,
+    version: context.version,
+    driver: driverFolder(context.env),
+    log,
+  };
+}
+
+/** Returns why the database cannot be used, with the hint for the code of a failed start; any other error as it is. */
+export function databaseError(cause: unknown, hints: Partial<Record<StorageOpenError["code"], string>>): unknown {
+  if (cause instanceof StorageOpenError) {
+    return new UserError(cause.message, { code: cause.code, hint: hints[cause.code], cause });
+  }
+  if (cause instanceof MasterKeyError) return new UserError(cause.message, { code: "master_key", cause });
+  if (cause instanceof StorageUnavailableError) return new UserError(cause.message, { code: "unreachable", cause });
+  return cause;
+}

@@ -1,0 +1,68 @@
+import type { Client } from "../client/http.ts";
+import { ApiError } from "../client/errors.ts";
+import { kindOfId } from "../contract/ids.ts";
+import { nounOf, type ResourceKind, RESOURCES } from "../contract/resources.ts";
+import { type Chain, type ChainApi, EXPLAINED, explainedKind, readChain } from "../explain/chain.ts";
+import { diagnose } from "../explain/diagnosis.ts";
+import type { Finding, FindingCode } from "../explain/finding.ts";
+import { EXIT_CODES, UserError } from "./errors.ts";
+
+/** An explanation in the format of `--json` and the MCP tool. */
+export interface Explanation {
+  object: "explanation";
+  id: string;
+  kind: string;
+  /** The code of the first finding. */
+  cause: FindingCode | null;
+  findings: Finding[];
+  request: Chain["request"] | null;
+  subject: Chain["subject"] | null;
+  event: Chain["event"] | null;
+  deliveries: Chain["deliveries"];
+  operation: Chain["operation"] | null;
+}
+
+/** Reads the chain of an ID and finds the likely cause. Throws UserError for an ID of a kind that has no explanation. */
+export async function explain(client: Client, id: string): Promise<{ chain: Chain; explanation: Explanation }> {
+  const kind = explainedKind(id);
+  if (kind === undefined) throw notExplained(id);
+  const chain = await readChain(apiOf(client), id, kind);
+  const findings = diagnose(chain, (timestamp) => timestamp);
+  const explanation: Explanation = {
+    object: "explanation",
+    id,
+    kind: chain.kind,
+    cause: findings[0]?.code ?? null,
+    findings,
+    request: chain.request ?? null,
+    subject: chain.subject ?? null,
+    event: chain.event ?? null,
+    deliveries: chain.deliveries,
+    operation: chain.operation ?? null,
+  };
+  return { chain, explanation };
+}
+
+function apiOf(client: Client): ChainApi {
+  return {
+    get: async (path) => (await client.request<unknown>({ method: "GET", path })).body,
+    problemOf: (error) =>
+      error instanceof ApiError
+        ? { status: error.status, code: error.code, requiredScope: error.problem["required_scope"] }
+        : undefined,
+  };
+}
+
+function notExplained(id: string): UserError {
+  const kind = kindOfId(id);
+  const kinds = EXPLAINED.map((known) =>
+    known === "request" ? "request (req_)" : `${nounOf(known as ResourceKind)} (${RESOURCES[known as "event"].prefix})`,
+  );
+  const problem =
+    kind === undefined ? "This is not an ID" : `There is nothing to explain about ${kind.replaceAll("_", " ")}s`;
+  return new UserError(problem, {
+    hint: `Pass the ID of one of: ${kinds.join(", ")}.`,
+    exitCode: EXIT_CODES.usage,
+    code: "invalid_id",
+  });
+}

@@ -1,0 +1,65 @@
+import { LIMITS } from "../../contract/limits.ts";
+import type { Context } from "../context.ts";
+import type { EnvironmentClock } from "../environment-time.ts";
+import type { Styles } from "../terminal/styles.ts";
+import { printableOutput } from "../terminal/printable.ts";
+import type { TextStream } from "../terminal/text-stream.ts";
+import type { Setup } from "./options.ts";
+import { createListenPrinter, type Display, type LineSink, omittedLine } from "./printer.ts";
+
+/** Returns a display for the reports of a session. A child command has stdout to itself. */
+export async function openDisplay(
+  context: Context,
+  setup: Setup,
+  { runsCommand, ui, clock }: { runsCommand: boolean; ui: boolean; clock: EnvironmentClock },
+): Promise<Display> {
+  if (ui && !runsCommand && isTerminal(context)) return await openUi(context, setup, clock);
+  const { stdout, stderr, output } = context;
+  const sink = runsCommand ? streamSink(stderr, output.noteStyles) : streamSink(stdout, output.styles);
+  // Forwarding does not wait for a slow reader of the output.
+  const settle =
+    setup.target !== undefined && !runsCommand
+      ? await stdout.makeNonBlocking({
+          omitted: (lines) => `${omittedLine(lines, context)}\n`,
+          // Lines of --json contain whole events.
+          maxBytes: 16 * LIMITS.bodyBytes,
+        })
+      : async () => {};
+  return {
+    print: await createListenPrinter(context, sink, { ...setup, ending: "Press Ctrl-C to stop" }, clock),
+    warn: (text) => output.warn(text),
+    clockRead: () => showNotice(context, clock),
+    begin() {},
+    stop() {},
+    settle,
+  };
+}
+
+/** Only a person wonders why the times of events differ from those of this machine. */
+export function showNotice({ output }: Context, { notice }: EnvironmentClock): void {
+  if (notice !== undefined && output.terminal && !output.json && !output.quiet) output.warn(notice);
+}
+
+/** Shows events on the whole terminal. */
+async function openUi(context: Context, setup: Setup, clock: EnvironmentClock): Promise<Display> {
+  const { ListenUi } = await import("./ui/index.ts");
+  const { setFlagsFromString } = await import("node:v8");
+  // Each frame leaves garbage. V8 would reserve up to 48 MB for it instead of collecting it more often.
+  setFlagsFromString("--semi-space-growth-factor=1");
+  const print = await createListenPrinter(context, streamSink(context.stdout, context.output.styles), setup, clock);
+  return new ListenUi({ context, clock, print });
+}
+
+/** Returns true if keys can be read and the terminal can be drawn on. */
+function isTerminal({ output, interactive, env }: Context): boolean {
+  return interactive && output.terminal && !output.json && !output.quiet && env["TERM"] !== "dumb";
+}
+
+/** Prints plain lines on a stream. */
+export function streamSink(stream: TextStream, styles: Styles): LineSink {
+  return {
+    styles,
+    write: (text) => stream.write(`${printableOutput(text)}\n`),
+    width: () => (stream.isTTY ? (stream.columns ?? 80) : undefined),
+  };
+}

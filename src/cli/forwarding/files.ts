@@ -1,0 +1,267 @@
+import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from "node:fs";
+import { access, constants, readFile, realpath, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { replaceDurably } from "../../files/replace-durably.ts";
+import { formatRecordedEvent, parseRecordedEvent, type RecordedEvent, RecordingError } from "../../relay/recording.ts";
+import { UserError } from "../errors.ts";
+import { isOpenToOthers } from "../settings/read.ts";
+import { shellCommand } from "../../contract/shell-command.ts";
+
+/** The file to write the secret to, and the name of the variable. */
+export interface EnvTarget {
+  file: string;
+  name: string;
+}
+
+interface SessionFilesOptions {
+  writeEnv: EnvTarget | undefined;
+  readyFile: string | undefined;
+  record: string | undefined;
+  platform: NodeJS.Platform;
+  warn: (text: string) => void;
+  /** Called once, when events cannot be recorded any more. */
+  onFailure: (error: Error) => void;
+}
+
+/** The files that a session writes for other programs: the secret, that it is ready, and its events. */
+export class SessionFiles {
+  readonly #options: SessionFilesOptions;
+  readonly #recorder: Recorder | undefined;
+
+  /** Throws UserError if the recording cannot be opened. */
+  constructor(options: SessionFilesOptions) {
+    const { record, onFailure } = options;
+    this.#options = options;
+    if (record === undefined) return;
+    this.#recorder = new Recorder(record, onFailure);
+    this.#warnIfOpen(record, "complete events");
+  }
+
+  /** Rejects with UserError if a file could not be written later. `secret` is undefined if the platform's is used. */
+  async assertWritable(secret: string | undefined): Promise<void> {
+    const { writeEnv } = this.#options;
+    if (writeEnv !== undefined) await checkEnvFile(writeEnv, secret);
+  }
+
+  /** Marks the session as not ready. Rejects with UserError if the ready file could not be written later. */
+  async removeReady(): Promise<void> {
+    const { readyFile } = this.#options;
+    if (readyFile !== undefined) await removeReadyFile(readyFile);
+  }
+
+  /** Marks the session as ready. Events are signed with this secret. */
+  async ready(secret: string, forwardTo: URL | undefined): Promise<void> {
+    const { writeEnv, readyFile } = this.#options;
+    if (writeEnv !== undefined) {
+      await writeSecret(writeEnv, secret);
+      this.#warnIfOpen(writeEnv.file, "the signing secret");
+    }
+    if (readyFile !== undefined) await writeReadyFile(readyFile, { secret, forwardTo });
+  }
+
+  record(event: Parameters<Recorder["add"]>[0]): void {
+    this.#recorder?.add(event);
+  }
+
+  close(): void {
+    this.#recorder?.close();
+  }
+
+  #warnIfOpen(file: string, content: string): void {
+    const warning = openFileWarning(file, content, this.#options.platform);
+    if (warning !== undefined) this.#options.warn(warning);
+  }
+}
+
+/** Appends events to a file that `listen replay` and `webhooks replay` read. A new one is for its owner alone. */
+export class Recorder {
+  readonly #file: string;
+  readonly #descriptor: number;
+  readonly #onFailure: (error: UserError) => void;
+  #lines: string[] = [];
+  #failed = false;
+
+  /**
+   * Throws UserError if the file cannot be opened, or has other contents than a recording. `onFailure` is called once
+   * when it cannot be written any more.
+   */
+  constructor(file: string, onFailure: (error: UserError) => void) {
+    this.#file = file;
+    this.#onFailure = onFailure;
+    try {
+      this.#descriptor = openSync(file, "a", 0o600);
+    } catch (error) {
+      throw this.#explain(error);
+    }
+    try {
+      const stats = fstatSync(this.#descriptor);
+      if (stats.isFile() && stats.size > 0 && !endsWithLine(file, stats.size)) writeSync(this.#descriptor, "\n");
+    } catch (error) {
+      closeSync(this.#descriptor);
+      throw this.#explain(error);
+    }
+  }
+
+  /** The events of one turn of the event loop share a write. */
+  add(event: RecordedEvent): void {
+    if (this.#failed || this.#lines.push(formatRecordedEvent(event)) > 1) return;
+    setImmediate(() => this.#write());
+  }
+
+  close(): void {
+    this.#write();
+    this.#failed = true;
+    closeSync(this.#descriptor);
+  }
+
+  #write(): void {
+    if (this.#lines.length === 0 || this.#failed) return;
+    const bytes = Buffer.from(`${this.#lines.join("\n")}\n`);
+    this.#lines = [];
+    try {
+      for (let written = 0; written < bytes.length;) written += writeSync(this.#descriptor, bytes, written);
+    } catch (error) {
+      this.#failed = true;
+      this.#onFailure(this.#explain(error));
+    }
+  }
+
+  #explain(error: unknown): UserError {
+    if (error instanceof RecordingError) {
+      return new UserError(`--record: ${this.#file} exists and is not a recording: ${error.message}`, {
+        hint: "Choose another file. This one was not changed.",
+        cause: error,
+      });
+    }
+    return new UserError(`--record: cannot write ${this.#file}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Returns whether the last line of a recording is complete. Throws RecordingError if its first one is not an event. */
+function endsWithLine(file: string, size: number): boolean {
+  const descriptor = openSync(file, "r");
+  try {
+    parseRecordedEvent(firstLine(descriptor), 1);
+    const last = Buffer.alloc(1);
+    readSync(descriptor, last, 0, 1, size - 1);
+    return last[0] === LINE_FEED;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+const LINE_FEED = 0x0a;
+const CHUNK_BYTES = 65_536;
+
+function firstLine(descriptor: number): string {
+  const chunks: Buffer[] = [];
+  for (;;) {
+    const chunk = Buffer.alloc(CHUNK_BYTES);
+    const size = readSync(descriptor, chunk);
+    const end = chunk.indexOf(LINE_FEED);
+    chunks.push(chunk.subarray(0, end === -1 ? size : end));
+    if (end !== -1 || size === 0) return Buffer.concat(chunks).toString();
+  }
+}
+
+async function checkEnvFile({ file, name }: EnvTarget, secret = ""): Promise<void> {
+  await explained("--write-env", file, async () => {
+    formatValue(name, secret);
+    const path = (await readIfThere(file))?.path ?? file;
+    await access(dirname(path), constants.W_OK);
+  });
+}
+
+async function writeSecret({ file, name }: EnvTarget, secret: string): Promise<void> {
+  await explained("--write-env", file, () => writeEnvFile(file, { [name]: secret }));
+}
+
+/**
+ * Sets variables of an .env file and leaves the rest as it is, to the byte. A file that already has the values is not
+ * touched, so that a watcher does not restart. Only its owner can read a new file; an existing one keeps its mode,
+ * because a container may read it as another user.
+ */
+export async function writeEnvFile(file: string, variables: Readonly<Record<string, string>>): Promise<void> {
+  const current = await readIfThere(file);
+  let text = current?.text ?? "";
+  for (const [name, value] of Object.entries(variables)) text = setVariable(text, name, formatValue(name, value));
+  if (text !== current?.text)
+    await replaceDurably(current?.path ?? file, Buffer.from(text, "latin1"), current?.mode ?? 0o600);
+}
+
+const PLAIN_VALUE = /^[\w./:@%+,=-]*$/;
+const LINE_BREAKERS = /[\p{Cc}\p{Zl}\p{Zp}]/u;
+
+/**
+ * Returns a value as `node --env-file`, dotenv and a POSIX shell all read it, each UTF-8 byte as a character. Throws if
+ * no notation has the same meaning to all of them.
+ */
+function formatValue(name: string, value: string): string {
+  if (LINE_BREAKERS.test(value)) throw new Error(`the value of ${name} contains a line break or control character`);
+  const bytes = Buffer.from(value).toString("latin1");
+  if (PLAIN_VALUE.test(value)) return bytes;
+  if (!/'|\\$/.test(value)) return `'${bytes}'`;
+  if (!/["$`\\]/.test(value)) return `"${bytes}"`;
+  throw new Error(`the value of ${name} contains quotes or backslashes that programs read differently`);
+}
+
+/** Returns the text with the variable set, where it already is or in a line at the end. */
+function setVariable(text: string, name: string, value: string): string {
+  const assignment = new RegExp(String.raw`^([ \t]*(?:export[ \t]+)?${name}[ \t]*=).*?(\r?)$`, "gm");
+  if (assignment.test(text)) {
+    return text.replace(assignment, (_line, start: string, end: string) => `${start}${value}${end}`);
+  }
+  const lineEnd = text.includes("\r\n") ? "\r\n" : "\n";
+  const separator = text === "" || text.endsWith("\n") ? "" : lineEnd;
+  return `${text}${separator}${name}=${value}${lineEnd}`;
+}
+
+/** Follows a symbolic link and replaces the file that it leads to. */
+async function readIfThere(file: string): Promise<{ path: string; text: string; mode: number } | undefined> {
+  try {
+    const path = await realpath(file);
+    const { mode } = await stat(path);
+    // Every byte is a character, so that a file in any encoding stays as it is.
+    return { path, text: await readFile(path, "latin1"), mode: mode & 0o777 };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Tells a script that events are forwarded now, and how they are signed. The file appears whole or not at all, for its
+ * owner only.
+ */
+async function writeReadyFile(file: string, ready: { secret: string; forwardTo: URL | undefined }): Promise<void> {
+  const content = { secret: ready.secret, forward_to: ready.forwardTo?.href ?? null, pid: process.pid };
+  await explained("--ready-file", file, () => replaceDurably(file, `${JSON.stringify(content)}\n`, 0o600));
+}
+
+/** Removes it: one of an earlier run would be wrong until this one is ready, and one of a finished run stays wrong. */
+async function removeReadyFile(file: string): Promise<void> {
+  await explained("--ready-file", file, async () => {
+    await access(dirname(file), constants.W_OK);
+    await rm(file, { force: true });
+  });
+}
+
+async function explained(flag: string, file: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = code === "ENOENT" || code === "ENOTDIR" ? `folder ${dirname(file)} does not exist` : message;
+    throw new UserError(`${flag}: cannot write ${file}: ${reason}`, { cause: error });
+  }
+}
+
+/**
+ * Returns the warning about a file with a secret or payloads that other users can read. It existed before, since
+ * `listen` creates them for their owner only. Returns undefined if it is private.
+ */
+export function openFileWarning(file: string, content: string, platform: NodeJS.Platform): string | undefined {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (!stats?.isFile() || !isOpenToOthers(stats.mode, platform)) return undefined;
+  return `${file} contains ${content} and is readable by other users. ${shellCommand`Run: chmod 600 ${file}`}`;
+}

@@ -1,0 +1,289 @@
+import { isId, lowestIdAt, timeOfId } from "../../contract/ids.ts";
+import type { ChaosSummary, FaultTally } from "../../relay/chaos.ts";
+import type { ForwardedReport, ReceivedReport, Report, Summary } from "../../relay/report.ts";
+import { printable } from "../terminal/printable.ts";
+import type { Styles } from "../terminal/styles.ts";
+import { formatDuration } from "../terminal/time.ts";
+import { clockTime, colorStatus } from "../terminal/traffic.ts";
+import { wrapList, wrapWords } from "../terminal/wrap.ts";
+import type { Setup } from "./options.ts";
+
+interface LineContext {
+  styles: Styles;
+  layout: Layout;
+  setup: Setup;
+  /** Unix milliseconds. */
+  now: number;
+}
+
+/** Renders a report for a terminal. */
+export function linesOf(report: Report, context: LineContext): string[] {
+  const { styles, now } = context;
+  switch (report.event) {
+    case "ready":
+      return readyLines(report, context);
+    case "received":
+      return receivedLines(report, context);
+    case "forwarded":
+      return forwardedLines(report, context);
+    case "lost":
+      return notice(styles.warn("! lost"), `${report.reason.message.replace(/\.$/, "")}; reconnecting`, context);
+    case "retrying": {
+      const { reason, failures, retryInMs } = report;
+      const text = `${reason.message}; attempt ${failures}, next in ${formatDuration(retryInMs)}`;
+      return notice(styles.warn("! lost"), text, context);
+    }
+    case "restored": {
+      const caughtUp = report.caughtUp === 1 ? "1 event" : `${report.caughtUp} events`;
+      const text = `after ${formatDuration(report.downtimeMs)}; caught up on ${caughtUp}`;
+      return notice(styles.good("✓ back"), text, context);
+    }
+    case "gap": {
+      return notice(styles.bad("! gap "), gapText(report), context);
+    }
+    case "reset":
+      return notice(styles.warn("! reset"), RESET_TEXT, context);
+    case "duplicate":
+      return [`${styles.dim(clockTime(now))} ${styles.dim(`= ${report.type} duplicate dropped`)}`];
+    case "hint":
+      return indented(report.message, context.layout).map((line, i) => (i === 0 ? hinted(line, styles) : line));
+    case "summary":
+      return summaryLines(report, styles, context.layout);
+  }
+}
+
+export const RESET_TEXT = "the sandbox was reset; listening for new events";
+
+/** Explains a gap. */
+export function gapText({ from, to, reason }: Extract<Report, { event: "gap" }>): string {
+  if (reason === "reset") return `the sandbox was reset since ${from}; continuing with its first new event`;
+  if (from === to) return `event ${to} is corrupt in the platform's database and was not sent`;
+  const next = isId("event", to) && to === lowestIdAt("event", timeOfId(to)) ? "new events" : to;
+  return `events after ${from} may be missing: the platform no longer stores them; continuing with ${next}`;
+}
+
+function readyLines(ready: Extract<Report, { event: "ready" }>, context: LineContext): string[] {
+  const { styles, layout, setup } = context;
+  const { ending } = setup;
+  const lines = [
+    `${styles.good("✓")} ${styles.strong("Ready.")} Listening to ${styles.strong(ready.environment)} of ${ready.account}`,
+    ...factsOf(ready, setup).flatMap(([label, text]) => labelled(label, text, layout)),
+  ];
+  if (ready.others > 0) {
+    const who = ready.others === 1 ? "One other session is listening" : `${ready.others} other sessions are listening`;
+    const [first = "", ...rest] = labelled("warning", `${who}; each receives every event`, layout);
+    lines.push(first.replace("warning", styles.warn("warning")), ...rest);
+  }
+  return [...lines, ...(ending === undefined ? [] : [styles.dim(`  ${ending}`)]), ""];
+}
+
+/** What a user needs to know about a session, each item with its label. */
+export function factsOf(
+  ready: Extract<Report, { event: "ready" }>,
+  { target, routes, secret, chaos, credentialSource }: Setup,
+): [label: string, text: string][] {
+  const nowhere = "none: events are printed (to forward them, pass --forward-to)";
+  const facts: [string, string][] = [
+    ["events", ready.subscriptions.join(", ")],
+    ...routes.map(({ subscription, url }): [string, string] => ["route", `${subscription} → ${url.href}`]),
+    [routes.length === 0 ? "forward" : "otherwise", target?.href ?? nowhere],
+    ["secret", secret === undefined ? ready.secret : "from --secret"],
+  ];
+  if (credentialSource !== undefined) facts.unshift(["key", `from ${credentialSource}`]);
+  if (chaos !== undefined) facts.push(["chaos", chaos]);
+  return facts;
+}
+
+function receivedLines(report: ReceivedReport, context: LineContext): string[] {
+  const { styles, layout } = context;
+  const line = eventLine("→", "", report, "", context);
+  const { verified } = report;
+  if (verified === undefined) return [line];
+  if (verified === true) return [`${line} ${styles.good("signature valid")}`];
+  return [line, ...indented(`signature invalid: ${verified.message}`, layout).map((text) => styles.bad(text))];
+}
+
+function forwardedLines(report: ForwardedReport, context: LineContext): string[] {
+  const { styles, layout } = context;
+  const { status, failure, hint, excerpt, retryInMs } = report;
+  const isForgery = report.copy === "badsig" || report.copy === "stale";
+  const lines = [eventLine("←", statusOf(report, layout.narrow), report, formatDuration(report.durationMs), context)];
+  if (failure !== undefined) lines.push(...indented(failure.message, layout));
+  if (status !== undefined && status >= 400 && !isForgery) {
+    lines.push(...excerptLines(excerpt, layout).map((line) => styles.dim(line)));
+  }
+  if (isForgery && status !== undefined && status < 300) {
+    const what = report.copy === "badsig" ? "a wrong signature" : "an old timestamp";
+    const warning = indented(`accepted a delivery with ${what}; it must be rejected`, layout);
+    lines.push(...warning.map((line) => styles.bad(line)));
+  }
+  if (hint !== undefined) {
+    const [first = "", ...rest] = indented(`hint ${hint}`, layout);
+    lines.push(first.replace("hint", styles.accent("hint")), ...rest);
+  }
+  if (retryInMs !== undefined) lines.push(...indented(`retrying in ${formatDuration(retryInMs)}`, layout));
+  return lines;
+}
+
+function statusOf({ status, failure }: ForwardedReport, narrow: boolean): string {
+  if (status !== undefined) return String(status);
+  return narrow ? "err" : (failure?.code ?? "failed");
+}
+
+/** Time, status colored by class, type, duration, ID and notes. */
+function eventLine(
+  arrow: string,
+  status: string,
+  event: { id: string; type: string } & Partial<Pick<ForwardedReport, "attempt" | "copy" | "faults">>,
+  timing: string,
+  { styles, layout, now }: Pick<LineContext, "styles" | "layout" | "now">,
+): string {
+  const code = Number(status);
+  const colored = status === "" ? "" : Number.isNaN(code) ? styles.bad(status) : colorStatus(code, styles);
+  const gap = " ".repeat(Math.max(layout.status - status.length, status === "" ? 0 : 1));
+  const type = printable(event.type).padEnd(layout.type);
+  const line = [
+    styles.dim(clockTime(now)) + (layout.narrow ? "" : " "),
+    `${styles.dim(arrow)} ${colored}${gap}${type} ${timing.padStart(layout.timing)}`,
+    styles.dim(fitId(printable(event.id), layout)),
+  ].join(" ");
+  const tags = tagsOf(event);
+  if (tags === "") return line;
+  const isTight = layout.width !== undefined && layout.width < 110;
+  return isTight ? `${line}\n${layout.indent}${styles.warn(tags)}` : `${line} ${styles.warn(tags)}`;
+}
+
+export const COPY_TAGS = {
+  duplicate: "sent twice",
+  badsig: "wrong signature",
+  stale: "old timestamp",
+  resent: "resent manually",
+} as const;
+
+function tagsOf({
+  attempt = 1,
+  copy,
+  faults = [],
+}: Partial<Pick<ForwardedReport, "attempt" | "copy" | "faults">>): string {
+  if (copy !== undefined) return COPY_TAGS[copy];
+  const own = attempt > 1 ? [`attempt ${attempt}`] : [];
+  return [...own, ...faults].join(", ");
+}
+
+function notice(label: string, text: string, { styles, layout, now }: LineContext): string[] {
+  const [first = "", ...rest] = indented(text, layout);
+  const time = styles.dim(clockTime(now)) + (layout.narrow ? "" : " ");
+  if (layout.narrow) return [`${time} ${label}`, first, ...rest];
+  return [`${time} ${label}  ${first.trimStart()}`, ...rest];
+}
+
+function hinted(line: string, styles: Styles): string {
+  const text = line.trimStart();
+  return `${line.slice(0, line.length - text.length)}${styles.accent("hint")} ${text}`;
+}
+
+/** The account, at the end. */
+function summaryLines(summary: Summary, styles: Styles, { width }: Layout): string[] {
+  const { received, forwarded, failed, duplicates, p50, p99, chaos } = summary;
+  const timing =
+    p50 === undefined || p99 === undefined ? "" : `; p50 ${formatDuration(p50)}, p99 ${formatDuration(p99)}`;
+  const text = `Summary  ${received} received, ${forwarded} forwarded, ${failed} failed, ${duplicates} duplicates dropped${timing}`;
+  const [first = "", ...rest] = width === undefined ? [text] : wrapList(text, width - 9);
+  return [
+    "",
+    first.replace("Summary", styles.strong("Summary")),
+    ...rest.map((line) => " ".repeat(9) + line),
+    ...(chaos === undefined ? [] : chaosLines(chaos, styles)),
+  ];
+}
+
+const EXPECTED: Readonly<Record<string, string>> = { badsig: "rejected", stale: "rejected" };
+
+/** Renders how the receiver responded to each kind of fault, and whether that was correct. */
+function chaosLines({ seed, faults }: ChaosSummary, styles: Styles): string[] {
+  const rows = Object.entries(faults).map(([fault, counts]) => {
+    const expected = EXPECTED[fault] ?? "accepted";
+    const isRight = counts.right === counts.sent;
+    const mark = counts.sent === 0 ? styles.dim("–") : isRight ? styles.good("✓") : styles.bad("✗");
+    const wrong = isRight ? "" : styles.bad(` should be ${expected}`);
+    return `  ${mark} ${fault.padEnd(9)} ${String(counts.sent).padStart(5)} sent  ${outcomes(counts)}${wrong}`;
+  });
+  return [`${styles.strong("Chaos")}    seed=${seed} repeats the same faults`, ...rows];
+}
+
+function outcomes({ accepted, refused, failed }: FaultTally): string {
+  const parts = Object.entries({ accepted, rejected: refused, failed }).filter(([, count]) => count > 0);
+  return parts.map(([name, count]) => `${count} ${name}`).join(", ");
+}
+
+/** From this width on an event's line has room for everything. */
+const WIDE = 80;
+const MAX_RESPONSE_LENGTH = 4096;
+
+/** The layout of a line. */
+interface Layout {
+  /** Width of the terminal; undefined in a pipe, where lines are not cut. */
+  readonly width: number | undefined;
+  readonly narrow: boolean;
+  /** Widths of the status, the type and the duration. */
+  readonly status: number;
+  readonly type: number;
+  readonly timing: number;
+  /** Indentation of details below a line. */
+  readonly indent: string;
+  readonly fold: Fold | undefined;
+}
+
+/** `foldText`, which only a terminal needs: its measurement of text takes long to load. */
+export type Fold = (text: string, width: number, maxLines: number) => string[];
+
+const FULL = { narrow: false, status: 8, type: 22, timing: 9, indent: " ".repeat(20) };
+const NARROW = { narrow: true, status: 4, type: 21, timing: 7, indent: " ".repeat(9) };
+
+export function layoutFor(width: number | undefined, fold: Fold | undefined): Layout {
+  return { ...(width !== undefined && width < WIDE ? NARROW : FULL), width, fold };
+}
+
+/** Returns an event's ID, without its middle if there is no room: the end distinguishes events. */
+function fitId(id: string, { narrow, width }: Layout): string {
+  const available = (width ?? 0) - 45;
+  return narrow && id.length > available ? `evt_…${id.slice(-Math.max(available - 5, 4))}` : id;
+}
+
+/** Returns text as indented lines. */
+function indented(text: string, { indent, width }: Layout): string[] {
+  const safe = printable(text);
+  const lines = width === undefined ? [safe] : wrapWords(safe, Math.max(width - indent.length, 20));
+  return lines.map((line) => indent + line);
+}
+
+/** The first lines of a response below its event; a page of HTML would fill the terminal. */
+const MAX_RESPONSE_LINES = 3;
+
+/** Returns the title of an HTML page or the first lines of a response, and how much more there is. */
+function excerptLines(excerpt: string, layout: Layout): string[] {
+  if (layout.fold === undefined) return responseLines(excerpt, layout);
+  const title = /^\s*<(?:!doctype|html)/i.test(excerpt) ? /<title[^>]*>([^<]*)/i.exec(excerpt)?.[1]?.trim() : undefined;
+  if (title === undefined && responseLines(excerpt, layout).length <= MAX_RESPONSE_LINES)
+    return responseLines(excerpt, layout);
+  const shown = responseLines(title ?? excerpt, layout).slice(0, MAX_RESPONSE_LINES);
+  const size = excerpt.length < 1024 ? `${excerpt.length} characters` : `${Math.round(excerpt.length / 1024)} KB`;
+  const rest = title === undefined ? `… of ${size}` : `… HTML page of ${size}`;
+  return [...shown, `${layout.indent}${rest}; for all of it, pass --json`];
+}
+
+/** Returns the beginning of a response as indented lines, with its own line breaks on a terminal. */
+export function responseLines(excerpt: string, { indent, width, fold }: Layout): string[] {
+  const shown = excerpt.slice(0, MAX_RESPONSE_LENGTH);
+  if (shown.trim() === "") return [];
+  if (width === undefined || fold === undefined) return [indent + printable(shown)];
+  const available = Math.max(width - indent.length, 20);
+  return fold(shown, available, MAX_RESPONSE_LENGTH).map((line) => indent + line);
+}
+
+/** Returns a name and the text after it, further lines aligned with the text. */
+export function labelled(label: string, text: string, { width }: Layout): string[] {
+  const start = `  ${label.padEnd(9)}`;
+  const lines = width === undefined ? [text] : wrapWords(text, Math.max(width - start.length, 20));
+  return lines.map((line, i) => (i === 0 ? start : " ".repeat(start.length)) + line);
+}

@@ -1,0 +1,254 @@
+import { systemClock } from "../../network/clock.ts";
+import type { ForwardingOptions } from "../../relay/dispatcher.ts";
+import { PortAdvisor } from "../../relay/port-advisor.ts";
+import type { Report } from "../../relay/report.ts";
+import { Session } from "../../relay/session.ts";
+import { HEADERS } from "../../contract/headers.ts";
+import { sign, SignatureError } from "../../webhooks/index.ts";
+import { type Condition, meets } from "../arguments/conditions.ts";
+import type { Context } from "../context.ts";
+import type { EnvironmentClock } from "../environment-time.ts";
+import { isCtrlC, SilentExit, UserError } from "../errors.ts";
+import { SECRET_VARIABLE } from "../receivers/secrets.ts";
+import { ChildCommand, type ChildEnd } from "../process/foreground.ts";
+import { factsOf } from "./lines.ts";
+import type { Display } from "./printer.ts";
+import type { Feed } from "./ui/feed.ts";
+import { type EnvTarget, SessionFiles } from "./files.ts";
+import { type ForwardingFlags, type Setup, targetsOf, usageOf } from "./options.ts";
+import { explainListenError, type PlatformAccess } from "./platform-access.ts";
+import { openStartPosition, type StartPosition } from "./start-position.ts";
+
+type Ready = Extract<Report, { event: "ready" }>;
+
+export interface ListenFlags extends ForwardingFlags {
+  events?: string[];
+  where?: Condition[];
+  failOnError: boolean;
+  /** The start position for the platform: an event ID, `now` or `-<seconds>`; or `last`. */
+  since?: string;
+  printSecret: boolean;
+  writeEnv?: EnvTarget;
+  readyFile?: string;
+  record?: string;
+  /** Seconds. */
+  wait?: number | true;
+  /** Seconds. */
+  maxDowntime?: number;
+  /** False for plain lines on a terminal. */
+  ui: boolean;
+}
+
+const DEFAULT_WAIT_SECONDS = 30;
+
+export interface ListeningOptions {
+  flags: ListenFlags;
+  /** Runs while events are forwarded; empty for none. */
+  command: readonly string[];
+  platform: PlatformAccess;
+  setup: Setup;
+  forwarding: ForwardingOptions;
+  display: Display;
+  clock: EnvironmentClock;
+  /** True if something else starts the receiver, so that nothing needs to listen there yet. */
+  receiverStarts?: boolean;
+  /** Called with the cursor after which a later session can start, each time that it moves. */
+  passed?: (cursor: string) => void;
+}
+
+/** One session from start to end, with its files, its position and the child command. */
+export class Listening {
+  readonly #options: ListeningOptions;
+  readonly #context: Context;
+  readonly #files: SessionFiles;
+  readonly #position: StartPosition;
+  readonly #advisor: PortAdvisor;
+  readonly #session: Session;
+  #readying: Promise<void> | undefined;
+  #child: ChildCommand | undefined;
+  #childEnd: ChildEnd | undefined;
+  #failure: { error: unknown } | undefined;
+  #failedForwards = 0;
+
+  /** Throws UserError for an invalid signing secret, and if the recording cannot be opened. */
+  constructor(options: ListeningOptions, context: Context) {
+    const { flags, command, platform, setup, forwarding, display, passed } = options;
+    this.#options = options;
+    this.#context = context;
+    const warn = (text: string): void => display.warn(text);
+    this.#position = openStartPosition({
+      context,
+      warn,
+      identity: platform.identity,
+      events: flags.events,
+      receivers: setup,
+    });
+    this.#files = new SessionFiles({
+      writeEnv: flags.writeEnv,
+      readyFile: flags.readyFile,
+      record: flags.record,
+      platform: context.platform,
+      warn,
+      onFailure: (error) => this.#fail(error),
+    });
+    this.#advisor = new PortAdvisor({
+      clock: systemClock,
+      except: platform.baseUrl.port === "" ? [] : [Number(platform.baseUrl.port)],
+      // The command may start the receiver itself.
+      expected: command.length > 0 || options.receiverStarts ? [] : targetsOf(setup),
+      report: (report) => display.print(report),
+    });
+    const settings = {
+      ...platform,
+      ...forwarding,
+      events: flags.events,
+      filter: filterOf(flags.where),
+      after: flags.since === "last" ? this.#position.start() : flags.since,
+      secret: flags.secret,
+      waitMs: waitMsOf(flags),
+      maxDowntimeMs: flags.maxDowntime === undefined ? undefined : flags.maxDowntime * 1000,
+      passed: (cursor: string) => {
+        this.#position.moved(cursor);
+        passed?.(cursor);
+      },
+      report: (report: Report) => this.#report(report),
+    };
+    this.#session = usageOf(() => new Session(settings), SignatureError, "--secret");
+  }
+
+  /**
+   * Resolves once it has ended as requested. Otherwise rejects with the reason, or SilentExit with the command's code.
+   */
+  async run(): Promise<void> {
+    const { display, flags, platform } = this.#options;
+    const { signal } = this.#context;
+    await this.#files.assertWritable(flags.secret);
+    await this.#files.removeReady();
+    signal.addEventListener("abort", this.#onAbort, { once: true });
+    try {
+      // Ctrl-C may have come while the session was prepared.
+      if (signal.aborted) this.#onAbort();
+      else this.#session.start();
+      const { error, summary } = await this.#session.ended;
+      this.#failedForwards = summary.failed;
+      if (error !== undefined) this.#fail(explainListenError(error, platform, flags.wait !== undefined));
+      await this.#child?.ended;
+    } finally {
+      display.stop();
+      // A file that is written after its removal would stay.
+      await this.#readying;
+      this.#files.close();
+      await this.#position.settled();
+      await this.#files.removeReady();
+      await display.settle();
+    }
+    this.#conclude();
+  }
+
+  #report(report: Report): void {
+    if (report.event === "received") this.#options.clock.learn(report.body);
+    this.#options.display.print(report);
+    this.#advisor.notice(report);
+    if (report.event === "received") this.#files.record({ ...report, at: this.#context.now() });
+    if (report.event !== "ready") return;
+    this.#options.display.begin(this.#feed(report));
+    this.#readying = this.#onReady(report).catch((error: unknown) => this.#fail(error));
+  }
+
+  #feed(ready: Ready): Feed {
+    const { platform, setup } = this.#options;
+    const { account, environment, secret } = ready;
+    const session = this.#session;
+    const origin = `${environment} of ${account}`;
+    return {
+      state: "Connected",
+      origin,
+      shortOrigin: environment,
+      receivers: setup,
+      facts: [["account", origin], ...factsOf(ready, setup)],
+      example: "service trigger order.completed",
+      archive: "For older events, use the dashboard or service events list.",
+      platform: platform.baseUrl,
+      signs: true,
+      pause: () => session.pause(),
+      resume: () => session.resume(),
+      resend: (event) => session.resend(event),
+      assertEditable() {},
+      edited(event, body) {
+        const { id = event.id, type = event.type } = JSON.parse(body) as Record<string, unknown>;
+        return { id: String(id), type: String(type), body };
+      },
+      sign: ({ body }, headers) => {
+        const timestamp = Math.floor(this.#context.now() / 1000);
+        const signature = sign({ payload: body, secrets: setup.secret ?? secret, timestamp });
+        return headers.map((text, i) => (headers[i - 1] === HEADERS.signature ? signature : text));
+      },
+    };
+  }
+
+  async #onReady(ready: Ready): Promise<void> {
+    const { flags, command, setup } = this.#options;
+    if (flags.since === undefined) this.#position.startedAt(ready.cursor);
+    void this.#readClock();
+    const secret = flags.secret ?? ready.secret;
+    await this.#files.ready(secret, setup.target);
+    if (command.length === 0 || this.#context.signal.aborted || this.#failure !== undefined) return;
+    this.#child = new ChildCommand(command, { [SECRET_VARIABLE]: secret }, this.#context);
+    this.#childEnd = await this.#child.ended;
+    await this.#session.stop();
+  }
+
+  async #readClock(): Promise<void> {
+    const { clock, display } = this.#options;
+    const { json, quiet } = this.#context.output;
+    if (json || quiet) return;
+    await clock.read();
+    display.clockRead();
+  }
+
+  readonly #onAbort = (): void => {
+    // Forwards in flight may take seconds. A second Ctrl-C then ends the process at once, and must not leave the
+    // terminal raw.
+    this.#options.display.stop();
+    // The command gets the signal itself, and exits in its own time.
+    if (this.#child === undefined) void this.#session.stop();
+  };
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#child?.kill("SIGTERM");
+    void this.#session.stop();
+  }
+
+  #conclude(): void {
+    const { output, signal } = this.#context;
+    if (this.#failure !== undefined) throw this.#failure.error;
+    if (this.#childEnd !== undefined) {
+      const { error, exitCode } = this.#childEnd;
+      if (error !== undefined) output.warn(error.message);
+      if (exitCode !== 0) throw new SilentExit(exitCode);
+    }
+    if (this.#options.flags.failOnError && this.#failedForwards > 0) {
+      const forwards = this.#failedForwards === 1 ? "1 forward" : `${this.#failedForwards} forwards`;
+      throw new UserError(`${forwards} failed after all retries`, { code: "forward_failed" });
+    }
+    if (this.#childEnd !== undefined) return;
+    const isAsked = isCtrlC(signal.reason) && this.#options.command.length === 0;
+    if (signal.aborted && !isAsked) throw signal.reason;
+  }
+}
+
+/** Returns undefined if all events are selected. */
+function filterOf(conditions: readonly Condition[] | undefined) {
+  if (conditions === undefined) return undefined;
+  return ({ body }: { body: string }) => {
+    const event: unknown = JSON.parse(body);
+    return conditions.every((condition) => meets(event, condition));
+  };
+}
+
+/** By default, an unreachable platform is a failure. --max-downtime waits for it too. */
+function waitMsOf({ wait, maxDowntime }: ListenFlags): number | undefined {
+  if (wait !== undefined) return (wait === true ? DEFAULT_WAIT_SECONDS : wait) * 1000;
+  return maxDowntime === undefined ? 0 : undefined;
+}

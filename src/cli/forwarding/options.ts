@@ -1,0 +1,155 @@
+import { existsSync, readFileSync } from "node:fs";
+import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS, typesOfSubscription } from "../../contract/event-types.ts";
+import { nearest } from "../../contract/nearest.ts";
+import {
+  type ChaosSettings,
+  ChaosSettingsError,
+  formatChaosSettings,
+  parseChaosSettings,
+} from "../../relay/chaos-settings.ts";
+import type { ForwardingOptions } from "../../relay/dispatcher.ts";
+import type { HostKind } from "../../relay/forward-failure.ts";
+import { ForwardHeaderError, parseForwardHeaders } from "../../relay/forward-headers.ts";
+import { parseTarget, type Route, type Target, TargetError } from "../../relay/targets.ts";
+import type { Context } from "../context.ts";
+import { UsageError } from "../errors.ts";
+
+/** Flags that `listen` and `listen replay` share. */
+export interface ForwardingFlags {
+  forwardTo?: string;
+  route: string[];
+  header: string[];
+  secret?: string;
+  concurrency: number;
+  ordered: boolean;
+  retries: number;
+  /** Milliseconds. */
+  timeout: number;
+  skipVerify: boolean;
+  chaos?: string;
+}
+
+const SEEDS = 2 ** 32;
+
+/** Parses the flags, and warns of risky ones. Throws UsageError. */
+export function readForwardingOptions(
+  flags: Omit<ForwardingFlags, "secret">,
+  context: Context,
+): { receivers: Receivers; options: ForwardingOptions; chaos: string | undefined } {
+  const { warnings, ...receivers } = readReceivers(flags.forwardTo, flags.route);
+  for (const warning of warnings) context.output.warn(warning);
+  const { skipVerify, timeout, concurrency, ordered, retries } = flags;
+  const chaos = readChaos(flags, context);
+  const options: ForwardingOptions = {
+    ...receivers,
+    headers: usageOf(() => parseForwardHeaders(flags.header), ForwardHeaderError, "--header"),
+    skipVerify,
+    timeoutMs: timeout,
+    concurrency,
+    ordered,
+    retries,
+    chaos,
+    host: hostKind(context.platform),
+  };
+  return { receivers, options, chaos: chaos && formatChaosSettings(chaos) };
+}
+
+function readChaos({ chaos, ordered }: ForwardingFlags, context: Context): ChaosSettings | undefined {
+  if (chaos === undefined) return undefined;
+  const newSeed = () => Math.floor(context.random() * SEEDS);
+  const settings = usageOf(() => parseChaosSettings(chaos, newSeed), ChaosSettingsError, "--chaos");
+  if (ordered && settings.reorder > 0) throw new UsageError("--chaos reorder cannot be combined with --ordered");
+  return settings;
+}
+
+/** Where events are forwarded. */
+export interface Receivers {
+  /** Receives events that match no route. */
+  target: URL | undefined;
+  routes: readonly Route[];
+}
+
+/** Details that the ready message adds to the platform's information. */
+export interface Setup extends Receivers {
+  /** Signing secret, if it is not the session's own. */
+  secret?: string | undefined;
+  /** The injected faults, as flags that repeat them. */
+  chaos?: string | undefined;
+  /** The source of the credential. */
+  credentialSource?: string;
+  /** How to stop it; absent if the status line lists the keys. */
+  ending?: string;
+}
+
+/** Parses `--forward-to` and every `--route`. The warnings are for the user. Throws UsageError. */
+function readReceivers(forwardTo: string | undefined, routes: readonly string[]): Receivers & { warnings: string[] } {
+  const targets: Target[] = [];
+  const read = (text: string, flag: string): URL => {
+    const target = usageOf(() => parseTarget(text), TargetError, flag);
+    targets.push(target);
+    return target.url;
+  };
+  const target = forwardTo === undefined ? undefined : read(forwardTo, "--forward-to");
+  const parsed = routes.map((text) => {
+    const at = text.indexOf("=");
+    if (at < 1)
+      throw new UsageError(
+        `--route: "${text}" is not in the form events=target, such as 'order.*=localhost:3000/orders'`,
+      );
+    const subscription = text.slice(0, at).trim();
+    assertSubscription(subscription);
+    return { subscription, url: read(text.slice(at + 1), "--route") };
+  });
+  return { target, routes: parsed, warnings: [...new Set(targets.flatMap(({ warnings }) => warnings))] };
+}
+
+function assertSubscription(name: string): void {
+  if (typesOfSubscription(name).length > 0) return;
+  const guesses = nearest(name, [...EVENT_TYPES, ...SUBSCRIPTION_WILDCARDS]);
+  throw new UsageError(`--route: unknown event type "${name}"`, {
+    hint: guesses.length === 0 ? "To list them: service trigger --list" : `Did you mean ${guesses.join(", ")}?`,
+  });
+}
+
+/** Every address that events may be sent to. */
+export function targetsOf({ target, routes }: Receivers): URL[] {
+  return [...(target === undefined ? [] : [target]), ...routes.map(({ url }) => url)];
+}
+
+/** Docker and Podman create these files in each container. */
+const CONTAINER_MARKS = ["/.dockerenv", "/run/.containerenv"];
+
+interface SystemFiles {
+  exists(path: string): boolean;
+  /** Returns undefined if it cannot be read. */
+  read(path: string): string | undefined;
+}
+
+const realFiles: SystemFiles = {
+  exists: existsSync,
+  read(path) {
+    try {
+      return readFileSync(path, "utf8");
+    } catch {
+      return undefined;
+    }
+  },
+};
+
+/** Returns the kind of this machine, as far as it affects the meaning of `localhost`. */
+export function hostKind(platform: NodeJS.Platform, files: SystemFiles = realFiles): HostKind {
+  if (platform !== "linux") return "plain";
+  if (CONTAINER_MARKS.some((mark) => files.exists(mark))) return "container";
+  if (/docker|containerd|kubepods/.test(files.read("/proc/1/cgroup") ?? "")) return "container";
+  return /microsoft/i.test(files.read("/proc/sys/kernel/osrelease") ?? "") ? "wsl" : "plain";
+}
+
+/** Turns an error in a flag's value into a usage error that names the flag. */
+export function usageOf<Value>(make: () => Value, expected: new (...args: never[]) => Error, flag: string): Value {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof expected) throw new UsageError(`${flag}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}

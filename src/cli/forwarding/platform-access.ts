@@ -1,0 +1,127 @@
+import type { Agent } from "node:http";
+import { hostname } from "node:os";
+import { parseBaseUrl } from "../../client/base-url.ts";
+import type { CredentialSource } from "../../client/http.ts";
+import { proxyFor } from "../../client/proxy-settings.ts";
+import { ListenError } from "../../relay/disconnection.ts";
+import { Session, type SessionOptions } from "../../relay/session.ts";
+import { proxiesOf } from "../connect.ts";
+import type { Context } from "../context.ts";
+import { rejectedCredentialHint } from "../settings/connection.ts";
+import { EXIT_CODES, type ExitCode, NotSignedInError, UsageError, UserError } from "../errors.ts";
+
+export interface PlatformAccess extends Pick<SessionOptions, "baseUrl" | "authorization" | "agent" | "device"> {
+  /** Identifies this platform and credential. It is a secret if a key was given, so only use its hash. */
+  identity: readonly string[];
+  /** The source of the credential: `SERVICE_API_KEY`, `profile work`. */
+  credentialSource: string;
+  /** What to do if it is rejected. */
+  credentialHint: string;
+}
+
+/**
+ * Returns where to listen, and the credential. Throws UsageError for the live environment, NotSignedInError without a
+ * credential.
+ */
+export async function accessPlatform(context: Context): Promise<PlatformAccess> {
+  if (context.globals.live) {
+    throw new UsageError("Listening is available in the sandbox only", { hint: "Remove --live." });
+  }
+  const connection = await context.connection();
+  const { profile, credential } = connection;
+  const baseUrl = parseBaseUrl(connection.baseUrl.value, { insecure: context.globals.insecure });
+  const source = context.credentialsOf(connection);
+  const isStored = credential?.source === "profile";
+  return {
+    baseUrl,
+    authorization: (rejected) => bearer(source, rejected),
+    agent: await agentFor(baseUrl, context),
+    device: hostname(),
+    credentialSource: credential?.name ?? "",
+    credentialHint: rejectedCredentialHint(connection),
+    // A stored token changes with each renewal.
+    identity: [connection.baseUrl.value, isStored ? `profile ${profile.value}` : JSON.stringify(credential?.value)],
+  };
+}
+
+/** Connects through the proxy that the environment names; undefined for a direct connection. */
+async function agentFor(baseUrl: URL, context: Context): Promise<Agent | undefined> {
+  const proxy = proxyFor(baseUrl, proxiesOf(context));
+  if (proxy === undefined) return undefined;
+  const { TunnelAgent } = await import("../../client/proxy.ts");
+  return new TunnelAgent(proxy, baseUrl.protocol);
+}
+
+const SCHEME = "Bearer ";
+
+/** Each connection gets a fresh token, because an access token expires long before a session. */
+async function bearer(credential: string | CredentialSource, rejected: string | undefined): Promise<string> {
+  if (typeof credential === "string") return SCHEME + credential;
+  try {
+    return SCHEME + (await (rejected ? credential.renewed(rejected.slice(SCHEME.length)) : credential.current()));
+  } catch (error) {
+    // No later connection would get past it.
+    if (error instanceof NotSignedInError) throw new ListenError("unauthorized", error.message);
+    throw error;
+  }
+}
+
+/** A script should not hang if there is no platform. */
+const TIMEOUT_MS = 10_000;
+
+/** Requests the signing secret of this machine. */
+export async function fetchSessionSecret(platform: PlatformAccess, signal: AbortSignal): Promise<string> {
+  signal.throwIfAborted();
+  let secret: string | undefined;
+  const session = new Session({
+    ...platform,
+    after: "now",
+    maxDowntimeMs: TIMEOUT_MS,
+    report: (report) => {
+      if (report.event !== "ready") return;
+      secret = report.secret;
+      void session.stop();
+    },
+  });
+  const stop = () => void session.stop();
+  signal.addEventListener("abort", stop, { once: true });
+  session.start();
+  const { error } = await session.ended;
+  signal.removeEventListener("abort", stop);
+  if (error !== undefined) throw explainListenError(error, platform, true);
+  if (secret === undefined) throw signal.reason;
+  return secret;
+}
+
+const START = "Is the platform running? To start it: service serve";
+
+const EXIT_BY_CODE: Partial<Record<ListenError["code"], ExitCode>> = {
+  unauthorized: EXIT_CODES.notSignedIn,
+  forbidden: EXIT_CODES.notAllowed,
+  unreachable: EXIT_CODES.unreachable,
+  downtime: EXIT_CODES.unreachable,
+  protocol: EXIT_CODES.unreachable,
+};
+
+/** Returns why listening ended, and how to fix it. `hasWaited`: it waited for the platform to start. */
+export function explainListenError(
+  error: ListenError,
+  { credentialHint }: Pick<PlatformAccess, "credentialHint">,
+  hasWaited: boolean,
+): UserError {
+  const hints: Partial<Record<ListenError["code"], string>> = {
+    unauthorized: credentialHint,
+    unreachable: hasWaited ? START : "Is the platform running? Start it with `service serve`, or pass --wait.",
+    downtime: START,
+    protocol:
+      "Another server responded, or the platform has another version: check --base-url, and run `service doctor`.",
+  };
+  const { problem } = error;
+  const message = problem?.detail ?? error.message;
+  return new UserError(message.charAt(0).toUpperCase() + message.slice(1), {
+    code: problem?.code ?? error.code,
+    exitCode: EXIT_BY_CODE[error.code] ?? EXIT_CODES.failed,
+    hint: hints[error.code] ?? (problem === undefined ? undefined : `Request ID: ${problem.request_id}`),
+    cause: error,
+  });
+}

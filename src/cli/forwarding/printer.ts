@@ -1,0 +1,202 @@
+import type { Setup } from "./options.ts";
+import { type Fold, gapText, layoutFor, linesOf } from "./lines.ts";
+import type { Context } from "../context.ts";
+import type { EnvironmentClock } from "../environment-time.ts";
+import { printable, printableJson } from "../terminal/printable.ts";
+import type { Styles } from "../terminal/styles.ts";
+import type { Report } from "../../relay/report.ts";
+import type { Feed } from "./ui/feed.ts";
+
+/** The output of a session, and the keys that act on it. */
+export interface Display {
+  print(report: Report): void;
+  warn(text: string): void;
+  /** Called when the session's clock has been read. */
+  clockRead(): void;
+  /** Shows the screen from now on, if there is one. */
+  begin(feed: Feed): void;
+  /** Restores the terminal. */
+  stop(): void;
+  /** Call this last. Resolves once the output was read, or dropped after a timeout. */
+  settle(): Promise<void>;
+}
+
+/** Where lines go. */
+export interface LineSink {
+  /** One or more lines, without the last line break. */
+  write(text: string): void;
+  /** Width of the terminal; undefined in a pipe. */
+  width(): number | undefined;
+  readonly styles: Styles;
+}
+
+/** Prints the reports of a session: text for a person, JSON lines, or with `--quiet` the IDs of events. */
+export async function createListenPrinter(
+  context: Context,
+  sink: LineSink,
+  setup: Setup,
+  clock: EnvironmentClock,
+): Promise<(report: Report) => void> {
+  const { output } = context;
+  const write = output.json ? (text: string) => output.line(text) : (text: string) => sink.write(text);
+  const { add, flush } = gatherLines(write);
+  const fold = sink.width() === undefined ? undefined : (await import("../terminal/spans.ts")).foldText;
+  const render = rendererOf(context, sink, { ...setup, fold }, clock);
+  return (report) => {
+    for (const line of render(report)) add(line);
+    // Printed after this: the error that explains why the command failed, or the terminal UI.
+    if (report.event === "summary" || report.event === "ready") flush();
+  };
+}
+
+/** Returns the lines of a report. */
+function rendererOf(
+  context: Context,
+  sink: LineSink,
+  { fold, ...setup }: Setup & { fold: Fold | undefined },
+  clock: EnvironmentClock,
+): (report: Report) => string[] {
+  const { output } = context;
+  if (output.json) return (report) => [toJsonLine(report, context.now(), setup)];
+  if (output.quiet) {
+    return (report) => {
+      // Otherwise the list of IDs would have an invisible gap.
+      if (report.event === "gap") output.warn(gapText(report));
+      return report.event === "received" ? [printable(report.id)] : [];
+    };
+  }
+  const { styles } = sink;
+  const withoutRepetition = dropRepeatedHints();
+  let layout = layoutFor(sink.width(), fold);
+  return (report) => {
+    const width = sink.width();
+    if (width !== layout.width) layout = layoutFor(width, fold);
+    return linesOf(withoutRepetition(report), { setup, styles, layout, now: clock.now() });
+  };
+}
+
+/** Replaces lines that the reader was too slow to receive. */
+export function omittedLine(lines: number, context: Context): string {
+  if (!context.output.json) return `… ${lines} unread lines omitted`;
+  return JSON.stringify({ event: "left_out", lines, time: new Date(context.now()).toISOString() });
+}
+
+/** A receiver that is down fails many events. The hint is printed once, not for each event. */
+function dropRepeatedHints(): (report: Report) => Report {
+  let last: string | undefined;
+  return (report) => {
+    if (report.event !== "forwarded") return report;
+    const { hint, ...rest } = report;
+    const isRepeated = hint !== undefined && hint === last;
+    last = hint;
+    return isRepeated ? rest : report;
+  };
+}
+
+/**
+ * Writes the lines of one turn of the event loop at once: a separate write for each line would cost more than relaying
+ * the events.
+ */
+function gatherLines(write: (text: string) => void): { add: (line: string) => void; flush: () => void } {
+  let lines: string[] = [];
+  function flush(): void {
+    if (lines.length === 0) return;
+    const text = lines.join("\n");
+    lines = [];
+    write(text);
+  }
+  return {
+    add(line) {
+      if (lines.push(line) === 1) setImmediate(flush);
+    },
+    flush,
+  };
+}
+
+/** Returns a report as a line of `listen --json`: names in snake_case, durations in milliseconds. */
+function toJsonLine(report: Report, now: number, setup: Setup): string {
+  if (report.event !== "received") return printableJson(JSON.stringify(toRecord(report, now, setup)));
+  const { id, type, body, verified } = report;
+  const time = new Date(now).toISOString();
+  const isValid = verified === undefined ? undefined : verified === true;
+  const reason = verified === true ? undefined : verified;
+  const start = JSON.stringify({ event: "received", id, type, verified: isValid, reason });
+  return printableJson(`${start.slice(0, -1)},"payload":${payloadOf(body)},"time":"${time}"}`);
+}
+
+/** Returns a body as one line of JSON with its exact numbers; one that is not JSON becomes a string. */
+function payloadOf(body: string): string {
+  try {
+    JSON.parse(body);
+  } catch {
+    return JSON.stringify(body);
+  }
+  // Valid JSON contains these characters only between its tokens.
+  return body.replaceAll(/[\t\n\r]/g, " ");
+}
+
+function toRecord(
+  report: Exclude<Report, { event: "received" }>,
+  now: number,
+  { target, routes, secret, chaos, credentialSource }: Setup,
+): object {
+  const time = new Date(now).toISOString();
+  switch (report.event) {
+    case "ready":
+      return {
+        ...report,
+        secret: secret ?? report.secret,
+        forward_to: target?.href ?? null,
+        routes: routes.map(({ subscription, url }) => ({ events: subscription, forward_to: url.href })),
+        chaos,
+        credential_source: credentialSource,
+        time,
+      };
+    case "forwarded": {
+      const { id, type, attempt, status, location, failure, hint, url, faults, copy } = report;
+      const retry_in_ms = report.retryInMs === undefined ? undefined : round(report.retryInMs);
+      const body = status !== undefined && status >= 400 ? report.excerpt : undefined;
+      const duration_ms = round(report.durationMs);
+      const error = failure === undefined ? undefined : { code: failure.code, message: failure.message };
+      return {
+        event: "forwarded",
+        id,
+        type,
+        status: status ?? null,
+        duration_ms,
+        attempt,
+        url: url.href,
+        retry_in_ms,
+        chaos: faults,
+        copy,
+        location,
+        error,
+        hint,
+        body,
+        time,
+      };
+    }
+    case "lost":
+      return { event: "lost", reason: report.reason, retry_in_ms: round(report.retryInMs), time };
+    case "retrying": {
+      const { reason, failures, retryInMs } = report;
+      return { event: "retrying", reason, failures, retry_in_ms: round(retryInMs), time };
+    }
+    case "restored":
+      return { event: "restored", downtime_ms: round(report.downtimeMs), caught_up: report.caughtUp, time };
+    case "gap":
+    case "reset":
+    case "duplicate":
+    case "hint":
+      return { ...report, time };
+    case "summary": {
+      const { received, forwarded, failed, duplicates, p50, p99 } = report;
+      const timing = { p50_ms: p50 === undefined ? null : round(p50), p99_ms: p99 === undefined ? null : round(p99) };
+      return { event: "summary", received, forwarded, failed, duplicates, ...timing, chaos: report.chaos, time };
+    }
+  }
+}
+
+function round(milliseconds: number): number {
+  return Math.round(milliseconds * 100) / 100;
+}

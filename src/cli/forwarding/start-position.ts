@@ -1,0 +1,171 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { LIMITS } from "../../contract/limits.ts";
+import { createFolder } from "../../files/folders.ts";
+import type { Context } from "../context.ts";
+import { replaceDurably } from "../../files/replace-durably.ts";
+import type { Receivers } from "./options.ts";
+
+export interface StartPosition {
+  /** The position for `--since last`: the ID after which the same listener stopped, or `now` if it never ran. */
+  start(): string;
+  /** Records the position at which a listener without `--since` starts. Warns if that skips events. */
+  startedAt(cursor: string): void;
+  /** Saves a position. It is on disk a moment later. */
+  moved(cursor: string): void;
+  /** Resolves once the last position is on disk. */
+  settled(): Promise<void>;
+}
+
+interface StartPositionOptions {
+  context: Context;
+  /** Receives warnings, now or while events are forwarded. */
+  warn: (text: string) => void;
+  /** Identifies platform and credential. */
+  identity: readonly string[];
+  events: readonly string[] | undefined;
+  receivers: Receivers;
+}
+
+/** Stores the position of this listener: the same platform, credential, subscriptions and receivers. */
+export function openStartPosition({
+  context,
+  warn,
+  identity,
+  events = [],
+  receivers,
+}: StartPositionOptions): StartPosition {
+  const routes = receivers.routes.map(({ subscription, url }) => `${subscription}=${url.href}`);
+  const own = [...identity, events.toSorted().join(","), receivers.target?.href ?? "", ...routes];
+  const position = new LastPosition({
+    directory: () => context.settingsDirectory,
+    identity: own,
+    now: () => context.now(),
+    onFailure: (error) => warn(`Cannot store the position, so --since last will not resume from it: ${error.message}`),
+  });
+  const last = position.read();
+  // Until an event has been handled, the old position stays, so the next `--since last` still delivers what this start
+  // skips.
+  let skippedTo: string | undefined;
+  return {
+    start() {
+      if (last !== undefined) return last;
+      warn("This listener has not run before, so there is no position to resume from. Starting now.");
+      return "now";
+    },
+    startedAt(cursor) {
+      if (last === undefined || last === cursor) return;
+      skippedTo = cursor;
+      // With subscriptions, the newest event may be of another type.
+      const arrived = events.length === 0 ? "Events arrived" : "Events may have arrived";
+      warn(`${arrived} since this listener last ran; they are skipped. To receive them, pass --since ${last}`);
+    },
+    moved(cursor) {
+      if (cursor !== skippedTo) position.moved(cursor);
+    },
+    settled: () => position.settled(),
+  };
+}
+
+/** Positions are written at most this often. Events handled since the last write are sent again after a crash. */
+const SAVE_MS = 250;
+
+interface LastPositionOptions {
+  /** The folder of the settings. Throws if there is none. */
+  directory: () => string;
+  /** Identifies the listener: platform, identity, subscriptions, receivers. */
+  identity: readonly string[];
+  /** Unix milliseconds. */
+  now: () => number;
+  /** Called once, when positions cannot be stored. */
+  onFailure: (error: Error) => void;
+}
+
+/**
+ * The position of a listener, in a file of its own (mode 0600), so that `--since last` continues there after the
+ * command or the machine was restarted.
+ */
+class LastPosition {
+  readonly #options: LastPositionOptions;
+  readonly #name: string;
+  #cursor: string | undefined;
+  #saving: Promise<void> | undefined;
+  #endPause: () => void = () => {};
+  #isEnding = false;
+  #tidied = false;
+  #failed = false;
+
+  constructor(options: LastPositionOptions) {
+    this.#options = options;
+    const digest = createHash("sha256").update(JSON.stringify(options.identity)).digest("hex");
+    this.#name = `${digest.slice(0, 32)}.json`;
+  }
+
+  /** Returns the ID to continue after; undefined if this listener never ran, or too long ago. */
+  read(): string | undefined {
+    try {
+      const { cursor } = JSON.parse(readFileSync(join(this.#folder(), this.#name), "utf8")) as { cursor?: unknown };
+      return typeof cursor === "string" ? cursor : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Stores a position. It is on disk a moment later. */
+  moved(cursor: string): void {
+    this.#cursor = cursor;
+    if (!this.#failed) this.#saving ??= this.#save();
+  }
+
+  /** Resolves once the last position is on disk. */
+  async settled(): Promise<void> {
+    this.#isEnding = true;
+    this.#endPause();
+    await this.#saving;
+  }
+
+  async #save(): Promise<void> {
+    let saved: string | undefined;
+    try {
+      const folder = this.#folder();
+      createFolder(folder);
+      if (!this.#tidied) this.#removeOld(folder);
+      this.#tidied = true;
+      while (this.#cursor !== undefined && saved !== this.#cursor) {
+        saved = this.#cursor;
+        const content = { cursor: saved, saved: new Date(this.#options.now()).toISOString() };
+        await replaceDurably(join(folder, this.#name), `${JSON.stringify(content)}\n`, 0o600);
+        await this.#pause();
+      }
+    } catch (error) {
+      this.#failed = true;
+      this.#options.onFailure(error as Error);
+    }
+    this.#saving = undefined;
+  }
+
+  #folder(): string {
+    return join(this.#options.directory(), "listen");
+  }
+
+  #pause(): Promise<void> {
+    if (this.#isEnding) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, SAVE_MS);
+      this.#endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  /** Older ones refer to events that the platform no longer retains. */
+  #removeOld(folder: string): void {
+    const oldest = this.#options.now() - LIMITS.replaySeconds * 1000;
+    for (const name of readdirSync(folder)) {
+      const file = join(folder, name);
+      if ((statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) < oldest) rmSync(file, { force: true });
+    }
+  }
+}

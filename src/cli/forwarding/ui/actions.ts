@@ -1,0 +1,153 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { urlOf } from "../../../client/base-url.ts";
+import { rewriteJson } from "../../../contract/rewrite-json.ts";
+import { shellCommand, shellWord } from "../../../contract/shell-command.ts";
+import { isRecord } from "../../../contract/is-record.ts";
+import { parseJson } from "../../../contract/parse-json.ts";
+import type { RelayedEvent } from "../../../relay/delivery.ts";
+import { headerPairs } from "../../../relay/forward-headers.ts";
+import { whyNoBrowser } from "../../browser-availability.ts";
+import type { Context } from "../../context.ts";
+import type { FullScreen } from "../../terminal/full-screen.ts";
+import { editJson, editText } from "../../process/editor.ts";
+import { escapeReferences } from "../../triggering/fixture/fixture.ts";
+import type { Row } from "./history.ts";
+import type { Model } from "./model.ts";
+
+/** Terminals ignore longer clipboard contents. */
+const MAX_CLIPBOARD_BYTES = 100_000;
+
+export interface ActionsOptions {
+  context: Context;
+  model: Model;
+  screen: FullScreen;
+}
+
+/** The actions of keys on the selected event. Each reports its result. */
+export class Actions {
+  readonly #options: ActionsOptions;
+
+  constructor(options: ActionsOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves once it is done: for an edit, once the editor has exited and the screen is restored. Never rejects. */
+  async press(key: string, row: Row, isOver: () => boolean): Promise<void> {
+    try {
+      if (key === "r") this.#send(row.event, "resent");
+      else if (key === "e") await this.#edit(row, isOver);
+      else if (key === "y") this.#copyAsCurl(row);
+      else if (key === "t") this.#saveAsFixture(row);
+      else if (key === "o") await this.#openInDashboard(row);
+    } catch (error) {
+      this.#say((error as Error).message, "warn");
+    }
+  }
+
+  async #edit({ event }: Row, isOver: () => boolean): Promise<void> {
+    const { context, model, screen } = this.#options;
+    model.feed.assertEditable(event);
+    screen.leave();
+    try {
+      this.#send(model.feed.edited(event, await editBody(event.body, context)), "edited");
+    } finally {
+      if (!isOver()) screen.enter();
+    }
+  }
+
+  #copyAsCurl({ event, outcome }: Row): void {
+    const { model, screen } = this.#options;
+    if (outcome === undefined) return this.#say("Cannot copy: no request was sent yet", "warn");
+    if (event.bytes !== undefined) return this.#say("Cannot copy: the payload is not text", "warn");
+    const headers = model.feed.sign(event, outcome.headers);
+    const encoded = Buffer.from(curlCommand(outcome.url, headers, event.body)).toString("base64");
+    if (encoded.length > MAX_CLIPBOARD_BYTES) {
+      return this.#say("Cannot copy: the payload is too large for a terminal's clipboard", "warn");
+    }
+    screen.send(`\u001b]52;c;${encoded}\u0007`);
+    this.#say("Copied as cURL, if the terminal allows programs to copy (OSC 52).", "good");
+  }
+
+  #saveAsFixture({ event }: Row): void {
+    try {
+      const name = saveFixture(event, this.#options.context.cwd);
+      this.#say(`Saved ${name}. ${shellCommand`To create this event: service trigger --fixture ${name}`}`, "good");
+    } catch (error) {
+      this.#say(`Cannot save a fixture: ${(error as Error).message}`, "bad");
+    }
+  }
+
+  async #openInDashboard({ event }: Row): Promise<void> {
+    const { context, model } = this.#options;
+    const { href } = urlOf(model.feed.platform!, `/dashboard/sandbox/events/${encodeURIComponent(event.id)}`);
+    const reason = whyNoBrowser(context);
+    if (reason === undefined && (await context.openBrowser(href))) return this.#say(`Opened ${href}`, "good");
+    this.#say(`Could not open a browser${reason === undefined ? "" : ` ${reason}`}: ${href}`, "warn");
+  }
+
+  #send(event: Row["event"], copy: "resent" | "edited"): void {
+    const { model } = this.#options;
+    const number = model.feed.resend(event);
+    if (number === undefined) return this.#say("Cannot resend: no --forward-to target matches this event", "warn");
+    const row = model.history.resent(event, copy, number, model.clock.now());
+    model.selectNewest(row);
+    this.#say(model.paused ? "Resent once forwarding resumes (p)" : `Resent ${event.id}`);
+  }
+
+  #say(text: string, style?: "good" | "warn" | "bad"): void {
+    const { model } = this.#options;
+    model.say(text, model.clock.now(), style);
+  }
+}
+
+/** Returns the body as the user saved it. Throws UserError if nothing is to be sent. */
+async function editBody(body: string, context: Context): Promise<string> {
+  if (isJsonObject(body)) {
+    return rewriteJson(await editJson(`${rewriteJson(body, unchanged, 2)}\n`, context), unchanged);
+  }
+  const saved = await editText(body, "payload.txt", context);
+  // Editors add it.
+  return body.endsWith("\n") ? saved : saved.replace(/\r?\n$/, "");
+}
+
+function isJsonObject(text: string): boolean {
+  return isRecord(parseJson(text));
+}
+
+/** Returns a command for a POSIX shell that sends a delivery. */
+function curlCommand(url: URL, headers: readonly string[], body: string): string {
+  const parts = [`curl -X POST ${shellWord(url.href)}`];
+  for (const [name, value] of headerPairs(headers)) parts.push(`-H ${shellWord(`${name}: ${value}`)}`);
+  // Unlike --data, this does not treat a leading @ as a file name.
+  parts.push(`--data-raw ${shellWord(body)}`);
+  return parts.join(" \\\n  ");
+}
+
+const unchanged = (value: unknown): unknown => value;
+
+/** Maximum number of file names to try. */
+const MAX_NAMES = 1_000;
+
+/**
+ * Saves an event as a fixture that creates an event of the same type with the same data. Returns the name of the new
+ * file in this folder: the event type, with a number if there is one already.
+ */
+function saveFixture({ type, body }: RelayedEvent, folder: string): string {
+  const callsOf = (event: unknown) => {
+    const { data = {} } = event as { data?: unknown };
+    return [{ method: "POST", path: "/v1/events", body: { type, data: escapeReferences(data) } }];
+  };
+  const text = `${rewriteJson(body, callsOf, 2)}\n`;
+  const safeType = type.replaceAll(/[^\w.-]/g, "_");
+  for (let number = 1; ; number += 1) {
+    const name = number === 1 ? `${safeType}.json` : `${safeType}-${number}.json`;
+    try {
+      // Never overwrites a file. Only the owner can read it, because it contains customer data.
+      writeFileSync(join(folder, name), text, { flag: "wx", mode: 0o600 });
+      return name;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST" || number === MAX_NAMES) throw error;
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import { rewriteJson } from "../../../contract/rewrite-json.ts";
+import { LIMITS } from "../../../contract/limits.ts";
+import { headerPairs } from "../../../relay/forward-headers.ts";
+import type { ForwardedReport } from "../../../relay/report.ts";
+import { jsonSpans } from "../../terminal/json.ts";
+import { printable, printableJson } from "../../terminal/printable.ts";
+import { wrapLine } from "../../terminal/spans.ts";
+import type { Span } from "../../terminal/styles.ts";
+import { formatDuration } from "../../terminal/time.ts";
+import { clockTime } from "../../terminal/traffic.ts";
+import type { Row } from "./history.ts";
+import { statusSpan, tagsOf } from "./row.ts";
+
+/** Maximum number of characters of a body to show. */
+const MAX_BODY_LENGTH = 64 * 1024;
+
+type Line = readonly Span[];
+
+/** Returns the details of one delivery in lines of at most this width: event, request, response. */
+export function detailsOf(row: Row, width: number): Span[][] {
+  return linesOf(row).flatMap((line) => wrapLine(line, width, 2));
+}
+
+function linesOf(row: Row): Line[] {
+  const { event, at, outcome, isForwarded } = row;
+  const tags = tagsOf(row);
+  const lines: Line[] = [
+    [[printable(event.type), "strong"], [`  ${printable(event.id)}`], [tags === "" ? "" : `  ${tags}`, "warn"]],
+    [[row.copy === undefined ? "Received  " : "Sent      ", "dim"], [clockTime(at)]],
+    ...(row.copy === undefined ? signatureLines(event) : []),
+    ...earlierLines(row),
+  ];
+  if (outcome !== undefined) lines.push(...resultLines(row, outcome));
+  else lines.push([[isForwarded ? "No response yet" : "Not forwarded: no target matches this event", "dim"]]);
+  lines.push([], ...requestLines(row));
+  if (outcome !== undefined) lines.push([], ...responseLines(outcome));
+  return lines;
+}
+
+function signatureLines({ verified }: Row["event"]): Line[] {
+  if (verified === undefined) return [];
+  const result: Span = verified === true ? ["valid", "good"] : [`invalid: ${printable(verified.message)}`, "bad"];
+  return [[["Signature ", "dim"], result]];
+}
+
+function earlierLines({ earlier }: Row): Line[] {
+  return earlier.map(({ at, number, status, failure, durationMs }) => [
+    [`Attempt ${number} `.padEnd(10), "dim"],
+    [`${clockTime(at)}  ${status ?? failure ?? "failed"} in ${formatDuration(durationMs)}`],
+  ]);
+}
+
+/** The result of the last attempt, and what to do about it. */
+function resultLines(row: Row, { attempt, durationMs, failure, hint, retryInMs }: ForwardedReport): Line[] {
+  const lines: Line[] = [
+    [
+      [`Attempt ${attempt} `.padEnd(10), "dim"],
+      [`${clockTime(row.endedAt)}  `],
+      statusSpan(row),
+      [` in ${formatDuration(durationMs)}`],
+    ],
+  ];
+  if (failure !== undefined) lines.push([[printable(failure.message), "bad"]]);
+  if (hint !== undefined) lines.push([["hint ", "accent"], [printable(hint)]]);
+  if (retryInMs !== undefined) lines.push([[`next attempt at ${clockTime(row.endedAt + retryInMs)}`, "warn"]]);
+  return lines;
+}
+
+function requestLines({ event, outcome }: Row): Line[] {
+  const title: Line[] =
+    outcome === undefined ? [[["Event", "strong"]]] : [[["Request", "strong"]], [[`POST ${outcome.url.href}`]]];
+  const headers = headerPairs(outcome?.headers ?? event.headers ?? []);
+  const space = headers.length === 0 ? [] : [[]];
+  return [...title, ...headers.map(([name, value]) => headerLine(name, value)), ...space, ...bodyLines(event.body)];
+}
+
+function responseLines({ status, excerpt, responseHeaders }: ForwardedReport): Line[] {
+  if (status === undefined && excerpt === "") return [];
+  const headers = [...(responseHeaders ?? [])].map(([name, value]) => headerLine(name, value));
+  const title: Line = [["Response", "strong"], [status === undefined ? "" : ` ${status}`]];
+  const body = excerpt === "" ? [[["(empty body)", "dim"] as const]] : bodyLines(excerpt);
+  const isCut = Buffer.byteLength(excerpt) >= LIMITS.deliveryExcerptBytes - 3;
+  const rest: Line[] = isCut
+    ? [[[`… only the first ${LIMITS.deliveryExcerptBytes / 1024} KiB are stored`, "dim"]]]
+    : [];
+  return [title, ...headers, ...(headers.length === 0 ? [] : [[]]), ...body, ...rest];
+}
+
+function headerLine(name: string, value: string): Line {
+  return [[`${printable(name)}: `, "dim"], [printable(value)]];
+}
+
+/** JSON is indented; other text keeps its lines. */
+function bodyLines(body: string): Line[] {
+  const json = indentedJson(body);
+  const text = json ?? body;
+  const lines: Line[] = text
+    .slice(0, MAX_BODY_LENGTH)
+    .trimEnd()
+    .split(/\r?\n/)
+    .map((line) => (json === undefined ? [[printable(line)]] : jsonSpans(line)));
+  if (text.length <= MAX_BODY_LENGTH) return lines;
+  const kilobytes = Math.ceil((text.length - MAX_BODY_LENGTH) / 1024);
+  return [...lines, [[`… ${kilobytes} KB more`, "dim"]]];
+}
+
+function indentedJson(body: string): string | undefined {
+  try {
+    return printableJson(rewriteJson(body, (value) => value, 2));
+  } catch {
+    return undefined;
+  }
+}

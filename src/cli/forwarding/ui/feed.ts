@@ -1,0 +1,43 @@
+import type { RelayedEvent } from "../../../relay/delivery.ts";
+import type { Receivers } from "../options.ts";
+
+/** Where the events of the screen come from, and what its keys do with them: a session, or a capture. */
+export interface Feed {
+  /** What it does while nothing is wrong: `Connected`. */
+  readonly state: string;
+  readonly origin: string;
+  /** The origin for a narrow terminal. */
+  readonly shortOrigin: string;
+  readonly receivers: Receivers;
+  /** What its user needs to know about it, each item with its label. */
+  readonly facts: readonly (readonly [label: string, text: string])[];
+  /** A command that creates an event. */
+  readonly example: string;
+  /** Where events are after they have left the list: a sentence. */
+  readonly archive: string;
+  /** The platform whose events these are. Those of other senders have no dashboard and no fixtures. */
+  readonly platform: URL | undefined;
+  /** False if there is no secret to sign with, so that the original signature is sent again. */
+  readonly signs: boolean;
+  pause(): void;
+  resume(): void;
+  /**
+   * Sends an event again. Returns the number in its report; undefined if no receiver is configured for it. Throws
+   * UserError if it cannot be signed.
+   */
+  resend(event: RelayedEvent): number | undefined;
+  /** Throws UserError if another body of the event could not be sent. */
+  assertEditable(event: RelayedEvent): void;
+  /** Returns the event with another body. */
+  edited(event: RelayedEvent, body: string): RelayedEvent;
+  /** Returns the headers of an earlier request with a fresh signature, a flat list of names and values. */
+  sign(event: RelayedEvent, headers: readonly string[]): readonly string[];
+}
+
+/** These keys work on events of the platform. */
+const PLATFORM_KEYS: ReadonlySet<string> = new Set(["t", "o"]);
+
+/** Returns true if a key makes sense for events of this feed. */
+export function offers({ platform }: Feed, key: string): boolean {
+  return platform !== undefined || !PLATFORM_KEYS.has(key);
+}

@@ -1,0 +1,168 @@
+import { printable } from "../../terminal/printable.ts";
+import { fitLine, widthOf, wrapLine } from "../../terminal/spans.ts";
+import { paint, type Span, type Styles } from "../../terminal/styles.ts";
+import { wrapWords } from "../../terminal/wrap.ts";
+import { offers } from "./feed.ts";
+import { sessionLines } from "./help.ts";
+import { layoutOf, MESSAGE_ROWS, MIN_SIZE } from "./layout.ts";
+import type { Row } from "./history.ts";
+import type { Model } from "./model.ts";
+import { noteOf, rowLine, titlesOf } from "./row.ts";
+
+type Line = readonly Span[];
+
+/** Returns the screen as lines, each exactly as wide as the terminal. */
+export function frameOf(model: Model, styles: Styles): string[] {
+  const { columns, rows } = model.size;
+  const isTooSmall = columns < MIN_SIZE.columns || rows < MIN_SIZE.rows;
+  const lines = isTooSmall ? smallScreen(model) : screen(model, model.clock.now());
+  return Array.from({ length: rows }, (_, row) => paint(fitLine(lines[row] ?? [], columns), styles));
+}
+
+/** The window is too small for the list, but events are still forwarded. */
+function smallScreen({ size, history }: Model): Line[] {
+  const { received, failed } = history.totals;
+  return [
+    [[`Needs ${MIN_SIZE.columns}×${MIN_SIZE.rows}, has ${size.columns}×${size.rows}`, "warn"]],
+    [[`${received} received, ${failed} failed`]],
+    [["q quit"]],
+  ];
+}
+
+function screen(model: Model, now: number): Line[] {
+  return [stateLine(model, now), totalsLine(model), ...bodyLines(model), ...messageLines(model, now), keysLine(model)];
+}
+
+/** Renders the connection and the targets, or the time until the next attempt while disconnected. */
+function stateLine({ lost, paused, feed, clock, size }: Model, now: number): Line {
+  if (lost !== undefined) {
+    const seconds = Math.max(Math.ceil((lost.retryAt - now) / 1000), 0);
+    const next = seconds === 0 ? "connecting" : `attempt ${lost.failures + 1} in ${seconds} s`;
+    return [[" ○ Reconnecting", "warn"], [`  ${next}: ${lost.reason}`]];
+  }
+  const { target, routes } = feed.receivers;
+  const others = routes.length === 0 ? "" : `${routes.length} ${routes.length === 1 ? "route" : "routes"}, otherwise `;
+  const to =
+    target === undefined && routes.length === 0 ? "events are not forwarded" : `→ ${others}${target?.href ?? "none"}`;
+  const state: Span = paused ? [" ‖ Paused", "warn"] : [` ● ${feed.state}`, "good"];
+  const from = printable(feed.origin);
+  const ahead = clock.badge === undefined ? "" : `  ${clock.badge}`;
+  const isTight = widthOf(`${state[0]}${ahead}  ${from}  ${to}`) > size.columns;
+  return [state, [ahead, "warn"], [`  ${isTight ? feed.shortOrigin : from}  `, "dim"], [to]];
+}
+
+function totalsLine({ history, filter, rows, size }: Model): Line {
+  const { received, forwarded, failed, duplicates } = history.totals;
+  const { waiting, dropped } = history;
+  const spans: Span[] = [[` ${counted(received)} received  ${counted(forwarded)} forwarded  `]];
+  spans.push([`${counted(failed)} failed`, failed > 0 ? "bad" : undefined]);
+  if (waiting > 0) spans.push([`  ${counted(waiting)} waiting`, "warn"]);
+  if (duplicates > 0) spans.push([`  ${counted(duplicates)} duplicates dropped`, "dim"]);
+  const bound = dropped > 0 ? `last ${counted(history.rows.length)} kept ` : "";
+  const filtered = filter === "" ? "" : `filter: ${printable(filter)} (${counted(rows.length)})  `;
+  const room = size.columns - spans.reduce((sum, [text]) => sum + widthOf(text), 0) - widthOf(filtered + bound);
+  if (room >= 2) return [...spans, [" ".repeat(room)], [filtered, "accent"], [bound, "dim"]];
+  return [...(filter === "" ? [] : [[` ${filtered.trimEnd()} `, "accent"] as const]), ...spans];
+}
+
+function bodyLines(model: Model): Line[] {
+  const { view, size } = model;
+  const { list, pane, isSplit } = layoutOf(size, view);
+  if (view === "list") return listLines(model, list);
+  const right = paneLines(model, pane);
+  if (!isSplit) return right.map((line) => [[" "], ...line]);
+  const left = listLines(model, list);
+  return left.map((line, row) => [...fitLine(line, list.width), ["│", "dim"], [" "], ...(right[row] ?? [])]);
+}
+
+/** Renders the visible part of the details or of the help. */
+function paneLines(model: Model, { width, height }: { width: number; height: number }): Line[] {
+  const all = model.pane();
+  // In a larger terminal, a smaller scroll position may show the rest.
+  const first = Math.max(Math.min(model.scroll, all.length - height), 0);
+  const last = Math.min(first + height, all.length);
+  const { position, count } = model.window();
+  const place = model.view === "help" ? "HELP" : `DETAILS ${counted(position + 1)} of ${counted(count)}`;
+  const extent = all.length > height ? `lines ${first + 1}–${last} of ${all.length}` : "";
+  const gap = " ".repeat(Math.max(width - place.length - extent.length, 2));
+  const shown: Line[] = all.slice(first, last);
+  return [[[place + gap + extent, "dim"]], ...shown, ...emptyLines(height - shown.length)];
+}
+
+function listLines(model: Model, { width, height }: { width: number; height: number }): Line[] {
+  const { shown, line, position, count } = model.window();
+  const newer = count - 1 - position;
+  const place = newer > 0 ? `${counted(newer)} newer ↓` : "";
+  const room = width - widthOf(place);
+  const titles: Line = [...fitLine([[titlesOf(width).slice(0, room), "dim"]], room), [place, "accent"]];
+  if (count === 0) return [titles, ...emptyList(model, width, height)];
+  const rows = shown.map((row, at) => rowLine(row, at === line, width));
+  return [titles, ...rows, ...emptyLines(height - rows.length)];
+}
+
+function emptyList(model: Model, width: number, height: number): Line[] {
+  const lines: Span[][] =
+    model.filter === ""
+      ? [
+          [],
+          ...sessionLines(model.feed),
+          [],
+          [["Waiting for events. To create one, run in another terminal:"]],
+          [[model.feed.example, "accent"]],
+        ]
+      : [[], [["No event matches the filter."]], [["esc removes it.", "dim"]]];
+  const shown = lines.flatMap((line) => wrapLine(line, width - 4, 11)).slice(0, height);
+  return [...shown.map((line): Line => [["  "], ...line]), ...emptyLines(height - shown.length)];
+}
+
+/** Renders the filter being typed, a message, or the failure of the selected delivery. */
+function messageLines({ typing, filter, message, selected, view, size }: Model, now: number): Line[] {
+  const { columns } = size;
+  if (typing) return [[[" Filter: ", "accent"], [`${printable(filter)}_`], ["  enter keep  esc cancel", "dim"]], []];
+  if (message !== undefined && now < message.until) return sentence(message.text, message.style, columns);
+  return sentence(view === "list" && selected !== undefined ? failureOf(selected) : "", "dim", columns);
+}
+
+function sentence(text: string, style: Span[1], columns: number): Line[] {
+  const lines = wrapWords(text, columns - 2).map((line): Line => [[` ${line}`, style]]);
+  return [...lines, ...emptyLines(MESSAGE_ROWS)].slice(0, MESSAGE_ROWS);
+}
+
+function failureOf(row: Row): string {
+  const { failure, hint, status = 0 } = row.outcome ?? {};
+  if (row.outcome === undefined || (failure === undefined && status < 300)) return "";
+  return [noteOf(row), hint === undefined ? "" : printable(hint)].filter(Boolean).join(". ");
+}
+
+/** Most important first. */
+const LIST_KEYS = ["↑↓ move", "enter details", "/ filter", "r resend", "e edit", "y cURL", "t fixture", "o open"];
+const DETAIL_KEYS = ["↑↓ scroll", "←→ event", "esc back", "r resend", "e edit", "y cURL", "t fixture", "o open"];
+const HELP_KEYS = ["↑↓ scroll", "esc back"];
+
+/** Shows as many keys as fit; help and quit are always shown. */
+function keysLine({ feed, view, paused, filter, size }: Model): Line {
+  const keys = view === "list" ? LIST_KEYS : view === "details" ? DETAIL_KEYS : HELP_KEYS;
+  const own = keys.filter((hint) => offers(feed, hint.charAt(0)));
+  const escape = view === "list" && filter !== "" ? ["esc all"] : [];
+  const always = ["? help", "q quit"];
+  const hints = [...escape, ...own, ...(view === "help" ? [] : [paused ? "p resume" : "p pause", "c clear"])];
+  let room = size.columns - 2 - always.join("  ").length;
+  const fitting = hints.filter((hint) => (room -= widthOf(hint) + 2) >= 0);
+  return [[" "], ...[...fitting, ...always].flatMap(keySpans)];
+}
+
+function keySpans(hint: string): Span[] {
+  const at = hint.indexOf(" ");
+  return [
+    [hint.slice(0, at), "accent"],
+    [`${hint.slice(at)}  `, "dim"],
+  ];
+}
+
+function counted(count: number): string {
+  return String(count).replaceAll(/\B(?=(\d{3})+$)/g, ",");
+}
+
+function emptyLines(count: number): Line[] {
+  return Array.from({ length: Math.max(count, 0) }, () => []);
+}

@@ -1,0 +1,55 @@
+import { printable } from "../../terminal/printable.ts";
+import { wrapLine } from "../../terminal/spans.ts";
+import type { Span } from "../../terminal/styles.ts";
+import { wrapWords } from "../../terminal/wrap.ts";
+import { type Feed, offers } from "./feed.ts";
+import { MAX_ROWS } from "./history.ts";
+
+const keysOf = (signature: string): readonly (readonly [keys: string, text: string])[] => [
+  ["↑ ↓  j k", "Select an event, or scroll the details or this help"],
+  ["PgUp PgDn", "Move by a page"],
+  ["g G", "Go to the first or the newest event; the list then follows new events"],
+  ["enter", "Show the request and the response"],
+  ["← →  h l", "Show the previous or next event in the details"],
+  ["esc", "Back"],
+  ["/", "Filter by words in the details of events; !word excludes"],
+  ["r", `Resend, with ${signature}`],
+  ["e", "Edit the payload in $VISUAL or $EDITOR, and resend"],
+  ["y", `Copy as a cURL command with ${signature}`],
+  ["t", "Save as a fixture for service trigger --fixture"],
+  ["o", "Open in the dashboard"],
+  ["p", "Pause and resume forwarding"],
+  ["c", "Clear the list"],
+  ["q  Ctrl-C", "Quit"],
+];
+
+/** Returns the keys, the settings of the session, and the limits, in lines of at most this width. */
+export function helpOf(feed: Feed, width: number): Span[][] {
+  const keys = keysOf(feed.signs ? "a fresh signature" : "the original signature").filter(([key]) => offers(feed, key));
+  const lines: Span[][] = [
+    [["Keys", "strong"]],
+    ...keys.flatMap(([key, text]) => labelled([key.padEnd(LABEL_WIDTH), "accent"], text, width)),
+    [],
+    ...sessionLines(feed),
+    [],
+    [["History", "strong"]],
+    ...wrapWords(`${LIMITS} ${feed.archive}`, width).map((line): Span[] => [[line]]),
+  ];
+  return lines.flatMap((line) => wrapLine(line, width, LABEL_WIDTH));
+}
+
+function labelled(label: Span, text: string, width: number): Span[][] {
+  const lines = wrapWords(text, width - LABEL_WIDTH);
+  return lines.map((line, at) => [at === 0 ? label : [" ".repeat(LABEL_WIDTH)], [line]]);
+}
+
+const LABEL_WIDTH = 11;
+const LIMITS = `The list shows the last ${MAX_ROWS.toLocaleString("en-US")} deliveries, with at most 16 MB of text.`;
+
+/** Returns where events come from and go to. */
+export function sessionLines({ facts }: Feed): Span[][] {
+  return [
+    [["Session", "strong"]],
+    ...facts.map(([label, text]): Span[] => [[label.padEnd(LABEL_WIDTH), "dim"], [printable(text)]]),
+  ];
+}

@@ -1,0 +1,151 @@
+import { isSuccess } from "../../../contract/is-success.ts";
+import type { RelayedEvent } from "../../../relay/delivery.ts";
+import type { ForwardedReport, ReceivedReport } from "../../../relay/report.ts";
+
+/** Limits of the history. Older rows are dropped. */
+export const MAX_ROWS = 1_000;
+/** Characters of payloads and responses. */
+const MAX_TEXT_LENGTH = 16 * 1024 * 1024;
+/** Attempts of one delivery. */
+const MAX_ATTEMPTS = 20;
+
+/** An attempt that was retried. */
+export interface EarlierAttempt {
+  at: number;
+  number: number;
+  status: number | undefined;
+  failure: string | undefined;
+  durationMs: number;
+}
+
+/** A delivery of a received event, or of a copy. Times are in Unix milliseconds. */
+export interface Row {
+  readonly event: RelayedEvent & Pick<ReceivedReport, "verified">;
+  /** When it was received, or resent. */
+  readonly at: number;
+  /** How this delivery differs from that of a received event. */
+  readonly copy: "edited" | ForwardedReport["copy"];
+  /** False for an event that matches no target. */
+  readonly isForwarded: boolean;
+  /** The last attempt; undefined until it has ended. */
+  outcome: ForwardedReport | undefined;
+  /** When the last attempt ended; undefined until then. */
+  endedAt: number;
+  readonly earlier: EarlierAttempt[];
+  /** Incremented with each change. */
+  version: number;
+  /** False after the row was dropped. */
+  isListed: boolean;
+}
+
+/** Totals of the session, counted like those of its summary. */
+export interface Totals {
+  received: number;
+  forwarded: number;
+  failed: number;
+  duplicates: number;
+}
+
+/** The latest deliveries, up to a limit. */
+export class History {
+  readonly rows: Row[] = [];
+  readonly totals: Totals = { received: 0, forwarded: 0, failed: 0, duplicates: 0 };
+  /** Rows dropped because of the limits. */
+  dropped = 0;
+  /** A row that is never dropped. */
+  pinned: Row | undefined;
+  #text = 0;
+  /** Rows of unfinished deliveries by event ID, oldest first. */
+  readonly #pending = new Map<string, Row[]>();
+  readonly #resent = new Map<number, Row>();
+
+  /** Number of unfinished deliveries. */
+  get waiting(): number {
+    return this.#pending.size + this.#resent.size;
+  }
+
+  /** Adds an event that was received. */
+  received(event: Row["event"], isForwarded: boolean, at: number): Row {
+    this.totals.received += 1;
+    const row = this.#add({ event, at, isForwarded, copy: undefined });
+    if (isForwarded) this.#pending.set(event.id, [...(this.#pending.get(event.id) ?? []), row]);
+    return row;
+  }
+
+  /** Adds a resend of an event, identified by a number. */
+  resent(event: RelayedEvent, copy: "resent" | "edited", number: number, at: number): Row {
+    const row = this.#add({ event, at, isForwarded: true, copy });
+    this.#resent.set(number, row);
+    return row;
+  }
+
+  /** Records the result of an attempt. */
+  ended(report: ForwardedReport, at: number): void {
+    const isLast = report.retryInMs === undefined;
+    if (report.resend !== undefined) {
+      const row = this.#resent.get(report.resend);
+      this.#resent.delete(report.resend);
+      return row && this.#end(row, report, at);
+    }
+    if (report.copy !== undefined) return this.#addCopy(report, at);
+    if (isLast) this.totals[isSuccess(report.status) ? "forwarded" : "failed"] += 1;
+    const [row, ...others] = this.#pending.get(report.id) ?? [];
+    if (row === undefined) return;
+    if (isLast) this.#stopWaiting(report.id, others);
+    this.#end(row, report, at);
+  }
+
+  clear(): void {
+    for (const row of this.rows) row.isListed = false;
+    this.rows.length = 0;
+    this.pinned = undefined;
+    this.#text = 0;
+    this.dropped = 0;
+  }
+
+  /** A copy sent by `--chaos` has a row of its own, because its outcome is not that of the event. */
+  #addCopy(report: ForwardedReport, at: number): void {
+    const original = this.rows.findLast(({ event }) => event.id === report.id);
+    if (original === undefined) return;
+    this.#end(this.#add({ event: original.event, at, isForwarded: true, copy: report.copy }), report, at);
+  }
+
+  #add(row: Pick<Row, "event" | "at" | "isForwarded" | "copy">): Row {
+    const added: Row = { ...row, outcome: undefined, endedAt: row.at, earlier: [], version: 0, isListed: true };
+    this.rows.push(added);
+    this.#text += row.event.body.length;
+    this.#dropOld();
+    return added;
+  }
+
+  #end(row: Row, report: ForwardedReport, at: number): void {
+    const { outcome } = row;
+    if (outcome !== undefined) {
+      const { attempt, status, failure, durationMs } = outcome;
+      row.earlier.push({ at: row.endedAt, number: attempt, status, failure: failure?.code, durationMs });
+      if (row.earlier.length > MAX_ATTEMPTS) row.earlier.shift();
+    }
+    if (row.isListed) this.#text += report.excerpt.length - (outcome?.excerpt.length ?? 0);
+    row.outcome = report;
+    row.endedAt = at;
+    row.version += 1;
+  }
+
+  #dropOld(): void {
+    while (this.rows.length > 1 && (this.rows.length > MAX_ROWS || this.#text > MAX_TEXT_LENGTH)) {
+      const row = this.rows.splice(this.rows[0] === this.pinned ? 1 : 0, 1)[0]!;
+      row.isListed = false;
+      this.#text -= textOf(row);
+      this.dropped += 1;
+    }
+  }
+
+  #stopWaiting(id: string, others: Row[]): void {
+    if (others.length === 0) this.#pending.delete(id);
+    else this.#pending.set(id, others);
+  }
+}
+
+function textOf({ event, outcome }: Row): number {
+  return event.body.length + (outcome?.excerpt.length ?? 0);
+}

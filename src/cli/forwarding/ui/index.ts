@@ -1,0 +1,133 @@
+import type { Report } from "../../../relay/report.ts";
+import type { Context } from "../../context.ts";
+import type { EnvironmentClock } from "../../environment-time.ts";
+import { FullScreen } from "../../terminal/full-screen.ts";
+import type { Key } from "../../terminal/keys.ts";
+import type { Display } from "../printer.ts";
+import { gapText } from "../lines.ts";
+import { Actions } from "./actions.ts";
+import { type Feed, offers } from "./feed.ts";
+import { frameOf } from "./frame.ts";
+import { move, typeFilter } from "./keys.ts";
+import { Model } from "./model.ts";
+
+/** Minimum time between two frames. */
+const FRAME_MS = 50;
+/** A countdown changes every second even if nothing else does. */
+const TICK_MS = 1_000;
+
+export interface ListenUiOptions {
+  context: Context;
+  clock: EnvironmentClock;
+  /** Prints a report as plain lines, before the screen is shown and afterwards. */
+  print: (report: Report) => void;
+}
+
+/**
+ * Shows events in the whole terminal from the time that their feed is ready. The same reports are printed as lines
+ * without the UI.
+ */
+export class ListenUi implements Display {
+  readonly #options: ListenUiOptions;
+  readonly #screen: FullScreen;
+  /** Repeated below the summary, because the screen that showed them is gone. */
+  readonly #warnings: string[] = [];
+  #model: Model | undefined;
+  #actions: Actions | undefined;
+  #isOver = false;
+  #frame: NodeJS.Timeout | undefined;
+  #paintedAt = 0;
+
+  constructor(options: ListenUiOptions) {
+    this.#options = options;
+    this.#screen = new FullScreen(options.context, {
+      onKey: (key) => this.#press(key),
+      onChange: () => this.#draw(),
+    });
+  }
+
+  begin(feed: Feed): void {
+    if (this.#isOver) return;
+    const { context, clock } = this.#options;
+    this.#model = new Model(feed, clock, this.#screen.size);
+    this.#actions = new Actions({ context, model: this.#model, screen: this.#screen });
+    this.#screen.enter();
+    this.#draw();
+  }
+
+  print(report: Report): void {
+    const { clock, print } = this.#options;
+    if (report.event === "summary") this.stop();
+    if (this.#model !== undefined && !this.#isOver) {
+      if (report.event === "gap") this.#warnings.push(gapText(report));
+      this.#model.apply(report, clock.now());
+      return this.#drawSoon();
+    }
+    print(report);
+  }
+
+  warn(text: string): void {
+    const { context, clock } = this.#options;
+    if (this.#model === undefined || this.#isOver) return context.output.warn(text);
+    this.#warnings.push(text);
+    this.#model.say(text, clock.now(), "warn");
+    this.#drawSoon();
+  }
+
+  clockRead(): void {
+    this.#drawSoon();
+  }
+
+  stop(): void {
+    this.#isOver = true;
+    clearTimeout(this.#frame);
+    this.#screen.leave();
+    for (const text of this.#warnings.splice(0)) this.#options.context.output.warn(text);
+  }
+
+  async settle(): Promise<void> {}
+
+  /** Many events share one frame. */
+  #drawSoon(): void {
+    if (!this.#screen.active) return;
+    const wait = this.#paintedAt + FRAME_MS - this.#options.context.now();
+    this.#drawAfter(Math.min(Math.max(wait, 0), FRAME_MS));
+  }
+
+  #drawAfter(milliseconds: number): void {
+    clearTimeout(this.#frame);
+    this.#frame = setTimeout(() => this.#draw(), milliseconds);
+  }
+
+  #press(key: Key): void {
+    const model = this.#model;
+    if (model === undefined || this.#isOver) return;
+    if (model.typing) typeFilter(model, key);
+    else if (key.name === "q") this.#options.context.interrupt();
+    else if (!move(model, key.name)) this.#act(key.name, model);
+    this.#drawSoon();
+  }
+
+  #act(key: string, model: Model): void {
+    const { selected, feed } = model;
+    const actions = this.#actions;
+    if (key === "p") return togglePause(model);
+    if (actions === undefined || selected === undefined || !offers(feed, key)) return;
+    void actions.press(key, selected, () => this.#isOver).then(() => this.#drawSoon());
+  }
+
+  #draw(): void {
+    const { context } = this.#options;
+    if (this.#model === undefined || !this.#screen.active) return;
+    this.#model.size = this.#screen.size;
+    this.#screen.paint(frameOf(this.#model, context.output.styles));
+    this.#paintedAt = context.now();
+    this.#drawAfter(TICK_MS);
+  }
+}
+
+function togglePause(model: Model): void {
+  model.paused = !model.paused;
+  if (model.paused) model.feed.pause();
+  else model.feed.resume();
+}

@@ -1,0 +1,219 @@
+import { matchesSubscriptions } from "../../../contract/event-types.ts";
+import type { Report } from "../../../relay/report.ts";
+import type { EnvironmentClock } from "../../environment-time.ts";
+import type { Size } from "../../terminal/full-screen.ts";
+import { printable } from "../../terminal/printable.ts";
+import type { Span } from "../../terminal/styles.ts";
+import { formatDuration } from "../../terminal/time.ts";
+import { gapText, RESET_TEXT } from "../lines.ts";
+import { detailsOf } from "./details.ts";
+import type { Feed } from "./feed.ts";
+import { filterOf } from "./filter.ts";
+import { helpOf } from "./help.ts";
+import { History, type Row } from "./history.ts";
+import { layoutOf } from "./layout.ts";
+
+/** A line for the user, shown until a time in Unix milliseconds. */
+export interface Message {
+  text: string;
+  style: "good" | "warn" | "bad" | undefined;
+  until: number;
+}
+
+const MESSAGE_MS = 8_000;
+const WARNING_MS = 30_000;
+
+/** The state of the screen. Times are of the environment, in Unix milliseconds. */
+export class Model {
+  readonly history = new History();
+  readonly feed: Feed;
+  readonly clock: Pick<EnvironmentClock, "now" | "badge">;
+  size: Size;
+  view: "list" | "details" | "help" = "list";
+  paused = false;
+  /** Set while disconnected. */
+  lost: { reason: string; failures: number; retryAt: number } | undefined;
+  message: Message | undefined;
+  /** True while the user types a filter. */
+  typing = false;
+  /** First visible line of the details or the help. */
+  scroll = 0;
+  #filter = "";
+  #filterBefore = "";
+  #matches: ((row: Row) => boolean) | undefined;
+  /** Undefined while following the newest row. */
+  #selected: Row | undefined;
+  /** The line of the list, from 0, that shows the selected row. */
+  #offset = 0;
+  #details: { row: Row; version: number; width: number; lines: Span[][] } | undefined;
+
+  constructor(feed: Feed, clock: Pick<EnvironmentClock, "now" | "badge">, size: Size) {
+    this.feed = feed;
+    this.clock = clock;
+    this.size = size;
+  }
+
+  get filter(): string {
+    return this.#filter;
+  }
+
+  /** The rows that match the filter, oldest first, and the selected one, whose outcome may have changed since. */
+  get rows(): readonly Row[] {
+    const { rows } = this.history;
+    const matches = this.#matches;
+    return matches === undefined ? rows : rows.filter((row) => row === this.#selected || matches(row));
+  }
+
+  get selected(): Row | undefined {
+    return this.#selected ?? this.rows.at(-1);
+  }
+
+  /** The visible rows, the position of the selected row among all rows (from 0), and the line that shows it. */
+  window(): { shown: readonly Row[]; position: number; line: number; count: number } {
+    const { rows } = this;
+    const height = layoutOf(this.size, this.view).list.height;
+    const position = this.#positionIn(rows);
+    const offset = this.#selected === undefined ? height - 1 : Math.min(this.#offset, height - 1);
+    const top = Math.max(Math.min(position - offset, rows.length - height), 0);
+    return { shown: rows.slice(top, top + height), position, line: position - top, count: rows.length };
+  }
+
+  /** Records a report. */
+  apply(report: Report, now: number): void {
+    switch (report.event) {
+      case "received":
+        this.history.received(report, this.#isForwarded(report.type), now);
+        return;
+      case "forwarded":
+        return this.history.ended(report, now);
+      case "duplicate":
+        this.history.totals.duplicates += 1;
+        return;
+      case "lost":
+      case "retrying": {
+        const failures = report.event === "lost" ? 0 : report.failures;
+        const reason = printable(report.reason.message.replace(/\.$/, ""));
+        this.lost = { reason, failures, retryAt: now + report.retryInMs };
+        return;
+      }
+      case "restored": {
+        this.lost = undefined;
+        const caughtUp = report.caughtUp === 1 ? "1 event" : `${report.caughtUp} events`;
+        return this.say(
+          `Reconnected after ${formatDuration(report.downtimeMs)}; caught up on ${caughtUp}`,
+          now,
+          "good",
+        );
+      }
+      case "gap":
+        return this.say(gapText(report), now, "bad");
+      case "reset":
+        return this.say(RESET_TEXT, now, "warn");
+      case "hint":
+        return this.say(report.message, now, "warn");
+      case "ready":
+      case "summary":
+    }
+  }
+
+  /** Shows a message for a few seconds. */
+  say(text: string, now: number, style?: Message["style"]): void {
+    const until = now + (style === "warn" || style === "bad" ? WARNING_MS : MESSAGE_MS);
+    this.message = { text: printable(text), style, until };
+  }
+
+  /** Selects an older (negative) or newer row. After the newest row, the selection follows new rows. */
+  move(step: number): void {
+    const { rows } = this;
+    const { line, position } = this.window();
+    if (rows.length === 0) return;
+    const next = Math.max(Math.min(position + step, rows.length - 1), 0);
+    const { height } = layoutOf(this.size, this.view).list;
+    this.#offset = Math.max(Math.min(line + next - position, height - 1), 0);
+    this.#select(rows[next]);
+    this.scroll = 0;
+  }
+
+  /** Selects this row, the newest one. */
+  selectNewest(row: Row): void {
+    this.#offset = layoutOf(this.size, this.view).list.height - 1;
+    this.#select(row);
+    this.scroll = 0;
+  }
+
+  /** Shows the details of the selected row, or returns to the list. */
+  show(view: "list" | "details" | "help"): void {
+    if (view === this.view || (view === "details" && this.selected === undefined)) return;
+    const { line } = this.window();
+    this.view = view;
+    this.scroll = 0;
+    this.#offset = line;
+    this.#select(this.selected);
+  }
+
+  /** Returns to the list; in the list, clears the filter and the message. */
+  back(): void {
+    this.message = undefined;
+    if (this.view === "list") this.setFilter("");
+    else this.show("list");
+  }
+
+  /** The lines of the details or of the help, without scrolling. */
+  pane(): Span[][] {
+    const { width } = layoutOf(this.size, this.view).pane;
+    if (this.view === "help") return helpOf(this.feed, width);
+    const row = this.selected;
+    if (row === undefined) return [];
+    const known = this.#details;
+    if (known?.row === row && known.version === row.version && known.width === width) return known.lines;
+    // Payloads may be large.
+    const lines = detailsOf(row, width);
+    this.#details = { row, version: row.version, width, lines };
+    return lines;
+  }
+
+  scrollBy(lines: number): void {
+    const { height } = layoutOf(this.size, this.view).pane;
+    this.scroll = Math.max(Math.min(this.scroll + lines, this.pane().length - height), 0);
+  }
+
+  /** Starts typing a filter. */
+  beginFilter(): void {
+    this.typing = true;
+    this.#filterBefore = this.#filter;
+  }
+
+  /** Finishes typing. Keeps the new filter, or restores the previous one. */
+  endFilter(isAccepted: boolean): void {
+    this.typing = false;
+    if (!isAccepted) this.setFilter(this.#filterBefore);
+  }
+
+  setFilter(text: string): void {
+    this.#filter = text;
+    this.#matches = filterOf(text);
+    if (this.#selected !== undefined && this.#matches?.(this.#selected) === false) this.#select(undefined);
+  }
+
+  clear(): void {
+    this.history.clear();
+    this.#select(undefined);
+    this.view = "list";
+  }
+
+  #select(row: Row | undefined): void {
+    const isFollowing = row === this.rows.at(-1) && this.view !== "details";
+    this.#selected = isFollowing ? undefined : row;
+    this.history.pinned = this.#selected;
+  }
+
+  /** Far from the end only if an older row is selected, which is rare. */
+  #positionIn(rows: readonly Row[]): number {
+    return this.#selected === undefined ? rows.length - 1 : rows.lastIndexOf(this.#selected);
+  }
+
+  #isForwarded(type: string): boolean {
+    const { target, routes } = this.feed.receivers;
+    return target !== undefined || routes.some(({ subscription }) => matchesSubscriptions([subscription], type));
+  }
+}

@@ -1,0 +1,156 @@
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import {
+  CallToolRequestSchema,
+  type CallToolResult,
+  ErrorCode,
+  GetPromptRequestSchema,
+  ListPromptsRequestSchema,
+  ListResourcesRequestSchema,
+  ListResourceTemplatesRequestSchema,
+  ListToolsRequestSchema,
+  McpError,
+  ReadResourceRequestSchema,
+  type Tool as ListedTool,
+} from "@modelcontextprotocol/sdk/types.js";
+import { getPrompt, PROMPTS } from "./prompts.ts";
+import { EVENT_TEMPLATE, listGuides, readResource } from "./resources.ts";
+import { API_TOOLS, type Tool, type ToolSession } from "./tool.ts";
+import { EXPLAIN_TOOLS, TRIGGER_TOOLS, WAIT_TOOLS } from "./tools/composed.ts";
+import { failureOf } from "../failure.ts";
+import { ApiError } from "../../client/errors.ts";
+import type { Scope } from "../../contract/scopes.ts";
+
+const TOOLS: readonly Tool[] = [...API_TOOLS, ...TRIGGER_TOOLS, ...WAIT_TOOLS, ...EXPLAIN_TOOLS];
+
+/** What a server needs from its transport. */
+interface Served extends Pick<ToolSession, "client" | "now" | "uuid"> {
+  version: string;
+  /** Names the account and the platform. */
+  instructions: string;
+  /** The scopes of the credential. */
+  scopes: readonly string[];
+  /** Tools that only this transport offers. */
+  furtherTools?: readonly Tool[];
+  /** Called for each tool call. */
+  onCall?: (running: Promise<CallToolResult>) => void;
+}
+
+/** Returns an unconnected server with resources, prompts and the tools that the scopes allow. */
+export function createMcpServer(served: Served): Server {
+  const { client, scopes, version, instructions, now, uuid } = served;
+  const tools = [...TOOLS, ...(served.furtherTools ?? [])];
+  const server = new Server(
+    { name: "service", version },
+    { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions },
+  );
+
+  server.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: tools.filter((tool) => missingScopes(tool, scopes).length === 0).map(describeTool),
+  }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { sendNotification, signal }) => {
+    const tool = tools.find(({ name }) => name === params.name);
+    if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `Unknown tool ${params.name}`);
+    const missing = missingScopes(tool, scopes);
+    if (missing.length > 0)
+      return failed(`${tool.name} requires ${missing.join(" and ")}, which the credential lacks.`);
+    const progressToken = params._meta?.progressToken;
+    const progress: ToolSession["progress"] = (done, total, message) => {
+      // The result itself says that the work is done.
+      if (progressToken === undefined || done === total) return;
+      const notification = { progressToken, progress: done, total, message };
+      // A disconnected client ends the whole server.
+      sendNotification({ method: "notifications/progress", params: notification }).catch(() => {});
+    };
+    const running = call(tool, params.arguments ?? {}, { client, signal, progress, now, uuid });
+    served.onCall?.(running);
+    return await running;
+  });
+
+  server.setRequestHandler(ListResourcesRequestSchema, () => ({ resources: listGuides() }));
+  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates: [EVENT_TEMPLATE] }));
+  server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }) => {
+    const found = await asProtocolError(() => readResource(uri, client));
+    if (found === undefined) throw new McpError(RESOURCE_NOT_FOUND, `Resource not found: ${uri.slice(0, 200)}`);
+    return { contents: [found] };
+  });
+
+  server.setRequestHandler(ListPromptsRequestSchema, () => ({ prompts: [...PROMPTS] }));
+  server.setRequestHandler(GetPromptRequestSchema, ({ params }) => {
+    const prompt = getPrompt(params.name, params.arguments ?? {});
+    if (prompt === undefined) throw new McpError(ErrorCode.InvalidParams, `Unknown prompt ${params.name}`);
+    return prompt;
+  });
+  return server;
+}
+
+/** The protocol's own code, which the SDK does not name. */
+const RESOURCE_NOT_FOUND = -32002;
+
+/** Returns a phrase that names the scopes that a tool needs and the credential lacks. */
+function missingScopes(tool: Tool, scopes: readonly string[]): string[] {
+  return tool.scopes
+    .filter((either) => !either.some((scope: Scope) => scopes.includes(scope)))
+    .map((either) => `the scope ${either.join(" or ")}`);
+}
+
+async function call(tool: Tool, input: Record<string, unknown>, session: ToolSession): Promise<CallToolResult> {
+  try {
+    const result = await tool.run(input, session);
+    return { content: [{ type: "text", text: JSON.stringify(result) }], structuredContent: { ...result } };
+  } catch (error) {
+    // Structured content would have to match the schema of the tool's results.
+    const problem = error instanceof ApiError ? { _meta: { problem: error.problem } } : {};
+    return { ...failed(wordsOf(error)), ...problem };
+  }
+}
+
+function failed(text: string): CallToolResult {
+  return { isError: true, content: [{ type: "text", text }] };
+}
+
+function wordsOf(error: unknown): string {
+  const { message, details, hint } = failureOf(error);
+  return [message, ...details, ...(hint === undefined ? [] : [hint])].join("\n");
+}
+
+async function asProtocolError<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    const isMissing = error instanceof ApiError && error.status === 404;
+    throw new McpError(isMissing ? RESOURCE_NOT_FOUND : ErrorCode.InternalError, wordsOf(error));
+  }
+}
+
+/** Formats of JSON Schema that every validator knows. The platform checks the contract's own. */
+const COMMON_FORMATS: ReadonlySet<unknown> = new Set(["email", "uri", "date-time"]);
+
+/** A tool in the format of `tools/list`. */
+function describeTool({ name, description, effect, idempotent = false, input, output }: Tool): ListedTool {
+  return {
+    name,
+    description,
+    inputSchema: plainSchema(input) as ListedTool["inputSchema"],
+    outputSchema: plainSchema(output, ["examples"]) as NonNullable<ListedTool["outputSchema"]>,
+    annotations: {
+      readOnlyHint: effect === "reads",
+      destructiveHint: effect === "removes",
+      idempotentHint: idempotent || effect === "reads",
+      openWorldHint: false,
+    },
+  };
+}
+
+/** Returns a JSON Schema without the contract's own keywords and formats. */
+function plainSchema(schema: object, omitted: readonly string[] = []): unknown {
+  return JSON.parse(
+    JSON.stringify(schema, (key, value: unknown) => {
+      const isForeign =
+        key === "$id" ||
+        omitted.includes(key) ||
+        key.startsWith("x-") ||
+        (key === "format" && typeof value === "string" && !COMMON_FORMATS.has(value));
+      return isForeign ? undefined : value;
+    }),
+  );
+}

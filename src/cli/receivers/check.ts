@@ -1,0 +1,84 @@
+import { randomBytes } from "node:crypto";
+import { SIGNING_SECRET_PREFIX } from "../../contract/credentials.ts";
+import { createIdGenerator } from "../../contract/ids.ts";
+import type { Observer } from "../../receiver-check/observer.ts";
+import type { Clock } from "../../receiver-check/exchange.ts";
+import { checkReceiver, type CheckResult, type ReceiverReport } from "../../receiver-check/run.ts";
+import { Template, TemplateError } from "../../receiver-check/samples.ts";
+import { SignatureError } from "../../webhooks/index.ts";
+import { type Scheme, SCHEMES, sign } from "../../webhooks/schemes.ts";
+import { parseTarget, TargetError } from "../../relay/targets.ts";
+import type { Context } from "../context.ts";
+import { UsageError } from "../errors.ts";
+
+interface CheckRequest {
+  url: URL;
+  scheme?: Scheme;
+  /** The template of the deliveries (default: events of the platform). */
+  payload?: Uint8Array | undefined;
+  headers?: readonly (readonly [name: string, value: string])[];
+  /** One, or the two of a rotation. */
+  secrets: readonly string[];
+  eventType: string;
+  observer: Observer | undefined;
+  waitSeconds: number;
+  /** How long the receiver may be unreachable at the start (default: `waitSeconds`). */
+  reachSeconds?: number;
+  skipVerify: boolean;
+  onResult: (result: CheckResult) => void;
+}
+
+/** Checks a receiver with this process's clock and randomness. */
+export async function performCheck(request: CheckRequest, context: Context): Promise<ReceiverReport> {
+  const [current = "", previous, ...more] = request.secrets;
+  const { scheme = SCHEMES.service, payload } = request;
+  const ids = createIdGenerator(randomBytes);
+  if (more.length > 0) throw new UsageError("Too many secrets: pass at most two, for a rotation");
+  try {
+    // The previous secret would otherwise be used, and found to be invalid, after some deliveries.
+    for (const secret of request.secrets) sign({ scheme, payload: "", secrets: secret, id: "none" });
+    return await checkReceiver({
+      url: request.url,
+      provider: { scheme, template: payload && new Template(scheme, payload, ids) },
+      headers: request.headers ?? [],
+      secrets: { current, previous, foreign: newSecret(scheme) },
+      eventType: request.eventType,
+      observer: request.observer,
+      skipVerify: request.skipVerify,
+      waitMilliseconds: request.waitSeconds * 1000,
+      reachMilliseconds: (request.reachSeconds ?? request.waitSeconds) * 1000,
+      clock: clockOf(context),
+      ids,
+      signal: context.signal,
+      onResult: request.onResult,
+    });
+  } catch (error) {
+    if (error instanceof TemplateError) throw new UsageError(`The payload ${error.message}`, { cause: error });
+    if (error instanceof SignatureError) throw new UsageError(error.message, { code: error.code, cause: error });
+    throw error;
+  }
+}
+
+export function clockOf(context: Context): Clock {
+  return {
+    elapsed: () => performance.now(),
+    now: () => context.now(),
+    sleep: (milliseconds) => context.sleep(milliseconds),
+  };
+}
+
+/** Creates a signing secret in the scheme's format, else in that of the platform. */
+export function newSecret({ secret }: Scheme): string {
+  if (secret !== undefined) return (secret.prefix ?? "") + randomBytes(32).toString(secret.encoding);
+  return SIGNING_SECRET_PREFIX + randomBytes(32).toString("base64url");
+}
+
+/** Parses an address as typed: `localhost:3000/webhooks`, a port, a URL. Throws UsageError. */
+export function parseAddress(text: string, name: string): URL {
+  try {
+    return parseTarget(text).url;
+  } catch (error) {
+    if (error instanceof TargetError) throw new UsageError(`${name}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}

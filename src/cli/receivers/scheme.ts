@@ -1,0 +1,34 @@
+import { type Command, Option } from "commander";
+import type { Context } from "../context.ts";
+import { UsageError } from "../errors.ts";
+import { nearest } from "../../contract/nearest.ts";
+import { type Scheme, SCHEMES, type SchemeName } from "../../webhooks/schemes.ts";
+
+export const SCHEME_NAMES = Object.keys(SCHEMES);
+
+/** The flag that names the provider's scheme. */
+export interface SchemeFlag {
+  scheme?: string;
+}
+
+export function addSchemeOption(command: Command): Command {
+  return command.addOption(
+    new Option(
+      "--scheme <name>",
+      `Scheme of the signature: ${SCHEME_NAMES.join(", ")}, or one of service.yaml (default: service)`,
+    ),
+  );
+}
+
+/** Returns the scheme of this name. Throws UsageError with the nearest names, ProjectFileError. */
+export async function schemeNamed(name: string, context: Context): Promise<Scheme> {
+  if (Object.hasOwn(SCHEMES, name)) return SCHEMES[name as SchemeName];
+  const { readProject } = await import("../project/read.ts");
+  const { schemes = {} } = readProject(context.cwd, "schemes")?.project ?? {};
+  if (Object.hasOwn(schemes, name)) return { name, ...schemes[name]! };
+  const names = [...SCHEME_NAMES, ...Object.keys(schemes)];
+  const near = nearest(name, names);
+  throw new UsageError(`Unknown scheme "${name}"`, {
+    hint: near.length > 0 ? `Did you mean ${near.join(" or ")}?` : `Schemes: ${names.join(", ")}`,
+  });
+}

@@ -1,0 +1,191 @@
+import { type Command, Option } from "commander";
+import { memberNamesOf } from "../../client/response-check.ts";
+import { apiPath } from "../../client/base-url.ts";
+import type { Client } from "../../client/http.ts";
+import { nounOf, nounsOf, pathOf } from "../../contract/resources.ts";
+import type { BulkFilters, BulkOperation } from "../../contract/schemas/bulk-operation.ts";
+import { shellCommand } from "../../contract/shell-command.ts";
+import { objectId, pointInTime } from "../arguments/values.ts";
+import type { Context } from "../context.ts";
+import { resolveTime } from "../environment-time.ts";
+import { UsageError, UserError } from "../errors.ts";
+import type { Column, ResourceView } from "../terminal/view.ts";
+import { CREATED_AT, ENVIRONMENT, statusColumn } from "./columns.ts";
+import { confirmDestruction } from "./verbs.ts";
+
+const POLL_MILLISECONDS = 250;
+const PATH = pathOf("bulk_operation");
+
+/** Flags that select many objects. */
+export interface BulkFlags {
+  since?: string;
+  type?: string;
+  endpoint?: string;
+  failed?: true;
+  pending?: true;
+  yes?: true;
+  idempotencyKey?: string;
+}
+
+/** The request that performs the work, and its name in the output. */
+interface BulkWork {
+  kind: "delivery" | "event";
+  /** `/v1/deliveries/retry` */
+  path: string;
+  verb: "Retry" | "Replay";
+  done: "Retried" | "Replayed";
+  filters: BulkFilters;
+  flags: BulkFlags;
+}
+
+/** `--since`, `--type`, `--endpoint` and `--yes`, for commands that work on one object or on many. */
+export function addBulkOptions(command: Command, endpoint: string): Command {
+  return command
+    .addOption(
+      new Option("--since <time>", "Only objects created since: an age such as 1h, a date or a timestamp").argParser(
+        pointInTime,
+      ),
+    )
+    .option("--type <subscription>", "Only this event type, or a wildcard such as 'order.*'")
+    .addOption(new Option("--endpoint <id>", endpoint).argParser(objectId))
+    .option("--yes", "Skip the confirmation");
+}
+
+/** Throws UsageError if flags that select many objects are combined with the ID of one, or if neither is given. */
+export function assertOneOrMany(
+  id: string | undefined,
+  flags: BulkFlags,
+  { ofMany, command }: { ofMany: boolean; command: string },
+) {
+  const { since, type, failed, pending } = flags;
+  const many = Object.entries({ since, type, failed, pending }).find(([, value]) => value);
+  if (id !== undefined && many !== undefined) throw new UsageError(`--${many[0]} cannot be combined with an ID`);
+  if (id === undefined && !ofMany) {
+    throw new UsageError("Missing an ID, or flags that select objects", { hint: `For example: ${command}` });
+  }
+}
+
+/**
+ * Counts the matching objects, asks for confirmation, starts the operation and shows its progress. The platform
+ * continues it after Ctrl-C. Throws UserError if some objects could not be retried or replayed.
+ */
+export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWork, context: Context): Promise<void> {
+  const { output } = context;
+  const client = await context.client();
+  const body: BulkFilters = {
+    ...filters,
+    ...(flags.type === undefined ? {} : { type: flags.type }),
+    ...(flags.endpoint === undefined ? {} : { endpoint: flags.endpoint }),
+    ...(flags.since === undefined ? {} : { created_after: await resolveTime(flags.since, client, context) }),
+  };
+  const counted = (total: number) => `${total} ${total === 1 ? nounOf(kind) : nounsOf(kind)}`;
+  if (!context.globals.dryRun) {
+    const { body: plan } = await client.request<BulkOperation>({
+      method: "POST",
+      path,
+      body: { ...body, dry_run: true },
+    });
+    if (plan.total === 0) {
+      output.note(`No ${nounsOf(kind)} match.`);
+      if (output.json) await output.document(plan);
+      return;
+    }
+    await confirm(`${verb} ${counted(plan.total)}`, counted(plan.total), flags.yes, context);
+  }
+  const { body: started } = await client.request<BulkOperation>({
+    method: "POST",
+    path,
+    body,
+    idempotencyKey: flags.idempotencyKey,
+  });
+  const operation = await follow(started, verb === "Retry" ? "retried" : "replayed", client, context);
+  await output.object(operation, BULK_OPERATION);
+  if (operation.failed > 0) {
+    throw new UserError(`${operation.failed} of ${counted(operation.total)} could not be ${done.toLowerCase()}`, {
+      hint: `Last error: ${operation.last_error ?? ""}`,
+      code: "bulk_incomplete",
+    });
+  }
+  output.success(`${done} ${counted(operation.done)}${operation.status === "canceled" ? "; then canceled" : ""}`);
+}
+
+async function confirm(question: string, count: string, yes: true | undefined, context: Context): Promise<void> {
+  if (yes === true) return;
+  const { environment } = await context.connection();
+  if (!context.interactive) {
+    const consequence = `${count} will be resent`;
+    return confirmDestruction(context, { id: count, consequence, yes, live: environment === "live" });
+  }
+  const where = environment === "live" ? "the live environment" : "the sandbox";
+  const typed = await context.prompts.text({ message: `${question} in ${where}? (y/N)`, flag: "--yes" });
+  if (!/^y(es)?$/i.test(typed.trim())) throw new UserError("Nothing was sent", { code: "not_confirmed" });
+}
+
+/** Resolves once the operation has ended. After an interrupt, prints how to follow and cancel it. */
+async function follow(
+  started: BulkOperation,
+  participle: string,
+  client: Client,
+  context: Context,
+): Promise<BulkOperation> {
+  const { output } = context;
+  const progress = output.progress(started.total, participle);
+  let operation = started;
+  let shown = 0;
+  try {
+    for (;;) {
+      const finished = operation.done + operation.failed;
+      progress.advance(finished - shown);
+      shown = finished;
+      if (operation.status !== "running") return operation;
+      await context.sleep(POLL_MILLISECONDS);
+      const path = PATH + apiPath`/${started.id ?? ""}`;
+      ({ body: operation } = await client.request<BulkOperation>({ method: "GET", path }));
+    }
+  } catch (error) {
+    progress.end();
+    if (context.signal.aborted) {
+      output.notice(
+        `${shown} of ${started.total} ${participle}; the platform continues with the rest.\n` +
+          shellCommand`See its progress:  service why ${started.id ?? ""}\n` +
+          shellCommand`Stop it:           service api POST ${`${PATH}/${started.id}/cancel`}`,
+      );
+    }
+    throw error;
+  } finally {
+    progress.end();
+  }
+}
+
+const TYPE: Column<BulkOperation> = { label: "Type", text: ({ type }) => type };
+const FILTERS: Column<BulkOperation> = {
+  label: "Filters",
+  text: ({ filters }) =>
+    Object.entries(filters)
+      .filter(([, value]) => value !== null)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(" "),
+};
+
+const BULK_OPERATION: ResourceView<BulkOperation> = {
+  noun: nounOf("bulk_operation"),
+  plural: nounsOf("bulk_operation"),
+  fields: memberNamesOf("BulkOperation"),
+  columns: [],
+  details: [
+    { label: "ID", text: ({ id }) => id ?? "" },
+    statusColumn("bulk_operation"),
+    TYPE,
+    FILTERS,
+    { label: "Total", text: ({ total }) => String(total) },
+    { label: "Done", text: ({ done }) => String(done) },
+    {
+      label: "Failed",
+      text: ({ failed }) => String(failed),
+      style: (text, styles) => (text === "0" ? text : styles.bad(text)),
+    },
+    { label: "Last error", text: ({ last_error: reason }) => reason ?? "" },
+    ENVIRONMENT,
+    CREATED_AT,
+  ],
+};

@@ -1,0 +1,85 @@
+import { type KindWith, RESOURCES, type StatusTone } from "../../contract/resources.ts";
+import type { Styles } from "../terminal/styles.ts";
+import { relativeTime } from "../terminal/time.ts";
+import type { Column, ViewContext } from "../terminal/view.ts";
+
+/** Columns that several resources share. */
+
+export const ID: Column<{ id: string }> = {
+  label: "ID",
+  text: ({ id }) => id,
+  style: (text, styles) => styles.accent(text),
+};
+
+/** Returns when something happened: its age in a table on a terminal; a timestamp in a pipe. */
+export function ageOf(timestamp: string, { now, terminal }: ViewContext): string {
+  return terminal && !isAhead(timestamp, now) ? relativeTime(timestamp, now, { isShort: true }) : timestamp;
+}
+
+/** Returns when something happened, with its age on a terminal. */
+export function timeWithAge(timestamp: string, { now, terminal }: ViewContext): string {
+  return terminal && !isAhead(timestamp, now) ? `${timestamp}  (${relativeTime(timestamp, now)})` : timestamp;
+}
+
+/** Keys and endpoints created while the test clock was ahead keep that time after a reset: until then they have no age. */
+function isAhead(timestamp: string, now: number): boolean {
+  return Date.parse(timestamp) > now + 60_000;
+}
+
+export const CREATED: Column<{ created: string }> = {
+  label: "Created",
+  text: ({ created }, view) => ageOf(created, view),
+  style: (text, styles) => styles.dim(text),
+  optional: true,
+};
+
+export const CREATED_AT: Column<{ created: string }> = {
+  label: "Created",
+  text: ({ created }, view) => timeWithAge(created, view),
+};
+
+export const ENVIRONMENT: Column<{ livemode: boolean }> = {
+  label: "Environment",
+  text: ({ livemode }) => (livemode ? "live" : "sandbox"),
+  style: (text, styles) => (text === "live" ? styles.warn(text) : text),
+};
+
+export const METADATA: Column<{ metadata: Record<string, string> }> = {
+  label: "Metadata",
+  text: ({ metadata }, { terminal }) => {
+    if (!terminal) return JSON.stringify(metadata);
+    return Object.entries(metadata)
+      .map(([key, value]) => `${key}=${value}`)
+      .join(", ");
+  },
+};
+
+/** An amount in major units on a terminal; the API's integer in a pipe. */
+export const AMOUNT: Column<{ amount: number; currency: string }> = {
+  label: "Amount",
+  align: "right",
+  text: ({ amount, currency }, { terminal }) => (terminal ? majorUnits(amount, currency) : String(amount)),
+};
+
+/** The status of a resource, highlighted as its table entry says. */
+export function statusColumn<Kind extends KindWith<"statuses">>(kind: Kind): Column<{ status: string }> {
+  const tones: Readonly<Record<string, StatusTone>> = RESOURCES[kind].statuses;
+  return {
+    label: "Status",
+    text: ({ status }) => status,
+    style: (text: string, styles: Styles, { status }) => {
+      const { [status]: tone = "plain" } = tones;
+      return tone === "plain" ? text : styles[tone](text);
+    },
+  };
+}
+
+function majorUnits(amount: number, currency: string): string {
+  try {
+    const format = new Intl.NumberFormat("en", { style: "currency", currency, currencyDisplay: "code" });
+    const { maximumFractionDigits: digits = 2 } = format.resolvedOptions();
+    return (amount / 10 ** digits).toFixed(digits);
+  } catch {
+    return String(amount);
+  }
+}

@@ -1,0 +1,38 @@
+import { memberNamesOf } from "../../client/response-check.ts";
+import type { ListedEvent } from "../../contract/schemas/event.ts";
+import { type Column, textOf } from "../terminal/view.ts";
+import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "./columns.ts";
+import { locationOf, nounsFor, type Resource } from "./resource.ts";
+
+/** Returns the ID of the event's object. */
+export function objectOf({ data }: ListedEvent): string {
+  return data === null ? "(damaged)" : textOf(data.object["id"]);
+}
+
+const TYPE: Column<ListedEvent> = {
+  label: "Type",
+  text: ({ type }) => type,
+  style: (text, styles) => styles.strong(text),
+};
+const OBJECT: Column<ListedEvent> = { label: "Object", text: objectOf };
+const REQUEST: Column<ListedEvent> = {
+  label: "Request",
+  text: (event) => ("request" in event ? (event.request.id ?? "") : ""),
+};
+
+const MODE: Column<ListedEvent> = {
+  label: ENVIRONMENT.label,
+  text: (event, view) => ("livemode" in event ? ENVIRONMENT.text(event, view) : ""),
+  style: (text, styles, event) => ("livemode" in event ? (ENVIRONMENT.style?.(text, styles, event) ?? text) : text),
+};
+
+export const EVENTS: Resource<ListedEvent> = {
+  ...locationOf("event"),
+  view: {
+    ...nounsFor("event"),
+    fields: memberNamesOf("Event"),
+    columns: [ID, TYPE, { ...OBJECT, optional: true }, { ...CREATED, optional: false }],
+    details: [ID, TYPE, OBJECT, REQUEST, MODE, CREATED_AT],
+    block: { label: "Data", value: ({ data }) => data },
+  },
+};

@@ -1,0 +1,34 @@
+import { type KindWith, RESOURCES } from "../../contract/resources.ts";
+import type { Context } from "../context.ts";
+import { UsageError } from "../errors.ts";
+import type { Column, ResourceView } from "../terminal/view.ts";
+
+type SecretKind = KindWith<"secret">;
+
+/** Throws before anything is created if its secret would be lost. */
+export function rejectQuiet({ output }: Context, kind: SecretKind): void {
+  if (!output.quiet || output.json) return;
+  const { name, label } = RESOURCES[kind].secret;
+  throw new UsageError(`--quiet prints IDs only, so the new ${label} would be lost`, {
+    hint: `To print only the ${label}: --json --jq .${name}`,
+  });
+}
+
+/** Prints an object together with its secret, which cannot be retrieved again. */
+export async function showSecret<Item extends object>(
+  { output }: Context,
+  kind: SecretKind,
+  item: Item,
+  view: ResourceView<Item>,
+): Promise<void> {
+  const { name, label } = RESOURCES[kind].secret;
+  const secret = (item as Record<string, unknown>)[name];
+  if (typeof secret !== "string") return await output.object(item, view);
+  const shown: Column<Item> = {
+    label: label.charAt(0).toUpperCase() + label.slice(1),
+    text: () => secret,
+    style: (text, styles) => styles.strong(text),
+  };
+  await output.object(item, { ...view, details: [...view.details, shown] });
+  output.note(`\nThe ${label} is shown only once: store it now.`);
+}

@@ -1,3 +1,5 @@
+import type { FieldTypeName } from "./field-types.ts";
+
 const AMOUNT = {
   type: "amount",
   label: "Amount",
@@ -394,19 +396,7 @@ export type StatusTone = "plain" | "good" | "bad" | "dim";
 
 /** A field of a resource. Without `required`, its value may be null. */
 export interface Field {
-  type:
-    | "text"
-    | "email"
-    | "phone"
-    | "url"
-    | "amount"
-    | "currency"
-    | "status"
-    | "id"
-    | "code"
-    | "boolean"
-    | "expiry"
-    | "list";
+  type: FieldTypeName;
   label: string;
   /** A phrase for help texts. */
   about: string;
@@ -416,6 +406,8 @@ export interface Field {
   hint?: string;
   /** For type `id`: the kind of resource, which must exist. For type `list`: the format of its items. */
   of?: string;
+  /** For type `choice`: the values. */
+  choices?: readonly string[];
   /** The CLI's flag, if it is not the field's name. */
   flag?: string;
   /** True if it cannot be updated. */
@@ -492,6 +484,16 @@ export function kindOfPath(path: string): ResourceKind {
 /** Returns the fields that a request to create the object takes, except metadata. */
 export function inputFieldsOf(kind: KindWith<"fields">): [name: string, field: Field][] {
   return Object.entries<Field>(RESOURCES[kind].fields).filter(([, { type, output }]) => type !== "status" && !output);
+}
+
+/** Returns the values of a field that has only a few. */
+export function choicesOf(kind: ResourceKind, { type, choices }: Field): readonly string[] | undefined {
+  return type === "status" ? Object.keys(resourceOf(kind).statuses ?? {}) : choices;
+}
+
+/** Returns the value of a field in documentation and triggered events, unless it is an ID. */
+export function exampleOf({ examples = [], choices = [] }: Field): string | number | undefined {
+  return examples[0] ?? choices[0];
 }
 
 /** Returns the noun of a sentence: `webhook endpoint`, `API key`. */

@@ -1,8 +1,13 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Field, OBJECT_KINDS, RESOURCES } from "../../src/contract/resources.ts";
 import type { Database } from "../../src/platform/storage/database.ts";
 import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
+import { objectTable } from "../../src/platform/storage/migrations/object-table.ts";
+import { SQLITE_TYPES } from "../../src/platform/storage/migrate.ts";
+import { columnOf, keyColumnOf } from "../../src/platform/storage/objects.ts";
+import { POSTGRES_TYPES } from "../../src/platform/storage/postgres/migrate.ts";
 import { openDatabase, openReader } from "../../src/platform/storage/open-database.ts";
 import { openPostgres } from "../../src/platform/storage/postgres/open.ts";
 import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
@@ -91,6 +96,27 @@ describe.each(Object.entries(ENGINES))("the migrations of %s", (_name, create) =
     const database = await open();
     const rows = await database.all<{ digest: string }>("SELECT digest FROM schema_migrations ORDER BY number");
     expect(rows.map(({ digest }) => digest)).toEqual(DIGESTS[database.dialect]);
+    await database.close();
+  });
+
+  it.each(OBJECT_KINDS)("give the table of %s the columns of its fields", async (kind) => {
+    const columns = Object.entries<Field>(RESOURCES[kind].fields).flatMap(([name, field]) => {
+      const isSet = field.required || field.type === "status";
+      const own = [columnOf(name, field), isSet ? field.type : (`${field.type}?` as const)];
+      return field.unique ? [own, [keyColumnOf(name), field.type]] : [own];
+    });
+    const database = await open();
+    const types = database.dialect === "sqlite" ? SQLITE_TYPES : POSTGRES_TYPES;
+    const [create] = objectTable(types, "expected", Object.fromEntries(columns));
+    await database.write((tx) => tx.run(create!));
+    const columnsOf = (table: string) =>
+      database.all(
+        database.dialect === "sqlite"
+          ? `SELECT name, type, "notnull", pk FROM pragma_table_info('${table}') ORDER BY name`
+          : `SELECT column_name, data_type, is_nullable, collation_name FROM information_schema.columns
+             WHERE table_name = '${table}' ORDER BY column_name`,
+      );
+    expect(await columnsOf(RESOURCES[kind].plural)).toEqual(await columnsOf("expected"));
     await database.close();
   });
 

@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { memberNamesOf } from "../../client/response-check.ts";
 import {
+  exampleOf,
   type Field,
   inputFieldsOf,
   kindsWith,
@@ -121,10 +122,10 @@ function examplesOfUpdate(kind: ObjectKind): string[] {
 
 /** Returns a `create` with the required flags, and with the optional ones of a type. */
 function exampleOfCreate(kind: ObjectKind, optional?: "text" | "id"): string {
-  const flags = inputFieldsOf(kind).flatMap(([name, { type, of, required, examples = [] }]) => {
-    if (!required && type !== optional) return [];
-    const owner = kindsWith("prefix").find((known) => known === of);
-    return [exampleFlag(name, owner === undefined ? examples[0]! : exampleIdOf(owner))];
+  const flags = inputFieldsOf(kind).flatMap(([name, field]) => {
+    if (!field.required && field.type !== optional) return [];
+    const owner = kindsWith("prefix").find((known) => known === field.of);
+    return [exampleFlag(name, owner === undefined ? exampleOf(field)! : exampleIdOf(owner))];
   });
   return ["service", RESOURCES[kind].command.name, "create", ...flags].join(" ");
 }
@@ -164,6 +165,6 @@ function objectResource(kind: ObjectKind): Resource<ObjectItem> {
 function columnOf(kind: ObjectKind, name: string, { type, label }: Field): Column<ObjectItem> {
   if (type === "amount") return AMOUNT as unknown as Column<ObjectItem>;
   if (type === "status") return statusColumn(kind as KindWith<"statuses">) as unknown as Column<ObjectItem>;
-  const text = ({ [name]: value }: ObjectItem) => (value ?? "") as string;
+  const text = ({ [name]: value }: ObjectItem) => String((value as string | boolean | null) ?? "");
   return { label, text, ...(type === "text" || type === "email" ? { shrinks: true } : {}) };
 }

@@ -123,7 +123,7 @@ async function asProtocolError<Result>(work: () => Promise<Result>): Promise<Res
 }
 
 /** Formats of JSON Schema that every validator knows. The platform checks the contract's own. */
-const COMMON_FORMATS: ReadonlySet<unknown> = new Set(["email", "uri", "date-time"]);
+const COMMON_FORMATS: ReadonlySet<unknown> = new Set(["date", "date-time", "email", "uri"]);
 
 /** A tool in the format of `tools/list`. */
 function describeTool({ name, description, effect, idempotent = false, input, output }: Tool): ListedTool {

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { type FieldType, typeOf } from "../../../contract/field-types.ts";
 import {
   type Field,
   inputFieldsOf,
@@ -28,18 +29,12 @@ const TEN_YEARS = 3653 * 86_400;
 /** `12.50` is the likeliest mistake. */
 const AMOUNT_KIND = "a whole number of the currency's minor unit: 1250 for 12.50 EUR";
 
-/** The placeholder of each type's value, and its parser unless any text is valid. */
-const VALUES: Readonly<Record<Exclude<Field["type"], "boolean" | "list">, [string, ((text: string) => unknown)?]>> = {
-  text: ["text"],
-  email: ["address"],
-  phone: ["number"],
-  url: ["url"],
-  amount: ["number", wholeNumber(0, undefined, AMOUNT_KIND)],
-  currency: ["code", (text) => text.toUpperCase()],
-  status: ["status"],
-  id: ["id", objectId],
-  code: ["code"],
-  expiry: ["duration", duration(60, TEN_YEARS)],
+/** The parsers of values, unless any text is valid. */
+const PARSERS: Readonly<Record<NonNullable<FieldType["reads"]>, (text: string) => unknown>> = {
+  "whole number": wholeNumber(0, undefined, AMOUNT_KIND),
+  "upper case": (text) => text.toUpperCase(),
+  ID: objectId,
+  duration: duration(60, TEN_YEARS),
 };
 
 /** The flag of a list, by the format of its items. */
@@ -60,13 +55,14 @@ function parseList(text: string): string[] {
 }
 
 /** Returns the flag of a field. */
-export function flagOf(name: string, { type, of = "", flag = name }: Field, about: string): Option {
+export function flagOf(name: string, { type, of = "", flag = name, choices }: Field, about: string): Option {
   const long = `--${dashed(flag)}`;
   if (type === "boolean") return new Option(long, about);
   if (type === "list") return LISTS[of]!(long, about);
-  const [placeholder, parse] = VALUES[type];
+  const { placeholder = flag, reads } = typeOf(type);
   const option = new Option(`${long} <${placeholder}>`, about);
-  return parse === undefined ? option : option.argParser(parse);
+  if (choices !== undefined) return option.choices(choices);
+  return reads === undefined ? option : option.argParser(PARSERS[reads]);
 }
 
 interface Creation<Item> {

@@ -2,6 +2,7 @@ import { apiPath } from "../../client/base-url.ts";
 import type { Method } from "../../client/http.ts";
 import type { EventType } from "../../contract/event-types.ts";
 import {
+  exampleOf,
   type Field,
   inputFieldsOf,
   kindsWith,
@@ -58,7 +59,7 @@ function createSteps(kind: ObjectKind): Step[] {
     Object.fromEntries(
       fields
         .filter(([, { type, required }]) => required || type === "text")
-        .map(([name, field]) => [name, name === owner?.[0] ? id : exampleOf(field, unique)]),
+        .map(([name, field]) => [name, name === owner?.[0] ? id : uniqueExampleOf(field, unique)]),
     );
   const create: Step = { method: "POST", path: () => pathOf(kind), body, takes: membersOf(kind) };
   return owner === undefined ? [create] : [...createSteps(owner[1].of as ObjectKind), create];
@@ -83,9 +84,9 @@ function membersOf(kind: ObjectKind): string[] {
 }
 
 /** Addresses are unique per environment. */
-function exampleOf({ type, examples = [] }: Field, unique: string): unknown {
-  const [example] = examples;
-  return type === "email" ? String(example).replace("@", `.${unique}@`) : example;
+function uniqueExampleOf(field: Field, unique: string): unknown {
+  const example = exampleOf(field);
+  return field.type === "email" ? String(example).replace("@", `.${unique}@`) : example;
 }
 
 /** Returns the calls that cause the event: the recipe's, or one with the whole `data.object` given. */

@@ -1,7 +1,8 @@
 import { type TObject, type TSchema, Type } from "typebox";
 import type { IdKind } from "../ids.ts";
-import { LIMITS } from "../limits.ts";
+import { typeOf } from "../field-types.ts";
 import {
+  choicesOf,
   type Field,
   inputFieldsOf,
   kindsWith,
@@ -42,13 +43,6 @@ interface ObjectSchemas {
   /** Request bodies of the actions that have fields, by verb. */
   actions: Readonly<Record<string, TObject>>;
 }
-
-/** Limits of values in requests, which responses do not repeat. */
-const REQUEST_LIMITS: Readonly<Partial<Record<Field["type"], object>>> = {
-  text: { minLength: 1, maxLength: LIMITS.nameLength },
-  email: { maxLength: LIMITS.emailLength },
-  code: { pattern: "^[a-z][a-z0-9_]{0,63}$" },
-};
 
 export const OBJECT_SCHEMAS = Object.fromEntries(OBJECT_KINDS.map((kind) => [kind, schemasOf(kind)])) as Readonly<
   Record<ObjectKind, ObjectSchemas>
@@ -132,36 +126,23 @@ function schemasBy<Value>(
 }
 
 /** Returns the schema of a field's value: as in responses, or with the limits of requests. */
-function valueSchema(kind: ObjectKind, { type, about, examples, of }: Field, limits: object = {}): TSchema {
+function valueSchema(kind: ObjectKind, field: Field, limits: object = {}): TSchema {
+  const { type, about, examples, of } = field;
   const options = { description: about, ...(examples && { examples: examples.slice(0, 1) }), ...limits };
-  switch (type) {
-    case "email":
-    case "phone":
-    case "currency":
-      return Type.String({ format: type, ...options });
-    case "amount":
-      return Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, ...options });
-    case "status":
-      return Type.Enum(Object.keys(resourceOf(kind).statuses ?? {}), options);
-    case "id":
-      return idOf(of as IdKind, options);
-    case "text":
-    case "code":
-      return Type.String(options);
-    default:
-      throw new Error(`A field of type ${type} needs schemas of its own`);
-  }
+  if (type === "id") return idOf(of as IdKind, options);
+  const choices = choicesOf(kind, field);
+  return Type.Unsafe({ ...typeOf(type).schema, ...(choices && { enum: choices }), ...options });
 }
 
 function inputSchema(kind: ObjectKind, field: Field): TSchema {
-  return valueSchema(kind, field, REQUEST_LIMITS[field.type]);
+  return valueSchema(kind, field, typeOf(field.type).limits);
 }
 
-/** Any text can be searched for; an ID or a status must be well-formed. */
+/** Any text can be searched for; an ID or one of a few values must be well-formed. */
 function filterSchema(kind: ObjectKind, field: Field): TSchema {
   if (field.type === "id")
     return valueSchema(kind, { ...field, about: `${resourceOf(kind).labels} of this ${field.of}` });
-  if (field.type === "status") return valueSchema(kind, field);
+  if (choicesOf(kind, field) !== undefined) return valueSchema(kind, field);
   const { label, unique, examples } = field;
   const description = `Exact ${label.toLowerCase()}${unique ? ", ignoring case" : ""}`;
   return Type.String({ description, ...(examples && { examples: examples.slice(0, 1) }) });

@@ -12,7 +12,7 @@ export interface FieldProps {
   onInput: (value: string) => void;
   error?: CallError | undefined;
   hint?: ComponentChildren;
-  type?: "text" | "number" | "datetime-local" | "email" | "url";
+  type?: "text" | "number" | "date" | "datetime-local" | "email" | "url";
   placeholder?: string;
   required?: boolean;
   isLong?: boolean;

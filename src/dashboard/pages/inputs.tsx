@@ -1,5 +1,7 @@
 import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS } from "../../contract/event-types.ts";
+import { typeOf } from "../../contract/field-types.ts";
 import {
+  exampleOf,
   type Field as FieldEntry,
   kindsWith,
   nounsOf,
@@ -20,15 +22,15 @@ import { titleOf } from "./objects/item.tsx";
 type Value = string | boolean | readonly string[] | Permissions;
 export type Values = Readonly<Record<string, Value>>;
 
-/** Returns the type of a field, or the format of a list's items. */
-function formatOf({ type, of }: FieldEntry): string | undefined {
-  return type === "list" ? of : type;
+/** Returns the kind of a field's input: by its type, or by the format of a list's items. */
+function inputOf({ type, of }: FieldEntry): string | undefined {
+  return type === "list" ? of : typeOf(type).input;
 }
 
 /** Returns what the input of a field holds for an existing object, or for a new one. */
 export function valueOf(name: string, field: FieldEntry, item: Readonly<Record<string, unknown>> | undefined): Value {
   const value = item?.[name];
-  switch (formatOf(field)) {
+  switch (inputOf(field)) {
     case "scope":
       return permissionsOf(item);
     case "subscription":
@@ -36,27 +38,30 @@ export function valueOf(name: string, field: FieldEntry, item: Readonly<Record<s
     case "cidr":
     case "redirect-uri":
       return ((value ?? []) as string[]).join("\n");
-    case "boolean":
+    case "checkbox":
       return value === true;
-    case "expiry":
+    case "datetime-local":
       return inLocalTime((value ?? null) as string | null);
-    case "currency":
-      return (value as string | undefined) ?? String(field.examples?.[0]);
     default:
-      return (value ?? "") as string;
+      return String(value ?? (item === undefined ? presetOf(field) : ""));
   }
+}
+
+/** Returns what the input of a new object starts with: the likely one of a few values. */
+function presetOf({ type, required, choices: [first] = [], examples: [example] = [] }: FieldEntry): unknown {
+  return (type === "currency" ? example : required && first) || "";
 }
 
 /** Returns the member of a request's body for what an input holds. The platform reports errors in other text. */
 export function memberOf(field: FieldEntry, value: Value): unknown {
-  switch (formatOf(field)) {
+  switch (inputOf(field)) {
     case "scope":
       return scopesOf(value as Permissions);
     case "cidr":
       return (value as string).split(/[\s,]+/).filter(Boolean);
     case "redirect-uri":
       return (value as string).split(/\s+/).filter(Boolean);
-    case "expiry":
+    case "datetime-local":
       return inUtc(value as string);
     case "amount":
       return /^\d+$/.test((value as string).trim()) ? Number(value) : value;
@@ -116,13 +121,26 @@ function Input(props: {
   error: CallError | undefined;
 }) {
   const { name, field, value, onInput, currency, error } = props;
-  const { label, about, hint, type, required = false } = field;
+  const { label, about, hint, type, required = false, choices } = field;
+  const input = inputOf(field);
   const isWrong = error?.fields.some(({ pointer }) => pointer.startsWith(`/${name}`)) === true;
-  const text = { label, name, value: value as string, onInput, error, required, placeholder: placeholderOf(field) };
+  const text = {
+    label,
+    name,
+    value: value as string,
+    onInput,
+    error,
+    required,
+    placeholder: type === "text" ? "" : placeholderOf(field),
+  };
   const shared = hint === undefined ? text : { ...text, hint };
   const of = OBJECT_KINDS.find((kind) => kind === field.of);
   if (of !== undefined) return <ObjectField of={of} {...shared} />;
-  switch (formatOf(field)) {
+  if (choices !== undefined) {
+    const options = [...(required ? [] : [""]), ...choices].map((choice) => [choice, choice] as const);
+    return <Field {...shared} options={options} />;
+  }
+  switch (input) {
     case "scope":
       return (
         <>
@@ -132,14 +150,15 @@ function Input(props: {
       );
     case "subscription":
       return <SubscriptionsField label={label} chosen={value as string[]} onInput={onInput} isWrong={isWrong} />;
-    case "boolean":
+    case "checkbox":
       return (
         <label class="check">
           <input type="checkbox" checked={value === true} onChange={() => onInput(value !== true)} /> {about}
         </label>
       );
-    case "expiry":
-      return <Field {...shared} type="datetime-local" />;
+    case "date":
+    case "datetime-local":
+      return <Field {...shared} type={input} />;
     case "amount":
       return <Field {...shared} hint={amountHint(value as string, currency)} />;
     default:
@@ -191,8 +210,8 @@ function amountHint(amount = "", currency = ""): string {
   return isReadable ? money(Number(amount), currency) : "In the currency's minor unit: 1999 is 19.99";
 }
 
-function placeholderOf({ type, of, examples: [example] = [] }: FieldEntry): string {
-  const owner = kindsWith("prefix").find((kind) => kind === of);
-  if (owner !== undefined) return `${RESOURCES[owner].prefix}…`;
-  return type === "text" || example === undefined ? "" : String(example);
+/** Returns a value that a field could have; of an ID its beginning. */
+export function placeholderOf(field: FieldEntry): string {
+  const owner = kindsWith("prefix").find((kind) => kind === field.of);
+  return owner === undefined ? String(exampleOf(field) ?? "") : `${RESOURCES[owner].prefix}…`;
 }

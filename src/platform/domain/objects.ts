@@ -3,6 +3,8 @@ import { type Field, inputFieldsOf, nounOf, type ObjectKind, resourceOf, RESOURC
 import type { EventType } from "../../contract/event-types.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { Queries, SqlValue, Transaction } from "../storage/database.ts";
+import { takeTurn } from "../storage/environments.ts";
+import { fromStored, toStored } from "../storage/field-values.ts";
 import {
   columnOf,
   deleteObject,
@@ -20,6 +22,7 @@ import type { PageRequest } from "../storage/page.ts";
 import { ApiError, invalidFields, shorten, assertId, existing } from "./api-error.ts";
 import { emit } from "./events.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
+import { RULES } from "./rules/index.ts";
 import { LIMITS } from "../../contract/limits.ts";
 
 /** An object as the API shows it. */
@@ -53,6 +56,7 @@ export async function createObject(
   for (const [name, field] of inputFieldsOf(kind)) setField(row, name, field, input[name]);
   await assertReferences(tx, kind, row);
   if (!(await insertObject(tx, kind, row))) throw await emailTaken(tx, kind, row);
+  await obeyRule(tx, kind, row);
   const object = toObject(kind, row, context.tenant);
   await emit(tx, context, { type: `${kind}.created` as EventType, object });
   return object;
@@ -87,6 +91,7 @@ export async function updateObjectFields(
   }
   await assertReferences(tx, kind, after, before);
   await updateObject(tx, kind, after);
+  await obeyRule(tx, kind, after, before);
   await emit(tx, context, { type: `${kind}.updated` as EventType, object, previous });
   return object;
 }
@@ -123,9 +128,18 @@ export async function actOnObject(
     const detail = `${RESOURCES[kind].label} ${id} is ${status}: only a ${from} ${nounOf(kind)} can change to ${to}.`;
     throw new ApiError("invalid_transition", detail, { members: { current: status } });
   }
+  await obeyRule(tx, kind, row, { ...row, status: from });
   const object = toObject(kind, row, tenant);
   await emit(tx, context, { type: `${kind}.${to}` as EventType, object });
   return object;
+}
+
+/** Throws the ApiError of the resource's rule, if it has one that the change breaks. */
+async function obeyRule(tx: Transaction, kind: ObjectKind, after: ObjectRow, before?: ObjectRow): Promise<void> {
+  const { [kind]: rule } = RULES;
+  if (rule === undefined) return;
+  await takeTurn(tx, after.environment);
+  await rule(tx, after, before);
 }
 
 /** Returns an object. Throws ApiError `not_found`. */
@@ -182,14 +196,14 @@ function existingObject(queries: Queries, tenant: Tenant, kind: ObjectKind, id: 
 }
 
 function setField(row: ObjectRow, name: string, field: Field, value: unknown): void {
-  row[columnOf(name, field)] = (value ?? null) as SqlValue;
+  row[columnOf(name, field)] = toStored(field.type, value);
   if (field.unique) row[keyColumnOf(name)] = keyOf(value as string);
 }
 
 function toObject(kind: ObjectKind, row: ObjectRow, tenant: Tenant): ApiObject {
   const object: Record<string, unknown> = { id: row.id, object: kind };
   for (const [name, field] of Object.entries<Field>(RESOURCES[kind].fields)) {
-    object[name] = row[columnOf(name, field)] ?? null;
+    object[name] = fromStored(field.type, row[columnOf(name, field)]);
   }
   object["metadata"] = parseMetadata(row.metadata);
   object["livemode"] = tenant.livemode;
@@ -202,7 +216,7 @@ function changedFields(kind: ObjectKind, before: ObjectRow, after: ObjectRow): R
   const previous: Record<string, unknown> = {};
   for (const [name, field] of inputFieldsOf(kind)) {
     const column = columnOf(name, field);
-    if (before[column] !== after[column]) previous[name] = before[column];
+    if (before[column] !== after[column]) previous[name] = fromStored(field.type, before[column]);
   }
   // Maps, since a key may have the name of an inherited property.
   const [old, current] = [before, after].map(({ metadata }) => new Map(Object.entries(parseMetadata(metadata)))) as [

@@ -1,6 +1,7 @@
 import { parsePhoneNumberFromString } from "libphonenumber-js/min";
 import { Format } from "typebox/format";
 import { EVENT_TYPES, isEventType, SUBSCRIPTION_WILDCARDS, typesOfSubscription } from "../../contract/event-types.ts";
+import { FIELD_TYPES, type FormatRule, typeOf, type FieldTypeName } from "../../contract/field-types.ts";
 import { ID_PREFIXES, type IdKind, isId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { parseTimestamp } from "../../contract/timestamps.ts";
@@ -18,14 +19,6 @@ function isCurrency(text: string): boolean {
 
 const LOCAL_PART = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 const DOMAIN_LABEL = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
-
-interface FormatRule {
-  accepts: (value: string) => boolean;
-  /** The expectation in error messages. */
-  expected: string;
-  /** The closest keywords of plain JSON Schema, for the OpenAPI document. */
-  keywords: Record<string, unknown>;
-}
 
 /** The formats of the contract's schemas. */
 const FORMATS: Record<string, FormatRule> = {
@@ -84,6 +77,10 @@ const FORMATS: Record<string, FormatRule> = {
     keywords: { enum: [...EVENT_TYPES, ...SUBSCRIPTION_WILDCARDS] },
   },
 };
+for (const name of Object.keys(FIELD_TYPES) as FieldTypeName[]) {
+  const { format, schema } = typeOf(name);
+  if (format !== undefined) FORMATS[String(schema["format"])] = format;
+}
 for (const kind of Object.keys(ID_PREFIXES) as IdKind[]) {
   FORMATS[`${kind}-id`] = {
     accepts: (value) => isId(kind, value),

@@ -32,7 +32,7 @@ export class RawJson {
 type Read<One> = (call: One, queries: Queries) => Promise<ResponseBody>;
 
 /** Makes a change in one transaction. */
-type Write<One> = (call: One, tx: Transaction, context: RequestContext) => Promise<ResponseBody>;
+export type Write<One> = (call: One, tx: Transaction, context: RequestContext) => Promise<ResponseBody>;
 
 /** A change that is not serialized with all others. */
 interface IsolatedWrite<One> {

@@ -3,7 +3,7 @@ import type { Connection } from "./sqlite/connection.ts";
 import { StorageOpenError } from "./database.ts";
 import type { ColumnTypes, Migration } from "./migrations/migration.ts";
 
-const SQLITE_TYPES: ColumnTypes = {
+export const SQLITE_TYPES: ColumnTypes = {
   dialect: "sqlite",
   sequence: "INTEGER PRIMARY KEY AUTOINCREMENT",
   bytes: "BLOB",

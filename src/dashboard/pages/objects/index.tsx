@@ -18,6 +18,7 @@ import { route } from "../../router.tsx";
 import { createdFilters, CreatedRange, filterOf, Filters, Search, StatusChoice } from "../filters.tsx";
 import { ObjectDetail } from "./detail.tsx";
 import { CreateObject } from "./form.tsx";
+import { placeholderOf } from "../inputs.tsx";
 import { ObjectTable } from "./item.tsx";
 
 /**
@@ -83,6 +84,6 @@ function ObjectList({ kind }: { kind: ObjectKind }) {
 /** Returns the command that creates an object with the examples of its required fields. */
 function createCommand(kind: ObjectKind): string {
   const required = inputFieldsOf(kind).filter(([, field]) => field.required);
-  const flags = required.map(([name, { examples = [] }]) => `--${name} ${examples[0]}`);
+  const flags = required.map(([name, field]) => `--${name.replaceAll("_", "-")} ${placeholderOf(field)}`);
   return ["service", RESOURCES[kind].command.name, "create", ...flags].join(" ");
 }

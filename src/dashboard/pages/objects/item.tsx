@@ -37,7 +37,9 @@ export function titleOf(kind: ObjectKind, item: Item | undefined): string {
 /** Returns the value of a field as text: an amount with its currency. */
 export function amountOrText(item: Item, name: string, { type }: Field): string {
   const { [name]: value, currency } = item;
-  return type === "amount" ? money(value as number, currency as string) : ((value ?? "") as string);
+  return type === "amount"
+    ? money(value as number, currency as string)
+    : String((value as string | boolean | null) ?? "");
 }
 
 /** Shows the value of a field: a status as a badge, an ID as a link. Returns undefined for null. */

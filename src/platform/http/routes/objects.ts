@@ -8,9 +8,10 @@ import {
   removeObject,
   updateObjectFields,
 } from "../../domain/objects.ts";
+import { RULES } from "../../domain/rules/index.ts";
 import type { Vault } from "../../secrets/vault.ts";
 import type { Queries } from "../../storage/database.ts";
-import type { AnyHandler, Call } from "../operation.ts";
+import type { AnyHandler, Call, Write } from "../operation.ts";
 import { sendList } from "../pagination.ts";
 import { narrowed } from "../search.ts";
 
@@ -24,11 +25,10 @@ export function objectHandlers(kind: ObjectKind, vault: Vault): Record<string, A
       filter && of !== undefined ? [[of, field]] : [],
     ),
   );
+  const create: Write<Call> = ({ body }, tx, context) => createObject(tx, context, kind, body as Input);
   return {
-    [`create${label}`]: {
-      isolation: "batched",
-      write: ({ body }, tx, context) => createObject(tx, context, kind, body as Input),
-    },
+    // A rule may depend on what concurrent requests add.
+    [`create${label}`]: kind in RULES ? create : { isolation: "batched", write: create },
     [`list${labels}`]: (call: Call, queries: Queries) => {
       const query = call.query as Input & { query?: string };
       const { tenant } = call.caller;

@@ -1,4 +1,4 @@
-import type { ColumnTypes, Migration } from "./migration.ts";
+import { type ColumnTypes, environmentOf, type Migration } from "./migration.ts";
 
 /** The index of the first upper bound that a latency does not exceed (LATENCY_BOUNDS). The last one takes the rest. */
 const bucketOf = (latency: string) =>
@@ -31,14 +31,6 @@ export const initial: Migration = {
     ...counts(types),
   ],
 };
-
-/**
- * On PostgreSQL, tables that every change adds rows to have no foreign key: checking it locks the environment's single
- * row for each row added, and those locks delay each other.
- */
-function environmentOf({ dialect }: ColumnTypes): string {
-  return `environment INTEGER NOT NULL${dialect === "sqlite" ? " REFERENCES environments (id)" : ""}`;
-}
 
 function accounts({ id, integer, bytes }: ColumnTypes): string[] {
   return [

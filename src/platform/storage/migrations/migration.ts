@@ -26,3 +26,11 @@ export interface Migration {
   /** All of them run in one transaction, together with the record that the migration ran. */
   statements(types: ColumnTypes): readonly string[];
 }
+
+/**
+ * Returns the column of a row's environment. On PostgreSQL, tables that every change adds rows to have no foreign key:
+ * checking it locks the environment's single row for each row added, and those locks delay each other.
+ */
+export function environmentOf({ dialect }: ColumnTypes): string {
+  return `environment INTEGER NOT NULL${dialect === "sqlite" ? " REFERENCES environments (id)" : ""}`;
+}

@@ -1,0 +1,100 @@
+import { LIMITS } from "./limits.ts";
+import { parseTimestamp } from "./timestamps.ts";
+
+/** All that a type of field means to the API, the database, the command and the dashboard, which sends it to browsers. */
+export interface FieldType {
+  /** Keywords of its JSON Schema, besides the values of a choice and the kind of an ID. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** Keywords that limit requests, which responses do not repeat. */
+  readonly limits?: Readonly<Record<string, unknown>>;
+  /** The check of its `format`, unless the platform's `http/formats.ts` has it. */
+  readonly format?: FormatRule;
+  /** The column's type, and how it holds the value: a time in milliseconds, a boolean as 0 or 1, a list as JSON. */
+  readonly stored: "text" | "id" | "integer" | "time" | "boolean" | "json";
+  /** What help shows for the flag's value (default: the field's name). */
+  readonly placeholder?: string;
+  /** How the command reads the flag's value (default: as it is). */
+  readonly reads?: "whole number" | "duration" | "ID" | "upper case";
+  /** The input in forms: one of the dashboard's own, or a type of HTML (default: text). */
+  readonly input?: "amount" | "checkbox" | "date" | "datetime-local";
+}
+
+/** A format of JSON Schema. */
+export interface FormatRule {
+  accepts: (text: string) => boolean;
+  /** The expectation in error messages. */
+  expected: string;
+  /** The closest keywords of plain JSON Schema, for the OpenAPI document. */
+  keywords: Record<string, unknown>;
+}
+
+export const FIELD_TYPES = {
+  text: {
+    schema: { type: "string" },
+    limits: { minLength: 1, maxLength: LIMITS.nameLength },
+    stored: "text",
+    placeholder: "text",
+  },
+  email: {
+    schema: { type: "string", format: "email" },
+    limits: { maxLength: LIMITS.emailLength },
+    stored: "text",
+    placeholder: "address",
+  },
+  phone: { schema: { type: "string", format: "phone" }, stored: "text", placeholder: "number" },
+  url: {
+    schema: { type: "string", format: "uri" },
+    limits: { format: "endpoint-url", maxLength: LIMITS.endpointUrlLength },
+    stored: "text",
+    placeholder: "url",
+  },
+  amount: {
+    schema: { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+    stored: "integer",
+    placeholder: "number",
+    reads: "whole number",
+    input: "amount",
+  },
+  currency: {
+    schema: { type: "string", format: "currency" },
+    stored: "text",
+    placeholder: "code",
+    reads: "upper case",
+  },
+  status: { schema: {}, stored: "text" },
+  choice: { schema: {}, stored: "text" },
+  id: { schema: { type: "string" }, stored: "id", placeholder: "id", reads: "ID" },
+  code: {
+    schema: { type: "string" },
+    limits: { pattern: "^[a-z][a-z0-9_]{0,63}$" },
+    stored: "text",
+    placeholder: "code",
+  },
+  date: {
+    schema: { type: "string", format: "date" },
+    format: {
+      accepts: (text) => parseTimestamp(`${text}T00:00:00Z`) !== undefined,
+      expected: "a date of the form YYYY-MM-DD",
+      keywords: { format: "date", examples: ["2026-11-01"] },
+    },
+    stored: "text",
+    placeholder: "date",
+    input: "date",
+  },
+  boolean: { schema: { type: "boolean" }, stored: "boolean", input: "checkbox" },
+  expiry: {
+    schema: { type: "string", format: "timestamp", description: "YYYY-MM-DDTHH:MM:SSZ, UTC" },
+    stored: "time",
+    placeholder: "duration",
+    reads: "duration",
+    input: "datetime-local",
+  },
+  list: { schema: { type: "array" }, stored: "json" },
+} as const satisfies Readonly<Record<string, FieldType>>;
+
+export type FieldTypeName = keyof typeof FIELD_TYPES;
+
+/** Returns the entry of a type without the literal types. */
+export function typeOf(name: FieldTypeName): FieldType {
+  return FIELD_TYPES[name];
+}

@@ -1,5 +1,5 @@
 import type { Environment } from "../../contract/environments.ts";
-import { inBatches, insertRow } from "./batches.ts";
+import { inBatches, insertRow, updateRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 import { type PageRequest, readPage } from "./page.ts";
 
@@ -49,13 +49,8 @@ export async function insertApiKey(tx: Transaction, key: ApiKeyRow): Promise<voi
 
 /** Sets what a user may edit. */
 export async function updateApiKey(tx: Transaction, key: ApiKeyRow): Promise<void> {
-  await tx.run("UPDATE api_keys SET name = $2, scopes = $3, ip_allowlist = $4, expires_at = $5 WHERE id = $1", [
-    key.id,
-    key.name,
-    key.scopes,
-    key.ip_allowlist,
-    key.expires_at,
-  ]);
+  const { id, name, scopes, ip_allowlist, expires_at } = key;
+  await updateRow(tx, "api_keys", { id }, { name, scopes, ip_allowlist, expires_at });
 }
 
 export function findKeyByDigest(queries: Queries, digest: Uint8Array): Promise<KeyOwner | undefined> {

@@ -56,11 +56,25 @@ export function insertRow<Row extends object>(
   );
 }
 
+/** Changes columns of the row with this key. Members are named as their columns. Returns how many rows were changed. */
+export function updateRow<Key extends object, Changes extends object>(
+  tx: Transaction,
+  table: string,
+  key: { readonly [Column in keyof Key]: SqlValue },
+  changes: { readonly [Column in keyof Changes]: SqlValue },
+): Promise<number> {
+  const values: SqlValue[] = [];
+  const assignments = (row: Readonly<Record<string, SqlValue>>) =>
+    Object.entries(row).map(([column, value]) => `${column} = $${values.push(value)}`);
+  const set = assignments(changes).join(", ");
+  return tx.run(`UPDATE ${table} SET ${set} WHERE ${assignments(key).join(" AND ")}`, values);
+}
+
 /** Returns a function that adds rows to a table. */
 export function insertRows<Row>(
   table: string,
   columns: readonly (keyof Row & string)[],
-  conflict: "" | "ON CONFLICT DO NOTHING" = "",
+  conflict = "",
 ): (tx: Transaction, rows: readonly Row[]) => Promise<void> {
   const insert = `INSERT INTO ${table} (${columns.join(", ")}) VALUES`;
   const statements = LENGTHS.map((length) => ({

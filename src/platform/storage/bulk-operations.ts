@@ -1,7 +1,7 @@
 import type { StatusOf } from "../../contract/resources.ts";
 import type { BulkType } from "../../contract/schemas/bulk-operation.ts";
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
-import { insertRow } from "./batches.ts";
+import { insertRow, updateRow } from "./batches.ts";
 import type { Queries, SqlValue, Transaction } from "./database.ts";
 import { type PageRequest, readPage } from "./page.ts";
 
@@ -35,12 +35,9 @@ export async function insertBulkOperation(tx: Transaction, row: BulkOperationRow
 
 /** Updates the progress and the status of an operation. */
 export async function updateBulkOperation(tx: Transaction, row: BulkOperationRow): Promise<void> {
-  await tx.run(
-    `UPDATE bulk_operations
-     SET status = $3, total = $4, done = $5, failed = $6, last_error = $7, position = $8, ended_at = $9
-     WHERE environment = $1 AND id = $2`,
-    [row.environment, row.id, row.status, row.total, row.done, row.failed, row.last_error, row.position, row.ended_at],
-  );
+  const { environment, id, status, total, done, failed, last_error, position, ended_at } = row;
+  const progress = { status, total, done, failed, last_error, position, ended_at };
+  await updateRow(tx, "bulk_operations", { environment, id }, progress);
 }
 
 export function findBulkOperation(queries: Queries, environment: number, id: string) {

@@ -1,4 +1,4 @@
-import { inBatches } from "./batches.ts";
+import { inBatches, insertRows } from "./batches.ts";
 import {
   checksumOf,
   DamagedEventError,
@@ -23,7 +23,9 @@ export interface EventRow {
   body: string;
 }
 
-const COLUMNS = "environment, id, type, object_id, created, body, body_checksum";
+const NAMES = ["environment", "id", "type", "object_id", "created", "body", "body_checksum"] as const;
+const COLUMNS = NAMES.join(", ");
+const insertEvents = insertRows<EventRow & StoredBody & { trace: string | null }>("events", [...NAMES, "trace"]);
 const LISTED = `environment, id, type, object_id, created, ${LISTED_BODY}`;
 
 /** An event in a list: `openEvent` completes it. */
@@ -33,16 +35,7 @@ export type OpenedEvent = EventListRow & EventRow & { isDamaged: boolean };
 /** `trace` is that of the request which causes the event. */
 export async function insertEvent(tx: Transaction, row: EventRow, trace: string | null = null): Promise<void> {
   takePosition(tx);
-  await tx.run(`INSERT INTO events (${COLUMNS}, trace) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, [
-    row.environment,
-    row.id,
-    row.type,
-    row.object_id,
-    row.created,
-    row.body,
-    checksumOf(row.body),
-    trace,
-  ]);
+  await insertEvents(tx, [{ ...row, body_checksum: checksumOf(row.body), trace }]);
 }
 
 /** Returns an event of a list with its body; undefined if it has been removed meanwhile. */

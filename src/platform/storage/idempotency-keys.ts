@@ -1,3 +1,4 @@
+import { insertRows } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
 /** What identifies a keyed request, and its response. */
@@ -15,11 +16,20 @@ export interface IdempotencyRow {
   created: number;
 }
 
+const NAMES = ["environment", "method", "path", "key", "fingerprint", "status", "response", "created"] as const;
+const upsert = insertRows<IdempotencyRow>(
+  "idempotency_keys",
+  NAMES,
+  `ON CONFLICT (environment, path, key, method)
+   DO UPDATE SET fingerprint = excluded.fingerprint, status = excluded.status, response = excluded.response,
+                 created = excluded.created`,
+);
+
 export type IdempotencyTarget = Pick<IdempotencyRow, "environment" | "method" | "path" | "key">;
 
 export function findIdempotencyKey(queries: Queries, { environment, method, path, key }: IdempotencyTarget) {
   return queries.get<IdempotencyRow>(
-    `SELECT environment, method, path, key, fingerprint, status, response, created FROM idempotency_keys
+    `SELECT ${NAMES.join(", ")} FROM idempotency_keys
      WHERE environment = $1 AND path = $2 AND key = $3 AND method = $4`,
     [environment, path, key, method],
   );
@@ -27,14 +37,7 @@ export function findIdempotencyKey(queries: Queries, { environment, method, path
 
 /** Stores the response of a request, in place of an expired one of the same key. */
 export async function keepIdempotencyKey(tx: Transaction, row: IdempotencyRow): Promise<void> {
-  await tx.run(
-    `INSERT INTO idempotency_keys (environment, method, path, key, fingerprint, status, response, created)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-     ON CONFLICT (environment, path, key, method)
-     DO UPDATE SET fingerprint = excluded.fingerprint, status = excluded.status, response = excluded.response,
-                   created = excluded.created`,
-    [row.environment, row.method, row.path, row.key, row.fingerprint, row.status, row.response, row.created],
-  );
+  await upsert(tx, [row]);
 }
 
 /** Removes keys stored before a time. Returns how many. */

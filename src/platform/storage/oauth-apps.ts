@@ -1,5 +1,5 @@
 import type { Environment } from "../../contract/environments.ts";
-import { inBatches, insertRow } from "./batches.ts";
+import { inBatches, insertRow, updateRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 import { type PageRequest, readPage } from "./page.ts";
 
@@ -51,12 +51,8 @@ export function findClient(queries: Queries, id: string): Promise<ClientRow | un
   );
 }
 
-export async function updateOAuthApp(tx: Transaction, row: OAuthAppRow): Promise<void> {
-  await tx.run("UPDATE oauth_apps SET name = $2, redirect_uris = $3 WHERE id = $1", [
-    row.id,
-    row.name,
-    row.redirect_uris,
-  ]);
+export async function updateOAuthApp(tx: Transaction, { id, name, redirect_uris }: OAuthAppRow): Promise<void> {
+  await updateRow(tx, "oauth_apps", { id }, { name, redirect_uris });
 }
 
 export async function setClientSecret(tx: Transaction, id: string, secret: Uint8Array): Promise<void> {

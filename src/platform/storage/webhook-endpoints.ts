@@ -1,3 +1,4 @@
+import { insertRow, updateRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 import { type PageRequest, readPage } from "./page.ts";
 
@@ -27,16 +28,17 @@ export interface WebhookEndpointRow {
   failing_reported: 0 | 1;
 }
 
-const COLUMNS = `environment, id, url, events, description, status, disabled_reason, disabled_at, secret, secret_created,
-  previous_secret, previous_until, created`;
+/** What requests change. */
+const CHANGEABLE = [
+  ...(["url", "events", "description", "status", "disabled_reason", "disabled_at"] as const),
+  ...(["secret", "secret_created", "previous_secret", "previous_until"] as const),
+] satisfies (keyof WebhookEndpointRow)[];
+const COLUMNS = ["environment", "id", ...CHANGEABLE, "created"].join(", ");
 /** Written by the delivery engine only. */
 const HEALTH = "failures, first_failure, last_failure, failing_reported";
 
 export async function insertEndpoint(tx: Transaction, row: WebhookEndpointRow): Promise<void> {
-  await tx.run(
-    `INSERT INTO webhook_endpoints (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-    [row.environment, row.id, ...changeable(row), row.created],
-  );
+  await insertRow(tx, "webhook_endpoints", row);
 }
 
 /** Gives the endpoints of a sandbox to the environment that replaces it, without their health. */
@@ -60,28 +62,9 @@ export async function copyEndpoints(tx: Transaction, from: number, to: number): 
 }
 
 export async function updateEndpoint(tx: Transaction, row: WebhookEndpointRow): Promise<void> {
-  await tx.run(
-    `UPDATE webhook_endpoints
-     SET url = $3, events = $4, description = $5, status = $6, disabled_reason = $7, disabled_at = $8, secret = $9,
-         secret_created = $10, previous_secret = $11, previous_until = $12
-     WHERE environment = $1 AND id = $2`,
-    [row.environment, row.id, ...changeable(row)],
-  );
-}
-
-function changeable(row: WebhookEndpointRow) {
-  return [
-    row.url,
-    row.events,
-    row.description,
-    row.status,
-    row.disabled_reason,
-    row.disabled_at,
-    row.secret,
-    row.secret_created,
-    row.previous_secret,
-    row.previous_until,
-  ];
+  const { environment, id } = row;
+  const changes = Object.fromEntries(CHANGEABLE.map((column) => [column, row[column]]));
+  await updateRow(tx, "webhook_endpoints", { environment, id }, changes);
 }
 
 /** Disables an endpoint that is gone, unless its URL has changed since. `at` is the environment's time. */

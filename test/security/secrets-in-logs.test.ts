@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +8,11 @@ import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { decide, followRedirect, spawnLogin } from "../cli/support/running-login.ts";
 import { tokensIn } from "../cli/support/stored.ts";
-import { Browser } from "../oauth/support/browser.ts";
+import { OPERATIONS } from "../../src/contract/operations.ts";
+import { secretInputsOf } from "../../src/platform/http/request-log.ts";
+import { hostPlatform } from "../delivery/support/hosted-platform.ts";
+import { createMinuteClock } from "../delivery/support/minute-clock.ts";
+import { Browser, formsOf, type PageForm } from "../oauth/support/browser.ts";
 import { apiOf } from "../support/api.ts";
 import { type ReadyLine, withCredentials } from "../support/platform.ts";
 import { BIN, cliEnv, createConfigDir, spawnCli } from "../support/run-cli.ts";
@@ -112,12 +117,21 @@ async function work(ready: ReadyLine): Promise<void> {
     rotatedSecret: rotated["secret"],
     clientSecret: app["client_secret"],
     listenSecret: listening["secret"],
+    password: `planted ${randomUUID()}`,
     masterKey: readFileSync(`${database}.key`, "utf8").trim(),
     administratorToken: (JSON.parse(readFileSync(`${database}.admin`, "utf8")) as { token: string }).token,
   });
 
-  // Secrets in places where clients must not send them.
   const api = apiOf(ready.base_url, ready.sandbox_key);
+  for (const { method, path, body } of OPERATIONS) {
+    for (const name of secretInputsOf(body)) {
+      const planted = (secrets[`${name} of ${method} ${path}`] = `planted-${randomUUID()}`);
+      for (const input of [{ [name]: planted }, [{ [name]: planted }], planted]) await api(method, path, input);
+    }
+  }
+  await choosePassword(user, secrets["password"]!);
+
+  // Secrets in places where clients must not send them.
   for (const secret of [ready.sandbox_key, String(endpoint["secret"]), access_token]) {
     for (const shown of [secret, secret.replace("_", "%5F")]) {
       await api("GET", `/v1/customers/${shown}`);
@@ -137,6 +151,18 @@ async function work(ready: ReadyLine): Promise<void> {
   const scan = await scanning;
   expect(scan.exitCode).toBe(1);
   output += scan.stdout + scan.stderr;
+}
+
+/** Sets a password, and signs in with it and with a longer one. */
+async function choosePassword(user: Browser, password: string): Promise<void> {
+  const account = await user.get("/account");
+  const isDetails = ({ action }: PageForm) => action === "/account/details";
+  const { email } = formsOf(account).find(isDetails)!.fields;
+  await user.submit(account, { new_password: password }, isDetails);
+  const another = new Browser(account.url);
+  const page = await another.get("/sign-in");
+  await another.trySubmit(page, { email: email!, password: `${password} ` });
+  await another.submit(page, { email: email!, password });
 }
 
 function expectNone(text: string, place: string): void {
@@ -169,4 +195,30 @@ it("is in no file except the master key, the administrator's and the first crede
   const files = readdirSync(data).filter((name) => !/\.(key|admin|credentials)$/.test(name));
   expect(files).toContain("platform.db");
   for (const file of files) expectNone(readFileSync(join(data, file), "latin1"), file);
+});
+
+it("is not in the request log if the contract marks the input, however the body is written", async () => {
+  const { body } = OPERATIONS.find(({ name }) => name === "createWebhookEndpoint")!;
+  const description = body!.properties["description"] as { "x-secret"?: true };
+  description["x-secret"] = true;
+  const other = await hostPlatform({ clock: createMinuteClock() });
+  delete description["x-secret"];
+  const valid = { url: "https://example.com/", events: ["*"], description: "planted" };
+  for (const [json, status] of [
+    [JSON.stringify(valid, null, 2), 201],
+    [JSON.stringify(valid).replace('"description"', String.raw`"d\u0065scription"`), 201],
+    [JSON.stringify({ ...valid, url: { nested: valid } }), 400],
+    [JSON.stringify(valid).slice(0, -1), 400],
+  ] as const) {
+    const { headers } = await fetch(`${other.baseUrl}/v1/webhook_endpoints`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${other.sandboxKey}`, "Content-Type": "application/json" },
+      body: json,
+    });
+    const { body: shown } = await other.api("GET", `/v1/request_logs/${headers.get("request-id")}`);
+    expect(shown.status, json).toBe(status);
+    expect(shown.request_body).toContain("…");
+    expect(shown.request_body).not.toContain("planted");
+  }
+  await other.close();
 });

@@ -8,7 +8,7 @@ import type { Caller } from "../domain/request-context.ts";
 import { assertScope, assertSession, type Authenticate } from "./authenticate.ts";
 import { InFlight } from "./idempotency.ts";
 import { type Call, RawJson, type Route } from "./operation.ts";
-import { secretFieldsOf } from "./request-log.ts";
+import { secretFieldsOf, secretInputsOf } from "./request-log.ts";
 import { runLong, type RunTools, runWrite, toJson } from "./run.ts";
 import { recordUnread } from "./unread.ts";
 import { type Check, compileCheck, compileQuery } from "./validate.ts";
@@ -39,7 +39,10 @@ export function registerOperations(
   const nameVersion = (reply: FastifyReply, { tenant: { account } }: Caller) =>
     void reply.header(HEADERS.version, versionOfResponse(versions, reply.request.headers, account.version));
   for (const operation of operations) {
-    const secretFields = secretFieldsOf(operation.response);
+    const secrets = {
+      secretInputs: secretInputsOf(operation.body),
+      secretFields: secretFieldsOf(operation.response),
+    };
     const readQuery = compileQuery(operation.query);
     const checkBody = operation.body === undefined ? undefined : compileCheck(operation.body);
     app.route({
@@ -49,7 +52,7 @@ export function registerOperations(
       onRequest: async (request, reply) => {
         request.deadline!.changesOnlyInTime();
         request.caller = await authenticate(request.raw, (caller) => {
-          request.identified = { caller, path: operation.path, secretFields };
+          request.identified = { caller, path: operation.path, ...secrets };
           nameVersion(reply, caller);
         });
         nameVersion(reply, request.caller);

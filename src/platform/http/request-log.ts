@@ -5,6 +5,7 @@ import type { ErrorCode } from "../../contract/errors.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { kindOfId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
+import { parseJson } from "../../contract/parse-json.ts";
 import { pathOf } from "../../contract/resources.ts";
 import type { RequestExchange, RequestMethod } from "../../contract/schemas/request-log.ts";
 import type { Caller } from "../domain/request-context.ts";
@@ -15,7 +16,7 @@ import type { RequestRecorder } from "../observability/request-recorder.ts";
 declare module "fastify" {
   interface FastifyRequest {
     /** Records the owner of the request's credential, even if it is rejected, and its operation's path. */
-    identified: { caller: Caller; path: string; secretFields: readonly string[] } | null;
+    identified: ({ caller: Caller; path: string } & SecretNames) | null;
     /** Set if the response is a problem. */
     errorCode: ErrorCode | null;
     /** The body as sent, and the response: for the request log. */
@@ -42,9 +43,9 @@ export function recordRequests(app: FastifyInstance, requests: RequestRecorder, 
         idempotencyKey: idempotencyKeyOf(request),
         errorCode: request.errorCode ?? undefined,
         exchange: (idempotencyKey) => {
-          const { secretFields } = identified;
+          const { secretInputs, secretFields } = identified;
           const address = clientAddress(request.raw);
-          return exchangeOf(request, reply, { clientAddress: address, secretFields, idempotencyKey });
+          return exchangeOf(request, reply, { clientAddress: address, secretInputs, secretFields, idempotencyKey });
         },
       });
     }
@@ -106,9 +107,10 @@ function exchangeOf(
   reply: FastifyReply,
   {
     clientAddress,
+    secretInputs,
     secretFields,
     idempotencyKey,
-  }: { clientAddress: string | undefined; secretFields: readonly string[]; idempotencyKey: string | null },
+  }: SecretNames & { clientAddress: string | undefined; idempotencyKey: string | null },
 ): RequestExchange {
   const query = request.url.split("?", 2)[1];
   return {
@@ -118,10 +120,33 @@ function exchangeOf(
       ...shownHeaders(request.headers),
       ...(idempotencyKey === null ? {} : { [IDEMPOTENCY_KEY]: idempotencyKey }),
     },
-    request_body: request.sentBody === null ? null : excerpt(request.sentBody.toString("utf8")),
+    request_body:
+      request.sentBody === null ? null : excerpt(withoutInputs(request.sentBody.toString("utf8"), secretInputs)),
     response_headers: shownHeaders(reply.getHeaders()),
     response_body: request.responseText === null ? null : excerpt(withoutFields(request.responseText, secretFields)),
   };
+}
+
+/** The names of the fields of an operation that hold secrets: in its request at any depth, and in its response. */
+interface SecretNames {
+  secretInputs: readonly string[];
+  secretFields: readonly string[];
+}
+
+/** Returns the names of a request's fields that hold secrets, at any depth. */
+export function secretInputsOf(schema: TSchema | undefined): string[] {
+  if (schema === undefined) return [];
+  const {
+    properties = {},
+    items,
+    anyOf = [],
+  } = schema as {
+    properties?: Record<string, TSchema>;
+    items?: TSchema;
+    anyOf?: TSchema[];
+  };
+  const parts = [...Object.values(properties), items, ...anyOf];
+  return [...secretFieldsOf(schema), ...parts.flatMap(secretInputsOf)];
 }
 
 /** Returns the names of a response's fields that hold secrets. */
@@ -143,6 +168,14 @@ function shownHeaders(headers: Record<string, string | number | string[] | undef
     shown[name] = SHOWN_HEADERS.has(name) || name.startsWith("service-") ? excerpt(text) : HIDDEN;
   }
   return shown;
+}
+
+/** A client may write its JSON in many ways, so it is parsed. What cannot be parsed may be a secret. */
+function withoutInputs(json: string, names: readonly string[]): string {
+  if (names.length === 0) return json;
+  const body = parseJson(json);
+  if (body === undefined) return HIDDEN;
+  return JSON.stringify(body, (name, value: unknown) => (names.includes(name) && value !== null ? HIDDEN : value));
 }
 
 function withoutFields(json: string, names: readonly string[]): string {

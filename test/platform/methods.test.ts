@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request as httpRequest } from "node:http";
@@ -5,6 +6,7 @@ import { type AddressInfo, connect } from "node:net";
 import { buffer } from "node:stream/consumers";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { inputFieldsOf, OBJECT_KINDS, type ObjectKind, pathOf } from "../../src/contract/resources.ts";
 import { Browser } from "../oauth/support/browser.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type ServedPlatform, servePlatform } from "../support/platform.ts";
@@ -47,9 +49,7 @@ async function createResources(api: Api): Promise<void> {
   await once(receiver.listen(0, "127.0.0.1"), "listening");
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
   await api("POST", "/v1/webhook_endpoints", { url, events: ["customer.*"] });
-  await api("POST", "/v1/customers", { email: "methods@example.com" });
-  await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
-  await api("POST", "/v1/payments", { amount: 1, currency: "EUR" });
+  for (const kind of OBJECT_KINDS) await createExample(api, kind);
   await api("POST", "/v1/oauth_apps", { name: "Shop", redirect_uris: ["https://shop.example/callback"] });
   await api("POST", "/v1/events/replay", { type: "order.created" });
   for (const path of ["/v1/deliveries", "/v1/bulk_operations"]) {
@@ -58,6 +58,17 @@ async function createResources(api: Api): Promise<void> {
   }
   receiver.close();
   receiver.closeAllConnections();
+}
+
+/** Creates an object with the examples of its required fields, and those that it must refer to. Returns its ID. */
+async function createExample(api: Api, kind: ObjectKind): Promise<string> {
+  const body: Record<string, unknown> = {};
+  for (const [name, { required, type, of, examples, choices }] of inputFieldsOf(kind)) {
+    if (!required) continue;
+    body[name] = type === "id" ? await createExample(api, of as ObjectKind) : (examples ?? choices ?? [])[0];
+  }
+  if (kind === "customer") body["email"] = `${randomUUID()}@example.com`;
+  return (await api("POST", pathOf(kind), body)).body.id as string;
 }
 
 async function exampleOf(api: Api, path: string): Promise<string> {

@@ -42,7 +42,7 @@ async function schemaOf(database: string): Promise<string> {
   return lines.map(({ line }) => line).join("\n");
 }
 
-/** Fills a database of the first schema with rows that later migrations must keep. */
+/** Fills a database with rows that a later migration must keep. */
 async function fill(database: string): Promise<void> {
   const storage = await openPostgres({ url: database, migrations: MIGRATIONS, version: "0.1.0" });
   await storage.close();
@@ -50,7 +50,8 @@ async function fill(database: string): Promise<void> {
   for (const sql of [
     "INSERT INTO accounts VALUES ('acct_1', 'Old', '2026-11-01', 1)",
     "INSERT INTO environments (id, account_id, name) VALUES (1, 'acct_1', 'live'), (2, 'acct_1', 'sandbox')",
-    `INSERT INTO customers SELECT 2, 'cus_' || n, n || '@example.com', n || '@example.com', 'Zoë', NULL, '{}', n ${rows}`,
+    `INSERT INTO customers (environment, id, email, email_key, name, phone, metadata, created)
+     SELECT 2, 'cus_' || n, n || '@example.com', n || '@example.com', 'Zoë', NULL, '{}', n ${rows}`,
     `INSERT INTO events (environment, id, type, object_id, created, body)
      SELECT 2, 'evt_' || n, 'customer.created', 'cus_' || n, n, '{}' ${rows}`,
     `INSERT INTO deliveries (id, environment, event_id, event_type, status, attempt_count, created)

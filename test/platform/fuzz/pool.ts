@@ -6,6 +6,7 @@ const KEPT = 24;
 /** IDs from earlier responses, newest last, so that later requests address existing objects. */
 export class Pool {
   private readonly ids = new Map<string, string[]>();
+  private readonly objects = new Map<string, Readonly<Record<string, unknown>>>();
   private readonly excluded: ReadonlySet<string>;
 
   /** Excluded IDs are never used: the key of these requests must not revoke itself. */
@@ -13,10 +14,17 @@ export class Pool {
     this.excluded = new Set(excluded);
   }
 
-  /** Adds every ID in a response's body. */
+  /** Adds every ID and every object with an ID in a response's body. */
   collect(value: unknown): void {
     if (typeof value === "string") this.take(value);
-    else if (typeof value === "object" && value !== null) for (const part of Object.values(value)) this.collect(part);
+    if (typeof value !== "object" || value === null) return;
+    if ("id" in value) this.objects.set(String(value.id), value);
+    for (const part of Object.values(value)) this.collect(part);
+  }
+
+  /** Returns the object of an ID as a response showed it last. */
+  objectOf(id: unknown): Readonly<Record<string, unknown>> | undefined {
+    return this.objects.get(id as string);
   }
 
   /** Returns an ID that matches the schema's pattern; newer ones are more likely. */

@@ -79,12 +79,21 @@ export class ValidValues {
     return values.filter((_, index) => texts.indexOf(texts[index]!) === index);
   }
 
+  /** Gives an object the values of those it refers to: rules may require the same currency, or no higher amount. */
+  private agreeWithReferences(object: Record<string, unknown>): void {
+    for (const id of Object.values(object)) {
+      const referred = this.pool.objectOf(id) ?? {};
+      for (const name of ["amount", "currency"]) if (name in object && name in referred) object[name] = referred[name];
+    }
+  }
+
   private object({ properties = {}, required = [], additionalProperties, propertyNames, maxProperties }: Schema) {
     const { seeded } = this;
     const object: Record<string, unknown> = {};
     for (const [name, schema] of Object.entries(properties)) {
       if (required.includes(name) || seeded.chance(0.6)) object[name] = this.of(schema);
     }
+    if (seeded.chance(0.5)) this.agreeWithReferences(object);
     if (typeof additionalProperties === "object") {
       const count = maxProperties !== undefined && seeded.chance(0.05) ? maxProperties : seeded.integer(0, 3);
       const max = Number(/\{1,(\d+)\}/.exec(propertyNames?.pattern ?? "")?.[1] ?? 20);

@@ -100,9 +100,10 @@ describe("help", () => {
   });
 });
 
+const reference = readFileSync(new URL("../../../docs/commands.md", import.meta.url), "utf8");
+
 /** Every command with its sections, as the command reference lists them. */
 function allCommands(): string[][] {
-  const reference = readFileSync(new URL("../../../docs/commands.md", import.meta.url), "utf8");
   return [...reference.matchAll(/^#+ `?service ([a-z -]+?)`?$/gm)].map(([, message]) => message!.split(" "));
 }
 
@@ -123,6 +124,15 @@ describe("every command", () => {
         }
       }
     }
+  });
+
+  it("declares no global flag as its own, which would take the value from it", () => {
+    const flagsIn = (text: string) => [...text.matchAll(/^\| `(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag!);
+    const [, ofProgram = "", ofCommands = ""] = /^## Global flags$([^]*?)^## ([^]*)/m.exec(reference)!;
+    const globalFlags = flagsIn(ofProgram);
+    expect(globalFlags).toContain("--json");
+    expect(flagsIn(ofCommands).length).toBeGreaterThan(200);
+    expect(flagsIn(ofCommands).filter((flag) => globalFlags.includes(flag))).toEqual([]);
   });
 
   it("shows examples before usage, and root commands by group, starting with the first steps", async () => {

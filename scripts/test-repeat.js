@@ -53,7 +53,7 @@ function startLoad() {
 }
 
 function start(args) {
-  const child = spawn(process.execPath, args, { cwd: root });
+  const child = spawn(process.execPath, args, { cwd: root, env: { TEST_SECONDS: "300", ...process.env } });
   children.add(child);
   return child;
 }

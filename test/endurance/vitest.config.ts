@@ -19,7 +19,7 @@ export default defineConfig({
     testTimeout: 30 * 60_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
-    globalSetup: ["test/support/temporary-root.ts", "test/support/shared-servers.ts"],
+    globalSetup: ["test/support/fresh-build.ts", "test/support/temporary-root.ts", "test/support/shared-servers.ts"],
     pool: "forks",
     maxWorkers: 1,
     reporters: ["default", new ClosingLine()],

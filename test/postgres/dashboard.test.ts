@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
 import { apiOf } from "../support/api.ts";
 import { it, startChromium } from "../support/chromium.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { runCli } from "../support/run-cli.ts";
 import { type BehindBalancer, startBehindBalancer } from "./behind-balancer.ts";
 
@@ -30,7 +31,7 @@ afterAll(async () => {
 /** Opens a browser context in which the owner is signed in. */
 async function signIn(link: string): Promise<Page> {
   const context = await chromium.newContext({ viewport: { width: 1440, height: 900 }, locale: "en-GB" });
-  context.setDefaultTimeout(60_000);
+  context.setDefaultTimeout(PATIENCE);
   const opened = await context.newPage();
   opened.on("pageerror", ({ message }) => complaints.push(message));
   opened.on("console", (message) => {

@@ -7,6 +7,7 @@ import { startChromium } from "../support/chromium.ts";
 import { type RunningListener, startListener } from "../support/listener.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type OwnPostgresServer, startOwnPostgres } from "../support/postgres.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { volume } from "../support/volume.ts";
 
 const LISTENERS = volume(3, 1);
@@ -54,7 +55,7 @@ beforeAll(async () => {
     { events: () => streamed.events, gaps: () => streamed.gaps },
   ];
   page = await chromium.newPage();
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(PATIENCE);
   await page.goto(node.ready.sign_in_url!);
   await page.locator("#menu").getByRole("link", { name: "Events", exact: true }).click();
 });

@@ -15,6 +15,11 @@ export class ClosingLine implements Reporter {
         counts.failed += 1;
         names.push(file);
       }
+      for (const suite of module.children.allSuites()) {
+        if (suite.errors().length === 0) continue;
+        counts.failed += 1;
+        names.push(`${file} > ${suite.fullName}`);
+      }
       for (const test of module.children.allTests()) {
         const { state } = test.result();
         if (state !== "pending") counts[state] += 1;

@@ -5,6 +5,7 @@ import type { PlatformSettings } from "../../../src/platform/start.ts";
 import { type EmbeddedPlatform, startEmbedded } from "../../oauth/support/embedded-platform.ts";
 import { type Api, apiOf } from "../../support/api.ts";
 import { startChromium } from "../../support/chromium.ts";
+import { PATIENCE } from "../../support/patience.ts";
 
 const BUILT = fileURLToPath(new URL("../../../dist/dashboard/", import.meta.url));
 
@@ -72,6 +73,6 @@ export async function openBoard(settings: Partial<PlatformSettings> = {}): Promi
 async function newContext(browser: Browser, origin: string): Promise<BrowserContext> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: "en-GB" });
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin });
-  context.setDefaultTimeout(60_000);
+  context.setDefaultTimeout(PATIENCE);
   return context;
 }

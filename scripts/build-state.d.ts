@@ -1,0 +1,1 @@
+export function changedSinceBuild(root?: string): string | undefined;

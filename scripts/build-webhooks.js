@@ -70,18 +70,22 @@ function exportOf(entry) {
   };
 }
 
-/** Emits the declarations, once for `import` and once for `require`: each points to files of its own kind. */
 function writeDeclarations(root, to) {
-  const tsc = join(root, "node_modules/typescript/bin/tsc");
-  execFileSync(process.execPath, [tsc, "--project", "src/webhooks/tsconfig.json", "--outDir", to], {
-    cwd: root,
-    stdio: "inherit",
-  });
+  emitDeclarations(root, "src/webhooks/tsconfig.json", to);
   for (const name of readdirSync(to, { recursive: true })) {
-    if (!name.endsWith(".d.ts")) continue;
-    const text = readFileSync(join(to, name), "utf8");
-    const pointingTo = (extension) => text.replaceAll(/(from "\.[^"]*)\.(?:ts|js)"/g, `$1.${extension}"`);
-    writeFileSync(join(to, name), pointingTo("js"));
-    writeFileSync(join(to, name.replace(/\.d\.ts$/, ".d.cts")), pointingTo("cjs"));
+    if (name.endsWith(".d.ts")) writeDeclaration(join(to, name), readFileSync(join(to, name), "utf8"));
   }
+}
+
+/** Has the compiler write the declarations of a project into a folder. */
+export function emitDeclarations(root, project, to) {
+  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  execFileSync(process.execPath, [tsc, "--project", project, "--outDir", to], { cwd: root, stdio: "inherit" });
+}
+
+/** Writes a declaration twice, for `import` and for `require`: each refers to files of its own kind. */
+export function writeDeclaration(file, text) {
+  const referringTo = (extension) => text.replaceAll(/(from "\.[^"]*)\.(?:ts|js)"/g, `$1.${extension}"`);
+  writeFileSync(file, referringTo("js"));
+  writeFileSync(file.replace(/\.d\.ts$/, ".d.cts"), referringTo("cjs"));
 }

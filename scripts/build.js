@@ -1,4 +1,4 @@
-// Builds what the package ships: the CLI, and the webhooks library (ESM, CommonJS, types).
+// Builds what the package ships: the CLI, the webhooks library and the testing kit (ESM, CommonJS, types).
 //
 // The CLI is three CommonJS files (the version, what all commands share, the named command), which Node loads in a
 // third of the time that a dozen ES modules take. What only some commands need (the platform, the relay, prompts, color
@@ -8,6 +8,7 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { buildDashboard } from "./build-dashboard.js";
+import { buildTesting } from "./build-testing.js";
 import { buildWebhooks } from "./build-webhooks.js";
 import { thirdPartyLicenses } from "./third-party-licenses.js";
 
@@ -173,7 +174,7 @@ const builds = await Promise.all([
   }),
   buildDashboard(root, join(dist, "dashboard"), { isDevelopment: process.argv.includes("--development") }),
 ]);
-await buildWebhooks(root, join(dist, "webhooks"));
+await Promise.all([buildWebhooks(root, join(dist, "webhooks")), buildTesting(root, join(dist, "testing"))]);
 writeSqliteDriver(join(dist, "sqlite-driver"));
 
 removeStaleChunks(join(dist, "lazy"));

@@ -74,6 +74,9 @@ function listenForSignals(controller: AbortController): () => void {
     process.on(name, onSignal);
     return onSignal;
   });
+  // A program that started this one with an IPC channel may be killed without stopping it.
+  process.once("disconnect", () => controller.abort(new InterruptedError("SIGTERM")));
+  process.channel?.unref();
   return interrupt!;
 }
 

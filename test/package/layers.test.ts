@@ -38,6 +38,7 @@ const FORBIDDEN: [file: string, specifier: string][] = [
   ["contract/a.ts", "../platform/b.ts"],
   ["client/a.ts", "../platform/b.ts"],
   ["relay/a.ts", "../client/b.ts"],
+  ["testing/a.ts", "../cli/b.ts"],
   ["explain/a.ts", "../client/b.ts"],
   ["cli/commands/a.ts", "./b.ts"],
   ["cli/commands/listen/a.ts", "../trigger/b.ts"],

@@ -212,6 +212,7 @@ describe("the types", () => {
     ["service-webhooks", "schemes"],
     ["service-cli", "webhooks"],
     ["service-cli", "webhooks/schemes"],
+    ["service-cli", "testing"],
   ] as const)("of %s %s resolve to the right files under node10, node16 and bundler", (name, entry) => {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,

@@ -18,7 +18,7 @@ interface OwnCommandOptions {
 
 /**
  * Starts one of this program's own commands in a separate process. `closed` resolves with its exit code after all of its
- * output, and rejects if it could not be started. `service serve` also stops if this process is killed.
+ * output, and rejects if it could not be started. It also stops if this process is killed.
  */
 export function startCommand(
   args: readonly string[],

@@ -68,20 +68,18 @@ export async function runServe(options: ServeOptions, context: Context): Promise
     omitted: (lines) => reporter.omitted(lines),
     maxBytes: MAX_UNREAD_BYTES,
   });
-  const parentGone = watchParent();
   try {
     const platform = await start(options, context, database, reporter);
     try {
       const credentials = firstCredentials(platform, database, options, context);
       if (credentials === undefined && !isPostgresUrl(database)) await updateCredentialsFile(database, platform);
       await reporter.ready(platform, options.ephemeral ? "ephemeral" : describeDatabase(database), credentials);
-      await Promise.race([untilSignal(context), parentGone.promise]);
+      await untilSignal(context);
     } finally {
       reporter.stopping();
       await platform.close(options.drainDelay);
     }
   } finally {
-    parentGone.stop();
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
     await settle();
   }
@@ -205,18 +203,6 @@ function rejectPublicHost(options: ServeOptions, context: Context): void {
   throw new UsageError(`--host ${options.host} would expose the API to other machines over plain http`, {
     hint: "Use a TLS proxy and pass its URL: --public-url https://api.example.com. To allow plain http, pass --insecure.",
   });
-}
-
-/** A program that started this one with an IPC channel may be killed without stopping it. */
-function watchParent(): { promise: Promise<void>; stop: () => void } {
-  let stop = (): void => {};
-  const promise = new Promise<void>((resolve) => {
-    const onDisconnect = (): void => resolve();
-    process.once("disconnect", onDisconnect);
-    // The listener would keep the process alive.
-    stop = () => process.off("disconnect", onDisconnect);
-  });
-  return { promise, stop };
 }
 
 function untilSignal({ signal }: Context): Promise<void> {

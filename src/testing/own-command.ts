@@ -1,0 +1,88 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { parseJson } from "../contract/parse-json.ts";
+import { after } from "./time.ts";
+
+const { env } = process;
+const BIN = fileURLToPath(new URL("../../bin/service.js", import.meta.url));
+/** A receiver that does not respond delays the end of the platform by up to 10 seconds. */
+const STOP_MS = 2000;
+
+interface OwnCommand {
+  /** Resolves with its first line of JSON, and then does not keep this process running. Rejects as `ended` does. */
+  ready<Ready>(): Promise<Ready>;
+  /** Resolves once it has exited with 0. Rejects with its error otherwise. */
+  ended: Promise<void>;
+  /** Stops it, and resolves once it has exited. */
+  stop(): Promise<void>;
+}
+
+/** Starts a command of this package with --json. It stops once this process has ended. `onLine` gets all but the first line. */
+export function startOwnCommand(
+  [name = "", ...args]: readonly string[],
+  variables: Readonly<Record<string, string>>,
+  onLine: (line: string) => void = () => {},
+): OwnCommand {
+  const isWindows = process.platform === "win32";
+  const child = spawn(process.execPath, [BIN, name, "--json", ...args], {
+    env: { ...inheritedVariables(), ...variables, SERVICE_NO_UPDATE_NOTIFIER: "1" },
+    // A project file in the working folder would name another platform.
+    cwd: fileURLToPath(new URL(".", import.meta.url)),
+    // The IPC channel closes when this process ends, whatever ends it.
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+    // Ctrl-C reaches this process only, so that its tests can finish.
+    detached: !isWindows,
+    windowsHide: true,
+  });
+  const { stdout, stderr, channel } = child;
+  let errors = "";
+  stderr!.setEncoding("utf8").on("data", (text: string) => (errors += text));
+  const closed = once(child, "close").then(([code]) => code as number | null);
+  const ended = closed.then((code) => {
+    if (code !== 0) throw new Error(`service ${name} failed: ${reasonOf(errors, code)}`);
+  });
+  ended.catch(() => {});
+  let first: string | undefined;
+  const firstLine = new Promise<string>((resolve) => {
+    createInterface(stdout!).on("line", (line) => {
+      if (first !== undefined) return onLine(line);
+      first = line;
+      resolve(line);
+    });
+  });
+  const handles = [child, channel!, stdout as Socket, stderr as Socket];
+  return {
+    async ready<Ready>() {
+      const line = await Promise.race([firstLine, ended]);
+      if (typeof line !== "string") throw new Error(`service ${name} printed nothing`);
+      for (const handle of handles) handle.unref();
+      return JSON.parse(line) as Ready;
+    },
+    ended,
+    async stop() {
+      for (const handle of handles) handle.ref();
+      // Windows has no signals.
+      if (isWindows && child.connected) child.disconnect();
+      else child.kill("SIGTERM");
+      const cancel = after(STOP_MS, () => child.kill("SIGKILL"));
+      await closed.catch(() => {});
+      cancel();
+    },
+  };
+}
+
+/** Without what a test's runner or a developer has set for other programs. */
+function inheritedVariables(): NodeJS.ProcessEnv {
+  const isForeign = (name: string) => name.startsWith("SERVICE_") || name === "NODE_OPTIONS";
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !isForeign(name)));
+}
+
+/** Returns the error of a command that ran with --json. */
+function reasonOf(errors: string, code: number | null): string {
+  const problem = parseJson(errors.trim().split("\n").at(-1) ?? "") as { title: string; detail: string } | undefined;
+  if (problem === undefined) return errors.trim() || `it exited with ${code}`;
+  return [...new Set([problem.title, problem.detail])].join(". ");
+}

@@ -9,7 +9,7 @@ import { TOPICS } from "../src/cli/commands/help/topics.ts";
 
 const program = addGlobalOptions(new Command("service"));
 const context = await Context.create(
-  currentProcessIo(new AbortController(), () => {}),
+  currentProcessIo(new AbortController(), () => {}, []),
   readGlobalOptions(program),
 );
 const sections: string[] = [];

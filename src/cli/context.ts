@@ -34,6 +34,7 @@ export class Context {
   readonly globals: GlobalOptions;
   readonly output: Output;
   readonly prompts: Prompts;
+  readonly #runnable: ProcessIo["runnable"];
   readonly #streams: ProcessIo["streams"];
   readonly #input: Input;
   readonly #store: SettingsStore;
@@ -51,6 +52,7 @@ export class Context {
     this.interrupt = io.interrupt;
     this.globals = globals;
     this.output = output;
+    this.#runnable = io.runnable;
     this.#streams = io.streams;
     this.#input = new Input(this.#streams.stdin, this.signal);
     this.#store = new SettingsStore({ env: this.env, platform: this.platform, warn: (text) => output.warn(text) });
@@ -78,6 +80,7 @@ export class Context {
       jq: globals.jq,
       animate: animate && stderr.isTTY && env["TERM"] !== "dumb" && !env["CI"],
       openStderr: streams.stderr,
+      runnable: io.runnable,
       now: () => Date.now(),
     });
     return new Context(io, globals, output);
@@ -99,7 +102,7 @@ export class Context {
   partWith(globals: GlobalOptions, streams: Pick<ProcessIo, "stdout" | "stderr">): Promise<Context> {
     const { env, platform, cwd, signal, interrupt } = this;
     return Context.create(
-      { ...streams, streams: this.#streams, env, platform, cwd, signal, interrupt },
+      { ...streams, streams: this.#streams, env, platform, cwd, runnable: this.#runnable, signal, interrupt },
       globals,
       false,
     );
@@ -261,7 +264,17 @@ export class Context {
 
   #with(globals: GlobalOptions, signal: AbortSignal): Context {
     const { stdout, stderr, env, platform, cwd, interrupt } = this;
-    const io = { stdout, stderr, streams: this.#streams, env, platform, cwd, signal, interrupt };
+    const io = {
+      stdout,
+      stderr,
+      streams: this.#streams,
+      env,
+      platform,
+      cwd,
+      runnable: this.#runnable,
+      signal,
+      interrupt,
+    };
     return new Context(io, globals, this.output);
   }
 }

@@ -88,7 +88,7 @@ function hintFor({ status, code, attempts, retryAfter, problem, hint }: ApiError
 export async function reportFailure(
   error: unknown,
   args: readonly string[],
-  { stderr, env }: Pick<ProcessIo, "stderr" | "env">,
+  { stderr, env, runnable }: Pick<ProcessIo, "stderr" | "env" | "runnable">,
 ): Promise<number> {
   if (error instanceof SilentExit) return error.exitCode;
   // The flags themselves may be invalid, so they are looked up in the raw command line.
@@ -96,7 +96,9 @@ export async function reportFailure(
   const styles = await loadStyles(colorLevel({ flag: !own.includes("--no-color"), env, stream: stderr }));
   const failure = failureOf(error);
   stderr.write(
-    own.includes("--json") ? `${compactJson(failure.problem)}\n` : renderFailure(failure, stderr.columns, styles),
+    own.includes("--json")
+      ? `${compactJson(failure.problem)}\n`
+      : runnable(renderFailure(failure, stderr.columns, styles)),
   );
   const debug = own.includes("--debug") || Boolean(env["SERVICE_DEBUG"]);
   if (debug && error instanceof Error) stderr.write(`${styles.dim(stackOf(error))}\n`);

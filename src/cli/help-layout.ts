@@ -38,7 +38,11 @@ export function fieldsOf(command: Command): FieldNames | undefined {
  * Formats the help of one command: description, examples, usage, commands by group, flags. Commander begins with usage,
  * but users copy examples.
  */
-export function formatHelp(command: Command, helper: Help, styles: Styles): string {
+export function formatHelp(
+  command: Command,
+  helper: Help,
+  { styles, runnable }: { styles: Styles; runnable: (text: string) => string },
+): string {
   const width = Math.min(helper.helpWidth ?? 80, MAX_WIDTH);
   const isRoot = command.parent === null;
   const fields = fieldsOf(command)?.fields;
@@ -47,12 +51,12 @@ export function formatHelp(command: Command, helper: Help, styles: Styles): stri
     section(
       "Examples",
       examplesOf(command).flatMap((example) => {
-        const { comment, lines } = exampleLines(example, width - 4);
+        const { comment, lines } = exampleLines(runnable(example), width - 4);
         const [first, ...rest] = lines;
         return [...comment, `${styles.accent("$")} ${first}`, ...rest].map((line) => `  ${line}`);
       }),
     ),
-    section("Usage", [`  ${usageOf(command)}`]),
+    section("Usage", [`  ${runnable(`${usageOf(command)} `).trim()}`]),
     section(
       "Arguments",
       items(helper.visibleArguments(command), (argument) => [
@@ -74,7 +78,7 @@ export function formatHelp(command: Command, helper: Help, styles: Styles): stri
       ]),
     ),
     section("Fields", fields === undefined ? [] : wrapWords(fields.join(", "), width - 2).map((line) => `  ${line}`)),
-    footer(command, isRoot),
+    runnable(footer(command, isRoot)),
   ];
   return sections.filter((text) => text !== "").join("\n");
 

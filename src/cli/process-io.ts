@@ -1,4 +1,6 @@
+import { realpathSync } from "node:fs";
 import { BrokenPipeError, LostOutputError } from "./errors.ts";
+import { commandName, withCommandName } from "./command-name.ts";
 import { openTextStream, type TextStream } from "./terminal/text-stream.ts";
 
 /** The process as the program sees it. Tests replace it. */
@@ -10,15 +12,23 @@ export interface ProcessIo {
   env: Readonly<Record<string, string | undefined>>;
   platform: NodeJS.Platform;
   cwd: string;
+  /** Returns text for people, in which commands begin with the words that start this program in their shell. */
+  runnable: (text: string) => string;
   /** Aborted by Ctrl-C and termination signals (InterruptedError) and a closed stdout (BrokenPipeError). */
   signal: AbortSignal;
   /** Does what Ctrl-C does, for a terminal in raw mode. A signal to itself would kill the process on Windows. */
   interrupt: () => void;
 }
 
-/** The real process. Aborts the controller once the reader of stdout has closed it. */
-export function currentProcessIo(controller: AbortController, interrupt: () => void): ProcessIo {
+/** The real process; `commands` are those of the program. Aborts the controller once the reader of stdout has closed it. */
+export function currentProcessIo(
+  controller: AbortController,
+  interrupt: () => void,
+  commands: readonly string[],
+): ProcessIo {
   const { env, platform } = process;
+  const cwd = process.cwd();
+  let name: string | undefined;
   const stderr = (): NodeJS.WriteStream => process.stderr;
   return {
     stdout: openTextStream({
@@ -35,7 +45,11 @@ export function currentProcessIo(controller: AbortController, interrupt: () => v
     streams: { stdin: () => process.stdin, stderr },
     env,
     platform,
-    cwd: process.cwd(),
+    cwd,
+    runnable(text) {
+      name ??= commandName({ env, cwd, platform }, realpathSync(process.argv[1]!));
+      return withCommandName(text, name, commands);
+    },
     signal: controller.signal,
     interrupt,
   };

@@ -17,10 +17,12 @@ import { addExamples, fieldsOf, formatHelp } from "./help-layout.ts";
 import { currentProcessIo, type ProcessIo } from "./process-io.ts";
 import { assertFields } from "./terminal/view.ts";
 
+const COMMAND_NAMES = COMMANDS.map(({ name }) => name);
+
 /** Runs one command line of this process and returns its exit code. Never throws. */
 export async function run(args: readonly string[]): Promise<number> {
   const controller = new AbortController();
-  return await runIn(currentProcessIo(controller, listenForSignals(controller)), args);
+  return await runIn(currentProcessIo(controller, listenForSignals(controller), COMMAND_NAMES), args);
 }
 
 /** Runs one command line with this I/O: the process's, or a test's. Returns the exit code. Never throws. */
@@ -44,7 +46,7 @@ export async function lostOutput(error: NodeJS.ErrnoException): Promise<number> 
   return await reportFailure(
     new LostOutputError(error),
     [],
-    currentProcessIo(new AbortController(), () => {}),
+    currentProcessIo(new AbortController(), () => {}, COMMAND_NAMES),
   );
 }
 
@@ -151,7 +153,13 @@ async function declare(
     .version(context.version, "-v, --version", "Print the version")
     .helpOption("-h, --help", "Show help")
     .helpCommand(false)
-    .configureHelp({ formatHelp: (command, helper) => formatHelp(command, helper, context.output.styles) });
+    .configureHelp({
+      formatHelp: (command, helper) =>
+        formatHelp(command, helper, {
+          styles: context.output.styles,
+          runnable: (text) => context.output.runnable(text),
+        }),
+    });
   if (context.globals.dryRun) program.hook("preAction", (_program, action) => rejectDryRun(action));
   program.hook("preAction", (_program, action) => checkOutputFlags(action, context.globals));
   addExamples(program, EXAMPLES);

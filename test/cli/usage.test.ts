@@ -1,5 +1,8 @@
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { runCli } from "../support/run-cli.ts";
+import { BIN, type CliOptions, runCli } from "../support/run-cli.ts";
 
 const usage = async (...args: string[]): Promise<string> => {
   const { exitCode, stdout, stderr } = await runCli(args);
@@ -127,5 +130,47 @@ describe("a usage error exits with 2 and suggests the intended word", () => {
   it("accepts a value that begins with a dash after =", async () => {
     const { stderr } = await runCli(["customers", "list", "--email=-x@example.com"]);
     expect(stderr).toContain("Not signed in");
+  });
+});
+
+describe("commands to copy", () => {
+  /** A shell in which `service` is another program, as on Debian. */
+  function shell(links: Readonly<Record<string, string>> = {}): { env: Record<string, string>; cwd: string } {
+    const folder = mkdtempSync(join(tmpdir(), "service-shell-"));
+    const bin = join(folder, "bin");
+    mkdirSync(bin);
+    writeFileSync(join(bin, "service"), "#!/bin/sh\n", { mode: 0o755 });
+    for (const [name, target] of Object.entries(links)) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true });
+      symlinkSync(target, join(folder, name));
+    }
+    return { cwd: folder, env: { PATH: bin } };
+  }
+  const hint = async (options: CliOptions): Promise<string> => (await runCli(["whoami"], options)).stderr;
+
+  it("begin with the other name of the command if service is another program", async () => {
+    expect(await hint(shell({ "bin/service-cli": BIN }))).toContain("Sign in with `service-cli login`");
+  });
+
+  it("begin with npx in a project that depends on the package, and in its folders", async () => {
+    const { cwd, env } = shell({ "node_modules/service-cli": dirname(dirname(BIN)) });
+    mkdirSync(join(cwd, "src"));
+    expect(await hint({ cwd: join(cwd, "src"), env })).toContain("Sign in with `npx service-cli login`");
+    const { stdout } = await runCli(["clock", "advance", "--help"], { cwd, env });
+    expect(stdout).toContain("$ npx service-cli clock advance 3d");
+  });
+
+  it("begin with npx if npx started the command", async () => {
+    const { cwd, env } = shell();
+    expect(await hint({ cwd, env: { ...env, npm_command: "exec" } })).toContain("`npx service-cli login`");
+  });
+
+  it("begin with the path of the program elsewhere", async () => {
+    expect(await hint(shell())).toContain(`Sign in with \`node ${BIN} login\``);
+  });
+
+  it("are the same for every shell with --json", async () => {
+    const { stderr } = await runCli(["whoami", "--json"], shell());
+    expect(JSON.parse(stderr)).toMatchObject({ detail: expect.stringContaining("`service login`") as string });
   });
 });

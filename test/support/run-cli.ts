@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type * as cliErrors from "../../src/cli/errors.ts";
@@ -46,12 +46,23 @@ export function createConfigDir(): string {
   return mkdtempSync(join(tmpdir(), "service-config-"));
 }
 
+let installed: string | undefined;
+
+/** Returns a folder with the command under its name, as an installed package has it. */
+function installCommand(): string {
+  const folder = mkdtempSync(join(tmpdir(), "service-bin-"));
+  symlinkSync(BIN, join(folder, "service"));
+  return folder;
+}
+
 /**
  * The environment of a test's processes: without the developer's settings, with an empty settings folder unless the
  * test names one, and without requests to the package registry.
  */
 export function cliEnv(env: CliOptions["env"] = {}): Record<string, string> {
-  const { PATH, NODE_V8_COVERAGE, TMPDIR } = inherited;
+  const { NODE_V8_COVERAGE, TMPDIR } = inherited;
+  installed ??= installCommand();
+  const PATH = `${installed}${delimiter}${inherited["PATH"]}`;
   const own = { HOME: tmpdir(), SERVICE_CONFIG_DIR: createConfigDir(), SERVICE_NO_UPDATE_NOTIFIER: "1" };
   const whole = { PATH, NODE_V8_COVERAGE, TMPDIR, ...own, ...env };
   return Object.fromEntries(Object.entries(whole).filter((entry): entry is [string, string] => entry[1] !== undefined));
@@ -89,6 +100,7 @@ export async function runCli(args: readonly string[], options: RunOptions = {}):
     env: cliEnv(env),
     platform: process.platform,
     cwd: process.cwd(),
+    runnable: (text) => text,
     signal,
     interrupt: () => {},
   };

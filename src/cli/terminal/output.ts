@@ -30,6 +30,7 @@ interface OutputOptions {
   animate: boolean;
   /** Node's own stream, for animations. */
   openStderr: () => NodeJS.WriteStream;
+  runnable: (text: string) => string;
   now: () => number;
 }
 
@@ -175,17 +176,22 @@ export class Output {
     this.#write(this.#options.stdout, text);
   }
 
+  /** Returns text for people, in which each command begins with the words that start this program in their shell. */
+  runnable(text: string): string {
+    return this.#options.runnable(text);
+  }
+
   /** Prints a message on a terminal: nothing in a pipe, with `--quiet` or with `--json`. */
   note(text: string): void {
     const { stderr } = this.#options;
     if (!stderr.isTTY || this.quiet || this.json) return;
     const fit = (line: string) => (line.startsWith(" ") ? [line] : wrapWords(line, stderr.columns ?? 80));
-    this.#write(stderr, text.split("\n").flatMap(fit).join("\n"));
+    this.#write(stderr, this.runnable(text).split("\n").flatMap(fit).join("\n"));
   }
 
   /** Prints a notice for users and logs; not with `--quiet`. */
   notice(text: string): void {
-    if (!this.quiet) this.#write(this.#options.stderr, this.json ? compactJson({ notice: text }) : text);
+    if (!this.quiet) this.#write(this.#options.stderr, this.json ? compactJson({ notice: text }) : this.runnable(text));
   }
 
   /**
@@ -193,7 +199,7 @@ export class Output {
    * With `--json` it is the record.
    */
   instruct(lines: readonly string[], record: object): void {
-    this.#write(this.#options.stderr, this.json ? compactJson(record) : lines.join("\n"));
+    this.#write(this.#options.stderr, this.json ? compactJson(record) : this.runnable(lines.join("\n")));
   }
 
   /** Prints a note that something was done, with the object's name. */
@@ -205,7 +211,7 @@ export class Output {
   warn(text: string): void {
     const { stderr } = this.#options;
     const look = { width: stderr.columns, style: (mark: string) => this.noteStyles.warn(mark) };
-    this.#write(stderr, this.json ? compactJson({ warning: text }) : wrapAfter("Warning:", text, look));
+    this.#write(stderr, this.json ? compactJson({ warning: text }) : wrapAfter("Warning:", this.runnable(text), look));
   }
 
   /** A line for `--debug`, on stderr. */

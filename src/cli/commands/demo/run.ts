@@ -245,8 +245,8 @@ function humanReporter({ output, stdout }: Context): StepReporter {
       output.line(`  ${signInUrl}`);
       output.line("Try it from another terminal; events are printed here:");
       output.line(`  $ export SERVICE_CONFIG_DIR=${folder}`);
-      output.line("  $ service trigger payment.failed");
-      output.line("  $ service events list");
+      output.line(output.runnable("  $ service trigger payment.failed"));
+      output.line(output.runnable("  $ service events list"));
       output.line(styles.dim("Press Ctrl-C to stop the demo and delete its data."));
     },
     arrived({ type, id }) {

@@ -44,7 +44,7 @@ export class Console {
   say(part: PartName, text: string, record: object): void {
     const { output, stdout } = this.#context;
     if (output.json) stdout.write(`${JSON.stringify({ part, ...record })}\n`);
-    else if (!output.quiet) this.#line(part, stdout, text);
+    else if (!output.quiet) this.#line(part, stdout, output.runnable(text));
   }
 
   /** Returns a context whose output begins with the name of the part, for requests to this platform. */

@@ -156,15 +156,16 @@ const SIGNS: Readonly<Record<Verdict, { sign: string; style: keyof Styles }>> = 
 const MIN_WIDTH = 30;
 
 /** Renders the results: a symbol and a word each, and below it the fix. */
-function drawResults(results: readonly Result[], { styles, width }: Output): string[] {
+function drawResults(results: readonly Result[], output: Output): string[] {
+  const { styles, width } = output;
   const titleWidth = Math.max(...results.map(({ title }) => title.length));
   return results.flatMap(({ title, status, detail, advice }) => {
     const { sign, style } = SIGNS[status];
     const lead = `${sign} ${status.padEnd(7)}  ${title.padEnd(titleWidth)}  `;
     const available = Math.max(MIN_WIDTH, width - lead.length);
     const indent = " ".repeat(width - lead.length < MIN_WIDTH ? 4 : lead.length);
-    const [first = "", ...rest] = wrapWords(printable(detail), available);
-    const adviceLines = advice === null ? [] : wrapWords(`→ ${printable(advice)}`, available);
+    const [first = "", ...rest] = wrapWords(output.runnable(printable(detail)), available);
+    const adviceLines = advice === null ? [] : wrapWords(`→ ${output.runnable(printable(advice))}`, available);
     return [
       `${styles[style](`${sign} ${status.padEnd(7)}`)}  ${styles.strong(title.padEnd(titleWidth))}  ${first}`,
       ...rest.map((line) => indent + line),

@@ -19,7 +19,8 @@ function runHelp(names: readonly string[], program: Command, context: Context): 
   const [name] = names;
   // `help webhooks` is a topic, `help webhooks verify` a command.
   const topic = names.length === 1 && Object.hasOwn(TOPICS, name!) ? TOPICS[name!] : undefined;
-  if (topic !== undefined) return context.output.line(`${topic.text.trim()}\n\nGuide: ${guidePath(topic.guide)}`);
+  if (topic !== undefined)
+    return context.output.line(`${context.output.runnable(topic.text.trim())}\n\nGuide: ${guidePath(topic.guide)}`);
   const command = commandNamed(program, names);
   const unknown = names.find(
     (_, depth) => commandNamed(program, names.slice(0, depth + 1)) === commandNamed(program, names.slice(0, depth)),

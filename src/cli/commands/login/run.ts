@@ -51,7 +51,7 @@ export async function runLogin(flags: LoginFlags, context: Context): Promise<voi
       parameters,
       keep: async (tokens) => {
         signedIn = await keep(context, server, target, tokens);
-        return successPageOf(signedIn, target, context.settings.current_profile);
+        return successPageOf(signedIn, target, context);
       },
     });
     if (signedIn !== undefined) await showSignIn(context, target, signedIn);
@@ -89,7 +89,7 @@ async function keep(
 function successPageOf(
   { account, user, environment }: Identity,
   { profile: { value: profile } }: ConnectionTarget,
-  currentProfile: string,
+  { settings: { current_profile: currentProfile }, output }: Context,
 ): SuccessPage {
   const flags = `${profile === currentProfile ? "" : ` --profile ${profile}`}${environment === "live" ? " --live" : ""}`;
   // Listening works in the sandbox only.
@@ -101,7 +101,7 @@ function successPageOf(
       ["Environment", environment],
       ["Profile", profile],
     ],
-    commands: [`service whoami${flags}`, `service ${next}${flags}`],
+    commands: [`service whoami${flags}`, `service ${next}${flags}`].map((command) => output.runnable(command)),
   };
 }
 

@@ -99,7 +99,7 @@ function humanReporter(context: Context, level: LogLevel): Reporter {
         output.line(`  ${credentials.sign_in_url}`);
         output.line("");
         output.line("  Sign in from another terminal:");
-        output.line(`  $ service login --base-url ${baseUrl}`);
+        output.line(output.runnable(`  $ service login --base-url ${baseUrl}`));
       }
       output.line(styles.dim("  Press Ctrl-C to stop"));
       output.line("");

@@ -48,7 +48,8 @@ async function runWhy(id: string, context: Context): Promise<void> {
     }
     return;
   }
-  for (const line of explanationLines(chain, explanation.findings, context)) output.line(line);
+  const lines = explanationLines(chain, explanation.findings, context);
+  for (const line of lines) output.line(output.runnable(line));
 }
 
 const MAX_ATTEMPTS = 5;

@@ -72,7 +72,8 @@ export class Actions {
   #saveAsFixture({ event }: Row): void {
     try {
       const name = saveFixture(event, this.#options.context.cwd);
-      this.#say(`Saved ${name}. ${shellCommand`To create this event: service trigger --fixture ${name}`}`, "good");
+      const command = shellCommand`service trigger --fixture ${name}`;
+      this.#say(`Saved ${name}. To create this event: ${this.#options.context.output.runnable(command)}`, "good");
     } catch (error) {
       this.#say(`Cannot save a fixture: ${(error as Error).message}`, "bad");
     }

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { type FieldType, typeOf } from "../../../contract/field-types.ts";
+import { type FieldType, typeOf } from "../../contract/field-types.ts";
 import {
   type Field,
   inputFieldsOf,

@@ -246,7 +246,7 @@ describe("advance, save and restore", () => {
     await receiver.close();
   });
 
-  it("goes back to a saved state, whose events are waited for anew", async () => {
+  it("goes back to a saved state, whose events are waited for again", async () => {
     const customer = await platform.request("POST", "/v1/customers", ADA);
     await platform.save("ada");
     for (const round of [1, 2]) {

@@ -22,6 +22,8 @@ export interface Delivery<Event extends RelayedEvent> {
   readonly destination: Destination;
   /** Deliveries with the same partition key run one at a time, in order. */
   readonly partition?: string | undefined;
+  /** How often the dispatcher had dropped what waits before. */
+  readonly generation: number;
   /** Number of the current or next attempt, from 1. */
   attempt: number;
   /** Headers of the last attempt, a flat list of names and values. */

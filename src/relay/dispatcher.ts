@@ -80,6 +80,10 @@ export class Dispatcher<Event extends RelayedEvent> {
   /** In microseconds, since it counts whole numbers. */
   readonly #latency = createHistogram();
   readonly #counts = { received: 0, forwarded: 0, failed: 0 };
+  /** Added events that are not settled and of which no attempt is in flight. */
+  readonly #waiting = new Set<Event>();
+  /** Incremented with each `drop`. */
+  #generation = 0;
   #resends = 0;
   /** Deliveries that wait for their next attempt, with the function that cancels it. */
   readonly #retries = new Map<Delivery<Event>, () => void>();
@@ -108,6 +112,7 @@ export class Dispatcher<Event extends RelayedEvent> {
     this.#counts.received += 1;
     const delivery = this.#deliveryOf(event);
     if (delivery === undefined) return false;
+    this.#waiting.add(event);
     if (this.#chaos === undefined) this.#enqueue(delivery);
     else this.#chaos.admit(delivery);
     return true;
@@ -133,6 +138,24 @@ export class Dispatcher<Event extends RelayedEvent> {
   resume(): void {
     this.#paused = false;
     this.#startNext();
+  }
+
+  /**
+   * Drops what waits, besides resends, and retries nothing that is in flight. Returns the events that were dropped, which
+   * are never settled.
+   */
+  drop(): Event[] {
+    this.#generation += 1;
+    this.#chaos?.clear();
+    for (const [delivery, cancel] of this.#retries) {
+      cancel();
+      this.#schedule.release(delivery);
+    }
+    this.#retries.clear();
+    for (const delivery of this.#schedule.drain()) if (delivery.resend !== undefined) this.#schedule.add(delivery);
+    const dropped = [...this.#waiting];
+    this.#waiting.clear();
+    return dropped;
   }
 
   /** Drops what has not started, waits until the rest has ended, then calls back. */
@@ -161,7 +184,7 @@ export class Dispatcher<Event extends RelayedEvent> {
     const destination = this.#router.find(event.type);
     if (destination === undefined) return undefined;
     const partition = this.#ordered ? objectIdOf(event.body) : undefined;
-    return { event, destination, partition, attempt: 1, earlier: [], faults: [] };
+    return { event, destination, partition, generation: this.#generation, attempt: 1, earlier: [], faults: [] };
   }
 
   #enqueue(delivery: Delivery<Event>): void {
@@ -175,7 +198,8 @@ export class Dispatcher<Event extends RelayedEvent> {
   }
 
   #forward(delivery: Delivery<Event>): void {
-    const { event, attempt, destination } = delivery;
+    const { event, attempt, destination, copy } = delivery;
+    if (copy === undefined) this.#waiting.delete(event);
     const body = event.bytes ?? Buffer.from(event.body, "utf8");
     const { forwarder } = destination;
     const { signing } = this.#hooks;
@@ -198,15 +222,16 @@ export class Dispatcher<Event extends RelayedEvent> {
 
   #ended(delivery: Delivery<Event>, result: ForwardResult): void {
     const { isUnsent = false } = result;
-    if (isUnsent && this.#whenIdle === undefined) return this.#wait(delivery);
+    const mayContinue = this.#whenIdle === undefined && delivery.generation === this.#generation;
+    if (isUnsent && mayContinue) return this.#wait(delivery);
     this.#lacksDescriptors = isUnsent;
-    const retryInMs = this.#retryIn(delivery, result);
+    const retryInMs = mayContinue ? this.#retryIn(delivery, result) : undefined;
     if (retryInMs === undefined) this.#schedule.ended(delivery);
     else this.#schedule.suspend();
     this.#record(delivery, result, retryInMs === undefined);
     this.#hooks.report(forwardedReport(delivery, result, retryInMs));
     if (retryInMs !== undefined) this.#retryAfter(retryInMs, delivery, result);
-    else if (delivery.follower !== undefined && this.#whenIdle === undefined) this.#schedule.add(delivery.follower);
+    else if (delivery.follower !== undefined && mayContinue) this.#schedule.add(delivery.follower);
     if (this.#schedule.idle) this.#whenIdle?.();
   }
 
@@ -231,7 +256,7 @@ export class Dispatcher<Event extends RelayedEvent> {
 
   #retryIn({ copy, attempt }: Delivery<Event>, { status, retryAfterMs = 0 }: ForwardResult): number | undefined {
     const isFinal = isSuccess(status) || copy !== undefined || attempt > this.#maxRetries;
-    if (isFinal || this.#whenIdle !== undefined) return undefined;
+    if (isFinal) return undefined;
     return Math.max(retryDelay(attempt, this.#random), Math.min(retryAfterMs, MAX_RETRY_AFTER_MS));
   }
 
@@ -245,6 +270,7 @@ export class Dispatcher<Event extends RelayedEvent> {
   }
 
   #startAfter(milliseconds: number, delivery: Delivery<Event>): void {
+    if (delivery.copy === undefined) this.#waiting.add(delivery.event);
     const cancel = this.#clock.after(milliseconds, () => {
       this.#retries.delete(delivery);
       this.#schedule.resume(delivery);
@@ -321,6 +347,11 @@ class Schedule<Item> {
   /** Releases the slot and the partition of an item that has ended. */
   ended(item: Item): void {
     this.#running -= 1;
+    this.release(item);
+  }
+
+  /** Releases the partition of a suspended item. */
+  release(item: Item): void {
     const partition = this.#partitionOf?.(item);
     if (partition === undefined) return;
     const next = this.#partitions.get(partition)?.shift();
@@ -336,6 +367,19 @@ class Schedule<Item> {
   /** Queues a suspended item for a slot. */
   resume(item: Item): void {
     this.#ready.push(item);
+  }
+
+  /** Removes and returns the items that have not started, besides suspended ones. */
+  drain(): Item[] {
+    const items: Item[] = [];
+    for (let item = this.#ready.shift(); item !== undefined; item = this.#ready.shift()) {
+      items.push(item);
+      this.release(item);
+    }
+    for (const waiting of this.#partitions.values()) {
+      for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) items.push(item);
+    }
+    return items;
   }
 
   /** Removes items that have not started. */

@@ -34,9 +34,10 @@ export type Report =
   | { event: "retrying"; reason: Disconnection; failures: number; retryInMs: number }
   /** Connected again, and the `caughtUp` events that were missed have been received. */
   | { event: "restored"; downtimeMs: number; caughtUp: number }
-  | ({ event: "gap" } & Omit<GapFrame, "frame">)
-  /** The sandbox was reset. Events of its new log follow. */
-  | { event: "reset" }
+  /** With the reason `reset`, the same as a reset. */
+  | ({ event: "gap"; dropped?: readonly string[] } & Omit<GapFrame, "frame">)
+  /** The sandbox was reset. Events that waited to be forwarded were dropped; those of its new log follow. */
+  | { event: "reset"; dropped: readonly string[] }
   | { event: "duplicate"; id: string; type: string }
   | Hint
   | ({ event: "summary" } & Summary);

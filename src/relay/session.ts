@@ -100,8 +100,9 @@ export class Session {
         this.#duplicates += 1;
         report({ event: "duplicate", id, type });
       },
-      gap: ({ from, to, reason }) => report({ event: "gap", from, to, ...(reason === undefined ? {} : { reason }) }),
-      reset: () => report({ event: "reset" }),
+      gap: ({ from, to, reason }) =>
+        report({ event: "gap", from, to, ...(reason === "reset" ? { reason, dropped: this.#dropWaiting() } : {}) }),
+      reset: () => report({ event: "reset", dropped: this.#dropWaiting() }),
       passed: (cursor) => passed?.(cursor),
       lost: (reason, retryInMs) => report({ event: "lost", reason, retryInMs }),
       failed: (reason, failures, retryInMs) => report({ event: "retrying", reason, failures, retryInMs }),
@@ -119,6 +120,13 @@ export class Session {
     if (this.#options.filter?.(event) === false) return this.#connection.acknowledge(entry, { durationMs: 0 });
     this.#options.report({ event: "received", id, type, body });
     if (!this.#dispatcher.add(event)) this.#connection.acknowledge(entry, { durationMs: 0 });
+  }
+
+  /** Drops events of a sandbox that was reset. Returns their IDs. */
+  #dropWaiting(): string[] {
+    const events = this.#dispatcher.drop();
+    for (const { entry } of events) if (entry !== undefined) this.#connection.acknowledge(entry, { durationMs: 0 });
+    return events.map(({ id }) => id);
   }
 
   #windUp(): void {

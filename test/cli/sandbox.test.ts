@@ -1,4 +1,6 @@
+import { createServer, type ServerResponse } from "node:http";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { listen as listenOn } from "../client/support/scripted-server.ts";
 import { startTail } from "./support/tail.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
 import { startListener } from "../support/listener.ts";
@@ -87,6 +89,32 @@ describe("service sandbox reset", () => {
     await expect
       .poll(async () => (await json<{ event: string }[]>("deliveries", "list")).map(({ event }) => event))
       .toEqual([id]);
+    expect(await listener.interrupt()).toBe(0);
+  });
+});
+
+describe("the backlog of service listen at a reset", () => {
+  it("is dropped with a line that says so, although the receiver has taken no event yet", async () => {
+    const waiting: ServerResponse[] = [];
+    const ids: string[] = [];
+    const server = createServer((request, response) => {
+      ids.push(String(request.headers["service-event-id"]));
+      request.resume().on("end", () => void waiting.push(response));
+    });
+    const url = await listenOn(server);
+    afterAll(() => server.close());
+    const listener = await startListener(cli.platform.env, ["--forward-to", url, "--concurrency", "1"]);
+    for (let i = 0; i < 5; i += 1) await json("trigger", "customer.created");
+    const received = () => listener.records.filter(({ event }) => event === "received");
+    await expect.poll(() => [received().length, waiting.length]).toEqual([5, 1]);
+    await json("sandbox", "reset");
+    expect(await listener.record(({ event }) => event === "reset")).toMatchObject({ dropped: 4 });
+    const { id } = await json<{ id: string }>("trigger", "order.created");
+    waiting.shift()!.end();
+    await expect.poll(() => waiting.length).toBe(1);
+    waiting.shift()!.end();
+    await listener.record(({ event, id: forwarded }) => event === "forwarded" && forwarded === id);
+    expect(ids).toEqual([received()[0]!["id"], id]);
     expect(await listener.interrupt()).toBe(0);
   });
 });

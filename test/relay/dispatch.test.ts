@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "./support/fake-clock.ts";
 import { FakePlatform } from "./support/fake-platform.ts";
+import { READY } from "./support/frames.ts";
 import { openSession } from "./support/open-session.ts";
 import { type ReceivedRequest, startReceiver } from "./support/receivers.ts";
 
@@ -45,6 +46,75 @@ describe("routes", () => {
     await platform.until(() => platform.acknowledged(id).length === 1);
     expect(platform.acknowledged(id)).toEqual([{ seq: 1, duration_ms: 0 }]);
     expect((await session.stop()).summary).toMatchObject({ received: 1, forwarded: 0, failed: 0 });
+  });
+});
+
+describe("a reset of the sandbox", () => {
+  it.each([false, true])("drops the backlog of a slow receiver, and retries nothing (ordered: %s)", async (ordered) => {
+    const platform = await FakePlatform.start();
+    const clock = new FakeClock();
+    const pending: ServerResponse[] = [];
+    const receiver = await startReceiver((response) => void pending.push(response));
+    const options = { target: receiver.url, concurrency: 2, retries: 3, ordered, clock };
+    const { reports } = openSession(platform, options);
+    await reports.wait("ready");
+    const objects = ["a", "b", "c", "a", "a", "d", "b"];
+    const old = objects.map((object) => about(platform, object));
+    await receiver.received(2);
+    pending.shift()!.writeHead(500).end();
+    await reports.wait("forwarded");
+    await receiver.received(3);
+    await reports.wait("received", old.length);
+    platform.reset();
+    const { dropped } = await reports.wait("reset");
+    const inFlight = new Set(receiver.requests.slice(1).map(idOf));
+    expect(dropped.toSorted()).toEqual(
+      old
+        .map(({ id }) => id)
+        .filter((id) => !inFlight.has(id))
+        .toSorted(),
+    );
+    const fresh = ["a", "a", "e"].map((object) => about(platform, object));
+    await reports.wait("received", old.length + fresh.length);
+    for (const response of pending.splice(0)) response.writeHead(500).end();
+    await reports.wait("forwarded", 3);
+    // The retries of before would be due.
+    clock.advance(2_000);
+    for (let count = 4; count <= 6; count += 1) {
+      await receiver.received(count);
+      pending.shift()!.end();
+    }
+    await reports.wait("forwarded", 6);
+    clock.advance(10);
+    await platform.until(() => platform.acknowledgedIds.size === old.length + fresh.length);
+    expect(receiver.requests.slice(3).map(idOf).toSorted()).toEqual(fresh.map(({ id }) => id).toSorted());
+    for (const id of dropped) expect(platform.acknowledged(id)).toEqual([{ seq: expect.any(Number), duration_ms: 0 }]);
+  });
+
+  it("drops the backlog of a listener that was disconnected meanwhile", async () => {
+    const platform = await FakePlatform.start();
+    const pending: ServerResponse[] = [];
+    const receiver = await startReceiver((response) => void pending.push(response));
+    const { reports } = openSession(platform, { target: receiver.url, concurrency: 1 });
+    await reports.wait("ready");
+    const old = [platform.append(), platform.append(), platform.append()].map(({ id }) => id);
+    await receiver.received(1);
+    await reports.wait("received", 3);
+    platform.log.length = 0;
+    platform.opening = (session) => {
+      session.send(READY);
+      session.send({ frame: "gap", from: old[0]!, to: "evt_1", reason: "reset" });
+    };
+    platform.cut();
+    const gap = await reports.wait("gap");
+    expect(gap).toMatchObject({ reason: "reset", dropped: old.slice(1) });
+    const { id } = platform.append();
+    await reports.wait("received", 4);
+    pending.shift()!.end();
+    await receiver.received(2);
+    pending.shift()!.end();
+    await platform.until(() => platform.acknowledged(id).length === 1);
+    expect(receiver.requests.map(idOf)).toEqual([old[0], id]);
   });
 });
 

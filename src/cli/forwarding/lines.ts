@@ -42,7 +42,7 @@ export function linesOf(report: Report, context: LineContext): string[] {
       return notice(styles.bad("! gap "), gapText(report), context);
     }
     case "reset":
-      return notice(styles.warn("! reset"), RESET_TEXT, context);
+      return notice(styles.warn("! reset"), resetText(report), context);
     case "duplicate":
       return [`${styles.dim(clockTime(now))} ${styles.dim(`= ${report.type} duplicate dropped`)}`];
     case "hint":
@@ -52,11 +52,22 @@ export function linesOf(report: Report, context: LineContext): string[] {
   }
 }
 
-export const RESET_TEXT = "the sandbox was reset; listening for new events";
+/** Explains a reset. */
+export function resetText({ dropped }: Extract<Report, { event: "reset" }>): string {
+  return `the sandbox was reset; ${droppedText(dropped)}listening for new events`;
+}
+
+function droppedText(dropped: readonly string[]): string {
+  if (dropped.length === 0) return "";
+  const which = dropped.length === 1 ? "1 event of before" : `${dropped.length} events of before`;
+  return `dropped ${which} that waited to be forwarded; `;
+}
 
 /** Explains a gap. */
-export function gapText({ from, to, reason }: Extract<Report, { event: "gap" }>): string {
-  if (reason === "reset") return `the sandbox was reset since ${from}; continuing with its first new event`;
+export function gapText({ from, to, reason, dropped = [] }: Extract<Report, { event: "gap" }>): string {
+  if (reason === "reset") {
+    return `the sandbox was reset since ${from}; ${droppedText(dropped)}continuing with its first new event`;
+  }
   if (from === to) return `event ${to} is corrupt in the platform's database and was not sent`;
   const next = isId("event", to) && to === lowestIdAt("event", timeOfId(to)) ? "new events" : to;
   return `events after ${from} may be missing: the platform no longer stores them; continuing with ${next}`;

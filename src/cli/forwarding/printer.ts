@@ -1,5 +1,5 @@
 import type { Setup } from "./options.ts";
-import { type Fold, gapText, layoutFor, linesOf } from "./lines.ts";
+import { type Fold, gapText, layoutFor, linesOf, resetText } from "./lines.ts";
 import type { Context } from "../context.ts";
 import type { EnvironmentClock } from "../environment-time.ts";
 import { printable, printableJson } from "../terminal/printable.ts";
@@ -62,6 +62,7 @@ function rendererOf(
     return (report) => {
       // Otherwise the list of IDs would have an invisible gap.
       if (report.event === "gap") output.warn(gapText(report));
+      if (report.event === "reset" && report.dropped.length > 0) output.warn(resetText(report));
       return report.event === "received" ? [printable(report.id)] : [];
     };
   }
@@ -186,6 +187,7 @@ function toRecord(
       return { event: "restored", downtime_ms: round(report.downtimeMs), caught_up: report.caughtUp, time };
     case "gap":
     case "reset":
+      return { ...report, dropped: report.dropped?.length, time };
     case "duplicate":
     case "hint":
       return { ...report, time };

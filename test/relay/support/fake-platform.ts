@@ -108,6 +108,12 @@ export class FakePlatform {
     for (const session of this.sessions) session.socket.terminate();
   }
 
+  /** Starts the log again, and tells the listeners. */
+  reset(): void {
+    this.log.length = 0;
+    for (const session of this.sessions) session.reset();
+  }
+
   /** Waits for a condition on the platform's state. */
   async until(isMet: () => boolean): Promise<void> {
     if (!isMet()) await new Promise<void>((resolve) => this.#waiters.push({ isMet, resolve }));
@@ -215,6 +221,11 @@ export class FakeSession {
   /** Sends an event outside the log's order. */
   sendEvent(event: LoggedEvent): void {
     this.send({ frame: "events", events: [this.#numbered(event)] });
+  }
+
+  reset(): void {
+    this.#position = 0;
+    this.send({ frame: "reset", cursor: "evt_0" });
   }
 
   pump(): void {

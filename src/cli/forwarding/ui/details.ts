@@ -22,7 +22,7 @@ export function detailsOf(row: Row, width: number): Span[][] {
 }
 
 function linesOf(row: Row): Line[] {
-  const { event, at, outcome, isForwarded } = row;
+  const { event, at, outcome, isForwarded, isOfReset } = row;
   const tags = tagsOf(row);
   const lines: Line[] = [
     [[printable(event.type), "strong"], [`  ${printable(event.id)}`], [tags === "" ? "" : `  ${tags}`, "warn"]],
@@ -31,7 +31,9 @@ function linesOf(row: Row): Line[] {
     ...earlierLines(row),
   ];
   if (outcome !== undefined) lines.push(...resultLines(row, outcome));
-  else lines.push([[isForwarded ? "No response yet" : "Not forwarded: no target matches this event", "dim"]]);
+  else if (isForwarded) lines.push([["No response yet", "dim"]]);
+  if (isOfReset) lines.push([["Dropped: the sandbox was reset", "dim"]]);
+  else if (!isForwarded) lines.push([["Not forwarded: no target matches this event", "dim"]]);
   lines.push([], ...requestLines(row));
   if (outcome !== undefined) lines.push([], ...responseLines(outcome));
   return lines;

@@ -25,8 +25,10 @@ export interface Row {
   readonly at: number;
   /** How this delivery differs from that of a received event. */
   readonly copy: "edited" | ForwardedReport["copy"];
-  /** False for an event that matches no target. */
-  readonly isForwarded: boolean;
+  /** False for an event that matches no target, or was dropped. */
+  isForwarded: boolean;
+  /** True for an event that waited when the sandbox was reset. */
+  isOfReset: boolean;
   /** The last attempt; undefined until it has ended. */
   outcome: ForwardedReport | undefined;
   /** When the last attempt ended; undefined until then. */
@@ -95,6 +97,18 @@ export class History {
     this.#end(row, report, at);
   }
 
+  /** Records that these events are not forwarded, because the sandbox was reset. */
+  dropWaiting(ids: readonly string[]): void {
+    for (const id of ids) {
+      for (const row of this.#pending.get(id) ?? []) {
+        row.isForwarded = false;
+        row.isOfReset = true;
+        row.version += 1;
+      }
+      this.#pending.delete(id);
+    }
+  }
+
   clear(): void {
     for (const row of this.rows) row.isListed = false;
     this.rows.length = 0;
@@ -111,7 +125,8 @@ export class History {
   }
 
   #add(row: Pick<Row, "event" | "at" | "isForwarded" | "copy">): Row {
-    const added: Row = { ...row, outcome: undefined, endedAt: row.at, earlier: [], version: 0, isListed: true };
+    const state = { outcome: undefined, endedAt: row.at, earlier: [], version: 0, isListed: true, isOfReset: false };
+    const added: Row = { ...row, ...state };
     this.rows.push(added);
     this.#text += row.event.body.length;
     this.#dropOld();

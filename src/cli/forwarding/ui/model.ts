@@ -5,7 +5,7 @@ import type { Size } from "../../terminal/full-screen.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { Span } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";
-import { gapText, RESET_TEXT } from "../lines.ts";
+import { gapText, resetText } from "../lines.ts";
 import { detailsOf } from "./details.ts";
 import type { Feed } from "./feed.ts";
 import { filterOf } from "./filter.ts";
@@ -106,9 +106,11 @@ export class Model {
         );
       }
       case "gap":
+        this.history.dropWaiting(report.dropped ?? []);
         return this.say(gapText(report), now, "bad");
       case "reset":
-        return this.say(RESET_TEXT, now, "warn");
+        this.history.dropWaiting(report.dropped);
+        return this.say(resetText(report), now, "warn");
       case "hint":
         return this.say(report.message, now, "warn");
       case "ready":

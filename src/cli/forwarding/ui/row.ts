@@ -55,12 +55,12 @@ export function rowLine(row: Row, isSelected: boolean, width: number): Span[] {
 }
 
 /** Renders the result of the last attempt. */
-export function statusSpan({ outcome, isForwarded }: Row): Span {
+export function statusSpan({ outcome, isForwarded, isOfReset }: Row): Span {
   if (outcome === undefined) return [isForwarded ? "…" : "–", "dim"];
   const { status, failure, copy, retryInMs } = outcome;
   const isForgery = copy === "badsig" || copy === "stale";
   const text = status === undefined ? shortFailure(failure?.code) : String(status);
-  const shown = retryInMs === undefined ? text : `${text} ↻`;
+  const shown = retryInMs === undefined || isOfReset ? text : `${text} ↻`;
   if (isForgery) return [shown, status === undefined || isSuccess(status) ? "bad" : "good"];
   if (isSuccess(status)) return [shown, "good"];
   return [shown, status !== undefined && status < 500 ? "warn" : "bad"];

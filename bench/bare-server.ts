@@ -45,6 +45,7 @@ const nothing: Transaction = {
 const database: Database = {
   ...nothing,
   write: (unit) => unit(nothing),
+  readOneState: (read) => read(nothing),
   subscribe: () => () => {},
   probe: async () => {},
   close: async () => {},

@@ -1,30 +1,18 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
 import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
+import { bundlePrograms } from "../storage/child-process.ts";
 import { hostPlatform } from "./support/hosted-platform.ts";
 
 let folder: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "service-outbox-"));
-  await build({
-    entryPoints: [fileURLToPath(new URL("children/die-in-write.ts", import.meta.url))],
-    outdir: folder,
-    outExtension: { ".js": ".mjs" },
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    target: "node20.19",
-    external: ["@photostructure/sqlite", "pg"],
-    logLevel: "warning",
-  });
-  symlinkSync(fileURLToPath(new URL("../../node_modules", import.meta.url)), join(folder, "node_modules"));
+  await bundlePrograms([new URL("children/die-in-write.ts", import.meta.url)], folder);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -1,11 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { createRetention } from "../../src/platform/maintenance/retention.ts";
+import { BackgroundWork } from "../../src/platform/observability/background-work.ts";
 import { openDatabase } from "../../src/platform/storage/open-database.ts";
+import { ClockTrust } from "../../src/platform/time/clock-trust.ts";
+import { createMinuteClock } from "../delivery/support/minute-clock.ts";
+import { bundlePrograms } from "../storage/child-process.ts";
 import { apiOf } from "../support/api.ts";
 import { startNode } from "../support/platform.ts";
 import { usePostgres } from "../support/postgres.ts";
@@ -14,24 +17,16 @@ import { volume } from "../support/volume.ts";
 /** Distance between the statements before which the process is killed. */
 const EVERY = volume(1, 6);
 const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-/** Tables whose rows belong to the current sandbox: what a kill must leave as it was, or as the whole change makes it. */
-const TABLES = ["customers", "orders", "webhook_endpoints", "api_keys", "oauth_apps", "events"];
+/** What a kill must leave as it was, or as the whole change makes it. */
+interface State {
+  sandbox: { id: number; account_id: string };
+  state: { rows: number[]; snapshots: number };
+}
 
 let folder: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "service-sandbox-kills-"));
-  await build({
-    entryPoints: [fileURLToPath(new URL("../delivery/children/die-in-write.ts", import.meta.url))],
-    outdir: folder,
-    outExtension: { ".js": ".mjs" },
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    target: "node20.19",
-    external: ["@photostructure/sqlite", "pg"],
-    logLevel: "warning",
-  });
-  symlinkSync(fileURLToPath(new URL("../../node_modules", import.meta.url)), join(folder, "node_modules"));
+  await bundlePrograms([new URL("../delivery/children/die-in-write.ts", import.meta.url)], folder);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -43,20 +38,46 @@ const ENGINES: Record<string, () => Promise<{ url: string; remove: () => Promise
   },
 };
 
-async function look(url: string) {
+/** Runs the program. Returns what it printed; undefined if it was killed. */
+function run(...args: string[]): unknown {
+  const program = join(folder, "die-in-write.mjs");
+  const { signal, status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], { encoding: "utf8" });
+  if (signal !== null) return undefined;
+  expect([status, stderr], args.join(" ")).toEqual([0, ""]);
+  return JSON.parse(stdout);
+}
+
+/** In a process of its own: while this one has the file open, SQLite would not treat the next as the first after a kill. */
+const look = (url: string) => run(url, "0", "0", "", "look") as State;
+
+/** Runs retention ten minutes later. Returns the numbers of the environments that are left. */
+async function removeLeftovers(url: string): Promise<number[]> {
   const database = await openDatabase({ database: url, version: "test", log });
-  const sandbox = (await database.get<{ id: number; account_id: string }>(
-    "SELECT id, account_id FROM environments WHERE name = 'sandbox'",
-  ))!;
-  const rows = await Promise.all(
-    TABLES.map(async (table) => {
-      const sql = `SELECT COUNT(*) AS count FROM ${table} WHERE environment = $1`;
-      return (await database.get<{ count: number }>(sql, [sandbox.id]))!.count;
-    }),
-  );
-  const snapshots = (await database.all("SELECT id FROM environments WHERE name LIKE 'snapshot %'")).length;
+  const clock = createMinuteClock();
+  const background = new BackgroundWork({ clock, log }, () => {});
+  const retention = createRetention({
+    database,
+    clock,
+    clockTrust: new ClockTrust(clock, log, undefined),
+    log,
+    background,
+  });
+  const names = async () =>
+    (await database.all<{ name: string }>("SELECT name FROM environments ORDER BY id")).map(({ name }) => name);
+  expect(await names()).toContainEqual(expect.stringMatching(/^unfinished /));
+  retention.start();
+  // The first run finds what was abandoned, and a later one removes its number.
+  await expect
+    .poll(async () => {
+      clock.pass(600_000);
+      clock.passMinute();
+      return (await names()).toSorted();
+    })
+    .toEqual(["live", "sandbox", "snapshot base"]);
+  await retention.stop();
+  const rows = await database.all<{ environment: number }>("SELECT DISTINCT environment FROM customers");
   await database.close();
-  return { sandbox, state: { rows, snapshots } };
+  return rows.map(({ environment }) => environment);
 }
 
 it.each(Object.entries(ENGINES))(
@@ -70,16 +91,7 @@ it.each(Object.entries(ENGINES))(
     await api("POST", "/v1/webhook_endpoints", { url: "http://127.0.0.1:9/", events: ["*"] });
     await platform.stop();
 
-    let before = await look(url);
-    /** Returns the number of statements if the process reached the end. */
-    const run = (change: string, step: number): number | undefined => {
-      const { id, account_id: account } = before.sandbox;
-      const program = join(folder, "die-in-write.mjs");
-      const args = [program, url, String(id), String(step), account, change];
-      const { signal, status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
-      if (signal === null) expect([status, stderr]).toEqual([0, ""]);
-      return signal === null ? Number(stdout) : undefined;
-    };
+    let before = look(url);
     for (const [change, changed] of [
       ["save", { rows: [1, 0, 1, 1, 1, 1], snapshots: 1 }],
       ["restore", { rows: [1, 0, 1, 1, 1, 0], snapshots: 1 }],
@@ -87,14 +99,20 @@ it.each(Object.entries(ENGINES))(
     ] as const) {
       let statements: number | undefined;
       for (let step = 0; statements === undefined; step += EVERY) {
-        statements = run(change, step);
-        const after = await look(url);
+        const { id, account_id: account } = before.sandbox;
+        // The number of statements, if the process reached the end.
+        statements = run(url, String(id), String(step), account, change) as number | undefined;
+        const after = look(url);
         if (statements === undefined) expect(after, `${change}, killed before statement ${step}`).toEqual(before);
         else expect(after.state).toEqual(changed);
         before = after;
       }
       expect(statements).toBeGreaterThanOrEqual(5);
     }
+    const { sandbox } = before;
+    const environments = await removeLeftovers(url);
+    expect(environments).toHaveLength(1);
+    expect(environments).not.toContain(sandbox.id);
     const again = await startNode(url);
     const { data } = (await apiOf(again.baseUrl, platform.sandboxKey)("GET", "/v1/webhook_endpoints")).body;
     expect(data).toHaveLength(1);

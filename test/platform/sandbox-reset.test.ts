@@ -168,6 +168,22 @@ describe.each(Object.entries(ENGINES))("a reset of the sandbox of %s", (_name, s
     expect(JSON.parse(stream.messages[3]!.data).data.object.id).toBe(fresh);
   });
 
+  it("is reported to a listener that acknowledges nothing, and then gets only new events", async () => {
+    for (let i = 0; i < 12; i += 1) await createOrder();
+    const listener = await listenTo(otherUrl, sandboxKey, "?window=8&after=-3600");
+    onTestFinished(() => listener.close());
+    await listener.until(8);
+    await reset();
+    await expect.poll(() => listener.frames.at(-1)?.frame, { timeout: 30_000 }).toBe("reset");
+    const sent = listener.events.length;
+    const fresh = await createOrder();
+    for (let seq = 1; seq <= sent; seq += 1) listener.ack(seq);
+    await listener.until(sent + 1);
+    expect(listener.events.slice(sent).map(({ body }) => JSON.parse(body).data.object.id)).toEqual([fresh]);
+    listener.ack(sent + 1);
+    await expect.poll(async () => (await other("GET", "/v1/deliveries")).body.data.length).toBe(1);
+  });
+
   it("makes positions of before resume at the start of the new log, with the reason of the gap", async () => {
     await createOrder();
     const [position] = await idsIn("events");
@@ -227,6 +243,11 @@ describe.each(Object.entries(ENGINES))("a reset of the sandbox of %s", (_name, s
   });
 
   it("under load loses nothing that was created after its response, and keeps nothing of before", async () => {
+    const receivers = [
+      await receiverThat((response) => response.end()),
+      await receiverThat((response) => response.end()),
+    ];
+    for (const { url } of receivers) await createEndpoint(url);
     const created: { id: string; began: number }[] = [];
     let isOver = false;
     const writer = async (of: Api) => {
@@ -252,7 +273,26 @@ describe.each(Object.entries(ENGINES))("a reset of the sandbox of %s", (_name, s
       cursor = body.next_cursor;
     }
     expect([...before].filter((id) => found.has(id))).toEqual([]);
-    expect(created.filter(({ id, began }) => began > resetAt && !found.has(id))).toEqual([]);
+    const acknowledged = created.filter(({ began }) => began > resetAt).map(({ id }) => id);
+    expect(acknowledged.filter((id) => !found.has(id))).toEqual([]);
+    const ofOrders = (received: readonly { body: string }[]) =>
+      received.map(({ body }) => JSON.parse(body).data.object.id as string);
+    for (const { received } of receivers) {
+      await expect.poll(() => acknowledged.filter((id) => !ofOrders(received).includes(id))).toEqual([]);
+    }
+    await expect.poll(async () => (await api("GET", "/v1/deliveries?status=pending")).body.data).toEqual([]);
+    const events = new Set<string>();
+    for (let cursor: string | null = ""; cursor !== null;) {
+      const { body } = await api("GET", `/v1/deliveries?limit=100${cursor === "" ? "" : `&cursor=${cursor}`}`);
+      for (const { event } of body.data) events.add(event);
+      cursor = body.next_cursor;
+    }
+    for (const { received } of receivers) {
+      const old = received.filter((_, index) => before.has(ofOrders(received)[index]!));
+      expect(old.length).toBeGreaterThan(0);
+      expect(old.map(({ body }) => JSON.parse(body).id).filter((id: string) => events.has(id))).toEqual([]);
+    }
+    await reset({ endpoints: "remove" });
   });
 
   it("is rejected in live mode, without its scope, and with an unknown choice", async () => {

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { openDatabase } from "../../src/platform/storage/open-database.ts";
 import { followStream } from "../delivery/support/event-stream.ts";
+import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
 import { advanceClock } from "../support/advance-clock.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type ServedPlatform, servePlatform, startNode } from "../support/platform.ts";
@@ -172,20 +174,104 @@ describe.each(["SQLite", "PostgreSQL"])("snapshots on %s", (engine) => {
     expect((await save("another")).status).toBe(200);
   });
 
-  // An SQLite file has one process, so that the test cannot fill it.
-  if (engine === "PostgreSQL") {
-    it("are limited in size", async () => {
-      await server!.query(
+  it("are limited in number, however many are saved at once", async () => {
+    const names = Array.from({ length: MAX_SNAPSHOTS + 4 }, (_, index) => `at-once-${index}`);
+    const saved = await Promise.all(
+      names.map((name, index) => (index % 2 === 0 ? api : other)("POST", SNAPSHOTS, { name })),
+    );
+    expect(saved.filter(({ status }) => status === 200)).toHaveLength(MAX_SNAPSHOTS);
+  });
+});
+
+describe.each(["SQLite", "PostgreSQL"])("a sandbox of 99,000 objects on %s", (engine) => {
+  const OBJECTS = 99_000;
+  let server: Awaited<ReturnType<typeof usePostgres>> | undefined;
+  let url: string;
+  let platform: HostedPlatform;
+
+  /** Adds orders while the platform is stopped. */
+  const fill = async (prefix: string, count: number) => {
+    await platform.stop();
+    const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+    const database = await openDatabase({ database: url, version: "test", log, statementMilliseconds: 60_000 });
+    await database.write((tx) =>
+      tx.run(
         `INSERT INTO orders (environment, id, amount, currency, status, metadata, created)
-         SELECT v.id, 'ord_' || n, 1, 'EUR', 'pending', '{}', 1
-         FROM environments v, generate_series(0, ${MAX_OBJECTS}) n WHERE v.name = 'sandbox'`,
-        [],
-        url,
-      );
-      expect(await save("full")).toMatchObject({
-        status: 409,
-        body: { code: "snapshot_limit", detail: expect.stringContaining("100,000 objects") },
-      });
+         WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < CAST($1 AS INTEGER))
+         SELECT v.id, $2 || CAST(n AS TEXT), 1, 'EUR', 'pending', '{}', 1
+         FROM environments v JOIN numbers ON true WHERE v.name = 'sandbox'`,
+        [count, prefix],
+      ),
+    );
+    await database.close();
+    await platform.restart();
+  };
+  beforeAll(async () => {
+    server = engine === "SQLite" ? undefined : await usePostgres();
+    const database = await server?.createDatabase();
+    platform = await hostPlatform(database === undefined ? {} : { database, masterKey: "5a".repeat(32) });
+    url = database ?? platform.database;
+    await fill("ord_00", OBJECTS);
+  });
+  afterAll(async () => {
+    await platform.close();
+    await server?.remove();
+  });
+
+  const save = (name: string) => platform.api("POST", SNAPSHOTS, { name });
+  const restore = (name: string) => platform.api("POST", `${SNAPSHOTS}/${name}/restore`);
+
+  it("is saved and restored while other requests are served", async () => {
+    for (const change of [save, restore]) {
+      let isOver = false;
+      const changed = change("large").finally(() => (isOver = true));
+      let served = 0;
+      // The platform is in this process, so that a change in one piece leaves no time for any of them.
+      for (; !isOver; served += 1) expect((await fetch(`${platform.baseUrl}/healthz`)).status).toBe(200);
+      expect((await changed).status).toBe(200);
+      expect(served, change.name).toBeGreaterThan(10);
+    }
+    expect((await platform.api("GET", "/v1/orders?limit=1")).body.data[0].id).toMatch(/^ord_00/);
+  });
+
+  it("is saved as it was at one time, while others write", async () => {
+    let isOver = false;
+    const write = async () => {
+      for (let n = 0; !isOver; n += 1) {
+        const customer = await platform.api("POST", "/v1/customers", { email: `${n}@example.com` });
+        await platform.api("POST", "/v1/orders", { amount: 1, currency: "EUR", customer: customer.body.id });
+      }
+    };
+    const written = write();
+    await expect.poll(async () => (await platform.api("GET", "/v1/customers")).body.data.length).toBeGreaterThan(1);
+    expect((await save("busy")).status).toBe(200);
+    isOver = true;
+    await written;
+    expect((await restore("busy")).status).toBe(200);
+    const idsOf = async (list: string, idOf: (item: { id: string; customer: string | null }) => string | null) => {
+      const ids: string[] = [];
+      for (let cursor: string | null = ""; cursor !== null;) {
+        const after: string = cursor === "" ? "" : `&cursor=${cursor}`;
+        const { body } = await platform.api("GET", `/v1/${list}?limit=100${after}`);
+        const found = body.data.map(idOf).filter((id: string | null) => id !== null);
+        ids.push(...found);
+        cursor = found.length === 0 ? null : body.next_cursor;
+      }
+      return ids;
+    };
+    // Each customer is followed by an order, the last one perhaps not yet.
+    const customers = await idsOf("customers", ({ id }) => id);
+    const ordered = await idsOf("orders", ({ customer }) => customer);
+    expect(ordered.length).toBeGreaterThan(0);
+    expect([customers, customers.slice(1)]).toContainEqual(ordered);
+  });
+
+  it("is not saved once it has more than 100,000", async () => {
+    await fill("ord_000", MAX_OBJECTS - OBJECTS);
+    await platform.api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+    expect(await save("full")).toMatchObject({
+      status: 409,
+      body: { code: "snapshot_limit", detail: expect.stringContaining("100,000 objects") },
     });
-  }
+  });
 });

@@ -18,10 +18,19 @@ const programs = {
 };
 const packages = fileURLToPath(new URL("../../node_modules", import.meta.url));
 
-/** Bundles the programs into a folder. Without packages they find only the SQLite of Node.js. */
-export async function buildChildren(folder: string, options = { packages: true }): Promise<void> {
+/** Bundles the programs of storage into a folder. Without packages they find only the SQLite of Node.js. */
+export function buildChildren(folder: string, options = { packages: true }): Promise<void> {
+  return bundlePrograms(Object.values(programs), folder, options);
+}
+
+/** Bundles programs into a folder, each as `<name>.mjs`. */
+export async function bundlePrograms(
+  urls: readonly URL[],
+  folder: string,
+  options = { packages: true },
+): Promise<void> {
   await build({
-    entryPoints: Object.values(programs).map((url) => fileURLToPath(url)),
+    entryPoints: urls.map((url) => fileURLToPath(url)),
     outdir: folder,
     outExtension: { ".js": ".mjs" },
     bundle: true,

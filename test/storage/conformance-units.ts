@@ -15,6 +15,27 @@ export function describeUnits(subject: Subject): void {
       expect(await subject.ids()).toEqual(["a"]);
     });
 
+    it("are not visible to a reader of one state that began before, however long it reads", async () => {
+      const written = (id: string) => subject.database.write((transaction) => insert(transaction, id));
+      const ids = "SELECT id FROM notes ORDER BY seq";
+      await written("a");
+      const error = new Error("own");
+      const read = subject.database.readOneState(async (state) => {
+        const first = await state.all(ids);
+        await written("b");
+        const next = await Promise.all([
+          state.all(ids),
+          state.allShared(ids),
+          state.get("SELECT COUNT(*) AS n FROM notes"),
+        ]);
+        expect([first, ...next]).toEqual([[{ id: "a" }], [{ id: "a" }], [{ id: "a" }], { n: 1 }]);
+        expect(await subject.ids()).toEqual(["a", "b"]);
+        throw error;
+      });
+      await expect(read).rejects.toBe(error);
+      expect(await subject.database.readOneState((state) => state.all(ids))).toEqual([{ id: "a" }, { id: "b" }]);
+    });
+
     it("see their own changes", async () => {
       const read = await subject.database.write(async (transaction) => {
         await insert(transaction, "a", "text");

@@ -2,11 +2,23 @@ import { LIMITS } from "../../contract/limits.ts";
 import { nearest } from "../../contract/nearest.ts";
 import type { Sandbox, SandboxReset, Snapshot } from "../../contract/schemas/sandbox.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
-import type { Queries, Transaction } from "../storage/database.ts";
+import type { Clock } from "../ports.ts";
+import type { Database, Queries, Transaction } from "../storage/database.ts";
 import { findEnvironment, insertEnvironment, SandboxResetError, takeTurn } from "../storage/environments.ts";
-import { copyObjects, countObjects } from "../storage/objects.ts";
-import { listSnapshots, removeEnvironment, replaceSandbox, type SnapshotRow } from "../storage/sandboxes.ts";
-import { copyEndpoints, moveEndpoints } from "../storage/webhook-endpoints.ts";
+import { countObjects } from "../storage/objects.ts";
+import {
+  addState,
+  finishCopy,
+  listSnapshots,
+  readState,
+  removeEnvironment,
+  replaceSandbox,
+  type SnapshotRow,
+  STATE_START,
+  type StatePlace,
+} from "../storage/sandboxes.ts";
+import { SliceSize } from "../storage/slice-size.ts";
+import { moveEndpoints } from "../storage/webhook-endpoints.ts";
 import { ApiError, shorten } from "./api-error.ts";
 import type { Tenant } from "./request-context.ts";
 
@@ -20,55 +32,127 @@ export async function resetSandbox(
   { endpoints = "keep" }: SandboxReset,
   now: number,
 ): Promise<Sandbox> {
-  const sandbox = await startAgain(tx, tenant, { now, offset: 0 });
+  const sandbox = await startAgain(tx, tenant, { now, offset: 0, copy: undefined });
   if (endpoints === "keep") await moveEndpoints(tx, tenant.environment, sandbox);
   return { object: "sandbox", reset_at: formatTimestamp(now), snapshot: null, livemode: false };
 }
 
-/** Starts a sandbox again from a snapshot. As `resetSandbox`; throws ApiError `not_found` for an unknown name. */
-export async function restoreSnapshot(tx: Transaction, tenant: Tenant, name: string, now: number): Promise<Sandbox> {
-  const snapshot = await findSnapshot(tx, tenant, name);
+/** A state that was copied, and the number under which no request can reach the copy until it is finished. */
+export interface StateCopy {
+  /** The environment that was copied. */
+  of: number;
+  copy: number;
+  objects: number;
+  clock_offset: number;
+}
+
+interface CopyTools {
+  database: Database;
+  clock: Clock;
+  /** Throws once the request's time is over. */
+  assertTime: () => void;
+}
+
+/** Copies a snapshot, for `restoreSnapshot`. Throws ApiError `not_found` for an unknown name. */
+export async function copySnapshot(tools: CopyTools, tenant: Tenant, name: string): Promise<StateCopy> {
+  const { id, objects, clock_offset } = await findSnapshot(tools.database, tenant, name);
+  // Its rows never change.
+  return { of: id, copy: await copyState(tools, tenant, tools.database, id), objects, clock_offset };
+}
+
+/**
+ * Starts a sandbox again with the copy of a snapshot. As `resetSandbox`; throws SandboxResetError if the snapshot was
+ * replaced since, and ApiError `not_found` if it was deleted.
+ */
+export async function restoreSnapshot(
+  tx: Transaction,
+  tenant: Tenant,
+  { name, of, copy, now }: StateCopy & { name: string; now: number },
+): Promise<Sandbox> {
   // Waits for a request that replaces or deletes it, and keeps others from doing so.
-  await takeTurn(tx, snapshot.id);
-  const { clock_offset: offset } = await findSnapshot(tx, tenant, name);
-  const sandbox = await startAgain(tx, tenant, { now, offset });
-  await copyObjects(tx, snapshot.id, sandbox);
-  await copyEndpoints(tx, snapshot.id, sandbox);
+  await takeTurn(tx, of);
+  const { id, clock_offset: offset } = await findSnapshot(tx, tenant, name);
+  if (id !== of) throw new SandboxResetError();
+  await startAgain(tx, tenant, { now, offset, copy });
   return { object: "sandbox", reset_at: formatTimestamp(now), snapshot: name, livemode: false };
 }
 
-async function startAgain(tx: Transaction, tenant: Tenant, { now, offset }: { now: number; offset: number }) {
+async function startAgain(
+  tx: Transaction,
+  tenant: Tenant,
+  { now, offset, copy }: { now: number; offset: number; copy: number | undefined },
+): Promise<number> {
   const former = await findEnvironment(tx, tenant.environment);
-  const sandbox = await replaceSandbox(tx, tenant.account.id, { former, at: now, offset });
+  const sandbox = await replaceSandbox(tx, tenant.account.id, { former, copy, at: now, offset });
   if (sandbox === undefined) throw new SandboxResetError();
   tx.notify("events");
   tx.notify("deliveries");
+  tx.notify("resets");
   return sandbox;
 }
 
-/** Saves a sandbox under a name, in place of an earlier snapshot of that name. Throws ApiError. */
-export async function saveSnapshot(tx: Transaction, tenant: Tenant, name: string, now: number): Promise<Snapshot> {
-  const snapshots = await listSnapshots(tx, tenant.account.id);
-  const earlier = snapshots.find((one) => nameOf(one) === name);
+/** Copies a sandbox, for `saveSnapshot`. Throws ApiError if it cannot be saved. */
+export function copySandbox(tools: CopyTools, tenant: Tenant, name: string): Promise<StateCopy> {
+  const { environment } = tenant;
+  return tools.database.readOneState(async (state) => {
+    await replaceable(state, tenant, name);
+    const objects = await countObjects(state, environment, LIMITS.snapshotObjects + 1);
+    if (objects > LIMITS.snapshotObjects) {
+      const limit = LIMITS.snapshotObjects.toLocaleString("en");
+      throw new ApiError("snapshot_limit", `The sandbox has more than ${limit} objects, too many for a snapshot.`);
+    }
+    const { clock_offset } = await findEnvironment(state, environment);
+    return { of: environment, copy: await copyState(tools, tenant, state, environment), objects, clock_offset };
+  });
+}
+
+/** Saves the copy of a sandbox under a name, in place of an earlier snapshot of that name. Throws ApiError. */
+export async function saveSnapshot(
+  tx: Transaction,
+  tenant: Tenant,
+  { name, of, copy, objects, clock_offset, now }: StateCopy & { name: string; now: number },
+): Promise<Snapshot> {
+  await takeTurn(tx, of);
+  const earlier = await replaceable(tx, tenant, name);
   if (earlier !== undefined) await removeEnvironment(tx, earlier, now);
-  else if (snapshots.length >= LIMITS.maxSnapshots) {
-    throw new ApiError(
-      "snapshot_limit",
-      `The sandbox has ${LIMITS.maxSnapshots} snapshots, which is the maximum. Delete one first.`,
+  const row = { name: `snapshot ${name}`, clock_offset, since: now, objects } as const;
+  if (!(await finishCopy(tx, copy, row))) throw new SandboxResetError();
+  return toSnapshot({ id: copy, ...row });
+}
+
+/** Returns the snapshot that has a name. Throws ApiError if none has, and there are as many as there may be. */
+async function replaceable(queries: Queries, tenant: Tenant, name: string): Promise<SnapshotRow | undefined> {
+  const snapshots = await listSnapshots(queries, tenant.account.id);
+  const earlier = snapshots.find((one) => nameOf(one) === name);
+  if (earlier !== undefined || snapshots.length < LIMITS.maxSnapshots) return earlier;
+  throw new ApiError(
+    "snapshot_limit",
+    `The sandbox has ${LIMITS.maxSnapshots} snapshots, which is the maximum. Delete one first.`,
+  );
+}
+
+/**
+ * Copies the objects and endpoints of an environment, a slice at a time, so that no other request waits for all of them.
+ * Returns the number of the copy. One that is not finished in time is removed by retention.
+ */
+async function copyState(tools: CopyTools, tenant: Tenant, source: Queries, environment: number): Promise<number> {
+  const { database, clock, assertTime } = tools;
+  const size = new SliceSize(database.dialect, clock);
+  const unfinished = { account_id: tenant.account.id, name: "unfinished", since: clock.now() } as const;
+  let copy: number | undefined;
+  for (let place: StatePlace | undefined = STATE_START; place !== undefined;) {
+    assertTime();
+    const part = await readState(source, environment, place, size.rows);
+    copy = await database.write((tx) =>
+      size.measure(async () => {
+        const id = copy ?? (await insertEnvironment(tx, unfinished));
+        await addState(tx, id, part);
+        return id;
+      }),
     );
+    place = part.next;
   }
-  const { environment, account } = tenant;
-  const objects = await countObjects(tx, environment, LIMITS.snapshotObjects + 1);
-  if (objects > LIMITS.snapshotObjects) {
-    const limit = LIMITS.snapshotObjects.toLocaleString("en");
-    throw new ApiError("snapshot_limit", `The sandbox has more than ${limit} objects, too many for a snapshot.`);
-  }
-  const { clock_offset: offset } = await findEnvironment(tx, environment);
-  const row = { account_id: account.id, name: `snapshot ${name}`, clock_offset: offset, since: now, objects } as const;
-  const id = await insertEnvironment(tx, row);
-  await copyObjects(tx, environment, id);
-  await copyEndpoints(tx, environment, id);
-  return toSnapshot({ id, ...row });
+  return copy!;
 }
 
 /** Removes a snapshot. Throws ApiError `not_found`. */

@@ -84,7 +84,7 @@ export async function onceForKey(
 }
 
 /** Returns the response to an earlier request with the key. Throws ApiError `idempotency_key_reused`. */
-async function findResponse(
+export async function findResponse(
   queries: Queries,
   vault: Vault,
   { target, fingerprint, now, mayExpire }: KeyedRequest,

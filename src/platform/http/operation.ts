@@ -2,7 +2,7 @@ import type { Static, TSchema } from "typebox";
 import type { Entries, Operation } from "../../contract/operations.ts";
 import type { Deadline } from "./deadline.ts";
 import type { RequestContext, Caller } from "../domain/request-context.ts";
-import type { Queries, Transaction } from "../storage/database.ts";
+import type { Database, Queries, Transaction } from "../storage/database.ts";
 
 /** A request as its handler gets it: authenticated, validated and typed. */
 export interface Call<Body = unknown, Query = unknown> {
@@ -46,6 +46,13 @@ interface IsolatedWrite<One> {
   write: Write<One>;
 }
 
+/** A change with more rows than one transaction should add: they are added before, where no request sees them. */
+interface PreparedWrite<One> extends Omit<IsolatedWrite<One>, "isolation" | "write"> {
+  isolation: "serialized" | "read committed";
+  /** Adds the rows. Returns what makes the change. */
+  prepare: (call: One, database: Database) => Promise<Write<One>>;
+}
+
 /** Work that takes longer than a transaction: begun in one, under the request's key, and followed after its commit. */
 interface LongWork<One> {
   /**
@@ -57,7 +64,7 @@ interface LongWork<One> {
   follow: (call: One, reference: number) => Promise<{ isDone: boolean; body: ResponseBody }>;
 }
 
-export type AnyHandler = Read<Call> | Write<Call> | IsolatedWrite<Call> | LongWork<Call>;
+export type AnyHandler = Read<Call> | Write<Call> | IsolatedWrite<Call> | PreparedWrite<Call> | LongWork<Call>;
 
 type Entry = Entries[keyof Entries];
 type ValueOf<Schema> = Schema extends TSchema ? Static<Schema> : unknown;
@@ -69,7 +76,7 @@ type HandlerOf<One extends Entry> = One extends { accepted: string }
   ? LongWork<CallOf<One>>
   : One["route"] extends `GET ${string}`
     ? Read<CallOf<One>>
-    : Write<CallOf<One>> | IsolatedWrite<CallOf<One>>;
+    : Write<CallOf<One>> | IsolatedWrite<CallOf<One>> | PreparedWrite<CallOf<One>>;
 
 /** A handler for each operation whose path begins with one of these resources. */
 export type Handlers<Plural extends string> = {
@@ -78,10 +85,11 @@ export type Handlers<Plural extends string> = {
   ]: HandlerOf<Entries[Name]>;
 };
 
-/** An operation with its handler, which has one of three forms. */
+/** An operation with its handler, which has one of four forms. */
 export interface Route extends Operation {
   read?: Read<Call>;
   write?: Write<Call>;
+  prepare?: PreparedWrite<Call>["prepare"];
   long?: LongWork<Call>;
   isolation: "serialized" | IsolatedWrite<Call>["isolation"];
   startsAgain?: true;
@@ -90,9 +98,9 @@ export interface Route extends Operation {
 /** Joins an operation and its handler. */
 export function routeOf(operation: Operation, handler: AnyHandler): Route {
   if (typeof handler !== "function") {
-    return "write" in handler
-      ? { ...operation, ...handler }
-      : { ...operation, long: handler, isolation: "read committed" };
+    return "begin" in handler
+      ? { ...operation, long: handler, isolation: "read committed" }
+      : { ...operation, ...handler };
   }
   const kind = operation.method === "GET" ? "read" : "write";
   return { ...operation, [kind]: handler, isolation: "serialized" };

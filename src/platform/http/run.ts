@@ -5,6 +5,7 @@ import type { Versions } from "../domain/versions.ts";
 import { declaredFields } from "./declared-fields.ts";
 import {
   type Effect,
+  findResponse,
   fingerprintOf,
   type InFlight,
   onceForKey,
@@ -45,14 +46,17 @@ export function runWrite(run: Run): Promise<StoredResponse> {
   const { tools, operation, call, request, version } = run;
   const { versions } = tools;
   const { tenant } = call.caller;
-  return writeOnce(run, async (tx, at) => {
+  let { write } = operation;
+  const prepare = operation.prepare && (async () => void (write = await operation.prepare!(call, tools.database)));
+  const unit = async (tx: Transaction, at: EnvironmentNow) => {
     const trace = parseTraceparent(request.headers["traceparent"]);
     const context: RequestContext = { tenant, requestId: request.id, trace, versions, ...at };
-    const json = toJson(versions, version, operation, await operation.write!(call, tx, context)).toString();
+    const json = toJson(versions, version, operation, await write!(call, tx, context)).toString();
     const { status, startsAgain } = operation;
     if (startsAgain !== true) return { status, json };
     return { status, json, environment: await findEnvironmentNumber(tx, tenant.account.id, tenant.name) };
-  });
+  };
+  return writeOnce(run, unit, prepare);
 }
 
 const ACCEPTED = 202;
@@ -86,10 +90,14 @@ function begunAndUnknown(cause: Error): ApiError {
   return new ApiError("unavailable", detail, { headers: { "Retry-After": "1" }, cause });
 }
 
-/** Runs a unit of work in a transaction, at most once for the request's Idempotency-Key, if it has one. */
-function writeOnce(
+/**
+ * Runs a unit of work in a transaction, at most once for the request's Idempotency-Key, if it has one. `prepare` runs
+ * before it, unless there is a response for the key.
+ */
+async function writeOnce(
   { tools, inFlight, operation, call, request, version }: Run,
   unit: (tx: Transaction, at: EnvironmentNow) => Promise<Effect>,
+  prepare?: () => Promise<void>,
 ): Promise<StoredResponse> {
   const { database, vault, time, clockTrust } = tools;
   const { tenant } = call.caller;
@@ -97,6 +105,7 @@ function writeOnce(
   const { isolation } = operation;
   const target = idempotencyTarget(vault, operation, call, request);
   if (target === undefined) {
+    await prepare?.();
     return database.write(
       deadline.limit(async (tx) => {
         const { status, json } = await unit(tx, await time.read(tx, tenant));
@@ -106,16 +115,22 @@ function writeOnce(
     );
   }
   const fingerprint = fingerprintOf(version, call.body, secretHolder(operation, call));
-  return inFlight.run(target, () =>
-    database.write(
+  const keyed = { target, fingerprint, mayExpire: () => clockTrust.isTrusted(), isolation };
+  return inFlight.run(target, async () => {
+    if (prepare !== undefined) {
+      const { now } = await time.read(database, tenant);
+      const stored = await findResponse(database, vault, { ...keyed, now });
+      if (stored !== undefined) return stored;
+      await prepare();
+    }
+    return database.write(
       deadline.limit(async (tx) => {
         const at = await time.read(tx, tenant);
-        const keyed = { target, fingerprint, now: at.now, mayExpire: () => clockTrust.isTrusted() };
-        return onceForKey(tx, vault, { ...keyed, isolation }, () => unit(tx, at));
+        return onceForKey(tx, vault, { ...keyed, now: at.now }, () => unit(tx, at));
       }),
       { isolation },
-    ),
-  );
+    );
+  });
 }
 
 /** Returns the storage key of a POST's Idempotency-Key, without the key itself; undefined if it has none. */

@@ -66,10 +66,12 @@ export class LogReader {
   /** What the client knows to be removed. */
   #removed: LogNumbers;
   #mustReadAgain = false;
+  /** True if a sandbox was reset since it was last looked whether it is this one. */
+  #mayBeReset = false;
   #running = false;
   #stopped = false;
   #cancelLater: (() => void) | undefined;
-  #unsubscribe: () => void = () => {};
+  readonly #unsubscribes: (() => void)[] = [];
 
   constructor(tools: LogTools, tenant: Tenant, types: readonly EventType[], start: Start, client: LogClient) {
     this.#tools = tools;
@@ -83,7 +85,14 @@ export class LogReader {
   }
 
   start(): void {
-    this.#unsubscribe = this.#tools.database.subscribe("events", () => this.ask());
+    const { database } = this.#tools;
+    this.#unsubscribes.push(
+      database.subscribe("events", () => this.ask()),
+      database.subscribe("resets", () => {
+        this.#mayBeReset = true;
+        this.ask();
+      }),
+    );
     this.ask();
   }
 
@@ -102,7 +111,7 @@ export class LogReader {
 
   stop(): void {
     this.#stopped = true;
-    this.#unsubscribe();
+    for (const unsubscribe of this.#unsubscribes) unsubscribe();
     this.#cancelLater?.();
   }
 
@@ -131,6 +140,8 @@ export class LogReader {
 
   /** Reads once. Returns whether there may be more, now or soon. */
   async #read(): Promise<"end" | "more" | "held back"> {
+    // A client that accepts no events must know, too: what it still has to forward is gone.
+    if (this.#mayBeReset && (await this.#beginAgain())) return "more";
     const available = this.#client.available();
     if (available <= 0) return "end";
     const limit = Math.min(available, MAX_EVENTS);
@@ -182,16 +193,18 @@ export class LogReader {
     return this.#send(events.slice(damaged + 1));
   }
 
-  /** The sandbox was reset. Continues with its new log. */
-  async #beginAgain(): Promise<void> {
+  /** Continues with the new log if the sandbox was reset. Returns false if it was not. */
+  async #beginAgain(): Promise<boolean> {
+    this.#mayBeReset = false;
     const { account, name } = this.#tenant;
     const environment = await findEnvironmentNumber(this.#tools.database, account.id, name);
-    if (this.#stopped) return;
+    if (this.#stopped || environment === this.#tenant.environment) return false;
     this.#tenant.environment = environment;
     this.#position = LOG_START;
     this.#removed = LOG_START;
     this.#gapAfter = undefined;
     this.#client.reset(cursorOf(LOG_START));
+    return true;
   }
 
   /** The database lost events that were sent. Continues from what it still has. */

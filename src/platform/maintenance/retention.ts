@@ -19,10 +19,16 @@ import { deleteEndedGrants } from "../storage/oauth-grants.ts";
 import { deleteReplays, deleteReplaysOf } from "../storage/replays.ts";
 import { deleteRequestDetails, deleteRequestLogs } from "../storage/request-logs.ts";
 import { deleteExpiredSessions } from "../storage/sessions.ts";
-import { deleteEnvironment, deleteRows, removedEnvironments } from "../storage/sandboxes.ts";
+import {
+  abandonedCopies,
+  deleteEnvironment,
+  DELETIONS,
+  removedEnvironments,
+  removeEnvironment,
+} from "../storage/sandboxes.ts";
 import { findSetting, putSetting, TRUSTED_TIME_SETTING } from "../storage/settings.ts";
 import { deleteExpiredLinks } from "../storage/sign-in-links.ts";
-import { SliceSize } from "./slice-size.ts";
+import { SliceSize } from "../storage/slice-size.ts";
 
 const ENDED = statusesOf("delivery").filter((status) => status !== "pending");
 const EVERY_MILLISECONDS = 60_000;
@@ -32,7 +38,7 @@ const PAUSE_MILLISECONDS = 5;
 const TRUSTED_TIME_MILLISECONDS = 3_600_000;
 /** The statistics cover 6 hours; the rest is for clocks that are set back. */
 const COUNT_RETENTION_MINUTES = 1440;
-/** Work that began before an environment was removed may add rows for this long. */
+/** A request that began before an environment was removed, or that copies one, may add rows for this long. */
 const STRAGGLER_MILLISECONDS = 300_000;
 /** A grant may hold a refresh token for every hour of 30 days. */
 const ROWS_PER_GRANT = 25;
@@ -81,15 +87,12 @@ async function removeOldRows(
     }
   };
   const remove = (claim: string, step: Step) => background.run("retention", { claim }, () => removeAll(claim, step));
+  for (const copy of await abandonedCopies(database, clock.now() - STRAGGLER_MILLISECONDS)) {
+    await database.write((tx) => removeEnvironment(tx, copy, clock.now()));
+  }
   for (const { id, since } of await removedEnvironments(database)) {
-    await remove(`upkeep ${id}`, {
-      isolation: "read committed",
-      run: async (tx, { rows, after }) => {
-        if (await deleteRows(tx, id, rows)) return after;
-        if (clock.now() - since > STRAGGLER_MILLISECONDS) await deleteEnvironment(tx, id);
-        return undefined;
-      },
-    });
+    const isOver = clock.now() - since > STRAGGLER_MILLISECONDS;
+    for (const step of removalOf(id, isOver)) await remove(`upkeep ${id}`, step);
   }
   for (const { id, clock_offset: offset } of await allEnvironments(database)) {
     const now = clock.now();
@@ -114,6 +117,26 @@ async function keepTrustedTime(database: Database, now: number): Promise<void> {
   if (stored !== undefined && Math.abs(now - Number(Buffer.from(stored).toString())) < TRUSTED_TIME_MILLISECONDS)
     return;
   await database.write((tx) => putSetting(tx, TRUSTED_TIME_SETTING, Buffer.from(String(now))));
+}
+
+/** Removes the rows of an environment that is no longer reachable, and once nothing adds any, its number. */
+function removalOf(environment: number, isOver: boolean): Step[] {
+  const isolation = "read committed";
+  // Each table begins with a small slice: rows of the next one may be larger.
+  const tables: Step[] = DELETIONS.map((deletion) => ({
+    isolation,
+    run: async (tx, { rows, after }) => ((await deletion(tx, environment, rows)) > 0 ? after : undefined),
+  }));
+  const number: Step = {
+    isolation,
+    async run(tx, { rows, after }) {
+      // Another process may have removed rows meanwhile, or added some.
+      for (const deletion of DELETIONS) if ((await deletion(tx, environment, rows)) > 0) return after;
+      await deleteEnvironment(tx, environment);
+      return undefined;
+    },
+  };
+  return isOver ? [...tables, number] : tables;
 }
 
 /** A step whose rows are found again from the start, since those before are gone. */

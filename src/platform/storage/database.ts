@@ -62,8 +62,8 @@ export interface WriteOptions {
   readonly isolation?: "serialized" | "batched" | "read committed";
 }
 
-/** Topics that a process can subscribe to: new events in the log, and deliveries that may be due. */
-export type Topic = "events" | "deliveries";
+/** Topics that a process can subscribe to: new events in the log, deliveries that may be due, resets of a sandbox. */
+export type Topic = "events" | "deliveries" | "resets";
 
 export type UnitOfWork<Result> = (transaction: Transaction) => Promise<Result>;
 
@@ -77,6 +77,12 @@ export interface Database extends Queries {
    * the unit is then in the database, unless the error is marked as `uncertain`.
    */
   write<Result>(unit: UnitOfWork<Result>, options?: WriteOptions): Promise<Result>;
+
+  /**
+   * Reads one state of the database in several statements, between which the caller may await anything. What is
+   * committed meanwhile is not visible to them. Call it rarely: it uses a connection of its own.
+   */
+  readOneState<Result>(read: (queries: Queries) => Promise<Result>): Promise<Result>;
 
   /**
    * Calls back after commits that notified the topic, in this process or another. Returns a function that unsubscribes.

@@ -5,8 +5,11 @@ import type { Queries, Transaction } from "./database.ts";
 /** An environment with its own clock. Real times are Unix milliseconds. */
 export interface EnvironmentRow {
   id: number;
-  /** Only `live` and `sandbox` can be reached. The others are snapshots of a sandbox, and what is being removed. */
-  name: Environment | `snapshot ${string}` | `removed ${number}`;
+  /**
+   * Only `live` and `sandbox` can be reached. The others are snapshots of a sandbox, copies that become a snapshot or a
+   * sandbox once they have all rows, and what is being removed.
+   */
+  name: Environment | `snapshot ${string}` | `unfinished ${number}` | `removed ${number}`;
   /** The environment's time is real time plus this. */
   clock_offset: number;
   /**
@@ -44,12 +47,14 @@ export async function findEnvironment(queries: Queries, id: number): Promise<Env
 /** Adds an environment and returns its number, which is higher than all before. */
 export async function insertEnvironment(
   tx: Transaction,
-  row: { account_id: string } & Partial<Pick<EnvironmentRow, "clock_offset" | "since">> &
-    Pick<EnvironmentRow, "name"> & { objects?: number },
+  row: { account_id: string; name: Environment | "unfinished" } & Partial<
+    Pick<EnvironmentRow, "clock_offset" | "since">
+  >,
 ): Promise<number> {
   const last = await tx.get<{ id: number }>("SELECT COALESCE(MAX(id), 0) AS id FROM environments");
   const id = (last?.id ?? 0) + 1;
-  await insertRow(tx, "environments", { id, ...row });
+  const name = row.name === "unfinished" ? `${row.name} ${id}` : row.name;
+  await insertRow(tx, "environments", { id, ...row, name });
   return id;
 }
 

@@ -107,16 +107,9 @@ export function listObjectsOf(
   return readMergedPage<ObjectRow>(queries, RESOURCES[kind].plural, columns, page, filters, each);
 }
 
-/** Adds an environment's objects to another one, with their IDs. */
-export async function copyObjects(tx: Transaction, from: number, to: number): Promise<void> {
-  for (const kind of OBJECT_KINDS) {
-    const columns = STATEMENTS[kind].columns.slice(1).join(", ");
-    await tx.run(
-      `INSERT INTO ${RESOURCES[kind].plural} (environment, ${columns})
-       SELECT CAST($2 AS INTEGER), ${columns} FROM ${RESOURCES[kind].plural} WHERE environment = $1`,
-      [from, to],
-    );
-  }
+/** Returns the columns of a kind's table. */
+export function columnsOf(kind: ObjectKind): readonly string[] {
+  return STATEMENTS[kind].columns;
 }
 
 /** Returns how many objects an environment has, or a limit that it exceeds. */

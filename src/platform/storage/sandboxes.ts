@@ -1,8 +1,11 @@
 import { OBJECT_KINDS, RESOURCES } from "../../contract/resources.ts";
+import { insertRows } from "./batches.ts";
 import { endAdvance } from "./clock-advances.ts";
-import type { Queries, Transaction } from "./database.ts";
+import type { Queries, SqlValue, Transaction } from "./database.ts";
 import { deleteDeliveries } from "./deliveries.ts";
 import { type EnvironmentRow, insertEnvironment, releaseClock } from "./environments.ts";
+import { columnsOf } from "./objects.ts";
+import { ENDPOINT_COLUMNS } from "./webhook-endpoints.ts";
 
 /** Tables whose rows a sandbox keeps when it is reset. */
 const KEPT = ["api_keys", "oauth_apps", "oauth_grants", "oauth_codes", "listeners"];
@@ -24,19 +27,20 @@ const REMOVED: Readonly<Record<string, string>> = {
 };
 
 /**
- * Gives an account's sandbox a new number, with no rows but those that it keeps. Returns undefined if it has another
- * number than `former` by now. Requires the isolation `read committed`: the first statement waits for transactions that
- * add keys or endpoints, and the next ones see them.
+ * Gives an account's sandbox a new number, with no rows but those that it keeps, or that of a copy with its rows.
+ * Returns undefined if it has another number than `former` by now. Requires the isolation `read committed`: the first
+ * statement waits for transactions that add keys or endpoints, and the next ones see them.
  */
 export async function replaceSandbox(
   tx: Transaction,
   accountId: string,
   /** `at` is real time, `offset` that of the new sandbox's clock. */
-  { former, at, offset }: { former: EnvironmentRow; at: number; offset: number },
+  { former, copy, at, offset }: { former: EnvironmentRow; copy: number | undefined; at: number; offset: number },
 ): Promise<number | undefined> {
   if (!(await removeEnvironment(tx, former, at))) return undefined;
-  const sandbox = { account_id: accountId, name: "sandbox", clock_offset: offset, since: at } as const;
-  const id = await insertEnvironment(tx, sandbox);
+  const sandbox = { name: "sandbox", clock_offset: offset, since: at } as const;
+  const id = copy ?? (await insertEnvironment(tx, { account_id: accountId, ...sandbox }));
+  if (copy !== undefined && !(await finishCopy(tx, copy, sandbox))) return undefined;
   // The counts of open sessions exist where several processes share the database.
   for (const table of tx.dialect === "postgres" ? [...KEPT, "listener_counts"] : KEPT) {
     await tx.run(`UPDATE ${table} SET environment = $2 WHERE environment = $1`, [former.id, id]);
@@ -56,6 +60,68 @@ export async function removeEnvironment(
 ): Promise<boolean> {
   const sql = "UPDATE environments SET name = 'removed ' || id, since = $3 WHERE id = $1 AND name = $2";
   return (await tx.run(sql, [id, name, at])) === 1;
+}
+
+/** Makes a copy a sandbox or a snapshot. Returns false if it was removed, because that took too long. */
+export async function finishCopy(
+  tx: Transaction,
+  id: number,
+  row: Pick<EnvironmentRow, "name" | "clock_offset" | "since"> & { objects?: number },
+): Promise<boolean> {
+  const sql = `UPDATE environments SET name = $2, clock_offset = $3, since = $4, objects = $5
+    WHERE id = $1 AND name = 'unfinished ' || id`;
+  return (await tx.run(sql, [id, row.name, row.clock_offset, row.since, row.objects ?? null])) === 1;
+}
+
+type StateRow = Record<string, SqlValue> & { id: string };
+
+/** Tables whose rows are the state of a sandbox. */
+const STATE = Object.entries({
+  ...Object.fromEntries(OBJECT_KINDS.map((kind) => [RESOURCES[kind].plural, columnsOf(kind)])),
+  webhook_endpoints: ENDPOINT_COLUMNS,
+}).map(([table, columns]) => ({ table, columns, insert: insertRows<StateRow>(table, columns) }));
+
+/** A part of a state: the rows after an ID of a table, and of the next tables. */
+export interface StatePart {
+  rows: readonly { table: number; rows: readonly StateRow[] }[];
+  /** Where the next part begins; undefined after the last one. */
+  next: StatePlace | undefined;
+}
+
+export interface StatePlace {
+  table: number;
+  after: string;
+}
+
+export const STATE_START: StatePlace = { table: 0, after: "" };
+
+/** Reads the next rows of an environment's state, at most a number. */
+export async function readState(
+  queries: Queries,
+  environment: number,
+  { table, after }: StatePlace,
+  limit: number,
+): Promise<StatePart> {
+  const rows: { table: number; rows: StateRow[] }[] = [];
+  for (let left = limit; table < STATE.length; table += 1, after = "") {
+    const { table: name, columns } = STATE[table]!;
+    const sql = `SELECT ${columns.join(", ")} FROM ${name} WHERE environment = $1 AND id > $2 ORDER BY id LIMIT $3`;
+    const found = await queries.all<StateRow>(sql, [environment, after, left]);
+    rows.push({ table, rows: found });
+    left -= found.length;
+    if (left === 0) return { rows, next: { table, after: found.at(-1)!.id } };
+  }
+  return { rows, next: undefined };
+}
+
+/** Adds a part of another environment's state, with the same IDs. */
+export async function addState(tx: Transaction, environment: number, { rows: parts }: StatePart): Promise<void> {
+  for (const { table, rows } of parts) {
+    await STATE[table]!.insert(
+      tx,
+      rows.map((row) => ({ ...row, environment })),
+    );
+  }
 }
 
 /** A saved state of an account's sandbox: an environment that no request can reach. */
@@ -81,33 +147,43 @@ export function removedEnvironments(queries: Queries) {
   );
 }
 
+/** Returns copies that were begun before a time and not finished: their process was killed, or the request's time over. */
+export function abandonedCopies(queries: Queries, before: number) {
+  return queries.all<Pick<EnvironmentRow, "id" | "name">>(
+    "SELECT id, name FROM environments WHERE name LIKE 'unfinished %' AND since < $1",
+    [before],
+  );
+}
+
+/** Deletes rows of an environment from one of its tables, at most about a number. Returns how many. */
+type Deletion = (tx: Transaction, environment: number, limit: number) => Promise<number>;
+
 /**
- * Deletes rows of an environment, at most about a number. Returns false if there are no more. Each statement reads in
- * the order of an index: a scan would pass all rows that were deleted before.
+ * Deletes the rows of an environment, a table after the other. Each statement reads in the order of an index: a scan would
+ * pass all rows that were deleted before.
  */
-export async function deleteRows(tx: Transaction, environment: number, limit: number): Promise<boolean> {
-  const deliveries = await tx.all<{ id: string; attempt_count: number }>(
-    "SELECT id, attempt_count FROM deliveries WHERE environment = $1 ORDER BY status, id LIMIT $2",
-    [environment, limit],
-  );
-  let rows = 0;
-  const part = deliveries.filter(
-    ({ attempt_count: attempts }, index) => (rows += 1 + attempts) <= limit || index === 0,
-  );
-  if (part.length > 0) {
+export const DELETIONS: readonly Deletion[] = [
+  async (tx, environment, limit) => {
+    const deliveries = await tx.all<{ id: string; attempt_count: number }>(
+      "SELECT id, attempt_count FROM deliveries WHERE environment = $1 ORDER BY status, id LIMIT $2",
+      [environment, limit],
+    );
+    let rows = 0;
+    const part = deliveries.filter(({ attempt_count: attempts }, index) => {
+      rows += 1 + attempts;
+      return rows <= limit || index === 0;
+    });
     await deleteDeliveries(
       tx,
       part.map(({ id }) => id),
     );
-    return true;
-  }
-  for (const [table, key] of Object.entries(REMOVED)) {
-    if (rows >= limit) return true;
+    return part.length;
+  },
+  ...Object.entries(REMOVED).map(([table, key]): Deletion => {
     const some = `SELECT ${key} FROM ${table} WHERE environment = $1 ORDER BY ${key} LIMIT $2`;
-    rows += await tx.run(`DELETE FROM ${table} WHERE (${key}) IN (${some})`, [environment, limit - rows]);
-  }
-  return rows >= limit;
-}
+    return (tx, environment, limit) => tx.run(`DELETE FROM ${table} WHERE (${key}) IN (${some})`, [environment, limit]);
+  }),
+];
 
 export async function deleteEnvironment(tx: Transaction, id: number): Promise<void> {
   await tx.run("DELETE FROM environments WHERE id = $1", [id]);

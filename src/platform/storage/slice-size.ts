@@ -1,5 +1,5 @@
 import type { Clock } from "../ports.ts";
-import type { Database } from "../storage/database.ts";
+import type { Queries } from "./database.ts";
 
 const MAX_ROWS = 512;
 /** Rows differ in cost a hundredfold: an event's body has up to 64 pages. */
@@ -8,15 +8,15 @@ const FIRST_ROWS = 16;
 const MAX_MILLISECONDS = 3;
 
 /**
- * How many rows a transaction of upkeep removes. SQLite's statements run in the event loop, where requests wait for
- * them, so there the number follows the time that they took. PostgreSQL's do not.
+ * How many rows a transaction of background work adds or removes. SQLite's statements run in the event loop, where
+ * requests wait for them, so there the number follows the time that they took. PostgreSQL's do not.
  */
 export class SliceSize {
   readonly #clock: Clock;
   readonly #isFixed: boolean;
   #rows: number;
 
-  constructor(dialect: Database["dialect"], clock: Clock) {
+  constructor(dialect: Queries["dialect"], clock: Clock) {
     this.#clock = clock;
     this.#isFixed = dialect === "postgres";
     this.#rows = this.#isFixed ? MAX_ROWS : FIRST_ROWS;

@@ -3,7 +3,11 @@ import type { Topic } from "./database.ts";
 
 /** The subscribers of each topic in this process. */
 export class Subscriptions {
-  readonly #callbacks: Record<Topic, Set<() => void>> = { events: new Set(), deliveries: new Set() };
+  readonly #callbacks: Record<Topic, Set<() => void>> = {
+    events: new Set(),
+    deliveries: new Set(),
+    resets: new Set(),
+  };
   readonly #log: Log | undefined;
 
   constructor(log: Log | undefined) {

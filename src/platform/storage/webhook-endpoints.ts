@@ -33,7 +33,9 @@ const CHANGEABLE = [
   ...(["url", "events", "description", "status", "disabled_reason", "disabled_at"] as const),
   ...(["secret", "secret_created", "previous_secret", "previous_until"] as const),
 ] satisfies (keyof WebhookEndpointRow)[];
-const COLUMNS = ["environment", "id", ...CHANGEABLE, "created"].join(", ");
+/** All columns besides the health. */
+export const ENDPOINT_COLUMNS = ["environment", "id", ...CHANGEABLE, "created"] as const;
+const COLUMNS = ENDPOINT_COLUMNS.join(", ");
 /** Written by the delivery engine only. */
 const HEALTH = "failures, first_failure, last_failure, failing_reported";
 
@@ -47,16 +49,6 @@ export async function moveEndpoints(tx: Transaction, from: number, to: number): 
     `UPDATE webhook_endpoints
      SET environment = $2, failures = 0, first_failure = NULL, last_failure = NULL, failing_reported = 0
      WHERE environment = $1`,
-    [from, to],
-  );
-}
-
-/** Adds an environment's endpoints to another one, with their IDs and secrets, and without their health. */
-export async function copyEndpoints(tx: Transaction, from: number, to: number): Promise<void> {
-  const columns = COLUMNS.replace("environment, ", "");
-  await tx.run(
-    `INSERT INTO webhook_endpoints (environment, ${columns})
-     SELECT CAST($2 AS INTEGER), ${columns} FROM webhook_endpoints WHERE environment = $1`,
     [from, to],
   );
 }

@@ -1,4 +1,12 @@
-import { allSnapshots, deleteSnapshot, resetSandbox, restoreSnapshot, saveSnapshot } from "../../domain/sandbox.ts";
+import {
+  allSnapshots,
+  copySandbox,
+  copySnapshot,
+  deleteSnapshot,
+  resetSandbox,
+  restoreSnapshot,
+  saveSnapshot,
+} from "../../domain/sandbox.ts";
 import type { Clock } from "../../ports.ts";
 import type { Handlers } from "../operation.ts";
 
@@ -13,11 +21,22 @@ export function sandboxHandlers(clock: Clock): Handlers<"sandbox"> {
       object: "list",
       data: await allSnapshots(queries, caller.tenant),
     }),
-    saveSnapshot: ({ caller, body }, tx) => saveSnapshot(tx, caller.tenant, body.name, clock.now()),
+    saveSnapshot: {
+      isolation: "serialized",
+      prepare: async ({ caller, body: { name }, deadline }, database) => {
+        const tools = { database, clock, assertTime: () => deadline.assertTime() };
+        const copied = await copySandbox(tools, caller.tenant, name);
+        return (_call, tx) => saveSnapshot(tx, caller.tenant, { name, ...copied, now: clock.now() });
+      },
+    },
     restoreSnapshot: {
       isolation: "read committed",
       startsAgain: true,
-      write: ({ caller, id }, tx) => restoreSnapshot(tx, caller.tenant, id, clock.now()),
+      prepare: async ({ caller, id: name, deadline }, database) => {
+        const tools = { database, clock, assertTime: () => deadline.assertTime() };
+        const copied = await copySnapshot(tools, caller.tenant, name);
+        return (_call, tx) => restoreSnapshot(tx, caller.tenant, { name, ...copied, now: clock.now() });
+      },
     },
     deleteSnapshot: ({ caller, id }, tx) => deleteSnapshot(tx, caller.tenant, id, clock.now()),
   };

@@ -3,7 +3,7 @@ import type { Migration } from "./migration.ts";
 /**
  * Sandboxes that start again. The rows of an environment carry its number, so a sandbox is reset by giving it another
  * number: the rows of the former one are removed later. An environment's name is `live`, `sandbox`, `snapshot <name>`,
- * or `removed <number>`.
+ * `unfinished <number>` or `removed <number>`.
  */
 export const sandbox: Migration = {
   number: 4,

@@ -7,7 +7,7 @@ import type { PostgresConnection } from "./connection.ts";
  */
 const GATHER_MILLISECONDS = 50;
 const RECONNECT_MILLISECONDS = 500;
-const TOPICS: readonly Topic[] = ["events", "deliveries"];
+const TOPICS: readonly Topic[] = ["events", "deliveries", "resets"];
 
 /**
  * Notifies the other processes of commits, and receives their notifications, over one connection. Lost ones are

@@ -10,6 +10,7 @@ import {
 } from "../database.ts";
 import type { Migration } from "../migrations/migration.ts";
 import { Subscriptions } from "../subscriptions.ts";
+import { Turns } from "../turns.ts";
 import { PostgresConnection } from "./connection.ts";
 import { asOpenError } from "./errors.ts";
 import { assertUsable, migratePostgres } from "./migrate.ts";
@@ -56,7 +57,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     const pool = new ConnectionPool(open, { readers, writers: connections - readers, timeoutMs }, options.log);
     const notifying = { ...config, application_name: `${String(config.application_name)} notifications` };
     const openNotifying = (onEnd: () => void) => PostgresConnection.open(notifying, now, onEnd);
-    const storage = new PostgresStorage(pool, openNotifying, { ...options, timeoutMs });
+    const storage = new PostgresStorage(pool, { open, openNotifying }, { ...options, timeoutMs });
     await storage.start();
     return storage;
   } catch (error) {
@@ -80,15 +81,22 @@ class PostgresStorage implements Database {
   readonly #notifications: Notifications;
   readonly #subscriptions: Subscriptions;
   readonly #poll: Poll | undefined;
+  readonly #open: () => Promise<PostgresConnection>;
+  /** Reads one state at a time. */
+  readonly #stateTurns = new Turns();
   readonly #timeoutMs: number;
   #closing: Promise<void> | undefined;
 
   constructor(
     pool: ConnectionPool,
-    openNotifying: (onEnd: () => void) => Promise<PostgresConnection>,
+    connections: {
+      open: () => Promise<PostgresConnection>;
+      openNotifying: (onEnd: () => void) => Promise<PostgresConnection>;
+    },
     { log, stateOfEvents, timeoutMs }: Pick<PostgresOptions, "log" | "stateOfEvents"> & { timeoutMs: number },
   ) {
     this.#pool = pool;
+    this.#open = connections.open;
     this.#timeoutMs = timeoutMs;
     this.#subscriptions = new Subscriptions(log);
     if (stateOfEvents !== undefined) {
@@ -97,7 +105,11 @@ class PostgresStorage implements Database {
         changed: () => this.#subscriptions.notify(["events"]),
       });
     }
-    this.#notifications = new Notifications(openNotifying, (topics) => this.#subscriptions.notify(topics), log);
+    this.#notifications = new Notifications(
+      connections.openNotifying,
+      (topics) => this.#subscriptions.notify(topics),
+      log,
+    );
     const committed = (topics: ReadonlySet<Topic>) => {
       this.#subscriptions.notify(topics);
       this.#notifications.notify(topics);
@@ -125,6 +137,27 @@ class PostgresStorage implements Database {
     return this.#runner.write(unit, options);
   }
 
+  readOneState<Result>(read: (queries: Queries) => Promise<Result>): Promise<Result> {
+    return this.#stateTurns.run(async () => {
+      this.#assertOpen();
+      // Not one of the pool: a caller that holds one and waits for another could wait for itself.
+      const connection = await this.#open();
+      const all = async <Row>(sql: string, parameters?: readonly SqlValue[]) =>
+        (await connection.execute(sql, parameters)).rows as Row[];
+      try {
+        await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+        return await read({
+          dialect: this.dialect,
+          get: async <Row>(sql: string, parameters?: readonly SqlValue[]) => (await all<Row>(sql, parameters))[0],
+          all,
+          allShared: all,
+        });
+      } finally {
+        await connection.close();
+      }
+    });
+  }
+
   subscribe(topic: Topic, callback: () => void): () => void {
     return this.#subscriptions.add(topic, callback);
   }
@@ -146,9 +179,7 @@ class PostgresStorage implements Database {
   }
 
   async #read(sql: string, parameters?: readonly SqlValue[]): Promise<Record<string, unknown>[]> {
-    if (this.#closing !== undefined) {
-      throw new StorageUnavailableError("Storage is unavailable: the database is closed.");
-    }
+    this.#assertOpen();
     let timer: NodeJS.Timeout | undefined;
     const tooLate = new Promise<never>((_, reject) => {
       const message = "Storage is unavailable: too many statements are waiting for the database.";
@@ -159,6 +190,11 @@ class PostgresStorage implements Database {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  #assertOpen(): void {
+    if (this.#closing === undefined) return;
+    throw new StorageUnavailableError("Storage is unavailable: the database is closed.");
   }
 
   async #execute(sql: string, parameters?: readonly SqlValue[]): Promise<Record<string, unknown>[]> {

@@ -2,7 +2,14 @@ import type { Log } from "../../ports.ts";
 import { assertLogBelongs, CommitStamps, type LogContents } from "./commit-stamps.ts";
 import { Connection, waitForLock } from "./connection.ts";
 import { assertLocalFileSystem, assertOneName, closeToOthers, createFile, locateFile } from "./database-file.ts";
-import { type Database, type SqlValue, StorageUnavailableError, type Topic, type UnitOfWork } from "../database.ts";
+import {
+  type Database,
+  type Queries,
+  type SqlValue,
+  StorageUnavailableError,
+  type Topic,
+  type UnitOfWork,
+} from "../database.ts";
 import { type FileCheck, FileHealth } from "./file-health.ts";
 import { FileLock } from "./file-lock.ts";
 import { FileWatch, LOG_SIZE_LIMIT } from "./file-watch.ts";
@@ -12,6 +19,7 @@ import type { Migration } from "../migrations/migration.ts";
 import { asOpenError } from "./errors.ts";
 import { type SqliteRuntime, loadSqlite } from "./runtime.ts";
 import { Subscriptions } from "../subscriptions.ts";
+import { Turns } from "../turns.ts";
 
 // fullfsync: on macOS a plain fsync leaves the data in the drive's own cache.
 const WRITER_SETTINGS = `
@@ -82,10 +90,14 @@ function openLocked(sqlite: SqliteRuntime, file: string, lock: FileLock, options
     if (writer.get("PRAGMA page_count")?.["page_count"] === 0) writer.exec("PRAGMA auto_vacuum = INCREMENTAL");
     writer.exec(WRITER_SETTINGS);
     migrateSqlite(writer, upgrade, options.version ?? null);
-    const reader = new Connection(sqlite, file, { readOnly: true });
-    reader.exec(READER_SETTINGS);
-    for (const connection of [writer, reader]) connection.exec(STOP_BLOCKING);
-    return new SqliteStorage(file, { writer, reader, lock }, left, options);
+    const openReader = () => {
+      const reader = new Connection(sqlite, file, { readOnly: true });
+      reader.exec(`${READER_SETTINGS}; ${STOP_BLOCKING}`);
+      return reader;
+    };
+    const reader = openReader();
+    writer.exec(STOP_BLOCKING);
+    return new SqliteStorage(file, { writer, reader, openReader, lock }, left, options);
   } catch (error) {
     // Also rolls back an unfinished migration.
     writer.close();
@@ -97,6 +109,10 @@ class SqliteStorage implements Database {
   readonly dialect = "sqlite";
   readonly #writer: Connection;
   readonly #reader: Connection;
+  readonly #openReader: () => Connection;
+  /** Reads one state at a time. */
+  #stateReader: Connection | undefined;
+  readonly #stateTurns = new Turns();
   readonly #lock: FileLock;
   readonly #commits: GroupCommit;
   readonly #watch: FileWatch;
@@ -109,12 +125,13 @@ class SqliteStorage implements Database {
 
   constructor(
     file: string,
-    resources: { writer: Connection; reader: Connection; lock: FileLock },
+    resources: { writer: Connection; reader: Connection; openReader: () => Connection; lock: FileLock },
     left: LogContents,
     { log, lockMilliseconds = LOCK_MILLISECONDS, check }: SqliteOptions,
   ) {
     this.#writer = resources.writer;
     this.#reader = resources.reader;
+    this.#openReader = resources.openReader;
     this.#lock = resources.lock;
     this.#log = log;
     this.#lockMilliseconds = lockMilliseconds;
@@ -165,6 +182,27 @@ class SqliteStorage implements Database {
     return this.#commits.write(unit);
   }
 
+  readOneState<Result>(read: (queries: Queries) => Promise<Result>): Promise<Result> {
+    return this.#stateTurns.run(async () => {
+      this.#assertOpen();
+      const connection = (this.#stateReader ??= this.#openReader());
+      const all = async <Row>(sql: string, parameters?: readonly SqlValue[]) =>
+        (await this.#read(() => connection.all(sql, parameters))) as Row[];
+      connection.exec("BEGIN");
+      try {
+        return await read({
+          dialect: this.dialect,
+          get: async <Row>(sql: string, parameters?: readonly SqlValue[]) =>
+            (await this.#read(() => connection.get(sql, parameters))) as Row | undefined,
+          all,
+          allShared: all,
+        });
+      } finally {
+        connection.rollBack();
+      }
+    });
+  }
+
   subscribe(topic: Topic, callback: () => void): () => void {
     return this.#subscriptions.add(topic, callback);
   }
@@ -200,6 +238,7 @@ class SqliteStorage implements Database {
 
   #closeFiles(): void {
     this.#reader.close();
+    this.#stateReader?.close();
     try {
       this.#writer.exec(`PRAGMA busy_timeout = ${LOCK_MILLISECONDS}; PRAGMA wal_checkpoint(TRUNCATE)`);
     } catch (error) {

@@ -2,7 +2,6 @@
 // deliveries to 50 endpoints. Prints how long claims, lists, statistics and retention take on it.
 // Arguments: the file or URL of the database, the number of events.
 import { lowestIdAt } from "../src/contract/ids.ts";
-import { countFolder } from "../src/platform/maintenance/fold-counts.ts";
 import { BackgroundWork } from "../src/platform/observability/background-work.ts";
 import { createRetention } from "../src/platform/maintenance/retention.ts";
 import type { Clock } from "../src/platform/ports.ts";
@@ -17,13 +16,10 @@ import { openDatabase } from "../src/platform/storage/open-database.ts";
 import { listRequestLogs } from "../src/platform/storage/request-logs.ts";
 import { systemClock } from "../src/platform/system.ts";
 import { ClockTrust } from "../src/platform/time/clock-trust.ts";
+import { fillEvents, SPAN } from "./fill-events.ts";
 
 const DAY = 86_400_000;
-const SPAN = 29 * DAY;
-/** PostgreSQL numbers up to 1,024 events of a transaction. */
-const UNIT = 500;
 const WAITING = 1_000;
-const ENDPOINTS = 50;
 const ROUNDS = 200;
 const LOG = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
@@ -33,64 +29,7 @@ const account = { id: "acct_1", name: "Bench", version: "2026-11-01", created: 1
 const { sandbox: environment } = await database.write((tx) => insertAccount(tx, account));
 const now = Date.now();
 
-const NUMBERS = `WITH RECURSIVE numbers (n) AS (
-  SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < CAST($1 AS INTEGER))`;
-const numbered = (prefix: string) => `${prefix} || substr(CAST(1000000 + n AS TEXT), 2)`;
-const endpoint = `'we_' || substr(CAST(1000 + n % ${ENDPOINTS} AS TEXT), 2)`;
-
-/** Inserts events created at a time, with deliveries, and attempts unless the deliveries are pending. */
-async function insertUnit(created: number, count: number, status: "succeeded" | "pending"): Promise<void> {
-  const [event, delivery, request] = (["event", "delivery", "request"] as const).map((kind) =>
-    lowestIdAt(kind, created).slice(0, -6),
-  ) as [string, string, string];
-  const attempts = status === "pending" ? 0 : 1;
-  const due = status === "pending" ? created : null;
-  await database.write(async (tx) => {
-    await tx.run(
-      `INSERT INTO events (environment, id, type, object_id, created, body)
-       ${NUMBERS} SELECT ${environment}, ${numbered("$2")}, 'order.created', 'ord_' || substr(CAST(1000 + n AS TEXT), 2),
-         CAST($3 AS BIGINT), $4 FROM numbers ORDER BY n`,
-      [count, event, created, JSON.stringify({ data: "x".repeat(400) })],
-    );
-    await tx.run(
-      `INSERT INTO deliveries (id, environment, event_id, event_type, endpoint_id, status, attempt_count, next_attempt, created)
-       ${NUMBERS} SELECT ${numbered("$2")}, ${environment}, ${numbered("$3")}, 'order.created', ${endpoint},
-         $4, CAST($5 AS INTEGER), CAST($6 AS BIGINT), CAST($7 AS BIGINT) FROM numbers ORDER BY n`,
-      [count, delivery, event, status, attempts, due, created],
-    );
-    if (attempts === 0) return;
-    await tx.run(
-      `INSERT INTO attempts (delivery_id, number, at, status_code, duration_ms, request_headers, response_headers)
-       ${NUMBERS} SELECT ${numbered("$2")}, 1, CAST($3 AS BIGINT), 200, 12, $4, $5 FROM numbers ORDER BY n`,
-      [
-        count,
-        delivery,
-        created,
-        JSON.stringify({ header: "x".repeat(300) }),
-        JSON.stringify({ header: "x".repeat(200) }),
-      ],
-    );
-    if (created < now - 6 * DAY) return;
-    await tx.run(
-      `INSERT INTO request_logs (environment, id, method, path, status, duration_us)
-       ${NUMBERS} SELECT ${environment}, ${numbered("$2")}, 'POST', '/v1/orders', 201, 900 FROM numbers ORDER BY n`,
-      [count, request],
-    );
-  });
-}
-
-/** The platform does so every second. */
-const fold = countFolder(database);
-const foldCounts = () => fold(new AbortController().signal);
-
-for (let first = 0; first < Number(events); first += UNIT) {
-  const created = Math.floor(now - SPAN + (first / Number(events)) * (SPAN - 60_000));
-  await insertUnit(created, Math.min(UNIT, Number(events) - first), "succeeded");
-  await foldCounts();
-}
-for (let waiting = 0; waiting < WAITING; waiting += UNIT) await insertUnit(now - WAITING + waiting, UNIT, "pending");
-await foldCounts();
-if (database.dialect === "postgres") await database.write((tx) => tx.run("ANALYZE"));
+await fillEvents(database, environment, { now, past: Number(events), waiting: WAITING });
 
 const page = { environment, limit: 20 };
 const position = await endOfLog(database, environment);
@@ -100,18 +39,6 @@ const range = { environment, first: Math.floor(now / 60_000) - 60, last: Math.fl
 class Undone extends Error {}
 const QUESTIONS: Record<string, () => Promise<unknown>> = {
   "heads of 50 queues": () => queueHeads(database),
-  "a reset of the sandbox": () =>
-    database
-      .write(
-        async (tx) => {
-          await resetSandbox(tx, { environment, name: "sandbox", livemode: false, account }, {}, now);
-          throw new Undone();
-        },
-        { isolation: "read committed" },
-      )
-      .catch((error: unknown) => {
-        if (!(error instanceof Undone)) throw error;
-      }),
   "a claim of 16": () =>
     database
       .write(async (tx) => {
@@ -153,13 +80,28 @@ const QUESTIONS: Record<string, () => Promise<unknown>> = {
     ]),
 };
 
+/** Resets the sandbox, with the commit. */
+function reset(): Promise<unknown> {
+  const tenant = { environment, name: "sandbox", livemode: false, account } as const;
+  return database.write((tx) => resetSandbox(tx, tenant, {}, now), { isolation: "read committed" });
+}
+
+/** Returns to the sandbox with the events. */
+async function undoReset(): Promise<void> {
+  await database.write(async (tx) => {
+    await tx.run("DELETE FROM environments WHERE name = 'sandbox'");
+    await tx.run("UPDATE environments SET name = 'sandbox' WHERE id = $1", [environment]);
+  });
+}
+
 /** Returns the median time in milliseconds. */
-async function timeOf(question: () => Promise<unknown>): Promise<number> {
+async function timeOf(question: () => Promise<unknown>, undo?: () => Promise<void>): Promise<number> {
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const began = performance.now();
     await question();
     times.push(performance.now() - began);
+    await undo?.();
   }
   return times.toSorted((a, b) => a - b)[ROUNDS / 2]!;
 }
@@ -212,7 +154,7 @@ async function retain(time: number): Promise<{ milliseconds: number; longest: nu
   return { milliseconds: performance.now() - began, longest, slice };
 }
 
-const times: Record<string, number> = {};
+const times: Record<string, number> = { "a reset of the sandbox, with its commit": await timeOf(reset, undoReset) };
 for (const [name, question] of Object.entries(QUESTIONS)) times[name] = await timeOf(question);
 // The counts of the first 28 days first, which are not what is measured.
 await retain(now);

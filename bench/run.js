@@ -19,6 +19,7 @@ import { benchPeers } from "./peers.js";
 import { benchPostgres } from "./postgres.js";
 import { benchQueues } from "./queues.js";
 import { benchCapture, benchRelay } from "./relay.js";
+import { benchResets } from "./resets.js";
 import { benchStartup } from "./startup.js";
 import { tableOf } from "./table.js";
 import { benchWebhooks } from "./webhooks.js";
@@ -34,6 +35,7 @@ const PARTS = {
   lists: benchLists,
   budgets: benchBudgets,
   growth: benchGrowth,
+  resets: benchResets,
   dashboard: benchDashboard,
   postgres: benchPostgres,
   webhooks: benchWebhooks,

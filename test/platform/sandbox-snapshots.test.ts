@@ -183,8 +183,8 @@ describe.each(["SQLite", "PostgreSQL"])("snapshots on %s", (engine) => {
   });
 });
 
-describe.each(["SQLite", "PostgreSQL"])("a sandbox of 99,000 objects on %s", (engine) => {
-  const OBJECTS = 99_000;
+describe.each(["SQLite", "PostgreSQL"])("a large sandbox on %s", (engine) => {
+  const OBJECTS = 30_000;
   let server: Awaited<ReturnType<typeof usePostgres>> | undefined;
   let url: string;
   let platform: HostedPlatform;

@@ -84,7 +84,7 @@ process.stdout.write(
     "An attempt with a complete response has a `status_code`. Any other has an `error`: a code, a colon and a description. `service deliveries get dlv_…` shows all attempts of a delivery.",
     table("Code", "Meaning", ATTEMPT_ERRORS),
     "## Signature errors",
-    "`verify` and the adapters of `service-cli/webhooks` throw a `SignatureError` with one of these codes. The adapters respond by themselves: 400, 405, 413, or 500 if the receiver is not configured correctly; `onError` is called with each error.",
+    "`verify` and the adapters of `service-cli/webhooks` throw a `SignatureError` with one of these codes. The adapters respond automatically: 400, 405, 413, or 500 if the receiver is not configured correctly; `onError` is called with each error.",
     table("Code", "Meaning", SIGNATURE_ERRORS),
   ].join("\n\n")}\n`,
 );

@@ -148,7 +148,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "Many machines are listening, or a program opens a connection for each of its tasks. A connection that was lost without notice counts for up to 45 seconds.",
     remedy:
-      "Close connections that you do not need, or share one. `service listen` and the dashboard retry by themselves, after `Retry-After`. For permanent consumers, use a webhook endpoint.",
+      "Close connections that you do not need, or share one. `service listen` and the dashboard retry automatically, after `Retry-After`. For permanent consumers, use a webhook endpoint.",
     example: { detail: "The environment has 100 listeners open, which is the maximum. Close one, or try again later." },
   },
   headers_too_large: {
@@ -310,7 +310,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
   },
   endpoint_deleted: {
     meaning: "The endpoint of the delivery was deleted.",
-    cause: "It was deleted after the delivery was created. Its pending deliveries have failed.",
+    cause: "It was deleted after the delivery was created. Its pending deliveries were canceled.",
     remedy: "Replay the event instead: it is sent to every endpoint that subscribes to it now.",
     example: { detail: "The endpoint we_06Fv3Tt0q1Yd8mWc5KxLrB was deleted. Replay the event to another endpoint." },
   },

@@ -12,8 +12,8 @@ import { blocksOf, filesOf } from "./pages.ts";
 const README = "../README.md";
 const SECRET = "whsec_of_this_test";
 
-const commandsIn = (pattern: RegExp): string[][] =>
-  blocksOf(README)
+const commandsIn = (pattern: RegExp, page = README): string[][] =>
+  blocksOf(page)
     .filter(({ language }) => language === "sh")
     .flatMap(({ text }) => text.trimEnd().split("\n"))
     .filter((line) => pattern.test(line))
@@ -39,19 +39,27 @@ it("the check of README.md grades a receiver of Stripe by its effects", async ()
   application.close();
 });
 
-it("the tour of README.md forwards an event to its application", async () => {
-  const application = filesOf(README).get("receiver.mjs")!;
+it.each([README, "tutorial.md"])("the tour of %s forwards an event to its application", async (page) => {
+  const application = filesOf(page).get("receiver.mjs")!;
   const project = await makeProject({ "receiver.mjs": application.replace("3000", "APP_PORT") });
   mkdirSync(join(project.folder, "node_modules"));
   symlinkSync(process.cwd(), join(project.folder, "node_modules/service-cli"));
-  const [init, dev, trigger] = commandsIn(/^service (dev|trigger)\b/).map((words) => words.slice(1));
+  const commands = commandsIn(/^npx service-cli /, page).map((words) => words.slice(2));
+  const [init, dev, trigger, ...more] = commands.filter(([name]) => name !== "webhooks");
   const target = init!.map((word) => word.replace("3000", String(project.appPort)));
   expect(await project.service([...target, "--port", String(project.port)])).toMatchObject({ exitCode: 0 });
   expect(dev).toEqual(["dev"]);
-  const running = startDev(project, dev!.slice(1));
+  const running = startDev(project);
   await running.waitFor(/✓ Ready after/);
-  expect(await project.service(trigger!)).toMatchObject({ exitCode: 0 });
-  await running.waitFor(/^app {6}│ order\.completed evt_\w+$/m);
+  const triggered = await project.service(trigger!);
+  expect(triggered).toMatchObject({ exitCode: 0 });
+  const [id = ""] = /evt_\w+/.exec(triggered.stdout) ?? [];
+  if (page === README) await running.waitFor(new RegExp(`^app {6}│ order\\.completed ${id}$`, "m"));
+  else await running.waitFor(/← 500 {5}order\.completed/);
+  for (const words of more) {
+    const result = await project.service(words.map((word) => word.replace(/^evt_\w+/, id)));
+    expect(result, words.join(" ")).toMatchObject({ exitCode: 0 });
+  }
   running.child.kill("SIGINT");
   // The application handles no signals.
   expect(await running.ended).toBe(130);

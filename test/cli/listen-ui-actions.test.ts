@@ -92,7 +92,7 @@ describe("a key of service listen", () => {
     const editor = script(`
       import { readFileSync, writeFileSync } from "node:fs";
       const file = process.argv[2];
-      writeFileSync(file, readFileSync(file, "utf8").replace(/"amount": \\d+/, '"amount": ${number}'));`);
+      writeFileSync(file, readFileSync(file, "utf8").replace(/"amount":\\d+/, '"amount":${number}'));`);
     const cwd = createFolder();
     const env = { ...cli.platform.env, EDITOR: editor };
     const screen = await listenOnScreen(["--forward-to", receiver], { env, cwd });
@@ -121,6 +121,15 @@ describe("a key of service listen", () => {
     await failing.shows("Nothing was sent: the editor false exited with 1");
     expect(receivedTimes(id)).toBe(1);
     expect(rowsOf(failing)).toHaveLength(1);
+  });
+
+  it("sends nothing if the editor saves the event as it is", async () => {
+    const screen = await listen({ env: { EDITOR: "true" } });
+    const [id = ""] = await cli.trigger("customer.created");
+    await screen.shows("1 forwarded");
+    screen.type("e");
+    await screen.shows("Nothing was sent: the payload is unchanged");
+    expect(receivedTimes(id)).toBe(1);
   });
 
   it("copies the request as a cURL command that a receiver accepts", async () => {

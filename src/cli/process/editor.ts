@@ -8,14 +8,8 @@ import { createTemporaryFolder } from "../temporary-folder.ts";
 
 /** Opens a JSON object in the user's editor and returns it as it was saved. Throws UserError, also for an empty file. */
 export async function editObject(object: Record<string, unknown>, context: Context): Promise<Record<string, unknown>> {
-  return JSON.parse(await editJson(`${JSON.stringify(object, undefined, 2)}\n`, context)) as Record<string, unknown>;
-}
-
-/** Opens JSON in the user's editor and returns it as it was saved: an object. Throws UserError, also for an empty file. */
-export async function editJson(json: string, context: Context): Promise<string> {
-  const saved = await editText(json, "object.json", context);
-  parseObject(saved, "Nothing was sent: the file");
-  return saved;
+  const saved = await editText(`${JSON.stringify(object, undefined, 2)}\n`, "object.json", context);
+  return parseObject(saved, "Nothing was sent: the file");
 }
 
 /** Opens a text in the user's editor and returns it as it was saved. Throws UserError, also for an empty file. */

@@ -10,7 +10,9 @@ import { headerPairs } from "../../../relay/forward-headers.ts";
 import { whyNoBrowser } from "../../browser-availability.ts";
 import type { Context } from "../../context.ts";
 import type { FullScreen } from "../../terminal/full-screen.ts";
-import { editJson, editText } from "../../process/editor.ts";
+import { UserError } from "../../errors.ts";
+import { parseObject } from "../../input.ts";
+import { editText } from "../../process/editor.ts";
 import { escapeReferences } from "../../triggering/fixture/fixture.ts";
 import type { Row } from "./history.ts";
 import type { Model } from "./model.ts";
@@ -102,18 +104,15 @@ export class Actions {
   }
 }
 
-/** Returns the body as the user saved it. Throws UserError if nothing is to be sent. */
+/** Returns the body exactly as the user saved it. Throws UserError if nothing is to be sent. */
 async function editBody(body: string, context: Context): Promise<string> {
-  if (isJsonObject(body)) {
-    return rewriteJson(await editJson(`${rewriteJson(body, unchanged, 2)}\n`, context), unchanged);
-  }
-  const saved = await editText(body, "payload.txt", context);
-  // Editors add it.
-  return body.endsWith("\n") ? saved : saved.replace(/\r?\n$/, "");
-}
-
-function isJsonObject(text: string): boolean {
-  return isRecord(parseJson(text));
+  const isObject = isRecord(parseJson(body));
+  const saved = await editText(body, isObject ? "payload.json" : "payload.txt", context);
+  // Editors end the last line.
+  const edited = body.endsWith("\n") ? saved : saved.replace(/\r?\n$/, "");
+  if (edited === body) throw new UserError("Nothing was sent: the payload is unchanged");
+  if (isObject) parseObject(edited, "Nothing was sent: the file");
+  return edited;
 }
 
 /** Returns a command for a POSIX shell that sends a delivery. */
@@ -124,8 +123,6 @@ function curlCommand(url: URL, headers: readonly string[], body: string): string
   parts.push(`--data-raw ${shellWord(body)}`);
   return parts.join(" \\\n  ");
 }
-
-const unchanged = (value: unknown): unknown => value;
 
 /** Maximum number of file names to try. */
 const MAX_NAMES = 1_000;

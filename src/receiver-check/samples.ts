@@ -1,5 +1,7 @@
+import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import type { IdGenerator } from "../contract/ids.ts";
+import { parseJson } from "../contract/parse-json.ts";
 import { rewriteJson } from "../contract/rewrite-json.ts";
 import { valueAt } from "../contract/value-at.ts";
 import { SCHEMES, type Scheme } from "../webhooks/schemes.ts";
@@ -59,6 +61,13 @@ function idAt(path: string, body: string | Uint8Array, { name }: Scheme): unknow
   throw new TemplateError(`has no string or number at ${path}, where ${name} has the ID of a delivery`);
 }
 
+/** Returns the ID that a body has where the scheme expects one. */
+export function idIn(body: Uint8Array, { id }: Scheme): string | undefined {
+  if (id?.path === undefined) return undefined;
+  const found = valueAt(parseJson(new TextDecoder().decode(body)), id.path);
+  return typeof found === "string" || typeof found === "number" ? String(found) : undefined;
+}
+
 /** Returns the JSON without spaces and with its exact numbers, or undefined if the bytes are not JSON in UTF-8. */
 function jsonIn(bytes: Uint8Array): string | undefined {
   try {
@@ -78,6 +87,16 @@ function withId(value: unknown, [key, ...rest]: readonly string[], id: string | 
 /** Returns true for JSON with members, to which others can be added. */
 export function isJsonObject(body: string | Uint8Array): body is string {
   return typeof body === "string" && body.startsWith("{");
+}
+
+const FORM = /^[^\s=&]+=[^\s=&]*(?:&[^\s=&]+=[^\s=&]*)*$/;
+
+/** Returns the media type that a body appears to have. */
+export function mediaTypeOf(body: Uint8Array): string {
+  if (!isUtf8(body)) return "application/octet-stream";
+  const text = new TextDecoder().decode(body);
+  if (parseJson(text) !== undefined) return "application/json";
+  return FORM.test(text) ? "application/x-www-form-urlencoded" : "text/plain; charset=utf-8";
 }
 
 /** What the receiver under test gets. */

@@ -4,7 +4,7 @@ import { type Scheme, sign } from "../webhooks/schemes.ts";
 import { type Clock, exchange, type Response } from "./exchange.ts";
 import type { Observer } from "./observer.ts";
 import { sampleEvent, type SampleEvent } from "./sample-events.ts";
-import { isPlatform, type Provider, type Sample } from "./samples.ts";
+import { isPlatform, mediaTypeOf, type Provider, type Sample } from "./samples.ts";
 
 /** The receiver's own secret, the previous one if a rotation is checked too, and an unknown one. */
 interface Secrets {
@@ -43,6 +43,8 @@ export interface Deviation {
   header?: (right: string) => string | undefined;
   /** The value of the timestamp's header; undefined omits the header. */
   timestampHeader?: string | undefined;
+  /** Further headers. */
+  headers?: Readonly<Record<string, string>>;
   attempt?: number;
   limitMilliseconds?: number;
 }
@@ -100,11 +102,11 @@ export class Subject {
 
   async deliver(sample: Sample, deviation: Deviation = {}): Promise<Response> {
     const { provider, url, skipVerify, signal } = this.#options;
-    const body = deviation.body ?? sample.body;
+    const body = Buffer.from((deviation.body ?? sample.body) as Uint8Array);
     const { scheme } = provider;
     const { header, timestamp } = { header: scheme.signature.header, timestamp: scheme.timestamp?.header };
     const headers = new Map<string, string>([
-      ["Content-Type", "application/json"],
+      ["Content-Type", mediaTypeOf(body)],
       ["User-Agent", DELIVERY_USER_AGENT],
       ...Object.entries(scheme.headers ?? {}),
       ...Object.entries(
@@ -116,6 +118,7 @@ export class Subject {
           id: sample.id,
         }),
       ),
+      ...Object.entries(deviation.headers ?? {}),
     ]);
     if (isPlatform(provider)) {
       headers.set(HEADERS.eventId, sample.id).set(HEADERS.deliveryAttempt, String(deviation.attempt ?? 1));
@@ -128,7 +131,7 @@ export class Subject {
       url,
       method: "POST",
       headers: withOverrides(headers, this.#options.headers),
-      body: Buffer.from(body as Uint8Array),
+      body,
       limitMilliseconds: deviation.limitMilliseconds ?? this.limitMilliseconds,
       skipVerify,
       signal,

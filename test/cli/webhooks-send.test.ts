@@ -95,6 +95,25 @@ describe("service webhooks send", () => {
       expect(body).toMatch(/^\{"id":\d{16},"a":0,"b":\[12345678901234567890,1\.10,1E\+400\]\}$/);
   });
 
+  it("prints no ID if the delivery has none", async () => {
+    const receiver = await startAnyReceiver();
+    const args = ["--scheme", "stripe"];
+    expect((await send(receiver.url, args, "{}")).stdout).toMatch(/^200 in \S+ ?\w*\n$/);
+    expect((await send(receiver.url, [...args, "--quiet"], "{}")).stdout).toBe("");
+    expect(JSON.parse((await send(receiver.url, [...args, "--json"], "{}")).stdout)).toMatchObject({ id: null });
+  });
+
+  it.each<[string, string | Uint8Array, string]>([
+    ["JSON", "[1]", "application/json"],
+    ["a form", "payload=%7B%7D&a=", "application/x-www-form-urlencoded"],
+    ["text", "a = b", "text/plain; charset=utf-8"],
+    ["bytes", Buffer.from([0xff, 0]), "application/octet-stream"],
+  ])("sends the type of %s", async (_what, content, type) => {
+    const receiver = await startAnyReceiver();
+    await send(receiver.url, ["--scheme", "github"], content);
+    expect(receiver.requests[0]!.headers["content-type"]).toBe(type);
+  });
+
   it("sends headers that replace those of the scheme's example", async () => {
     const receiver = await startAnyReceiver();
     await send(receiver.url, ["--scheme", "github", "-H", "x-github-event: ping", "-H", "Content-Type: text/plain"]);

@@ -3,14 +3,13 @@ import { rewriteJson } from "../../../contract/rewrite-json.ts";
 import { valueAt } from "../../../contract/value-at.ts";
 import { isRecord } from "../../../contract/is-record.ts";
 import { parseJson } from "../../../contract/parse-json.ts";
-import { Template, TemplateError } from "../../../receiver-check/samples.ts";
+import { idIn, Template, TemplateError } from "../../../receiver-check/samples.ts";
 import type { Scheme } from "../../../webhooks/schemes.ts";
 import { assign } from "../../arguments/assignments.ts";
 import { objectOfPairs, type Pair } from "../../arguments/repeated.ts";
 import { UsageError } from "../../errors.ts";
-import { textOf } from "../../terminal/view.ts";
 
-/** A delivery's body, and its ID if that is in the body. */
+/** A delivery's body, and the ID that it contains. */
 interface Payload {
   bytes: Uint8Array;
   id: string | undefined;
@@ -36,10 +35,7 @@ export function payloadsOf(
   const bytes = changes.length === 0 ? given : changed(given, changes);
   const { path } = scheme.id ?? {};
   if (path === undefined) return () => ({ bytes, id: undefined });
-  if (!isRepeated) {
-    const id = textOf(valueAt(parseJson(bytes.toString("utf8")), path)) || undefined;
-    return () => ({ bytes, id });
-  }
+  if (!isRepeated) return () => ({ bytes, id: idIn(bytes, scheme) });
   const template = templateOf(scheme, bytes, ids);
   return (at) => {
     const { id, body } = template.sample(at);

@@ -30,7 +30,8 @@ export interface SendFlags extends SecretFlags, SchemeFlag {
 }
 
 interface Delivery extends Outgoing {
-  id: string;
+  /** Undefined if it contains none. */
+  id: string | undefined;
 }
 
 /** Import this module lazily: it loads the HTTP client. Everything is validated before anything is sent. */
@@ -38,15 +39,16 @@ export async function runSend(address: string, flags: SendFlags, context: Contex
   const { signal } = context;
   const url = parseAddress(address, "url");
   const scheme = await schemeNamed(flags.scheme ?? "service", context);
-  const own = readHeaders(flags.header, scheme);
+  const given = readHeaders(flags.header, scheme);
   const secrets = await secretsOf(flags, context);
   const bytes = await context.readInput(flags.payload, "--payload");
   const ids = createIdGenerator(randomBytes);
   const payloads = payloadsOf(bytes, { scheme, changes: flags.set, isRepeated: flags.count > 1, ids });
   const next = (): Delivery => {
     const now = context.now();
-    const { bytes: payload, id = newId(scheme, ids, now) } = payloads(now);
-    return { id, body: payload, headers: deliveryHeaders({ scheme, secrets, payload, id, now }, own) };
+    const { bytes: payload, id: own } = payloads(now);
+    const id = scheme.id?.header === undefined ? own : newId(scheme, ids, now);
+    return { id, body: payload, headers: deliveryHeaders({ scheme, secrets, payload, id, now }, given) };
   };
   const forwarder = new Forwarder({
     url,
@@ -90,7 +92,7 @@ async function print(delivery: Delivery, result: ForwardResult, url: URL, { outp
   const hint = failure?.hint ?? (status === undefined ? undefined : hintForStatus(status, location));
   if (output.json) {
     return await output.record({
-      id,
+      id: id ?? null,
       url: url.href,
       status: status ?? null,
       duration_ms: Math.round(durationMs * 100) / 100,
@@ -101,10 +103,11 @@ async function print(delivery: Delivery, result: ForwardResult, url: URL, { outp
       hint,
     });
   }
-  if (output.quiet) return output.line(printable(id));
+  if (output.quiet) return id === undefined ? undefined : output.line(printable(id));
   const { styles } = output;
   const shown = status === undefined ? styles.bad(failure!.code) : colorStatus(status, styles);
-  output.line(`${shown} in ${formatDuration(durationMs)}  ${styles.dim(printable(id))}`);
+  const name = id === undefined ? "" : `  ${styles.dim(printable(id))}`;
+  output.line(`${shown} in ${formatDuration(durationMs)}${name}`);
   if (failure !== undefined) output.line(`  ${printable(failure.message)}`);
   const lines = excerpt.trimEnd().split("\n");
   if (excerpt.trim() !== "") for (const line of lines.slice(0, MAX_LINES)) output.line(`  ${printable(line)}`);

@@ -1,11 +1,10 @@
 import { DELIVERY_USER_AGENT } from "../../../contract/headers.ts";
 import { ForwardHeaderError, parseForwardHeaders } from "../../../relay/forward-headers.ts";
+import { mediaTypeOf } from "../../../receiver-check/samples.ts";
 import { SignatureError } from "../../../webhooks/index.ts";
 import { type Scheme, sign } from "../../../webhooks/schemes.ts";
 import { UsageError } from "../../errors.ts";
 import { usageOf } from "../../forwarding/options.ts";
-
-const DEFAULT_HEADERS = ["Content-Type", "application/json", "User-Agent", DELIVERY_USER_AGENT];
 
 /** The names, in lower case, of the headers that a signature consists of. */
 export function signedHeaderNames({ signature, timestamp, id }: Scheme): ReadonlySet<string> {
@@ -30,7 +29,8 @@ export interface NewDelivery {
   scheme: Scheme;
   secrets: readonly string[];
   payload: Uint8Array;
-  id: string;
+  /** Needed if the scheme has a header for it. */
+  id: string | undefined;
   /** Unix milliseconds. */
   now: number;
 }
@@ -47,6 +47,8 @@ export function signatureHeaders({ scheme, secrets, payload, id, now }: NewDeliv
 
 /** Returns all headers of a delivery that this command makes. `own` are those of `--header`. */
 export function deliveryHeaders(delivery: NewDelivery, own: readonly string[]): string[] {
-  const examples = Object.entries(delivery.scheme.headers ?? {}).flat();
-  return mergeHeaders(DEFAULT_HEADERS, examples, own, signatureHeaders(delivery));
+  const { payload, scheme } = delivery;
+  const defaults = ["Content-Type", mediaTypeOf(payload), "User-Agent", DELIVERY_USER_AGENT];
+  const examples = Object.entries(scheme.headers ?? {}).flat();
+  return mergeHeaders(defaults, examples, own, signatureHeaders(delivery));
 }

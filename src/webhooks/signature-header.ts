@@ -75,7 +75,7 @@ export function headerText(header: unknown, name: string): string {
   if (header === undefined || header === null || header === "") {
     throw new SignatureError(
       "header_missing",
-      `the ${name} header is missing: is this a delivery of the platform, or does a proxy drop the header?`,
+      `the ${name} header is missing: is this request a delivery, or does a proxy drop the header?`,
     );
   }
   if (typeof header !== "string") {

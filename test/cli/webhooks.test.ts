@@ -142,6 +142,40 @@ describe("--scheme", () => {
     expect(changed).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("Rule: signature_mismatch") });
   });
 
+  const verifyGitHub = (payload: string, headers: readonly string[], ...args: string[]) => {
+    const known = ["--scheme", "github", "--secret", "secret", "--payload", "-"];
+    return service(["verify", ...known, ...headers.flatMap((header) => ["--header", header]), ...args], {
+      input: payload,
+    });
+  };
+
+  it("names the header that is missing, and no platform", async () => {
+    const { stderr } = await verifyGitHub("{}", ["X-GitHub-Event: push"]);
+    expect(stderr).toContain("the X-Hub-Signature-256 header is missing: is this request a delivery");
+    expect(stderr).not.toContain("platform");
+  });
+
+  it("prints the ID of a header or of the body, and none if there is none", async () => {
+    const headerOf = async (scheme: string, payload: string): Promise<string> => {
+      const { stdout } = await service(["sign", "--scheme", scheme, "--secret", "secret", "--payload", "-"], {
+        input: payload,
+      });
+      return stdout.split("\n").find((line) => /signature/i.test(line))!;
+    };
+    const header = await headerOf("github", "{}");
+    expect((await verifyGitHub("{}", [header])).stdout).toBe("scheme\tGitHub\n");
+    expect((await verifyGitHub("{}", [header, "X-GitHub-Delivery: d-1"])).stdout).toBe("scheme\tGitHub\nid\td-1\n");
+    expect((await verifyGitHub("{}", [header], "--fields", "scheme,id")).stdout).toBe("scheme\tGitHub\nid\t\n");
+    const payload = '{"id":"evt_9"}';
+    const args = ["--scheme", "stripe", "--secret", "secret", "--payload", "-", "--header"];
+    const { stdout } = await service(["verify", ...args, await headerOf("stripe", payload)], { input: payload });
+    expect(stdout).toMatch(/^scheme\tStripe\nid\tevt_9\ntimestamp\t\d+\n$/);
+  });
+
+  it("lists the fields of a delivery in the help of verify", async () => {
+    expect((await runCli(["webhooks", "verify", "--help"])).stdout).toMatch(/^Fields\n +scheme, id, timestamp/m);
+  });
+
   it("prints the headers of the library as lines and as JSON", async () => {
     const args = ["sign", "--scheme", "acme", "--id", "d_1", "--secret", "c2VjcmV0", "--payload", "-"];
     const signature = createHmac("sha256", "secret").update(`d_1:${PAYLOAD}`).digest("base64");

@@ -1,25 +1,20 @@
 import { randomBytes } from "node:crypto";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { memberNamesOf } from "../../../client/response-check.ts";
 import { collect, pairsOption, repeatable } from "../../arguments/repeated.ts";
 import { duration, parseEventType, wholeNumber } from "../../arguments/values.ts";
 import type { CheckFlags } from "./check/run.ts";
-import { parseHeaders } from "./headers.ts";
 import type { CaptureFlags } from "./capture.ts";
 import type { ReplayFlags } from "./replay.ts";
 import type { SendFlags } from "./send.ts";
 import { addSchemeOption, type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
 import { parseFile, parseSpeed, parseTimeout } from "../../forwarding/flags.ts";
+import { registerVerify } from "./verify.ts";
 import { addSecretOptions, type SecretFlags, secretsOf } from "../../receivers/secrets.ts";
 import type { Context } from "../../context.ts";
-import { UsageError, UserError } from "../../errors.ts";
+import { UsageError } from "../../errors.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
-import type { ResourceView } from "../../terminal/view.ts";
-import { HEADERS } from "../../../contract/headers.ts";
 import { createIdGenerator } from "../../../contract/ids.ts";
 import { newId } from "../../../receiver-check/samples.ts";
-import type { WebhookEvent } from "../../../webhooks/index.ts";
-import type { DeliveryHeaders } from "../../../webhooks/schemes.ts";
 
 /** `service webhooks`. */
 export function register(program: Command, context: Context): void {
@@ -92,105 +87,6 @@ async function runSign(flags: SignFlags, context: Context): Promise<void> {
   }
 }
 
-interface VerifyFlags extends SecretFlags, SchemeFlag {
-  header: string[];
-  payload: string;
-  tolerance?: number;
-  now?: number;
-}
-
-/** A header is often copied with its name. */
-const HEADER_NAME = new RegExp(`^${HEADERS.signature}:`, "i");
-
-const VERIFIED: ResourceView<WebhookEvent> = {
-  noun: "event",
-  plural: "events",
-  fields: memberNamesOf("Event"),
-  columns: [],
-  details: [
-    { label: "Event", text: ({ id }) => id },
-    { label: "Type", text: ({ type }) => type },
-    { label: "Created", text: ({ created }) => created },
-  ],
-};
-
-interface VerifiedView {
-  scheme: string;
-  id: string | null;
-  timestamp: number | null;
-}
-
-const VERIFIED_DELIVERY: ResourceView<VerifiedView> = {
-  noun: "delivery",
-  plural: "deliveries",
-  fields: ["scheme", "id", "timestamp"],
-  columns: [],
-  details: [
-    { label: "Scheme", text: ({ scheme }) => scheme },
-    { label: "ID", text: ({ id }) => id ?? "" },
-    { label: "Timestamp", text: ({ timestamp }) => String(timestamp ?? "") },
-  ],
-};
-
-function registerVerify(webhooks: Command, context: Context): void {
-  const verify = addSchemeOption(
-    addSecretOptions(webhooks.command("verify").description("Verify a delivery and name the rule that failed")),
-  )
-    .addOption(
-      repeatable(
-        new Option(
-          "--header <header>",
-          "Value of the Service-Signature header; with --scheme, a header of the delivery: 'Name: value' (repeatable)",
-        ).makeOptionMandatory(),
-        collect,
-      ),
-    )
-    .requiredOption("--payload <file>", "File with the raw body of the delivery; - for stdin")
-    .option("--tolerance <seconds>", "Maximum age of the signature (default: that of the scheme)", wholeNumber(0))
-    .option("--now <seconds>", "Unix time to verify at (default: now)", wholeNumber(0))
-    .action((flags: VerifyFlags) => runVerify(flags, context));
-  addExamples(addFields(verify, VERIFIED), [
-    "service webhooks verify --secret whsec_… --header 't=1764590400,v1=5257a8…' --payload body.json",
-    'service webhooks verify --secret whsec_… --header "$HEADER" --payload - < body.json',
-    "service webhooks verify --scheme github --header 'X-Hub-Signature-256: sha256=5257a8…' --payload body.json",
-  ]);
-}
-
-async function runVerify(flags: VerifyFlags, context: Context): Promise<void> {
-  const scheme = await schemeNamed(flags.scheme ?? "service", context);
-  const secrets = await secretsOf(flags, context);
-  const payload = await context.readInput(flags.payload, "--payload");
-  const { verify } = await import("../../../webhooks/schemes.ts");
-  const { parseEvent } = await import("../../../webhooks/event.ts");
-  const { SignatureError } = await import("../../../webhooks/index.ts");
-  const { output } = context;
-  const { tolerance, now = Math.floor(context.now() / 1000) } = flags;
-  try {
-    const headers = headersOf(flags);
-    const { timestamp = null, id = null } = verify({ scheme, payload, headers, secrets, tolerance, now });
-    const event = flags.scheme === undefined ? parseEvent(payload) : undefined;
-    output.success("The signature is valid");
-    if (event !== undefined) await output.object(event, VERIFIED);
-    else await output.object({ scheme: scheme.name, id, timestamp }, VERIFIED_DELIVERY);
-  } catch (error) {
-    if (!(error instanceof SignatureError)) throw error;
-    throw new UserError(`Verification failed: ${error.message}`, {
-      code: error.code,
-      hint: `Rule: ${error.code}`,
-      cause: error,
-    });
-  }
-}
-
-/** Without --scheme, the flag is the value of the platform's header. */
-function headersOf({ header, scheme }: VerifyFlags): DeliveryHeaders {
-  if (scheme === undefined) {
-    const values = header.map((value) => value.replace(HEADER_NAME, ""));
-    return { [HEADERS.signature]: values.length === 1 ? values[0] : values };
-  }
-  return new Headers(parseHeaders(header));
-}
-
 const MAX_WAIT_SECONDS = 3600;
 
 /** `service webhooks check <url>`. */
@@ -234,8 +130,10 @@ function registerCheck(webhooks: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-Without a secret, the command prints one: set it in the receiver. The check
-starts with the first accepted delivery. To check a rotation, pass both secrets.
+Pass the secret that the receiver has; to read it from a variable:
+  printenv STRIPE_WEBHOOK_SECRET | service webhooks check … --secret-file -
+Without one, the command prints a new secret and waits until the receiver has
+been started with it. To check a rotation, pass both secrets.
 To check that duplicate events are processed once, pass --probe or --effects.
 With --scheme, the check sends deliveries as that provider does; pass one as
 --payload.

@@ -1,0 +1,123 @@
+import { type Command, Option } from "commander";
+import { memberNamesOf } from "../../../client/response-check.ts";
+import { HEADERS } from "../../../contract/headers.ts";
+import { valueAt } from "../../../contract/value-at.ts";
+import { idIn } from "../../../receiver-check/samples.ts";
+import type { WebhookEvent } from "../../../webhooks/index.ts";
+import type { DeliveryHeaders } from "../../../webhooks/schemes.ts";
+import { collect, repeatable } from "../../arguments/repeated.ts";
+import { wholeNumber } from "../../arguments/values.ts";
+import type { Context } from "../../context.ts";
+import { UserError } from "../../errors.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
+import type { ResourceView } from "../../terminal/view.ts";
+import { parseHeaders } from "./headers.ts";
+import { addSchemeOption, type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
+import { addSecretOptions, type SecretFlags, secretsOf } from "../../receivers/secrets.ts";
+
+interface VerifyFlags extends SecretFlags, SchemeFlag {
+  header: string[];
+  payload: string;
+  tolerance?: number;
+  now?: number;
+}
+
+/** A header is often copied with its name. */
+const HEADER_NAME = new RegExp(`^${HEADERS.signature}:`, "i");
+
+const VERIFIED: ResourceView<WebhookEvent> = {
+  noun: "event",
+  plural: "events",
+  fields: memberNamesOf("Event"),
+  columns: [],
+  details: [
+    { label: "Event", text: ({ id }) => id },
+    { label: "Type", text: ({ type }) => type },
+    { label: "Created", text: ({ created }) => created },
+  ],
+};
+
+/** What `verify --scheme` prints. */
+interface VerifiedView {
+  scheme: string;
+  id: string | null;
+  timestamp: number | null;
+}
+
+const VERIFIED_DELIVERY: ResourceView<VerifiedView> = {
+  noun: "delivery",
+  plural: "deliveries",
+  fields: ["scheme", "id", "timestamp"],
+  columns: [],
+  details: [
+    { label: "Scheme", text: ({ scheme }) => scheme },
+    { label: "ID", text: ({ id }) => id ?? "" },
+    { label: "Timestamp", text: ({ timestamp }) => String(timestamp ?? "") },
+  ],
+};
+
+/** `service webhooks verify`. */
+export function registerVerify(webhooks: Command, context: Context): void {
+  const verify = addSchemeOption(
+    addSecretOptions(webhooks.command("verify").description("Verify a delivery and name the rule that failed")),
+  )
+    .addOption(
+      repeatable(
+        new Option(
+          "--header <header>",
+          "Value of the Service-Signature header; with --scheme, a header of the delivery: 'Name: value' (repeatable)",
+        ).makeOptionMandatory(),
+        collect,
+      ),
+    )
+    .requiredOption("--payload <file>", "File with the raw body of the delivery; - for stdin")
+    .option("--tolerance <seconds>", "Maximum age of the signature (default: that of the scheme)", wholeNumber(0))
+    .option("--now <seconds>", "Unix time to verify at (default: now)", wholeNumber(0))
+    .addHelpText(
+      "after",
+      "\nWithout --scheme, the fields are those of the event; with it, scheme, id and\ntimestamp.\n",
+    )
+    .action((flags: VerifyFlags) => runVerify(flags, context));
+  addExamples(addFields(verify, { noun: "delivery", fields: [...VERIFIED_DELIVERY.fields, ...VERIFIED.fields] }), [
+    "service webhooks verify --secret whsec_… --header 't=1764590400,v1=5257a8…' --payload body.json",
+    'service webhooks verify --secret whsec_… --header "$HEADER" --payload - < body.json',
+    "service webhooks verify --scheme github --header 'X-Hub-Signature-256: sha256=5257a8…' --payload body.json",
+  ]);
+}
+
+async function runVerify(flags: VerifyFlags, context: Context): Promise<void> {
+  const scheme = await schemeNamed(flags.scheme ?? "service", context);
+  const secrets = await secretsOf(flags, context);
+  const payload = await context.readInput(flags.payload, "--payload");
+  const { verify } = await import("../../../webhooks/schemes.ts");
+  const { parseEvent } = await import("../../../webhooks/event.ts");
+  const { SignatureError } = await import("../../../webhooks/index.ts");
+  const { output } = context;
+  const { tolerance, now = Math.floor(context.now() / 1000) } = flags;
+  try {
+    const headers = headersOf(flags);
+    const { timestamp = null, id } = verify({ scheme, payload, headers, secrets, tolerance, now });
+    const event = flags.scheme === undefined ? parseEvent(payload) : undefined;
+    output.success("The signature is valid");
+    if (event !== undefined) return await output.object(event, VERIFIED);
+    const delivery = { scheme: scheme.name, id: id ?? idIn(payload, scheme) ?? null, timestamp };
+    const details = VERIFIED_DELIVERY.details.filter(({ label }) => valueAt(delivery, label.toLowerCase()) !== null);
+    await output.object(delivery, { ...VERIFIED_DELIVERY, details });
+  } catch (error) {
+    if (!(error instanceof SignatureError)) throw error;
+    throw new UserError(`Verification failed: ${error.message}`, {
+      code: error.code,
+      hint: `Rule: ${error.code}`,
+      cause: error,
+    });
+  }
+}
+
+/** Without --scheme, the flag is the value of the platform's header. */
+function headersOf({ header, scheme }: VerifyFlags): DeliveryHeaders {
+  if (scheme === undefined) {
+    const values = header.map((value) => value.replace(HEADER_NAME, ""));
+    return { [HEADERS.signature]: values.length === 1 ? values[0] : values };
+  }
+  return new Headers(parseHeaders(header));
+}

@@ -82,6 +82,12 @@ export function isCtrlC(reason: unknown): boolean {
   return reason instanceof InterruptedError && reason.signal === "SIGINT";
 }
 
+/** Ends a stream whose output is complete. Throws SilentExit after a signal other than Ctrl-C, and any other reason. */
+export function endStream(reason: unknown): void {
+  if (!(reason instanceof InterruptedError)) throw reason;
+  if (!isCtrlC(reason)) throw new SilentExit(reason.exitCode);
+}
+
 /** The reader of stdout has closed it, as in `| head`: exits quietly with 0. */
 export class BrokenPipeError extends Error {
   override name = "BrokenPipeError";

@@ -7,6 +7,7 @@ import { parseJson } from "../contract/parse-json.ts";
 import { type Scheme, SCHEMES } from "../webhooks/schemes.ts";
 import type { RelayedEvent } from "./delivery.ts";
 import { Dispatcher, type ForwardingOptions } from "./dispatcher.ts";
+import { hintForOriginal } from "./forward-failure.ts";
 import { endToEndHeaders } from "./forward-headers.ts";
 import type { Outcome } from "./ledger.ts";
 import type { RecordedEvent } from "./recording.ts";
@@ -53,9 +54,14 @@ export class Capture {
 
   constructor(options: CaptureOptions) {
     this.#options = options;
-    this.identify = identifierOf(options.scheme);
+    const schemes: readonly Scheme[] = options.scheme === undefined ? Object.values(SCHEMES) : [options.scheme];
+    this.identify = identifierOf(schemes);
     this.#dispatcher = new Dispatcher<Pending>(options, {
-      signing: { headers: ({ headers }) => headers },
+      signing: {
+        headers: ({ headers }) => headers,
+        rejectedHint: ({ headers, response }) =>
+          hintForOriginal(headers, schemes, response === undefined && options.verify === undefined),
+      },
       settled: ({ response }, outcome) => answerWith(response!, outcome),
       report: options.report,
     });
@@ -167,9 +173,8 @@ function answerWith(response: ServerResponse, { status, excerpt = "" }: Outcome)
 
 type Identify = (headers: readonly string[], body: string) => { id?: string; type?: string };
 
-/** Looks where the provider states them: each known one, if it is not named. */
-function identifierOf(scheme: Scheme | undefined): Identify {
-  const schemes: readonly Scheme[] = scheme === undefined ? Object.values(SCHEMES) : [scheme];
+/** Looks where the providers state them. */
+function identifierOf(schemes: readonly Scheme[]): Identify {
   const idHeaders = lowerCase(schemes.map(({ id }) => id?.header));
   const idPaths = schemes.flatMap(({ id }) => id?.path ?? []);
   const typeHeaders = lowerCase(schemes.map(({ headers }) => Object.keys(headers ?? {})[0]));

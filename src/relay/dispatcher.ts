@@ -47,7 +47,11 @@ export interface ForwardingOptions extends Pick<ForwarderOptions, "headers" | "s
 /** The secret that deliveries of the platform are signed with, or all headers of a delivery of another sender. */
 export type Signing<Event extends RelayedEvent> =
   | { secret: () => string }
-  | { headers: (event: Event, body: Uint8Array) => readonly string[] };
+  | {
+      headers: (event: Event, body: Uint8Array) => readonly string[];
+      /** Returns what to do if a receiver rejects the event, unless that is to check the secret. */
+      rejectedHint?: ((event: Event) => string) | undefined;
+    };
 
 export interface DispatcherHooks<Event extends RelayedEvent> {
   signing: Signing<Event>;
@@ -229,10 +233,19 @@ export class Dispatcher<Event extends RelayedEvent> {
     if (retryInMs === undefined) this.#schedule.ended(delivery);
     else this.#schedule.suspend();
     this.#record(delivery, result, retryInMs === undefined);
-    this.#hooks.report(forwardedReport(delivery, result, retryInMs));
+    this.#hooks.report(forwardedReport(delivery, result, retryInMs, this.#hintFor(delivery, result)));
     if (retryInMs !== undefined) this.#retryAfter(retryInMs, delivery, result);
     else if (delivery.follower !== undefined && mayContinue) this.#schedule.add(delivery.follower);
     if (this.#schedule.idle) this.#whenIdle?.();
+  }
+
+  #hintFor({ event, copy }: Delivery<Event>, { status, failure, location }: ForwardResult): string | undefined {
+    // A receiver that rejects a forged signature does what it should.
+    if (copy === "badsig" || copy === "stale") return undefined;
+    if (status === undefined) return failure?.hint;
+    const { signing } = this.#hooks;
+    const rejected = "headers" in signing ? signing.rejectedHint : undefined;
+    return hintForStatus(status, location, rejected && (() => rejected(event)));
   }
 
   /** Lets a delivery wait for a file descriptor: that counts as no attempt, and is reported once. */
@@ -293,15 +306,13 @@ function forwardedReport(
   { event: { id, type }, attempt, destination: { url }, headers = [], faults, copy, resend }: Delivery<RelayedEvent>,
   { status, failure, durationMs, excerpt, location, responseHeaders }: ForwardResult,
   retryInMs: number | undefined,
+  hint: string | undefined,
 ): ForwardedReport {
   const report: ForwardedReport = { event: "forwarded", id, type, attempt, durationMs, url, headers, excerpt };
-  const hint = failure?.hint ?? (status === undefined ? undefined : hintForStatus(status, location));
-  // A receiver that rejects a forged signature does what it should.
-  const isForgery = copy === "badsig" || copy === "stale";
   if (status !== undefined) report.status = status;
   if (location !== undefined) report.location = location;
   if (failure !== undefined) report.failure = failure;
-  if (hint !== undefined && !isForgery) report.hint = hint;
+  if (hint !== undefined) report.hint = hint;
   if (retryInMs !== undefined) report.retryInMs = retryInMs;
   if (faults.length > 0) report.faults = faults;
   if (copy !== undefined) report.copy = copy;

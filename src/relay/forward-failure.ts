@@ -1,5 +1,6 @@
 import { isLocalhost, isLoopback, portOf } from "../network/connect-options.ts";
 import { describeTlsError, type FailureKind, failureKindOf } from "../network/failures.ts";
+import type { Scheme } from "../webhooks/schemes.ts";
 import { InvalidResponseError } from "../network/response-parser.ts";
 
 /** Stable codes of network failures. */
@@ -76,17 +77,36 @@ export function describeTimeout(milliseconds: number, isResponding: boolean, url
   };
 }
 
-/** Returns what to do about an unsuccessful status, if it suggests anything. */
-export function hintForStatus(status: number, location: string | undefined): string | undefined {
+/** Returns what to do about an unsuccessful status, if it suggests anything; `rejected` if it suggests a wrong signature. */
+export function hintForStatus(
+  status: number,
+  location: string | undefined,
+  rejected: () => string = () => OTHER_SECRET,
+): string | undefined {
   if (status >= 300 && status < 400) {
     const target = location === undefined ? "" : ` to ${location}`;
     return `The receiver redirects${target}. Redirects are not followed: forward to the final URL.`;
   }
   if (status === 404 || status === 405) return "Check the path: the receiver does not accept POST there.";
-  if (status === 400 || status === 401 || status === 403) {
-    return "If the receiver verifies signatures, check that it uses the same secret.";
-  }
+  if (status === 400 || status === 401 || status === 403) return rejected();
   return undefined;
+}
+
+const OTHER_SECRET = "If the receiver verifies signatures, check that it uses the same secret.";
+
+/**
+ * Returns what to do if a receiver rejects a delivery of another sender, which has its original headers: a flat list of
+ * names and values.
+ */
+export function hintForOriginal(headers: readonly string[], schemes: readonly Scheme[], isRepeated: boolean): string {
+  const names = new Set(headers.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()));
+  const scheme = schemes.find(({ signature }) => names.has(signature.header.toLowerCase()));
+  if (scheme === undefined) {
+    const missing = schemes.length === 1 ? `${schemes[0]!.signature.header} header` : "signature of a known provider";
+    return `The delivery has no ${missing}, so a receiver that verifies signatures rejects it.`;
+  }
+  if (!isRepeated || scheme.timestamp === undefined) return OTHER_SECRET;
+  return `Receivers reject the original signature of ${scheme.name} once it is too old. To sign newly, pass --scheme and --secret-file.`;
 }
 
 function hintFor(code: NetworkFailureCode, url: URL, host: HostKind): string {

@@ -91,6 +91,25 @@ describe("service webhooks capture", () => {
     expect(receiver.requests).toHaveLength(3);
   });
 
+  it("blames a missing signature, not the secret, if the receiver rejects a delivery without one", async () => {
+    const receiver = await startAnyReceiver((response) => response.writeHead(401).end("no signature"));
+    const hintOf = async (args: string[], headers?: Record<string, string>) => {
+      const capture = await startCapture(["--forward-to", receiver.url, ...args]);
+      await post(capture.url, BODY, headers);
+      return (await capture.line(({ event }) => event === "forwarded"))["hint"];
+    };
+    expect(await hintOf(["--scheme", "stripe", "--secret", SECRET])).toMatch(/has no Stripe-Signature header/);
+    expect(await hintOf([])).toMatch(/has no signature of a known provider/);
+    expect(await hintOf([], signed(BODY))).toMatch(/uses the same secret/);
+  });
+
+  it("ends on SIGTERM with its summary and no error", async () => {
+    const capture = await startCapture([]);
+    expect(await capture.interrupt("SIGTERM")).toBe(143);
+    expect(await capture.exit()).toEqual({ exitCode: 143, stderr: "" });
+    expect(capture.lines.at(-1)).toMatchObject({ event: "summary" });
+  });
+
   it("names a delivery of GitHub by its headers", async () => {
     const capture = await startCapture([]);
     await post(capture.url, "{}", { "X-GitHub-Event": "issues", "X-GitHub-Delivery": "d-1" });
@@ -346,8 +365,12 @@ describe("service webhooks replay", () => {
     expect(receiver.requests).toEqual([]);
   });
 
-  it("exits with 1 if a receiver rejects a delivery", async () => {
+  it("exits with 1 if a receiver rejects a delivery, and suggests to sign an old one newly", async () => {
     const receiver = await startAnyReceiver((response) => response.writeHead(400).end());
-    expect((await replay(await captured(), receiver.url)).exitCode).toBe(1);
+    const { exitCode, stdout } = await replay(await captured(), receiver.url);
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 1,
+      stdout: expect.stringMatching(/original signature of Stripe once it is too old. .*--secret-file/),
+    });
   });
 });

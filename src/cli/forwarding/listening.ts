@@ -8,7 +8,7 @@ import { sign, SignatureError } from "../../webhooks/index.ts";
 import { type Condition, meets } from "../arguments/conditions.ts";
 import type { Context } from "../context.ts";
 import type { EnvironmentClock } from "../environment-time.ts";
-import { isCtrlC, SilentExit, UserError } from "../errors.ts";
+import { endStream, SilentExit, UserError } from "../errors.ts";
 import { SECRET_VARIABLE } from "../receivers/secrets.ts";
 import { ChildCommand, type ChildEnd } from "../process/foreground.ts";
 import { factsOf } from "./lines.ts";
@@ -233,8 +233,9 @@ export class Listening {
       throw new UserError(`${forwards} failed after all retries`, { code: "forward_failed" });
     }
     if (this.#childEnd !== undefined) return;
-    const isAsked = isCtrlC(signal.reason) && this.#options.command.length === 0;
-    if (signal.aborted && !isAsked) throw signal.reason;
+    if (!signal.aborted) return;
+    if (this.#options.command.length > 0) throw signal.reason;
+    endStream(signal.reason);
   }
 }
 

@@ -5,7 +5,7 @@ import { listItems } from "../../client/pages.ts";
 import { timeOfId } from "../../contract/ids.ts";
 import type { Context } from "../context.ts";
 import { EnvironmentClock } from "../environment-time.ts";
-import { isCtrlC } from "../errors.ts";
+import { endStream } from "../errors.ts";
 
 interface Following<Item> extends Omit<NewItemsOptions<Item>, "onLost" | "onBack"> {
   /** Printed once the command watches for new items. */
@@ -38,7 +38,7 @@ export async function followList<Item extends { id: string }>(
       for (const item of await output.spinner.during(waiting, () => items.next())) await print(item);
     }
   } catch (error) {
-    if (!isCtrlC(error)) throw error;
+    endStream(error);
   }
 }
 

@@ -14,8 +14,8 @@ export interface RunningCapture {
   line(fits: (line: Line) => boolean): Promise<Line>;
   /** Resolves once it has ended by itself. */
   exit(): Promise<{ exitCode: number | null; stderr: string }>;
-  /** Interrupts it like Ctrl-C. Resolves with its exit code. */
-  interrupt(): Promise<number | null>;
+  /** Interrupts it, by default like Ctrl-C. Resolves with its exit code. */
+  interrupt(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
 /** Starts it on a free port with `--json`, and resolves once it receives deliveries. */
@@ -55,13 +55,13 @@ export async function startCapture(args: readonly string[], cwd?: string): Promi
     return { exitCode: child.exitCode, stderr };
   };
   const ready = await Promise.race([line(({ event }) => event === "ready"), exited]);
-  return { url: String(ready["url"]), lines, line, exit, interrupt: () => interrupt(child) };
+  return { url: String(ready["url"]), lines, line, exit, interrupt: (signal) => interrupt(child, signal) };
 }
 
-async function interrupt(child: ChildProcess): Promise<number | null> {
+async function interrupt(child: ChildProcess, signal: NodeJS.Signals = "SIGINT"): Promise<number | null> {
   if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
   const closed = once(child, "close");
-  child.kill("SIGINT");
+  child.kill(signal);
   await closed;
   return child.exitCode;
 }

@@ -6,7 +6,7 @@ import { SignatureError } from "../../../webhooks/index.ts";
 import { type Scheme, SCHEMES, verify } from "../../../webhooks/schemes.ts";
 import type { Context } from "../../context.ts";
 import { EnvironmentClock } from "../../environment-time.ts";
-import { isCtrlC, UsageError, UserError } from "../../errors.ts";
+import { endStream, UsageError, UserError } from "../../errors.ts";
 import { compactJson } from "../../terminal/json.ts";
 import { openDisplay } from "../../forwarding/display.ts";
 import { openFileWarning, Recorder } from "../../forwarding/files.ts";
@@ -81,7 +81,7 @@ export async function runCapture(flags: CaptureFlags, context: Context): Promise
     await display.settle();
   }
   if (failure !== undefined) throw failure;
-  if (!isCtrlC(signal.reason)) throw signal.reason;
+  endStream(signal.reason);
 }
 
 /** A secret that cannot verify anything is reported at once. */

@@ -1,5 +1,7 @@
+import { hintForOriginal } from "../../../relay/forward-failure.ts";
 import { endToEndHeaders } from "../../../relay/forward-headers.ts";
 import { type RecordedEvent, RecordingError } from "../../../relay/recording.ts";
+import { SCHEMES } from "../../../webhooks/schemes.ts";
 import type { Context } from "../../context.ts";
 import { readForwardingOptions } from "../../forwarding/options.ts";
 import { replayFile } from "../../forwarding/replay-file.ts";
@@ -29,8 +31,17 @@ export async function runReplay(file: string, flags: ReplayFlags, context: Conte
     secrets === undefined
       ? mergeHeaders(originalHeaders(event), own)
       : newHeaders(event, { scheme, secrets, payload, id: event.id, now: context.now() }, own);
+  const rejectedHint =
+    secrets === undefined
+      ? (event: RecordedEvent) => hintForOriginal(event.headers ?? [], Object.values(SCHEMES), true)
+      : undefined;
   const check = (event: RecordedEvent): void => void headers(event, new Uint8Array());
-  await replayFile(file, { ...options, speed: flags.speed, signing: { headers }, check }, receivers, context);
+  await replayFile(
+    file,
+    { ...options, speed: flags.speed, signing: { headers, rejectedHint }, check },
+    receivers,
+    context,
+  );
 }
 
 /** Throws RecordingError for an event without headers. */

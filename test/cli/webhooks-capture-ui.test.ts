@@ -20,12 +20,17 @@ interface Capturing {
 
 const old = (body: string) => sign({ scheme: "stripe", payload: body, secrets: SECRET, timestamp: 1_000_000_000 });
 
-async function capture(args: readonly string[], options: ScreenOptions = {}): Promise<Capturing> {
-  const receiver = await startAnyReceiver((response) => response.end("thanks"));
+async function captureTo(url: string, args: readonly string[] = [], options: ScreenOptions = {}) {
   const port = await freePort();
-  const command = ["webhooks", "capture", "--port", String(port), "--forward-to", receiver.url, ...args];
+  const command = ["webhooks", "capture", "--port", String(port), "--forward-to", url, ...args];
   const screen = openScreen(process.execPath, [BIN, ...command], { columns: 120, ...options });
   await screen.shows("● Capturing");
+  return { screen, port };
+}
+
+async function capture(args: readonly string[], options: ScreenOptions = {}): Promise<Capturing> {
+  const receiver = await startAnyReceiver((response) => response.end("thanks"));
+  const { screen, port } = await captureTo(receiver.url, args, options);
   return {
     screen,
     receiver,
@@ -123,6 +128,46 @@ describe("the screen of service webhooks capture", () => {
     expect(edited!.body.toString()).toBe(BODY.replace("12345678901234567890", "12345678901234567891"));
     expect(edited!.headers).toMatchObject({ "x-custom": "Value" });
     expect(timestampOf("stripe", edited!)).toBeGreaterThan(1_000_000_000);
+  });
+
+  it("opens the exact payload in the editor, and sends what it saves byte for byte", async () => {
+    const body = '{ "id":"evt_1",\r\n\t"type": "a.b", "pi": 3.10, "url":"https:\\/\\/example.com" }';
+    const { screen, receiver, post } = await capture(signed, { env: editorOf("3.10", "3.140") });
+    await post(body);
+    await screen.shows("1 forwarded");
+    screen.type("e");
+    const [, edited] = await requestsIn(receiver, 2);
+    expect(edited!.body.toString()).toBe(body.replace("3.10", "3.140"));
+  });
+
+  it("sends nothing if the payload is unchanged", async () => {
+    for (const body of [BODY, `${BODY}\n`, "a=b"]) {
+      const editor = body.endsWith("\n") ? { EDITOR: "true" } : editorOf("", "");
+      const { screen, receiver, post } = await capture([], { env: editor });
+      await post(body, {});
+      await screen.shows("1 forwarded");
+      screen.type("e");
+      await screen.shows("Nothing was sent: the payload is unchanged");
+      expect(receiver.requests).toHaveLength(1);
+    }
+  });
+
+  it("shows a long type as a whole, and breaks details between words", async () => {
+    const type = "customer.subscription.updated";
+    for (const columns of [80, 120]) {
+      const { screen, post } = await capture(signed, { columns });
+      await post(JSON.stringify({ id: "evt_1", type }));
+      await screen.shows(new RegExp(`200 +${type} +[\\d.]+ m?s `));
+      screen.type("\r");
+      if (columns === 80) await screen.shows(/tolerance 300 s: check *\n +the receiver's clock/);
+    }
+  });
+
+  it("ends a sentence of the response with one period", async () => {
+    const receiver = await startAnyReceiver((response) => response.writeHead(400).end("Bad signature."));
+    const { screen, port } = await captureTo(receiver.url);
+    await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: BODY });
+    await screen.shows(/Bad signature\. The delivery has no signature of a known provider/);
   });
 
   it("says why it cannot sign an edited payload without a secret, and edits one that has no signature", async () => {

@@ -76,28 +76,38 @@ function withoutLastSpaces(spans: readonly Span[]): Span[] {
   return spans.slice(0, last + 1).map(([text, style], at) => [at === last ? text.trimEnd() : text, style]);
 }
 
-/** Breaks a line between graphemes wherever it is full. Continuation lines are indented. */
+/** Breaks a line between words, or within a word that fits no line. Continuation lines are indented. */
 export function wrapLine(spans: readonly Span[], width: number, indent = 0): Span[][] {
   const lines: Span[][] = [];
   let line: Span[] = [];
   let used = 0;
   for (const [text, style] of spans) {
     let part = "";
-    for (const grapheme of graphemes(text)) {
-      const size = widthOf(grapheme);
-      if (used + size > width && used > 0) {
-        lines.push([...line, [part, style]]);
-        line = [[" ".repeat(indent)]];
-        part = "";
-        used = indent;
+    const next = (): void => {
+      lines.push([...line, [part, style]]);
+      line = [[" ".repeat(indent)]];
+      part = "";
+      used = indent;
+    };
+    for (const word of text.split(WORD_STARTS)) {
+      const size = widthOf(word.trimEnd());
+      if (used + size > width && size <= width - indent && used > indent) next();
+      for (const grapheme of graphemes(word)) {
+        const columns = widthOf(grapheme);
+        if (used + columns > width && used > 0) {
+          if (grapheme === " ") continue;
+          next();
+        }
+        part += grapheme;
+        used += columns;
       }
-      part += grapheme;
-      used += size;
     }
     line.push([part, style]);
   }
   return [...lines, line];
 }
+
+const WORD_STARTS = /(?<= )(?! )/;
 
 /**
  * Breaks a line with sequences for styles between words, or within a word that fits no line. Styles continue on the next
@@ -110,7 +120,7 @@ export function wrapStyled(text: string, width: number): string[] {
     lines.push(style === "" ? line.trimEnd() : `${line.trimEnd()}${RESET}`);
     [line, used] = [style, 0];
   };
-  for (const word of text.split(/(?<= )(?! )/)) {
+  for (const word of text.split(WORD_STARTS)) {
     const size = widthOf(word.replaceAll(STYLE, "").trimEnd());
     if (used > 0 && used + size > width) next();
     for (const part of word.split(STYLE_OR_NOT)) {

@@ -7,7 +7,7 @@ import { sessionLines } from "./help.ts";
 import { layoutOf, MESSAGE_ROWS, MIN_SIZE } from "./layout.ts";
 import type { Row } from "./history.ts";
 import type { Model } from "./model.ts";
-import { noteOf, rowLine, titlesOf } from "./row.ts";
+import { columnsOf, noteOf, rowLine, titlesOf } from "./row.ts";
 
 type Line = readonly Span[];
 
@@ -94,9 +94,10 @@ function listLines(model: Model, { width, height }: { width: number; height: num
   const newer = count - 1 - position;
   const place = newer > 0 ? `${counted(newer)} newer ↓` : "";
   const room = width - widthOf(place);
-  const titles: Line = [...fitLine([[titlesOf(width).slice(0, room), "dim"]], room), [place, "accent"]];
+  const columns = columnsOf(model.history.rows, width);
+  const titles: Line = [...fitLine([[titlesOf(columns).slice(0, room), "dim"]], room), [place, "accent"]];
   if (count === 0) return [titles, ...emptyList(model, width, height)];
-  const rows = shown.map((row, at) => rowLine(row, at === line, width));
+  const rows = shown.map((row, at) => rowLine(row, at === line, columns));
   return [titles, ...rows, ...emptyLines(height - rows.length)];
 }
 
@@ -131,7 +132,9 @@ function sentence(text: string, style: Span[1], columns: number): Line[] {
 function failureOf(row: Row): string {
   const { failure, hint, status = 0 } = row.outcome ?? {};
   if (row.outcome === undefined || (failure === undefined && status < 300)) return "";
-  return [noteOf(row), hint === undefined ? "" : printable(hint)].filter(Boolean).join(". ");
+  const note = noteOf(row);
+  if (hint === undefined) return note;
+  return [note.replace(/\.$/, ""), printable(hint)].filter(Boolean).join(". ");
 }
 
 /** Most important first. */

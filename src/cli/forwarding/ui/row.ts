@@ -1,6 +1,6 @@
 import { isSuccess } from "../../../contract/is-success.ts";
 import { printable } from "../../terminal/printable.ts";
-import { fitLine } from "../../terminal/spans.ts";
+import { cutMiddle, fitLine } from "../../terminal/spans.ts";
 import type { Span } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { clockTime } from "../../terminal/traffic.ts";
@@ -8,7 +8,8 @@ import { COPY_TAGS } from "../lines.ts";
 import type { Row } from "./history.ts";
 
 const STATUS_WIDTH = 8;
-const TYPE_WIDTH = 21;
+const MIN_TYPE_WIDTH = 21;
+const MAX_TYPE_WIDTH = 40;
 const DURATION_WIDTH = 8;
 const ID_WIDTH = 26;
 const MARKED = "❯ ";
@@ -17,18 +18,40 @@ const UNMARKED = "  ";
 const WITH_DURATION = 61;
 const WITH_ID = 78;
 const WITH_NOTE = 111;
+/** Columns of a row with an ID besides its type, ID and note. */
+const FIXED_WIDTH = 33;
+/** What a long type leaves to the ID, or to the note, of which the ID keeps all its columns. */
+const MIN_ID_WIDTH = 17;
+const MIN_NOTE_WIDTH = 22;
+
+/** The widths of a row, and of two of its columns. */
+export interface Columns {
+  width: number;
+  type: number;
+  id: number;
+}
+
+/** Returns the widths of rows such as these: long types take columns from what follows. */
+export function columnsOf(rows: readonly Row[], width: number): Columns {
+  if (width < WITH_ID) return { width, type: MIN_TYPE_WIDTH, id: 0 };
+  const room = width - FIXED_WIDTH;
+  const longest = Math.max(MIN_TYPE_WIDTH, ...rows.map(({ event }) => event.type.length));
+  const others = width < WITH_NOTE ? MIN_ID_WIDTH : ID_WIDTH + MIN_NOTE_WIDTH;
+  const type = Math.min(longest, MAX_TYPE_WIDTH, room - others);
+  return { width, type, id: Math.min(ID_WIDTH, room - type) };
+}
 
 /** Returns the column titles. */
-export function titlesOf(width: number): string {
-  const titles = [UNMARKED, "TIME".padEnd(10), "STATUS".padEnd(STATUS_WIDTH + 1), "TYPE".padEnd(TYPE_WIDTH + 2)];
+export function titlesOf({ width, type, id }: Columns): string {
+  const titles = [UNMARKED, "TIME".padEnd(10), "STATUS".padEnd(STATUS_WIDTH + 1), "TYPE".padEnd(type + 2)];
   if (width >= WITH_DURATION) titles.push("DURATION".padStart(DURATION_WIDTH), "  ");
-  if (width >= WITH_ID) titles.push("EVENT".padEnd(ID_WIDTH + 2));
+  if (width >= WITH_ID) titles.push("EVENT".padEnd(id + 2));
   if (width >= WITH_NOTE) titles.push("RESPONSE");
   return titles.join("").trimEnd();
 }
 
 /** Renders one row of the list. The selected row has a mark, and is highlighted if the terminal has color. */
-export function rowLine(row: Row, isSelected: boolean, width: number): Span[] {
+export function rowLine(row: Row, isSelected: boolean, { width, type, id }: Columns): Span[] {
   const { event, at, outcome } = row;
   const tags = tagsOf(row);
   const [status, style] = statusSpan(row);
@@ -38,7 +61,7 @@ export function rowLine(row: Row, isSelected: boolean, width: number): Span[] {
     ["  "],
     ...fitLine([[status.length > STATUS_WIDTH ? status.replace(" ", "") : status, style]], STATUS_WIDTH),
     [" "],
-    ...fitLine([[printable(event.type)]], TYPE_WIDTH),
+    ...fitLine([[printable(event.type)]], type),
   ];
   if (width >= WITH_DURATION) {
     const duration = outcome === undefined ? "" : formatDuration(outcome.durationMs);
@@ -46,9 +69,9 @@ export function rowLine(row: Row, isSelected: boolean, width: number): Span[] {
   }
   if (width < WITH_ID) spans.push(["  "], [tags, "warn"]);
   else if (width < WITH_NOTE && tags !== "") {
-    const tail = ID_WIDTH - tags.length - 2;
+    const tail = id - tags.length - 2;
     spans.push(["  "], [tags, "warn"], [tail > 4 ? ` …${printable(event.id).slice(-tail)}` : "", "dim"]);
-  } else spans.push(["  "], ...fitLine([[printable(event.id), "dim"]], ID_WIDTH));
+  } else spans.push(["  "], ...fitLine([[cutMiddle(printable(event.id), id), "dim"]], id));
   if (width >= WITH_NOTE) spans.push(["  "], [tags === "" ? "" : `${tags}  `, "warn"], [noteOf(row), "dim"]);
   const line = fitLine(spans, width);
   return isSelected ? [[line.map(([text]) => text).join(""), "inverse"]] : line;

@@ -17,6 +17,10 @@ const stripe = new Stripe("sk_test_unused");
 const standard = new Webhook(BASE64_SECRET);
 const hmac = (text) => createHmac("sha256", TEXT_SECRET).update(text);
 
+/** Svix's library is that of Standard Webhooks, which takes its headers by their other names. */
+const renamed = (headers) =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.replace("svix-", "webhook-"), value]));
+
 /** What signs and verifies without this library. Shopify and Slack publish code to copy instead of a small library. */
 const PEERS = {
   stripe: {
@@ -28,6 +32,11 @@ const PEERS = {
     name: "standardwebhooks",
     sign: (timestamp) => standard.sign(ID, new Date(timestamp * 1000), PAYLOAD),
     verify: (headers) => standard.verify(PAYLOAD, headers, { jsonParse: false }),
+  },
+  svix: {
+    name: "standardwebhooks",
+    sign: (timestamp) => standard.sign(ID, new Date(timestamp * 1000), PAYLOAD),
+    verify: (headers) => standard.verify(PAYLOAD, renamed(headers), { jsonParse: false }),
   },
   github: {
     name: "@octokit/webhooks-methods",
@@ -57,7 +66,7 @@ export async function benchSchemes() {
   const { sign, verify } = await import(new URL("../dist/webhooks/schemes.js", pathToFileURL(BIN)));
   const rows = [];
   for (const [scheme, peer] of Object.entries(PEERS)) {
-    const secrets = scheme === "standard" ? BASE64_SECRET : TEXT_SECRET;
+    const secrets = scheme === "standard" || scheme === "svix" ? BASE64_SECRET : TEXT_SECRET;
     const timestamp = Math.floor(Date.now() / 1000);
     const options = { scheme, payload: PAYLOAD, secrets, id: ID, timestamp };
     const headers = sign(options);

@@ -65,6 +65,13 @@ describe("help", () => {
     expect(existsSync(guide), guide).toBe(true);
   });
 
+  it("names the commands for the webhooks of any provider in webhooks", async () => {
+    const { stdout } = await runCli(["help", "webhooks"]);
+    for (const command of ["check", "send", "capture", "replay"])
+      expect(stdout).toContain(`service webhooks ${command} `);
+    expect(stdout).toContain("--scheme stripe");
+  });
+
   it("lists every exit code of the program in exit-codes", async () => {
     const { stdout } = await runCli(["help", "exit-codes"]);
     for (const code of [0, 1, 2, 3, 4, 5, 6, 7, 130]) expect(stdout).toMatch(new RegExp(`^${code} +[A-Z]`, "m"));

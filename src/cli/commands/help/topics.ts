@@ -17,8 +17,7 @@ SERVICE_DATABASE         Database of \`service serve\`: SQLite file or PostgreSQ
                          URL (default: a file in the data folder)
 SERVICE_MASTER_KEY       Key that encrypts the secrets stored by \`service serve\`
                          (default: a file next to the database)
-SERVICE_WEBHOOK_SECRET   Signing secret for \`service webhooks sign\`, \`verify\`
-                         and \`check\`
+SERVICE_WEBHOOK_SECRET   Signing secret for \`service webhooks\`
 SERVICE_NO_INPUT         If set, disables prompts; same as --no-input
 SERVICE_NO_UPDATE_NOTIFIER
                          If set, disables update notices; same as
@@ -121,6 +120,18 @@ To try it locally:
   service trigger order.completed                 trigger an event
   service webhooks verify --header … --payload …  find out why a signature fails
   service webhooks check localhost:3000           grade a receiver
+
+For the webhooks of any provider, add --scheme stripe, github, shopify, slack,
+svix, standard, or one of service.yaml. These need no platform:
+  service webhooks check 3000/stripe --scheme stripe --payload event.json
+                                                  grade a receiver
+  service webhooks send 3000/stripe --scheme stripe --payload event.json
+                                                  send a signed delivery
+  service webhooks capture --forward-to 3000/stripe --record stripe.ndjson
+                                                  receive at the end of a tunnel
+  service webhooks replay stripe.ndjson --forward-to 3000/stripe
+                                                  send a recording again
+  service webhooks sign, verify                   for other providers: --scheme
 `,
   },
 };

@@ -8,7 +8,7 @@ const SIGNATURES = "docs/receiving-webhooks.md#signatures";
 export const RULES = {
   Accepting: DELIVERIES,
   "Raw body": SIGNATURES,
-  Refusing: SIGNATURES,
+  Rejecting: SIGNATURES,
   Time: SIGNATURES,
   Rotation: SIGNATURES,
   Duplicates: DELIVERIES,
@@ -35,6 +35,8 @@ export interface Finding {
   /** Replaces the check's own text if the observation tells more. */
   explanation?: string;
   fix?: string;
+  /** True if the receiver accepted a delivery that it must reject. */
+  accepted?: boolean;
   /** True if a connection failed: the receiver may be down, or was for a moment. */
   disconnected?: boolean;
 }
@@ -75,10 +77,9 @@ export function acceptedAll(sent: string, variants: readonly Variant[]): Finding
 /** Passes if every delivery got 4xx. */
 export function rejectedAll(sent: string, variants: readonly Variant[]): Finding {
   const finding = judge(sent, variants, isRejected);
-  const broken = variants.find(({ response }) => !isRejected(response) && !isAccepted(response));
-  if (finding.status === "passed" || broken === undefined || variants.some(({ response }) => isAccepted(response))) {
-    return finding;
-  }
+  if (variants.some(({ response }) => isAccepted(response))) return { ...finding, accepted: true };
+  const broken = variants.find(({ response }) => !isRejected(response));
+  if (broken === undefined) return finding;
   return { ...finding, ...BREAKDOWNS[breakdownOf(broken.response)] };
 }
 

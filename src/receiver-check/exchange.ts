@@ -20,7 +20,7 @@ export interface Response {
   status?: number;
   failure?: { kind: FailureKind; message: string };
   milliseconds: number;
-  /** The beginning of the response body. */
+  /** The beginning of the response body, on one line. */
   excerpt: string;
   /** The target of a redirect. */
   location?: string;
@@ -49,7 +49,9 @@ export function formatResponse(response: Response): string {
   if (status === undefined) return failure?.message ?? "no response";
   const summary = `${status} in ${formatDuration(milliseconds)}`;
   if (location !== undefined && status >= 300 && status < 400) return `${summary}, a redirect to ${location}`;
-  return status >= 400 && excerpt !== "" ? `${summary}: ${excerpt}` : summary;
+  if (status < 400 || excerpt === "") return summary;
+  const isCut = excerpt.length > EXCERPT_LENGTH;
+  return `${summary}: ${isCut ? excerpt.slice(0, EXCERPT_LENGTH).replace(/\s*\S*$/, "…") : excerpt}`;
 }
 
 export function formatDuration(milliseconds: number): string {
@@ -71,7 +73,11 @@ interface Outgoing {
 
 /** This much of a response is stored; the rest is read and dropped. */
 const EXCERPT_BYTES = 4096;
+/** Maximum length of an excerpt in a summary. */
 const EXCERPT_LENGTH = 200;
+/** In a page, such as the error page of a framework. */
+const STACK_FRAMES = /\s+at (?:[^\s()]+ ){0,4}\(?\S+:\d+:\d+\)?/g;
+const MARKUP = /<(title|style|script)[^]*?<\/\1>|<[^>]*>|&nbsp;/gi;
 
 /** Sends one request on a connection of its own. Redirects are not followed. Rejects only if `signal` aborts. */
 export function exchange(outgoing: Outgoing): Promise<Response> {
@@ -135,12 +141,12 @@ async function readStart(response: IncomingMessage): Promise<string> {
 
 function responseOf(response: IncomingMessage, text: string, milliseconds: number): Response {
   const { location, date } = response.headers;
-  const line = text.replaceAll(/\s+/g, " ").trim();
+  const isPage = /^\s*<(?:!doctype|html)/i.test(text);
   const time = Date.parse(date ?? "");
   return {
     status: response.statusCode ?? 0,
     milliseconds,
-    excerpt: line.length > EXCERPT_LENGTH ? `${line.slice(0, EXCERPT_LENGTH)}…` : line,
+    excerpt: (isPage ? text.replaceAll(MARKUP, " ") : text).replaceAll(STACK_FRAMES, "").replaceAll(/\s+/g, " ").trim(),
     ...(location === undefined ? {} : { location }),
     ...(Number.isNaN(time) ? {} : { date: time }),
   };

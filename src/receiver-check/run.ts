@@ -1,20 +1,13 @@
 import { type Response, isAccepted, isDisconnection, isRejected } from "./exchange.ts";
 import { type Check, type Finding, type Group, type Level, RULES, skipped, type Status } from "./check.ts";
-import {
-  accepting,
-  FIRST_LIMIT_MILLISECONDS,
-  judgeFirst,
-  LOAD,
-  VALID_DELIVERY,
-  WITHIN_TEN_SECONDS,
-} from "./checks/accepting.ts";
+import { accepting, judgeFirst, LOAD, respondsInTime, timeoutOf, VALID_DELIVERY } from "./checks/accepting.ts";
 import { Subject, type SubjectOptions } from "./subject.ts";
 import type { Provider } from "./samples.ts";
 import { signingMistake } from "./signing-mistake.ts";
 import { SCHEMES } from "../webhooks/schemes.ts";
 import { duplicates } from "./checks/duplicates.ts";
 import { rawBody } from "./checks/raw-body.ts";
-import { rejecting } from "./checks/rejecting.ts";
+import { rejecting, UNVERIFIED } from "./checks/rejecting.ts";
 import { rotation } from "./checks/rotation.ts";
 import { time } from "./checks/time.ts";
 
@@ -68,6 +61,8 @@ interface RunOptions extends SubjectOptions {
   waitMilliseconds: number;
   /** Timeout for the receiver to respond at all, at most as long. */
   reachMilliseconds: number;
+  /** How to fix a receiver that rejects every delivery, if its mistake is unknown. */
+  rejectedFix: string | undefined;
   /** Called after each check. */
   onResult: (result: CheckResult) => void;
 }
@@ -84,7 +79,8 @@ const RETRY_MILLISECONDS = 250;
 export async function checkReceiver(options: RunOptions): Promise<ReceiverReport> {
   const { clock, url, onResult, provider } = options;
   const started = clock.elapsed();
-  const subject = new Subject(options, FIRST_LIMIT_MILLISECONDS);
+  const limitMilliseconds = timeoutOf(provider.scheme) * 1000;
+  const subject = new Subject(options, limitMilliseconds);
   const results: CheckResult[] = [];
   const add = (check: Omit<Check, "run">, finding: Finding, since: number): void => {
     const result = resultOf(check, finding, provider, clock.elapsed() - since);
@@ -94,11 +90,13 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
 
   const response = await firstResponse(subject, options);
   const [valid, inTime] = judgeFirst(response);
-  const mistake = isRejected(response) ? await signingMistake(subject) : undefined;
+  const mistake = isRejected(response)
+    ? ((await signingMistake(subject)) ?? valid.fix ?? options.rejectedFix)
+    : undefined;
   add(VALID_DELIVERY, mistake === undefined ? valid : { ...valid, fix: mistake }, started);
-  add(WITHIN_TEN_SECONDS, inTime, started);
+  add(respondsInTime(provider.scheme), inTime, started);
   const seconds = Math.ceil((LATER_LIMIT_MILLISECONDS + 3 * response.milliseconds) / 1000);
-  subject.limitMilliseconds = Math.min(FIRST_LIMIT_MILLISECONDS, seconds * 1000);
+  subject.limitMilliseconds = Math.min(limitMilliseconds, seconds * 1000);
   let obstacle = isAccepted(response) ? undefined : "Skipped: the receiver did not accept a valid delivery";
 
   const checks = checksOf(provider);
@@ -109,7 +107,11 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
       continue;
     }
     const { findings, survived } = await runBatch(batch, subject);
-    for (const [i, check] of batch.entries()) add(check, findings[i]!, since);
+    const verifiesNothing = batch.some(({ id }, i) => id === "wrong-secret" && findings[i]!.accepted);
+    for (const [i, check] of batch.entries()) {
+      const finding = findings[i]!;
+      add(check, verifiesNothing && check.forgery && finding.accepted ? { ...finding, ...UNVERIFIED } : finding, since);
+    }
     if (!survived) {
       const titles = batch.filter((_, i) => findings[i]!.disconnected).map(({ title }) => `"${title}"`);
       obstacle = `Skipped: the receiver has not responded since ${titles.join(", ")}`;
@@ -227,9 +229,11 @@ function gradeOf(results: readonly CheckResult[], checks: readonly Check[]): { g
   const forgeries = new Set(checks.filter(({ forgery }) => forgery).map(({ id }) => id));
   const optional = new Set(checks.filter(({ optional }) => optional).map(({ id }) => id));
   const failed = results.filter(({ status }) => status === "failed");
+  const isUnverified = failed.some(({ explanation }) => explanation === UNVERIFIED.explanation);
   const required = failed.filter(({ level }) => level === "required");
   const unjudged = results.filter(({ id, status }) => status === "skipped" && !optional.has(id)).length;
   if (results[0]?.status !== "passed") return { grade: "F", verdict: "The receiver does not accept valid deliveries." };
+  if (isUnverified) return { grade: "F", verdict: "The receiver accepts signatures made with any secret." };
   if (required.some(({ id }) => forgeries.has(id))) {
     return { grade: "F", verdict: "The receiver accepts deliveries that it must reject, or fails on them." };
   }

@@ -31,6 +31,8 @@ export interface Scheme {
     /** What each ID begins with, such as `msg_` (default: nothing, since they are UUIDs). */
     prefix?: string;
   };
+  /** How many seconds the provider waits for a response (default: 10). */
+  timeout?: number;
   /** How the key is decoded from the secret (default: the UTF-8 bytes of the whole secret). */
   secret?: { encoding: "base64"; prefix?: string };
   /** Headers that every delivery also has, with the values of an example. */

@@ -21,6 +21,7 @@ export type { Payload, Secrets } from "./signature.ts";
 
 const STANDARD = {
   signed: "{id}.{timestamp}.{body}",
+  timeout: 15,
   secret: { encoding: "base64", prefix: "whsec_" },
 } as const;
 
@@ -28,13 +29,15 @@ const TOLERANCE_SECONDS = 300;
 
 /**
  * The schemes of this platform, of two families of providers, and of four providers, by the name that `--scheme` takes.
- * Their sources:
+ * Their sources, for the signature and, where it is another page, for the timeout (Stripe publishes none):
  * - `standard`: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
- * - `svix`: https://docs.svix.com/receiving/verifying-payloads/how-manual
+ * - `svix`: https://docs.svix.com/receiving/verifying-payloads/how-manual, https://docs.svix.com/retries
  * - `stripe`: https://docs.stripe.com/webhooks/signature
- * - `github`: https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries
- * - `shopify`: https://shopify.dev/docs/apps/build/webhooks/verify-deliveries
- * - `slack`: https://docs.slack.dev/authentication/verifying-requests-from-slack
+ * - `github`: https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries,
+ *   https://docs.github.com/en/webhooks/using-webhooks/best-practices-for-using-webhooks
+ * - `shopify`: https://shopify.dev/docs/apps/build/webhooks/verify-deliveries,
+ *   https://shopify.dev/docs/apps/build/webhooks/subscribe/https
+ * - `slack`: https://docs.slack.dev/authentication/verifying-requests-from-slack, https://docs.slack.dev/apis/events-api
  */
 export const SCHEMES = {
   service: {
@@ -81,6 +84,7 @@ export const SCHEMES = {
     signed: "{body}",
     signature: { header: "X-Shopify-Hmac-SHA256", encoding: "base64" },
     id: { header: "X-Shopify-Webhook-Id" },
+    timeout: 5,
     headers: {
       "X-Shopify-Topic": "orders/create",
       "X-Shopify-Shop-Domain": "example.myshopify.com",
@@ -94,6 +98,7 @@ export const SCHEMES = {
     signature: { header: "X-Slack-Signature", prefix: "v0=", encoding: "hex" },
     timestamp: { header: "X-Slack-Request-Timestamp", tolerance: TOLERANCE_SECONDS },
     id: { path: "event_id", prefix: "Ev" },
+    timeout: 3,
     docs: "https://docs.slack.dev/authentication/verifying-requests-from-slack",
   },
 } as const satisfies Readonly<Record<string, Scheme>>;
@@ -252,7 +257,7 @@ function idText(id: unknown, header: string): string {
 /** Finds a header among the own members of an object of Node, or by the method of one of the Fetch API. */
 function headerIn(headers: DeliveryHeaders, name: string): unknown {
   if (typeof headers !== "object" || headers === null) return undefined;
-  if (typeof headers.get === "function") return (headers.get as (name: string) => unknown)(name);
+  if (typeof headers.get === "function") return (headers.get as (name: string) => unknown)(name) ?? undefined;
   const lowerName = name.toLowerCase();
   const values: unknown[] = [];
   for (const key of Object.keys(headers)) {

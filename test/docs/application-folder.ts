@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const PACKAGES = ["express", "fastify", "hono", "koa", "@photostructure/sqlite"];
+const PACKAGES = ["express", "fastify", "hono", "koa", "@photostructure/sqlite", "stripe"];
 
 /** Creates a folder with these files, like an application that has this package installed. */
 export async function makeApplicationFolder(files: ReadonlyMap<string, string>): Promise<string> {

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { parse, parseDocument } from "yaml";
 import { checkFixture } from "../../src/cli/triggering/fixture/fixture.ts";
 import { freePort } from "../support/free-port.ts";
-import { BIN, cliEnv } from "../support/run-cli.ts";
+import { BIN, cliEnv, runCli } from "../support/run-cli.ts";
 import { makeApplicationFolder } from "./application-folder.ts";
 import { blocksOf, filesOf } from "./pages.ts";
 
@@ -74,6 +74,20 @@ describe("the YAML of the page", () => {
       for (const [flag] of rest.split(" -- ")[0]!.matchAll(/--[a-z-]+/g)) expect(help + globals).toContain(`${flag} `);
     }
   });
+});
+
+it("the receiver of Stripe passes every check", async () => {
+  const folder = await makeApplicationFolder(new Map([["stripe.js", files.get("stripe.js")!]]));
+  const [port, sink] = [await freePort(), await freePort()].map(String);
+  const secret = "whsec_for_tests";
+  const env = { PORT: port, EFFECTS_URL: `http://127.0.0.1:${sink}`, STRIPE_WEBHOOK_SECRET: secret };
+  const receiver = spawn(process.execPath, ["stripe.js"], { cwd: folder, env: cliEnv(env), detached: true });
+  groups.push(receiver);
+  writeFileSync(join(folder, "event.json"), '{"id":"evt_1","type":"charge.succeeded"}');
+  const flags = ["--scheme", "stripe", "--payload", "event.json", "--secret-file", "-", "--effects", "--sink", sink!];
+  const args = ["webhooks", "check", `${port}/stripe`, ...flags, "--wait", "20s", "--json"];
+  const { stdout } = await runCli(args, { cwd: folder, input: secret });
+  expect(JSON.parse(stdout)).toMatchObject({ grade: "A", counts: { failed: 0, skipped: 1 } });
 });
 
 it("the steps of the workflow pass in order", async () => {

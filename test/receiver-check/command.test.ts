@@ -109,13 +109,40 @@ describe.concurrent("service webhooks check", () => {
   it("does not wait for a secret to be set in a receiver that is unreachable", async () => {
     const { exitCode, stdout } = await runCli(["webhooks", "check", String(await freePort())], {});
     expect(exitCode).toBe(1);
-    expect(stdout.split("\n").map((line) => line.split("\t").slice(0, 4).join(" "))).toEqual([
+    const rows = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split("\t"));
+    expect(rows.slice(0, 3).map((row) => row.slice(0, 4).join(" "))).toEqual([
       "CHECK failed required valid-delivery",
-      "CHECK skipped required within-ten-seconds",
-      "CHECK skipped 25 more Skipped: the receiver did not accept a valid delivery",
-      "GRADE F 0 passed, 1 failed, 26 skipped The receiver does not accept valid deliveries.",
-      "",
+      "CHECK skipped required responds-in-time",
+      "CHECK skipped required unknown-event-type",
     ]);
+    const skipped = rows.slice(2, -1);
+    expect(skipped).toHaveLength(25);
+    for (const row of skipped) {
+      expect(row).toEqual([
+        "CHECK",
+        "skipped",
+        expect.stringMatching(/^(?:required|advisory)$/),
+        expect.stringMatching(/^[a-z\d-]+$/),
+        "Skipped: the receiver did not accept a valid delivery",
+      ]);
+    }
+    expect(rows.at(-1)!.slice(0, 3)).toEqual(["GRADE", "F", "0 passed, 1 failed, 26 skipped"]);
+  });
+
+  it("says how to check a receiver with its own secret, and not to change that of a real endpoint", async () => {
+    const { stderr, stdout } = await runCli(["webhooks", "check", String(await freePort()), "--wait", "1s"], {});
+    expect(stderr.replaceAll("\n", " ")).toMatch(
+      /To check the receiver with the secret that it has, .* --secret-file, or set SERVICE_WEBHOOK_SECRET.*Do not change the secret of a real endpoint/,
+    );
+    expect(stderr).not.toContain("Set this signing secret");
+    expect(stdout).toMatch(/^CHECK\tfailed/);
+    const application = await startApplication(() => (_request, response) => response.writeHead(400).end());
+    started.push(application);
+    const { stdout: rejected } = await runCli(["webhooks", "check", application.webhooks, "--wait", "1s"], {});
+    expect(rejected.split("\n")[0]).toContain("Pass the secret that the receiver has");
   });
 
   it("does not accept rejections as proof if everything is rejected", async () => {
@@ -129,7 +156,7 @@ describe.concurrent("service webhooks check", () => {
     const { webhooks } = await start("takes everything");
     const report = await reportOf([webhooks]);
     expect(report.grade).toBe("F");
-    for (const { group, status } of report.checks) if (group === "Refusing") expect(status).toBe("failed");
+    for (const { group, status } of report.checks) if (group === "Rejecting") expect(status).toBe("failed");
   });
 
   it("names the check that crashed a receiver", async () => {
@@ -269,6 +296,16 @@ describe("service webhooks check on a terminal", () => {
     await session.waitFor("/27 checks");
     expect(report).toMatch(/✗ Accepts two v1, its own second\n {6}Sent {2}A delivery signed/);
     expect(report).toMatch(/Grade C {2}23 passed, 1 failed, 3 skipped/);
+  });
+
+  it("prints a fix once if it is that of several checks", async () => {
+    const { webhooks } = await start("takes everything");
+    const session = runInTerminal(["webhooks", "check", webhooks], { env: KNOWN, columns: 80 });
+    expect(await session.ended).toBe(1);
+    const report = session.text().slice(session.text().lastIndexOf("Receiver  "));
+    expect(report.match(/Verify the signature first/g)).toHaveLength(1);
+    expect(report.match(/Fix {3}As above/g)!.length).toBeGreaterThan(6);
+    expect(report).toMatch(/Grade F .*\nThe receiver accepts signatures made with any secret\./);
   });
 
   it("prints an obstacle once, instead of on a line per check", async () => {

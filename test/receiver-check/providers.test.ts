@@ -23,6 +23,9 @@ const SECRETS: Record<Provider, string> = {
   slack: "8f742231b10e8888abcd99yyyzzz85a5",
 };
 
+const hmac = (algorithm: string, secret: string, text: string): string =>
+  createHmac(algorithm, secret).update(text).digest("hex");
+
 /** Bodies as the providers document them, with numbers and text that JSON.stringify writes in the same way. */
 const PAYLOADS: Record<Provider, unknown> = {
   stripe: { id: "evt_1Q", object: "event", type: "charge.succeeded", data: { object: { id: "ch_1", amount: 1999 } } },
@@ -200,10 +203,76 @@ describe("service webhooks check --scheme", () => {
         createHmac("sha256", secret).update(body).digest("hex") === headers["x-shopify-hmac-sha256"] && "id",
       "expects the signature in hex: X-Shopify-Hmac-SHA256 contains base64",
     ],
+    [
+      "a signature without sha256=",
+      "github",
+      (body, headers, secret) => hmac("sha256", secret, body) === headers["x-hub-signature-256"] && "id",
+      "without sha256=: remove sha256= from what X-Hub-Signature-256 contains",
+    ],
+    [
+      "a signature without v0=",
+      "slack",
+      (body, headers, secret) =>
+        hmac("sha256", secret, `v0:${String(headers["x-slack-request-timestamp"])}:${body}`) ===
+          headers["x-slack-signature"] && "id",
+      "without v0=: remove v0= from what X-Slack-Signature contains",
+    ],
+    [
+      "the older header with SHA-1",
+      "github",
+      (body, headers, secret) => `sha1=${hmac("sha1", secret, body)}` === headers["x-hub-signature"] && "id",
+      "computes the HMAC with SHA-1: compute it with SHA-256, and compare it with X-Hub-Signature-256",
+    ],
+    [
+      "SHA-1",
+      "slack",
+      (body, headers, secret) =>
+        `v0=${hmac("sha1", secret, `v0:${String(headers["x-slack-request-timestamp"])}:${body}`)}` ===
+          headers["x-slack-signature"] && "id",
+      "computes the HMAC with SHA-1",
+    ],
+    [
+      "a secret with the line break of its file",
+      "stripe",
+      (body, headers, secret) => VERIFIERS.stripe(body, headers, `${secret}\n`),
+      "secret ends in a line break",
+    ],
+    [
+      "a secret in quotes",
+      "github",
+      (body, headers, secret) => VERIFIERS.github(body, headers, `"${secret}"`),
+      "secret is in quotes",
+    ],
+    [
+      "the body without the timestamp",
+      "slack",
+      (body, headers, secret) => `v0=${hmac("sha256", secret, body)}` === headers["x-slack-signature"] && "id",
+      "computes the HMAC over the body alone: compute it over `v0:{timestamp}:{body}`",
+    ],
   ])("gives an F to a receiver that takes %s, and names the mistake", async (_name, provider, verify, fix) => {
     const { report } = await check(provider, verify);
     expect(report).toMatchObject({ grade: "F", counts: { passed: 1, failed: 1 } });
     expect(report.checks[0]!.fix).toContain(fix);
+  });
+
+  it.each<[Provider, Verifier]>([
+    [
+      "stripe",
+      (body, headers, secret) =>
+        stripe.webhooks.constructEvent(JSON.parse(body) as never, String(headers["stripe-signature"]), secret).id,
+    ],
+    ["github", (body, headers, secret) => VERIFIERS.github(JSON.parse(body) as never, headers, secret)],
+    ["standard", (body, headers, secret) => VERIFIERS.standard(JSON.parse(body) as never, headers, secret)],
+  ])("tells a receiver that passes a parsed object to the library of %s to pass the raw body", async (name, verify) => {
+    const { report } = await check(name, verify);
+    expect(report.checks[0]!.seen).toMatch(/^400 in /);
+    expect(report.checks[0]!.fix).toContain("Verify the raw request body, before any JSON parser reads it");
+  });
+
+  it("does not mistake another secret for a parsed body", async () => {
+    const { report } = await check("stripe", (body, headers) => VERIFIERS.stripe(body, headers, "whsec_other"));
+    expect(report.checks[0]!.seen).toContain("raw request body");
+    expect(report.checks[0]!.fix).toContain("Check that the secret is the receiver's");
   });
 
   it("names a parsed body if the payload has numbers that the receiver rounds", async () => {
@@ -224,7 +293,27 @@ describe("service webhooks check --scheme", () => {
   it("gives an F to a receiver that does not verify", async () => {
     const { report } = await check("github", (_body, headers) => headers["x-github-delivery"]);
     expect(report.grade).toBe("F");
-    for (const { group, status } of report.checks) if (group === "Refusing") expect(status).toBe("failed");
+    const refusing = report.checks.filter(({ group }) => group === "Rejecting");
+    expect(refusing.map(({ status }) => status)).toEqual(Array<string>(7).fill("failed"));
+    expect(new Set(refusing.map(({ fix }) => fix))).toEqual(
+      new Set([expect.stringMatching(/^Verify the signature first, and respond with 400/)]),
+    );
+  });
+});
+
+describe.concurrent("service webhooks check --scheme", () => {
+  it.each<[Provider, number]>([
+    ["slack", 3],
+    ["shopify", 5],
+  ])("gives a receiver of %s %i seconds to respond", async (provider, seconds) => {
+    const { report } = await check(provider, () => new Promise(() => {}));
+    expect(report.checks[1]).toMatchObject({
+      id: "responds-in-time",
+      title: `Responds within ${seconds} s`,
+      status: "failed",
+      seen: `no complete response within ${seconds} s`,
+      explanation: expect.stringContaining(`After ${seconds} s`),
+    });
   });
 });
 

@@ -116,6 +116,12 @@ const SCHEME: Schema = {
         },
       },
     },
+    timeout: {
+      type: "integer",
+      description: "Seconds that the provider waits for a response",
+      default: 10,
+      minimum: 1,
+    },
     secret: {
       type: "object",
       description: "How the key is decoded from the secret; without it, the key is the secret in UTF-8",

@@ -25,6 +25,8 @@ interface CheckRequest {
   /** How long the receiver may be unreachable at the start (default: `waitSeconds`). */
   reachSeconds?: number;
   skipVerify: boolean;
+  /** How to fix a receiver that rejects every delivery, if its mistake is unknown. */
+  rejectedFix?: string | undefined;
   onResult: (result: CheckResult) => void;
 }
 
@@ -50,6 +52,7 @@ export async function performCheck(request: CheckRequest, context: Context): Pro
       clock: clockOf(context),
       ids,
       signal: context.signal,
+      rejectedFix: request.rejectedFix,
       onResult: request.onResult,
     });
   } catch (error) {

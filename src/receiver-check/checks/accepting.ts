@@ -1,8 +1,10 @@
 import { LIMITS } from "../../contract/limits.ts";
 import { acceptedAll, type Check, type Finding, skipped } from "../check.ts";
+import type { Scheme } from "../../webhooks/schemes.ts";
 import { formatDuration, formatResponse, isAccepted, type Response } from "../exchange.ts";
 import { firstTypeOf } from "../sample-events.ts";
 import { isPlatform, type Provider } from "../samples.ts";
+import { PARSED_BODY_FIX } from "./raw-body.ts";
 
 type FirstCheck = Omit<Check, "run">;
 
@@ -15,19 +17,25 @@ export const VALID_DELIVERY: FirstCheck = {
   group: "Accepting",
   level: "required",
   explanation: "A delivery without a 2xx response has failed: the provider sends it again, or never.",
-  fix: "Check that the secret is the receiver's, complete and with its prefix, if it has one, and that the URL is its webhook route.",
+  fix: "Check that the secret is the receiver's, complete and with its prefix, if it has one, that the receiver verifies the raw body, and that the URL is its webhook route.",
 };
 
-export const WITHIN_TEN_SECONDS: FirstCheck = {
-  id: "within-ten-seconds",
-  title: "Responds within 10 s",
-  group: "Accepting",
-  level: "required",
-  explanation: "After 10 s the delivery counts as failed and is retried, although the receiver may have processed it.",
-  fix: "Verify, store the event and respond with 2xx. Do the work afterwards, from a queue or a table.",
-};
+export function respondsInTime(scheme: Scheme): FirstCheck {
+  const seconds = timeoutOf(scheme);
+  return {
+    id: "responds-in-time",
+    title: `Responds within ${seconds} s`,
+    group: "Accepting",
+    level: "required",
+    explanation: `After ${seconds} s the delivery counts as failed, although the receiver may have processed it.`,
+    fix: "Verify, store the event and respond with 2xx. Do the work afterwards, from a queue or a table.",
+  };
+}
 
-export const FIRST_LIMIT_MILLISECONDS = LIMITS.deliverySeconds * 1000;
+/** Returns how many seconds the provider waits for a response. */
+export function timeoutOf({ timeout = LIMITS.deliverySeconds }: Scheme): number {
+  return timeout;
+}
 
 /** Returns both results from the response to the first delivery. */
 export function judgeFirst(response: Response): [valid: Finding, inTime: Finding] {
@@ -43,7 +51,11 @@ export function judgeFirst(response: Response): [valid: Finding, inTime: Finding
   return [{ status: "failed", sent: SENT, seen, ...adviceFor(response) }, inTime];
 }
 
-function adviceFor({ status, failure }: Response): Pick<Finding, "fix"> {
+/** What the libraries of Stripe, Svix, Standard Webhooks and GitHub say about a body that is not raw. */
+const PARSED_BODY = /parsed JavaScript object|string or (?:a )?Buffer|payload must be a string/i;
+
+function adviceFor({ status, failure, excerpt }: Response): Pick<Finding, "fix"> {
+  if (PARSED_BODY.test(excerpt)) return { fix: PARSED_BODY_FIX };
   if (failure?.kind === "refused") return { fix: "Start the receiver, and check the port." };
   if (status === undefined)
     return { fix: "Check the receiver's log: it may have crashed, or not support this protocol." };
@@ -132,7 +144,7 @@ export const LOAD: readonly Check[] = [
       "Imports and replays send many events at once. Failed deliveries are retried later, so nothing is lost, but late.",
     fix: "Store the event, respond, and do the work later, so that a response is cheap.",
     async run(subject) {
-      const limitMilliseconds = LIMITS.deliverySeconds * 1000;
+      const limitMilliseconds = timeoutOf(subject.provider.scheme) * 1000;
       const responses = await Promise.all(
         Array.from({ length: DELIVERIES }, () => subject.deliver(subject.sample(), { limitMilliseconds })),
       );

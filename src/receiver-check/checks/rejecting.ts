@@ -1,7 +1,7 @@
 import { type Check, rejectedAll, type Variant } from "../check.ts";
 import { isJsonObject, type Provider, type Sample } from "../samples.ts";
 import type { Deviation, Subject } from "../subject.ts";
-import { termsOf } from "../terms.ts";
+import { SIGNATURE_LENGTHS, termsOf } from "../terms.ts";
 import { withMembers } from "./raw-body.ts";
 
 type Deviations = readonly (readonly [name: string, deviation: Deviation])[];
@@ -16,7 +16,7 @@ interface RejectionCheck extends Pick<Check, "id" | "title" | "explanation" | "f
 function rejectionCheck({ sent, deviations, ...check }: RejectionCheck): Check {
   return {
     ...check,
-    group: "Refusing",
+    group: "Rejecting",
     level: "required",
     together: true,
     async run(subject) {
@@ -31,7 +31,13 @@ function rejectionCheck({ sent, deviations, ...check }: RejectionCheck): Check {
   };
 }
 
-const UNVERIFIED = "Anyone who knows the URL can send forged events to the application.";
+const FORGEABLE = "Anyone who knows the URL can send forged events to the application.";
+
+/** Replaces the text of each check if the receiver accepts a signature made with any secret. */
+export const UNVERIFIED = {
+  explanation: `The receiver accepts a signature made with any secret. ${FORGEABLE}`,
+  fix: "Verify the signature first, and respond with 400 unless it is valid. If the receiver does verify it, the result is lost: await the function if it returns a promise, and respond with 400 where its error is caught.",
+};
 
 /** Returns other contents with the same ID. */
 function changed({ body }: Sample): string | Uint8Array {
@@ -42,8 +48,8 @@ function changed({ body }: Sample): string | Uint8Array {
 export function rejecting({ scheme }: Provider): readonly Check[] {
   const { v1 } = termsOf(scheme);
   const { header, prefix = "", encoding, separator } = scheme.signature;
-  const { length, unit, wrong } =
-    encoding === "hex" ? { length: 64, unit: "digits", wrong: "z" } : { length: 44, unit: "characters", wrong: "!" };
+  const length = SIGNATURE_LENGTHS[encoding];
+  const { unit, wrong } = encoding === "hex" ? { unit: "digits", wrong: "z" } : { unit: "characters", wrong: "!" };
   const isList = scheme.timestamp?.prefix !== undefined && separator !== undefined;
   const timestampHeader = scheme.timestamp?.header;
 
@@ -61,7 +67,7 @@ export function rejecting({ scheme }: Provider): readonly Check[] {
     rejectionCheck({
       id: "no-signature",
       title: "Rejects a delivery without a signature",
-      explanation: UNVERIFIED,
+      explanation: FORGEABLE,
       fix: `Respond with 400 if the ${header} header is absent.`,
       forgery: true,
       sent: `A delivery without the ${header} header`,
@@ -93,7 +99,7 @@ export function rejecting({ scheme }: Provider): readonly Check[] {
     rejectionCheck({
       id: "wrong-secret",
       title: "Rejects a signature made with another secret",
-      explanation: UNVERIFIED,
+      explanation: FORGEABLE,
       fix: `Compute the HMAC with the receiver's secret and compare it with ${v1 === "v1" ? v1 : `the ${v1}`}.`,
       forgery: true,
       sent: "A delivery signed with a secret that the receiver does not have",

@@ -1,10 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { clockOf, newSecret, parseAddress, performCheck } from "../../../receivers/check.ts";
-import { CheckLines, gradeLine, junitOf, reportLines } from "./view.ts";
+import { checkLine, gradeLine, junitOf, reportLines } from "./view.ts";
 import { parseHeaders } from "../headers.ts";
 import { type SchemeFlag, schemeNamed } from "../../../receivers/scheme.ts";
-import { type SecretFlags, secretsIfGiven } from "../../../receivers/secrets.ts";
+import { SECRET_VARIABLE, type SecretFlags, secretsIfGiven } from "../../../receivers/secrets.ts";
 import type { Context } from "../../../context.ts";
 import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../../errors.ts";
 import { formatSpan } from "../../../terminal/time.ts";
@@ -49,7 +49,6 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
     if (given === undefined) announceSecret(secrets[0]!, waitSeconds, context);
     const bar = output.progress(CHECK_COUNT, "checks");
     const streams = !output.terminal && !output.json && !output.quiet;
-    const lines = new CheckLines((line) => output.line(line));
     let report: ReceiverReport;
     try {
       report = await performCheck(
@@ -64,16 +63,16 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
           waitSeconds,
           reachSeconds: flags.wait ?? REACH_SECONDS,
           skipVerify: flags.skipVerify === true,
+          rejectedFix: given === undefined ? NO_SECRET_FIX : undefined,
           onResult: (result: CheckResult) => {
             bar.advance();
-            if (streams) lines.add(result);
+            if (streams) output.line(checkLine(result));
           },
         },
         context,
       );
     } finally {
       bar.end();
-      lines.end();
     }
     if (flags.junit !== undefined) await writeJunit(flags.junit, report, context);
     await print(report, context);
@@ -110,9 +109,15 @@ async function openEffects({ sink: address }: CheckFlags, { output }: Context): 
   }
 }
 
+const NO_SECRET_FIX = `Pass the secret that the receiver has (--secret-file or ${SECRET_VARIABLE}), or start it with the one that this check printed.`;
+
 function announceSecret(secret: string, waitSeconds: number, { output }: Context): void {
   const lines = [
-    "Set this signing secret in the receiver:",
+    "No secret was given. To check the receiver with the secret that it has, press",
+    `Ctrl-C and pass --secret-file, or set ${SECRET_VARIABLE}.`,
+    "",
+    "Or start the receiver with this secret, which is for this check only. Do not",
+    "change the secret of a real endpoint.",
     "",
     `  ${output.noteStyles.accent(secret)}`,
     "",

@@ -8,35 +8,8 @@ const MAX_WIDTH = 120;
 const MIN_WIDTH = 16;
 const MAX_LINES = 6;
 
-/** The lines of checks in a pipe. Checks that one cause kept from running until the end share a line. */
-export class CheckLines {
-  readonly #print: (line: string) => void;
-  #skipped: CheckResult[] = [];
-
-  constructor(print: (line: string) => void) {
-    this.#print = print;
-  }
-
-  add(result: CheckResult): void {
-    const isSame = result.status === "skipped" && (this.#skipped[0] ?? result).seen === result.seen;
-    if (!isSame) this.#flush();
-    if (result.status === "skipped") this.#skipped.push(result);
-    else this.#print(checkLine(result));
-  }
-
-  end(): void {
-    const [first, ...others] = this.#skipped;
-    if (others.length === 0) return this.#flush();
-    this.#print(["CHECK", "skipped", `${others.length + 1} more`, printable(first!.seen)].join("\t"));
-  }
-
-  #flush(): void {
-    for (const result of this.#skipped.splice(0)) this.#print(checkLine(result));
-  }
-}
-
 /** Formats a check for a pipe. */
-function checkLine({ status, level, id, seen, explanation, fix }: CheckResult): string {
+export function checkLine({ status, level, id, seen, explanation, fix }: CheckResult): string {
   const parts = ["CHECK", status, level, id, seen, explanation, fix];
   return parts
     .filter((part) => part !== null)
@@ -56,20 +29,21 @@ export function reportLines(report: ReceiverReport, styles: Styles, terminalWidt
   const lines = [`${styles.strong("Receiver")}  ${printable(report.url)}`];
   const blocked = blockedFrom(report.checks);
   let reason = "";
+  let failure: CheckResult | undefined;
   for (const group of Object.keys(RULES)) {
     const shown = report.checks.slice(0, blocked).filter((result) => result.group === group);
     if (shown.length > 0) lines.push("", styles.strong(group));
     for (const result of shown) {
-      lines.push(...resultLines(result, { styles, width, titleWidth, reason }));
-      if (result.status === "skipped" || result.status === "not_applicable") reason = result.seen;
+      lines.push(...resultLines(result, { styles, width, titleWidth, reason, failure }));
+      if (result.status === "failed") failure = result;
+      else if (result.status !== "passed") reason = result.seen;
     }
   }
-  const left = report.checks.length - blocked;
-  if (left > 0)
-    lines.push(
-      "",
-      ...foldText(`${left} more: ${report.checks[blocked]!.seen}`, width, MAX_LINES).map((line) => styles.dim(line)),
-    );
+  const left = report.checks.slice(blocked).filter(({ status }) => status === "skipped");
+  if (left.length > 0) {
+    const text = `${left.length} more: ${left[0]!.seen}`;
+    lines.push("", ...foldText(text, width, MAX_LINES).map((line) => styles.dim(line)));
+  }
   const grade = styles.strong(`Grade ${report.grade}`);
   lines.push("", `${report.passed ? styles.good(grade) : styles.bad(grade)}  ${formatCounts(report.counts)}`);
   return [...lines, ...foldText(report.verdict, width, MAX_LINES)];
@@ -79,7 +53,8 @@ export function reportLines(report: ReceiverReport, styles: Styles, terminalWidt
 function blockedFrom(checks: readonly CheckResult[]): number {
   const last = checks.at(-1);
   if (last?.status !== "skipped") return checks.length;
-  return checks.findLastIndex(({ status, seen }) => status !== "skipped" || seen !== last.seen) + 1;
+  const isBlocked = ({ status, seen }: CheckResult) => status === "not_applicable" || seen === last.seen;
+  return checks.findLastIndex((result) => !isBlocked(result)) + 1;
 }
 
 interface Layout {
@@ -88,12 +63,18 @@ interface Layout {
   titleWidth: number;
   /** Why the previous check did not run: the same reason is not repeated. */
   reason: string;
+  /** The previous failure: the same explanation is not repeated. */
+  failure: CheckResult | undefined;
 }
 
-function resultLines(result: CheckResult, { styles, width, titleWidth, reason }: Layout): string[] {
-  const { status, title, seen } = result;
+function resultLines(result: CheckResult, layout: Layout): string[] {
+  const { styles, width, titleWidth, reason } = layout;
+  const { status, level, title, seen } = result;
   const mark = markOf(result, styles);
-  if (status === "failed") return [`  ${mark} ${styles.strong(title)}`, ...failureLines(result, styles, width)];
+  if (status === "failed") {
+    const advisory = level === "advisory" ? styles.dim(" (advisory)") : "";
+    return [`  ${mark} ${styles.strong(title)}${advisory}`, ...failureLines(result, layout)];
+  }
   if (status === "skipped" || status === "not_applicable") {
     const details = seen === reason ? [] : foldText(seen, width - 6, MAX_LINES);
     return [`  ${mark} ${styles.dim(title)}`, ...details.map((line) => `      ${styles.dim(line)}`)];
@@ -104,15 +85,15 @@ function resultLines(result: CheckResult, { styles, width, titleWidth, reason }:
   return [`  ${mark} ${title.padEnd(titleWidth)}  ${styles.dim(brief)}`];
 }
 
-function failureLines(result: CheckResult, styles: Styles, width: number): string[] {
-  const level = result.level === "advisory" ? "advisory; " : "";
+function failureLines({ sent, seen, explanation, fix, rule }: CheckResult, layout: Layout): string[] {
+  const { styles, width, failure } = layout;
   const parts: [label: string, text: string | null][] = [
-    ["Sent", result.sent],
-    ["Seen", result.seen],
-    ["Why", result.explanation],
-    ["Fix", result.fix],
-    ["Rule", `${level}${result.rule}`],
+    ["Sent", sent],
+    ["Seen", seen],
   ];
+  if (failure?.explanation === explanation && failure?.fix === fix) parts.push(["Fix", "As above"]);
+  else parts.push(["Why", explanation], ["Fix", fix]);
+  if (failure?.rule !== rule) parts.push(["Rule", rule]);
   return parts.flatMap(([label, text]) =>
     foldText(text ?? "", Math.max(MIN_WIDTH, width - 12), MAX_LINES).map((line, i) => {
       const shown = label === "Fix" ? line : label === "Seen" ? styles.warn(line) : styles.dim(line);

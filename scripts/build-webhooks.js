@@ -41,13 +41,18 @@ function takeErrorsFrom(path) {
 }
 
 function manifestOf(root) {
-  const { version, license, engines } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const { version, license, engines, repository, homepage, bugs } = JSON.parse(
+    readFileSync(join(root, "package.json"), "utf8"),
+  );
   return {
     name: "service-webhooks",
     version,
     description: "Verifies and signs webhooks: typed events, adapters, every JavaScript runtime, no dependencies",
     keywords: ["webhooks", "signature", "hmac", "verify", "edge"],
     license,
+    repository,
+    homepage,
+    bugs,
     type: "module",
     main: "./index.cjs",
     module: "./index.js",

@@ -16,6 +16,9 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = join(root, "dist");
 const { version, bugs } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
+/** Not printed while it is the placeholder that scripts/set-repository.js replaces. */
+const issuesUrl = bugs.url.includes("/OWNER/") ? "" : bugs.url;
+
 /** Modules that load on demand, by the name of their file under dist/lazy. */
 const LAZY = {
   serve: "src/cli/commands/serve/run.ts",
@@ -77,7 +80,7 @@ const command = {
   ...options,
   minifySyntax: true,
   minifyWhitespace: true,
-  define: { __VERSION__: JSON.stringify(version), __ISSUES_URL__: JSON.stringify(bugs?.url ?? "") },
+  define: { __VERSION__: JSON.stringify(version), __ISSUES_URL__: JSON.stringify(issuesUrl) },
 };
 const commonJs = { outdir: "dist/cli", format: "cjs", outExtension: { ".js": ".cjs" } };
 

@@ -20,7 +20,7 @@ export const OBJECT_SHAPES = {
     '{"object":"=list","data":{"[]":["Event","DamagedEvent"]},"has_more":"boolean","next_cursor":["string","null"]}',
   Replay: '{"object":"=replay","event":"ID","deliveries":{"[]":"ID"}}',
   WebhookEndpoint:
-    '{"id":"ID","object":"=webhook_endpoint","url":"string","events":{"[]":"string"},"description":["string","null"],"status":"string","disabled_reason":["string","null"],"disabled_at":["time","null"],"health":{"failing_since":["time","null"]},"livemode":"boolean","created":"time","secret_created":"time","previous_secret_until":["time","null"],"secret?":"string"}',
+    '{"id":"ID","object":"=webhook_endpoint","url":"string","events":{"[]":"string"},"description":["string","null"],"header_names":{"[]":"string"},"status":"string","disabled_reason":["string","null"],"disabled_at":["time","null"],"health":{"failing_since":["time","null"]},"livemode":"boolean","created":"time","secret_created":"time","previous_secret_until":["time","null"],"secret?":"string"}',
   WebhookEndpointList:
     '{"object":"=list","data":{"[]":"WebhookEndpoint"},"has_more":"boolean","next_cursor":["string","null"]}',
   DeletedWebhookEndpoint: '{"id":"ID","object":"=webhook_endpoint","deleted":"boolean"}',

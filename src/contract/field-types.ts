@@ -16,7 +16,7 @@ export interface FieldType {
   /** How the command reads the flag's value (default: as it is). */
   readonly reads?: "whole number" | "duration" | "ID" | "upper case";
   /** The input in forms: one of the dashboard's own, or a type of HTML (default: text). */
-  readonly input?: "amount" | "checkbox" | "date" | "datetime-local";
+  readonly input?: "amount" | "checkbox" | "date" | "datetime-local" | "headers";
 }
 
 /** A format of JSON Schema. */
@@ -89,6 +89,7 @@ export const FIELD_TYPES = {
     reads: "duration",
     input: "datetime-local",
   },
+  headers: { schema: { type: "object" }, stored: "json", input: "headers" },
   list: { schema: { type: "array" }, stored: "json" },
 } as const satisfies Readonly<Record<string, FieldType>>;
 

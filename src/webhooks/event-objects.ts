@@ -67,6 +67,8 @@ export interface WebhookEndpoint {
   url: string;
   events: Array<string>;
   description: string | null;
+  /** Names of the headers that every attempt sends. Their values are not shown. */
+  header_names: Array<string>;
   status: "enabled" | "disabled";
   /** Who disabled it: a user, or a response with 410 Gone. */
   disabled_reason: "user" | "gone" | null;

@@ -33,6 +33,7 @@ describe("service endpoints create", () => {
       url,
       events: ["order.*", "customer.created"],
       description: "Orders to the shop",
+      header_names: [],
       status: "enabled",
       disabled_reason: null,
       disabled_at: null,
@@ -104,6 +105,28 @@ describe("service endpoints get, update, enable, disable, delete", () => {
       exitCode: 2,
       stderr: expect.stringContaining("No changes specified"),
     });
+  });
+
+  it("sets, adds and removes headers, and shows their names", async () => {
+    const { id, header_names: names } = await newEndpoint("--header", "X-Api-Key: 3f1d0c", "--header", "X-Team: a: b");
+    expect(names).toEqual(["X-Api-Key", "X-Team"]);
+    const args = ["--header", "Authorization: Bearer 3f1d0c", "--header", "x-team:"];
+    expect(await json("endpoints", "update", id, ...args)).toMatchObject({
+      header_names: ["X-Api-Key", "Authorization"],
+    });
+    const shown = await service(["endpoints", "get", id]);
+    expect(shown.stdout).toMatch(/^headers\tX-Api-Key, Authorization$/m);
+    expect(shown.stdout).not.toContain("3f1d0c");
+  });
+
+  it.each([
+    [["X-Api-Key"], 2, /--header: "X-Api-Key" has no colon: write a header as "Name: value"/],
+    [["X-A: 1", "X-A: 2"], 2, /--header: "X-A" is repeated/],
+    [["Service-Signature: 1"], 1, /Service-Signature: is set by the delivery or its connection: remove it/],
+  ])("rejects the headers %j", async (headers, exitCode, message) => {
+    const flags = headers.flatMap((header) => ["--header", header]);
+    const args = ["endpoints", "create", "--url", receiver.url, "--events", "*", ...flags];
+    expect(await service(args)).toMatchObject({ exitCode, stderr: expect.stringMatching(message) });
   });
 
   it("disables and enables an endpoint", async () => {

@@ -127,3 +127,20 @@ it("a key that is used twice or too long is shown beside its row", async () => {
   const [customer] = (await api("GET", "/v1/customers?email=twice@example.com")).body.data;
   expect(customer.metadata).toEqual({ plan: "pro", seats: "pro" });
 });
+
+it("headers of an endpoint are set, added and removed, and shown by name", async () => {
+  const { page, api } = board;
+  const endpoint = { url: "http://127.0.0.1:9/headers", events: ["*"], headers: { "X-Old": "1", "X-Kept": "2" } };
+  const { id } = (await api("POST", "/v1/webhook_endpoints", endpoint)).body;
+  await board.show(`sandbox/endpoints/${id}`);
+  await page.getByRole("button", { name: "More", exact: true }).click();
+  await page.getByRole("menuitem", { name: "Edit" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Headers").fill("Host: example.com");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByText("is set by the delivery or its connection").first().waitFor();
+  await dialog.getByLabel("Headers").fill("Authorization: Bearer a:b\n\nX-Old:");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await page.locator(".facts").getByText("X-Kept, Authorization").waitFor();
+  expect((await api("GET", `/v1/webhook_endpoints/${id}`)).body.header_names).toEqual(["X-Kept", "Authorization"]);
+});

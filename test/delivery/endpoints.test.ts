@@ -41,6 +41,7 @@ describe("creating an endpoint", () => {
       url: good.url,
       events: ["order.completed"],
       description: "orders",
+      header_names: [],
       status: "enabled",
       disabled_reason: null,
       disabled_at: null,

@@ -38,6 +38,7 @@ export function register(program: Command, context: Context): void {
     show: (created) => showCreated(created, context),
     examples: [
       "service endpoints create --url https://example.com/webhooks --events 'order.*,customer.created'",
+      "service endpoints create --url https://preview.example.com/hooks --events '*' --header 'Authorization: Bearer 3f1d0c'",
       "secret=$(service endpoints create --url https://example.com/hooks --events '*' --json --jq .secret)",
     ],
   });
@@ -51,6 +52,7 @@ export function register(program: Command, context: Context): void {
     examples: [
       `service endpoints update ${ENDPOINTS.exampleId} --events 'order.*,payment.*'`,
       `service endpoints update ${ENDPOINTS.exampleId} --url https://example.com/webhooks/v2`,
+      `service endpoints update ${ENDPOINTS.exampleId} --header 'X-Api-Key: 3f1d0c' --header 'Authorization:'`,
     ],
   });
   registerStatusChanges(endpoints, context);

@@ -28,6 +28,7 @@ const EVENTS: Column<WebhookEndpoint> = {
   text: ({ events }, { terminal }) => events.join(terminal ? ", " : ","),
 };
 const DESCRIPTION: Column<WebhookEndpoint> = { label: "Description", text: ({ description }) => description ?? "" };
+const HEADERS: Column<WebhookEndpoint> = { label: "Headers", text: ({ header_names: names }) => names.join(", ") };
 
 const SECRET_CREATED: Column<WebhookEndpoint> = {
   label: "Secret created",
@@ -67,7 +68,19 @@ export const ENDPOINTS: Resource<WebhookEndpoint> = {
       { ...DESCRIPTION, shrinks: true, optional: true },
       CREATED,
     ],
-    details: [ID, STATUS, DISABLED, FAILING, URL, EVENTS, DESCRIPTION, SECRET_CREATED_AT, ENVIRONMENT, CREATED_AT],
+    details: [
+      ID,
+      STATUS,
+      DISABLED,
+      FAILING,
+      URL,
+      EVENTS,
+      DESCRIPTION,
+      HEADERS,
+      SECRET_CREATED_AT,
+      ENVIRONMENT,
+      CREATED_AT,
+    ],
   },
 };
 
@@ -80,6 +93,7 @@ export const ENDPOINT_WITH_SECRET: Resource<WebhookEndpoint>["view"] = {
     URL,
     EVENTS,
     DESCRIPTION,
+    HEADERS,
     ENVIRONMENT,
     CREATED_AT,
     { label: "Secret", text: ({ secret }) => secret ?? "", style: (text, styles) => styles.strong(text) },

@@ -9,6 +9,7 @@ import {
   withArticle,
 } from "../../contract/resources.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
+import { parseHeaders } from "../arguments/headers.ts";
 import { collect, collectList, objectOfPairs, type Pair, repeatable } from "../arguments/repeated.ts";
 import { duration, objectId, scopeNames, wholeNumber } from "../arguments/values.ts";
 import type { Context } from "../context.ts";
@@ -58,6 +59,7 @@ function parseList(text: string): string[] {
 export function flagOf(name: string, { type, of = "", flag = name, choices }: Field, about: string): Option {
   const long = `--${dashed(flag)}`;
   if (type === "boolean") return new Option(long, about);
+  if (type === "headers") return repeatable(new Option(`${long} <header>`, about), collect);
   if (type === "list") return LISTS[of]!(long, about);
   const { placeholder = flag, reads } = typeOf(type);
   const option = new Option(`${long} <${placeholder}>`, about);
@@ -159,6 +161,7 @@ async function valueOf({ type, of }: Field, given: unknown, context: Context): P
   if (type === "expiry") {
     return formatTimestamp((await environmentNow(await context.client(), context)) + (given as number) * 1000);
   }
+  if (type === "headers") return objectOfPairs(parseHeaders(given as string[]), "--header");
   return of === "cidr" ? (given as string[]).filter((range) => range !== "any") : given;
 }
 

@@ -13,6 +13,9 @@ export const WebhookEndpoint = Type.Object(
     url: Type.String({ format: "uri", examples: [URL_EXAMPLE] }),
     events: Type.Array(Type.String({ format: "subscription" })),
     description: nullable(Type.String()),
+    header_names: Type.Array(Type.String(), {
+      description: "Names of the headers that every attempt sends. Their values are not shown",
+    }),
     status: Type.Enum(statusesOf("webhook_endpoint")),
     disabled_reason: nullable(
       Type.Enum(["user", "gone"], { description: "Who disabled it: a user, or a response with 410 Gone" }),
@@ -56,8 +59,31 @@ const Subscriptions = Type.Array(Type.String({ format: "subscription" }), {
 });
 const Description = Type.String({ maxLength: LIMITS.descriptionLength });
 
+const HeaderName = Type.String({ pattern: `^[\\s\\S]{1,${LIMITS.endpointHeaderNameLength}}$` });
+const HeaderValue = Type.String({ format: "header-value", maxLength: LIMITS.endpointHeaderValueLength });
+const HEADERS = {
+  maxProperties: LIMITS.endpointHeaders,
+  additionalProperties: false,
+  examples: [{ "X-Api-Key": "3f1d0c" }],
+  "x-secret": true,
+};
+const Headers = Type.Record(HeaderName, HeaderValue, {
+  ...HEADERS,
+  description:
+    "Sent with every attempt, up to 10. Not: Service-*, Content-*, Host, User-Agent, and headers of the connection",
+});
+const HeaderChanges = Type.Record(HeaderName, nullable(HeaderValue), {
+  ...HEADERS,
+  description: "Merged into the existing headers; null or an empty string removes a header, null for all removes them",
+});
+
 export const WebhookEndpointCreate = closed(
-  { url: Url, events: Subscriptions, description: Type.Optional(nullable(Description)) },
+  {
+    url: Url,
+    events: Subscriptions,
+    description: Type.Optional(nullable(Description)),
+    headers: Type.Optional(nullable(Headers)),
+  },
   { $id: "WebhookEndpointCreate", description: "Parameters of a new endpoint" },
 );
 export type WebhookEndpointCreate = Static<typeof WebhookEndpointCreate>;
@@ -67,6 +93,7 @@ export const WebhookEndpointUpdate = closed(
     url: Type.Optional(Url),
     events: Type.Optional(Subscriptions),
     description: Type.Optional(nullable(Description)),
+    headers: Type.Optional(nullable(HeaderChanges)),
     status: Type.Optional(Type.Enum(statusesOf("webhook_endpoint"))),
   },
   { $id: "WebhookEndpointUpdate", description: "Fields to update; omitted fields do not change" },

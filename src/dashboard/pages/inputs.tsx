@@ -61,6 +61,8 @@ export function memberOf(field: FieldEntry, value: Value): unknown {
       return (value as string).split(/[\s,]+/).filter(Boolean);
     case "redirect-uri":
       return (value as string).split(/\s+/).filter(Boolean);
+    case "headers":
+      return headersOf(value as string);
     case "datetime-local":
       return inUtc(value as string);
     case "amount":
@@ -68,6 +70,17 @@ export function memberOf(field: FieldEntry, value: Value): unknown {
     default:
       return value === "" && !field.required ? null : value;
   }
+}
+
+/** Returns the headers of lines such as `Name: value`. One without a colon has no value, which the platform reports. */
+function headersOf(text: string): Record<string, string | null> {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  return Object.fromEntries(
+    lines.map((line) => {
+      const colon = line.indexOf(":");
+      return colon === -1 ? [line.trim(), null] : [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+    }),
+  );
 }
 
 /** Returns a time as an input of type `datetime-local` takes it. */
@@ -162,7 +175,7 @@ function Input(props: {
     case "amount":
       return <Field {...shared} hint={amountHint(value as string, currency)} />;
     default:
-      return <Field {...shared} isLong={type === "list"} />;
+      return <Field {...shared} isLong={type === "list" || type === "headers"} />;
   }
 }
 

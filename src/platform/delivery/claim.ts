@@ -22,7 +22,7 @@ export const LEASE_MILLISECONDS = 15_000;
 const ENDED = "expired: the 3 days of retries have passed";
 const DELETED = "endpoint_deleted: the endpoint was deleted";
 const DAMAGED = "event_damaged: the stored event does not match its checksum";
-const SECRET_DAMAGED = "secret_damaged: the stored signing secret of the endpoint cannot be decrypted";
+const SECRET_DAMAGED = "secret_damaged: the stored signing secret or headers of the endpoint cannot be decrypted";
 const URL_DAMAGED = "url_damaged: the stored URL of the endpoint is not a URL";
 const DISABLED = "endpoint_disabled: the endpoint stayed disabled until the 3 days of retries had passed";
 const EVENT_EXPIRED = "event_expired: the event is older than 30 days and was deleted";
@@ -169,12 +169,13 @@ async function claimRows(
   for (const [index, delivery] of admitted.entries()) {
     const body = read.get(delivery.event_id);
     const secrets = opener.secretsOf(target, timeOf(delivery));
+    const headers = opener.headersOf(target);
     if (body === undefined) abandonFor(delivery, read.has(delivery.event_id) ? DAMAGED : EVENT_EXPIRED);
     else if (url === undefined) abandonFor(delivery, URL_DAMAGED);
-    else if (secrets === undefined) abandonFor(delivery, SECRET_DAMAGED);
+    else if (secrets === undefined || headers === undefined) abandonFor(delivery, SECRET_DAMAGED);
     else {
       const isMarkedBegun = index < limits.begin;
-      const destination = { endpointId: target.id, url, urlText: target.url, secrets };
+      const destination = { endpointId: target.id, url, urlText: target.url, secrets, headers };
       const clocks = { claimedAt: elapsed, claimedTime: now, mayExpire };
       claim.jobs.push({ delivery, body, token, destination, isMarkedBegun, ...clocks });
     }

@@ -1,10 +1,12 @@
 import type { BackgroundWork } from "../observability/background-work.ts";
+import { contextOfHeaders, type EndpointHeaders } from "../domain/endpoint-headers.ts";
 import type { DeliveryTarget } from "../storage/webhook-endpoints.ts";
 import type { Vault } from "../secrets/vault.ts";
 
 const MAX_OPENED = 1000;
+const NO_HEADERS: readonly string[] = [];
 
-/** Decrypts the secrets that sign for an endpoint. */
+/** Decrypts the secrets and the headers of an endpoint. */
 export class SecretOpener {
   readonly #vault: Vault;
   readonly #background: BackgroundWork;
@@ -21,24 +23,31 @@ export class SecretOpener {
    * rotation repairs a damaged secret. Returns undefined if the current one cannot. `now` is the environment's time.
    */
   secretsOf(target: DeliveryTarget, now: number): string[] | undefined {
-    const secret = this.#open(target.secret, target.id);
+    const secret = this.#open(target.secret, target.id, target.id);
     if (secret === undefined) return undefined;
     if (target.previous_secret === null || target.previous_until === null || target.previous_until <= now) {
       return [secret];
     }
-    const previous = this.#open(target.previous_secret, target.id);
+    const previous = this.#open(target.previous_secret, target.id, target.id);
     return previous === undefined ? [secret] : [secret, previous];
   }
 
-  #open(sealed: Uint8Array, endpointId: string): string | undefined {
-    const key = `${endpointId} ${Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength).toString("latin1")}`;
+  /** Returns the names and values of the endpoint's headers as a flat list; undefined if they cannot be decrypted. */
+  headersOf({ id, headers }: DeliveryTarget): readonly string[] | undefined {
+    if (headers === null) return NO_HEADERS;
+    const text = this.#open(headers, contextOfHeaders(id), id);
+    return text === undefined ? undefined : Object.entries(JSON.parse(text) as EndpointHeaders).flat();
+  }
+
+  #open(sealed: Uint8Array, context: string, endpointId: string): string | undefined {
+    const key = `${context} ${Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength).toString("latin1")}`;
     const cached = this.#opened.get(key);
     if (cached !== undefined) return cached;
     let secret: string;
     try {
-      secret = this.#vault.open(sealed, endpointId);
+      secret = this.#vault.open(sealed, context);
     } catch (error) {
-      const cause = new Error(`The signing secret of ${endpointId} cannot be decrypted.`, { cause: error });
+      const cause = new Error(`A secret of ${endpointId} cannot be decrypted.`, { cause: error });
       this.#background.failed("delivery", { endpoint: endpointId }, cause);
       return undefined;
     }

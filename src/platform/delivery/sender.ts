@@ -18,6 +18,8 @@ export interface Destination {
   /** The URL as the endpoint has it. */
   urlText: string;
   secrets: readonly string[];
+  /** The endpoint's own headers, as a flat list of names and values. */
+  headers: readonly string[];
 }
 
 /** A leased delivery, ready to be attempted. */
@@ -53,6 +55,9 @@ export interface Finished {
 
 const GONE = 410;
 const SPAN_BYTES = 8;
+/** Replaces the values of an endpoint's headers in the record of an attempt. */
+const HIDDEN = "…";
+
 /** Sends deliveries to their receivers: signs, posts, and judges the response. */
 export class DeliverySender {
   readonly #poster: Poster;
@@ -84,8 +89,10 @@ export class DeliverySender {
     if (delivery.trace !== null) {
       headers.push("traceparent", formatTraceparent(delivery.trace, this.#random.bytes(SPAN_BYTES)));
     }
-    const requestHeaders = asJson([...headers, "Content-Length", String(payload.length)]);
-    this.#poster.post(destination.url, headers, payload, (result) => {
+    const own = destination.headers;
+    const shown = [...headers, ...own.map((text, i) => (i % 2 === 0 ? text : HIDDEN))];
+    const requestHeaders = asJson([...shown, "Content-Length", String(payload.length)]);
+    this.#poster.post(destination.url, [...headers, ...own], payload, (result) => {
       const response = attemptResponseOf(result, this.#clock.now());
       const fraction = this.#random.fraction();
       ended(response.isUnsent ? undefined : judge(job, at, { response, requestHeaders, fraction }));
@@ -98,7 +105,7 @@ export class DeliverySender {
   }
 }
 
-/** Returns a flat list of names and values as an object. They are ours and contain nothing that JSON escapes. */
+/** Returns a flat list of names and values as an object. None contains anything that JSON escapes. */
 function asJson(headers: readonly string[]): string {
   let text = "";
   for (let i = 0; i + 1 < headers.length; i += 2) text += `${i === 0 ? "" : ","}"${headers[i]!}":"${headers[i + 1]!}"`;

@@ -26,6 +26,7 @@ import {
 } from "../storage/webhook-endpoints.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { ApiError, invalidFields, existing } from "./api-error.ts";
+import { changeHeaders, type EndpointHeaders, openHeaders, sealHeaders } from "./endpoint-headers.ts";
 import { checkEndpointUrl, type EndpointUrlRules } from "./endpoint-url.ts";
 import { type DomainEvent, emit, emitTo } from "./events.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
@@ -68,6 +69,7 @@ export async function createEndpoint(
     secret_created: context.now,
     previous_secret: null,
     previous_until: null,
+    ...sealHeaders(tools.vault, id, changeHeaders({}, input.headers ?? {})),
     created: context.now,
     failures: 0,
     first_failure: null,
@@ -96,6 +98,10 @@ export async function changeEndpoint(
   }
   if (input.events !== undefined) row.events = JSON.stringify(input.events);
   if (input.description !== undefined) row.description = input.description;
+  if (input.headers !== undefined) {
+    const headers = input.headers === null ? {} : changeHeaders(readableHeaders(tools.vault, row), input.headers);
+    Object.assign(row, sealHeaders(tools.vault, id, headers));
+  }
   const { status = row.status } = input;
   const isDisabled = status !== row.status && status === "disabled";
   if (status !== row.status) {
@@ -224,6 +230,15 @@ export function endpointDisabled(id: string): ApiError {
   return new ApiError("endpoint_disabled", `The endpoint ${id} is disabled. Enable it first.`);
 }
 
+/** Headers that are damaged are of no use, so a change replaces them. */
+function readableHeaders(vault: Vault, { id, headers }: WebhookEndpointRow): EndpointHeaders {
+  try {
+    return openHeaders(vault, id, headers);
+  } catch {
+    return {};
+  }
+}
+
 function assertUrl(url: string, tenant: Tenant, { urlRules }: EndpointTools): void {
   const error = checkEndpointUrl(url, { ...urlRules, allowHttp: urlRules.allowHttp && !tenant.livemode });
   if (error !== undefined) throw invalidFields([error]);
@@ -243,6 +258,7 @@ function toEndpoint(row: WebhookEndpointRow, tenant: Tenant): WebhookEndpoint {
     url: row.url,
     events: JSON.parse(row.events) as string[],
     description: row.description,
+    header_names: JSON.parse(row.header_names) as string[],
     status: row.status,
     disabled_reason: row.disabled_reason,
     disabled_at: row.disabled_at === null ? null : formatTimestamp(row.disabled_at),

@@ -62,6 +62,12 @@ const FORMATS: Record<string, FormatRule> = {
     expected: "an https URL",
     keywords: { format: "uri", pattern: "^https?://[^\\s\\\\/?#@]+([/?][^\\s\\\\#]*)?$" },
   },
+  // Printable ASCII, with spaces and tabs inside (RFC 9110 5.5). An empty value stands for none.
+  "header-value": {
+    accepts: (value) => /^([!-~]([\t -~]*[!-~])?)?$/.test(value),
+    expected: "a header value: printable ASCII characters, neither beginning nor ending with a space",
+    keywords: { pattern: "^([!-~]([\\t -~]*[!-~])?)?$", examples: ["3f1d0c"] },
+  },
   "related-id": {
     accepts: isRelatable,
     expected: `the ID of a resource that events are about: ${RELATABLE.map(nounOf).join(", ")}`,
@@ -93,7 +99,7 @@ for (const kind of Object.keys(ID_PREFIXES) as IdKind[]) {
 }
 
 /** The maximum length of a valid value. */
-const MAX_LENGTH = LIMITS.endpointUrlLength;
+const MAX_LENGTH = LIMITS.endpointHeaderValueLength;
 
 /** Registers the formats with the validators. Called once, before any schema is compiled. */
 export function registerFormats(): void {

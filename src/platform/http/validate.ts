@@ -2,6 +2,7 @@ import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import type { TLocalizedValidationError } from "typebox/error";
 import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS } from "../../contract/event-types.ts";
+import { LIMITS } from "../../contract/limits.ts";
 import { nearest } from "../../contract/nearest.ts";
 import { withArticle } from "../../contract/resources.ts";
 import type { FieldError } from "../../contract/schemas/problem.ts";
@@ -256,11 +257,16 @@ function inspectFieldsOf({
   };
 }
 
+/** What the keys of a map must be, by its pointer. */
+const KEY_RULES: Readonly<Record<string, string>> = {
+  "/metadata": `a metadata key must have 1 to ${LIMITS.metadataKeyLength} characters`,
+  "/headers": `a header name must have 1 to ${LIMITS.endpointHeaderNameLength} characters`,
+};
+
 function unknownField(pointer: string, name: string, knownFields: readonly string[]): FieldError {
   const fieldPointer = pointerTo(pointer, name);
-  if (pointer === "/metadata") {
-    return { pointer: fieldPointer, code: "invalid_key", detail: "a metadata key must have 1 to 40 characters" };
-  }
+  const keyRule = KEY_RULES[pointer];
+  if (keyRule !== undefined) return { pointer: fieldPointer, code: "invalid_key", detail: keyRule };
   const [guess] = nearest(name, knownFields);
   const help = guess === undefined ? `known fields: ${knownFields.join(", ") || "none"}` : `did you mean ${guess}?`;
   return { pointer: fieldPointer, code: "unknown_field", detail: `is not a field of this request; ${help}` };

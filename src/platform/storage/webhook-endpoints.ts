@@ -9,6 +9,9 @@ export interface WebhookEndpointRow {
   /** JSON array of subscriptions. */
   events: string;
   description: string | null;
+  /** JSON array of the names of its headers, and the headers as a sealed JSON object; null if it has none. */
+  header_names: string;
+  headers: Uint8Array | null;
   status: "enabled" | "disabled";
   /** Null while it is enabled. */
   disabled_reason: "user" | "gone" | null;
@@ -32,6 +35,7 @@ export interface WebhookEndpointRow {
 const CHANGEABLE = [
   ...(["url", "events", "description", "status", "disabled_reason", "disabled_at"] as const),
   ...(["secret", "secret_created", "previous_secret", "previous_until"] as const),
+  ...(["header_names", "headers"] as const),
 ] satisfies (keyof WebhookEndpointRow)[];
 /** All columns besides the health. */
 export const ENDPOINT_COLUMNS = ["environment", "id", ...CHANGEABLE, "created"] as const;
@@ -139,7 +143,7 @@ export function enabledEndpoints(queries: Queries, environment: number): Promise
   ]);
 }
 
-/** The endpoint data that an attempt needs: URL, secrets, and the environment's clock. */
+/** The endpoint data that an attempt needs: URL, secrets, headers, and the environment's clock. */
 export interface DeliveryTarget {
   environment: number;
   id: string;
@@ -148,14 +152,15 @@ export interface DeliveryTarget {
   secret: Uint8Array;
   previous_secret: Uint8Array | null;
   previous_until: number | null;
+  headers: Uint8Array | null;
   clock_offset: number;
   clock_held_until: number;
 }
 
 export function findTarget(queries: Queries, environment: number, id: string) {
   return queries.get<DeliveryTarget>(
-    `SELECT w.environment, w.id, w.url, w.status, w.secret, w.previous_secret, w.previous_until, v.clock_offset,
-            v.clock_held_until
+    `SELECT w.environment, w.id, w.url, w.status, w.secret, w.previous_secret, w.previous_until, w.headers,
+            v.clock_offset, v.clock_held_until
      FROM webhook_endpoints w JOIN environments v ON v.id = w.environment
      WHERE w.environment = $1 AND w.id = $2`,
     [environment, id],

@@ -11,7 +11,7 @@ import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
 import type { ResourceView } from "../../terminal/view.ts";
-import { parseHeaders } from "./headers.ts";
+import { parseHeaders } from "../../arguments/headers.ts";
 import { addSchemeOption, type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
 import { addSecretOptions, type SecretFlags, secretsOf } from "../../receivers/secrets.ts";
 

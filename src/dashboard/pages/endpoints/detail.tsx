@@ -67,6 +67,7 @@ export function EndpointDetail({ id }: { id: string }) {
                 ...healthFacts(endpoint, statistics.data?.endpoints[0]),
                 ["ID", <Id id={endpoint.id} />],
                 ["Events", endpoint.events.join(", ")],
+                ...(endpoint.header_names.length === 0 ? [] : [["Headers", endpoint.header_names.join(", ")] as const]),
                 ["Secret rotated", <Time at={endpoint.secret_created} />],
                 ["Created", <Time at={endpoint.created} />],
               ]}

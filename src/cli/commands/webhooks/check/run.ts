@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { clockOf, newSecret, parseAddress, performCheck } from "../../../receivers/check.ts";
 import { checkLine, gradeLine, junitOf, reportLines } from "./view.ts";
-import { parseHeaders } from "../headers.ts";
+import { parseHeaders } from "../../../arguments/headers.ts";
 import { type SchemeFlag, schemeNamed } from "../../../receivers/scheme.ts";
 import { SECRET_VARIABLE, type SecretFlags, secretsIfGiven } from "../../../receivers/secrets.ts";
 import type { Context } from "../../../context.ts";

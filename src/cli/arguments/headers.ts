@@ -1,5 +1,5 @@
-import { UsageError } from "../../errors.ts";
-import { ForwardHeaderError, parseHeader } from "../../../relay/forward-headers.ts";
+import { UsageError } from "../errors.ts";
+import { ForwardHeaderError, parseHeader } from "../../relay/forward-headers.ts";
 
 /** Parses the values of a flag `--header`, each `Name: value`. Throws UsageError. */
 export function parseHeaders(lines: readonly string[]): [name: string, value: string][] {

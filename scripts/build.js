@@ -62,6 +62,7 @@ const CORE = {
   cliErrors: "src/cli/errors.ts",
   clientErrors: "src/client/errors.ts",
   commander: "commander",
+  command: "src/cli/command.ts",
   helpLayout: "src/cli/help-layout.ts",
   resources: "src/contract/resources.ts",
   responseCheck: "src/client/response-check.ts",

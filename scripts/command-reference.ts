@@ -1,27 +1,16 @@
 // Prints docs/commands.md: every command with its flags, as the program itself declares them.
-import { Command, type Option } from "commander";
+import type { Command, Option } from "commander";
+import { declareCommand, definitionOf, ParsedCommand } from "../src/cli/command.ts";
 import { COMMANDS } from "../src/cli/command-table.ts";
-import { Context } from "../src/cli/context.ts";
-import { addGlobalOptions, readGlobalOptions } from "../src/cli/global-options.ts";
-import { examplesOf, pathOf, usageOf } from "../src/cli/help-layout.ts";
-import { currentProcessIo } from "../src/cli/process-io.ts";
+import { addGlobalOptions } from "../src/cli/global-options.ts";
+import { pathOf, usageOf } from "../src/cli/help-layout.ts";
 import { TOPICS } from "../src/cli/commands/help/topics.ts";
 
-const program = addGlobalOptions(new Command("service"));
-const context = await Context.create(
-  currentProcessIo(new AbortController(), () => {}, []),
-  readGlobalOptions(program),
-);
+const program = addGlobalOptions(new ParsedCommand("service"));
 const sections: string[] = [];
 const listed = COMMANDS.filter(({ hidden }) => !hidden);
-for (const entry of listed) {
-  (await entry.load()).register(program, context);
-  sections.push(
-    describe(
-      program.commands.find((command) => command.name() === entry.name)!,
-      2,
-    ),
-  );
+for (const { load } of listed) {
+  sections.push(describe(declareCommand(program, (await load()).command), 2));
 }
 
 process.stdout.write(
@@ -44,7 +33,7 @@ function describe(command: Command, level: number): string {
   const parts = [
     `${"#".repeat(level)} ${pathOf(command)}`,
     command.description(),
-    `\`\`\`sh\n${[usageOf(command), ...examplesOf(command).map((example) => `  ${example}`)].join("\n")}\n\`\`\``,
+    `\`\`\`sh\n${[usageOf(command), ...(definitionOf(command)?.examples ?? []).map((example) => `  ${example}`)].join("\n")}\n\`\`\``,
     operands.join("\n"),
     flagTable(command.options.filter(({ hidden }) => !hidden)),
     ...command.commands.map((child) => describe(child, Math.min(level + 1, 4))),

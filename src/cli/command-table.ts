@@ -10,7 +10,7 @@ const MORE = "More";
 /** Returns the command of a resource that is described by its fields in the table of resources. */
 function objectCommand(kind: ObjectKind): CommandEntry {
   const { name, summary } = RESOURCES[kind].command;
-  const load = async () => (await import("./commands/objects.ts")).commandOf(kind);
+  const load = async () => ({ command: (await import("./commands/objects.ts")).objectCommand(kind) });
   return { name, group: RESOURCE_GROUP, summary, load };
 }
 
@@ -115,7 +115,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: "status",
     group: SESSION,
     summary: "Check the platform, clock and credential",
-    load: async () => ({ register: (await import("./commands/doctor/index.ts")).registerStatus }),
+    load: async () => ({ command: (await import("./commands/doctor/index.ts")).status }),
   },
   {
     name: "doctor",
@@ -190,7 +190,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     group: MORE,
     summary: "Suggest completions",
     hidden: true,
-    load: async () => (await import("./commands/complete/index.ts")).completionOf(COMMANDS),
+    load: async () => ({ command: (await import("./commands/complete/index.ts")).completionOf(COMMANDS) }),
   },
   {
     name: "check-for-update",

@@ -1,12 +1,77 @@
-import type { Command } from "commander";
+import { Argument, Command, Option } from "commander";
 import type { Context } from "./context.ts";
+import { dryRunOption } from "./global-options.ts";
+import type { FieldNames } from "./terminal/view.ts";
 
-/** A module of `commands/`. It adds its command, with its subcommands and flags, to the program. */
-export interface CommandModule {
-  /** `programArgs` are the arguments after `--`, for a command that runs another program. */
-  register(program: Command, context: Context, programArgs?: readonly string[]): void;
+/** A command: what help, completion and the docs say about it, and what it does. */
+export interface CommandDefinition {
+  name: string;
+  /** Imperative, sentence case, no period. */
+  about: string;
+  /** A shorter text for lists of commands (default: `about`). */
+  summary?: string;
+  /** Arguments as help shows them, if they cannot be derived from `args`. */
+  usage?: string;
+  args?: readonly Operand[];
+  options?: readonly Flag[];
+  /** What `--fields` accepts; absent if it depends on the response. */
+  fields?: FieldNames;
+  examples?: readonly string[];
+  /** True for a command that makes a change through the API: it supports `--dry-run`. */
+  dryRun?: true;
+  /** Text at the end of its help. */
+  notes?: string;
+  commands?: readonly CommandDefinition[];
+  /** Called before any of its commands runs. Throws what speaks against all of them. */
+  before?: (context: Context) => void;
+  /** `given` is the arguments, the flags, and the command as it was parsed. */
+  run?: (context: Context, ...given: never[]) => unknown;
 }
 
+/** A positional argument. */
+export interface Operand {
+  /** As help shows it: `<id>`, `[path]` or `[words...]`. */
+  arg: string;
+  about?: string;
+  parse?: (text: string) => unknown;
+  default?: unknown;
+  choices?: readonly string[];
+  /** Returns what completion suggests, given the arguments before it. */
+  suggest?: (before: readonly string[], context: Context, commands: readonly CommandEntry[]) => Suggestions;
+}
+
+/** Values with their descriptions. */
+export type Suggestions = readonly Suggestion[] | Promise<readonly Suggestion[]>;
+
+/** Text to insert, and its description. */
+export interface Suggestion {
+  value: string;
+  description: string;
+}
+
+/** A flag. */
+export interface Flag {
+  /** As help shows it: `-e, --events <list>`. */
+  flag: string;
+  about: string;
+  parse?: (text: string) => unknown;
+  /** For a flag that may be repeated: returns the values so far, with another one. */
+  collect?: (text: string, earlier?: never) => unknown;
+  default?: unknown;
+  /** The default as help shows it. */
+  defaultText?: string;
+  choices?: readonly string[];
+  /** Flags that it cannot be combined with, in camelCase. */
+  conflicts?: string | string[];
+  required?: boolean;
+}
+
+/** Returns a flag as a command declares it: `-e, --events <list>`, what it is for, and how its value is read. */
+export function flag(name: string, about: string, more: Omit<Flag, "flag" | "about"> = {}): Flag {
+  return { flag: name, about, ...more };
+}
+
+/** A command of the program, by name until it is needed. */
 export interface CommandEntry {
   name: string;
   group: string;
@@ -18,5 +83,75 @@ export interface CommandEntry {
   runsProgram?: true;
   /** True if `--jq` selects the input of the command instead of its output. */
   jqSelects?: true;
-  load(): Promise<CommandModule>;
+  load(): Promise<{ command: CommandDefinition }>;
+}
+
+/** A command as Commander parses it, with its definition. */
+export class ParsedCommand extends Command {
+  definition: CommandDefinition | undefined;
+  /** The arguments after `--`, for a command that runs another program. */
+  programArgs: readonly string[] = [];
+
+  override createCommand(name?: string): ParsedCommand {
+    return new ParsedCommand(name);
+  }
+}
+
+/** Returns the definition of a command, which only the loaded ones have. */
+export function definitionOf(command: Command): CommandDefinition | undefined {
+  return (command as ParsedCommand).definition;
+}
+
+interface Execution {
+  /** Absent for commands that are described, but not run. */
+  context?: Context | undefined;
+  programArgs?: readonly string[];
+  hidden?: boolean;
+}
+
+/** Declares a command, with its subcommands, to Commander. */
+export function declareCommand(
+  parent: ParsedCommand,
+  definition: CommandDefinition,
+  { context, programArgs = [], hidden = false }: Execution = {},
+): ParsedCommand {
+  const { name, about, summary = "", usage = "", notes, before, run } = definition;
+  const command = parent.command(name, { hidden }).description(about).summary(summary).usage(usage);
+  Object.assign(command, { definition, programArgs });
+  for (const operand of definition.args ?? []) command.addArgument(argumentOf(operand));
+  for (const flag of definition.options ?? []) command.addOption(optionOf(flag));
+  if (definition.dryRun) command.addOption(dryRunOption());
+  if (notes !== undefined) command.addHelpText("after", notes);
+  if (context !== undefined && before !== undefined) command.hook("preAction", () => before(context));
+  if (context !== undefined && run !== undefined) {
+    command.action((...given: unknown[]) => run(context, ...(given as never[])) as Promise<void>);
+  }
+  for (const child of definition.commands ?? []) declareCommand(command, child, { context });
+  return command;
+}
+
+type Collect = (text: string, earlier: unknown) => unknown;
+
+function argumentOf({ arg, about, parse, default: standard, choices }: Operand): Argument {
+  const argument = new Argument(arg, about);
+  if (choices !== undefined) argument.choices(choices);
+  if (parse !== undefined) argument.argParser(parse);
+  return standard === undefined ? argument : argument.default(standard);
+}
+
+/** Returns a flag as Commander parses it. */
+export function optionOf(flag: Flag): Option {
+  const { parse, collect, default: standard, defaultText, choices, conflicts, required = false } = flag;
+  const option = new Option(flag.flag, flag.about).makeOptionMandatory(required);
+  if (choices !== undefined) option.choices(choices);
+  if (parse !== undefined) option.argParser(parse);
+  // Commander's variadic flags would also swallow the positional arguments that follow.
+  if (collect !== undefined) Object.assign(option, { isRepeatable: true }).argParser(collect as Collect);
+  if (conflicts !== undefined) option.conflicts(conflicts);
+  return standard === undefined ? option : option.default(standard, defaultText);
+}
+
+/** Returns true if a flag collects the values of several uses. */
+export function isRepeatable(option: Option): boolean {
+  return "isRepeatable" in option;
 }

@@ -1,32 +1,10 @@
-import { type Command, Option } from "commander";
 import { urlOf } from "../client/base-url.ts";
 import type { ApiRequest } from "../client/http.ts";
 import { CREDENTIAL_PREFIXES, SIGNING_SECRET_PREFIX } from "../contract/credentials.ts";
-import { UsageError } from "./errors.ts";
-import { pathOf } from "./help-layout.ts";
 import { compactJson, prettyJson } from "./terminal/json.ts";
 import type { Output } from "./terminal/output.ts";
 
-const LONG = "--dry-run";
 const SECRET = new RegExp(`^(${[...Object.keys(CREDENTIAL_PREFIXES), SIGNING_SECRET_PREFIX].join("|")})[\\w-]{16,}$`);
-
-/** `-n, --dry-run` at the root, so that it may follow any command. Commands without dry run reject it. */
-export function dryRunOption(): Option {
-  return new Option(`-n, ${LONG}`, "Print the requests without sending them");
-}
-
-/** Marks a command that makes a change through the API. */
-export function addDryRun(command: Command): Command {
-  return command.addOption(dryRunOption());
-}
-
-/** Throws UsageError for a command that would ignore the flag. */
-export function rejectDryRun(command: Command): void {
-  if (command.options.some(({ long }) => long === LONG)) return;
-  throw new UsageError(`\`${pathOf(command)}\` does not support ${LONG}`, {
-    hint: "Only commands that change something at the platform support it.",
-  });
-}
 
 /** Prints requests that are not sent: method, URL, body, without a credential. Several are one list in JSON. */
 export async function showRequests(output: Output, baseUrl: URL, requests: readonly ApiRequest[]): Promise<void> {

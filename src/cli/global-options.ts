@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { dryRunOption } from "./dry-run.ts";
-import { notEmpty } from "./arguments/mistakes.ts";
+import { notEmpty } from "./arguments/values.ts";
 
 /** Flags of every command, before or after its name. */
 export interface GlobalOptions {
@@ -22,7 +21,7 @@ export interface GlobalOptions {
 }
 
 /** Declares the global flags on the root command. */
-export function addGlobalOptions(command: Command): Command {
+export function addGlobalOptions<Root extends Command>(command: Root): Root {
   return command
     .addOption(new Option("--json", "Print JSON: the API's own objects"))
     .addOption(new Option("--fields <names>", "Fields to print, separated by commas").argParser(parseFields))
@@ -57,6 +56,11 @@ export function readGlobalOptions(command: Command): GlobalOptions {
     insecure: flags.insecure ?? false,
     dryRun: flags.dryRun ?? false,
   };
+}
+
+/** `-n, --dry-run` at the root, so that it may follow any command. Commands without dry run reject it. */
+export function dryRunOption(): Option {
+  return new Option("-n, --dry-run", "Print the requests without sending them");
 }
 
 function parseFields(text: string): string[] {

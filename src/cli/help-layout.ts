@@ -1,38 +1,11 @@
 import { join } from "node:path";
 import type { Command, Help, Option } from "commander";
+import { definitionOf } from "./command.ts";
 import type { Styles } from "./terminal/styles.ts";
-import type { FieldNames } from "./terminal/view.ts";
 import { wrapWords } from "./terminal/wrap.ts";
 
-/** An example of a command's use, as typed. */
-type Example = string;
-
-const EXAMPLES = new WeakMap<Command, readonly Example[]>();
-const FIELDS = new WeakMap<Command, FieldNames>();
 const MIN_DESCRIPTION_WIDTH = 28;
 const MAX_WIDTH = 100;
-
-/** Gives a command its examples; help shows them first. */
-export function addExamples(command: Command, examples: readonly Example[]): Command {
-  EXAMPLES.set(command, examples);
-  return command;
-}
-
-/** A command's examples, in order. */
-export function examplesOf(command: Command): readonly Example[] {
-  return EXAMPLES.get(command) ?? [];
-}
-
-/** Sets what `--fields` accepts for a command, for help and completion. */
-export function addFields(command: Command, fields: FieldNames): Command {
-  FIELDS.set(command, fields);
-  return command;
-}
-
-/** Returns what `--fields` accepts for a command; undefined if it depends on the response. */
-export function fieldsOf(command: Command): FieldNames | undefined {
-  return FIELDS.get(command);
-}
 
 /**
  * Formats the help of one command: description, examples, usage, commands by group, flags. Commander begins with usage,
@@ -45,12 +18,12 @@ export function formatHelp(
 ): string {
   const width = Math.min(helper.helpWidth ?? 80, MAX_WIDTH);
   const isRoot = command.parent === null;
-  const fields = fieldsOf(command)?.fields;
+  const { examples = [], fields } = definitionOf(command) ?? {};
   const sections = [
     `${paragraphs(helper.commandDescription(command), width)}\n`,
     section(
       "Examples",
-      examplesOf(command).flatMap((example) => {
+      examples.flatMap((example) => {
         const { comment, lines } = exampleLines(runnable(example), width - 4);
         const [first, ...rest] = lines;
         return [...comment, `${styles.accent("$")} ${first}`, ...rest].map((line) => `  ${line}`);
@@ -77,7 +50,10 @@ export function formatHelp(
         descriptionOf(option, helper),
       ]),
     ),
-    section("Fields", fields === undefined ? [] : wrapWords(fields.join(", "), width - 2).map((line) => `  ${line}`)),
+    section(
+      "Fields",
+      fields === undefined ? [] : wrapWords(fields.fields.join(", "), width - 2).map((line) => `  ${line}`),
+    ),
     runnable(footer(command, isRoot)),
   ];
   return sections.filter((text) => text !== "").join("\n");

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { Command, CommanderError } from "commander";
+import { type Command, CommanderError } from "commander";
 import {
   explainQuotes,
   isHelpShown,
@@ -7,13 +7,13 @@ import {
   rejectSwallowedFlags,
   usageErrorOf,
 } from "./arguments/mistakes.ts";
+import { type CommandDefinition, declareCommand, definitionOf, ParsedCommand } from "./command.ts";
 import { COMMANDS } from "./command-table.ts";
 import { Context } from "./context.ts";
-import { rejectDryRun } from "./dry-run.ts";
-import { BrokenPipeError, EXIT_CODES, InterruptedError, LostOutputError } from "./errors.ts";
+import { BrokenPipeError, EXIT_CODES, InterruptedError, LostOutputError, UsageError } from "./errors.ts";
 import { reportFailure } from "./failure.ts";
 import { addGlobalOptions, type GlobalOptions, readGlobalOptions } from "./global-options.ts";
-import { addExamples, fieldsOf, formatHelp } from "./help-layout.ts";
+import { formatHelp, pathOf } from "./help-layout.ts";
 import { currentProcessIo, type ProcessIo } from "./process-io.ts";
 import { assertFields } from "./terminal/view.ts";
 
@@ -82,21 +82,23 @@ function listenForSignals(controller: AbortController): () => void {
   return interrupt!;
 }
 
-const NAME = "service";
-
-const EXAMPLES = [
-  "service demo                                    # end-to-end demo",
-  "service dev                                     # run platform, listener and your app",
-  "service serve                                   # run the platform alone",
-  "service login                                   # sign in",
-  "service customers create --email ada@example.com",
-  "service listen --forward-to localhost:3000      # forward events to your app",
-  "service trigger order.completed                 # trigger an event",
-];
+const PROGRAM: CommandDefinition = {
+  name: "service",
+  about: "Customers, orders, payments and signed webhooks from your terminal",
+  examples: [
+    "service demo                                    # end-to-end demo",
+    "service dev                                     # run platform, listener and your app",
+    "service serve                                   # run the platform alone",
+    "service login                                   # sign in",
+    "service customers create --email ada@example.com",
+    "service listen --forward-to localhost:3000      # forward events to your app",
+    "service trigger order.completed                 # trigger an event",
+  ],
+};
 
 /** Runs one command line. Throws the command's errors; a usage error as UsageError. */
 async function runProgram(args: readonly string[], io: ProcessIo): Promise<void> {
-  const program = quietly(addGlobalOptions(new Command(NAME)), io);
+  const program = quietly(addGlobalOptions(new ParsedCommand(PROGRAM.name)), io);
   let operands: readonly string[] = [];
   let own = args;
   try {
@@ -143,13 +145,14 @@ async function showUpdateNotice(context: Context): Promise<void> {
  * named one is loaded and fully registered.
  */
 async function declare(
-  program: Command,
+  program: ParsedCommand,
   context: Context,
   operands: readonly string[],
   programArgs: readonly string[],
 ): Promise<void> {
+  program.definition = PROGRAM;
   program
-    .description("Customers, orders, payments and signed webhooks from your terminal")
+    .description(PROGRAM.about)
     .version(context.version, "-v, --version", "Print the version")
     .helpOption("-h, --help", "Show help")
     .helpCommand(false)
@@ -162,19 +165,19 @@ async function declare(
     });
   if (context.globals.dryRun) program.hook("preAction", (_program, action) => rejectDryRun(action));
   program.hook("preAction", (_program, action) => checkOutputFlags(action, context.globals));
-  addExamples(program, EXAMPLES);
   const named = new Set(operands.slice(0, operands[0] === "help" ? 2 : 1));
-  for (const entry of COMMANDS) {
-    if (named.has(entry.name)) (await entry.load()).register(program, context, programArgs);
-    else program.command(entry.name, { hidden: entry.hidden ?? false });
-    program.commands.at(-1)?.summary(entry.summary).helpGroup(entry.group);
+  for (const { name, summary, group, hidden = false, load } of COMMANDS) {
+    const command = named.has(name)
+      ? declareCommand(program, (await load()).command, { context, programArgs, hidden })
+      : program.command(name, { hidden });
+    command.summary(summary).helpGroup(group);
   }
   rejectRepeatedOptions(program);
   rejectSwallowedFlags(program);
 }
 
 /** Makes commander throw instead of exiting. Help, requested or not, is data; the caller prints errors. */
-function quietly(command: Command, { stdout }: Pick<ProcessIo, "stdout">): Command {
+function quietly(command: ParsedCommand, { stdout }: Pick<ProcessIo, "stdout">): ParsedCommand {
   const write = (text: string): void => stdout.write(text);
   const width = (): number => stdout.columns ?? 100;
   return command.exitOverride().configureOutput({
@@ -190,12 +193,20 @@ function quietly(command: Command, { stdout }: Pick<ProcessIo, "stdout">): Comma
   });
 }
 
+/** Throws UsageError for a command that would ignore `--dry-run`. */
+function rejectDryRun(command: Command): void {
+  if (definitionOf(command)?.dryRun) return;
+  throw new UsageError(`\`${pathOf(command)}\` does not support --dry-run`, {
+    hint: "Only commands that change something at the platform support it.",
+  });
+}
+
 /**
  * Throws UsageError for invalid `--fields` and `--jq` before the command begins: after a change it would be too late to
  * report a usage error.
  */
 async function checkOutputFlags(command: Command, { fields, jq }: GlobalOptions): Promise<void> {
-  const known = fieldsOf(command);
+  const known = definitionOf(command)?.fields;
   if (fields !== undefined && known !== undefined) assertFields(known, fields);
   if (jq === undefined) return;
   const { assertJq } = await import("./terminal/jq.ts");

@@ -1,5 +1,5 @@
-import { type Command, type CommanderError, InvalidArgumentError, type Option } from "commander";
-import { isRepeatable } from "./repeated.ts";
+import type { Command, CommanderError, Option } from "commander";
+import { isRepeatable } from "../command.ts";
 import { UsageError } from "../errors.ts";
 import { pathOf } from "../help-layout.ts";
 import { nearest } from "../../contract/nearest.ts";
@@ -48,12 +48,6 @@ function unknownFlag(command: Command, args: readonly string[]): { flag: string;
 function nearestFlags(flag: string, options: readonly Option[]): string[] {
   const names = options.flatMap(({ long }) => long?.slice(2) ?? []);
   return nearest(flag.replace(/^--/, ""), names).map((name) => `--${name}`);
-}
-
-/** Rejects an empty value, which an unset shell variable produces. */
-export function notEmpty(text: string): string {
-  if (text === "") throw new InvalidArgumentError("Must not be empty. Is the shell variable set?");
-  return text;
 }
 
 function optionsOf(command: Command | null): Option[] {

@@ -1,17 +1,6 @@
-import { InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError } from "commander";
+import type { Flag } from "../command.ts";
 import { UsageError } from "../errors.ts";
-
-/**
- * Lets a flag be repeated. Commander's variadic flags would also swallow the positional arguments that follow. `parse`
- * takes one value and the previous values.
- */
-export function repeatable<Value>(option: Option, parse: (text: string, previous?: Value[]) => Value[]): Option {
-  return Object.assign(option, { isRepeatable: true }).argParser(parse);
-}
-
-export function isRepeatable(option: Option): boolean {
-  return "isRepeatable" in option;
-}
 
 /** Collects values as they are. */
 export function collect(text: string, previous: string[] = []): string[] {
@@ -24,9 +13,9 @@ export function collectList(text: string, previous: string[] = []): string[] {
 }
 
 /** A flag that takes a `key=value` pair and may be repeated. */
-export function pairsOption(flags: string, description: string): Option {
-  const parse = (text: string, previous: Pair[] = []) => [...previous, parsePair(text)];
-  return repeatable(new Option(flags, `${description} (repeatable)`), parse).default([]);
+export function pairsFlag(flag: string, about: string): Flag {
+  const collect = (text: string, previous: Pair[] = []) => [...previous, parsePair(text)];
+  return { flag, about: `${about} (repeatable)`, collect, default: [] };
 }
 
 export type Pair = readonly [key: string, value: string];

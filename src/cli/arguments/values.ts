@@ -13,6 +13,12 @@ import { parseTimestamp } from "../../contract/timestamps.ts";
 import { UsageError } from "../errors.ts";
 import { formatSpan } from "../terminal/time.ts";
 
+/** Rejects an empty value, which an unset shell variable produces. */
+export function notEmpty(text: string): string {
+  if (text === "") throw new InvalidArgumentError("Must not be empty. Is the shell variable set?");
+  return text;
+}
+
 /** Parses a whole number of at least `min`. `kind` says what other numbers are rejected for. */
 export function wholeNumber(
   min: number,

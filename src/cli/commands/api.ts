@@ -1,12 +1,10 @@
-import { Argument, type Command, Option } from "commander";
 import type { ApiRequest, Client, Method } from "../../client/http.ts";
 import type { Page } from "../../client/pages.ts";
 import { assign } from "../arguments/assignments.ts";
-import { objectOfPairs, type Pair, pairsOption } from "../arguments/repeated.ts";
+import { objectOfPairs, type Pair, pairsFlag } from "../arguments/repeated.ts";
+import { type CommandDefinition, flag } from "../command.ts";
 import type { Context } from "../context.ts";
-import { addDryRun } from "../dry-run.ts";
 import { UsageError } from "../errors.ts";
-import { addExamples } from "../help-layout.ts";
 import { assertFields } from "../terminal/view.ts";
 import { confirmDestruction, parseIdempotencyKey } from "../resource/verbs.ts";
 
@@ -21,30 +19,36 @@ interface Flags {
 }
 
 /** `service api [METHOD] <path>`. */
-export function register(program: Command, context: Context): void {
-  const api = program
-    .command("api")
-    .description("Send an authenticated API request and print the response")
-    .usage("[options] [method] <path>")
-    .addArgument(new Argument("<method>", `${METHODS.join(", ")} (default: GET, or POST with a body)`))
-    .addArgument(new Argument("[path]", "Path below the base URL, such as /v1/customers"))
-    .addOption(pairsOption("-f, --field <key=value>", "Body field, or query parameter for GET; JSON values are parsed"))
-    .addOption(new Option("--input <file>", "File to send as the body; - for stdin").conflicts("field"))
-    .option("--paginate", "Fetch all pages and print them as one list")
-    .option("--idempotency-key <key>", "Idempotency key, so that a retried POST takes effect once", parseIdempotencyKey)
-    .option("--yes", "Skip the confirmation of a DELETE in live mode")
-    .action((first: string, second: string | undefined, flags: Flags) => {
-      const hasBody = flags.input !== undefined || flags.field.length > 0;
-      const method = second === undefined ? (hasBody ? "POST" : "GET") : parseMethod(first);
-      return runApi(method, parsePath(second ?? first), flags, context);
-    });
-  addExamples(addDryRun(api), [
+export const command: CommandDefinition = {
+  name: "api",
+  about: "Send an authenticated API request and print the response",
+  usage: "[options] [method] <path>",
+  args: [
+    { arg: "<method>", about: `${METHODS.join(", ")} (default: GET, or POST with a body)` },
+    { arg: "[path]", about: "Path below the base URL, such as /v1/customers" },
+  ],
+  options: [
+    pairsFlag("-f, --field <key=value>", "Body field, or query parameter for GET; JSON values are parsed"),
+    flag("--input <file>", "File to send as the body; - for stdin", { conflicts: "field" }),
+    flag("--paginate", "Fetch all pages and print them as one list"),
+    flag("--idempotency-key <key>", "Idempotency key, so that a retried POST takes effect once", {
+      parse: parseIdempotencyKey,
+    }),
+    flag("--yes", "Skip the confirmation of a DELETE in live mode"),
+  ],
+  dryRun: true,
+  examples: [
     "service api /v1/customers",
     "service api POST /v1/orders -f amount=1999 -f currency=EUR -f metadata.source=api",
     "service api POST /v1/customers --input customer.json",
     "service api GET /v1/events --paginate --json --jq '.data | length'",
-  ]);
-}
+  ],
+  run(context: Context, first: string, second: string | undefined, flags: Flags) {
+    const hasBody = flags.input !== undefined || flags.field.length > 0;
+    const method = second === undefined ? (hasBody ? "POST" : "GET") : parseMethod(first);
+    return runApi(method, parsePath(second ?? first), flags, context);
+  },
+};
 
 async function runApi(method: Method, path: string, flags: Flags, context: Context): Promise<void> {
   if (flags.paginate && method !== "GET") throw new UsageError("--paginate requires GET");

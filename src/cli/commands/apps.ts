@@ -1,69 +1,21 @@
-import type { Command } from "commander";
 import { memberNamesOf } from "../../client/response-check.ts";
 import type { OAuthApp } from "../../contract/schemas/oauth-app.ts";
-import { objectId } from "../arguments/values.ts";
+import type { CommandDefinition } from "../command.ts";
 import type { Context } from "../context.ts";
-import { addDryRun } from "../dry-run.ts";
-import { addExamples, addFields } from "../help-layout.ts";
 import type { Column } from "../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "../resource/columns.ts";
-import { registerCreate, registerUpdate } from "../resource/fields.ts";
+import { createVerb, updateVerb } from "../resource/fields.ts";
 import { locationOf, nounsFor, type Resource } from "../resource/resource.ts";
 import { rejectQuiet, showSecret } from "../resource/show-secret.ts";
-import { callVerb, confirmDestruction, registerDelete, registerGet, registerList } from "../resource/verbs.ts";
-
-/** `service apps`. */
-export function register(program: Command, context: Context): void {
-  const apps = program
-    .command("apps")
-    .description("Manage OAuth apps, which act for users who authorize them. An app belongs to one environment.");
-  addExamples(apps, [
-    "service apps create --name Reports --redirect-uri https://reports.example.com/oauth/callback",
-    "service apps list",
-    `service apps rotate-secret ${APPS.exampleId}`,
-  ]);
-  registerCreate(apps, context, "oauth_app", APPS, {
-    description: "Register an OAuth app and show its client secret, once",
-    check: (flags) => {
-      if (flags["public"] !== true) rejectQuiet(context, "oauth_app");
-    },
-    show: (app) => showSecret(context, "oauth_app", app, APPS.view),
-    examples: [
-      "service apps create --name Reports --redirect-uri https://reports.example.com/oauth/callback",
-      "service apps create --name Desktop --redirect-uri http://127.0.0.1/callback --public",
-    ],
-  });
-  registerList(apps, context, APPS, { filters: [], examples: ["service apps list", "service apps list --live"] });
-  registerGet(apps, context, APPS);
-  registerUpdate(apps, context, "oauth_app", APPS, {
-    examples: [
-      `service apps update ${APPS.exampleId} --name 'Monthly reports'`,
-      `service apps update ${APPS.exampleId} --redirect-uri https://a.example.com/cb --redirect-uri https://b.example.com/cb`,
-    ],
-  });
-  registerDelete(apps, context, APPS);
-  registerRotateSecret(apps, context);
-}
-
-function registerRotateSecret(apps: Command, context: Context): void {
-  const rotate = apps
-    .command("rotate-secret")
-    .description("Replace the client secret of an OAuth app; the old one stops working immediately")
-    .argument("<id>", "ID of the app", objectId)
-    .option("--yes", "Skip the confirmation in live mode")
-    .action(async (id: string, { yes }: { yes?: true }) => {
-      rejectQuiet(context, "oauth_app");
-      await confirmDestruction(context, {
-        id,
-        consequence: `The client secret of ${id} will stop working immediately`,
-        yes,
-      });
-      const app = await callVerb<OAuthApp>(context, APPS, { id, verb: "rotate_secret" });
-      context.output.success(`Rotated the client secret of OAuth app ${id}`);
-      await showSecret(context, "oauth_app", app, APPS.view);
-    });
-  addExamples(addDryRun(addFields(rotate, APPS.view)), [`service apps rotate-secret ${APPS.exampleId}`]);
-}
+import {
+  callVerb,
+  confirmDestruction,
+  deleteVerb,
+  getVerb,
+  idOperand,
+  listVerb,
+  YES_IN_LIVE,
+} from "../resource/verbs.ts";
 
 const NAME: Column<OAuthApp> = { label: "Name", text: ({ name }) => name, shrinks: true };
 const CLIENT_ID: Column<OAuthApp> = { label: "Client ID", text: ({ client_id }) => client_id };
@@ -86,3 +38,58 @@ const APPS: Resource<OAuthApp> = {
     details: [ID, NAME, CLIENT_ID, REDIRECTS, KIND, ENVIRONMENT, CREATED_AT],
   },
 };
+
+/** `service apps`. */
+export const command: CommandDefinition = {
+  name: "apps",
+  about: "Manage OAuth apps, which act for users who authorize them. An app belongs to one environment.",
+  examples: [
+    "service apps create --name Reports --redirect-uri https://reports.example.com/oauth/callback",
+    "service apps list",
+    `service apps rotate-secret ${APPS.exampleId}`,
+  ],
+  commands: [
+    createVerb("oauth_app", APPS, {
+      about: "Register an OAuth app and show its client secret, once",
+      check: (flags, context) => {
+        if (flags["public"] !== true) rejectQuiet(context, "oauth_app");
+      },
+      show: (app, context) => showSecret(context, "oauth_app", app, APPS.view),
+      examples: [
+        "service apps create --name Reports --redirect-uri https://reports.example.com/oauth/callback",
+        "service apps create --name Desktop --redirect-uri http://127.0.0.1/callback --public",
+      ],
+    }),
+    listVerb(APPS, { filters: [], examples: ["service apps list", "service apps list --live"] }),
+    getVerb(APPS),
+    updateVerb("oauth_app", APPS, {
+      examples: [
+        `service apps update ${APPS.exampleId} --name 'Monthly reports'`,
+        `service apps update ${APPS.exampleId} --redirect-uri https://a.example.com/cb --redirect-uri https://b.example.com/cb`,
+      ],
+    }),
+    deleteVerb(APPS),
+    {
+      name: "rotate-secret",
+      about: "Replace the client secret of an OAuth app; the old one stops working immediately",
+      args: [idOperand("app")],
+      options: [YES_IN_LIVE],
+      dryRun: true,
+      fields: APPS.view,
+      examples: [`service apps rotate-secret ${APPS.exampleId}`],
+      run: rotateSecret,
+    },
+  ],
+};
+
+async function rotateSecret(context: Context, id: string, { yes }: { yes?: true }): Promise<void> {
+  rejectQuiet(context, "oauth_app");
+  await confirmDestruction(context, {
+    id,
+    consequence: `The client secret of ${id} will stop working immediately`,
+    yes,
+  });
+  const app = await callVerb<OAuthApp>(context, APPS, { id, verb: "rotate_secret" });
+  context.output.success(`Rotated the client secret of OAuth app ${id}`);
+  await showSecret(context, "oauth_app", app, APPS.view);
+}

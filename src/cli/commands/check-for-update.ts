@@ -1,7 +1,7 @@
-import type { Command } from "commander";
 import { parseBaseUrl, urlOf } from "../../client/base-url.ts";
 import { createTransport } from "../../client/transport.ts";
 import { proxiesOf } from "../connect.ts";
+import type { CommandDefinition } from "../command.ts";
 import type { Context } from "../context.ts";
 import { isVersion, readUpdateState, writeUpdateState } from "../update-notice.ts";
 
@@ -10,12 +10,11 @@ const TIME_LIMIT_SECONDS = 20;
 const MAX_BYTES = 1024 * 1024;
 
 /** `service check-for-update`: queries the package registry and stores the result. Runs in the background. */
-export function register(program: Command, context: Context): void {
-  program
-    .command("check-for-update", { hidden: true })
-    .description("Query the package registry for the latest version and store the result")
-    .action(() => runCheck(context));
-}
+export const command: CommandDefinition = {
+  name: "check-for-update",
+  about: "Query the package registry for the latest version and store the result",
+  run: runCheck,
+};
 
 async function runCheck(context: Context): Promise<void> {
   const registry = parseBaseUrl(context.env["SERVICE_REGISTRY_URL"] || REGISTRY, { insecure: false });

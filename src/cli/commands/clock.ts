@@ -1,77 +1,122 @@
-import type { Command } from "commander";
 import { memberNamesOf } from "../../client/response-check.ts";
 import type { Client } from "../../client/http.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { pathOf } from "../../contract/resources.ts";
 import type { TestClock, TestClockAdvance } from "../../contract/schemas/test-clock.ts";
 import { duration } from "../arguments/values.ts";
+import type { CommandDefinition } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
-import { addExamples, addFields } from "../help-layout.ts";
 import { formatSpan } from "../terminal/time.ts";
 import type { Column, ResourceView } from "../terminal/view.ts";
-import { addIdempotencyKey } from "../resource/verbs.ts";
-
-/** `service clock`. */
-export function register(program: Command, context: Context): void {
-  const clock = program
-    .command("clock")
-    .description("Manage the sandbox test clock. Advancing it makes retries and expirations happen now.")
-    .hook("preAction", () => {
-      if (context.globals.live) {
-        throw new UsageError("Only the sandbox has a test clock", { hint: "Remove --live." });
-      }
-    });
-  addExamples(clock, ["service clock show", "service clock advance 3d"]);
-  const show = clock
-    .command("show")
-    .description("Show the sandbox's time and the progress of an advance")
-    .action(async () => {
-      const client = await context.client();
-      const { body } = await client.request<TestClock>({ method: "GET", path: CLOCK_PATH });
-      await showClock(body, context, body.target === null ? CLOCK : CLOCK_ADVANCE);
-    });
-  addExamples(addFields(show, CLOCK), ["service clock show"]);
-  registerAdvance(clock, context);
-  const cancel = clock
-    .command("cancel")
-    .description("Stop an advance at the current time")
-    .action(async () => {
-      const client = await context.client();
-      const { body } = await client.request<TestClock>({ method: "POST", path: `${CLOCK_PATH}/cancel` });
-      context.output.success(`The test clock is stopped at ${body.now}`);
-      await showClock(body, context, body.target === null ? CLOCK : CLOCK_ADVANCE);
-    });
-  addExamples(addFields(cancel, CLOCK), ["service clock cancel"]);
-}
+import { type Idempotent, IDEMPOTENCY_KEY } from "../resource/verbs.ts";
 
 const FAILURES = "  service deliveries list --status pending\n  service deliveries list --status failed";
 const MAX_SECONDS = LIMITS.replaySeconds * 12;
 const POLL_MILLISECONDS = 500;
 /** Time limit for the platform to stop the clock after an interrupt. */
 const CANCEL_MILLISECONDS = 5000;
+const CLOCK_PATH = pathOf("test_clock");
 
-function registerAdvance(clock: Command, context: Context): void {
-  const advance = clock
-    .command("advance")
-    .description("Advance the test clock; deliveries that fall due are attempted at their own times")
-    .argument("<duration>", "Duration such as 30s, 10m, 6h or 3d", duration(1, MAX_SECONDS));
-  addIdempotencyKey(advance).action(async (seconds: number, { idempotencyKey }: { idempotencyKey?: string }) => {
-    const { output } = context;
-    const client = await context.client();
-    const span = formatSpan(seconds);
-    const move = () =>
-      moveClock(context, client, { seconds, idempotencyKey }).catch(async (error: unknown) => {
-        if (context.signal.aborted) await cancelAdvance(context);
-        throw error;
-      });
-    const body = await output.spinner.during(`Advancing the test clock by ${span}`, move);
-    if (body.status === "canceled") output.warn(`The test clock stopped before its target; ${formatAttempts(body)}`);
-    else output.success(`Advanced the test clock by ${span}; ${formatAttempts(body)}`);
-    await showClock(body, context, CLOCK_ADVANCE);
-    if (body.failed > 0) output.note(`\nList the deliveries that are pending or have failed:\n${FAILURES}`);
-  });
-  addExamples(addFields(advance, CLOCK_ADVANCE), ["service clock advance 30s", "service clock advance 3d"]);
+const NOW: Column<TestClock> = { label: "Now", text: ({ now }) => now };
+const AHEAD: Column<TestClock> = {
+  label: "Offset seconds",
+  text: ({ offset_seconds: offset }, { terminal }) => {
+    if (!terminal) return String(offset);
+    return offset === 0 ? "0 (real time)" : `${offset} (${formatSpan(offset)} ahead of real time)`;
+  },
+};
+
+const CLOCK: ResourceView<TestClock> = {
+  noun: "test clock",
+  plural: "test clocks",
+  fields: memberNamesOf("TestClock"),
+  columns: [],
+  details: [NOW, AHEAD],
+};
+
+/** Includes the attempts of an advance. */
+const CLOCK_ADVANCE: ResourceView<TestClock> = {
+  ...CLOCK,
+  details: [
+    NOW,
+    AHEAD,
+    { label: "Status", text: ({ status }) => status },
+    { label: "Target", text: ({ target }) => target ?? "" },
+    { label: "Attempts", text: ({ attempts }) => String(attempts) },
+    {
+      label: "Succeeded",
+      text: ({ succeeded }) => String(succeeded),
+      style: (text, styles) => (text === "0" ? text : styles.good(text)),
+    },
+    {
+      label: "Failed",
+      text: ({ failed }) => String(failed),
+      style: (text, styles) => (text === "0" ? text : styles.bad(text)),
+    },
+    { label: "Remaining", text: ({ remaining }) => String(remaining) },
+  ],
+};
+
+/** `service clock`. */
+export const command: CommandDefinition = {
+  name: "clock",
+  about: "Manage the sandbox test clock. Advancing it makes retries and expirations happen now.",
+  examples: ["service clock show", "service clock advance 3d"],
+  before({ globals }) {
+    if (globals.live) throw new UsageError("Only the sandbox has a test clock", { hint: "Remove --live." });
+  },
+  commands: [
+    {
+      name: "show",
+      about: "Show the sandbox's time and the progress of an advance",
+      fields: CLOCK,
+      examples: ["service clock show"],
+      async run(context: Context) {
+        const client = await context.client();
+        const { body } = await client.request<TestClock>({ method: "GET", path: CLOCK_PATH });
+        await showClock(body, context, body.target === null ? CLOCK : CLOCK_ADVANCE);
+      },
+    },
+    {
+      name: "advance",
+      about: "Advance the test clock; deliveries that fall due are attempted at their own times",
+      args: [{ arg: "<duration>", about: "Duration such as 30s, 10m, 6h or 3d", parse: duration(1, MAX_SECONDS) }],
+      options: [IDEMPOTENCY_KEY],
+      dryRun: true,
+      fields: CLOCK_ADVANCE,
+      examples: ["service clock advance 30s", "service clock advance 3d"],
+      run: runAdvance,
+    },
+    {
+      name: "cancel",
+      about: "Stop an advance at the current time",
+      fields: CLOCK,
+      examples: ["service clock cancel"],
+      async run(context: Context) {
+        const client = await context.client();
+        const { body } = await client.request<TestClock>({ method: "POST", path: `${CLOCK_PATH}/cancel` });
+        context.output.success(`The test clock is stopped at ${body.now}`);
+        await showClock(body, context, body.target === null ? CLOCK : CLOCK_ADVANCE);
+      },
+    },
+  ],
+};
+
+async function runAdvance(context: Context, seconds: number, { idempotencyKey }: Idempotent): Promise<void> {
+  const { output } = context;
+  const client = await context.client();
+  const span = formatSpan(seconds);
+  const move = () =>
+    moveClock(context, client, { seconds, idempotencyKey }).catch(async (error: unknown) => {
+      if (context.signal.aborted) await cancelAdvance(context);
+      throw error;
+    });
+  const body = await output.spinner.during(`Advancing the test clock by ${span}`, move);
+  if (body.status === "canceled") output.warn(`The test clock stopped before its target; ${formatAttempts(body)}`);
+  else output.success(`Advanced the test clock by ${span}; ${formatAttempts(body)}`);
+  await showClock(body, context, CLOCK_ADVANCE);
+  if (body.failed > 0) output.note(`\nList the deliveries that are pending or have failed:\n${FAILURES}`);
 }
 
 /** Resolves once the advance is over or was canceled. */
@@ -118,48 +163,6 @@ function formatAttempts({ attempts, succeeded, failed }: TestClock): string {
   if (attempts === 0) return "no deliveries were due";
   return `${count(attempts, "attempt")}: ${succeeded} succeeded, ${failed} failed`;
 }
-
-const CLOCK_PATH = pathOf("test_clock");
-
-const NOW: Column<TestClock> = { label: "Now", text: ({ now }) => now };
-const AHEAD: Column<TestClock> = {
-  label: "Offset seconds",
-  text: ({ offset_seconds: offset }, { terminal }) => {
-    if (!terminal) return String(offset);
-    return offset === 0 ? "0 (real time)" : `${offset} (${formatSpan(offset)} ahead of real time)`;
-  },
-};
-
-const CLOCK: ResourceView<TestClock> = {
-  noun: "test clock",
-  plural: "test clocks",
-  fields: memberNamesOf("TestClock"),
-  columns: [],
-  details: [NOW, AHEAD],
-};
-
-/** Includes the attempts of an advance. */
-const CLOCK_ADVANCE: ResourceView<TestClock> = {
-  ...CLOCK,
-  details: [
-    NOW,
-    AHEAD,
-    { label: "Status", text: ({ status }) => status },
-    { label: "Target", text: ({ target }) => target ?? "" },
-    { label: "Attempts", text: ({ attempts }) => String(attempts) },
-    {
-      label: "Succeeded",
-      text: ({ succeeded }) => String(succeeded),
-      style: (text, styles) => (text === "0" ? text : styles.good(text)),
-    },
-    {
-      label: "Failed",
-      text: ({ failed }) => String(failed),
-      style: (text, styles) => (text === "0" ? text : styles.bad(text)),
-    },
-    { label: "Remaining", text: ({ remaining }) => String(remaining) },
-  ],
-};
 
 /** A clock has no ID: `--quiet` prints its time. */
 async function showClock(clock: TestClock, { output }: Context, view = CLOCK): Promise<void> {

@@ -1,27 +1,23 @@
-import { Argument, type Command } from "commander";
+import type { CommandDefinition } from "../command.ts";
 import type { Context } from "../context.ts";
-import { addExamples } from "../help-layout.ts";
 import { basename } from "node:path";
 import type { TextStream } from "../terminal/text-stream.ts";
 
 const SHELLS: readonly Shell[] = ["bash", "zsh", "fish", "powershell"];
 
 /** `service completion <shell>`. */
-export function register(program: Command, context: Context): void {
-  const completion = program
-    .command("completion")
-    .description("Generate a shell completion script for commands, flags, event types, profiles and IDs")
-    .addArgument(new Argument("<shell>", "Shell").choices(SHELLS))
-    .action((shell: Shell) => {
-      printScript(shell, process.argv[1] ?? "", context.stdout);
-    });
-  addExamples(completion, [
+export const command: CommandDefinition = {
+  name: "completion",
+  about: "Generate a shell completion script for commands, flags, event types, profiles and IDs",
+  args: [{ arg: "<shell>", about: "Shell", choices: SHELLS }],
+  examples: [
     "source <(service completion bash)                               # in ~/.bashrc",
     "source <(service completion zsh)                                # in ~/.zshrc, after compinit",
     "service completion fish > ~/.config/fish/completions/service.fish",
     "service completion powershell | Out-String | Invoke-Expression  # in $PROFILE",
-  ]);
-}
+  ],
+  run: ({ stdout }: Context, shell: Shell) => printScript(shell, process.argv[1] ?? "", stdout),
+};
 
 type Shell = "bash" | "zsh" | "fish" | "powershell";
 

@@ -1,11 +1,10 @@
-import { Argument, type Command } from "commander";
 import { join } from "node:path";
 import { parseBaseUrl } from "../../client/base-url.ts";
 import { nearest } from "../../contract/nearest.ts";
 import { shellCommand } from "../../contract/shell-command.ts";
+import type { CommandDefinition, Operand } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UsageError, UserError } from "../errors.ts";
-import { addExamples, addFields } from "../help-layout.ts";
 import { DEFAULT_BASE_URL, resolveTarget } from "../settings/connection.ts";
 import { DEFAULT_PROFILE, type Profile, profileNamed, type Settings, withProfile } from "../settings/profiles.ts";
 import { SETTINGS_FILE } from "../settings/read.ts";
@@ -28,114 +27,10 @@ const VIEW: ResourceView<Entry> = {
     { label: "Setting", text: ({ key }) => key, style: (text, styles) => styles.accent(text) },
     { label: "Value", text: ({ value }) => String(value) },
     { label: "Source", text: ({ source }) => source },
-    {
-      label: "Meaning",
-      text: ({ meaning }) => meaning,
-      style: (text, styles) => styles.dim(text),
-      optional: true,
-    },
+    { label: "Meaning", text: ({ meaning }) => meaning, style: (text, styles) => styles.dim(text), optional: true },
   ],
   details: [],
 };
-
-/** `service config`. */
-export function register(program: Command, context: Context): void {
-  const config = program
-    .command("config")
-    .description(
-      "Manage settings. Precedence: flag, environment variable, service.yaml, stored setting, default. Credentials are managed by `service login` and `service logout`.",
-    );
-  addExamples(config, [
-    "service config list",
-    "service config set base_url https://api.example.com --profile shop",
-    "service config unset base_url",
-  ]);
-  const list = config
-    .command("list")
-    .description("List settings with their values and sources")
-    .action(() => runList(context));
-  addExamples(addFields(list, VIEW), [
-    "service config list",
-    "service config list --json --jq '.[] | select(.source != \"default\")'",
-  ]);
-  const get = config
-    .command("get")
-    .description("Print the value of a setting")
-    .addArgument(keyArgument())
-    .action((key: string) => runGet(key, context));
-  addExamples(get, ["service config get base_url"]);
-  const set = config
-    .command("set")
-    .description("Store a setting")
-    .addArgument(keyArgument())
-    .argument("<value>", "New value")
-    .action((key: string, value: string) => runStore(key, value, context));
-  addExamples(set, ["service config set base_url https://api.example.com", "service config set update_notices false"]);
-  const unset = config
-    .command("unset")
-    .description("Restore the default of a setting")
-    .addArgument(keyArgument())
-    .action((key: string) => runStore(key, undefined, context));
-  addExamples(unset, ["service config unset base_url"]);
-  const path = config
-    .command("path")
-    .description("Print the path of the settings file")
-    .action(() => runPath(context));
-  addExamples(path, ["service config path"]);
-}
-
-function keyArgument(): Argument {
-  return new Argument("<key>", `Setting: ${Object.keys(CONFIG_KEYS).join(", ")}`);
-}
-
-async function runList(context: Context): Promise<void> {
-  const entries = await Promise.all(Object.keys(CONFIG_KEYS).map((key) => entryOf(key, context)));
-  await context.output.list(entries, VIEW);
-}
-
-async function runGet(key: string, context: Context): Promise<void> {
-  const entry = await entryOf(key, context);
-  if (context.output.json) return await context.output.document(entry);
-  context.output.line(String(entry.value));
-}
-
-/** Stores a value, or removes it. */
-async function runStore(key: string, text: string | undefined, context: Context): Promise<void> {
-  const { output } = context;
-  const setting = keyNamed(key);
-  // Checked before the file is locked and written.
-  setting.store(text, context.settings, context);
-  await context.updateSettings((settings) => setting.store(text, settings, context));
-  const entry = await entryOf(key, context);
-  output.success(
-    text === undefined ? `Reset ${key} to ${String(entry.value)}` : `Set ${key} to ${String(entry.value)}`,
-  );
-  if (text !== undefined && /^(SERVICE_|--|service\.yaml$)/.test(entry.source)) {
-    output.warn(`${entry.source} is set and overrides the stored value.`);
-  }
-  if (output.json) return await output.document(entry);
-  if (!output.quiet && !output.terminal) output.line(`${key}\t${String(entry.value)}`);
-}
-
-async function runPath({ output, settingsDirectory }: Context): Promise<void> {
-  const path = join(settingsDirectory, SETTINGS_FILE);
-  if (output.json) return await output.document({ path });
-  output.line(path);
-}
-
-async function entryOf(key: string, context: Context): Promise<Entry> {
-  const setting = keyNamed(key);
-  return { key, ...(await setting.effective(context)), meaning: setting.meaning };
-}
-
-function keyNamed(name: string): ConfigKey {
-  const key = Object.hasOwn(CONFIG_KEYS, name) ? CONFIG_KEYS[name] : undefined;
-  if (key !== undefined) return key;
-  const [guess] = nearest(name.replaceAll("-", "_"), Object.keys(CONFIG_KEYS));
-  throw new UsageError(`Unknown setting "${name}"`, {
-    hint: guess === undefined ? `Settings: ${Object.keys(CONFIG_KEYS).join(", ")}.` : `Did you mean ${guess}?`,
-  });
-}
 
 /** Returns the effective value and its source: `--base-url`, `SERVICE_BASE_URL`, `profile shop`, `default`. */
 interface Effective {
@@ -154,7 +49,7 @@ interface ConfigKey {
 }
 
 /** Every setting, in the order in which they are listed. */
-export const CONFIG_KEYS: Readonly<Record<string, ConfigKey>> = {
+const CONFIG_KEYS: Readonly<Record<string, ConfigKey>> = {
   profile: {
     meaning: "Profile used by default",
     effective: (context) => fromPlace(context, "profile"),
@@ -200,6 +95,117 @@ export const CONFIG_KEYS: Readonly<Record<string, ConfigKey>> = {
     },
   },
 };
+
+/** The name of a setting, as an argument. */
+const KEY: Operand = {
+  arg: "<key>",
+  about: `Setting: ${Object.keys(CONFIG_KEYS).join(", ")}`,
+  suggest: () => Object.entries(CONFIG_KEYS).map(([value, { meaning }]) => ({ value, description: meaning })),
+};
+
+/** `service config`. */
+export const command: CommandDefinition = {
+  name: "config",
+  about:
+    "Manage settings. Precedence: flag, environment variable, service.yaml, stored setting, default. Credentials are managed by `service login` and `service logout`.",
+  examples: [
+    "service config list",
+    "service config set base_url https://api.example.com --profile shop",
+    "service config unset base_url",
+  ],
+  commands: [
+    {
+      name: "list",
+      about: "List settings with their values and sources",
+      fields: VIEW,
+      examples: ["service config list", "service config list --json --jq '.[] | select(.source != \"default\")'"],
+      run: runList,
+    },
+    {
+      name: "get",
+      about: "Print the value of a setting",
+      args: [KEY],
+      examples: ["service config get base_url"],
+      run: runGet,
+    },
+    {
+      name: "set",
+      about: "Store a setting",
+      args: [
+        KEY,
+        {
+          arg: "<value>",
+          about: "New value",
+          suggest: ([key = ""]) => (CONFIG_KEYS[key]?.values ?? []).map((value) => ({ value, description: "" })),
+        },
+      ],
+      examples: ["service config set base_url https://api.example.com", "service config set update_notices false"],
+      run: (context: Context, key: string, value: string) => runStore(context, key, value),
+    },
+    {
+      name: "unset",
+      about: "Restore the default of a setting",
+      args: [KEY],
+      examples: ["service config unset base_url"],
+      run: (context: Context, key: string) => runStore(context, key, undefined),
+    },
+    {
+      name: "path",
+      about: "Print the path of the settings file",
+      examples: ["service config path"],
+      run: runPath,
+    },
+  ],
+};
+
+async function runList(context: Context): Promise<void> {
+  const entries = await Promise.all(Object.keys(CONFIG_KEYS).map((key) => entryOf(key, context)));
+  await context.output.list(entries, VIEW);
+}
+
+async function runGet(context: Context, key: string): Promise<void> {
+  const entry = await entryOf(key, context);
+  if (context.output.json) return await context.output.document(entry);
+  context.output.line(String(entry.value));
+}
+
+/** Stores a value, or removes it. */
+async function runStore(context: Context, key: string, text: string | undefined): Promise<void> {
+  const { output } = context;
+  const setting = keyNamed(key);
+  // Checked before the file is locked and written.
+  setting.store(text, context.settings, context);
+  await context.updateSettings((settings) => setting.store(text, settings, context));
+  const entry = await entryOf(key, context);
+  output.success(
+    text === undefined ? `Reset ${key} to ${String(entry.value)}` : `Set ${key} to ${String(entry.value)}`,
+  );
+  if (text !== undefined && /^(SERVICE_|--|service\.yaml$)/.test(entry.source)) {
+    output.warn(`${entry.source} is set and overrides the stored value.`);
+  }
+  if (output.json) return await output.document(entry);
+  if (!output.quiet && !output.terminal) output.line(`${key}\t${String(entry.value)}`);
+}
+
+async function runPath({ output, settingsDirectory }: Context): Promise<void> {
+  const path = join(settingsDirectory, SETTINGS_FILE);
+  if (output.json) return await output.document({ path });
+  output.line(path);
+}
+
+async function entryOf(key: string, context: Context): Promise<Entry> {
+  const setting = keyNamed(key);
+  return { key, ...(await setting.effective(context)), meaning: setting.meaning };
+}
+
+function keyNamed(name: string): ConfigKey {
+  const key = Object.hasOwn(CONFIG_KEYS, name) ? CONFIG_KEYS[name] : undefined;
+  if (key !== undefined) return key;
+  const [guess] = nearest(name.replaceAll("-", "_"), Object.keys(CONFIG_KEYS));
+  throw new UsageError(`Unknown setting "${name}"`, {
+    hint: guess === undefined ? `Settings: ${Object.keys(CONFIG_KEYS).join(", ")}.` : `Did you mean ${guess}?`,
+  });
+}
 
 async function fromPlace(context: Context, member: "profile" | "baseUrl" | "authUrl"): Promise<Effective> {
   const { globals, env, settings } = context;

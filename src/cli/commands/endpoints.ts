@@ -1,65 +1,107 @@
-import { type Command, Option } from "commander";
 import { LIMITS } from "../../contract/limits.ts";
 import type { EventType } from "../../contract/event-types.ts";
 import type { Event } from "../../contract/schemas/event.ts";
 import type { SecretRotate, WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
 import { shellCommand, shellWord } from "../../contract/shell-command.ts";
-import { duration, objectId, parseEventType } from "../arguments/values.ts";
+import { duration, parseEventType } from "../arguments/values.ts";
+import { type CommandDefinition, flag } from "../command.ts";
 import type { Context } from "../context.ts";
-import { addDryRun } from "../dry-run.ts";
-import { addExamples, addFields } from "../help-layout.ts";
 import { formatSpan } from "../terminal/time.ts";
 import { EVENTS } from "../resource/event-view.ts";
-import { registerCreate, registerUpdate } from "../resource/fields.ts";
+import { createVerb, updateVerb } from "../resource/fields.ts";
 import { rejectQuiet } from "../resource/show-secret.ts";
 import {
-  addIdempotencyKey,
   callVerb,
-  confirmDestruction,
-  registerDelete,
-  registerGet,
-  registerList,
   changeObject,
+  confirmDestruction,
+  deleteVerb,
+  getVerb,
+  type Idempotent,
+  IDEMPOTENCY_KEY,
+  idOperand,
+  listVerb,
 } from "../resource/verbs.ts";
 import { ENDPOINT_WITH_SECRET, ENDPOINTS, isSecretOld } from "../resource/endpoint-view.ts";
 
 /** `service endpoints`. */
-export function register(program: Command, context: Context): void {
-  const endpoints = program
-    .command("endpoints")
-    .description("Manage webhook endpoints: the URLs that events are delivered to");
-  addExamples(endpoints, [
+export const command: CommandDefinition = {
+  name: "endpoints",
+  about: "Manage webhook endpoints: the URLs that events are delivered to",
+  examples: [
     "service endpoints create --url https://example.com/webhooks --events 'order.*,customer.created'",
     `service endpoints ping ${ENDPOINTS.exampleId}`,
     `service endpoints rotate-secret ${ENDPOINTS.exampleId}`,
-  ]);
-  registerCreate(endpoints, context, "webhook_endpoint", ENDPOINTS, {
-    description: "Create a webhook endpoint and show its signing secret, once",
-    show: (created) => showCreated(created, context),
-    examples: [
-      "service endpoints create --url https://example.com/webhooks --events 'order.*,customer.created'",
-      "service endpoints create --url https://preview.example.com/hooks --events '*' --header 'Authorization: Bearer 3f1d0c'",
-      "secret=$(service endpoints create --url https://example.com/hooks --events '*' --json --jq .secret)",
-    ],
-  });
-  registerList(endpoints, context, ENDPOINTS, {
-    filters: [],
-    examples: ["service endpoints list", "service endpoints list --json --jq '.[] | {id, url}'"],
-    review: (listed) => warnAboutOldSecrets(listed, context),
-  });
-  registerGet(endpoints, context, ENDPOINTS);
-  registerUpdate(endpoints, context, "webhook_endpoint", ENDPOINTS, {
-    examples: [
-      `service endpoints update ${ENDPOINTS.exampleId} --events 'order.*,payment.*'`,
-      `service endpoints update ${ENDPOINTS.exampleId} --url https://example.com/webhooks/v2`,
-      `service endpoints update ${ENDPOINTS.exampleId} --header 'X-Api-Key: 3f1d0c' --header 'Authorization:'`,
-    ],
-  });
-  registerStatusChanges(endpoints, context);
-  registerRotateSecret(endpoints, context);
-  registerPing(endpoints, context);
-  registerDelete(endpoints, context, ENDPOINTS);
-}
+  ],
+  commands: [
+    createVerb("webhook_endpoint", ENDPOINTS, {
+      about: "Create a webhook endpoint and show its signing secret, once",
+      show: showCreated,
+      examples: [
+        "service endpoints create --url https://example.com/webhooks --events 'order.*,customer.created'",
+        "service endpoints create --url https://preview.example.com/hooks --events '*' --header 'Authorization: Bearer 3f1d0c'",
+        "secret=$(service endpoints create --url https://example.com/hooks --events '*' --json --jq .secret)",
+      ],
+    }),
+    listVerb(ENDPOINTS, {
+      filters: [],
+      examples: ["service endpoints list", "service endpoints list --json --jq '.[] | {id, url}'"],
+      review: warnAboutOldSecrets,
+    }),
+    getVerb(ENDPOINTS),
+    updateVerb("webhook_endpoint", ENDPOINTS, {
+      examples: [
+        `service endpoints update ${ENDPOINTS.exampleId} --events 'order.*,payment.*'`,
+        `service endpoints update ${ENDPOINTS.exampleId} --url https://example.com/webhooks/v2`,
+        `service endpoints update ${ENDPOINTS.exampleId} --header 'X-Api-Key: 3f1d0c' --header 'Authorization:'`,
+      ],
+    }),
+    statusChange("enable", "enabled", "Enabled", "Enable a webhook endpoint and resume its pending deliveries"),
+    statusChange(
+      "disable",
+      "disabled",
+      "Disabled",
+      "Disable a webhook endpoint; pending deliveries wait for up to 3 days",
+    ),
+    {
+      name: "rotate-secret",
+      about: "Rotate the signing secret and show the new one, once",
+      args: [idOperand(ENDPOINTS.view.noun)],
+      options: [
+        flag("--overlap <duration>", "How long deliveries are also signed with the old secret, up to 7d", {
+          parse: duration(0, LIMITS.maxSecretOverlapSeconds),
+          default: LIMITS.secretOverlapSecondsDefault,
+          defaultText: "1d",
+        }),
+        flag("--yes", "Skip the confirmation in live mode when --overlap is 0s"),
+        IDEMPOTENCY_KEY,
+      ],
+      dryRun: true,
+      fields: ENDPOINTS.view,
+      examples: [
+        `service endpoints rotate-secret ${ENDPOINTS.exampleId}`,
+        `service endpoints rotate-secret ${ENDPOINTS.exampleId} --overlap 2h --json --jq .secret`,
+      ],
+      run: runRotate,
+    },
+    {
+      name: "ping",
+      about: "Send a webhook_endpoint.ping event to this endpoint only, or a sample of another type (sandbox)",
+      args: [idOperand(ENDPOINTS.view.noun)],
+      options: [
+        flag("--event <type>", "Type of the event, such as order.completed", { parse: parseEventType }),
+        IDEMPOTENCY_KEY,
+      ],
+      dryRun: true,
+      fields: EVENTS.view,
+      examples: [
+        `service endpoints ping ${ENDPOINTS.exampleId}`,
+        `service endpoints ping ${ENDPOINTS.exampleId} --event order.completed`,
+      ],
+      run: runPing,
+    },
+    deleteVerb(ENDPOINTS),
+  ],
+};
 
 function warnAboutOldSecrets(listed: readonly WebhookEndpoint[], context: Context): void {
   const { output } = context;
@@ -83,46 +125,26 @@ async function showCreated(created: WebhookEndpoint, { output }: Context): Promi
   );
 }
 
-/** `enable` and `disable`. */
-function registerStatusChanges(endpoints: Command, context: Context): void {
-  const change = (name: string, status: WebhookEndpoint["status"], done: string, description: string): void => {
-    const command = endpoints
-      .command(name)
-      .description(description)
-      .argument("<id>", "ID of the webhook endpoint", objectId)
-      .action((id: string) => changeObject(context, ENDPOINTS, { id, changes: { status }, done }));
-    addExamples(addDryRun(addFields(command, ENDPOINTS.view)), [`service endpoints ${name} ${ENDPOINTS.exampleId}`]);
+/** `enable` or `disable`. */
+function statusChange(name: string, status: WebhookEndpoint["status"], done: string, about: string): CommandDefinition {
+  return {
+    name,
+    about,
+    args: [idOperand(ENDPOINTS.view.noun)],
+    dryRun: true,
+    fields: ENDPOINTS.view,
+    examples: [`service endpoints ${name} ${ENDPOINTS.exampleId}`],
+    run: (context: Context, id: string) => changeObject(context, ENDPOINTS, { id, changes: { status }, done }),
   };
-  change("enable", "enabled", "Enabled", "Enable a webhook endpoint and resume its pending deliveries");
-  change("disable", "disabled", "Disabled", "Disable a webhook endpoint; pending deliveries wait for up to 3 days");
 }
 
-interface RotateFlags {
+interface RotateFlags extends Idempotent {
   /** Seconds. */
   overlap: number;
   yes?: true;
-  idempotencyKey?: string;
 }
 
-function registerRotateSecret(endpoints: Command, context: Context): void {
-  const rotate = endpoints
-    .command("rotate-secret")
-    .description("Rotate the signing secret and show the new one, once")
-    .argument("<id>", "ID of the webhook endpoint", objectId)
-    .addOption(
-      new Option("--overlap <duration>", "How long deliveries are also signed with the old secret, up to 7d")
-        .argParser(duration(0, LIMITS.maxSecretOverlapSeconds))
-        .default(LIMITS.secretOverlapSecondsDefault, "1d"),
-    )
-    .option("--yes", "Skip the confirmation in live mode when --overlap is 0s");
-  addIdempotencyKey(rotate).action((id: string, flags: RotateFlags) => runRotate(id, flags, context));
-  addExamples(addFields(rotate, ENDPOINTS.view), [
-    `service endpoints rotate-secret ${ENDPOINTS.exampleId}`,
-    `service endpoints rotate-secret ${ENDPOINTS.exampleId} --overlap 2h --json --jq .secret`,
-  ]);
-}
-
-async function runRotate(id: string, { overlap, yes, idempotencyKey }: RotateFlags, context: Context): Promise<void> {
+async function runRotate(context: Context, id: string, { overlap, yes, idempotencyKey }: RotateFlags): Promise<void> {
   const { output } = context;
   rejectQuiet(context, "webhook_endpoint");
   if (overlap === 0) {
@@ -150,26 +172,14 @@ async function runRotate(id: string, { overlap, yes, idempotencyKey }: RotateFla
   );
 }
 
-interface PingFlags {
+interface PingFlags extends Idempotent {
   event?: EventType;
-  idempotencyKey?: string;
 }
 
-function registerPing(endpoints: Command, context: Context): void {
-  const ping = endpoints
-    .command("ping")
-    .description("Send a webhook_endpoint.ping event to this endpoint only, or a sample of another type (sandbox)")
-    .argument("<id>", "ID of the webhook endpoint", objectId)
-    .addOption(new Option("--event <type>", "Type of the event, such as order.completed").argParser(parseEventType));
-  addIdempotencyKey(ping).action(async (id: string, { event: type, idempotencyKey }: PingFlags) => {
-    const body = type === undefined ? {} : { type };
-    const event = await callVerb<Event>(context, ENDPOINTS, { id, verb: "ping", body, idempotencyKey });
-    context.output.success(`Sent ${event.type} ${event.id} to ${id}`);
-    await context.output.object(event, EVENTS.view);
-    context.output.note(shellCommand`\nSee the response:\n  service deliveries list --event ${event.id}`);
-  });
-  addExamples(addFields(ping, EVENTS.view), [
-    `service endpoints ping ${ENDPOINTS.exampleId}`,
-    `service endpoints ping ${ENDPOINTS.exampleId} --event order.completed`,
-  ]);
+async function runPing(context: Context, id: string, { event: type, idempotencyKey }: PingFlags): Promise<void> {
+  const body = type === undefined ? {} : { type };
+  const event = await callVerb<Event>(context, ENDPOINTS, { id, verb: "ping", body, idempotencyKey });
+  context.output.success(`Sent ${event.type} ${event.id} to ${id}`);
+  await context.output.object(event, EVENTS.view);
+  context.output.note(shellCommand`\nSee the response:\n  service deliveries list --event ${event.id}`);
 }

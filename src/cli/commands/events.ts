@@ -1,42 +1,16 @@
-import { type Command, Option } from "commander";
 import { memberNamesOf } from "../../client/response-check.ts";
 import { EVENT_TYPES, matchesSubscriptions } from "../../contract/event-types.ts";
 import type { EventReplay, ListedEvent, Replay } from "../../contract/schemas/event.ts";
 import { objectId, parseSubscriptions } from "../arguments/values.ts";
+import { type CommandDefinition, flag } from "../command.ts";
 import type { Context } from "../context.ts";
-import { addExamples, addFields } from "../help-layout.ts";
 import { printable } from "../terminal/printable.ts";
 import { clockTime } from "../terminal/traffic.ts";
 import type { ResourceView } from "../terminal/view.ts";
-import { addBulkOptions, assertOneOrMany, type BulkFlags, runBulk } from "../resource/bulk.ts";
+import { assertOneOrMany, type BulkFlags, bulkFlags, runBulk } from "../resource/bulk.ts";
 import { followList } from "../resource/follow.ts";
 import { EVENTS, objectOf } from "../resource/event-view.ts";
-import { addIdempotencyKey, callVerb, searchFilters, registerGet, registerList } from "../resource/verbs.ts";
-
-/** `service events`. */
-export function register(program: Command, context: Context): void {
-  const events = program.command("events").description("List, follow and replay events");
-  addExamples(events, [
-    "service events list --type 'order.*' --created-after 1h",
-    `service events replay ${EVENTS.exampleId}`,
-    "service events tail --events 'payment.*'",
-  ]);
-  registerList(events, context, EVENTS, {
-    filters: [
-      new Option("--type <subscription>", `Filter by event type: ${EVENT_TYPES[4]}, 'order.*', or '*'`),
-      new Option("--related <id>", "Filter by object").argParser(objectId),
-      ...searchFilters(),
-    ],
-    examples: [
-      "service events list --type 'payment.*'",
-      "service events list --related ord_4Vf8aTqz0bKm2sNw9XyRcd",
-      "service events list --json --jq '.[] | {id, type}'",
-    ],
-  });
-  registerGet(events, context, EVENTS);
-  registerReplay(events, context);
-  registerTail(events, context);
-}
+import { callVerb, getVerb, IDEMPOTENCY_KEY, listVerb, SEARCH_FILTERS } from "../resource/verbs.ts";
 
 const REPLAY: ResourceView<Replay> = {
   noun: "replay",
@@ -49,27 +23,75 @@ const REPLAY: ResourceView<Replay> = {
   ],
 };
 
-function registerReplay(events: Command, context: Context): void {
-  const replay = events
-    .command("replay")
-    .description("Replay one or more events of the last 30 days to endpoints and listeners")
-    .argument("[id]", "ID of the event", objectId)
-    .option("--failed", "Only events with failed deliveries, sent only to their endpoints");
-  addBulkOptions(replay, "Replay to this webhook endpoint and to listeners only");
-  addIdempotencyKey(replay).action((id: string | undefined, flags: BulkFlags) => {
-    const ofMany = flags.since !== undefined || flags.failed === true;
-    assertOneOrMany(id, flags, { ofMany, command: "service events replay --since 1h --failed" });
-    if (id !== undefined) return runReplay(id, flags, context);
-    const filters = flags.failed === true ? { status: "failed" as const } : {};
-    const path = `${EVENTS.path}/replay`;
-    return runBulk({ kind: "event", path, verb: "Replay", done: "Replayed", filters, flags }, context);
-  });
-  addExamples(addFields(replay, REPLAY), [
+const GAP = "  ";
+const TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
+
+/** `service events`. */
+export const command: CommandDefinition = {
+  name: "events",
+  about: "List, follow and replay events",
+  examples: [
+    "service events list --type 'order.*' --created-after 1h",
     `service events replay ${EVENTS.exampleId}`,
-    `service events replay ${EVENTS.exampleId} --endpoint we_4Vf8aTqz0bKm2sNw9XyRcd`,
-    "service events replay --since 1h --type 'order.*' --failed",
-  ]);
-}
+    "service events tail --events 'payment.*'",
+  ],
+  commands: [
+    listVerb(EVENTS, {
+      filters: [
+        flag("--type <subscription>", `Filter by event type: ${EVENT_TYPES[4]}, 'order.*', or '*'`),
+        flag("--related <id>", "Filter by object", { parse: objectId }),
+        ...SEARCH_FILTERS,
+      ],
+      examples: [
+        "service events list --type 'payment.*'",
+        "service events list --related ord_4Vf8aTqz0bKm2sNw9XyRcd",
+        "service events list --json --jq '.[] | {id, type}'",
+      ],
+    }),
+    getVerb(EVENTS),
+    {
+      name: "replay",
+      about: "Replay one or more events of the last 30 days to endpoints and listeners",
+      args: [{ arg: "[id]", about: "ID of the event", parse: objectId }],
+      options: [
+        flag("--failed", "Only events with failed deliveries, sent only to their endpoints"),
+        ...bulkFlags("Replay to this webhook endpoint and to listeners only"),
+        IDEMPOTENCY_KEY,
+      ],
+      dryRun: true,
+      fields: REPLAY,
+      examples: [
+        `service events replay ${EVENTS.exampleId}`,
+        `service events replay ${EVENTS.exampleId} --endpoint we_4Vf8aTqz0bKm2sNw9XyRcd`,
+        "service events replay --since 1h --type 'order.*' --failed",
+      ],
+      run(context: Context, id: string | undefined, flags: BulkFlags) {
+        const ofMany = flags.since !== undefined || flags.failed === true;
+        assertOneOrMany(id, flags, { ofMany, command: "service events replay --since 1h --failed" });
+        if (id !== undefined) return runReplay(id, flags, context);
+        const filters = flags.failed === true ? { status: "failed" as const } : {};
+        const path = `${EVENTS.path}/replay`;
+        return runBulk({ kind: "event", path, verb: "Replay", done: "Replayed", filters, flags }, context);
+      },
+    },
+    {
+      name: "tail",
+      about: "Follow events until Ctrl-C",
+      options: [
+        flag("-e, --events <list>", "Event types, separated by commas: 'order.*,customer.created'", {
+          parse: parseSubscriptions,
+        }),
+      ],
+      fields: EVENTS.view,
+      examples: [
+        "service events tail",
+        "service events tail --events 'order.*,payment.failed'",
+        "service events tail --json --jq '{id, type}'",
+      ],
+      run: (context: Context, { events = ["*"] }: { events?: string[] }) => runTail(events, context),
+    },
+  ],
+};
 
 async function runReplay(id: string, { endpoint, idempotencyKey }: BulkFlags, context: Context): Promise<void> {
   const { output } = context;
@@ -86,26 +108,6 @@ async function runReplay(id: string, { endpoint, idempotencyKey }: BulkFlags, co
   if (count === 0)
     return output.note("\nNo enabled endpoint subscribes to this event type; listeners still receive the event.");
   output.note(`\nSee the deliveries:\n  service deliveries list --event ${id}`);
-}
-
-const GAP = "  ";
-const TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
-
-function registerTail(events: Command, context: Context): void {
-  const tail = events
-    .command("tail")
-    .description("Follow events until Ctrl-C")
-    .addOption(
-      new Option("-e, --events <list>", "Event types, separated by commas: 'order.*,customer.created'").argParser(
-        parseSubscriptions,
-      ),
-    )
-    .action(({ events: subscriptions }: { events?: string[] }) => runTail(subscriptions ?? ["*"], context));
-  addExamples(addFields(tail, EVENTS.view), [
-    "service events tail",
-    "service events tail --events 'order.*,payment.failed'",
-    "service events tail --json --jq '{id, type}'",
-  ]);
 }
 
 async function runTail(subscriptions: readonly string[], context: Context): Promise<void> {

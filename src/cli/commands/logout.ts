@@ -1,24 +1,21 @@
-import type { Command } from "commander";
+import { type CommandDefinition, flag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UserError } from "../errors.ts";
-import { addExamples } from "../help-layout.ts";
 import { signOutProfile } from "../session/end.ts";
 import { resolveProfileName } from "../settings/connection.ts";
 import { type Profile, profileNamed, type Settings, withProfile } from "../settings/profiles.ts";
 
 /** `service logout`. */
-export function register(program: Command, context: Context): void {
-  const logout = program
-    .command("logout")
-    .description(
-      "Revoke the session of a profile and delete its credentials. API keys are deleted locally only; to revoke one, use `service keys revoke`.",
-    )
-    .option("--all", "Sign out of every profile")
-    .action((flags: { all?: true }) => runLogout(flags, context));
-  addExamples(logout, ["service logout", "service logout --profile shop", "service logout --all"]);
-}
+export const command: CommandDefinition = {
+  name: "logout",
+  about:
+    "Revoke the session of a profile and delete its credentials. API keys are deleted locally only; to revoke one, use `service keys revoke`.",
+  options: [flag("--all", "Sign out of every profile")],
+  examples: ["service logout", "service logout --profile shop", "service logout --all"],
+  run: runLogout,
+};
 
-async function runLogout({ all }: { all?: true }, context: Context): Promise<void> {
+async function runLogout(context: Context, { all }: { all?: true }): Promise<void> {
   const { globals, env, output, settings } = context;
   const named = resolveProfileName(globals.profile, env, settings).value;
   const signedIn = Object.entries(settings.profiles).filter(

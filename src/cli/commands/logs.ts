@@ -1,53 +1,26 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError } from "commander";
 import { memberNamesOf } from "../../client/response-check.ts";
 import type { QueryValue } from "../../client/base-url.ts";
 import type { RequestLog, RequestLogDetail, RequestMethod } from "../../contract/schemas/request-log.ts";
 import { objectId, pointInTime } from "../arguments/values.ts";
+import { type CommandDefinition, type Flag, flag } from "../command.ts";
 import type { Context } from "../context.ts";
-import { addExamples, addFields } from "../help-layout.ts";
 import { printable } from "../terminal/printable.ts";
 import { clockTime, colorStatus } from "../terminal/traffic.ts";
 import type { Column } from "../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "../resource/columns.ts";
 import { followList } from "../resource/follow.ts";
 import type { Resource } from "../resource/resource.ts";
-import { registerGet, registerList, searchOption } from "../resource/verbs.ts";
+import { getVerb, listVerb, SEARCH } from "../resource/verbs.ts";
 
 const METHODS: readonly RequestMethod[] = ["GET", "HEAD", "POST", "PATCH", "DELETE"];
 
-/** `service logs`. */
-export function register(program: Command, context: Context): void {
-  const logs = program.command("logs").description("View or follow the API requests of the last 7 days");
-  addExamples(logs, [
-    "service logs list --status 404",
-    "service logs list --method POST --path /v1/customers",
-    "service logs get req_4Vf8aTqz0bKm2sNw9XyRcd",
-    "service logs tail",
-  ]);
-  registerList(logs, context, LOGS, {
-    filters: [
-      ...filters(),
-      searchOption(),
-      new Option("--since <time>", "Earliest time: a timestamp, a date, or an age such as 2h").argParser(pointInTime),
-    ],
-    examples: [
-      "service logs list --status 4xx --since 1h",
-      "service logs list --key key_4Vf8aTqz0bKm2sNw9XyRcd",
-      "service logs list --json --jq '.[] | {id, path, error_code}'",
-    ],
-  });
-  registerGet(logs, context, LOG);
-  registerTail(logs, context, filters());
-}
-
-function filters(): Option[] {
-  return [
-    new Option("--method <method>", "Filter by method").choices(METHODS).argParser(parseMethod),
-    new Option("--path <path>", "Filter by exact path, such as /v1/customers"),
-    new Option("--status <code>", "Filter by status code, or a class such as 4xx").argParser(parseStatus),
-    new Option("--key <id>", "Filter by API key").argParser(objectId),
-  ];
-}
+const FILTERS: readonly Flag[] = [
+  flag("--method <method>", "Filter by method", { choices: METHODS, parse: parseMethod }),
+  flag("--path <path>", "Filter by exact path, such as /v1/customers"),
+  flag("--status <code>", "Filter by status code, or a class such as 4xx", { parse: parseStatus }),
+  flag("--key <id>", "Filter by API key", { parse: objectId }),
+];
 
 /** Methods are uppercase in HTTP, but may be typed in any case. */
 function parseMethod(text: string): string {
@@ -59,51 +32,6 @@ function parseMethod(text: string): string {
 function parseStatus(text: string): string {
   if (/^[1-5](\d\d|xx)$/i.test(text)) return text.toLowerCase();
   throw new InvalidArgumentError("Must be a status code such as 404, or a class such as 4xx.");
-}
-
-const GAP = "  ";
-const METHOD_WIDTH = "DELETE".length;
-/** A request is listed once it has finished, under its start time. None takes longer than this. */
-const MAX_REQUEST_MILLISECONDS = 60_000;
-
-type Filters = Record<"method" | "path" | "status" | "key", QueryValue>;
-
-function registerTail(logs: Command, context: Context, filters: readonly Option[]): void {
-  const tail = logs.command("tail").description("Follow API requests until Ctrl-C");
-  for (const filter of filters) tail.addOption(filter);
-  tail.action((flags: Filters) => runTail(flags, context));
-  addExamples(addFields(tail, LOGS.view), [
-    "service logs tail",
-    "service logs tail --status 500",
-    "service logs tail --json",
-  ]);
-}
-
-async function runTail({ method, path, status, key }: Filters, context: Context): Promise<void> {
-  const print = context.output.stream(LOGS.view, (log: RequestLog) => logLine(log, context));
-  await followList<RequestLog>(context, {
-    path: LOGS.path,
-    query: { method, path, status, key },
-    maxLag: MAX_REQUEST_MILLISECONDS,
-    ready: "Following API requests. Press Ctrl-C to stop.",
-    waiting: "Waiting for requests",
-    print,
-  });
-}
-
-/** What does not fit is omitted, the least informative first. */
-function logLine(log: RequestLog, { output: { styles, width } }: Context): string {
-  const time = clockTime(Date.parse(log.created));
-  const method = printable(log.method).padEnd(METHOD_WIDTH);
-  const path = printable(log.path);
-  const parts = [styles.dim(time), colorStatus(log.status, styles), styles.strong(method), path];
-  let used = [time, String(log.status), method, path].join(GAP).length;
-  for (const text of [printable(log.error_code ?? ""), printable(log.id), `${log.duration_ms} ms`]) {
-    used += GAP.length + text.length;
-    if (text === "" || used > width) continue;
-    parts.push(styles.dim(text));
-  }
-  return parts.join(GAP);
 }
 
 const STATUS: Column<RequestLog> = {
@@ -187,3 +115,72 @@ const LOG: Resource<RequestLogDetail> = {
     },
   },
 };
+
+/** `service logs`. */
+export const command: CommandDefinition = {
+  name: "logs",
+  about: "View or follow the API requests of the last 7 days",
+  examples: [
+    "service logs list --status 404",
+    "service logs list --method POST --path /v1/customers",
+    "service logs get req_4Vf8aTqz0bKm2sNw9XyRcd",
+    "service logs tail",
+  ],
+  commands: [
+    listVerb(LOGS, {
+      filters: [
+        ...FILTERS,
+        SEARCH,
+        flag("--since <time>", "Earliest time: a timestamp, a date, or an age such as 2h", { parse: pointInTime }),
+      ],
+      examples: [
+        "service logs list --status 4xx --since 1h",
+        "service logs list --key key_4Vf8aTqz0bKm2sNw9XyRcd",
+        "service logs list --json --jq '.[] | {id, path, error_code}'",
+      ],
+    }),
+    getVerb(LOG),
+    {
+      name: "tail",
+      about: "Follow API requests until Ctrl-C",
+      options: FILTERS,
+      fields: LOGS.view,
+      examples: ["service logs tail", "service logs tail --status 500", "service logs tail --json"],
+      run: runTail,
+    },
+  ],
+};
+
+const GAP = "  ";
+const METHOD_WIDTH = "DELETE".length;
+/** A request is listed once it has finished, under its start time. None takes longer than this. */
+const MAX_REQUEST_MILLISECONDS = 60_000;
+
+type Filters = Record<"method" | "path" | "status" | "key", QueryValue>;
+
+async function runTail(context: Context, { method, path, status, key }: Filters): Promise<void> {
+  const print = context.output.stream(LOGS.view, (log: RequestLog) => logLine(log, context));
+  await followList<RequestLog>(context, {
+    path: LOGS.path,
+    query: { method, path, status, key },
+    maxLag: MAX_REQUEST_MILLISECONDS,
+    ready: "Following API requests. Press Ctrl-C to stop.",
+    waiting: "Waiting for requests",
+    print,
+  });
+}
+
+/** What does not fit is omitted, the least informative first. */
+function logLine(log: RequestLog, { output: { styles, width } }: Context): string {
+  const time = clockTime(Date.parse(log.created));
+  const method = printable(log.method).padEnd(METHOD_WIDTH);
+  const path = printable(log.path);
+  const parts = [styles.dim(time), colorStatus(log.status, styles), styles.strong(method), path];
+  let used = [time, String(log.status), method, path].join(GAP).length;
+  for (const text of [printable(log.error_code ?? ""), printable(log.id), `${log.duration_ms} ms`]) {
+    used += GAP.length + text.length;
+    if (text === "" || used > width) continue;
+    parts.push(styles.dim(text));
+  }
+  return parts.join(GAP);
+}

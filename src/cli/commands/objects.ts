@@ -1,4 +1,3 @@
-import { type Command, Option } from "commander";
 import { memberNamesOf } from "../../client/response-check.ts";
 import {
   exampleOf,
@@ -11,88 +10,79 @@ import {
   RESOURCES,
   statusesOf,
 } from "../../contract/resources.ts";
-import { pairsOption } from "../arguments/repeated.ts";
-import type { CommandModule } from "../command.ts";
-import type { Context } from "../context.ts";
-import { addExamples } from "../help-layout.ts";
+import { pairsFlag } from "../arguments/repeated.ts";
+import { type CommandDefinition, type Flag, flag } from "../command.ts";
 import type { Column } from "../terminal/view.ts";
 import { AMOUNT, CREATED, CREATED_AT, ENVIRONMENT, ID, METADATA, statusColumn } from "../resource/columns.ts";
-import {
-  dashed,
-  exampleFlag,
-  flagOf,
-  type Flags,
-  membersOf,
-  registerCreate,
-  registerUpdate,
-} from "../resource/fields.ts";
+import { createVerb, dashed, exampleFlag, flagOf, type Flags, membersOf, updateVerb } from "../resource/fields.ts";
 import { exampleIdOf, locationOf, nounsFor, type Resource } from "../resource/resource.ts";
-import { searchFilters, registerAction, registerDelete, registerGet, registerList } from "../resource/verbs.ts";
+import { actionVerb, deleteVerb, getVerb, listVerb, SEARCH_FILTERS } from "../resource/verbs.ts";
 
 /**
  * Returns the command of a resource that is described by its fields in the table of resources, with the verbs that the
  * resource has.
  */
-export function commandOf(kind: ObjectKind): CommandModule {
-  return { register: (program, context) => register(program, context, kind) };
-}
-
-function register(program: Command, context: Context, kind: ObjectKind): void {
+export function objectCommand(kind: ObjectKind): CommandDefinition {
   const { updatable, deletable, actions = {} } = resourceOf(kind);
   const resource = objectResource(kind);
-  const { exampleId } = resource;
-  const group = program.command(resource.command).description(RESOURCES[kind].command.summary);
+  const { command, exampleId } = resource;
   const [firstAction] = Object.keys(actions);
-  addExamples(group, [
-    exampleOfCreate(kind, "text"),
-    ...(firstAction === undefined ? [] : [`service ${resource.command} ${firstAction} ${exampleId}`]),
-    ...(updatable ? [`service ${resource.command} update ${exampleId} --metadata plan=pro`] : []),
-    `service ${resource.command} list --created-after 7d`,
-  ]);
-  registerCreate(group, context, kind, resource, {
-    further: [pairsOption("--metadata <key=value>", "Metadata pair, at most 50")],
+  return {
+    name: command,
+    about: RESOURCES[kind].command.summary,
     examples: [
       exampleOfCreate(kind, "text"),
-      `${exampleOfCreate(kind, "id")} --metadata plan=pro`,
-      `id=$(${exampleOfCreate(kind)} --quiet)`,
+      ...(firstAction === undefined ? [] : [`service ${command} ${firstAction} ${exampleId}`]),
+      ...(updatable ? [`service ${command} update ${exampleId} --metadata plan=pro`] : []),
+      `service ${command} list --created-after 7d`,
     ],
-  });
-  for (const [verb, { to, about, takes = {} }] of Object.entries(actions)) {
-    registerAction(group, context, resource, {
-      verb,
-      description: about,
-      done: (id) => `${RESOURCES[kind].label} ${id} ${to}`,
-      options: Object.entries(takes).map(([name, preset]) => {
-        const field: Field = (resourceOf(kind).fields ?? {})[name]!;
-        return flagOf(name, field, `${field.about} (default: ${preset})`);
+    commands: [
+      createVerb(kind, resource, {
+        further: [pairsFlag("--metadata <key=value>", "Metadata pair, at most 50")],
+        examples: [
+          exampleOfCreate(kind, "text"),
+          `${exampleOfCreate(kind, "id")} --metadata plan=pro`,
+          `id=$(${exampleOfCreate(kind)} --quiet)`,
+        ],
       }),
-      body: (flags: Flags) => membersOf(kind, flags, context),
-    });
-  }
-  registerList(group, context, resource, { filters: filtersOf(kind), examples: examplesOfList(kind) });
-  registerGet(group, context, resource);
-  if (updatable) {
-    registerUpdate(group, context, kind, resource, {
-      further: [pairsOption("--metadata <key=value>", "Metadata pair to set; key= removes a pair")],
-      examples: examplesOfUpdate(kind),
-    });
-  }
-  if (deletable) registerDelete(group, context, resource);
+      ...Object.entries(actions).map(([verb, { to, about, takes = {} }]) =>
+        actionVerb(resource, {
+          verb,
+          about,
+          done: (id) => `${RESOURCES[kind].label} ${id} ${to}`,
+          options: Object.entries(takes).map(([name, preset]) => {
+            const field: Field = (resourceOf(kind).fields ?? {})[name]!;
+            return flagOf(name, field, `${field.about} (default: ${preset})`);
+          }),
+          body: (flags: Flags, context) => membersOf(kind, flags, context),
+        }),
+      ),
+      listVerb(resource, { filters: filtersOf(kind), examples: examplesOfList(kind) }),
+      getVerb(resource),
+      ...(updatable
+        ? [
+            updateVerb(kind, resource, {
+              further: [pairsFlag("--metadata <key=value>", "Metadata pair to set; key= removes a pair")],
+              examples: examplesOfUpdate(kind),
+            }),
+          ]
+        : []),
+      ...(deletable ? [deleteVerb(resource)] : []),
+    ],
+  };
 }
 
-function filtersOf(kind: ObjectKind): Option[] {
+function filtersOf(kind: ObjectKind): Flag[] {
   const fields = Object.entries<Field>(RESOURCES[kind].fields).filter(([, { filter }]) => filter);
-  const statuses = fields.some(([, { type }]) => type === "status")
-    ? [new Option("--status <status>", "Filter by status").choices(statusesOf(kind as "order"))]
-    : [];
+  const hasStatus = fields.some(([, { type }]) => type === "status");
   return [
     ...fields.flatMap(([name, field]) => {
       if (field.type === "status") return [];
       const about = field.type === "email" ? "Filter by email address, ignoring case" : undefined;
       return [flagOf(name, field, about ?? `Filter by ${field.label.toLowerCase()}`)];
     }),
-    ...statuses,
-    ...searchFilters(),
+    ...(hasStatus ? [flag("--status <status>", "Filter by status", { choices: statusesOf(kind as "order") })] : []),
+    ...SEARCH_FILTERS,
   ];
 }
 

@@ -1,7 +1,7 @@
-import { Argument, type Command } from "commander";
 import { whyNoBrowser } from "../browser-availability.ts";
+import { type CommandDefinition, flag } from "../command.ts";
 import type { Context } from "../context.ts";
-import { addExamples, guidePath } from "../help-layout.ts";
+import { guidePath } from "../help-layout.ts";
 import { resolveTarget } from "../settings/connection.ts";
 import { parseBaseUrl, urlOf } from "../../client/base-url.ts";
 import type { Environment } from "../../contract/environments.ts";
@@ -16,17 +16,16 @@ const PAGES = {
 type Page = keyof typeof PAGES;
 
 /** `service open`. */
-export function register(program: Command, context: Context): void {
-  const open = program
-    .command("open")
-    .description("Print the URL of a platform page and open it in the browser")
-    .addArgument(new Argument("[page]", "Page to open").choices(Object.keys(PAGES)).default("dashboard"))
-    .option("--no-browser", "Print the URL without opening a browser")
-    .action((page: Page, flags: { browser: boolean }) => runOpen(page, flags, context));
-  addExamples(open, ["service open", "service open events --live", "service open docs --no-browser"]);
-}
+export const command: CommandDefinition = {
+  name: "open",
+  about: "Print the URL of a platform page and open it in the browser",
+  args: [{ arg: "[page]", about: "Page to open", choices: Object.keys(PAGES), default: "dashboard" }],
+  options: [flag("--no-browser", "Print the URL without opening a browser")],
+  examples: ["service open", "service open events --live", "service open docs --no-browser"],
+  run: runOpen,
+};
 
-async function runOpen(page: Page, { browser }: { browser: boolean }, context: Context): Promise<void> {
+async function runOpen(context: Context, page: Page, { browser }: { browser: boolean }): Promise<void> {
   const { output, globals, env, settings } = context;
   const { baseUrl } = resolveTarget({ flags: globals, env, settings, project: await context.project() });
   const path = PAGES[page](globals.live ? "live" : "sandbox");

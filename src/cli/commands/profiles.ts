@@ -1,93 +1,10 @@
-import type { Command } from "commander";
 import { type Environment, ENVIRONMENTS } from "../../contract/environments.ts";
+import type { CommandDefinition, Operand } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UserError } from "../errors.ts";
-import { addExamples, addFields } from "../help-layout.ts";
 import { signOutProfile } from "../session/end.ts";
 import { DEFAULT_PROFILE, type Profile, profileNamed, type Settings } from "../settings/profiles.ts";
 import type { Column, ResourceView } from "../terminal/view.ts";
-
-/** `service profiles`. */
-export function register(program: Command, context: Context): void {
-  const profiles = program
-    .command("profiles")
-    .description(
-      "Manage profiles, each for one platform and account. To use one for a command, pass --profile or set SERVICE_PROFILE.",
-    );
-  addExamples(profiles, [
-    "service login --profile shop --base-url https://api.example.com",
-    "service profiles list",
-    "service profiles use shop",
-  ]);
-  const list = profiles
-    .command("list")
-    .description("List profiles; the current one is marked")
-    .action(() => runList(context));
-  addExamples(addFields(list, PROFILES), ["service profiles list", "service profiles list --json --jq '.[].name'"]);
-  const use = profiles
-    .command("use")
-    .description("Set the current profile")
-    .argument("<name>", "Name of the profile")
-    .action((name: string) => runUse(name, context));
-  addExamples(addFields(use, PROFILES), ["service profiles use shop"]);
-  const remove = profiles
-    .command("delete")
-    .description("Revoke the sessions of a profile and delete it")
-    .argument("<name>", "Name of the profile")
-    .action((name: string) => runDelete(name, context));
-  addExamples(remove, ["service profiles delete shop"]);
-}
-
-async function runList({ settings, output }: Context): Promise<void> {
-  const names = Object.keys(settings.profiles).sort();
-  if (output.quiet && !output.json) {
-    for (const name of names) output.line(name);
-    return;
-  }
-  await output.list(
-    names.map((name) => toEntry(settings, name)),
-    PROFILES,
-  );
-  if (names.length === 0) output.note("To create one: service login");
-}
-
-async function runUse(name: string, context: Context): Promise<void> {
-  requireProfile(context.settings, name);
-  const settings = await context.updateSettings((settings) => ({ ...settings, current_profile: name }));
-  context.output.success(`Current profile: ${name}`);
-  if (context.env["SERVICE_PROFILE"]) context.output.warn("SERVICE_PROFILE is set and overrides the current profile.");
-  await context.output.object(toEntry(settings, name), PROFILES);
-}
-
-async function runDelete(name: string, context: Context): Promise<void> {
-  const profile = requireProfile(context.settings, name);
-  await signOutProfile(context, name, profile);
-  await context.updateSettings((settings) => withoutProfile(settings, name));
-  context.output.success(`Deleted profile ${name}`);
-  if (context.output.json) await context.output.document({ name, deleted: true });
-}
-
-function withoutProfile(settings: Settings, name: string): Settings {
-  const { [name]: _, ...profiles } = settings.profiles;
-  return {
-    ...settings,
-    profiles,
-    current_profile: settings.current_profile === name ? DEFAULT_PROFILE : settings.current_profile,
-  };
-}
-
-function requireProfile(settings: Settings, name: string): Profile {
-  const profile = profileNamed(settings, name);
-  if (profile !== undefined) return profile;
-  const names = Object.keys(settings.profiles);
-  throw new UserError(`Profile "${name}" does not exist`, {
-    hint:
-      names.length === 0
-        ? "No profiles are stored yet. To create one: service login"
-        : `Profiles: ${names.join(", ")}.`,
-    code: "no_profile",
-  });
-}
 
 /** A profile for output, without its credentials. */
 interface ProfileEntry {
@@ -97,21 +14,6 @@ interface ProfileEntry {
   auth_url: string;
   account: { id: string; name: string } | null;
   credentials: { environment: Environment; type: "api_key" | "oauth" }[];
-}
-
-function toEntry(settings: Settings, name: string): ProfileEntry {
-  const { base_url, auth_url, account, credentials } = profileNamed(settings, name)!;
-  return {
-    name,
-    current: settings.current_profile === name,
-    base_url,
-    auth_url,
-    account: account ?? null,
-    credentials: ENVIRONMENTS.flatMap((environment) => {
-      const type = credentials[environment]?.type;
-      return type === undefined ? [] : [{ environment, type }];
-    }),
-  };
 }
 
 const KINDS = { api_key: "key", oauth: "browser" } as const;
@@ -141,3 +43,107 @@ const PROFILES: ResourceView<ProfileEntry> = {
   columns: [NAME, CURRENT, ACCOUNT, SIGNED_IN, { ...BASE_URL, optional: true }],
   details: [NAME, CURRENT, ACCOUNT, SIGNED_IN, BASE_URL, { label: "Auth URL", text: ({ auth_url }) => auth_url }],
 };
+
+const NAMED: Operand = { arg: "<name>", about: "Name of the profile" };
+
+/** `service profiles`. */
+export const command: CommandDefinition = {
+  name: "profiles",
+  about:
+    "Manage profiles, each for one platform and account. To use one for a command, pass --profile or set SERVICE_PROFILE.",
+  examples: [
+    "service login --profile shop --base-url https://api.example.com",
+    "service profiles list",
+    "service profiles use shop",
+  ],
+  commands: [
+    {
+      name: "list",
+      about: "List profiles; the current one is marked",
+      fields: PROFILES,
+      examples: ["service profiles list", "service profiles list --json --jq '.[].name'"],
+      run: runList,
+    },
+    {
+      name: "use",
+      about: "Set the current profile",
+      args: [NAMED],
+      fields: PROFILES,
+      examples: ["service profiles use shop"],
+      run: runUse,
+    },
+    {
+      name: "delete",
+      about: "Revoke the sessions of a profile and delete it",
+      args: [NAMED],
+      examples: ["service profiles delete shop"],
+      run: runDelete,
+    },
+  ],
+};
+
+async function runList({ settings, output }: Context): Promise<void> {
+  const names = Object.keys(settings.profiles).sort();
+  if (output.quiet && !output.json) {
+    for (const name of names) output.line(name);
+    return;
+  }
+  await output.list(
+    names.map((name) => toEntry(settings, name)),
+    PROFILES,
+  );
+  if (names.length === 0) output.note("To create one: service login");
+}
+
+async function runUse(context: Context, name: string): Promise<void> {
+  requireProfile(context.settings, name);
+  const settings = await context.updateSettings((settings) => ({ ...settings, current_profile: name }));
+  context.output.success(`Current profile: ${name}`);
+  if (context.env["SERVICE_PROFILE"]) context.output.warn("SERVICE_PROFILE is set and overrides the current profile.");
+  await context.output.object(toEntry(settings, name), PROFILES);
+}
+
+async function runDelete(context: Context, name: string): Promise<void> {
+  const profile = requireProfile(context.settings, name);
+  await signOutProfile(context, name, profile);
+  await context.updateSettings((settings) => withoutProfile(settings, name));
+  context.output.success(`Deleted profile ${name}`);
+  if (context.output.json) await context.output.document({ name, deleted: true });
+}
+
+function withoutProfile(settings: Settings, name: string): Settings {
+  const { [name]: _, ...profiles } = settings.profiles;
+  return {
+    ...settings,
+    profiles,
+    current_profile: settings.current_profile === name ? DEFAULT_PROFILE : settings.current_profile,
+  };
+}
+
+function requireProfile(settings: Settings, name: string): Profile {
+  const profile = profileNamed(settings, name);
+  if (profile !== undefined) return profile;
+  const names = Object.keys(settings.profiles);
+  throw new UserError(`Profile "${name}" does not exist`, {
+    hint:
+      names.length === 0
+        ? "No profiles are stored yet. To create one: service login"
+        : `Profiles: ${names.join(", ")}.`,
+    code: "no_profile",
+  });
+}
+
+function toEntry(settings: Settings, name: string): ProfileEntry {
+  const { base_url, auth_url, account, credentials } = profileNamed(settings, name)!;
+  return {
+    name,
+    current: settings.current_profile === name,
+    base_url,
+    auth_url,
+    account: account ?? null,
+    credentials: ENVIRONMENTS.flatMap((environment) => {
+      const type = credentials[environment]?.type;
+      return type === undefined ? [] : [{ environment, type }];
+    }),
+  };
+}

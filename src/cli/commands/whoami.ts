@@ -1,17 +1,15 @@
-import type { Command } from "commander";
 import { identityView } from "../resource/identity-view.ts";
+import type { CommandDefinition } from "../command.ts";
 import type { Context } from "../context.ts";
-import { addExamples } from "../help-layout.ts";
 import type { Identity } from "../../contract/schemas/account.ts";
 
 /** `service whoami`. */
-export function register(program: Command, context: Context): void {
-  const whoami = program
-    .command("whoami")
-    .description("Show the current account, environment and profile, and the source of each setting")
-    .action(() => runWhoami(context));
-  addExamples(whoami, ["service whoami", "service whoami --json --jq .account.id", "service whoami --live"]);
-}
+export const command: CommandDefinition = {
+  name: "whoami",
+  about: "Show the current account, environment and profile, and the source of each setting",
+  examples: ["service whoami", "service whoami --json --jq .account.id", "service whoami --live"],
+  run: runWhoami,
+};
 
 async function runWhoami(context: Context): Promise<void> {
   const { profile, baseUrl, credential } = await context.connection();

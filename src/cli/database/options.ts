@@ -1,4 +1,5 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "commander";
+import { type Flag, flag } from "../command.ts";
 
 /** How the platform uses a PostgreSQL database. */
 export interface PostgresOptions {
@@ -9,16 +10,12 @@ export interface PostgresOptions {
   masterKeyFile?: string;
 }
 
-export function addPostgresOptions(command: Command): Command {
-  return command
-    .option("--database-pool <number>", "Maximum number of PostgreSQL connections (default: 16)", parseCount)
-    .option("--database-timeout <seconds>", "PostgreSQL statement timeout (default: 5)", parseSeconds)
-    .option("--database-ca <file>", "CA certificates to verify PostgreSQL's certificate with (default: the system's)")
-    .option(
-      "--master-key-file <file>",
-      "File that contains the master key; SERVICE_MASTER_KEY contains the key itself",
-    );
-}
+export const POSTGRES_FLAGS: readonly Flag[] = [
+  flag("--database-pool <number>", "Maximum number of PostgreSQL connections (default: 16)", { parse: parseCount }),
+  flag("--database-timeout <seconds>", "PostgreSQL statement timeout (default: 5)", { parse: parseSeconds }),
+  flag("--database-ca <file>", "CA certificates to verify PostgreSQL's certificate with (default: the system's)"),
+  flag("--master-key-file <file>", "File that contains the master key; SERVICE_MASTER_KEY contains the key itself"),
+];
 
 function parseCount(text: string): number {
   const count = Number(text);

@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import { type Flag, flag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { nearest } from "../../contract/nearest.ts";
@@ -11,14 +11,10 @@ export interface SchemeFlag {
   scheme?: string;
 }
 
-export function addSchemeOption(command: Command): Command {
-  return command.addOption(
-    new Option(
-      "--scheme <name>",
-      `Scheme of the signature: ${SCHEME_NAMES.join(", ")}, or one of service.yaml (default: service)`,
-    ),
-  );
-}
+export const SCHEME_FLAG: Flag = flag(
+  "--scheme <name>",
+  `Scheme of the signature: ${SCHEME_NAMES.join(", ")}, or one of service.yaml (default: service)`,
+);
 
 /** Returns the scheme of this name. Throws UsageError with the nearest names, ProjectFileError. */
 export async function schemeNamed(name: string, context: Context): Promise<Scheme> {

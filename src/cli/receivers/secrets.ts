@@ -1,5 +1,5 @@
-import { type Command, Option } from "commander";
-import { collect, repeatable } from "../arguments/repeated.ts";
+import { collect } from "../arguments/repeated.ts";
+import { type Flag, flag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import type { SchemeFlag } from "./scheme.ts";
@@ -16,16 +16,13 @@ export interface SecretFlags {
 /**
  * A secret may be given twice while it is rotated. Only the flag with the secret itself is visible in the process list.
  */
-export function addSecretOptions(command: Command): Command {
-  return command
-    .addOption(
-      repeatable(
-        new Option("--secret <secret>", `Signing secret, repeatable during a rotation (default: ${SECRET_VARIABLE})`),
-        collect,
-      ).default([]),
-    )
-    .addOption(new Option("--secret-file <file>", "File with the secrets, one per line; - for stdin"));
-}
+export const SECRET_FLAGS: readonly Flag[] = [
+  flag("--secret <secret>", `Signing secret, repeatable during a rotation (default: ${SECRET_VARIABLE})`, {
+    collect,
+    default: [],
+  }),
+  flag("--secret-file <file>", "File with the secrets, one per line; - for stdin"),
+];
 
 /** Returns the secrets of the flags, else of the environment. Throws UsageError if there are none. */
 export async function secretsOf(flags: SecretFlags, context: Context): Promise<readonly string[]> {

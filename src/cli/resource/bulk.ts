@@ -1,4 +1,3 @@
-import { type Command, Option } from "commander";
 import { memberNamesOf } from "../../client/response-check.ts";
 import { apiPath } from "../../client/base-url.ts";
 import type { Client } from "../../client/http.ts";
@@ -6,6 +5,7 @@ import { nounOf, nounsOf, pathOf } from "../../contract/resources.ts";
 import type { BulkFilters, BulkOperation } from "../../contract/schemas/bulk-operation.ts";
 import { shellCommand } from "../../contract/shell-command.ts";
 import { objectId, pointInTime } from "../arguments/values.ts";
+import { type Flag, flag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { resolveTime } from "../environment-time.ts";
 import { UsageError, UserError } from "../errors.ts";
@@ -39,16 +39,15 @@ interface BulkWork {
 }
 
 /** `--since`, `--type`, `--endpoint` and `--yes`, for commands that work on one object or on many. */
-export function addBulkOptions(command: Command, endpoint: string): Command {
-  return command
-    .addOption(
-      new Option("--since <time>", "Only objects created since: an age such as 1h, a date or a timestamp").argParser(
-        pointInTime,
-      ),
-    )
-    .option("--type <subscription>", "Only this event type, or a wildcard such as 'order.*'")
-    .addOption(new Option("--endpoint <id>", endpoint).argParser(objectId))
-    .option("--yes", "Skip the confirmation");
+export function bulkFlags(endpoint: string): Flag[] {
+  return [
+    flag("--since <time>", "Only objects created since: an age such as 1h, a date or a timestamp", {
+      parse: pointInTime,
+    }),
+    flag("--type <subscription>", "Only this event type, or a wildcard such as 'order.*'"),
+    flag("--endpoint <id>", endpoint, { parse: objectId }),
+    flag("--yes", "Skip the confirmation"),
+  ];
 }
 
 /** Throws UsageError if flags that select many objects are combined with the ID of one, or if neither is given. */

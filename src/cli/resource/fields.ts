@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError } from "commander";
 import { type FieldType, typeOf } from "../../contract/field-types.ts";
 import {
   type Field,
@@ -10,15 +10,14 @@ import {
 } from "../../contract/resources.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { parseHeaders } from "../arguments/headers.ts";
-import { collect, collectList, objectOfPairs, type Pair, repeatable } from "../arguments/repeated.ts";
+import { collect, collectList, objectOfPairs, type Pair } from "../arguments/repeated.ts";
 import { duration, objectId, scopeNames, wholeNumber } from "../arguments/values.ts";
+import { type CommandDefinition, type Flag, flag, optionOf } from "../command.ts";
 import type { Context } from "../context.ts";
-import { addDryRun } from "../dry-run.ts";
 import { environmentNow } from "../environment-time.ts";
 import { UsageError } from "../errors.ts";
-import { addExamples, addFields } from "../help-layout.ts";
 import type { Resource } from "./resource.ts";
-import { addIdempotencyKey, changeObject, createObject } from "./verbs.ts";
+import { changeObject, createObject, idOperand, IDEMPOTENCY_KEY } from "./verbs.ts";
 
 /** The flags of a command, as Commander names them. */
 export interface Flags extends Record<string, unknown> {
@@ -38,12 +37,12 @@ const PARSERS: Readonly<Record<NonNullable<FieldType["reads"]>, (text: string) =
   duration: duration(60, TEN_YEARS),
 };
 
-/** The flag of a list, by the format of its items. */
-const LISTS: Readonly<Record<string, (name: string, about: string) => Option>> = {
-  subscription: (name, about) => new Option(`${name} <list>`, about).argParser(parseList),
-  scope: (name, about) => repeatable(new Option(`${name} <scopes>`, about), scopeNames),
-  cidr: (name, about) => repeatable(new Option(`${name} <ranges>`, about), collectList),
-  "redirect-uri": (name, about) => repeatable(new Option(`${name} <uri>`, about), collect),
+/** The placeholder of a list and how it is read, by the format of its items. */
+const LISTS: Readonly<Record<string, [placeholder: string, Pick<Flag, "parse" | "collect">]>> = {
+  subscription: ["list", { parse: parseList }],
+  scope: ["scopes", { collect: scopeNames }],
+  cidr: ["ranges", { collect: collectList }],
+  "redirect-uri": ["uri", { collect }],
 };
 
 /** Parses `--events a,b`. The platform checks which of them exist. */
@@ -56,89 +55,94 @@ function parseList(text: string): string[] {
 }
 
 /** Returns the flag of a field. */
-export function flagOf(name: string, { type, of = "", flag = name, choices }: Field, about: string): Option {
-  const long = `--${dashed(flag)}`;
-  if (type === "boolean") return new Option(long, about);
-  if (type === "headers") return repeatable(new Option(`${long} <header>`, about), collect);
-  if (type === "list") return LISTS[of]!(long, about);
-  const { placeholder = flag, reads } = typeOf(type);
-  const option = new Option(`${long} <${placeholder}>`, about);
-  if (choices !== undefined) return option.choices(choices);
-  return reads === undefined ? option : option.argParser(PARSERS[reads]);
+export function flagOf(name: string, { type, of = "", flag: long = name, choices }: Field, about: string): Flag {
+  const declare = (placeholder: string, reading: Pick<Flag, "parse" | "collect" | "choices">): Flag =>
+    flag(`--${dashed(long)} <${placeholder}>`, about, reading);
+  if (type === "boolean") return flag(`--${dashed(long)}`, about);
+  if (type === "headers") return declare("header", { collect });
+  if (type === "list") return declare(...LISTS[of]!);
+  const { placeholder = long, reads } = typeOf(type);
+  if (choices !== undefined) return declare(placeholder, { choices });
+  return declare(placeholder, reads === undefined ? {} : { parse: PARSERS[reads] });
 }
 
 interface Creation<Item> {
-  description?: string;
+  about?: string;
   examples: readonly string[];
   /** Flags besides those of the fields. */
-  further?: readonly Option[];
+  further?: readonly Flag[];
   /** Called before anything is created. */
-  check?: (flags: Flags) => void;
+  check?: (flags: Flags, context: Context) => void;
   /** Prints the new object (default: as in its view). */
-  show?: (created: Item) => Promise<void>;
+  show?: (created: Item, context: Context) => Promise<void>;
 }
 
 /** `create`, with a flag for each field of the table of resources. */
-export function registerCreate<Item extends { id: string }>(
-  group: Command,
-  context: Context,
+export function createVerb<Item extends { id: string }>(
   kind: KindWith<"fields">,
   resource: Resource<Item>,
   creation: Creation<Item>,
-): void {
+): CommandDefinition {
   const { view } = resource;
-  const { description = `Create ${withArticle(view.noun)}`, examples, further = [], check } = creation;
-  const { show = (created: Item) => context.output.object(created, view) } = creation;
-  const create = group.command("create").description(description);
-  for (const [name, field] of inputFieldsOf(kind)) {
-    create.addOption(flagOf(name, field, field.about).makeOptionMandatory(field.required ?? false));
-  }
-  for (const option of further) create.addOption(option);
-  addIdempotencyKey(create).action(async (flags: Flags) => {
-    check?.(flags);
-    const body = await membersOf(kind, flags, context);
-    await show(await createObject(context, resource, body, flags.idempotencyKey));
-  });
-  addExamples(addFields(create, view), examples);
+  const { about = `Create ${withArticle(view.noun)}`, examples, further = [], check } = creation;
+  const { show = (created: Item, { output }: Context) => output.object(created, view) } = creation;
+  const own = inputFieldsOf(kind).map(([name, field]) => ({
+    ...flagOf(name, field, field.about),
+    required: field.required ?? false,
+  }));
+  return {
+    name: "create",
+    about,
+    options: [...own, ...further, IDEMPOTENCY_KEY],
+    dryRun: true,
+    fields: view,
+    examples,
+    async run(context: Context, flags: Flags) {
+      check?.(flags, context);
+      const body = await membersOf(kind, flags, context);
+      await show(await createObject(context, resource, body, flags.idempotencyKey), context);
+    },
+  };
 }
 
 interface Update {
-  description?: string;
+  about?: string;
   examples: readonly string[];
   /** Flags besides those of the fields. */
-  further?: readonly Option[];
+  further?: readonly Flag[];
 }
 
 /** `update`, with a flag for each field that can change. An empty text removes an optional field. */
-export function registerUpdate<Item extends object>(
-  group: Command,
-  context: Context,
+export function updateVerb<Item extends object>(
   kind: KindWith<"fields">,
   resource: Resource<Item>,
-  { description, examples, further = [] }: Update,
-): void {
+  { about, examples, further = [] }: Update,
+): CommandDefinition {
   const { view } = resource;
-  const update = group
-    .command("update")
-    .description(description ?? `Update ${withArticle(view.noun)}; omitted fields keep their values`)
-    .argument("<id>", `ID of the ${view.noun}`, objectId);
   const fields = inputFieldsOf(kind).filter(([, { fixed }]) => !fixed);
   const flags = fields.map(([name, field]) => {
     const { label, required, change = `New ${lowerFirst(label)}${required ? "" : "; empty removes it"}` } = field;
     return flagOf(name, field, change);
   });
   const options = [...flags, ...further];
-  for (const option of options) update.addOption(option);
-  update.action(async (id: string, given: Flags) => {
-    const changes = await membersOf(kind, given, context);
-    for (const [name, { required }] of fields) if (!required && changes[name] === "") changes[name] = null;
-    if (Object.keys(changes).length === 0) {
-      const hint = `Pass at least one of ${options.map(({ long }) => long).join(", ")}.`;
-      throw new UsageError("No changes specified", { hint });
-    }
-    await changeObject(context, resource, { id, changes });
-  });
-  addExamples(addDryRun(addFields(update, view)), examples);
+  return {
+    name: "update",
+    about: about ?? `Update ${withArticle(view.noun)}; omitted fields keep their values`,
+    args: [idOperand(view.noun)],
+    options,
+    dryRun: true,
+    fields: view,
+    examples,
+    async run(context: Context, id: string, given: Flags) {
+      const changes = await membersOf(kind, given, context);
+      for (const [name, { required }] of fields) if (!required && changes[name] === "") changes[name] = null;
+      if (Object.keys(changes).length === 0) {
+        const hint = `Pass at least one of ${options.map((flag) => optionOf(flag).long).join(", ")}.`;
+        throw new UsageError("No changes specified", { hint });
+      }
+      await changeObject(context, resource, { id, changes });
+    },
+  };
 }
 
 /** Returns the members of a request's body that were given as flags, and the metadata. */
@@ -149,7 +153,7 @@ export async function membersOf(
 ): Promise<Record<string, unknown>> {
   const members: Record<string, unknown> = {};
   for (const [name, field] of Object.entries<Field>(RESOURCES[kind].fields)) {
-    const given = flags[flagOf(name, field, "").attributeName()];
+    const given = flags[optionOf(flagOf(name, field, "")).attributeName()];
     if (given !== undefined) members[name] = await valueOf(field, given, context);
   }
   const { metadata = [] } = flags;

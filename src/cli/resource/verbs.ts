@@ -1,14 +1,13 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { memberNamesOf } from "../../client/response-check.ts";
 import { apiPath, type QueryValue } from "../../client/base-url.ts";
 import { listItems } from "../../client/pages.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { objectId, pointInTime, wholeNumber } from "../arguments/values.ts";
+import { type CommandDefinition, type Flag, flag, type Operand, optionOf } from "../command.ts";
 import type { Context } from "../context.ts";
-import { addDryRun } from "../dry-run.ts";
 import { resolveTime } from "../environment-time.ts";
 import { UsageError, UserError } from "../errors.ts";
-import { addExamples, addFields } from "../help-layout.ts";
 import type { ResourceView } from "../terminal/view.ts";
 import { withArticle } from "../../contract/resources.ts";
 import type { Resource } from "./resource.ts";
@@ -16,56 +15,60 @@ import type { Resource } from "./resource.ts";
 const DEFAULT_LIMIT = 20;
 
 interface ListDescription<Item> {
-  filters: readonly Option[];
+  filters: readonly Flag[];
   examples: readonly string[];
   /** Called with the listed items once all are printed. */
-  review?: (items: readonly Item[]) => void;
+  review?: (items: readonly Item[], context: Context) => void;
+}
+
+interface ListFlags extends Record<string, QueryValue> {
+  limit: number;
+  all?: true;
 }
 
 /**
- * `list`, newest first, with the filters of the resource. Each option has the query parameter's name, with dashes, except
+ * `list`, newest first, with the filters of the resource. Each flag has the query parameter's name, with dashes, except
  * `--since`, which is `created_after`.
  */
-export function registerList<Item extends object>(
-  group: Command,
-  context: Context,
-  resource: Resource<Item>,
+export function listVerb<Item extends object>(
+  { path, view }: Resource<Item>,
   { filters, examples, review }: ListDescription<Item>,
-): void {
-  const list = group.command("list").description(`List ${resource.view.plural}, newest first`);
-  for (const filter of filters) list.addOption(filter);
-  list
-    .addOption(
-      new Option("--limit <count>", "Maximum number of items").argParser(wholeNumber(1)).default(DEFAULT_LIMIT),
-    )
-    .addOption(new Option("--all", "List all items").conflicts("limit"))
-    .action(async (flags: { limit: number; all?: true } & Record<string, QueryValue>) => {
+): CommandDefinition {
+  return {
+    name: "list",
+    about: `List ${view.plural}, newest first`,
+    options: [
+      ...filters,
+      flag("--limit <count>", "Maximum number of items", { parse: wholeNumber(1), default: DEFAULT_LIMIT }),
+      flag("--all", "List all items", { conflicts: "limit" }),
+    ],
+    fields: view,
+    examples,
+    async run(context: Context, flags: ListFlags, list: Command) {
       const client = await context.client();
       const query: Record<string, QueryValue> = {};
       for (const filter of filters) {
-        const value = flags[filter.attributeName()];
-        const isTime = filter.parseArg === pointInTime && typeof value === "string";
-        query[parameterOf(filter)] = isTime ? await resolveTime(value, client, context) : value;
+        const option = optionOf(filter);
+        const value = flags[option.attributeName()];
+        const isTime = filter.parse === pointInTime && typeof value === "string";
+        const parameter = option.name() === "since" ? "created_after" : option.name().replaceAll("-", "_");
+        query[parameter] = isTime ? await resolveTime(value, client, context) : value;
       }
       let isCut = false;
-      const items = listItems<Item>(client, resource.path, {
+      const items = listItems<Item>(client, path, {
         query,
         max: flags.all ? Infinity : flags.limit,
         onCut: () => (isCut = true),
       });
       const listed: Item[] = [];
-      await context.output.list(keeping(items, listed), resource.view);
+      await context.output.list(keeping(items, listed), view);
       // With an explicit limit, no note about it is needed.
       if (isCut && list.getOptionValueSource("limit") === "default") {
         context.output.notice(`Showing the newest ${flags.limit}. For more, pass --limit <count> or --all.`);
       }
-      review?.(listed);
-    });
-  addExamples(addFields(list, resource.view), examples);
-}
-
-function parameterOf(filter: Option): string {
-  return filter.name() === "since" ? "created_after" : filter.name().replaceAll("-", "_");
+      review?.(listed, context);
+    },
+  };
 }
 
 async function* keeping<Item>(items: AsyncIterable<Item>, received: Item[]): AsyncGenerator<Item, void, undefined> {
@@ -101,37 +104,39 @@ export async function changeObject<Item extends object>(
 }
 
 /** `--query`. */
-export function searchOption(): Option {
-  return new Option("--query <text>", "Filter by text in any value: an ID, email, name, amount or metadata");
-}
+export const SEARCH: Flag = flag(
+  "--query <text>",
+  "Filter by text in any value: an ID, email, name, amount or metadata",
+);
 
 /** `--query`, `--created-after` and `--created-before`. */
-export function searchFilters(): Option[] {
-  return [
-    searchOption(),
-    new Option("--created-after <time>", "Earliest creation time: a timestamp, a date, or an age such as 2h").argParser(
-      pointInTime,
-    ),
-    new Option("--created-before <time>", "Latest creation time, in the same formats").argParser(pointInTime),
-  ];
+export const SEARCH_FILTERS: readonly Flag[] = [
+  SEARCH,
+  flag("--created-after <time>", "Earliest creation time: a timestamp, a date, or an age such as 2h", {
+    parse: pointInTime,
+  }),
+  flag("--created-before <time>", "Latest creation time, in the same formats", { parse: pointInTime }),
+];
+
+/** The argument of a verb that acts on one object. */
+export function idOperand(noun: string): Operand {
+  return { arg: "<id>", about: `ID of the ${noun}`, parse: objectId };
 }
 
 /** `get <id>`. */
-export function registerGet<Item extends object>(group: Command, context: Context, resource: Resource<Item>): void {
-  const { command, exampleId, path, view } = resource;
-  const get = group
-    .command("get")
-    .description(`Show ${withArticle(view.noun)}`)
-    .argument("<id>", `ID of the ${view.noun}`, objectId)
-    .action(async (id: string) => {
+export function getVerb<Item extends object>({ command, exampleId, path, view }: Resource<Item>): CommandDefinition {
+  return {
+    name: "get",
+    about: `Show ${withArticle(view.noun)}`,
+    args: [idOperand(view.noun)],
+    fields: view,
+    examples: [`service ${command} get ${exampleId}`, `service ${command} get ${exampleId} --json`],
+    async run(context: Context, id: string) {
       const client = await context.client();
       const { body } = await client.request<Item>({ method: "GET", path: path + apiPath`/${id}` });
       await context.output.object(body, view);
-    });
-  addExamples(addFields(get, view), [
-    `service ${command} get ${exampleId}`,
-    `service ${command} get ${exampleId} --json`,
-  ]);
+    },
+  };
 }
 
 /** Calls a verb of an object: `POST <path>/<id>/<verb>`. */
@@ -155,33 +160,37 @@ interface Action<Flags extends object> {
   verb: string;
   /** Returns the note after success: `Order ord_1 completed`. */
   done: (id: string) => string;
-  description: string;
-  options?: readonly Option[];
-  body?: (flags: Flags) => Promise<object>;
+  about: string;
+  options?: readonly Flag[];
+  body?: (flags: Flags, context: Context) => Promise<object>;
 }
 
-/** Adds a verb that changes one object by POST, such as `complete`. */
-export function registerAction<Item extends object, Flags extends object>(
-  group: Command,
-  context: Context,
+/** A verb that changes one object by POST, such as `complete`. */
+export function actionVerb<Item extends object, Flags extends object>(
   resource: Resource<Item>,
-  { verb, done, description, options = [], body }: Action<Flags>,
-): void {
+  { verb, done, about, options = [], body }: Action<Flags>,
+): CommandDefinition {
   const { command, exampleId, view } = resource;
-  const action = group.command(verb).description(description).argument("<id>", `ID of the ${view.noun}`, objectId);
-  for (const option of options) action.addOption(option);
-  addIdempotencyKey(action).action(async (id: string, flags: Flags & { idempotencyKey?: string }) => {
-    const { idempotencyKey } = flags;
-    const changed = await callVerb<Item>(context, resource, {
-      id,
-      verb,
-      body: (await body?.(flags)) ?? {},
-      idempotencyKey,
-    });
-    context.output.success(done(id));
-    await context.output.object(changed, view);
-  });
-  addExamples(addFields(action, view), [`service ${command} ${verb} ${exampleId}`]);
+  return {
+    name: verb,
+    about,
+    args: [idOperand(view.noun)],
+    options: [...options, IDEMPOTENCY_KEY],
+    dryRun: true,
+    fields: view,
+    examples: [`service ${command} ${verb} ${exampleId}`],
+    async run(context: Context, id: string, flags: Flags & Idempotent) {
+      const { idempotencyKey } = flags;
+      const changed = await callVerb<Item>(context, resource, {
+        id,
+        verb,
+        body: (await body?.(flags, context)) ?? {},
+        idempotencyKey,
+      });
+      context.output.success(done(id));
+      await context.output.object(changed, view);
+    },
+  };
 }
 
 /** The response of DELETE for every resource. */
@@ -203,22 +212,27 @@ const DELETED: ResourceView<Deleted> = {
 };
 
 /** `delete <id>`, which asks for confirmation in live mode. */
-export function registerDelete<Item extends object>(group: Command, context: Context, resource: Resource<Item>): void {
-  const { command, exampleId, path, view } = resource;
-  const remove = group
-    .command("delete")
-    .description(`Delete ${withArticle(view.noun)}`)
-    .argument("<id>", `ID of the ${view.noun}`, objectId)
-    .option("--yes", "Skip the confirmation in live mode")
-    .action(async (id: string, { yes }: { yes?: true }) => {
+export function deleteVerb<Item extends object>({ command, exampleId, path, view }: Resource<Item>): CommandDefinition {
+  return {
+    name: "delete",
+    about: `Delete ${withArticle(view.noun)}`,
+    args: [idOperand(view.noun)],
+    options: [YES_IN_LIVE],
+    dryRun: true,
+    fields: DELETED,
+    examples: [`service ${command} delete ${exampleId}`],
+    async run(context: Context, id: string, { yes }: { yes?: true }) {
       await confirmDestruction(context, { id, consequence: `The ${view.noun} ${id} will be deleted`, yes });
       const client = await context.client();
       const { body } = await client.request<Deleted>({ method: "DELETE", path: path + apiPath`/${id}` });
       context.output.success(`Deleted ${view.noun} ${id}`);
       await context.output.object(body, DELETED);
-    });
-  addExamples(addDryRun(addFields(remove, DELETED)), [`service ${command} delete ${exampleId}`]);
+    },
+  };
 }
+
+/** Skips what `confirmDestruction` asks. */
+export const YES_IN_LIVE: Flag = flag("--yes", "Skip the confirmation in live mode");
 
 /** Asks for confirmation in live mode: the user types the ID. Without a terminal, `--yes` is required. */
 export async function confirmDestruction(
@@ -241,11 +255,17 @@ export async function confirmDestruction(
   if (typed.trim() !== id) throw new UserError("The ID does not match; nothing was changed", { code: "not_confirmed" });
 }
 
-/** `--idempotency-key` and `--dry-run` of every command that creates or changes by POST. */
-export function addIdempotencyKey(command: Command): Command {
-  const description = "Idempotency key, so that a retried command takes effect once";
-  return addDryRun(command.option("--idempotency-key <key>", description, parseIdempotencyKey));
+/** What `IDEMPOTENCY_KEY` sets. */
+export interface Idempotent {
+  idempotencyKey?: string;
 }
+
+/** The flag of every command that creates or changes by POST. */
+export const IDEMPOTENCY_KEY: Flag = flag(
+  "--idempotency-key <key>",
+  "Idempotency key, so that a retried command takes effect once",
+  { parse: parseIdempotencyKey },
+);
 
 /** Parses the flag's value: 1 to 255 visible ASCII characters, as the header allows. */
 export function parseIdempotencyKey(text: string): string {

@@ -1,9 +1,15 @@
-import { Command, type Option } from "commander";
-import type { CommandEntry, CommandModule } from "../../command.ts";
+import type { Command, Option } from "commander";
+import {
+  type CommandDefinition,
+  type CommandEntry,
+  declareCommand,
+  ParsedCommand,
+  type Suggestion,
+} from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { addGlobalOptions, type GlobalOptions, readGlobalOptions } from "../../global-options.ts";
 import { printable } from "../../terminal/printable.ts";
-import { subcommands, type Suggestion, type Values, valuesOfArgument, valuesOfOption } from "./sources.ts";
+import { subcommands, type Values, valuesOfArgument, valuesOfOption } from "./sources.ts";
 
 /** Flags that the completion scripts of the shells read after the suggestions, as a sum. */
 const NO_SPACE = 2;
@@ -19,15 +25,12 @@ interface Completion {
 }
 
 /** `service complete -- <words>`: called by the shells' scripts at each Tab. Completes the last word. */
-export function completionOf(commands: readonly CommandEntry[]): CommandModule {
+export function completionOf(commands: readonly CommandEntry[]): CommandDefinition {
   return {
-    register: (program, context) => {
-      program
-        .command("complete", { hidden: true })
-        .description("Suggest completions of the last word; called by the scripts of `service completion`")
-        .argument("[words...]")
-        .action((words: readonly string[]) => runComplete(words.map(unquoted), commands, context));
-    },
+    name: "complete",
+    about: "Suggest completions of the last word; called by the scripts of `service completion`",
+    args: [{ arg: "[words...]" }],
+    run: (context: Context, words: readonly string[]) => runComplete(words.map(unquoted), commands, context),
   };
 }
 
@@ -66,9 +69,9 @@ async function suggest(
   commands: readonly CommandEntry[],
   context: Context,
 ): Promise<Completion> {
-  const { command: named } = scanWords(await declare(commands, undefined, context), before);
+  const { command: named } = scanWords(await declare(commands), before);
   const there = context.withGlobals(globalsIn(before, context));
-  const root = await declare(commands, named.name(), there);
+  const root = await declare(commands, named.name());
   const position = scanWords(root, before);
   const { command, option, more } = position;
   if (position.beyond) return { flag: "", values: { suggestions: [], files: true } };
@@ -92,23 +95,18 @@ async function suggest(
 }
 
 /** Loads the commands by name, and the named one with all its subcommands. */
-async function declare(
-  commands: readonly CommandEntry[],
-  named: string | undefined,
-  context: Context,
-): Promise<Command> {
-  const root = addGlobalOptions(new Command("service"));
-  for (const entry of commands) {
-    if (entry.name === named) (await entry.load()).register(root, context);
-    else root.command(entry.name);
-    root.commands.at(-1)?.summary(entry.summary);
+async function declare(commands: readonly CommandEntry[], named?: string): Promise<Command> {
+  const root = addGlobalOptions(new ParsedCommand("service"));
+  for (const { name, summary, load } of commands) {
+    const command = name === named ? declareCommand(root, (await load()).command) : root.command(name);
+    command.summary(summary);
   }
   return root;
 }
 
 /** The flags before the cursor select the platform and profile for IDs. */
 function globalsIn(before: readonly string[], { globals }: Context): GlobalOptions {
-  const root = addGlobalOptions(new Command())
+  const root = addGlobalOptions(new ParsedCommand())
     .exitOverride()
     .configureOutput({ outputError: () => {} });
   try {

@@ -1,20 +1,11 @@
 import type { Argument, Command, Option } from "commander";
-import type { CommandEntry } from "../../command.ts";
-import { CONFIG_KEYS } from "../config.ts";
-import { TOPICS } from "../help/topics.ts";
+import { type CommandEntry, definitionOf, type Suggestion } from "../../command.ts";
 import type { Context } from "../../context.ts";
-import { fieldsOf } from "../../help-layout.ts";
 import { isAlive } from "../../settings/profiles.ts";
 import type { Page } from "../../../client/pages.ts";
 import { EVENT_TYPES } from "../../../contract/event-types.ts";
 import { kindsWith, pathOf, type ResourceKind, RESOURCES } from "../../../contract/resources.ts";
 import { SCOPES } from "../../../contract/scopes.ts";
-
-/** Text to insert, and its description. */
-export interface Suggestion {
-  value: string;
-  description: string;
-}
 
 /** Values of one flag or argument. */
 export interface Values {
@@ -35,7 +26,8 @@ const LISTED = kindsWith("command").filter((kind) => "prefix" in RESOURCES[kind]
 export async function valuesOfOption(option: Option, command: Command, context: Context): Promise<Values> {
   if (option.argChoices !== undefined) return { suggestions: plainSuggestions(option.argChoices) };
   const name = option.name();
-  if (name === "fields") return { suggestions: plainSuggestions(fieldsOf(command)?.fields ?? []), list: true };
+  if (name === "fields")
+    return { suggestions: plainSuggestions(definitionOf(command)?.fields?.fields ?? []), list: true };
   if (name === "profile") return { suggestions: profiles(context) };
   if (name === "events") return { suggestions: plainSuggestions(EVENT_TYPES), list: true };
   if (name === "type" || option.flags === "--event <type>") return { suggestions: plainSuggestions(EVENT_TYPES) };
@@ -69,19 +61,13 @@ export async function valuesOfArgument(
   if (argument.argChoices !== undefined) return { suggestions: plainSuggestions(argument.argChoices) };
   const group = command.parent?.name() ?? "";
   const name = argument.name();
-  if (command.name() === "help") return { suggestions: await helpNames(before, commands, context) };
+  const { suggest } = definitionOf(command)?.args?.[command.registeredArguments.indexOf(argument)] ?? {};
+  if (suggest !== undefined) return { suggestions: await suggest(before, context, commands) };
   if (command.name() === "trigger" || command.name() === "expect")
     return { suggestions: plainSuggestions(EVENT_TYPES) };
   if (command.name() === "why") return { suggestions: await fetchIds(pathOf(kindOfPartial(partial)), context) };
   if (group === "logs" && name === "id") return { suggestions: await fetchIds(pathOf("request_log"), context) };
   if (group === "profiles") return { suggestions: profiles(context) };
-  if (group === "config" && name === "key") {
-    return {
-      suggestions: Object.entries(CONFIG_KEYS).map(([value, { meaning }]) => ({ value, description: meaning })),
-    };
-  }
-  if (group === "config" && name === "value")
-    return { suggestions: plainSuggestions(CONFIG_KEYS[before[0] ?? ""]?.values ?? []) };
   if (command.name() === "api") {
     return {
       suggestions: plainSuggestions(name === "method" ? ["GET", "POST", "PATCH", "PUT", "DELETE"] : LISTED.map(pathOf)),
@@ -108,28 +94,8 @@ function profiles({ settings }: Context): Suggestion[] {
   return Object.entries(settings.profiles).map(([value, { base_url }]) => ({ value, description: base_url }));
 }
 
-async function helpNames(
-  before: readonly string[],
-  commands: readonly CommandEntry[],
-  context: Context,
-): Promise<Suggestion[]> {
-  const entry = commands.find(({ name }) => name === before[0]);
-  if (before.length === 0) {
-    return [
-      ...commands.map(({ name, summary }) => ({ value: name, description: summary })),
-      ...Object.keys(TOPICS).map((value) => ({ value, description: "Topic" })),
-    ];
-  }
-  if (before.length > 1 || entry === undefined) return [];
-  const { Command } = await import("commander");
-  const root = new Command();
-  (await entry.load()).register(root, context);
-  return subcommands(root.commands[0]);
-}
-
 /** Returns the visible subcommands of a command. */
-export function subcommands(command: Command | undefined): Suggestion[] {
-  if (command === undefined) return [];
+export function subcommands(command: Command): Suggestion[] {
   return command
     .createHelp()
     .visibleCommands(command)

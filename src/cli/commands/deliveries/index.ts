@@ -1,4 +1,3 @@
-import { type Command, Option } from "commander";
 import { memberNamesOf } from "../../../client/response-check.ts";
 import { apiPath } from "../../../client/base-url.ts";
 import type { Client } from "../../../client/http.ts";
@@ -6,132 +5,14 @@ import { pathOf, statusesOf } from "../../../contract/resources.ts";
 import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
 import type { TestClock } from "../../../contract/schemas/test-clock.ts";
 import { objectId } from "../../arguments/values.ts";
+import { type CommandDefinition, flag } from "../../command.ts";
 import type { Context } from "../../context.ts";
-import { addExamples, addFields } from "../../help-layout.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { Column } from "../../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn } from "../../resource/columns.ts";
 import { locationOf, nounsFor, type Resource } from "../../resource/resource.ts";
-import { addBulkOptions, assertOneOrMany, type BulkFlags, runBulk } from "../../resource/bulk.ts";
-import { addIdempotencyKey, callVerb, registerAction, registerList, searchFilters } from "../../resource/verbs.ts";
-
-/** `service deliveries`. */
-export function register(program: Command, context: Context): void {
-  const deliveries = program.command("deliveries").description("Inspect deliveries and retry them");
-  addExamples(deliveries, [
-    "service deliveries list --status failed",
-    `service deliveries get ${DELIVERIES.exampleId}`,
-    `service deliveries retry ${DELIVERIES.exampleId}`,
-  ]);
-  registerList(deliveries, context, DELIVERIES, {
-    filters: [
-      new Option("--endpoint <id>", "Filter by webhook endpoint").argParser(objectId),
-      new Option("--event <id>", "Filter by event").argParser(objectId),
-      new Option("--status <status>", "Filter by status").choices([...statusesOf("delivery"), "retrying"]),
-      ...searchFilters(),
-    ],
-    examples: [
-      "service deliveries list --status failed",
-      "service deliveries list --event evt_4Vf8aTqz0bKm2sNw9XyRcd",
-      "service deliveries list --endpoint we_4Vf8aTqz0bKm2sNw9XyRcd --status pending --json",
-    ],
-  });
-  registerGet(deliveries, context);
-  registerRetry(deliveries, context);
-  registerAction(deliveries, context, DELIVERIES, {
-    verb: "cancel",
-    done: (id) => `Canceled delivery ${id}`,
-    description: "Cancel a pending delivery",
-  });
-}
-
-/** `retry <id>`, or `retry --failed` or `--pending` for many. */
-function registerRetry(deliveries: Command, context: Context): void {
-  const retry = deliveries
-    .command("retry")
-    .description("Retry a delivery now, or all failed deliveries")
-    .argument("[id]", "ID of the delivery", objectId)
-    .option("--failed", "Retry all failed deliveries, in the background")
-    .addOption(
-      new Option("--pending", "Retry all deliveries that wait for their next attempt, in the background").conflicts(
-        "failed",
-      ),
-    );
-  addBulkOptions(retry, "Only deliveries to this webhook endpoint");
-  addIdempotencyKey(retry).action(async (id: string | undefined, flags: BulkFlags) => {
-    const example = "service deliveries retry --failed --since 1h";
-    assertOneOrMany(id, flags, { ofMany: flags.failed === true || flags.pending === true, command: example });
-    const path = `${DELIVERIES.path}/retry`;
-    if (id === undefined) {
-      const filters = { status: flags.pending === true ? ("pending" as const) : ("failed" as const) };
-      return runBulk({ kind: "delivery", path, verb: "Retry", done: "Retried", filters, flags }, context);
-    }
-    const { idempotencyKey } = flags;
-    const delivery = await callVerb<Delivery>(context, DELIVERIES, { id, verb: "retry", idempotencyKey });
-    context.output.success(`Retrying delivery ${id}`);
-    await context.output.object(delivery, DELIVERIES.view);
-  });
-  addExamples(addFields(retry, DELIVERIES.view), [
-    `service deliveries retry ${DELIVERIES.exampleId}`,
-    "service deliveries retry --failed --since 1h",
-    "service deliveries retry --failed --endpoint we_4Vf8aTqz0bKm2sNw9XyRcd",
-  ]);
-}
-
-function registerGet(deliveries: Command, context: Context): void {
-  const get = deliveries
-    .command("get")
-    .description("Show a delivery with a timeline of its attempts")
-    .argument("<id>", "ID of the delivery", objectId)
-    .action((id: string) => runGet(id, context));
-  addExamples(addFields(get, DELIVERIES.view), [
-    `service deliveries get ${DELIVERIES.exampleId}`,
-    `service deliveries get ${DELIVERIES.exampleId} --json --jq '.attempts[-1].response_excerpt'`,
-  ]);
-}
-
-async function runGet(id: string, context: Context): Promise<void> {
-  const { output } = context;
-  const client = await context.client();
-  const { body: delivery } = await client.request<Delivery>({
-    method: "GET",
-    path: DELIVERIES.path + apiPath`/${id}`,
-  });
-  const drawn = !output.json && !output.quiet && !output.chosen;
-  // Loaded before anything is printed; otherwise a spinner would interrupt the output.
-  const now = drawn && output.terminal ? await timeOf(delivery, client, context) : 0;
-  await output.object(delivery, DELIVERIES.view);
-  if (!drawn) return;
-  if (!output.terminal) {
-    for (const [i, attempt] of (delivery.attempts ?? []).entries()) output.line(attemptRecord(attempt, i + 1));
-    return;
-  }
-  const { timelineLines } = await import("./timeline.ts");
-  for (const line of timelineLines(delivery, { styles: output.styles, now, width: output.width })) output.line(line);
-  if (delivery.endpoint !== null && delivery.status !== "succeeded") {
-    output.note(`\nRetry it now:\n  service deliveries retry ${id}`);
-  }
-}
-
-/** The current time on the clock that schedules the next attempt: a sandbox's may be ahead of real time. */
-async function timeOf(delivery: Delivery, client: Client, context: Context): Promise<number> {
-  if (delivery.livemode || delivery.next_attempt === null) return context.now();
-  const { body } = await client.request<TestClock>({ method: "GET", path: pathOf("test_clock") });
-  return Date.parse(body.now);
-}
-
-/** Returns the line of one attempt in a pipe: number, time, status, duration in milliseconds, error, response. */
-function attemptRecord({ at, status_code, duration_ms, error, response_excerpt }: Attempt, number: number): string {
-  const values = [
-    number,
-    at,
-    status_code ?? "",
-    duration_ms,
-    printable(error ?? ""),
-    printable(response_excerpt ?? ""),
-  ];
-  return ["attempt", ...values].join("\t");
-}
+import { assertOneOrMany, type BulkFlags, bulkFlags, runBulk } from "../../resource/bulk.ts";
+import { actionVerb, callVerb, idOperand, IDEMPOTENCY_KEY, listVerb, SEARCH_FILTERS } from "../../resource/verbs.ts";
 
 const STATUS = statusColumn("delivery");
 const TYPE: Column<Delivery> = {
@@ -177,3 +58,121 @@ const DELIVERIES: Resource<Delivery> = {
     details: [ID, STATUS, TYPE, EVENT, RECEIVER, NEXT, ENVIRONMENT, CREATED_AT],
   },
 };
+
+/** `service deliveries`. */
+export const command: CommandDefinition = {
+  name: "deliveries",
+  about: "Inspect deliveries and retry them",
+  examples: [
+    "service deliveries list --status failed",
+    `service deliveries get ${DELIVERIES.exampleId}`,
+    `service deliveries retry ${DELIVERIES.exampleId}`,
+  ],
+  commands: [
+    listVerb(DELIVERIES, {
+      filters: [
+        flag("--endpoint <id>", "Filter by webhook endpoint", { parse: objectId }),
+        flag("--event <id>", "Filter by event", { parse: objectId }),
+        flag("--status <status>", "Filter by status", { choices: [...statusesOf("delivery"), "retrying"] }),
+        ...SEARCH_FILTERS,
+      ],
+      examples: [
+        "service deliveries list --status failed",
+        "service deliveries list --event evt_4Vf8aTqz0bKm2sNw9XyRcd",
+        "service deliveries list --endpoint we_4Vf8aTqz0bKm2sNw9XyRcd --status pending --json",
+      ],
+    }),
+    {
+      name: "get",
+      about: "Show a delivery with a timeline of its attempts",
+      args: [idOperand("delivery")],
+      fields: DELIVERIES.view,
+      examples: [
+        `service deliveries get ${DELIVERIES.exampleId}`,
+        `service deliveries get ${DELIVERIES.exampleId} --json --jq '.attempts[-1].response_excerpt'`,
+      ],
+      run: runGet,
+    },
+    {
+      name: "retry",
+      about: "Retry a delivery now, or all failed deliveries",
+      args: [{ arg: "[id]", about: "ID of the delivery", parse: objectId }],
+      options: [
+        flag("--failed", "Retry all failed deliveries, in the background"),
+        flag("--pending", "Retry all deliveries that wait for their next attempt, in the background", {
+          conflicts: "failed",
+        }),
+        ...bulkFlags("Only deliveries to this webhook endpoint"),
+        IDEMPOTENCY_KEY,
+      ],
+      dryRun: true,
+      fields: DELIVERIES.view,
+      examples: [
+        `service deliveries retry ${DELIVERIES.exampleId}`,
+        "service deliveries retry --failed --since 1h",
+        "service deliveries retry --failed --endpoint we_4Vf8aTqz0bKm2sNw9XyRcd",
+      ],
+      run: runRetry,
+    },
+    actionVerb(DELIVERIES, {
+      verb: "cancel",
+      done: (id) => `Canceled delivery ${id}`,
+      about: "Cancel a pending delivery",
+    }),
+  ],
+};
+
+/** `retry <id>`, or `retry --failed` or `--pending` for many. */
+async function runRetry(context: Context, id: string | undefined, flags: BulkFlags): Promise<void> {
+  const example = "service deliveries retry --failed --since 1h";
+  assertOneOrMany(id, flags, { ofMany: flags.failed === true || flags.pending === true, command: example });
+  const path = `${DELIVERIES.path}/retry`;
+  if (id === undefined) {
+    const filters = { status: flags.pending === true ? ("pending" as const) : ("failed" as const) };
+    return runBulk({ kind: "delivery", path, verb: "Retry", done: "Retried", filters, flags }, context);
+  }
+  const { idempotencyKey } = flags;
+  const delivery = await callVerb<Delivery>(context, DELIVERIES, { id, verb: "retry", idempotencyKey });
+  context.output.success(`Retrying delivery ${id}`);
+  await context.output.object(delivery, DELIVERIES.view);
+}
+
+async function runGet(context: Context, id: string): Promise<void> {
+  const { output } = context;
+  const client = await context.client();
+  const { body: delivery } = await client.request<Delivery>({ method: "GET", path: DELIVERIES.path + apiPath`/${id}` });
+  const drawn = !output.json && !output.quiet && !output.chosen;
+  // Loaded before anything is printed; otherwise a spinner would interrupt the output.
+  const now = drawn && output.terminal ? await timeOf(delivery, client, context) : 0;
+  await output.object(delivery, DELIVERIES.view);
+  if (!drawn) return;
+  if (!output.terminal) {
+    for (const [i, attempt] of (delivery.attempts ?? []).entries()) output.line(attemptRecord(attempt, i + 1));
+    return;
+  }
+  const { timelineLines } = await import("./timeline.ts");
+  for (const line of timelineLines(delivery, { styles: output.styles, now, width: output.width })) output.line(line);
+  if (delivery.endpoint !== null && delivery.status !== "succeeded") {
+    output.note(`\nRetry it now:\n  service deliveries retry ${id}`);
+  }
+}
+
+/** The current time on the clock that schedules the next attempt: a sandbox's may be ahead of real time. */
+async function timeOf(delivery: Delivery, client: Client, context: Context): Promise<number> {
+  if (delivery.livemode || delivery.next_attempt === null) return context.now();
+  const { body } = await client.request<TestClock>({ method: "GET", path: pathOf("test_clock") });
+  return Date.parse(body.now);
+}
+
+/** Returns the line of one attempt in a pipe: number, time, status, duration in milliseconds, error, response. */
+function attemptRecord({ at, status_code, duration_ms, error, response_excerpt }: Attempt, number: number): string {
+  const values = [
+    number,
+    at,
+    status_code ?? "",
+    duration_ms,
+    printable(error ?? ""),
+    printable(response_excerpt ?? ""),
+  ];
+  return ["attempt", ...values].join("\t");
+}

@@ -1,8 +1,7 @@
-import type { Command } from "commander";
 import { NetworkError } from "../../../client/errors.ts";
+import type { CommandDefinition } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { EXIT_CODES, SilentExit, UserError } from "../../errors.ts";
-import { addExamples, addFields } from "../../help-layout.ts";
 import type { Output } from "../../terminal/output.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { Styles } from "../../terminal/styles.ts";
@@ -17,35 +16,54 @@ import { connectionChecks, webhookChecks } from "./platform.ts";
 const TIMEOUT_MILLISECONDS = 6000;
 const CONNECT_MILLISECONDS = 3000;
 
+/** JSON of one check. */
+interface Result {
+  id: string;
+  title: string;
+  status: Verdict;
+  detail: string;
+  advice: string | null;
+}
+
+const RESULTS: ResourceView<Result> = {
+  noun: "check",
+  plural: "checks",
+  fields: ["id", "title", "status", "detail", "advice"],
+  columns: [
+    { label: "Status", text: ({ status }) => status },
+    { label: "Check", text: ({ id }) => id },
+    { label: "Detail", text: ({ detail }) => detail },
+    { label: "Advice", text: ({ advice }) => advice ?? "" },
+  ],
+  details: [],
+};
+
 /** `service doctor`. */
-export function register(program: Command, context: Context): void {
-  const doctor = program
-    .command("doctor")
-    .description(
-      "Diagnose problems with this machine, the platform and the credential. Exits with 1 if a check failed.",
-    )
-    .action(() => runDoctor(context));
-  addExamples(addFields(doctor, RESULTS), [
+export const command: CommandDefinition = {
+  name: "doctor",
+  about: "Diagnose problems with this machine, the platform and the credential. Exits with 1 if a check failed.",
+  fields: RESULTS,
+  examples: [
     "service doctor",
     "service doctor --live --profile shop",
     "service doctor --json --jq '.[] | select(.status == \"failed\")'",
-  ]);
-}
+  ],
+  run: runDoctor,
+};
 
 /** `service status`: the checks of doctor that every command needs. */
-export function registerStatus(program: Command, context: Context): void {
-  const status = program
-    .command("status")
-    .description(
-      "Check the platform, its latency and versions, the local clock and the credential: a short `service doctor`. Exits with 7 if the platform is unreachable, with 4 if you are not signed in.",
-    )
-    .action(() => runStatus(context));
-  addExamples(addFields(status, RESULTS), [
+export const status: CommandDefinition = {
+  name: "status",
+  about:
+    "Check the platform, its latency and versions, the local clock and the credential: a short `service doctor`. Exits with 7 if the platform is unreachable, with 4 if you are not signed in.",
+  fields: RESULTS,
+  examples: [
     "service status",
     "service status --live --profile shop",
     "service status --json --jq '.[] | select(.id == \"platform\").detail'",
-  ]);
-}
+  ],
+  run: runStatus,
+};
 
 async function runDoctor(context: Context): Promise<void> {
   const limit = AbortSignal.timeout(TIMEOUT_MILLISECONDS);
@@ -123,28 +141,6 @@ function summary(failures: number, warnings: number): string {
   ];
   return `${words.join(", ")}.`;
 }
-
-/** JSON of one check. */
-interface Result {
-  id: string;
-  title: string;
-  status: Verdict;
-  detail: string;
-  advice: string | null;
-}
-
-const RESULTS: ResourceView<Result> = {
-  noun: "check",
-  plural: "checks",
-  fields: ["id", "title", "status", "detail", "advice"],
-  columns: [
-    { label: "Status", text: ({ status }) => status },
-    { label: "Check", text: ({ id }) => id },
-    { label: "Detail", text: ({ detail }) => detail },
-    { label: "Advice", text: ({ advice }) => advice ?? "" },
-  ],
-  details: [],
-};
 
 const SIGNS: Readonly<Record<Verdict, { sign: string; style: keyof Styles }>> = {
   ok: { sign: "✓", style: "good" },

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { commandNamed, commandNames } from "../../arguments/mistakes.ts";
+import type { CommandDefinition, CommandEntry, Suggestion } from "../../command.ts";
 import { TOPICS } from "./topics.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
@@ -7,12 +8,34 @@ import { guidePath, pathOf } from "../../help-layout.ts";
 import { nearest } from "../../../contract/nearest.ts";
 
 /** `service help [command or topic]`. */
-export function register(program: Command, context: Context): void {
-  program
-    .command("help")
-    .description(`Show help for a command or a topic: ${Object.keys(TOPICS).join(", ")}`)
-    .argument("[name...]", "Command with its subcommands, or a topic")
-    .action((names: readonly string[]) => runHelp(names, program, context));
+export const command: CommandDefinition = {
+  name: "help",
+  about: `Show help for a command or a topic: ${Object.keys(TOPICS).join(", ")}`,
+  args: [
+    {
+      arg: "[name...]",
+      about: "Command with its subcommands, or a topic",
+      suggest: (before, _context, commands) => suggestNames(before, commands),
+    },
+  ],
+  run: (context: Context, names: readonly string[], _flags: object, help: Command) =>
+    runHelp(names, help.parent!, context),
+};
+
+async function suggestNames(
+  before: readonly string[],
+  commands: readonly CommandEntry[],
+): Promise<readonly Suggestion[]> {
+  if (before.length === 0) {
+    return [
+      ...commands.map(({ name, summary }) => ({ value: name, description: summary })),
+      ...Object.keys(TOPICS).map((value) => ({ value, description: "Topic" })),
+    ];
+  }
+  const entry = commands.find(({ name }) => name === before[0]);
+  if (before.length > 1 || entry === undefined) return [];
+  const { command } = await entry.load();
+  return (command.commands ?? []).map(({ name, about, summary = about }) => ({ value: name, description: summary }));
 }
 
 function runHelp(names: readonly string[], program: Command, context: Context): void {

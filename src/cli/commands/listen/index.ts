@@ -1,13 +1,13 @@
 import { resolve } from "node:path";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { isId } from "../../../contract/ids.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { parseCondition } from "../../arguments/conditions.ts";
-import { collect, repeatable } from "../../arguments/repeated.ts";
+import { collect } from "../../arguments/repeated.ts";
 import { duration, parseSubscriptions, secondsOf, wholeNumber } from "../../arguments/values.ts";
+import { type CommandDefinition, type Flag, flag, type ParsedCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
-import { addExamples } from "../../help-layout.ts";
 import { flagsOf, variableNames } from "../../project/forwarding.ts";
 import { SECRET_VARIABLE } from "../../receivers/secrets.ts";
 import type { EnvTarget } from "../../forwarding/files.ts";
@@ -17,40 +17,65 @@ import type { ListenFlags } from "../../forwarding/listening.ts";
 
 const MAX_SECONDS = 7 * 86_400;
 
+/** Flags that `listen` and `listen replay` share. */
+const FORWARDING: readonly Flag[] = [
+  flag(
+    "-f, --forward-to <target>",
+    "URL to forward events to, such as localhost:3000/webhooks (default: print events)",
+  ),
+  flag("--route <events=target>", "Target for some event types: 'order.*=localhost:3000/orders' (repeatable)", {
+    collect,
+    default: [],
+  }),
+  flag("-H, --header <header>", "Additional request header: 'Name: value' (repeatable)", { collect, default: [] }),
+  flag("--secret <secret>", "Signing secret to use instead of the session's"),
+  flag("--concurrency <number>", "Maximum number of concurrent forwards", { parse: wholeNumber(1, 256), default: 16 }),
+  flag("--ordered", "Preserve event order per object", { default: false }),
+  flag("--retries <number>", "Maximum number of retries of a failed forward", {
+    parse: wholeNumber(0, 100),
+    default: 3,
+  }),
+  flag("--timeout <duration>", "Timeout of one forward", { parse: parseTimeout, default: 10_000, defaultText: "10s" }),
+  flag("--skip-verify", "Skip TLS certificate verification of your application", { default: false }),
+  flag(
+    "--chaos <faults>",
+    "Faults to inject: duplicate, reorder, drop, badsig, stale =0.1, delay=0-3s, burst=20, seed=7",
+  ),
+];
+
 /** `service listen`: forwards sandbox events to this machine. */
-export function register(program: Command, context: Context, programArgs: readonly string[] = []): void {
-  const listen = addForwardingFlags(
-    program
-      .command("listen")
-      .description("Forward sandbox events to your application, with their exact bytes and fresh signatures")
-      .usage("[options] [-- command...]")
-      .argument("[command...]", "Command to run while listening, after --; its exit code is passed on")
-      .option("-e, --events <list>", "Event types, separated by commas: 'order.*,!order.created'", parseSubscriptions)
-      .addOption(
-        repeatable(
-          new Option("--where <path=value>", "Only events with this value: data.object.amount=500 (repeatable)"),
-          parseCondition,
-        ),
-      )
-      .option("--since <start>", "Start position: now, last (resume), an age such as 10m, or an event ID", parseSince)
-      .option("--print-secret", "Print the signing secret and exit", false)
-      .option(
-        "--write-env <file[:name]>",
-        "Write the signing secret to this .env file (default name: SERVICE_WEBHOOK_SECRET)",
-        parseEnvTarget,
-      )
-      .option("--ready-file <file>", "File to write once the listener is ready; removed at exit", parseFile)
-      .option("--record <file>", "File to append every event to, for `service listen replay`", parseFile)
-      .option("--fail-on-error", "Exit with 1 if a forward failed after all retries", false)
-      .option("--wait [duration]", "Maximum wait for the platform to start (default: 30s)", duration(1, MAX_SECONDS))
-      .option("--max-downtime <duration>", "Exit after this long without a connection", duration(1, MAX_SECONDS))
-      .option("--no-ui", "Print plain lines instead of the terminal UI"),
-  ).action(async (loose: string[], flags: ListenFlags, command: Command) => {
-    rejectUnexpectedWords(loose);
-    const { runListen } = await import("./run.ts");
-    await runListen({ ...flags, ...(await projectFlags(command, context)) }, programArgs, context);
-  });
-  addExamples(listen, [
+export const command: CommandDefinition = {
+  name: "listen",
+  about: "Forward sandbox events to your application, with their exact bytes and fresh signatures",
+  usage: "[options] [-- command...]",
+  args: [{ arg: "[command...]", about: "Command to run while listening, after --; its exit code is passed on" }],
+  options: [
+    flag("-e, --events <list>", "Event types, separated by commas: 'order.*,!order.created'", {
+      parse: parseSubscriptions,
+    }),
+    flag("--where <path=value>", "Only events with this value: data.object.amount=500 (repeatable)", {
+      collect: parseCondition,
+    }),
+    flag("--since <start>", "Start position: now, last (resume), an age such as 10m, or an event ID", {
+      parse: parseSince,
+    }),
+    flag("--print-secret", "Print the signing secret and exit", { default: false }),
+    flag(
+      "--write-env <file[:name]>",
+      "Write the signing secret to this .env file (default name: SERVICE_WEBHOOK_SECRET)",
+      { parse: parseEnvTarget },
+    ),
+    flag("--ready-file <file>", "File to write once the listener is ready; removed at exit", { parse: parseFile }),
+    flag("--record <file>", "File to append every event to, for `service listen replay`", { parse: parseFile }),
+    flag("--fail-on-error", "Exit with 1 if a forward failed after all retries", { default: false }),
+    flag("--wait [duration]", "Maximum wait for the platform to start (default: 30s)", {
+      parse: duration(1, MAX_SECONDS),
+    }),
+    flag("--max-downtime <duration>", "Exit after this long without a connection", { parse: duration(1, MAX_SECONDS) }),
+    flag("--no-ui", "Print plain lines instead of the terminal UI"),
+    ...FORWARDING,
+  ],
+  examples: [
     "service listen --forward-to localhost:3000/webhooks",
     "service listen --events 'order.*' --since 10m --forward-to 3000",
     "service listen --route 'order.*=3000/orders' --route 'payment.*=3001' --ordered --retries 5",
@@ -58,20 +83,31 @@ export function register(program: Command, context: Context, programArgs: readon
     "service listen --forward-to 3000 --where data.object.currency=EUR",
     "service listen --forward-to 3000 --fail-on-error -- npm test",
     "export WEBHOOK_SECRET=$(service listen --print-secret)",
-  ]);
-  const replay = addForwardingFlags(
-    listen
-      .command("replay")
-      .summary("Replay a recording")
-      .description("Replay the events of a recording with fresh signatures")
-      .argument("<file>", "Recording of `service listen --record`; - for stdin")
-      .option("--speed <factor>", "Speed factor: 1 for the original timing, max for no waits", parseSpeed, 1),
-  ).action(async (file: string, flags: ReplayFlags, command: Command) => {
-    const { runReplay } = await import("./replay.ts");
-    await runReplay(file, { ...flags, ...command.optsWithGlobals<ReplayFlags>() }, context);
-  });
-  addExamples(replay, ["service listen replay events.ndjson --forward-to 3000 --speed max"]);
-}
+  ],
+  async run(context: Context, loose: string[], flags: ListenFlags, listen: ParsedCommand) {
+    rejectUnexpectedWords(loose);
+    const { runListen } = await import("./run.ts");
+    await runListen({ ...flags, ...(await projectFlags(listen, context)) }, listen.programArgs, context);
+  },
+  commands: [
+    {
+      name: "replay",
+      about: "Replay the events of a recording with fresh signatures",
+      summary: "Replay a recording",
+      args: [{ arg: "<file>", about: "Recording of `service listen --record`; - for stdin" }],
+      options: [
+        flag("--speed <factor>", "Speed factor: 1 for the original timing, max for no waits", {
+          parse: parseSpeed,
+          default: 1,
+        }),
+        ...FORWARDING,
+      ],
+      examples: ["service listen replay events.ndjson --forward-to 3000 --speed max"],
+      run: async (context: Context, file: string, flags: ReplayFlags, replay: ParsedCommand) =>
+        (await import("./replay.ts")).runReplay(file, { ...flags, ...replay.optsWithGlobals<ReplayFlags>() }, context),
+    },
+  ],
+};
 
 /** Returns the settings of the project file in the working folder, without those that flags override. */
 async function projectFlags(command: Command, context: Context): Promise<Partial<ListenFlags>> {
@@ -90,41 +126,6 @@ async function projectFlags(command: Command, context: Context): Promise<Partial
     file === undefined ? undefined : { file: resolve(context.cwd, file), name: variableNames(found.project).secret };
   const all = Object.entries({ ...targets, ...others, writeEnv });
   return Object.fromEntries(all.filter(([name, value]) => value !== undefined && !isGiven(name)));
-}
-
-function addForwardingFlags(command: Command): Command {
-  return command
-    .option(
-      "-f, --forward-to <target>",
-      "URL to forward events to, such as localhost:3000/webhooks (default: print events)",
-    )
-    .addOption(
-      repeatable(
-        new Option(
-          "--route <events=target>",
-          "Target for some event types: 'order.*=localhost:3000/orders' (repeatable)",
-        ),
-        collect,
-      ).default([]),
-    )
-    .addOption(
-      repeatable(
-        new Option("-H, --header <header>", "Additional request header: 'Name: value' (repeatable)"),
-        collect,
-      ).default([]),
-    )
-    .option("--secret <secret>", "Signing secret to use instead of the session's")
-    .option("--concurrency <number>", "Maximum number of concurrent forwards", wholeNumber(1, 256), 16)
-    .option("--ordered", "Preserve event order per object", false)
-    .option("--retries <number>", "Maximum number of retries of a failed forward", wholeNumber(0, 100), 3)
-    .addOption(
-      new Option("--timeout <duration>", "Timeout of one forward").argParser(parseTimeout).default(10_000, "10s"),
-    )
-    .option("--skip-verify", "Skip TLS certificate verification of your application", false)
-    .option(
-      "--chaos <faults>",
-      "Faults to inject: duplicate, reorder, drop, badsig, stale =0.1, delay=0-3s, burst=20, seed=7",
-    );
 }
 
 /** A word before `--` is the value of a forgotten flag, not a command to run. */

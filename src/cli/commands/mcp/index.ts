@@ -1,18 +1,13 @@
-import type { Command } from "commander";
+import type { CommandDefinition } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
-import { addExamples } from "../../help-layout.ts";
 
 /** `service mcp`. */
-export function register(program: Command, context: Context): void {
-  const mcp = program
-    .command("mcp")
-    .description(
-      "Run an MCP server over stdin and stdout, with tools for the sandbox's objects, events, endpoints, deliveries, request log and test clock. Tools that the credential's scopes do not allow are omitted.",
-    )
-    .addHelpText(
-      "after",
-      `
+export const command: CommandDefinition = {
+  name: "mcp",
+  about:
+    "Run an MCP server over stdin and stdout, with tools for the sandbox's objects, events, endpoints, deliveries, request log and test clock. Tools that the credential's scopes do not allow are omitted.",
+  notes: `
 Add the command to the configuration of your MCP client:
 
   {
@@ -23,13 +18,12 @@ Add the command to the configuration of your MCP client:
 
 The platform serves the same tools over HTTP, at /mcp.
 `,
-    )
-    .action(async () => {
-      if (context.globals.live) {
-        throw new UsageError("MCP tools are available in the sandbox only", { hint: "Remove --live." });
-      }
-      const { runMcp } = await import("./run.ts");
-      await runMcp(context);
-    });
-  addExamples(mcp, ["service mcp", "service mcp --profile shop"]);
-}
+  examples: ["service mcp", "service mcp --profile shop"],
+  async run(context: Context) {
+    if (context.globals.live) {
+      throw new UsageError("MCP tools are available in the sandbox only", { hint: "Remove --live." });
+    }
+    const { runMcp } = await import("./run.ts");
+    await runMcp(context);
+  },
+};

@@ -1,12 +1,11 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError } from "commander";
 import { EVENT_TYPES, type EventType } from "../../../contract/event-types.ts";
 import { LIMITS } from "../../../contract/limits.ts";
-import { pairsOption } from "../../arguments/repeated.ts";
+import { pairsFlag } from "../../arguments/repeated.ts";
 import { duration, parseEventType, wholeNumber } from "../../arguments/values.ts";
+import { type CommandDefinition, flag } from "../../command.ts";
 import type { Context } from "../../context.ts";
-import { addDryRun } from "../../dry-run.ts";
 import { UsageError } from "../../errors.ts";
-import { addExamples } from "../../help-layout.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 import { RECIPES } from "../../triggering/recipes.ts";
 import type { TriggerFlags } from "./run.ts";
@@ -31,36 +30,31 @@ responses of earlier calls by name. \${unique} is different in each run:
 `;
 
 /** `service trigger <event type>`. */
-export function register(program: Command, context: Context): void {
-  const trigger = program
-    .command("trigger")
-    .description("Trigger an event in the sandbox through the API calls that an application would make")
-    .argument("[type]", "Event type, such as order.completed; for all types, pass --list")
-    .addOption(pairsOption("--override <path=value>", "Field of the object: amount=500, metadata.plan=pro"))
-    .addOption(new Option("--data <file>", "JSON file with the complete data.object; - for stdin"))
-    .addOption(new Option("--edit", "Edit the object in $VISUAL or $EDITOR first"))
-    .addOption(new Option("--count <number>", "Number of events").argParser(wholeNumber(1)).default(1))
-    .addOption(new Option("--rate <rate>", "Maximum rate: 50/s, 600/m").argParser(parseRate))
-    .addOption(
-      new Option("--fixture <file>", "JSON or YAML file of API calls to send instead; - for stdin").conflicts([
-        "override",
-        "data",
-        "edit",
-        "count",
-        "rate",
-      ]),
-    )
-    .addOption(new Option("--cleanup", "Remove the created objects afterwards, and list those that cannot be removed"))
-    .addOption(new Option("--wait", "Wait until all deliveries have finished; exit 1 if one failed"))
-    .addOption(
-      new Option("--timeout <duration>", "Maximum time to wait with --wait")
-        .argParser(duration(1, MAX_WAIT_SECONDS))
-        .default(60, "1m"),
-    )
-    .addHelpText("after", FIXTURE_HELP)
-    .addOption(new Option("--list", "List the event types and their API calls"))
-    .action((type: string | undefined, flags: TriggerFlags & { list?: true }) => dispatch(type, flags, context));
-  addExamples(addDryRun(trigger), [
+export const command: CommandDefinition = {
+  name: "trigger",
+  about: "Trigger an event in the sandbox through the API calls that an application would make",
+  args: [{ arg: "[type]", about: "Event type, such as order.completed; for all types, pass --list" }],
+  options: [
+    pairsFlag("--override <path=value>", "Field of the object: amount=500, metadata.plan=pro"),
+    flag("--data <file>", "JSON file with the complete data.object; - for stdin"),
+    flag("--edit", "Edit the object in $VISUAL or $EDITOR first"),
+    flag("--count <number>", "Number of events", { parse: wholeNumber(1), default: 1 }),
+    flag("--rate <rate>", "Maximum rate: 50/s, 600/m", { parse: parseRate }),
+    flag("--fixture <file>", "JSON or YAML file of API calls to send instead; - for stdin", {
+      conflicts: ["override", "data", "edit", "count", "rate"],
+    }),
+    flag("--cleanup", "Remove the created objects afterwards, and list those that cannot be removed"),
+    flag("--wait", "Wait until all deliveries have finished; exit 1 if one failed"),
+    flag("--timeout <duration>", "Maximum time to wait with --wait", {
+      parse: duration(1, MAX_WAIT_SECONDS),
+      default: 60,
+      defaultText: "1m",
+    }),
+    flag("--list", "List the event types and their API calls"),
+  ],
+  dryRun: true,
+  notes: FIXTURE_HELP,
+  examples: [
     "service trigger order.completed",
     "service trigger order.completed --override amount=5000 --override currency=USD",
     "service trigger payment.failed --override failure_code=insufficient_funds",
@@ -69,13 +63,14 @@ export function register(program: Command, context: Context): void {
     "service trigger order.completed --edit",
     "service trigger order.completed --wait --timeout 30s",
     "service trigger --fixture shop.yaml --cleanup",
-  ]);
-}
+  ],
+  run: dispatch,
+};
 
 async function dispatch(
+  context: Context,
   type: string | undefined,
   { list, ...flags }: TriggerFlags & { list?: true },
-  context: Context,
 ): Promise<void> {
   if (list) return await listTypes(context);
   if (type === undefined && flags.fixture === undefined) {

@@ -1,19 +1,18 @@
-import { type Command, Option } from "commander";
 import { memberNamesOf } from "../../../client/response-check.ts";
 import { HEADERS } from "../../../contract/headers.ts";
 import { valueAt } from "../../../contract/value-at.ts";
 import { idIn } from "../../../receiver-check/samples.ts";
 import type { WebhookEvent } from "../../../webhooks/index.ts";
 import type { DeliveryHeaders } from "../../../webhooks/schemes.ts";
-import { collect, repeatable } from "../../arguments/repeated.ts";
+import { collect } from "../../arguments/repeated.ts";
 import { wholeNumber } from "../../arguments/values.ts";
+import { type CommandDefinition, flag } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
-import { addExamples, addFields } from "../../help-layout.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 import { parseHeaders } from "../../arguments/headers.ts";
-import { addSchemeOption, type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
-import { addSecretOptions, type SecretFlags, secretsOf } from "../../receivers/secrets.ts";
+import { SCHEME_FLAG, type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
+import { SECRET_FLAGS, type SecretFlags, secretsOf } from "../../receivers/secrets.ts";
 
 interface VerifyFlags extends SecretFlags, SchemeFlag {
   header: string[];
@@ -57,35 +56,34 @@ const VERIFIED_DELIVERY: ResourceView<VerifiedView> = {
 };
 
 /** `service webhooks verify`. */
-export function registerVerify(webhooks: Command, context: Context): void {
-  const verify = addSchemeOption(
-    addSecretOptions(webhooks.command("verify").description("Verify a delivery and name the rule that failed")),
-  )
-    .addOption(
-      repeatable(
-        new Option(
-          "--header <header>",
-          "Value of the Service-Signature header; with --scheme, a header of the delivery: 'Name: value' (repeatable)",
-        ).makeOptionMandatory(),
-        collect,
-      ),
-    )
-    .requiredOption("--payload <file>", "File with the raw body of the delivery; - for stdin")
-    .option("--tolerance <seconds>", "Maximum age of the signature (default: that of the scheme)", wholeNumber(0))
-    .option("--now <seconds>", "Unix time to verify at (default: now)", wholeNumber(0))
-    .addHelpText(
-      "after",
-      "\nWithout --scheme, the fields are those of the event; with it, scheme, id and\ntimestamp.\n",
-    )
-    .action((flags: VerifyFlags) => runVerify(flags, context));
-  addExamples(addFields(verify, { noun: "delivery", fields: [...VERIFIED_DELIVERY.fields, ...VERIFIED.fields] }), [
+export const verification: CommandDefinition = {
+  name: "verify",
+  about: "Verify a delivery and name the rule that failed",
+  options: [
+    ...SECRET_FLAGS,
+    SCHEME_FLAG,
+    flag(
+      "--header <header>",
+      "Value of the Service-Signature header; with --scheme, a header of the delivery: 'Name: value' (repeatable)",
+      { collect, required: true },
+    ),
+    flag("--payload <file>", "File with the raw body of the delivery; - for stdin", { required: true }),
+    flag("--tolerance <seconds>", "Maximum age of the signature (default: that of the scheme)", {
+      parse: wholeNumber(0),
+    }),
+    flag("--now <seconds>", "Unix time to verify at (default: now)", { parse: wholeNumber(0) }),
+  ],
+  notes: "\nWithout --scheme, the fields are those of the event; with it, scheme, id and\ntimestamp.\n",
+  fields: { noun: "delivery", fields: [...VERIFIED_DELIVERY.fields, ...VERIFIED.fields] },
+  examples: [
     "service webhooks verify --secret whsec_… --header 't=1764590400,v1=5257a8…' --payload body.json",
     'service webhooks verify --secret whsec_… --header "$HEADER" --payload - < body.json',
     "service webhooks verify --scheme github --header 'X-Hub-Signature-256: sha256=5257a8…' --payload body.json",
-  ]);
-}
+  ],
+  run: runVerify,
+};
 
-async function runVerify(flags: VerifyFlags, context: Context): Promise<void> {
+async function runVerify(context: Context, flags: VerifyFlags): Promise<void> {
   const scheme = await schemeNamed(flags.scheme ?? "service", context);
   const secrets = await secretsOf(flags, context);
   const payload = await context.readInput(flags.payload, "--payload");

@@ -1,8 +1,7 @@
-import type { Command } from "commander";
 import { objectId } from "../../arguments/values.ts";
 import type { Explanation } from "../../explanation.ts";
+import type { CommandDefinition } from "../../command.ts";
 import type { Context } from "../../context.ts";
-import { addExamples, addFields } from "../../help-layout.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { printable } from "../../terminal/printable.ts";
 import { foldText } from "../../terminal/spans.ts";
@@ -20,22 +19,23 @@ const FIELDS = {
 } satisfies { noun: string; fields: (keyof Explanation)[] };
 
 /** `service why`. */
-export function register(program: Command, context: Context): void {
-  const why = program
-    .command("why")
-    .description(
-      "Explain an ID: the API request, the object, the event, every delivery and attempt, the likely cause, and the command that fixes it",
-    )
-    .argument("<id>", "ID of an event, delivery, request, object, endpoint or bulk operation", objectId)
-    .action((id: string) => runWhy(id, context));
-  addExamples(addFields(why, FIELDS), [
+export const command: CommandDefinition = {
+  name: "why",
+  about:
+    "Explain an ID: the API request, the object, the event, every delivery and attempt, the likely cause, and the command that fixes it",
+  args: [
+    { arg: "<id>", about: "ID of an event, delivery, request, object, endpoint or bulk operation", parse: objectId },
+  ],
+  fields: FIELDS,
+  examples: [
     "service why evt_4Vf8aTqz0bKm2sNw9XyRcd",
     "service why req_4Vf8aTqz0bKm2sNw9XyRcd",
     "service why dlv_4Vf8aTqz0bKm2sNw9XyRcd --json --jq .cause",
-  ]);
-}
+  ],
+  run: runWhy,
+};
 
-async function runWhy(id: string, context: Context): Promise<void> {
+async function runWhy(context: Context, id: string): Promise<void> {
   const { output } = context;
   const { explain } = await import("../../explanation.ts");
   const client = await context.client();

@@ -175,6 +175,28 @@ describe("retention on SQLite", () => {
     expect(seen).toEqual([16, 4, ...Array.from({ length: 40 }, () => 1)]);
   });
 
+  it("ends a transaction that removes a reset sandbox's rows after 3 ms, however many it could remove before", async () => {
+    await insert(1, 900);
+    await database.write((tx) =>
+      tx.run("UPDATE environments SET name = 'removed ' || id, since = $2 WHERE id = $1", [environment, NOW]),
+    );
+    let time = 0;
+    let most = 0;
+    let last = await counts();
+    await retain(
+      async () => {
+        const left = await counts();
+        most = Math.max(most, ...left.map((rows, table) => last[table]! - rows));
+        last = left;
+      },
+      // Each group of rows takes a millisecond.
+      () => (time += 1),
+    );
+    expect(last).toEqual([0, 0, 0]);
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThanOrEqual(64);
+  });
+
   it("shrinks the file to what it holds", async () => {
     const file = join(folder, "platform.db");
     const reopen = async () => {

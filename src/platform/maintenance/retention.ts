@@ -40,13 +40,16 @@ const TRUSTED_TIME_MILLISECONDS = 3_600_000;
 const COUNT_RETENTION_MINUTES = 1440;
 /** A request that began before an environment was removed, or that copies one, may add rows for this long. */
 const STRAGGLER_MILLISECONDS = 300_000;
+/** Rows of a statement where a slice has several: even of the largest, these take few milliseconds. */
+const ROWS_PER_STATEMENT = 16;
 /** A grant may hold a refresh token for every hour of 30 days. */
 const ROWS_PER_GRANT = 25;
 
-/** What one transaction removes: at most this many rows, of those after an ID. */
+/** What one transaction removes: at most this many rows, of those after an ID, until its time is over. */
 interface Slice {
   rows: number;
   after: string;
+  isOver: () => boolean;
 }
 
 /** Removes a slice. Returns where the next one begins; undefined if there is nothing after it. */
@@ -76,7 +79,7 @@ async function removeOldRows(
   const removeAll = async (claim: string, step: Step) => {
     const size = new SliceSize(database.dialect, clock);
     for (let after: string | undefined = ""; !signal.aborted;) {
-      const slice: Slice = { rows: size.rows, after };
+      const slice: Slice = { rows: size.rows, after, isOver: () => size.isOver };
       // One process at a time removes rows; the others need not.
       const unit = async (tx: Transaction) => ((await tx.claim(claim)) ? step.run(tx, slice) : undefined);
       after = await database.write((tx) => size.measure(() => unit(tx)), { isolation: step.isolation ?? "serialized" });
@@ -122,10 +125,15 @@ async function keepTrustedTime(database: Database, now: number): Promise<void> {
 /** Removes the rows of an environment that is no longer reachable, and once nothing adds any, its number. */
 function removalOf(environment: number, isOver: boolean): Step[] {
   const isolation = "read committed";
-  // Each table begins with a small slice: rows of the next one may be larger.
   const tables: Step[] = DELETIONS.map((deletion) => ({
     isolation,
-    run: async (tx, { rows, after }) => ((await deletion(tx, environment, rows)) > 0 ? after : undefined),
+    async run(tx, { rows, after, isOver }) {
+      const limit = tx.dialect === "sqlite" ? ROWS_PER_STATEMENT : rows;
+      let removed: number;
+      do removed = await deletion(tx, environment, limit);
+      while (removed > 0 && !isOver());
+      return removed > 0 ? after : undefined;
+    },
   }));
   const number: Step = {
     isolation,

@@ -15,6 +15,7 @@ export class SliceSize {
   readonly #clock: Clock;
   readonly #isFixed: boolean;
   #rows: number;
+  #began = 0;
 
   constructor(dialect: Queries["dialect"], clock: Clock) {
     this.#clock = clock;
@@ -26,12 +27,17 @@ export class SliceSize {
     return this.#rows;
   }
 
+  /** True once the slice that runs has used its time. */
+  get isOver(): boolean {
+    return this.#isFixed || this.#clock.elapsed() - this.#began >= MAX_MILLISECONDS;
+  }
+
   /** Runs a slice's statements. The next slice has as many rows as fit by the time that they took, at most doubled. */
   async measure<Result>(slice: () => Promise<Result>): Promise<Result> {
-    const began = this.#clock.elapsed();
+    this.#began = this.#clock.elapsed();
     const result = await slice();
     if (this.#isFixed) return result;
-    const took = this.#clock.elapsed() - began;
+    const took = this.#clock.elapsed() - this.#began;
     if (took > MAX_MILLISECONDS) this.#rows = Math.max(1, Math.floor((this.#rows * MAX_MILLISECONDS) / took));
     else if (took < MAX_MILLISECONDS / 2) this.#rows = Math.min(MAX_ROWS, this.#rows * 2);
     return result;

@@ -275,6 +275,30 @@ describe("the filter of service listen", () => {
   });
 });
 
+describe("a reset of the sandbox on the screen of service listen", () => {
+  it("says how many waiting events were dropped, which no longer wait", async () => {
+    const held: ServerResponse[] = [];
+    const server = createServer((request, response) => void request.resume().on("end", () => held.push(response)));
+    const screen = await listenOnScreen(
+      ["--forward-to", await listenOn(server), "--concurrency", "1", "--timeout", "5m"],
+      {
+        env: cli.platform.env,
+        columns: 160,
+      },
+    );
+    for (let i = 0; i < 3; i += 1) await trigger("customer.created");
+    await screen.shows("3 waiting");
+    await cli.service(["sandbox", "reset"]);
+    await screen.shows("dropped 2 waiting events, which no longer exist");
+    await screen.shows(/ 1 waiting$/m);
+    await until(() => rowsOf(screen).filter((row) => row.includes(" – ")).length === 2);
+    held[0]!.writeHead(204).end();
+    await screen.shows("1 forwarded");
+    expect(screen.text()).not.toContain("1 waiting");
+    expect(held).toHaveLength(1);
+  });
+});
+
 describe("a paste into service listen", () => {
   it("presses no keys if it is longer than 64 KiB, and later keys work", async () => {
     const screen = await listen([], { rows: 50 });

@@ -103,7 +103,14 @@ describe("the backlog of service listen at a reset", () => {
     });
     const url = await listenOn(server);
     afterAll(() => server.close());
-    const listener = await startListener(cli.platform.env, ["--forward-to", url, "--concurrency", "1"]);
+    const listener = await startListener(cli.platform.env, [
+      "--forward-to",
+      url,
+      "--concurrency",
+      "1",
+      "--timeout",
+      "60s",
+    ]);
     for (let i = 0; i < 5; i += 1) await json("trigger", "customer.created");
     const received = () => listener.records.filter(({ event }) => event === "received");
     await expect.poll(() => [received().length, waiting.length]).toEqual([5, 1]);

@@ -59,8 +59,11 @@ export function resetText({ dropped }: Extract<Report, { event: "reset" }>): str
 
 function droppedText(dropped: readonly string[]): string {
   if (dropped.length === 0) return "";
-  const which = dropped.length === 1 ? "1 event of before" : `${dropped.length} events of before`;
-  return `dropped ${which} that waited to be forwarded; `;
+  const which =
+    dropped.length === 1
+      ? "1 waiting event, which no longer exists"
+      : `${dropped.length} waiting events, which no longer exist`;
+  return `dropped ${which}; `;
 }
 
 /** Explains a gap. */

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
 import { hostname } from "node:os";
 import { fileURLToPath } from "node:url";
@@ -127,9 +127,13 @@ describe("an operation for signed-in users only", () => {
   it("invites a member, who may read but not invite, and is signed out once removed", async () => {
     const invited = (await call("POST", "/v1/users", { email: "member@example.com" })).body;
     expect(invited).toMatchObject({ role: "member", has_password: false });
-    expect((await call("POST", "/v1/users", { email: "Member@example.com" })).body.code).toBe("email_taken");
+    const again = (await call("POST", "/v1/users", { email: "Member@example.com" })).body;
+    expect(again).toMatchObject({ id: invited.id, invitation_expires_at: expect.stringMatching(/Z$/) });
     const browser = new Browser(platform.baseUrl);
-    await browser.submit(await browser.get(invited.invitation_url), { password: "correct horse battery" });
+    expect((await browser.get(invited.invitation_url)).status).toBe(410);
+    await browser.submit(await browser.get(again.invitation_url), { password: "correct horse battery" });
+    expect((await call("POST", "/v1/users", { email: "Member@example.com" })).body.code).toBe("email_taken");
+    expect((await call("GET", "/v1/users")).body.data[1]).toMatchObject({ invitation_expires_at: null });
     const member = callsWith([...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; "));
     expect((await member("GET", "/v1/users")).body.data).toHaveLength(2);
     expect((await member("POST", "/v1/users", { email: EMAIL })).body.code).toBe("owner_required");
@@ -229,6 +233,19 @@ describe("the page of the dashboard", () => {
     expect(names.length).toBeGreaterThan(0);
     const bytes = names.map((name) => readFileSync(`${BUILT}${name}.gz`).length);
     expect(bytes.reduce((sum, size) => sum + size)).toBeLessThan(60_000);
+  });
+
+  it("loads its fonts, at most 80 KB, from its own origin", async () => {
+    const names = readdirSync(BUILT).filter((name) => name.endsWith(".woff2"));
+    const styles = readFileSync(`${BUILT}${JSON.parse(readFileSync(`${BUILT}manifest.json`, "utf8")).style}`, "utf8");
+    let bytes = 0;
+    for (const name of names) {
+      expect(styles).toContain(`/dashboard/assets/${name}`);
+      const response = await page(`/dashboard/assets/${name}`, "");
+      expect(response.headers.get("content-type")).toBe("font/woff2");
+      bytes += (await response.arrayBuffer()).byteLength;
+    }
+    expect([names.length, bytes < 80_000]).toEqual([2, true]);
   });
 });
 

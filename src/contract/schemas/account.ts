@@ -15,6 +15,12 @@ export const User = Type.Object(
     has_password: Type.Boolean(),
     is_you: Type.Boolean(),
     created: Timestamp,
+    invitation_expires_at: nullable(
+      Type.String({
+        format: "timestamp",
+        description: "Until when the user can join; null once they have, or it expired",
+      }),
+    ),
     invitation_url: Type.Optional(secretShownOnce("Works once, for three days")),
   },
   { $id: "User", description: "A user who can sign in" },

@@ -9,7 +9,7 @@ import { Dialog, ShownOnce } from "../components/dialog.tsx";
 import { Field, Form } from "../components/form.tsx";
 import { Card, Empty, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
-import { CopyLine, None, ObjectLink, Time } from "../components/values.tsx";
+import { CopyLine, None, ObjectLink, Time, Until } from "../components/values.tsx";
 import { browserName, counted } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
 
@@ -33,7 +33,7 @@ export function TeamPage() {
   return (
     <Page title="Team & access" subtitle="Users of this account, your browsers, and the apps that act for you.">
       {you?.has_password === false && (
-        <p class="notice wait">
+        <p class="notice">
           <strong>You have no password yet.</strong> Until you set one, you can sign in only with a one-time sign-in
           link. <a href="/account">Set a password</a>
         </p>
@@ -79,7 +79,7 @@ export function TeamPage() {
               cell: ({ by_link: byLink }) => (byLink ? "One-time link" : "Password"),
             },
             { label: "Signed in", cell: ({ created }) => <Time at={created} isReal /> },
-            { label: "Expires", from: "tablet", cell: ({ expires_at: at }) => <Time at={at} isReal /> },
+            { label: "Expires", from: "tablet", cell: ({ expires_at: at }) => <Until at={at} isReal /> },
             {
               label: "Actions",
               isFor: ({ is_current: isCurrent }) => !isCurrent,
@@ -183,50 +183,59 @@ function Team({ users, isOwner }: { users: Pages<User>; isOwner: boolean }) {
           {
             label: "Email",
             isLong: true,
-            cell: ({ email, is_you: isYou }) => (
+            cell: (user) => (
               <span class="user">
-                <span class="avatar" aria-hidden="true">
-                  {email.charAt(0)}
+                <span class={isInvited(user) ? "avatar invited" : "avatar"} aria-hidden="true">
+                  {user.email.charAt(0)}
                 </span>
-                <bdi>{email}</bdi> {isYou && <span class="tag">you</span>}
+                <bdi>{user.email}</bdi> {user.is_you && <span class="tag">you</span>}
               </span>
             ),
           },
-          { label: "Role", cell: ({ role }) => <span class="role">{role}</span> },
+          {
+            label: "Role",
+            cell: (user) => <span class="role">{isInvited(user) ? "Invited" : user.role}</span>,
+          },
           {
             label: "Signs in with",
             from: "tablet",
-            cell: ({ has_password: has, is_you: isYou }) => (
-              <>
-                {has ? "Password" : "One-time links"}{" "}
-                {isYou && <a href="/account">{has ? "Change" : "Set a password"}</a>}
-              </>
-            ),
+            cell: (user) => {
+              const { has_password: has, invitation_expires_at: until } = user;
+              if (!isInvited(user)) return has ? "Password" : "One-time links";
+              if (until === null) return "The invitation has expired";
+              return (
+                <>
+                  Invitation expires <Until at={until} isReal />
+                </>
+              );
+            },
           },
           { label: "Added", from: "tablet", cell: ({ created }) => <Time at={created} isReal /> },
           {
             label: "Actions",
             isFor: ({ role }) => isOwner && role === "member",
-            cell: ({ id, email }) => (
-              <ConfirmedAction
-                class="small danger"
-                title="Remove this user?"
-                explanation={
-                  <p>
-                    {email} is signed out everywhere, and their authorized apps lose access. API keys that they created
-                    stay valid; you get a list of them.
-                  </p>
-                }
-                verb="Remove"
-                run={async () => {
-                  const { api_keys: keys } = await call<DeletedUser>("DELETE", `/v1/users/${id}`);
-                  users.reload();
-                  if (keys.data.length > 0) setLeft({ email, keys: keys.data });
-                  return `Removed ${email}`;
-                }}
-              >
-                Remove
-              </ConfirmedAction>
+            cell: (user) => (
+              <span class="row-actions">
+                {isInvited(user) && (
+                  <Action
+                    class="small"
+                    run={async () => {
+                      setInvited(await call<User>("POST", "/v1/users", { email: user.email }));
+                      users.reload();
+                      return undefined;
+                    }}
+                  >
+                    New link
+                  </Action>
+                )}
+                <Removal
+                  user={user}
+                  onRemoved={(keys) => {
+                    users.reload();
+                    if (keys.length > 0) setLeft({ email: user.email, keys });
+                  }}
+                />
+              </span>
             ),
           },
         ]}
@@ -262,6 +271,38 @@ function Team({ users, isOwner }: { users: Pages<User>; isOwner: boolean }) {
         </ShownOnce>
       )}
     </Card>
+  );
+}
+
+/** A member chooses a password to join. */
+function isInvited({ role, has_password: has }: User): boolean {
+  return role === "member" && !has;
+}
+
+function Removal({ user, onRemoved }: { user: User; onRemoved: (keys: readonly ApiKey[]) => void }) {
+  const call = useCall();
+  const { id, email } = user;
+  const [verb, title, explanation] = isInvited(user)
+    ? ["Revoke", "Revoke this invitation?", `The link that ${email} was sent stops working.`]
+    : [
+        "Remove",
+        "Remove this user?",
+        `${email} is signed out everywhere, and their authorized apps lose access. API keys that they created stay valid; you get a list of them.`,
+      ];
+  return (
+    <ConfirmedAction
+      class="small danger"
+      title={title}
+      explanation={<p>{explanation}</p>}
+      verb={verb}
+      run={async () => {
+        const { api_keys: keys } = await call<DeletedUser>("DELETE", `/v1/users/${id}`);
+        onRemoved(keys.data);
+        return `Removed ${email}`;
+      }}
+    >
+      {verb}
+    </ConfirmedAction>
   );
 }
 

@@ -7,11 +7,15 @@ import type { Tenant } from "./request-context.ts";
 import type { Clock } from "../ports.ts";
 import { usableKeysOfUser } from "../storage/api-keys.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
-import { insertSignInLink } from "../storage/sign-in-links.ts";
-import { deleteMember, insertUser, type UserRow, usersOfAccount } from "../storage/users.ts";
+import { deleteLinksOfUser, insertSignInLink } from "../storage/sign-in-links.ts";
+import { deleteMember, findUserByEmail, insertUser, type UserRow, usersOfAccount } from "../storage/users.ts";
 
-export async function listUsers(queries: Queries, { account }: Tenant, you: string): Promise<User[]> {
-  return (await usersOfAccount(queries, account.id)).map((row) => toUser(row, you));
+export async function listUsers(queries: Queries, { account }: Tenant, you: string, now: number): Promise<User[]> {
+  const rows = await usersOfAccount(queries, account.id);
+  return rows.map((row) => {
+    const until = row.invited_until ?? 0;
+    return toUser(row, you, until > now ? until : null);
+  });
 }
 
 /** What an invitation is created with. */
@@ -22,10 +26,13 @@ export interface InviteTools extends SecretTools {
   baseUrl: () => string;
 }
 
-/** Adds a member without a password, and the link to choose one. Throws ApiError `email_taken`. */
+/**
+ * Adds a member without a password, and the link to choose one. A member who has not joined yet gets a new link, and the
+ * earlier one stops working. Throws ApiError `email_taken`.
+ */
 export async function inviteUser(tx: Transaction, tools: InviteTools, accountId: string, email: string): Promise<User> {
   const now = tools.clock.now();
-  const row: UserRow = {
+  const created: UserRow = {
     id: tools.newId("user", now),
     account_id: accountId,
     email,
@@ -34,12 +41,16 @@ export async function inviteUser(tx: Transaction, tools: InviteTools, accountId:
     password: null,
     created: now,
   };
-  if (!(await insertUser(tx, row))) {
+  const isNew = await insertUser(tx, created);
+  const row = isNew ? created : await findUserByEmail(tx, created.email_key);
+  if (row === undefined || row.account_id !== accountId || row.role !== "member" || row.password !== null) {
     const errors = [{ pointer: "/email", code: "taken", detail: "another user has this email address" }];
     throw new ApiError("email_taken", "Another user has that email address.", { members: { errors } });
   }
+  if (!isNew) await deleteLinksOfUser(tx, row.id);
   const token = await createLinkToken(tx, tools, { userId: row.id, invitation: true, now });
-  return { ...toUser(row, ""), invitation_url: `${tools.baseUrl()}/invitation?token=${token}` };
+  const user = toUser(row, "", now + INVITATION_SECONDS * 1000);
+  return { ...user, invitation_url: `${tools.baseUrl()}/invitation?token=${token}` };
 }
 
 const MAX_KEYS_LISTED = 100;
@@ -58,7 +69,7 @@ export async function removeUser(tx: Transaction, accountId: string, id: string,
   return { id, object: "user", deleted: true, api_keys };
 }
 
-function toUser(row: UserRow, you: string): User {
+function toUser(row: UserRow, you: string, invitedUntil: number | null): User {
   return {
     id: row.id,
     object: "user",
@@ -67,6 +78,7 @@ function toUser(row: UserRow, you: string): User {
     has_password: row.password !== null,
     is_you: row.id === you,
     created: formatTimestamp(row.created),
+    invitation_expires_at: invitedUntil === null ? null : formatTimestamp(invitedUntil),
   };
 }
 

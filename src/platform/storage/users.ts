@@ -29,8 +29,18 @@ export function findUserByEmail(queries: Queries, emailKey: string): Promise<Use
   return queries.get(`SELECT ${COLUMNS} FROM users WHERE email_key = $1`, [emailKey]);
 }
 
-export function usersOfAccount(queries: Queries, accountId: string): Promise<UserRow[]> {
-  return queries.all(`SELECT ${COLUMNS} FROM users WHERE account_id = $1 ORDER BY id`, [accountId]);
+/** A user with the end of the invitation that they have not accepted yet. */
+export interface ListedUserRow extends UserRow {
+  invited_until: number | null;
+}
+
+export function usersOfAccount(queries: Queries, accountId: string): Promise<ListedUserRow[]> {
+  return queries.all(
+    `SELECT ${COLUMNS}, (SELECT MAX(l.expires_at) FROM sign_in_links l
+       WHERE l.user_id = users.id AND l.invitation = 1 AND l.used_at IS NULL) AS invited_until
+     FROM users WHERE account_id = $1 ORDER BY id`,
+    [accountId],
+  );
 }
 
 /** Returns the oldest owner of the oldest account: the operator of the deployment. */

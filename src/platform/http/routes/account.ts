@@ -28,7 +28,8 @@ export function accountHandlers(
       latest: versions.latest,
       pinned: caller.tenant.account.version,
     }),
-    listUsers: async ({ caller }, queries) => wholeList(await listUsers(queries, caller.tenant, caller.user!.id)),
+    listUsers: async ({ caller }, queries) =>
+      wholeList(await listUsers(queries, caller.tenant, caller.user!.id, clock.now())),
     inviteUser: ({ caller, body }, tx) => inviteUser(tx, tools, caller.tenant.account.id, body.email),
     removeUser: ({ caller, id }, tx) => removeUser(tx, caller.tenant.account.id, id, clock.now()),
     listSessions: async ({ caller }, queries) => {

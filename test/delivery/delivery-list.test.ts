@@ -35,6 +35,10 @@ describe("the list of deliveries", () => {
     expect(await eventsOf(`endpoint=${good.id}&status=retrying`)).toEqual([]);
     expect(await eventsOf(`endpoint=${bad.id}&status=retrying&limit=3`)).toEqual(events.slice(0, 3));
     expect(await eventsOf(`endpoint=${bad.id}&status=retrying&query=${events[1]}`)).toEqual([events[1]]);
+    for (const code of ["500", "5xx"]) expect(await eventsOf(`endpoint=${bad.id}&code=${code}`)).toEqual(events);
+    for (const code of ["200", "2xx", "503", "none"])
+      expect(await eventsOf(`endpoint=${bad.id}&code=${code}`)).toEqual([]);
+    expect((await platform.api("GET", "/v1/deliveries?code=many")).status).toBe(400);
     expect((await eventsOf("status=pending&limit=6")).slice(0, 6)).toEqual(events);
     expect((await list(`event=${events[0]}`)).data).toHaveLength(2);
     expect((await list(`event=${events[0]}&status=pending`)).data).toMatchObject([{ endpoint: bad.id }]);

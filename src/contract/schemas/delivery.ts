@@ -69,6 +69,14 @@ export const DeliveryListQuery = listQuery({
         "`retrying`: pending deliveries with a failed attempt. A page of these may be short, or empty, while `has_more` is true",
     }),
   ),
+  code: Type.Optional(
+    Type.String({
+      pattern: "^([1-5](\\d\\d|xx)|none)$",
+      description:
+        "The response to the last attempt: a status, a class such as 5xx, or `none` without one. A page may be short, or empty, while `has_more` is true",
+      examples: ["5xx"],
+    }),
+  ),
   ...SEARCH_FILTERS,
 });
 export type DeliveryListQuery = Static<typeof DeliveryListQuery>;

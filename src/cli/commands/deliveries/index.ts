@@ -74,6 +74,7 @@ export const command: CommandDefinition = {
         flag("--endpoint <id>", "Filter by webhook endpoint", { parse: objectId }),
         flag("--event <id>", "Filter by event", { parse: objectId }),
         flag("--status <status>", "Filter by status", { choices: [...statusesOf("delivery"), "retrying"] }),
+        flag("--code <status>", "Filter by the last response: a status, a class such as 5xx, or none"),
         ...SEARCH_FILTERS,
       ],
       examples: [

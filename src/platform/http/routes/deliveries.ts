@@ -1,4 +1,4 @@
-import type { Delivery } from "../../../contract/schemas/delivery.ts";
+import type { Delivery, DeliveryListQuery } from "../../../contract/schemas/delivery.ts";
 import { createBulkOperation } from "../../domain/bulk-operations.ts";
 import { cancelPending, getDelivery, pageOfDeliveries, retryDelivery } from "../../domain/deliveries.ts";
 import { allEndpoints } from "../../domain/webhook-endpoints.ts";
@@ -7,7 +7,16 @@ import type { Handlers } from "../operation.ts";
 import { sendList } from "../pagination.ts";
 import { narrowed } from "../search.ts";
 
-const isRetrying = ({ attempt_count: attempts }: Delivery) => attempts > 0;
+/** Returns whether a delivery matches what no index has: that it is being retried, and its last response. */
+function matcherOf({ status, code }: DeliveryListQuery): ((delivery: Delivery) => boolean) | undefined {
+  if (status !== "retrying" && code === undefined) return undefined;
+  return ({ attempt_count: attempts, last_status_code: last }) => {
+    if (attempts === 0) return false;
+    if (code === undefined || code === "none") return code === undefined || last === null;
+    return code.endsWith("xx") ? Math.trunc((last ?? 0) / 100) === Number(code[0]) : last === Number(code);
+  };
+}
+
 const REFERENCES = { event: "event", webhook_endpoint: "endpoint" } as const;
 
 export function deliveryHandlers(vault: Vault): Handlers<"deliveries"> {
@@ -22,7 +31,7 @@ export function deliveryHandlers(vault: Vault): Handlers<"deliveries"> {
         call,
         (page) => pageOfDeliveries(queries, caller.tenant, page, narrowed(query, REFERENCES)),
         {
-          isMatch: query.status === "retrying" ? isRetrying : undefined,
+          isMatch: matcherOf(query),
           valuesOf: (delivery) => {
             const { url, description } = byId.get(delivery.endpoint ?? "") ?? {};
             return { ...delivery, url, description };

@@ -133,7 +133,7 @@ function expectEndpoint(
     last_delivery_at: newest,
     last_success_at: lastSuccess,
   });
-  expect(intervals).toHaveLength(12);
+  expect(intervals).toHaveLength(30);
   for (const [index, { at, ...interval }] of intervals.entries()) {
     const end = intervals[index + 1]?.at;
     const within = minutes.filter((minute) => minute.at >= at && (end === undefined || minute.at < end));

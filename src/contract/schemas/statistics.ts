@@ -4,7 +4,7 @@ import { LIMITS } from "../limits.ts";
 import { closed, idOf, nullable, Timestamp } from "./fields.ts";
 
 /** Number of intervals into which an endpoint's minutes are grouped. */
-export const STATISTICS_INTERVALS = 12;
+export const STATISTICS_INTERVALS = 30;
 
 const Count = Type.Integer({ minimum: 0 });
 

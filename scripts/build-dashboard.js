@@ -1,10 +1,11 @@
 // Builds the dashboard: files with hashed names, each beside its compressed form, and a manifest that lists the first
 // ones.
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
+const FONTS = "src/dashboard/fonts";
 const OUTDATED_MILLISECONDS = 3_600_000;
 
 /** Returns the build's metadata. A development build has a page more, which shows all components. */
@@ -22,6 +23,7 @@ export async function buildDashboard(root, folder, { isDevelopment = false } = {
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
     loader: { ".svg": "copy" },
+    external: ["/dashboard/assets/*"],
     bundle: true,
     minify: true,
     splitting: true,
@@ -41,6 +43,9 @@ export async function buildDashboard(root, folder, { isDevelopment = false } = {
     writeFileSync(path, contents);
     writeFileSync(`${path}.gz`, gzipSync(contents, { level: 9 }));
   }
+  // Every page names them, also those that know no hash.
+  const fonts = readdirSync(join(root, FONTS)).filter((name) => name.endsWith(".woff2"));
+  for (const name of fonts) copyFileSync(join(root, FONTS, name), join(folder, name));
   const outputs = Object.entries(metafile.outputs);
   const main = outputs.find(([, { entryPoint }]) => entryPoint === "src/dashboard/main.tsx");
   const named = (start, end = "") =>
@@ -53,7 +58,7 @@ export async function buildDashboard(root, folder, { isDevelopment = false } = {
     preload: main[1].imports.filter(({ kind }) => kind === "import-statement").map(({ path }) => basename(path)),
     reference: { script: named("reference-", ".js"), style: named("reference-style-") },
   };
-  removeOutdated(folder, new Set(outputFiles.map(({ path }) => basename(path))));
+  removeOutdated(folder, new Set([...fonts, ...outputFiles.map(({ path }) => basename(path))]));
   writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifest));
   return { metafile };
 }

@@ -76,6 +76,8 @@ const options = {
   legalComments: "none",
   logLevel: "warning",
   metafile: true,
+  // The pages of the server contain theirs.
+  loader: { ".css": "text" },
 };
 const command = {
   ...options,

@@ -9,7 +9,10 @@ export function thirdPartyLicenses(root, builds) {
       .map((input) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0])
       .filter((folder) => folder !== undefined),
   );
-  const entries = [...folders].map((folder) => describe(join(root, folder))).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const fonts = ["Inter, JetBrains Mono", readFileSync(join(root, "src/dashboard/fonts/LICENSE"), "utf8").trim()];
+  const entries = [fonts, ...[...folders].map((folder) => describe(join(root, folder)))].toSorted(([a], [b]) =>
+    a < b ? -1 : 1,
+  );
   return `${entries.map(([name, text]) => `${name}\n${"-".repeat(name.length)}\n\n${text}`).join("\n\n\n")}\n`;
 }
 

@@ -36,6 +36,7 @@ async function print(source, extension) {
     outfile: program,
     bundle: true,
     platform: "node",
+    loader: { ".css": "text" },
     format: "esm",
     target: "node20.19",
     define: { __VERSION__: '"0"', __ISSUES_URL__: '""' },

@@ -62,7 +62,7 @@ export const OBJECT_SHAPES = {
     '{"endpoint":"ID","attempts":"number","failed":"number","pending":"number","last_delivery_at":["time","null"],"last_success_at":["time","null"],"intervals":{"[]":{"at":"time","succeeded":"number","failed":"number"}}}',
   Statistics:
     '{"object":"=statistics","now":"time","totals":{"events":"number","attempts":"number","succeeded":"number","failed":"number","latency_p50_ms":["number","null"],"latency_p95_ms":["number","null"]},"minutes":{"[]":"StatisticsMinute"},"failures":{"[]":"StatisticsFailure"},"endpoints":{"[]":"StatisticsEndpoint"},"event_types":{"[]":{"type":"string","last_at":"time"}},"listeners":"number","listener_events":[{"[]":"string"},"null"],"queue":{"pending":"number","oldest_due_seconds":"number"}}',
-  User: '{"id":"ID","object":"=user","email":"string","role":"string","has_password":"boolean","is_you":"boolean","created":"time","invitation_url?":"string"}',
+  User: '{"id":"ID","object":"=user","email":"string","role":"string","has_password":"boolean","is_you":"boolean","created":"time","invitation_expires_at":["time","null"],"invitation_url?":"string"}',
   UserList: '{"object":"=list","data":{"[]":"User"},"has_more":"boolean","next_cursor":["string","null"]}',
   DeletedUser:
     '{"id":"ID","object":"=user","deleted":"boolean","api_keys":{"object":"=list","data":{"[]":"ApiKey"},"has_more":"boolean","next_cursor":["string","null"]}}',

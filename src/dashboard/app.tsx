@@ -1,24 +1,16 @@
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { type KindWith, OBJECT_KINDS, type ObjectKind, RESOURCES } from "../contract/resources.ts";
-import { asCallError, type CallError, signedOut } from "./api/call.ts";
+import { signedOut } from "./api/call.ts";
 import { follow, startLive } from "./api/live.ts";
 import { startStore } from "./api/store.ts";
 import { Commands } from "./commands.tsx";
 import { showToast, Toasts } from "./components/toasts.tsx";
-import { ApiKeys } from "./pages/api-keys/index.tsx";
-import { Apps } from "./pages/apps.tsx";
-import { Deliveries } from "./pages/deliveries.tsx";
-import { Endpoints } from "./pages/endpoints/index.tsx";
-import { Events } from "./pages/events/index.tsx";
-import { objectPage } from "./pages/objects/index.tsx";
 import { Overview } from "./pages/overview/index.tsx";
-import { TeamPage } from "./pages/team.tsx";
-import { RequestLogs } from "./pages/request-logs.tsx";
-import { SandboxPage } from "./pages/sandbox.tsx";
 import { environment, hrefOf, Link, route, settle } from "./router.tsx";
 import { Shell } from "./shell.tsx";
-import { Empty, ErrorBox, Loading, Page } from "./components/page.tsx";
+import { Empty, Page } from "./components/page.tsx";
+import { lazy } from "./lazy.tsx";
 
 function NotFound() {
   return (
@@ -32,52 +24,26 @@ function NotFound() {
   );
 }
 
-let Why: ComponentType | undefined;
-
-/** The explanation, whose code is loaded when it is first opened. */
-function LazyWhy() {
-  const [error, setError] = useState<CallError>();
-  const [tries, setTries] = useState(0);
-  useEffect(() => {
-    if (Why !== undefined) return;
-    import("./pages/why.tsx").then(
-      (module) => {
-        ({ Why } = module);
-        setTries(tries + 1);
-      },
-      (problem: unknown) => setError(asCallError(problem)),
-    );
-  }, [tries]);
-  if (Why !== undefined) return <Why />;
-  const again = () => {
-    setError(undefined);
-    setTries(tries + 1);
-  };
-  return (
-    <Page title="Explanation">
-      {error === undefined ? <Loading what="Loading" /> : <ErrorBox error={error} onRetry={again} />}
-    </Page>
-  );
-}
-
 type OwnPage = (typeof RESOURCES)[Exclude<KindWith<"page">, ObjectKind>]["page"]["name"];
 
 const OWN_PAGES: Record<OwnPage | "" | "why", ComponentType> = {
   "": Overview,
-  why: LazyWhy,
-  events: Events,
-  deliveries: Deliveries,
-  endpoints: Endpoints,
-  keys: ApiKeys,
-  apps: Apps,
-  people: TeamPage,
-  logs: RequestLogs,
-  clock: SandboxPage,
+  why: lazy("Why"),
+  events: lazy("Events"),
+  deliveries: lazy("Deliveries"),
+  endpoints: lazy("Endpoints"),
+  keys: lazy("ApiKeys"),
+  apps: lazy("Apps"),
+  people: lazy("TeamPage"),
+  logs: lazy("RequestLogs"),
+  clock: lazy("SandboxPage"),
 };
+
+const ObjectPage = lazy("ObjectPage");
 
 const PAGES: Partial<Record<string, ComponentType>> = {
   ...OWN_PAGES,
-  ...Object.fromEntries(OBJECT_KINDS.map((kind) => [RESOURCES[kind].page.name, objectPage(kind)])),
+  ...Object.fromEntries(OBJECT_KINDS.map((kind) => [RESOURCES[kind].page.name, () => <ObjectPage kind={kind} />])),
 };
 
 if (__DEVELOPMENT__) {
@@ -110,11 +76,13 @@ export function App() {
   const { page, id } = route.value;
   const Shown = PAGES[page] ?? NotFound;
   return (
-    <Shell>
-      <Shown key={`${shown} ${page} ${id}`} />
+    <>
+      <Shell>
+        <Shown key={`${shown} ${page} ${id}`} />
+      </Shell>
       <Toasts />
       <Commands />
-    </Shell>
+    </>
   );
 }
 

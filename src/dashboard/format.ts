@@ -1,11 +1,11 @@
-const timeOfDay = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const dayAndTime = new Intl.DateTimeFormat(undefined, {
-  month: "short",
-  day: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-});
-const fullDate = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+/** Twenty-four hours in every language: columns of times line up, and match logs. */
+const CLOCK = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
+const SECONDS = { ...CLOCK, second: "2-digit" } as const;
+const timeOfDay = new Intl.DateTimeFormat(undefined, SECONDS);
+const minuteOfDay = new Intl.DateTimeFormat(undefined, CLOCK);
+const dayAndTime = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", ...CLOCK });
+const fullDate = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
+const shortDay = new Intl.DateTimeFormat(undefined, { weekday: "short", month: "short", day: "numeric" });
 
 const DAY_SECONDS = 86_400;
 /** An attempt that is due may take this long to begin and end. */
@@ -22,6 +22,15 @@ export function relativeTime(at: number, now: number): string {
   }
   const text = distance < 60 ? `${distance} s` : distance < 3600 ? `${Math.floor(distance / 60)} min` : hours(distance);
   return seconds > 0 ? `in ${text}` : `${text} ago`;
+}
+
+/**
+ * Returns how long ago something was. A time in the future is one of before the clock was set back, and is written as it
+ * is. Unix milliseconds.
+ */
+export function pastTime(at: number, now: number): string {
+  if (at - now < 2000) return relativeTime(Math.min(at, now), now);
+  return new Date(at).toDateString() === new Date(now).toDateString() ? timeOfDay.format(at) : dayAndTime.format(at);
 }
 
 function hours(seconds: number): string {
@@ -46,14 +55,28 @@ export function localTime(iso: string, now: number): string {
   return (date.toDateString() === new Date(now).toDateString() ? timeOfDay : fullDate).format(date);
 }
 
+/** Returns the hours and minutes of a time. Unix milliseconds. */
+export function shortTime(at: number): string {
+  return minuteOfDay.format(at);
+}
+
+/** Returns the local time of day, with seconds. */
+export function clockTime(iso: string): string {
+  return timeOfDay.format(new Date(iso));
+}
+
+/** Returns the local day of a time, for a separator; empty for the day of `now`. */
+export function dayOf(iso: string, now: number): string {
+  const date = new Date(iso);
+  return date.toDateString() === new Date(now).toDateString() ? "" : shortDay.format(date);
+}
+
 const weekdayAndTime = new Intl.DateTimeFormat(undefined, {
   weekday: "short",
   day: "numeric",
   month: "short",
   year: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
+  ...SECONDS,
 });
 
 /** Returns a time in full, with its weekday. Unix milliseconds. */
@@ -99,9 +122,9 @@ export function searchable(text: string): string {
 
 export function percent(part: number, whole: number): string {
   if (whole === 0) return "–";
-  // Rounded down: with one failure in ten thousand it is not 100 %.
+  // Rounded down: with one failure in ten thousand it is not 100%.
   const share = Math.floor((1000 * part) / whole) / 10;
-  return `${share === 100 ? "100" : share.toFixed(1)} %`;
+  return `${share === 100 ? "100" : share.toFixed(1)}%`;
 }
 
 export function milliseconds(value: number | null | undefined): string {

@@ -1,5 +1,6 @@
 import { computed, signal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, createContext } from "preact";
+import { useContext } from "preact/hooks";
 import { type Environment, ENVIRONMENTS } from "../contract/environments.ts";
 
 const BASE = "/dashboard";
@@ -80,6 +81,21 @@ export function go(href: string, { replace = false } = {}): void {
   if (before.page !== route.value.page || before.id !== route.value.id) scrollTo(0, 0);
 }
 
+/** A list at least this wide shows one of its rows beside it. */
+const wide = matchMedia("(min-width: 1200px)");
+export const isWide = signal(wide.matches);
+wide.addEventListener("change", ({ matches }) => (isWide.value = matches));
+
+/** Returns the ID of the row that is shown beside its list; empty if none is. */
+export const peekedId = computed(() => (isWide.value ? (route.value.query.get("peek") ?? "") : ""));
+
+/** Shows a row beside its list: Back closes it. */
+export function peek(id: string): void {
+  const { page, query } = route.value;
+  const all = { ...Object.fromEntries(query), peek: id };
+  go(hrefOf(page, "", all), { replace: peekedId.value !== "" });
+}
+
 /** Returns a function that opens a page of the rendered environment after a task, unless the user has left it. */
 export function useGo(): (page: string, id?: string) => void {
   const { value: of } = environment;
@@ -139,24 +155,43 @@ addEventListener("popstate", ({ state }) => {
   requestAnimationFrame(() => requestAnimationFrame(() => position !== null && restorePosition(position)));
 });
 
-/** A link within the dashboard. With a modifier key the browser opens it as usual. */
+/** Navigates at a click without a modifier key; with one the browser opens the link as usual. */
+export function followLink(event: MouseEvent, href: string, open = () => go(href)): void {
+  if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
+  event.preventDefault();
+  open();
+}
+
+/** True within a list whose rows are shown beside it. */
+export const Peeking = createContext(false);
+
+/** A link within the dashboard. */
 export function Link(props: {
   href: string;
   class?: string;
   children: ComponentChildren;
   current?: boolean;
   label?: string;
+  /** The object of a row: a first click shows it beside the list, Enter or a second one opens its page. */
+  row?: string;
+  /** The key that follows it. */
+  shortcut?: string;
 }) {
+  const isPeeking = useContext(Peeking);
+  const row = isPeeking && props.row !== undefined && isWide.value ? props.row : undefined;
+  const isPeeked = row !== undefined && row === peekedId.value;
   const follow = (event: MouseEvent) => {
-    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
-    event.preventDefault();
-    go(props.href);
+    const open = row !== undefined && !isPeeked && event.detail > 0 ? () => peek(row) : undefined;
+    followLink(event, props.href, open);
   };
   return (
     <a
       href={props.href}
       class={props.class}
       onClick={follow}
+      data-row-id={row}
+      data-peeked={isPeeked || undefined}
+      data-shortcut={props.shortcut}
       aria-current={props.current === true ? "page" : undefined}
       aria-label={props.label}
     >

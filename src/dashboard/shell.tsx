@@ -7,11 +7,12 @@ import { useCall } from "./api/call.ts";
 import { liveState } from "./api/live.ts";
 import { useQuery } from "./api/store.ts";
 import { clockOffset } from "./clock.ts";
-import { openCommands, SECTIONS } from "./commands.tsx";
-import { Icon, iconOf } from "./components/icon.tsx";
+import { openCommands, SECTIONS } from "./menu.ts";
+import { Icon } from "./components/icon.tsx";
 import { showToast } from "./components/toasts.tsx";
-import { duration } from "./format.ts";
+import { useEndpoints } from "./api/endpoints.ts";
 import { environment, hrefOf, Link, route } from "./router.tsx";
+import { SandboxTime } from "./sandbox-time.tsx";
 import { showTheme, theme, type Theme, THEMES } from "./theme.ts";
 
 const isMenuOpen = signal(false);
@@ -52,10 +53,9 @@ function closeOnEscape({ key }: KeyboardEvent): void {
   document.querySelector<HTMLElement>(".menu-button")?.focus();
 }
 
-/** Shows the environment, in words and by the color of the strip, and the controls of every page. */
+/** The environment, and the controls of every page. */
 function Bar() {
   const { page } = route.value;
-  const ahead = duration(clockOffset.value / 1000);
   return (
     <header class="bar" onKeyDown={closeOnEscape}>
       <button
@@ -68,18 +68,9 @@ function Bar() {
       >
         <Icon name="menu" />
       </button>
-      <span class="brand">Service</span>
-      <strong class="environment">{isLive.value ? "LIVE" : "SANDBOX"}</strong>
-      {clockOffset.value > 0 && (
-        <Link class="offset" href={hrefOf("clock")} label={`${ahead} ahead of real time`}>
-          <Icon name="clock" /> <span>{ahead} ahead</span>
-        </Link>
-      )}
-      <button type="button" class="find" aria-label="Search…" onClick={() => (openCommands.value = "palette")}>
-        <Icon name="search" />
-        <span class="minor">Search…</span>
-      </button>
-      <LiveSign />
+      <Link class="brand" href={hrefOf("")}>
+        Service
+      </Link>
       <div class="switch" role="group" aria-label="Environment">
         <Link href={hrefOf(page, "", {}, "sandbox")} current={!isLive.value}>
           Sandbox
@@ -88,6 +79,13 @@ function Bar() {
           Live
         </Link>
       </div>
+      {!isLive.value && <SandboxTime />}
+      <button type="button" class="find" onClick={() => (openCommands.value = "palette")}>
+        <Icon name="search" />
+        <span class="minor">Find anything, or type a command</span>
+        <kbd>Ctrl K</kbd>
+      </button>
+      <LiveSign />
     </header>
   );
 }
@@ -96,6 +94,9 @@ function Menu() {
   const call = useCall();
   const { page } = route.value;
   const { data } = useQuery<Identity>("/v1/me");
+  const failing = (useEndpoints().items ?? []).filter(
+    ({ status, health }) => status === "enabled" && health.failing_since !== null,
+  ).length;
   return (
     <nav
       class={isMenuOpen.value ? "open" : undefined}
@@ -113,8 +114,12 @@ function Menu() {
             {links.map(([name, label]) => (
               <li key={name}>
                 <Link href={hrefOf(name)} current={page === name}>
-                  <Icon name={iconOf(name)} />
                   {label}
+                  {name === "endpoints" && failing > 0 && (
+                    <span class="failing-count" title={`${failing} failing`} aria-hidden="true">
+                      {failing}
+                    </span>
+                  )}
                 </Link>
               </li>
             ))}
@@ -124,20 +129,13 @@ function Menu() {
       <div class="nav-end">
         <ul>
           <li>
-            <a href="/docs">
-              <Icon name="docs" />
-              API reference
-            </a>
+            <a href="/docs">API reference</a>
           </li>
           <li>
-            <a href="/account">
-              <Icon name="account" />
-              Password & sign-in
-            </a>
+            <a href="/account">Password & sign-in</a>
           </li>
           <li>
-            <button type="button" class="plain" onClick={() => void signOut(call)}>
-              <Icon name="exit" />
+            <button type="button" onClick={() => void signOut(call)}>
               Sign out
             </button>
           </li>
@@ -153,7 +151,7 @@ function Menu() {
           </select>
         </label>
         {data?.user !== undefined && data.user !== null && (
-          <p class="who soft" dir="auto" title={data.user.email}>
+          <p class="who soft one-line" dir="auto" title={data.user.email}>
             {data.user.email}
           </p>
         )}

@@ -64,7 +64,7 @@ it("a change that ends in the other environment puts nothing of that one into th
 
   const reads = await hold("**/v1/api_keys?*", "GET");
   await page.goBack();
-  await page.getByText("SANDBOX", { exact: true }).waitFor();
+  await page.locator("[data-environment=sandbox]").waitFor();
   await reads.held;
   expect(await page.getByRole("link", { name: "Live key" }).count()).toBe(0);
   reads.release();
@@ -83,7 +83,7 @@ it("all requests of one action are sent to the environment in which it began", a
   await page.getByRole("button", { name: "Enable and replay" }).click();
   await held;
   await board.show("live/endpoints");
-  await page.getByText("LIVE", { exact: true }).waitFor();
+  await page.locator("[data-environment=live]").waitFor();
   release();
   await expect.poll(() => environmentsOf("/v1/events/replay", "POST")).toEqual(["sandbox", "sandbox"]);
   await page.getByText("Enabled. Replaying 2 missed events").waitFor();

@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 import { browserName, dueTime, duration, percent, relativeTime } from "../../src/dashboard/format.ts";
 
-it("a share is 100 % only if it is complete", () => {
+it("a share is 100% only if it is complete", () => {
   expect(percent(0, 0)).toBe("–");
-  expect(percent(10, 10)).toBe("100 %");
-  expect(percent(99_999, 100_000)).toBe("99.9 %");
-  expect(percent(2, 3)).toBe("66.6 %");
-  expect(percent(0, 3)).toBe("0.0 %");
+  expect(percent(10, 10)).toBe("100%");
+  expect(percent(99_999, 100_000)).toBe("99.9%");
+  expect(percent(2, 3)).toBe("66.6%");
+  expect(percent(0, 3)).toBe("0.0%");
 });
 
 it("a duration has its two largest units", () => {

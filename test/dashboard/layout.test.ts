@@ -178,7 +178,7 @@ it("on a phone the menu opens at the scroll position, and Escape closes it", asy
   await expect.poll(() => page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("Menu");
 });
 
-it("on a phone the list of events shows the status of their deliveries as a dot before the type", async () => {
+it("on a phone the list of events shows a shape for each delivery beside the type", async () => {
   const { page } = board;
   await page.setViewportSize({ width: WIDTHS.narrow, height: 700 });
   await settle("events");
@@ -186,9 +186,11 @@ it("on a phone the list of events shows the status of their deliveries as a dot 
     .locator(".virtual-body .virtual-row")
     .filter({ has: page.locator(".dot") })
     .first();
-  const [dot, type] = [(await row.locator(".dot").boundingBox())!, (await row.getByRole("link").boundingBox())!];
+  const dot = (await row.locator(".dot").first().boundingBox())!;
+  const type = (await row.getByRole("link").boundingBox())!;
   expect(dot.width).toBeGreaterThan(0);
-  expect(dot.x + dot.width).toBeLessThanOrEqual(type.x);
+  expect(type.x + type.width).toBeLessThanOrEqual(dot.x);
+  expect(dot.x + dot.width).toBeLessThan(WIDTHS.narrow);
   await page.setViewportSize({ width: WIDTHS.wide, height: 900 });
 });
 

@@ -24,8 +24,7 @@ describe("the consent page", () => {
     const { text } = await server.browser.get(ask({}, "confidential"));
     expect(text).toContain("<bdi>Reports</bdi> wants to use Default account");
     expect(text).toContain("Sandbox");
-    expect(text).toContain("Customers");
-    expect(text).toContain("read and change");
+    expect(text).toContain("see and change customers");
     expect(text).toContain("https://app.example.com");
     expect(text).toContain("owner@localhost");
   });
@@ -38,7 +37,7 @@ describe("the consent page", () => {
         .replaceAll(/<[^>]+>/g, " ")
         .trim()
         .split(/\s{2,}/),
-    ).toEqual(["Request logs", "read", "Event listeners", "connect"]);
+    ).toEqual(["see request logs", "receive events with a listener"]);
   });
 
   it("warns of scopes with far-reaching effects", async () => {

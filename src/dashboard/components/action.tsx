@@ -32,6 +32,8 @@ interface ActionProps {
   disabled?: boolean;
   /** The name for assistive technology, if the text alone does not say what the button does. */
   label?: string;
+  /** The key that runs it. */
+  shortcut?: string;
 }
 
 /** Runs a task, and shows its result or error. */
@@ -45,10 +47,18 @@ export async function perform(run: ActionProps["run"]): Promise<void> {
 }
 
 /** A button that runs one task, and shows the result. It keeps the focus while it is busy. */
-export function Action({ children, run, class: name = "", disabled = false, label }: ActionProps) {
+export function Action({ children, run, class: name = "", disabled = false, label, shortcut }: ActionProps) {
   const { isBusy, act } = useOnce(() => perform(run));
   return (
-    <button type="button" class={name} disabled={disabled} aria-disabled={isBusy} aria-label={label} onClick={act}>
+    <button
+      type="button"
+      class={name}
+      disabled={disabled}
+      aria-disabled={isBusy}
+      aria-label={label}
+      data-shortcut={shortcut}
+      onClick={act}
+    >
       {children}
     </button>
   );

@@ -7,7 +7,7 @@ export interface MenuItem {
 }
 
 /** The actions of a page that are needed less often, as the menu button pattern of the ARIA Authoring Practices. */
-export function MoreMenu({ items }: { items: readonly MenuItem[] }) {
+export function MoreMenu({ items, of }: { items: readonly MenuItem[]; of?: string }) {
   const [isOpen, setOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
@@ -47,9 +47,11 @@ export function MoreMenu({ items }: { items: readonly MenuItem[] }) {
         aria-haspopup="menu"
         aria-expanded={isOpen}
         aria-controls={isOpen ? id : undefined}
+        aria-label={of === undefined ? undefined : `More for ${of}`}
+        class={of === undefined ? undefined : "small"}
         onClick={() => setOpen(!isOpen)}
       >
-        More
+        {of === undefined ? "More" : "…"}
       </button>
       {isOpen && (
         <div class="menu" role="menu" id={id} aria-label="More actions">

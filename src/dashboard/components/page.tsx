@@ -1,44 +1,77 @@
-import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { type ComponentChildren, createContext } from "preact";
+import { useContext, useEffect, useRef } from "preact/hooks";
 import type { CallError } from "../api/call.ts";
 import type { Query } from "../api/store.ts";
 import { environment, hasGoneBack, hasMoved, Link } from "../router.tsx";
 import { Icon, type IconName } from "./icon.tsx";
-import { CopyLine } from "./values.tsx";
+import { recordVisit } from "../recent.ts";
+import { CopyLine, Id } from "./values.tsx";
 
 interface PageProps {
   title: string;
-  /** The page that the heading leads back to. */
+  /** The list of an object's page. The title is then small, because the answer below says what happened. */
   back?: { href: string; label: string };
+  /** The ID of the object, to copy. */
+  id?: string;
   subtitle?: ComponentChildren;
+  /** What is shown instead of the title, which only a screen reader then reads. */
+  headline?: ComponentChildren;
+  /** How many there are, beside the title. */
+  count?: ComponentChildren;
   actions?: ComponentChildren;
   children: ComponentChildren;
 }
 
+/** What shows a page beside a list: how to leave it. Undefined for a page of its own. */
+export const Peeked = createContext<{ href: string; close: () => void } | undefined>(undefined);
+
 /** The frame of a page. Its heading takes the focus, so that a screen reader announces the page. */
-export function Page({ title, back, subtitle, actions, children }: PageProps) {
+export function Page({ title, back, id, subtitle, headline, count, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
+  const peeked = useContext(Peeked);
   useEffect(() => {
-    if (hasMoved() && !hasGoneBack()) heading.current?.focus({ preventScroll: true });
+    if (peeked === undefined && hasMoved() && !hasGoneBack()) heading.current?.focus({ preventScroll: true });
   }, []);
   useEffect(() => {
+    if (peeked !== undefined) return;
     document.title = `${title} · ${environment.value === "live" ? "LIVE" : "Sandbox"} · Service`;
+    if (id !== undefined) recordVisit(title, location.pathname);
   }, [title]);
+  const words = (
+    <h1 ref={heading} tabIndex={-1} dir="auto" class={headline === undefined ? undefined : "sr-only"}>
+      {title}
+      {count !== undefined && <span class="title-count">{count}</span>}
+    </h1>
+  );
   return (
     <>
       <header class="page-head">
         <div>
-          {back !== undefined && (
-            <Link href={back.href} class="back">
-              <Icon name="back" /> {back.label}
-            </Link>
+          {back === undefined ? (
+            words
+          ) : (
+            <div class="crumbs">
+              <Link href={back.href}>{back.label}</Link>
+              {peeked === undefined ? words : <h2 dir="auto">{title}</h2>}
+              {id !== undefined && <Id id={id} />}
+            </div>
           )}
-          <h1 ref={heading} tabIndex={-1} dir="auto">
-            {title}
-          </h1>
+          {headline}
           {subtitle !== undefined && <p class="soft">{subtitle}</p>}
         </div>
-        {actions !== undefined && <div class="actions">{actions}</div>}
+        <div class="actions">
+          {actions}
+          {peeked !== undefined && (
+            <>
+              <Link href={peeked.href} class="button">
+                Open
+              </Link>
+              <button type="button" class="bare" aria-label="Close" onClick={peeked.close}>
+                <Icon name="remove" />
+              </button>
+            </>
+          )}
+        </div>
       </header>
       {children}
     </>
@@ -46,11 +79,19 @@ export function Page({ title, back, subtitle, actions, children }: PageProps) {
 }
 
 /** A titled part of a page. */
-export function Card(props: { title: string; actions?: ComponentChildren; children: ComponentChildren }) {
+export function Card(props: {
+  title: string;
+  note?: ComponentChildren;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}) {
   return (
     <section class="card">
       <div class="card-head">
-        <h2>{props.title}</h2>
+        <h2>
+          {props.title}
+          {props.note !== undefined && <small>{props.note}</small>}
+        </h2>
         {props.actions !== undefined && <div class="actions">{props.actions}</div>}
       </div>
       {props.children}
@@ -110,8 +151,8 @@ export function Loading({ what = "Loading" }: { what?: string }) {
   return (
     <div class="loading" role="status" aria-live="polite">
       <span class="sr-only">{what}…</span>
-      {[1, 2, 3, 4, 5].map((row) => (
-        <i key={row} aria-hidden="true" />
+      {[1, 2, 3, 4, 5, 6, 7, 8].map((row) => (
+        <div key={row} aria-hidden="true" />
       ))}
     </div>
   );

@@ -1,8 +1,9 @@
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, Fragment } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Pages } from "../api/pages.ts";
-import { count } from "../format.ts";
+import { clockOffset } from "../clock.ts";
+import { count, dayOf } from "../format.ts";
 import { ErrorBox, Loading } from "./page.tsx";
 import { savedScroll } from "../router.tsx";
 
@@ -14,6 +15,8 @@ export interface Column<Item> {
   /** The narrowest screen that shows it, unless all do. */
   from?: "tablet" | "desktop";
   isNumber?: boolean;
+  /** True for a time of day, whose day is a row of its own. */
+  isTime?: boolean;
   /** True for text of any length, which fills the remaining width. */
   isLong?: boolean;
 }
@@ -24,13 +27,18 @@ export function Table<Item>(props: {
   columns: readonly Column<Item>[];
   items: readonly Item[];
   keyOf: (item: Item) => string;
+  /** When a row happened: rows of another day than today follow a row with their day. */
+  timeOf?: ((item: Item) => string) | undefined;
+  isReal?: boolean | undefined;
   onHold?: (isHeld: boolean) => void;
 }) {
+  const { timeOf, isReal = false } = props;
+  const now = Date.now() + (isReal ? 0 : clockOffset.value);
+  const days = props.items.map((item) => (timeOf === undefined ? "" : dayOf(timeOf(item), now)));
   const columns = props.columns.filter(({ isFor }) => isFor === undefined || props.items.some(isFor));
-  const classOf = ({ from, isNumber, isLong }: Column<Item>) =>
-    [from === undefined ? "" : `from-${from}`, isNumber === true ? "number" : "", isLong === true ? "long" : ""]
-      .filter(Boolean)
-      .join(" ") || undefined;
+  const classOf = ({ from, isNumber, isTime, isLong }: Column<Item>) =>
+    [from && `from-${from}`, isNumber && "number", isTime && "time", isLong && "long"].filter(Boolean).join(" ") ||
+    undefined;
   const { onHold } = props;
   return (
     <div class="table" role="region" aria-label={props.label}>
@@ -39,20 +47,29 @@ export function Table<Item>(props: {
           <tr>
             {columns.map((column) => (
               <th key={column.label} scope="col" class={classOf(column)}>
-                {column.label}
+                {column.label === "Actions" ? <span class="sr-only">Actions</span> : column.label}
               </th>
             ))}
           </tr>
         </thead>
         <tbody onPointerEnter={() => onHold?.(true)} onPointerLeave={() => onHold?.(false)} onClick={followRow}>
-          {props.items.map((item) => (
-            <tr key={props.keyOf(item)} data-row>
-              {columns.map((column) => (
-                <td key={column.label} class={classOf(column)}>
-                  {column.isFor?.(item) !== false && <div dir="auto">{column.cell(item)}</div>}
-                </td>
-              ))}
-            </tr>
+          {props.items.map((item, index) => (
+            <Fragment key={props.keyOf(item)}>
+              {days[index] !== (days[index - 1] ?? "") && (
+                <tr class="day">
+                  <th colSpan={columns.length} scope="rowgroup">
+                    {days[index] || "Today"}
+                  </th>
+                </tr>
+              )}
+              <tr data-row>
+                {columns.map((column) => (
+                  <td key={column.label} class={classOf(column)}>
+                    {column.isFor?.(item) !== false && <div dir="auto">{column.cell(item)}</div>}
+                  </td>
+                ))}
+              </tr>
+            </Fragment>
           ))}
         </tbody>
       </table>
@@ -65,8 +82,8 @@ export function followRow(event: MouseEvent): void {
   const target = event.target as HTMLElement;
   if (target.closest("a, button, input, label, dialog") !== null || String(getSelection()) !== "") return;
   const link = target.closest("[data-row]")?.querySelector("a");
-  const { ctrlKey, metaKey, shiftKey } = event;
-  link?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, ctrlKey, metaKey, shiftKey }));
+  const { ctrlKey, metaKey, shiftKey, detail } = event;
+  link?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, ctrlKey, metaKey, shiftKey, detail }));
 }
 
 /** New rows are shown at once only if the top of the list is visible. */
@@ -91,6 +108,8 @@ export function PagedTable<Item extends { id: string }>(props: {
   search?: string;
   /** True for the list of a page: visible rows do not move. */
   keepsPosition?: boolean;
+  timeOf?: (item: Item) => string;
+  isReal?: boolean;
 }) {
   const { items: shown, error, hasMore, isLoading, pendingCount, hold, startOver, loadMore, reload } = props.pages;
   const { keepsPosition = false, search = "" } = props;
@@ -139,6 +158,8 @@ export function PagedTable<Item extends { id: string }>(props: {
           columns={props.columns}
           items={shown}
           keyOf={({ id }) => id}
+          timeOf={props.timeOf}
+          isReal={props.isReal}
           {...(keepsPosition ? { onHold: (isHeld) => hold(isHeld || scrollY > TOP_PIXELS) } : {})}
         />
       )}

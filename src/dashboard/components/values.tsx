@@ -1,9 +1,10 @@
 import { useComputed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { LIMITS } from "../../contract/limits.ts";
 import { kindsWith, type KindWith, RESOURCES } from "../../contract/resources.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
 import { clockOffset, environmentNow, tick } from "../clock.ts";
-import { counted, dueTime, exactTime, localTime, relativeTime } from "../format.ts";
+import { clockTime, counted, dueTime, exactTime, localTime, pastTime, relativeTime } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
 import { Icon } from "./icon.tsx";
 
@@ -21,7 +22,7 @@ interface TimeProps {
 }
 
 /** A time of the API: how long ago it was, and the exact time in a tooltip. */
-export function Time({ at, write = relativeTime, isReal = false }: TimeProps) {
+export function Time({ at, write = pastTime, isReal = false }: TimeProps) {
   // Only the text is updated, and only if it reads differently.
   const text = useComputed(() =>
     typeof at === "string" ? write(Date.parse(at), isReal ? tick.value : environmentNow()) : "",
@@ -32,6 +33,27 @@ export function Time({ at, write = relativeTime, isReal = false }: TimeProps) {
       {text}
     </time>
   );
+}
+
+/** The time of day of a row, whose day is a separator of the list; how long ago it was in a tooltip. */
+export function RowTime({ at, isReal = false }: Pick<TimeProps, "isReal"> & { at: string }) {
+  const now = () => (isReal ? Date.now() : Date.now() + clockOffset.value);
+  return (
+    <time
+      dateTime={at}
+      title={exactTime(at)}
+      onPointerEnter={({ currentTarget }) => {
+        currentTarget.title = `${pastTime(Date.parse(at), now())} · ${exactTime(at)}`;
+      }}
+    >
+      {clockTime(at)}
+    </time>
+  );
+}
+
+/** When something ends. */
+export function Until({ at, isReal = false }: Omit<TimeProps, "write">) {
+  return <Time at={at} write={relativeTime} isReal={isReal} />;
 }
 
 /** When the next attempt is due. */
@@ -57,29 +79,82 @@ export function ClockTime({ at }: { at: string | number }) {
 
 const TONES: Record<string, string> = {
   succeeded: "good",
+  delivered: "good",
   completed: "good",
   enabled: "good",
   active: "good",
+  healthy: "good",
   failed: "bad",
   failing: "bad",
   leaked: "bad",
+  retrying: "retry",
+  slow: "retry",
   pending: "wait",
-  retrying: "wait",
+  queued: "wait",
 };
 
-/** A status. Success is subdued, so that a failure stands out. */
-export function Status({ status }: { status: string }) {
+/** A status: a shape before a word. Success is subdued, so that a failure stands out. */
+export function Status({ status, text = status }: { status: string; text?: string }) {
   return (
     <span class={`status ${TONES[status] ?? "off"}`}>
       <span class="dot" aria-hidden="true" />
-      {status}
+      <span>{text}</span>
     </span>
   );
 }
 
-/** Returns the status, or that a pending delivery has failed before. */
-export function stateOf({ status, attempt_count: attempts }: Delivery): string {
-  return status === "pending" && attempts > 0 ? "retrying" : status;
+const STATES = { pending: "queued", succeeded: "delivered", failed: "failed", canceled: "canceled" } as const;
+
+/** Returns the state of a delivery for its reader: one that waits is queued, or being retried. */
+export function stateOf({ status, attempt_count: attempts }: Pick<Delivery, "status" | "attempt_count">): string {
+  return status === "pending" && attempts > 0 ? "retrying" : STATES[status];
+}
+
+/** Attempts within the time of the retries, if each of them fails. */
+const MAX_ATTEMPTS = (() => {
+  let attempts = 1;
+  for (let after = 0; ; attempts++) {
+    after += retryWait(attempts);
+    if (after > LIMITS.retryTotalSeconds) return attempts;
+  }
+})();
+
+/** Returns the seconds between an attempt and the next one. */
+export function retryWait(attempt: number): number {
+  return Math.min(LIMITS.retryFirstSeconds * 2 ** (attempt - 1), LIMITS.maxRetryWaitSeconds);
+}
+
+/** The state of a delivery: Queued, Retrying 7 of 21, Delivered, Failed or Canceled. */
+export function DeliveryState({ delivery }: { delivery: Delivery }) {
+  const state = stateOf(delivery);
+  const { attempt_count: made } = delivery;
+  const text = state === "retrying" && made < MAX_ATTEMPTS ? `Retrying ${made} of ${MAX_ATTEMPTS}` : state;
+  return <Status status={state} text={text} />;
+}
+
+/** An event type, whose verb stands out. */
+export function EventType({ type }: { type: string }) {
+  const dot = type.lastIndexOf(".") + 1;
+  return (
+    <>
+      <span class="type-prefix">{type.slice(0, dot)}</span>
+      {type.slice(dot)}
+    </>
+  );
+}
+
+/** A URL without room for its end: the host is whole, the path is cut. */
+export function Url({ text }: { text: string }) {
+  const [, scheme = "", host = text, path = ""] = /^(https?:\/\/)([^/]+)(.*)$/.exec(text) ?? [];
+  return (
+    <span class="url" title={text}>
+      <span>
+        {scheme === "https://" ? "" : scheme}
+        {host}
+      </span>
+      <span>{path}</span>
+    </span>
+  );
 }
 
 /** The status code of a response, or what happened instead. */
@@ -88,7 +163,7 @@ export function StatusCode({ code, error = null }: { code: number | null; error?
     const text = isNotSent(error) ? "not sent" : /timeout|within/i.test(error ?? "") ? "timeout" : "connection error";
     return <span class={`code ${isNotSent(error) ? "off" : "bad"}`}>{text}</span>;
   }
-  return <span class={`code ${code < 400 ? "good" : code < 500 ? "wait" : "bad"}`}>{code}</span>;
+  return <span class={`code ${code < 400 ? "good" : "bad"}`}>{code}</span>;
 }
 
 /** Returns true for an attempt that was recorded without a request, because nothing could be sent any more. */
@@ -179,14 +254,16 @@ export function CopyLine({ text, what }: { text: string; what: string }) {
   );
 }
 
-/** Text as it was sent or received, in a box that scrolls. */
-export function Raw({ text, label }: { text: string; label: string }) {
+/** Text as it was sent or received, in a box that scrolls. `marks` are names of fields to point at. */
+export function Raw({ text, label, marks }: { text: string; label: string; marks?: readonly string[] }) {
   return (
     <pre class="raw" role="region" tabIndex={0} aria-label={label}>
-      {text}
+      {text.length > MAX_HIGHLIGHTED ? text : <Highlighted text={text} {...(marks && { marks })} />}
     </pre>
   );
 }
+
+const MAX_HIGHLIGHTED = 20_000;
 
 /** Returns JSON with line breaks, and other text as it is. */
 export function pretty(text: string): string {
@@ -225,10 +302,29 @@ export function JsonTree({ value, name, depth = 0 }: { value: unknown; name?: st
   );
 }
 
+/** JSON with its keys and texts in color; other text as it is. */
+export function Highlighted({ text, marks = [] }: { text: string; marks?: readonly string[] }) {
+  const parts = text.split(/("(?:[^"\\\n]|\\.)*"(?=\s*:)|"(?:[^"\\\n]|\\.)*")/);
+  return (
+    <>
+      {parts.map((part, index) => {
+        if (index % 2 === 0) return part;
+        const isKey = /^\s*:/.test(parts[index + 1] ?? "");
+        const isMarked = isKey && marks.includes(part.slice(1, -1));
+        return (
+          <span key={index} class={isMarked ? "marked" : isKey ? "key" : "string"}>
+            {part}
+          </span>
+        );
+      })}
+    </>
+  );
+}
+
 /** A link to the explanation of an ID. */
 export function WhyLink({ id }: { id: string }) {
   return (
-    <Link class="button" href={hrefOf("why", id)}>
+    <Link class="button" href={hrefOf("why", id)} shortcut="e">
       Explain
     </Link>
   );

@@ -62,9 +62,7 @@ function AppList() {
             isLong: true,
             cell: ({ id, name }) => (
               <>
-                <Link href={hrefOf("apps", id)}>{name}</Link>
-                <br />
-                <code class="soft">{id}</code>
+                <Link href={hrefOf("apps", id)}>{name}</Link> <code class="soft">{id}</code>
               </>
             ),
           },
@@ -94,6 +92,7 @@ function AppDetail({ id }: { id: string }) {
     <Page
       title={data?.name ?? "OAuth app"}
       back={{ href: hrefOf("apps"), label: "OAuth apps" }}
+      id={id}
       actions={
         data !== undefined && (
           <>

@@ -49,19 +49,23 @@ interface RetryProps {
 }
 
 /** A button that retries failed and waiting deliveries, of one endpoint or all, after showing how many there are. */
-export function RetryFailed({ class: name, ...of }: RetryProps & { class?: string }) {
+export function RetryFailed({
+  class: name,
+  label = "Retry failed",
+  ...of
+}: RetryProps & { class?: string; label?: string }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
       <button type="button" class={name} onClick={() => setOpen(true)}>
-        Retry failed
+        {label}
       </button>
       {isOpen && <RetryDialog {...of} onClose={() => setOpen(false)} />}
     </>
   );
 }
 
-function RetryDialog({ endpoint, filters, failingSince: since, onClose }: RetryProps & { onClose: () => void }) {
+export function RetryDialog({ endpoint, filters, failingSince: since, onClose }: RetryProps & { onClose: () => void }) {
   const call = useCall();
   const isFailing = typeof since === "string";
   const [range, setRange] = useState<string>(isFailing ? SINCE_FAILING[0] : "86400");
@@ -162,28 +166,23 @@ function RetryDialog({ endpoint, filters, failingSince: since, onClose }: RetryP
 }
 
 /**
- * A button that enables an endpoint and replays to it the events that it subscribes to and missed while it was disabled:
- * they have no delivery that could be retried.
+ * Enables an endpoint and replays to it the events that it subscribes to and missed while it was disabled: they have no
+ * delivery that could be retried. Returns what was done.
  */
-export function EnableEndpoint(props: { endpoint: WebhookEndpoint; class?: string; onChange: () => void }) {
-  const call = useCall();
-  const { id, events, disabled_at: disabledAt } = props.endpoint;
-  const enable = async () => {
-    // The second in which it was disabled is included, and all that happens until the replay: rather twice than never.
-    const missed = disabledAt && { endpoint: id, created_after: formatTimestamp(Date.parse(disabledAt) - 1000) };
-    await call("PATCH", `/v1/webhook_endpoints/${encodeURIComponent(id)}`, { status: "enabled" });
-    props.onChange();
-    let total = 0;
-    for (const type of missed ? withoutCovered(events) : []) {
-      total += (await call<BulkOperation>("POST", "/v1/events/replay", { ...missed, type })).total;
-    }
-    return `Enabled. Replaying ${counted(total, "missed event")}; waiting deliveries are sent now.`;
-  };
-  return (
-    <Action class={props.class ?? ""} run={enable}>
-      Enable and replay
-    </Action>
-  );
+export async function enableAndReplay(
+  call: ReturnType<typeof useCall>,
+  { id, events, disabled_at: disabledAt }: WebhookEndpoint,
+  onChange: () => void,
+): Promise<string> {
+  // The second in which it was disabled is included, and all that happens until the replay: rather twice than never.
+  const missed = disabledAt && { endpoint: id, created_after: formatTimestamp(Date.parse(disabledAt) - 1000) };
+  await call("PATCH", `/v1/webhook_endpoints/${encodeURIComponent(id)}`, { status: "enabled" });
+  onChange();
+  let total = 0;
+  for (const type of missed ? withoutCovered(events) : []) {
+    total += (await call<BulkOperation>("POST", "/v1/events/replay", { ...missed, type })).total;
+  }
+  return `Enabled. Replaying ${counted(total, "missed event")}; waiting deliveries are sent now.`;
 }
 
 /** Returns the subscriptions that no other one covers, so that no event is replayed twice. */

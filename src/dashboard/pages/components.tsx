@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { CallError } from "../api/call.ts";
 import { Action, ConfirmedAction } from "../components/action.tsx";
-import { Chart, Sparkline } from "../components/chart.tsx";
+import { AttemptsChart, Strip } from "../components/chart.tsx";
 import { Dialog, ShownOnce } from "../components/dialog.tsx";
 import { Field, Form } from "../components/form.tsx";
 import { Icon, ICON_NAMES } from "../components/icon.tsx";
@@ -11,14 +11,15 @@ import { Card, Empty, ErrorBox, Facts, Loading, Page } from "../components/page.
 import { Table } from "../components/table.tsx";
 import { showToast } from "../components/toasts.tsx";
 import { CopyLine, Id, JsonTree, None, Raw, Status, StatusCode, Time } from "../components/values.tsx";
-import { count, milliseconds, money } from "../format.ts";
+import { money } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
 
 const STATUSES = [
   "enabled",
-  "succeeded",
+  "delivered",
   "completed",
-  "pending",
+  "queued",
+  "retrying",
   "failing",
   "failed",
   "leaked",
@@ -227,10 +228,10 @@ function Messages() {
     <div class="columns">
       <div>
         <p class="notice">The message of a running operation.</p>
-        <p class="notice good">5 attempts on the way: all succeeded.</p>
+        <p class="notice">5 attempts on the way: all succeeded.</p>
       </div>
       <div>
-        <p class="notice wait">
+        <p class="notice">
           <strong>The endpoint is disabled.</strong> Deliveries wait until it is enabled.
         </p>
         <ErrorBox error={new CallError(422, PROBLEM)} onRetry={() => {}} />
@@ -240,38 +241,20 @@ function Messages() {
 }
 
 function Charts() {
-  const times = HOUR.map((minute) => START + minute * 60_000);
-  const succeeded = HOUR.map((minute) => (minute * 7) % 23);
-  const failed = HOUR.map((minute) => (minute > 40 ? (minute * 5) % 11 : 0));
-  const latency = HOUR.map((minute) => (minute > 20 && minute < 26 ? null : 80 + ((minute * 13) % 40)));
-  const intervals = HOUR.slice(0, 12).map((index) => ({
-    at: "",
-    succeeded: succeeded[index]!,
-    failed: failed[index + 40]!,
+  const minutes = HOUR.map((minute) => ({
+    at: new Date(START + minute * 60_000).toISOString(),
+    events: 0,
+    attempts: 0,
+    succeeded: (minute * 7) % 23,
+    failed: minute > 40 ? (minute * 5) % 11 : 0,
+    latency_p50_ms: minute > 20 && minute < 26 ? null : 80 + ((minute * 13) % 40),
+    latency_p95_ms: null,
   }));
   return (
-    <div class="charts">
-      <Chart
-        title="Bars"
-        summary="an example"
-        kind="bars"
-        times={times}
-        write={count}
-        series={[
-          { label: "Succeeded", tone: "good", values: succeeded },
-          { label: "Failed", tone: "bad", values: failed },
-        ]}
-      />
-      <Chart
-        title="Lines"
-        summary="an example"
-        kind="lines"
-        times={times}
-        write={milliseconds}
-        series={[{ label: "p50", tone: "accent", values: latency }]}
-      />
-      <Card title="Sparkline">
-        <Sparkline
+    <>
+      <AttemptsChart minutes={minutes} />
+      <Card title="Strip">
+        <Strip
           counts={{
             endpoint: "we_0123",
             attempts: 100,
@@ -279,10 +262,10 @@ function Charts() {
             pending: 0,
             last_delivery_at: null,
             last_success_at: null,
-            intervals,
+            intervals: minutes.slice(30),
           }}
         />
       </Card>
-    </div>
+    </>
   );
 }

@@ -1,82 +1,116 @@
 import type { ComponentChildren } from "preact";
-import { statusesOf } from "../../contract/resources.ts";
+import type { DELIVERY_FILTERS } from "../../contract/schemas/delivery.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
-import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
+import { nameOfEndpoint, useEndpoints } from "../api/endpoints.ts";
 import { type Pages, usePages } from "../api/pages.ts";
 import { Empty, Page } from "../components/page.tsx";
+import { Split } from "../components/split.tsx";
 import { type Column, PagedTable } from "../components/table.tsx";
-import { DueTime, None, stateOf, Status, StatusCode, Time } from "../components/values.tsx";
+import { DeliveryState, DueTime, EventType, None, RowTime, StatusCode, Url } from "../components/values.tsx";
 import { hrefOf, Link, route } from "../router.tsx";
 import { RetryFailed, RunningOperations } from "./bulk.tsx";
 import { DeliveryDetail } from "./delivery.tsx";
-import { Choice, createdFilters, CreatedRange, filterOf, Filters, Search, StatusChoice } from "./filters.tsx";
+import {
+  Choice,
+  CopyCommand,
+  createdFilters,
+  CreatedRange,
+  filterOf,
+  Filters,
+  oneOf,
+  Search,
+  type Terms,
+  TIME_TERMS,
+} from "./filters.tsx";
 
-/** Statuses, and those pending that have failed before. */
-const STATES = statusesOf("delivery").flatMap((status) => (status === "pending" ? [status, "retrying"] : [status]));
+/** States by the word of the API, which the filter of the URL and the command have too. */
+const STATES: readonly (readonly [value: "" | (typeof DELIVERY_FILTERS)[number], label: string])[] = [
+  ["", "All"],
+  ["pending", "Queued or retrying"],
+  ["retrying", "Retrying"],
+  ["succeeded", "Delivered"],
+  ["failed", "Failed"],
+  ["canceled", "Canceled"],
+];
+const RESPONSES = [
+  ["", "All"],
+  ["2xx", "2xx"],
+  ["3xx", "3xx"],
+  ["4xx", "4xx"],
+  ["5xx", "5xx"],
+  ["none", "No response"],
+] as const;
 
 export function Deliveries() {
   const { id } = route.value;
   return id === "" ? <DeliveryList /> : <DeliveryDetail id={id} />;
 }
 
-export function useEndpoints(): Pages<WebhookEndpoint> {
-  return usePages<WebhookEndpoint>("/v1/webhook_endpoints", {}, { limit: 100 });
+/** Returns the words of a search for deliveries. */
+export function deliveryTerms(endpoints: readonly (readonly [id: string, name: string])[]): Terms {
+  return {
+    ...TIME_TERMS,
+    status: oneOf("status", STATES),
+    endpoint: oneOf("endpoint", endpoints),
+    code: (text) => (/^([1-5](\d\d|xx)|none)$/i.test(text) ? { code: text.toLowerCase() } : undefined),
+  };
 }
 
 function DeliveryList() {
-  const [status, endpoint, query] = ["status", "endpoint", "query"].map(filterOf) as [string, string, string];
-  const filters = { status, endpoint, query, ...createdFilters() };
+  const [status, endpoint, code, query] = ["status", "endpoint", "code", "query"].map(filterOf) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  const filters = { status, endpoint, code, query, ...createdFilters() };
   const pages = usePages<Delivery>("/v1/deliveries", filters);
-  const endpoints = useEndpoints().items ?? [];
+  const endpoints = (useEndpoints().items ?? []).map((one) => [one.id, nameOfEndpoint(one)] as const);
   const isFiltered = Object.values(filters).some((value) => value !== "");
   // A link may name an endpoint that was deleted.
-  const named = endpoints.find(({ id }) => id === endpoint);
-  const name = named?.description ?? named?.url ?? endpoint;
-  const isDeleted = endpoint !== "" && named === undefined;
+  const name = endpoints.find(([id]) => id === endpoint)?.[1];
+  const isDeleted = endpoint !== "" && name === undefined;
+  const known = endpoints.length === 0 || !isDeleted ? [] : [[endpoint, endpoint] as const];
+  const codes = RESPONSES.some(([value]) => value === code) ? RESPONSES : [...RESPONSES, [code, code] as const];
   return (
-    <Page
-      title="Deliveries"
-      subtitle="One per event and endpoint, retried for 3 days."
-      actions={<RetryFailed {...(endpoint === "" ? {} : { endpoint: { id: endpoint, name } })} filters={filters} />}
-    >
-      <RunningOperations />
-      <Filters>
-        <StatusChoice statuses={STATES} />
-        <Choice
-          label="Endpoint"
-          name="endpoint"
-          options={[
-            ["", "All"],
-            ...endpoints.map(({ id, url, description }) => [id, description ?? url] as const),
-            ...(isDeleted ? [[endpoint, endpoint] as const] : []),
-          ]}
-        />
-        <CreatedRange />
-        <Search hint="ID, event type or endpoint" takes={(id) => /^(evt|we)_/.test(id)} />
-      </Filters>
-      <DeliveryTable
-        label="Deliveries, newest first"
-        pages={pages}
-        search={status === "retrying" ? status : query}
-        keepsPosition
-        empty={
-          <Empty icon="deliveries" title={isFiltered ? "No matching deliveries" : "No deliveries yet"}>
-            <p>Every event is sent to the endpoints that subscribe to its type, and to listeners.</p>
-          </Empty>
+    <Split detail={DeliveryDetail}>
+      <Page
+        title="Deliveries"
+        actions={
+          <>
+            <CopyCommand of="deliveries" filters={filters} />
+            <RetryFailed
+              {...(endpoint === "" ? {} : { endpoint: { id: endpoint, name: name ?? endpoint } })}
+              filters={filters}
+            />
+          </>
         }
-      />
-    </Page>
-  );
-}
-
-/** Without room for all of a URL, its path is cut: who gets the events always shows. */
-function Url({ text }: { text: string }) {
-  const [, origin = text, path = ""] = /^(https?:\/\/[^/]+)(.*)$/.exec(text) ?? [];
-  return (
-    <span class="url">
-      <span>{origin}</span>
-      <span>{path}</span>
-    </span>
+      >
+        <RunningOperations />
+        <Filters>
+          <Search
+            hint="Search, or status:retrying endpoint:name code:5xx since:14:00"
+            terms={deliveryTerms(endpoints)}
+            takes={(id) => /^(evt|we)_/.test(id)}
+          />
+          <Choice label="Status" name="status" options={STATES} />
+          <Choice label="Endpoint" name="endpoint" options={[["", "All"], ...endpoints, ...known]} />
+          <Choice label="Response" name="code" options={codes} />
+          <CreatedRange />
+        </Filters>
+        <DeliveryTable
+          label="Deliveries, newest first"
+          pages={pages}
+          search={status === "retrying" ? status : code || query}
+          keepsPosition
+          empty={
+            <Empty icon="deliveries" title={isFiltered ? "No matching deliveries" : "No deliveries yet"}>
+              <p>Every event is sent to the endpoints that subscribe to its type, and to listeners.</p>
+            </Empty>
+          }
+        />
+      </Page>
+    </Split>
   );
 }
 
@@ -90,46 +124,54 @@ export function DeliveryTable(props: {
   of?: "event" | "endpoint";
 }) {
   const endpoints = useEndpoints();
-  const urls = new Map(endpoints.items?.map(({ id, url }) => [id, url]));
-  const nameOf = ({ endpoint, listener }: Delivery) => {
-    if (endpoint === null) return `Listener ${listener}`;
-    return urls.get(endpoint) ?? (endpoints.items === undefined ? endpoint : `${endpoint} (deleted)`);
+  const known = new Map(endpoints.items?.map((endpoint) => [endpoint.id, endpoint]));
+  const receiver = ({ endpoint, listener }: Delivery) => {
+    const found = known.get(endpoint ?? "");
+    if (found === undefined) {
+      return endpoint === null ? `Listener ${listener}` : endpoints.items === undefined ? endpoint : "Deleted endpoint";
+    }
+    return found.description?.trim() ? found.description : <Url text={found.url} />;
   };
+  const isOfEvent = props.of === "event";
   const columns: Column<Delivery>[] = [
     {
-      label: props.of === "event" ? "Endpoint" : "Event",
-      isLong: props.of === "event",
+      label: "Time",
+      isTime: true,
+      ...(isOfEvent ? { from: "tablet" } : {}),
+      cell: ({ created }) => <RowTime at={created} />,
+    },
+    {
+      label: isOfEvent ? "Endpoint" : "Event",
+      isLong: isOfEvent,
       cell: (delivery) => {
-        const href = hrefOf("deliveries", delivery.id);
-        if (props.of !== "event") return <Link href={href}>{delivery.event_type}</Link>;
-        const name = nameOf(delivery);
+        const { id, endpoint, event_type: type } = delivery;
+        const found = known.get(endpoint ?? "");
+        const name = isOfEvent && !found?.description?.trim() ? found?.url : undefined;
         return (
-          <Link href={href} label={name}>
-            <Url text={name} />
+          <Link class="main-link" href={hrefOf("deliveries", id)} row={id} {...(name !== undefined && { label: name })}>
+            {isOfEvent ? receiver(delivery) : <EventType type={type} />}
+            {props.of === undefined && <span class="narrow-only soft">{receiver(delivery)}</span>}
           </Link>
         );
       },
     },
-    { label: "Status", cell: (delivery) => <Status status={stateOf(delivery)} /> },
+    ...(props.of === undefined
+      ? [{ label: "Endpoint", from: "tablet", isLong: true, cell: receiver } satisfies Column<Delivery>]
+      : []),
+    { label: "State", cell: (delivery) => <DeliveryState delivery={delivery} /> },
     {
-      label: "Last response",
+      label: "Response",
       from: "tablet",
+      isNumber: true,
       cell: ({ last_status_code: code, last_error: error }) =>
         code === null && error === null ? <None /> : <StatusCode code={code} error={error} />,
     },
-    ...(props.of === undefined
-      ? [{ label: "Endpoint", from: "tablet", isLong: true, cell: nameOf } satisfies Column<Delivery>]
-      : []),
-    { label: "Attempts", from: "tablet", isNumber: true, cell: ({ attempt_count: attempts }) => attempts },
     {
       label: "Next attempt",
-      from: "tablet",
+      from: "desktop",
+      isNumber: true,
+      isFor: ({ next_attempt: next }) => next !== null,
       cell: ({ next_attempt: next }) => <DueTime at={next} />,
-    },
-    {
-      label: "Created",
-      ...(props.of === "event" ? { from: "tablet" } : {}),
-      cell: ({ created }) => <Time at={created} />,
     },
   ];
   const { label, pages, empty, keepsPosition = false, search = "" } = props;
@@ -141,6 +183,7 @@ export function DeliveryTable(props: {
       keepsPosition={keepsPosition}
       search={search}
       columns={columns}
+      timeOf={({ created }) => created}
     />
   );
 }

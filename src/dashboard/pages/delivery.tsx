@@ -1,28 +1,29 @@
 import { isSuccess } from "../../contract/is-success.ts";
-import { LIMITS } from "../../contract/limits.ts";
 import type { Attempt, Delivery } from "../../contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
 import { useCall } from "../api/call.ts";
+import { nameOfEndpoint } from "../api/endpoints.ts";
+import { useExplanation } from "../api/explanation.ts";
 import { useQuery, useText } from "../api/store.ts";
 import { Action } from "../components/action.tsx";
+import { Answer } from "../components/answer.tsx";
 import { Card, ErrorBox, Facts, Loaded, Page } from "../components/page.tsx";
+import { likelyAttempts, Trail } from "../components/trail.tsx";
 import {
   ClockTime,
   Copy,
+  DeliveryState,
   DueTime,
-  Id,
   isNotSent,
   message,
   ObjectLink,
+  pretty,
   Raw,
-  stateOf,
-  Status,
   StatusCode,
-  Time,
   WhyLink,
 } from "../components/values.tsx";
 import { count, milliseconds } from "../format.ts";
-import { hrefOf } from "../router.tsx";
+import { hrefOf, Link } from "../router.tsx";
 
 export function DeliveryDetail({ id }: { id: string }) {
   const call = useCall();
@@ -32,12 +33,14 @@ export function DeliveryDetail({ id }: { id: string }) {
   const endpoint = useQuery<WebhookEndpoint>(
     data === undefined || data.endpoint === null ? undefined : `/v1/webhook_endpoints/${data.endpoint}`,
   );
+  const { explanation } = useExplanation(data && id);
   const isDeleted = endpoint.error?.status === 404;
   const canRetry = endpoint.data !== undefined && !isDeleted && data !== undefined && data.status !== "succeeded";
   return (
     <Page
       title={data === undefined ? "Delivery" : data.event_type}
       back={{ href: hrefOf("deliveries"), label: "Deliveries" }}
+      id={id}
       actions={
         data !== undefined && (
           <>
@@ -45,6 +48,7 @@ export function DeliveryDetail({ id }: { id: string }) {
             {canRetry && (
               <Action
                 class="primary"
+                shortcut="r"
                 disabled={endpoint.data?.status === "disabled"}
                 run={async () => {
                   await call("POST", `${path}/retry`);
@@ -62,20 +66,19 @@ export function DeliveryDetail({ id }: { id: string }) {
       <Loaded of={query}>
         {(delivery) => (
           <>
-            <Facts
-              rows={[
-                ["Status", <Status status={stateOf(delivery)} />],
-                ["Event", <ObjectLink id={delivery.event} />],
-                ["Endpoint", <Destination delivery={delivery} endpoint={endpoint.data} isDeleted={isDeleted} />],
-                ["Created", <Time at={delivery.created} />],
-                ["ID", <Id id={delivery.id} />],
-              ]}
-            />
-            {endpoint.data?.status === "disabled" && delivery.status === "pending" && (
-              <p class="notice wait">
-                <strong>The endpoint is disabled.</strong> The delivery waits until it is enabled, for 3 days at most.
-              </p>
-            )}
+            <Answer explanation={explanation} />
+            {explanation !== undefined && <Trail chain={explanation.chain} only={id} />}
+            <Card title="Details">
+              <Facts
+                rows={[
+                  ["State", <DeliveryState delivery={delivery} />],
+                  ["Endpoint", <Destination delivery={delivery} endpoint={endpoint.data} isDeleted={isDeleted} />],
+                  ["Event", <ObjectLink id={delivery.event} />],
+                  ["Created", <ClockTime at={delivery.created} />],
+                  ["Next attempt", delivery.next_attempt === null ? undefined : <DueTime at={delivery.next_attempt} />],
+                ]}
+              />
+            </Card>
             <Attempts delivery={delivery} url={endpoint.data?.url} />
           </>
         )}
@@ -85,18 +88,20 @@ export function DeliveryDetail({ id }: { id: string }) {
 }
 
 function Destination(props: { delivery: Delivery; endpoint: WebhookEndpoint | undefined; isDeleted: boolean }) {
-  const { endpoint, listener } = props.delivery;
-  if (endpoint === null) return <>Listener {listener}</>;
+  const { endpoint: id, listener } = props.delivery;
+  if (id === null) return <>Listener {listener}</>;
   if (props.isDeleted) {
     return (
       <>
-        <code>{endpoint}</code> <span class="tag">deleted</span>
+        <code>{id}</code> <span class="tag">deleted</span>
       </>
     );
   }
+  if (props.endpoint === undefined) return <ObjectLink id={id} />;
   return (
     <>
-      {props.endpoint?.url} <ObjectLink id={endpoint} />
+      <Link href={hrefOf("endpoints", id)}>{nameOfEndpoint(props.endpoint)}</Link>{" "}
+      <span class="soft">{props.endpoint.url}</span>
     </>
   );
 }
@@ -143,11 +148,13 @@ function Attempts({ delivery, url }: { delivery: Delivery; url: string | undefin
             <ClockTime at={next} />
           </li>
         )}
-        {likelyAttempts(delivery).map((at, index) => (
-          <li key={at} class="planned likely">
-            Attempt {attempts.length + 2 + index} ~<ClockTime at={at} /> (if needed)
-          </li>
-        ))}
+        {likelyAttempts(delivery)
+          .slice(0, LIKELY_SHOWN)
+          .map((at, index) => (
+            <li key={at} class="planned likely">
+              Attempt {attempts.length + 2 + index} ~<ClockTime at={at} /> (if needed)
+            </li>
+          ))}
         {status === "failed" && <li class="ended">Failed; no more retries</li>}
       </ol>
     </Card>
@@ -176,15 +183,15 @@ function AttemptGroup(props: { group: Group; isLast: boolean; request: SentReque
         {attempts.length > 1 && <span class="tag">× {count(attempts.length)}</span>}
         <StatusCode code={code} error={error} />
         <span class="soft">{milliseconds(took)}</span>
-        <Time at={latest.at} />
+        <ClockTime at={latest.at} />
         <span class="attempt-actions">
           {body !== undefined && sent !== null && url !== undefined && (
-            <Copy text={curlOf(url, sent, body)} what={`attempt ${last} as cURL`} label="cURL" />
+            <Copy text={curlOf(url, sent, body)} what={`as cURL, attempt ${last}`} label="Copy as cURL" />
           )}
           <Copy
             text={JSON.stringify(attempts.length === 1 ? latest : attempts, null, 2)}
-            what={`attempt ${last} as JSON`}
-            label="JSON"
+            what={`as JSON, attempt ${last}`}
+            label="Copy as JSON"
           />
         </span>
       </p>
@@ -202,16 +209,28 @@ function AttemptGroup(props: { group: Group; isLast: boolean; request: SentReque
         </details>
       )}
       {!isNotSent(error) && (
-        <div class="columns">
+        <div class="columns uneven">
           <details open={props.isLast}>
             <summary>Response</summary>
             {code === null ? (
               <p class="hint">There was no response.</p>
             ) : (
-              <Raw label={`Response of attempt ${last}`} text={message(String(code), received, response)} />
+              <Raw
+                label={`Response of attempt ${last}`}
+                text={response === null || response === "" ? "(no body)" : pretty(response)}
+              />
+            )}
+            {received !== null && (
+              <details>
+                <summary>Headers</summary>
+                <Raw
+                  label={`Headers of the response to attempt ${last}`}
+                  text={message(String(code), received, null)}
+                />
+              </details>
             )}
           </details>
-          <details open={props.isLast}>
+          <details>
             <summary>Request</summary>
             <Raw
               label={`Request of attempt ${last}`}
@@ -243,20 +262,3 @@ function quoted(text: string): string {
 }
 
 const LIKELY_SHOWN = 4;
-
-/**
- * Returns when the attempts after the next one are likely: the wait doubles up to a maximum, until 3 days after the
- * first.
- */
-function likelyAttempts({ attempts = [], next_attempt: next, attempt_count: made }: Delivery): number[] {
-  if (next === null) return [];
-  const last = Date.parse(attempts[0]?.at ?? next) + LIMITS.retryTotalSeconds * 1000;
-  const likely: number[] = [];
-  let at = Date.parse(next);
-  for (let number = made + 1; likely.length < LIKELY_SHOWN; number++) {
-    at += Math.min(LIMITS.retryFirstSeconds * 2 ** (number - 1), LIMITS.maxRetryWaitSeconds) * 1000;
-    if (at > last) break;
-    likely.push(at);
-  }
-  return likely;
-}

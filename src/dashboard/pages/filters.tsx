@@ -1,20 +1,82 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { LIMITS } from "../../contract/limits.ts";
+import { shellCommand } from "../../contract/shell-command.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { environmentNow } from "../clock.ts";
-import { filter, go, route } from "../router.tsx";
-import { hrefOfId } from "../components/values.tsx";
+import { Copy, hrefOfId } from "../components/values.tsx";
+import { environment, filter, go, route } from "../router.tsx";
 
 /** Returns a filter of the page, which is stored in the URL. */
 export function filterOf(name: string): string {
   return route.value.query.get(name) ?? "";
 }
 
+/** Words that a search takes as filters, such as `status:failed`. Each returns the filters of the URL, if it knows the text. */
+export type Terms = Readonly<Record<string, (text: string) => Record<string, string> | undefined>>;
+
+/** Returns a term whose text is one of some values, or the beginning of what they are called. */
+export function oneOf(name: string, options: readonly (readonly [value: string, label: string])[]): Terms[string] {
+  return (text) => {
+    const wanted = text.toLowerCase();
+    const found =
+      options.find(([value]) => value.toLowerCase() === wanted) ??
+      options.find(([value, label]) => value !== "" && label.toLowerCase().includes(wanted));
+    return found === undefined || found[0] === "" ? undefined : { [name]: found[0] };
+  };
+}
+
+/** `since:14:00`, `since:2h` and `since:2026-01-31`, and the same with `until`. */
+export const TIME_TERMS: Terms = {
+  since: (text) => timestampOf(text, "created_after"),
+  until: (text) => timestampOf(text, "created_before"),
+};
+
+const AGES = { s: 1, m: 60, min: 60, h: 3600, d: 86_400 } as const;
+
+function timestampOf(text: string, name: string): Record<string, string> | undefined {
+  const now = environmentNow();
+  const [, hour, minute] = /^(\d{1,2}):(\d\d)$/.exec(text) ?? [];
+  const [, amount, unit] = /^(\d+)(s|m|min|h|d)$/.exec(text) ?? [];
+  let at = Date.parse(text);
+  if (hour !== undefined) {
+    at = new Date(now).setHours(Number(hour), Number(minute), 0, 0);
+    if (at > now) at -= AGES.d * 1000;
+  } else if (amount !== undefined) at = now - Number(amount) * AGES[unit as keyof typeof AGES] * 1000;
+  return Number.isNaN(at) ? undefined : { [name]: formatTimestamp(at) };
+}
+
+/** Returns the filters that a text names, and the text without them. A word counts once it has ended. */
+export function readTerms(text: string, terms: Terms): { rest: string; filters: Record<string, string> } {
+  const filters: Record<string, string> = {};
+  const rest = text.replaceAll(/(\w+):("[^"]*"|\S+)\s/g, (term: string, word: string, value: string) => {
+    const found = terms[word.toLowerCase()]?.(value.replaceAll('"', ""));
+    Object.assign(filters, found);
+    return found === undefined ? term : "";
+  });
+  return { rest, filters };
+}
+
+/** One bar: a search, which takes filters as words too, and a chip for each filter. */
 export function Filters({ children }: { children: ComponentChildren }) {
+  const [isOpen, setOpen] = useState(false);
+  const { query } = route.value;
+  const set = [...query.keys()].filter((name) => !["peek", "range", "create"].includes(name));
   return (
-    <div class="filters" role="search">
+    <div class={isOpen ? "filters open" : "filters"} role="search">
       {children}
+      <button type="button" class="filters-toggle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        Filters{set.length > 0 && ` (${set.length})`}
+      </button>
+      {set.length > 0 && (
+        <button
+          type="button"
+          class="bare clear"
+          onClick={() => filter(Object.fromEntries(set.map((name) => [name, ""])))}
+        >
+          Clear
+        </button>
+      )}
     </div>
   );
 }
@@ -25,15 +87,13 @@ export function Choice(props: {
   name: string;
   options: readonly (readonly [value: string, label: string])[];
 }) {
+  const value = filterOf(props.name);
   return (
-    <label>
+    <label class={value === "" ? undefined : "set"}>
       {props.label}
-      <select
-        value={filterOf(props.name)}
-        onChange={({ currentTarget }) => filter({ [props.name]: currentTarget.value })}
-      >
-        {props.options.map(([value, label]) => (
-          <option key={value} value={value}>
+      <select value={value} onChange={({ currentTarget }) => filter({ [props.name]: currentTarget.value })}>
+        {props.options.map(([option, label]) => (
+          <option key={option} value={option}>
             {label}
           </option>
         ))}
@@ -42,14 +102,9 @@ export function Choice(props: {
   );
 }
 
-export function StatusChoice({ statuses }: { statuses: readonly string[] }) {
-  return (
-    <Choice
-      label="Status"
-      name="status"
-      options={[["", "All"], ...statuses.map((status) => [status, sentence(status)] as const)]}
-    />
-  );
+/** Returns statuses as options, after one for all. */
+export function statusOptions(statuses: readonly string[]): (readonly [value: string, label: string])[] {
+  return [["", "All"], ...statuses.map((status) => [status, sentence(status)] as const)];
 }
 
 function sentence(word: string): string {
@@ -61,6 +116,7 @@ const TYPING_MILLISECONDS = 250;
 /** A search, stored in the URL. A full ID opens its object, unless the list takes it as a filter. */
 export function Search(props: {
   hint: string;
+  terms?: Terms;
   name?: string;
   label?: string;
   /** Returns why the text cannot be searched for. */
@@ -68,7 +124,7 @@ export function Search(props: {
   /** Returns true for IDs that the list can be filtered by. */
   takes?: (id: string) => boolean;
 }) {
-  const { name = "query", label = "Search" } = props;
+  const { name = "query", label = "Search", terms = {} } = props;
   const current = filterOf(name);
   const [text, setText] = useState(current);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -76,24 +132,33 @@ export function Search(props: {
   // A link to the unfiltered list leaves this field as it is.
   useEffect(() => setText((before) => (before.trim() === current ? before : current)), [current]);
   const problem = props.problemOf?.(text.trim());
+  const take = (value: string) => {
+    clearTimeout(timer.current);
+    const { rest, filters } = readTerms(value, terms);
+    setText(rest);
+    const trimmed = rest.trim();
+    const href = hrefOfId(trimmed);
+    if (href !== undefined && props.takes?.(trimmed) !== true) return go(href);
+    if (props.problemOf?.(trimmed) !== undefined) return;
+    const search = () => filter({ ...filters, [name]: trimmed });
+    if (rest !== value) return search();
+    // The page that the search is for may have been left meanwhile.
+    timer.current = setTimeout(search, TYPING_MILLISECONDS);
+  };
+  const isMain = name === "query";
   return (
-    <label class={name === "query" ? "grow" : undefined}>
-      {label}
+    <label class={isMain ? "grow" : current === "" ? undefined : "set"}>
+      <span class={isMain ? "sr-only" : undefined}>{label}</span>
       <input
         type="search"
         value={text}
         maxLength={LIMITS.searchLength}
         placeholder={props.hint}
         aria-invalid={problem !== undefined}
-        onInput={({ currentTarget: { value } }) => {
-          setText(value);
-          clearTimeout(timer.current);
-          const trimmed = value.trim();
-          const href = hrefOfId(trimmed);
-          if (href !== undefined && props.takes?.(trimmed) !== true) return go(href);
-          if (props.problemOf?.(trimmed) !== undefined) return;
-          // The page that the search is for may have been left meanwhile.
-          timer.current = setTimeout(() => filter({ [name]: trimmed }), TYPING_MILLISECONDS);
+        size={isMain ? undefined : 9}
+        onInput={({ currentTarget: { value } }) => take(value)}
+        onKeyDown={({ key, currentTarget: { value } }) => {
+          if (key === "Enter") take(`${value} `);
         }}
       />
       {problem !== undefined && <span class="field-error">{problem}</span>}
@@ -118,14 +183,17 @@ export function CreatedRange({ isReal = false }: { isReal?: boolean }) {
   const isSet = after !== "" || before !== "";
   return (
     <>
-      <label>
+      <label class={isSet ? "set" : undefined}>
         Created
         <select
           value={isSet ? "range" : ""}
           onChange={({ currentTarget: { value } }) => {
             const now = isReal ? Date.now() : environmentNow();
             if (value === "") filter({ created_after: "", created_before: "" });
-            else filter({ created_after: formatTimestamp(now - Number(value) * 1000), created_before: "" });
+            else {
+              const start = value === "range" ? new Date(now).setHours(0, 0, 0, 0) : now - Number(value) * 1000;
+              filter({ created_after: formatTimestamp(start), created_before: "" });
+            }
           }}
         >
           <option value="">Any time</option>
@@ -134,7 +202,7 @@ export function CreatedRange({ isReal = false }: { isReal?: boolean }) {
               {label}
             </option>
           ))}
-          {isSet && <option value="range">From … to …</option>}
+          <option value="range">From … to …</option>
         </select>
       </label>
       {isSet && <Limit label="From" name="created_after" value={after} />}
@@ -145,7 +213,7 @@ export function CreatedRange({ isReal = false }: { isReal?: boolean }) {
 
 function Limit({ label, name, value }: { label: string; name: string; value: string }) {
   return (
-    <label>
+    <label class={value === "" ? undefined : "set"}>
       {label}
       <input
         type="datetime-local"
@@ -164,4 +232,19 @@ function localInput(timestamp: string): string {
   const at = new Date(timestamp);
   if (Number.isNaN(at.getTime())) return "";
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+/** Copies the command that lists what the page shows. */
+export function CopyCommand({ of, filters }: { of: string; filters: Readonly<Record<string, string>> }) {
+  const flags = Object.entries(filters).flatMap(([name, value]) =>
+    value === "" ? [] : [`--${name.replace("_", "-")}`, value],
+  );
+  const live = environment.value === "live" ? ["--live"] : [];
+  return (
+    <Copy
+      text={shellCommand`service ${of} list ${[...flags, ...live]}`.trim()}
+      what="as command"
+      label="Copy as command"
+    />
+  );
 }

@@ -1,22 +1,45 @@
 import type { ComponentChildren } from "preact";
 import { timeOfId } from "../../contract/ids.ts";
+import type { ApiKey } from "../../contract/schemas/api-key.ts";
 import type { RequestLog, RequestLogDetail } from "../../contract/schemas/request-log.ts";
+import { shellWord } from "../../contract/shell-command.ts";
+import { useExplanation } from "../api/explanation.ts";
 import { usePages } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
 import { clockOffset } from "../clock.ts";
+import { Answer } from "../components/answer.tsx";
 import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
+import { Split } from "../components/split.tsx";
 import { PagedTable } from "../components/table.tsx";
-import { Id, message, None, ObjectLink, Raw, StatusCode, Time, WhyLink } from "../components/values.tsx";
+import { Trail } from "../components/trail.tsx";
+import { Copy, message, ObjectLink, Raw, RowTime, StatusCode, Time, WhyLink } from "../components/values.tsx";
 import { milliseconds } from "../format.ts";
 import { hrefOf, Link, route } from "../router.tsx";
+import {
+  Choice,
+  CopyCommand,
+  createdFilters,
+  CreatedRange,
+  filterOf,
+  Filters,
+  oneOf,
+  Search,
+  type Terms,
+  TIME_TERMS,
+} from "./filters.tsx";
 import { UserEmail, useUsers } from "./team.tsx";
-import { Choice, createdFilters, CreatedRange, filterOf, Filters, Search } from "./filters.tsx";
 
 export function RequestLogs() {
   const { id } = route.value;
   return id === "" ? <RequestList /> : <RequestDetail id={id} />;
 }
 
+const METHODS = [["", "All"] as const, ...["GET", "POST", "PATCH", "DELETE"].map((name) => [name, name] as const)];
+const TERMS: Terms = {
+  ...TIME_TERMS,
+  method: oneOf("method", METHODS),
+  status: (text) => (/^[1-5](\d\d|xx)$/.test(text) ? { status: text } : undefined),
+};
 const REAL_TIME = "Request times are real times, which the test clock does not affect.";
 
 function RequestList() {
@@ -26,41 +49,40 @@ function RequestList() {
   const filters = { method, status, key, query, ...createdFilters() };
   const isFiltered = Object.values(filters).some((value) => value !== "");
   return (
-    <Page
-      title="Request log"
-      subtitle={`API requests, retained for 7 days, without secrets.${clockOffset.value > 0 ? ` ${REAL_TIME}` : ""}`}
-    >
-      <Filters>
-        <Choice
-          label="Method"
-          name="method"
-          options={[["", "All"], ...["GET", "POST", "PATCH", "DELETE"].map((name) => [name, name] as const)]}
+    <Split detail={RequestDetail}>
+      <Page
+        title="Request log"
+        {...(clockOffset.value > 0 ? { subtitle: REAL_TIME } : {})}
+        actions={<CopyCommand of="logs" filters={filters} />}
+      >
+        <Filters>
+          <Search hint="Search a path, ID or error, or status:4xx method:post" terms={TERMS} />
+          <Choice label="Method" name="method" options={METHODS} />
+          <Search
+            label="Status"
+            name="status"
+            hint="409 or 4xx"
+            problemOf={(text) => (/^([1-5](\d\d|xx))?$/.test(text) ? undefined : "Enter a status, such as 409 or 4xx")}
+          />
+          <CreatedRange isReal />
+          {key !== "" && (
+            <p>
+              By <ObjectLink id={key} /> <Link href={hrefOf("logs")}>Show all</Link>
+            </p>
+          )}
+        </Filters>
+        <RequestTable
+          label="Requests, newest first"
+          filters={filters}
+          keepsPosition
+          empty={
+            <Empty icon="logs" title={isFiltered ? "No matching requests" : "No requests yet"}>
+              {!isFiltered && <p>API requests appear here. They are retained for 7 days, without secrets.</p>}
+            </Empty>
+          }
         />
-        <Search
-          label="Status"
-          name="status"
-          hint="409 or 4xx"
-          problemOf={(text) => (/^([1-5](\d\d|xx))?$/.test(text) ? undefined : "Enter a status, such as 409 or 4xx")}
-        />
-        <CreatedRange isReal />
-        <Search hint="Path, ID or error" />
-        {key !== "" && (
-          <p>
-            By <ObjectLink id={key} /> <Link href={hrefOf("logs")}>Show all</Link>
-          </p>
-        )}
-      </Filters>
-      <RequestTable
-        label="Requests, newest first"
-        filters={filters}
-        keepsPosition
-        empty={
-          <Empty icon="logs" title={isFiltered ? "No matching requests" : "No requests yet"}>
-            {!isFiltered && <p>API requests appear here.</p>}
-          </Empty>
-        }
-      />
-    </Page>
+      </Page>
+    </Split>
   );
 }
 
@@ -73,45 +95,62 @@ export function RequestTable(props: {
 }) {
   const { filters, empty = <Empty title="No requests in the last 7 days" />, ...table } = props;
   const users = useUsers();
+  const keys = usePages<ApiKey>("/v1/api_keys", {}, { limit: 100 });
   return (
     <PagedTable
       {...table}
       empty={empty}
       pages={usePages<RequestLog>("/v1/request_logs", filters)}
       search={filters["query"] ?? ""}
+      timeOf={({ created }) => created}
+      isReal
       columns={[
+        { label: "Time", isTime: true, cell: ({ created }) => <RowTime at={created} isReal /> },
         {
           label: "Request",
           isLong: true,
           cell: ({ id, method: verb, path: of }) => (
-            <Link href={hrefOf("logs", id)}>
+            <Link class="main-link" href={hrefOf("logs", id)} row={id}>
               <code>
-                {verb} {of}
+                <span class="method">{verb}</span> {of}
               </code>
             </Link>
           ),
         },
-        { label: "Status", cell: ({ status: code }) => <StatusCode code={code} /> },
+        { label: "Status", isNumber: true, cell: ({ status: code }) => <StatusCode code={code} /> },
+        {
+          label: "Error",
+          from: "tablet",
+          isFor: ({ error_code: code }) => code !== null,
+          cell: ({ error_code: code }) => code,
+        },
         {
           label: "Credential",
           from: "desktop",
-          cell: ({ key, user }) => (key === null ? <UserEmail id={user} users={users} /> : <ObjectLink id={key} />),
+          cell: ({ key, user }) =>
+            key === null ? <UserEmail id={user} users={users} /> : <KeyName id={key} keys={keys.items} />,
         },
-        { label: "Error", from: "tablet", cell: ({ error_code: code }) => code ?? <None /> },
-        { label: "Duration", from: "tablet", isNumber: true, cell: ({ duration_ms: took }) => milliseconds(took) },
-        { label: "Time", cell: ({ created }) => <Time at={created} isReal /> },
+        { label: "Duration", from: "desktop", isNumber: true, cell: ({ duration_ms: took }) => milliseconds(took) },
       ]}
     />
   );
 }
 
+/** A key by its name; by its ID if it has none. */
+function KeyName({ id, keys = [] }: { id: string; keys?: readonly ApiKey[] | undefined }) {
+  const name = keys.find((key) => key.id === id)?.name;
+  return name == null ? <ObjectLink id={id} /> : <Link href={hrefOf("keys", id)}>{name}</Link>;
+}
+
 function RequestDetail({ id }: { id: string }) {
   const query = useQuery<RequestLogDetail>(`/v1/request_logs/${encodeURIComponent(id)}`);
   const { data: log } = query;
+  const { explanation } = useExplanation(log && id);
   return (
     <Page
       title={log === undefined ? "Request" : `${log.method} ${log.path}`}
       back={{ href: hrefOf("logs"), label: "Request log" }}
+      id={id}
       actions={log !== undefined && <WhyLink id={id} />}
     >
       {query.error?.status === 404 ? (
@@ -119,7 +158,15 @@ function RequestDetail({ id }: { id: string }) {
           <p>Requests are retained for 7 days, and what the dashboard reads is not logged.{createdAt(id)}</p>
         </Empty>
       ) : (
-        <Loaded of={query}>{(request) => <RequestFacts log={request} />}</Loaded>
+        <Loaded of={query}>
+          {(request) => (
+            <>
+              <Answer explanation={explanation} />
+              {explanation !== undefined && <Trail chain={explanation.chain} />}
+              <RequestFacts log={request} />
+            </>
+          )}
+        </Loaded>
       )}
     </Page>
   );
@@ -134,19 +181,23 @@ function RequestFacts({ log }: { log: RequestLogDetail }) {
   const target = log.query === null || log.query === "" ? log.path : `${log.path}?${log.query}`;
   return (
     <>
-      <Facts
-        rows={[
-          ["Status", <StatusCode code={log.status} />],
-          ["Error", log.error_code === null ? undefined : <a href={`/problems/${log.error_code}`}>{log.error_code}</a>],
-          ["Left out", log.left_out === 0 ? undefined : `${log.left_out} similar requests within the second`],
-          ["Duration", milliseconds(log.duration_ms)],
-          ["Time (real)", <Time at={log.created} isReal />],
-          ["API key", log.key === null ? undefined : <ObjectLink id={log.key} />],
-          ["User", log.user === null ? undefined : <UserEmail id={log.user} users={users} />],
-          ["IP address", log.client_address ?? undefined],
-          ["ID", <Id id={log.id} />],
-        ]}
-      />
+      <Card title="Details">
+        <Facts
+          rows={[
+            ["Status", <StatusCode code={log.status} />],
+            [
+              "Error",
+              log.error_code === null ? undefined : <a href={`/problems/${log.error_code}`}>{log.error_code}</a>,
+            ],
+            ["Left out", log.left_out === 0 ? undefined : `${log.left_out} similar requests within the second`],
+            ["Duration", milliseconds(log.duration_ms)],
+            ["Time (real)", <Time at={log.created} isReal />],
+            ["API key", log.key === null ? undefined : <ObjectLink id={log.key} />],
+            ["User", log.user === null ? undefined : <UserEmail id={log.user} users={users} />],
+            ["IP address", log.client_address ?? undefined],
+          ]}
+        />
+      </Card>
       {log.events.length > 0 && (
         <Card title="Events of this request">
           <ul>
@@ -159,14 +210,18 @@ function RequestFacts({ log }: { log: RequestLogDetail }) {
         </Card>
       )}
       {log.missing_scope !== null && (
-        <p class="notice">Query and bodies are hidden: they require the scope {log.missing_scope}.</p>
+        <p class="notice card">Query and bodies are hidden: they require the scope {log.missing_scope}.</p>
       )}
       {log.request_headers === null && log.response_headers === null ? (
-        <p class="notice">Headers and bodies were not stored: the platform was under heavy load.</p>
+        <p class="notice card">Headers and bodies were not stored: the platform was under heavy load.</p>
       ) : (
         <div class="columns">
-          <Card title="Request">
-            <Raw label="Request" text={message(`${log.method} ${target}`, log.request_headers, log.request_body)} />
+          <Card title="Request" actions={<Copy text={curlOf(log, target)} what="as cURL" label="Copy as cURL" />}>
+            <Raw
+              label="Request"
+              text={message(`${log.method} ${target}`, log.request_headers, log.request_body)}
+              marks={invalidFields(log.response_body)}
+            />
           </Card>
           <Card title="Response">
             <Raw label="Response" text={message(String(log.status), log.response_headers, log.response_body)} />
@@ -175,4 +230,25 @@ function RequestFacts({ log }: { log: RequestLogDetail }) {
       )}
     </>
   );
+}
+
+/** Returns the names of the fields that an error response points to. */
+function invalidFields(response: string | null): string[] {
+  try {
+    const { errors = [] } = JSON.parse(response ?? "{}") as { errors?: { pointer: string }[] };
+    return errors.map(({ pointer }) => pointer.split("/").at(-1) ?? "");
+  } catch {
+    return [];
+  }
+}
+
+/** Returns the request as a command, with a key from the environment. */
+function curlOf({ method, request_body: body }: RequestLogDetail, target: string): string {
+  return [
+    `curl -X ${method} ${shellWord(location.origin + target)}`,
+    '  -H "Authorization: Bearer $SERVICE_API_KEY"',
+    ...(body === null || body === ""
+      ? []
+      : ["  -H 'Content-Type: application/json'", `  --data-raw ${shellWord(body)}`]),
+  ].join(" \\\n");
 }

@@ -27,9 +27,8 @@ export function ResourceForm<Saved extends { id: string; metadata?: Record<strin
   const hasMetadata = !("custom" in RESOURCES[kind]);
   const [opened] = useState(item?.metadata ?? {});
   const [rows, setRows] = useState(() => metadataRows(opened));
-  const hasBoxes = fields.some(([, { of }]) => of === "scope" || of === "subscription");
   return (
-    <Dialog title={title} onClose={onClose} class={hasBoxes ? "wide" : ""}>
+    <Dialog title={title} onClose={onClose} class="sheet">
       <Form
         submit={submit}
         fields={[...fields.map(([name]) => name), "metadata"]}

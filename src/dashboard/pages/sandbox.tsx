@@ -225,7 +225,7 @@ function LastAdvance({ clock, target, reload }: { clock: TestClock; target: stri
       : `${counted(attempts, "attempt")} during the advance: ${count(succeeded)} succeeded, ${count(failed)} failed.`;
   if (status !== "advancing") {
     return (
-      <p class={status === "canceled" || failed > 0 ? "notice wait" : "notice good"} role="status">
+      <p class={status === "canceled" || failed > 0 ? "notice" : "notice"} role="status">
         {status === "canceled" ? (
           <>
             Stopped before <ClockTime at={target} />. {outcome}

@@ -10,7 +10,8 @@ import { signInPage } from "../sign-in/views.ts";
 interface Asset {
   mediaType: string;
   bytes: Buffer;
-  gzipped: Buffer;
+  /** Undefined for a font, which is compressed already. */
+  gzipped: Buffer | undefined;
 }
 
 /** The dashboard as it was built: files with hashed names, the page that loads them, and those of the API reference. */
@@ -26,6 +27,7 @@ const MEDIA_TYPES: Record<string, string> = {
   js: "text/javascript; charset=utf-8",
   css: "text/css; charset=utf-8",
   svg: "image/svg+xml",
+  woff2: "font/woff2",
 };
 
 interface Manifest {
@@ -47,7 +49,8 @@ export function loadAssets(folder: string): Assets | undefined {
     const mediaType = MEDIA_TYPES[name.slice(name.lastIndexOf(".") + 1)];
     if (mediaType === undefined) continue;
     const file = join(folder, name);
-    files.set(name, { mediaType, bytes: readFileSync(file), gzipped: readFileSync(`${file}.gz`) });
+    const gzipped = existsSync(`${file}.gz`) ? readFileSync(`${file}.gz`) : undefined;
+    files.set(name, { mediaType, bytes: readFileSync(file), gzipped });
   }
   const { icon, reference } = manifest;
   const paths = { script: pathOf(reference.script), style: pathOf(reference.style), icon: pathOf(icon) };
@@ -67,6 +70,7 @@ function pageOf({ script, style, icon, preload }: Manifest): string {
 <meta name="robots" content="noindex">
 <title>Dashboard · Service</title>
 <link rel="icon" href="${pathOf(icon)}">
+<link rel="preload" as="font" type="font/woff2" href="${pathOf("inter.woff2")}" crossorigin>
 <link rel="stylesheet" href="${pathOf(style)}">
 ${preload.map((name) => `<link rel="modulepreload" href="${pathOf(name)}">`).join("\n")}
 <script type="module" src="${pathOf(script)}"></script>
@@ -89,6 +93,7 @@ const POLICY = [
   "script-src 'self'",
   "style-src 'self'",
   "img-src 'self'",
+  "font-src 'self'",
   "connect-src 'self'",
   "form-action 'self'",
   "base-uri 'none'",
@@ -149,5 +154,5 @@ function sendAsset(reply: FastifyReply, { mediaType, bytes, gzipped }: Asset, gz
     .header("Cache-Control", `public, max-age=${YEAR_SECONDS}, immutable`)
     .header("Cross-Origin-Resource-Policy", "same-origin")
     .header("Vary", "Accept-Encoding");
-  return gzip ? reply.header("Content-Encoding", "gzip").send(gzipped) : reply.send(bytes);
+  return gzip && gzipped !== undefined ? reply.header("Content-Encoding", "gzip").send(gzipped) : reply.send(bytes);
 }

@@ -30,10 +30,6 @@ const SCOPED = new Map<string, Resource>(kindsWith("scoped").map((kind) => [RESO
 export function consentPage(browser: SignedIn, view: ConsentView): Page {
   const { client, scopes, environment } = view;
   const { user } = browser;
-  const warnings = scopes.flatMap((scope) => {
-    const [resource, action] = scope.split(":") as [string, string];
-    return (action === "write" ? SCOPED.get(resource)?.writeWarning : undefined) ?? [];
-  });
   return {
     title: `Allow ${client.name}?`,
     ...(view.formTargets === undefined ? {} : { formTargets: view.formTargets }),
@@ -62,13 +58,15 @@ export function consentPage(browser: SignedIn, view: ConsentView): Page {
           <dd>${user.email}</dd>
         </div>
       </dl>
-      <h2>Permissions</h2>
+      <h2>It can</h2>
       <ul class="scopes">
         ${permissions(scopes).map(
-          ([resource, actions]) => html`<li><span>${resource}</span><span class="soft">${actions}</span></li>`,
+          ({ sentence, warning }) =>
+            html`<li class="${warning === undefined ? "" : "warned"}">
+              ${sentence}${warning !== undefined && html` <span class="warning">${warning}</span>`}
+            </li>`,
         )}
       </ul>
-      ${warnings.length > 0 && html`<div class="notice bad">${warnings.map((text) => html`<p>${text}</p>`)}</div>`}
       <form method="post" ${view.action !== undefined && html` action="${view.action}"`}>
         ${csrfField(browser)}
         ${view.userCode !== undefined && html`<input type="hidden" name="user_code" value="${view.userCode}" />`}
@@ -87,15 +85,19 @@ export function consentPage(browser: SignedIn, view: ConsentView): Page {
   };
 }
 
-/** Returns `Customers` and `read and change` for each resource, in the order of the scopes. */
-function permissions(scopes: readonly Scope[]): [resource: string, actions: string][] {
+/** Returns `see and change customers` for each resource, in the order of the scopes, with what to consider. */
+function permissions(scopes: readonly Scope[]): { sentence: string; warning: string | undefined }[] {
   const actions = new Map<string, string[]>();
   for (const scope of scopes) {
     if (scope === SCOPE_WITHOUT_EFFECT) continue;
     const [resource, action] = scope.split(":") as [string, string];
-    const label = SCOPED.get(resource)?.labels;
-    if (label === undefined) actions.set("Event listeners", ["connect"]);
-    else actions.set(label, [...(actions.get(label) ?? []), action === "read" ? "read" : "change"]);
+    actions.set(resource, [...(actions.get(resource) ?? []), action === "read" ? "see" : "change"]);
   }
-  return [...actions].map(([label, list]) => [label, list.join(" and ")]);
+  return [...actions].map(([resource, list]) => {
+    const { label, labels, writeWarning } = SCOPED.get(resource) ?? {};
+    if (labels === undefined) return { sentence: "receive events with a listener", warning: undefined };
+    const nouns = labels.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
+    const object = label === labels ? `the ${nouns}` : nouns;
+    return { sentence: `${list.join(" and ")} ${object}`, warning: list.includes("change") ? writeWarning : undefined };
+  });
 }

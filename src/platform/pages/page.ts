@@ -47,7 +47,7 @@ export function sendPage(reply: FastifyReply, status: number, page: Page): Fasti
     .header("Cross-Origin-Opener-Policy", "same-origin")
     .header(
       "Content-Security-Policy",
-      `default-src 'none'; style-src ${STYLE_HASH}; img-src data:; form-action ${targets}; base-uri 'none'; frame-ancestors 'none'`,
+      `default-src 'none'; style-src ${STYLE_HASH}; font-src 'self'; img-src data:; form-action ${targets}; base-uri 'none'; frame-ancestors 'none'`,
     )
     .send(render(page));
 }

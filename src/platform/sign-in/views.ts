@@ -54,7 +54,7 @@ export function signInPage(
         <h2>No password yet?</h2>
         <p class="soft">
           Run <code>service serve link</code> on the machine that runs this platform: it prints a link that signs you in
-          once. Opened it in another tab? <a href="${form.next}">Go on here</a>.
+          once. Opened it in another tab? <a href="${form.next}">Continue</a>.
         </p>
       </section>`,
   };

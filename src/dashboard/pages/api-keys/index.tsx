@@ -9,7 +9,7 @@ import { ConfirmedAction, CreateButton, DialogButton } from "../../components/ac
 import { ShownOnce } from "../../components/dialog.tsx";
 import { Card, Empty, Facts, Loaded, Page } from "../../components/page.tsx";
 import { PagedTable } from "../../components/table.tsx";
-import { Id, Status, Time } from "../../components/values.tsx";
+import { Status, Time, Until } from "../../components/values.tsx";
 import { hrefOf, Link, route } from "../../router.tsx";
 import { RequestTable } from "../request-logs.tsx";
 import { ResourceForm } from "../resource-form.tsx";
@@ -74,11 +74,12 @@ function KeyList() {
           {
             label: "Name",
             isLong: true,
-            cell: ({ name, id }) => (
+            cell: ({ name, id, prefix, last4 }) => (
               <>
-                <Link href={hrefOf("keys", id)}>{name ?? "Unnamed"}</Link>
-                <br />
-                <code class="soft">{id}</code>
+                <Link href={hrefOf("keys", id)}>{name ?? "Unnamed"}</Link>{" "}
+                <code class="soft">
+                  {prefix}…{last4}
+                </code>
               </>
             ),
           },
@@ -88,21 +89,18 @@ function KeyList() {
             from: "tablet",
             isLong: true,
             cell: (key) => (
-              <span title={key.scopes.join("\n")}>
-                {scopesOf(key)}
-                {key.ip_allowlist.length > 0 && (
-                  <>
-                    <br />
-                    <span class="soft">from {key.ip_allowlist.join(", ")}</span>
-                  </>
-                )}
+              <span title={[...key.scopes, ...key.ip_allowlist].join("\n")}>
+                {summaryOf(key)}
+                {key.ip_allowlist.length > 0 && <span class="soft"> from {key.ip_allowlist.join(", ")}</span>}
               </span>
             ),
           },
           {
             label: "Created by",
             from: "desktop",
-            cell: ({ created_by: creator }) => <UserEmail id={creator} users={users} />,
+            cell: ({ created_by: creator }) => (
+              <>{pages.items?.find(({ id }) => id === creator)?.name ?? <UserEmail id={creator} users={users} />}</>
+            ),
           },
           {
             label: "Last used",
@@ -112,7 +110,7 @@ function KeyList() {
           {
             label: "Expires",
             from: "desktop",
-            cell: ({ expires_at: at }) => (at === null ? "Never" : <Time at={at} />),
+            cell: ({ expires_at: at }) => (at === null ? "Never" : <Until at={at} />),
           },
           {
             label: "Actions",
@@ -175,6 +173,7 @@ function KeyDetail({ id }: { id: string }) {
     <Page
       title={data === undefined ? "API key" : (data.name ?? "Unnamed")}
       back={{ href: hrefOf("keys"), label: "API keys" }}
+      id={id}
       actions={
         data !== undefined &&
         statusOf(data) === "active" && (
@@ -212,13 +211,12 @@ function KeyDetail({ id }: { id: string }) {
                     {key.prefix}…{key.last4}
                   </code>,
                 ],
-                ["ID", <Id id={key.id} />],
                 ["Permissions", scopesOf(key)],
                 ["IP allowlist", key.ip_allowlist.length === 0 ? "Any address" : key.ip_allowlist.join(", ")],
                 ["Created by", <UserEmail id={key.created_by} users={users} />],
                 ["Created", <Time at={key.created} />],
                 ["Last used", key.last_used === null ? "Never" : <Time at={key.last_used} />],
-                ["Expires", key.expires_at === null ? "Never" : <Time at={key.expires_at} />],
+                ["Expires", key.expires_at === null ? "Never" : <Until at={key.expires_at} />],
                 ["Revoked", key.revoked_at === null ? undefined : <Time at={key.revoked_at} />],
               ]}
             />
@@ -268,4 +266,16 @@ function revocationNote({ revoked_reason: reason }: ApiKey): string {
 
 function scopesOf({ scopes }: ApiKey): string {
   return scopes.length === SCOPES.length ? "Full access" : scopes.join(", ");
+}
+
+/** Returns the permissions of a key in a few words. */
+function summaryOf({ scopes }: ApiKey): string {
+  if (scopes.length === SCOPES.length) return "Full access";
+  const count = (end: string) => scopes.filter((scope) => scope.endsWith(end)).length;
+  const parts = [
+    [count(":read"), "read"],
+    [count(":write"), "write"],
+  ] as const;
+  if (scopes.length <= 2) return scopes.join(", ");
+  return parts.flatMap(([number, name]) => (number === 0 ? [] : [`${number} ${name}`])).join(", ");
 }

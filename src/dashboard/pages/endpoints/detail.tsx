@@ -1,26 +1,32 @@
 import { useState } from "preact/hooks";
+import { EVENT_TYPES } from "../../../contract/event-types.ts";
+import { LIMITS } from "../../../contract/limits.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
 import type { Statistics, StatisticsEndpoint } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
-import { LIMITS } from "../../../contract/limits.ts";
 import { useCall, withQuery } from "../../api/call.ts";
+import { nameOfEndpoint, subscriptionsOf } from "../../api/endpoints.ts";
+import { useExplanation } from "../../api/explanation.ts";
 import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
 import { environmentNow } from "../../clock.ts";
 import { Action, Confirmation, perform } from "../../components/action.tsx";
-import { AttemptsChart, LatencyChart } from "../../components/chart.tsx";
+import { Also, Answer } from "../../components/answer.tsx";
+import { AttemptsChart } from "../../components/chart.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { Field, Form } from "../../components/form.tsx";
 import { type MenuItem, MoreMenu } from "../../components/menu.tsx";
 import { Card, Empty, ErrorBox, Facts, Loaded, Page } from "../../components/page.tsx";
-import { Id, Time } from "../../components/values.tsx";
-import { count, counted, duration, percent } from "../../format.ts";
+import { showToast } from "../../components/toasts.tsx";
+import { Time } from "../../components/values.tsx";
+import { counted, duration, percent } from "../../format.ts";
 import { hrefOf, Link, useGo } from "../../router.tsx";
-import { EnableEndpoint, RetryFailed, RunningOperations } from "../bulk.tsx";
+import { enableAndReplay, RetryFailed, RunningOperations } from "../bulk.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
-import { FailureTable, undelivered } from "../overview/failures.tsx";
+import { FailureTable, standingOf, StandingStatus } from "../overview/failures.tsx";
 import { ResourceForm } from "../resource-form.tsx";
 import { RotateSecret } from "./rotate.tsx";
-import { EndpointStatus } from "./status.tsx";
 
 const MINUTES = 180;
 
@@ -35,62 +41,67 @@ export function EndpointDetail({ id }: { id: string }) {
   const deliveries = usePages<Delivery>("/v1/deliveries", { endpoint: id }, { limit: 20 });
   const statistics = useQuery<Statistics>(withQuery("/v1/statistics", { endpoint: id, minutes: MINUTES }));
   const { data } = query;
+  const { explanation } = useExplanation(data && id);
   const failures = statistics.data?.failures ?? [];
+  const counts = statistics.data?.endpoints[0];
   return (
     <Page
-      title={data?.description ?? data?.url ?? "Endpoint"}
+      title={data === undefined ? "Endpoint" : nameOfEndpoint(data)}
       back={{ href: hrefOf("endpoints"), label: "Endpoints" }}
-      {...(typeof data?.description === "string" ? { subtitle: data.url } : {})}
+      id={id}
       actions={
         data !== undefined && (
-          <Actions endpoint={data} path={path} onChange={query.reload} onPing={() => deliveries.reload()} />
+          <Actions
+            endpoint={data}
+            path={path}
+            waiting={counts?.pending ?? 0}
+            onChange={query.reload}
+            onPing={() => deliveries.reload()}
+          />
         )
       }
     >
       <Loaded of={query}>
         {(endpoint) => (
           <>
+            <Answer explanation={explanation} />
+            <div class="dotted">
+              <span>{endpoint.url}</span>
+              <span>{subscriptionsOf(endpoint.events)}</span>
+            </div>
             <SecretNotice endpoint={endpoint} />
-            {endpoint.status === "disabled" && <DisabledNotice endpoint={endpoint} />}
-            {endpoint.status === "enabled" && endpoint.health.failing_since !== null && (
-              <p class="notice bad">
-                <strong>
-                  Failing since <Time at={endpoint.health.failing_since} />.
-                </strong>{" "}
-                No attempt has succeeded since then. Retry the failed deliveries once the receiver works.
+            {endpoint.status === "disabled" && (
+              <p class="notice">
+                It gets no new events. Pending deliveries wait until you enable it, for 3 days at most. “Enable and
+                replay” also sends the events that it missed.
               </p>
             )}
             <RunningOperations endpoint={id} />
             <Facts
               rows={[
-                ["Status", <EndpointStatus endpoint={endpoint} />],
-                ...healthFacts(endpoint, statistics.data?.endpoints[0]),
-                ["ID", <Id id={endpoint.id} />],
-                ["Events", endpoint.events.join(", ")],
-                ...(endpoint.header_names.length === 0 ? [] : [["Headers", endpoint.header_names.join(", ")] as const]),
+                [
+                  "State",
+                  counts === undefined ? "…" : <StandingStatus standing={standingOf(endpoint, counts, failures)} />,
+                ],
+                ["Failed attempts", counts && rateOf(counts)],
+                ["Waiting", counts && <Waiting {...counts} />],
+                ["Last delivery", counts && <Time at={counts.last_delivery_at} />],
+                ["Headers", endpoint.header_names.length === 0 ? undefined : endpoint.header_names.join(", ")],
                 ["Secret rotated", <Time at={endpoint.secret_created} />],
                 ["Created", <Time at={endpoint.created} />],
               ]}
             />
             {statistics.error !== undefined && <ErrorBox error={statistics.error} onRetry={statistics.reload} />}
-            <Health minutes={statistics.data?.minutes ?? []} />
-            {failures.length > 0 && (
-              <Card title="Failures in the last 3 hours">
+            <AttemptsChart minutes={statistics.data?.minutes ?? []} />
+            {failures.length > 1 && (
+              <Card title="Failures" note="last 3 hours">
                 <FailureTable failures={failures} />
               </Card>
             )}
+            <Also explanation={explanation} />
             <Card
               title="Deliveries"
-              actions={
-                <>
-                  <Link href={undelivered(id, statistics.data?.endpoints[0])}>Show failed</Link>
-                  <RetryFailed
-                    endpoint={{ id, name: endpoint.description ?? endpoint.url }}
-                    failingSince={endpoint.health.failing_since}
-                    class="small"
-                  />
-                </>
-              }
+              actions={<Link href={hrefOf("deliveries", "", { endpoint: id, status: "retrying" })}>Show retrying</Link>}
             >
               <DeliveryTable
                 label="Deliveries to this endpoint"
@@ -98,7 +109,7 @@ export function EndpointDetail({ id }: { id: string }) {
                 of="endpoint"
                 empty={
                   <Empty icon="deliveries" title="No deliveries yet">
-                    <p>Send a test ping to see one.</p>
+                    <p>Send a test event to see one.</p>
                   </Empty>
                 }
               />
@@ -110,11 +121,18 @@ export function EndpointDetail({ id }: { id: string }) {
   );
 }
 
-function Actions(props: { endpoint: WebhookEndpoint; path: string; onChange: () => void; onPing: () => void }) {
+function Actions(props: {
+  endpoint: WebhookEndpoint;
+  path: string;
+  waiting: number;
+  onChange: () => void;
+  onPing: () => void;
+}) {
   const call = useCall();
   const go = useGo();
-  const { endpoint, path, onChange, onPing } = props;
-  const [openDialog, setOpenDialog] = useState<"edit" | "rotate" | "delete">();
+  const { endpoint, path, waiting, onChange, onPing } = props;
+  const [openDialog, setOpenDialog] = useState<"edit" | "rotate" | "delete" | "test">();
+  const isFailing = endpoint.health.failing_since !== null;
   const isEnabled = endpoint.status === "enabled";
   const close = () => {
     setOpenDialog(undefined);
@@ -129,28 +147,44 @@ function Actions(props: { endpoint: WebhookEndpoint; path: string; onChange: () 
     { label: "Edit", onSelect: () => setOpenDialog("edit") },
     { label: "Rotate secret", onSelect: () => setOpenDialog("rotate") },
     { label: "Explain", onSelect: () => go("why", endpoint.id) },
-    ...(isEnabled ? [{ label: "Disable", onSelect: () => void perform(setStatus("disabled")) }] : []),
+    ...(isEnabled
+      ? [{ label: "Disable", onSelect: () => void perform(setStatus("disabled")) }]
+      : [{ label: "Enable without replay", onSelect: () => void perform(setStatus("enabled")) }]),
     { label: "Delete", onSelect: () => setOpenDialog("delete"), isDanger: true },
   ];
   return (
     <>
       <MoreMenu items={items} />
       {isEnabled ? (
-        <Action
-          class="primary"
-          run={async () => {
-            const event = await call<Event>("POST", `${path}/ping`);
-            onPing();
-            return `Sent ${event.id}`;
-          }}
-        >
-          Send test ping
-        </Action>
-      ) : (
         <>
-          <Action run={setStatus("enabled")}>Enable</Action>
-          <EnableEndpoint endpoint={endpoint} class="primary" onChange={onChange} />
+          <RetryFailed
+            endpoint={{ id: endpoint.id, name: nameOfEndpoint(endpoint) }}
+            failingSince={endpoint.health.failing_since}
+            {...(isFailing
+              ? {
+                  class: "primary",
+                  label: waiting > 0 ? `Retry ${counted(waiting, "delivery", "deliveries")}` : "Retry failed",
+                }
+              : {})}
+          />
+          <button type="button" class={isFailing ? "" : "primary"} onClick={() => setOpenDialog("test")}>
+            Send test event
+          </button>
         </>
+      ) : (
+        <Action class="primary" run={() => enableAndReplay(call, endpoint, onChange)}>
+          Enable and replay
+        </Action>
+      )}
+      {openDialog === "test" && (
+        <TestEvent
+          path={path}
+          isLive={endpoint.livemode}
+          onClose={() => {
+            setOpenDialog(undefined);
+            onPing();
+          }}
+        />
       )}
       {openDialog === "edit" && (
         <ResourceForm
@@ -179,25 +213,52 @@ function Actions(props: { endpoint: WebhookEndpoint; path: string; onChange: () 
   );
 }
 
-function healthFacts({ id }: WebhookEndpoint, counts: StatisticsEndpoint | undefined) {
-  if (counts === undefined) return [];
-  const { attempts, failed, pending, last_delivery_at: last } = counts;
-  const waiting = counted(pending, "delivery", "deliveries");
-  return [
-    [
-      "Error rate",
-      attempts === 0 ? "No attempts in the last 3 hours" : `${percent(failed, attempts)} in the last 3 hours`,
-    ],
-    [
-      "Pending",
-      pending === 0 ? (
-        "None"
-      ) : (
-        <Link href={hrefOf("deliveries", "", { endpoint: id, status: "pending" })}>{waiting}</Link>
-      ),
-    ],
-    ["Last delivery", <Time at={last} />],
-  ] as const;
+const PING = "webhook_endpoint.ping";
+
+/** Sends an event to this endpoint only: a ping, or in the sandbox one with a sample object. */
+function TestEvent({ path, isLive, onClose }: { path: string; isLive: boolean; onClose: () => void }) {
+  const call = useCall();
+  const [type, setType] = useState<string>(PING);
+  const types = isLive ? [PING] : [PING, ...EVENT_TYPES.filter((name) => name !== PING)];
+  return (
+    <Dialog title="Send a test event" onClose={onClose} isForm={false}>
+      <p>It is sent to this endpoint only, whatever the endpoint subscribes to.</p>
+      <Form
+        submit="Send"
+        fields={["type"]}
+        onCancel={onClose}
+        run={async () => {
+          const event = await call<Event>("POST", `${path}/ping`, type === PING ? undefined : { type });
+          showToast(`Sent ${event.id}`);
+          onClose();
+        }}
+      >
+        {(error) => (
+          <Field
+            label="Type"
+            name="type"
+            value={type}
+            onInput={setType}
+            error={error}
+            options={types.map((name) => [name, name] as const)}
+          />
+        )}
+      </Form>
+    </Dialog>
+  );
+}
+
+function rateOf({ attempts, failed }: StatisticsEndpoint): string {
+  return attempts === 0 ? "No attempts in the last 3 hours" : `${percent(failed, attempts)} in the last 3 hours`;
+}
+
+function Waiting({ endpoint, pending }: StatisticsEndpoint) {
+  if (pending === 0) return <>None</>;
+  return (
+    <Link href={hrefOf("deliveries", "", { endpoint, status: "pending" })}>
+      {counted(pending, "delivery", "deliveries")}
+    </Link>
+  );
 }
 
 /** Whether two secrets are active and for how long, or whether the only one is too old. */
@@ -206,7 +267,7 @@ function SecretNotice({ endpoint }: { endpoint: WebhookEndpoint }) {
   const left = until === null ? 0 : (Date.parse(until) - environmentNow()) / 1000;
   if (left > 0) {
     return (
-      <p class="notice wait" role="status">
+      <p class="notice" role="status">
         <strong>Both secrets are active.</strong> The old one expires in <span class="countdown">{duration(left)}</span>
         : deploy the new one before then.
       </p>
@@ -214,43 +275,9 @@ function SecretNotice({ endpoint }: { endpoint: WebhookEndpoint }) {
   }
   if (!isOldSecret(endpoint)) return null;
   return (
-    <p class="notice wait">
+    <p class="notice">
       <strong>The signing secret is older than {LIMITS.secretAgeDays} days.</strong> Rotate it; both secrets sign during
       the overlap.
     </p>
-  );
-}
-
-function DisabledNotice({ endpoint: { disabled_reason: reason, disabled_at: at } }: { endpoint: WebhookEndpoint }) {
-  return (
-    <p class={`notice ${reason === "gone" ? "bad" : "wait"}`}>
-      <strong>
-        {reason === "gone" ? "Disabled after a 410 Gone response" : "This endpoint is disabled"}
-        {at === null ? (
-          "."
-        ) : (
-          <>
-            , <Time at={at} />.
-          </>
-        )}
-      </strong>{" "}
-      It gets no new events. Pending deliveries wait until you enable it, for 3 days at most. “Enable and replay” also
-      sends the events that it missed.
-    </p>
-  );
-}
-
-/** The last three hours. The charts have a fixed size, so the page does not move when they appear. */
-function Health({ minutes }: { minutes: Statistics["minutes"] }) {
-  const sum = (of: "failed" | "succeeded") => minutes.reduce((total, minute) => total + minute[of], 0);
-  return (
-    <div class="charts">
-      <AttemptsChart
-        title="Attempts, last 3 hours"
-        summary={`${count(sum("succeeded"))} succeeded, ${counted(sum("failed"), "attempt")} failed`}
-        minutes={minutes}
-      />
-      <LatencyChart summary="response times" minutes={minutes} />
-    </div>
   );
 }

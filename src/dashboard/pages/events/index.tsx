@@ -3,14 +3,27 @@ import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS } from "../../../contract/event-typ
 import { LIMITS } from "../../../contract/limits.ts";
 import type { ListedEvent } from "../../../contract/schemas/event.ts";
 import { usePages } from "../../api/pages.ts";
+import { clockOffset } from "../../clock.ts";
 import { Card, Empty, ErrorBox, Loading, Page } from "../../components/page.tsx";
+import { Split } from "../../components/split.tsx";
 import { isUnfinished, PagedTable } from "../../components/table.tsx";
-import { None, Time } from "../../components/values.tsx";
+import { EventType, None, RowTime } from "../../components/values.tsx";
 import { VirtualList } from "../../components/virtual-list.tsx";
-import { count, money, searchable } from "../../format.ts";
+import { count, dayOf, searchable } from "../../format.ts";
 import { environment, hrefOf, Link, route } from "../../router.tsx";
-import { Choice, createdFilters, CreatedRange, filterOf, Filters, Search } from "../filters.tsx";
-import { EventDetail } from "./detail.tsx";
+import {
+  Choice,
+  CopyCommand,
+  createdFilters,
+  CreatedRange,
+  filterOf,
+  Filters,
+  oneOf,
+  Search,
+  type Terms,
+  TIME_TERMS,
+} from "../filters.tsx";
+import { EventDetail, nameOf } from "./detail.tsx";
 import { OutcomeOf, useOutcomes } from "./outcomes.tsx";
 import { useEvents } from "./use-events.ts";
 
@@ -19,7 +32,12 @@ export function Events() {
   return id === "" ? <EventList /> : <EventDetail id={id} />;
 }
 
-const ROW_HEIGHT = 38;
+const TYPES = [
+  ["", "All"] as const,
+  ...[...SUBSCRIPTION_WILDCARDS.slice(1), ...EVENT_TYPES].map((name) => [name, name] as const),
+];
+const TERMS: Terms = { ...TIME_TERMS, type: oneOf("type", TYPES) };
+const ROW_HEIGHT = 32;
 
 /** Commands that cause an event. `service trigger` is for the sandbox only. */
 const TRIGGER = "service trigger order.completed";
@@ -42,105 +60,97 @@ function EventList() {
     if (searchesOn) readOn();
   });
   return (
-    <Page title="Events" subtitle="All changes, as they happen. Retained for 30 days.">
-      <Filters>
-        <Choice
-          label="Type"
-          name="type"
-          options={[
-            ["", "All types"],
-            ...[...SUBSCRIPTION_WILDCARDS.slice(1), ...EVENT_TYPES].map((name) => [name, name] as const),
-          ]}
-        />
-        <CreatedRange />
-        <Search hint="ID, email, amount or any value" />
-        <p class="soft" role="status">
-          {count(shown.length)} {query === "" ? "loaded" : "found"}
-          {isLoading ? (query === "" ? ", loading…" : ", searching…") : ""}
-        </p>
-      </Filters>
-      {error !== undefined && <ErrorBox error={error} onRetry={loadMore} />}
-      {shown.length === 0 && isLoading && <Loading />}
-      {shown.length === 0 && !isLoading && error === undefined && (
-        <Empty
-          icon="events"
-          title={isFiltered ? "No matching events" : "No events yet"}
-          {...(isFiltered ? {} : { command: environment.value === "live" ? CREATE : TRIGGER })}
-        >
-          {!isFiltered && <p>Create a customer or an order, and its event appears here. The CLI can create one:</p>}
-          {isFiltered && !isComplete && (
-            <p>
-              Searched the newest {count(pagesRead * LIMITS.searchedRows)}.{" "}
-              <button type="button" onClick={readOn}>
-                Search older
-              </button>
-            </p>
-          )}
-        </Empty>
-      )}
-      {shown.length > 0 && (
-        <div class="virtual-frame">
-          {pendingCount > 0 && (
-            <p class="new-rows">
-              <button
-                type="button"
-                class="primary"
-                onClick={() => {
-                  document.querySelector(".virtual-body")?.scrollTo(0, 0);
-                  list.show();
-                }}
-              >
-                {count(pendingCount)} new
-              </button>
-            </p>
-          )}
-          <VirtualList
-            label="Events, newest first"
-            headings={["Type", "Object", "Deliveries", "ID", "Time"]}
-            items={shown}
-            keyOf={({ id }) => id}
-            rowHeight={ROW_HEIGHT}
-            row={eventRow}
-            scrollTop={list.scrollTop}
-            onShown={(events) => readOutcomes(events.map(({ id }) => id))}
-            onNearEnd={readOn}
-            onRead={(scrollTop, isPointed) => list.read(scrollTop, scrollTop >= ROW_HEIGHT || isPointed)}
-          />
-        </div>
-      )}
-    </Page>
+    <Split detail={EventDetail}>
+      <Page
+        title="Events"
+        count={
+          <span role="status">
+            {count(shown.length)} {query === "" ? "loaded" : "found"}
+            {isLoading ? (query === "" ? ", loading…" : ", searching…") : ""}
+          </span>
+        }
+        actions={<CopyCommand of="events" filters={filters} />}
+      >
+        <Filters>
+          <Search hint="Search any value, or type:order.* since:14:00" terms={TERMS} />
+          <Choice label="Type" name="type" options={TYPES} />
+          <CreatedRange />
+        </Filters>
+        {error !== undefined && <ErrorBox error={error} onRetry={loadMore} />}
+        {shown.length === 0 && isLoading && <Loading />}
+        {shown.length === 0 && !isLoading && error === undefined && (
+          <Empty
+            icon="events"
+            title={isFiltered ? "No matching events" : "No events yet"}
+            {...(isFiltered ? {} : { command: environment.value === "live" ? CREATE : TRIGGER })}
+          >
+            {!isFiltered && <p>Create a customer or an order, and its event appears here. The CLI can create one:</p>}
+            {isFiltered && !isComplete && (
+              <p>
+                Searched the newest {count(pagesRead * LIMITS.searchedRows)}.{" "}
+                <button type="button" onClick={readOn}>
+                  Search older
+                </button>
+              </p>
+            )}
+          </Empty>
+        )}
+        {shown.length > 0 && (
+          <div class="virtual-frame">
+            {pendingCount > 0 && (
+              <p class="new-rows">
+                <button
+                  type="button"
+                  class="primary"
+                  onClick={() => {
+                    document.querySelector(".virtual-body")?.scrollTo(0, 0);
+                    list.show();
+                  }}
+                >
+                  {count(pendingCount)} new
+                </button>
+              </p>
+            )}
+            <VirtualList
+              label="Events, newest first"
+              headings={["Time", "Event", "Object", "Deliveries"]}
+              items={shown}
+              keyOf={({ id }) => id}
+              rowHeight={ROW_HEIGHT}
+              row={eventRow}
+              scrollTop={list.scrollTop}
+              onShown={(events) => readOutcomes(events.map(({ id }) => id))}
+              onNearEnd={readOn}
+              onRead={(scrollTop, isPointed) => list.read(scrollTop, scrollTop >= ROW_HEIGHT || isPointed)}
+            />
+          </div>
+        )}
+      </Page>
+    </Split>
   );
 }
 
 function eventRow({ id, type, created, data }: ListedEvent) {
+  const day = dayOf(created, Date.now() + clockOffset.value);
   return (
     <>
       <span role="cell">
-        <Link href={hrefOf("events", id)}>{type}</Link>
+        {day !== "" && <span class="soft day">{day} </span>}
+        <RowTime at={created} />
+      </span>
+      <span role="cell">
+        <Link href={hrefOf("events", id)} row={id}>
+          <EventType type={type} />
+        </Link>
       </span>
       <span role="cell" dir="auto">
-        {data === null ? <span class="soft">Damaged</span> : nameOf(data.object)}
+        {data === null ? <span class="bad-text">Damaged, and not sent</span> : nameOf(data.object)}
       </span>
       <span role="cell">
         <OutcomeOf event={id} />
       </span>
-      <span role="cell">
-        <code class="soft">{id}</code>
-      </span>
-      <span role="cell">
-        <Time at={created} />
-      </span>
     </>
   );
-}
-
-/** Returns the name of the event's object for a line. */
-function nameOf(object: Record<string, unknown>): string {
-  const { email, amount, currency, url, id } = object;
-  if (typeof email === "string") return email;
-  if (typeof amount === "number" && typeof currency === "string") return money(amount, currency);
-  if (typeof url === "string") return url;
-  return typeof id === "string" ? id : "";
 }
 
 const texts = new WeakMap<ListedEvent, string>();
@@ -168,17 +178,25 @@ export function RelatedEvents({ id }: { id: string }) {
       <PagedTable
         label="Events of this object"
         pages={events}
+        timeOf={({ created }) => created}
         empty={<Empty icon="events" title="No events in the last 30 days" />}
         columns={[
-          { label: "Type", cell: ({ id: event, type }) => <Link href={hrefOf("events", event)}>{type}</Link> },
+          { label: "Time", isTime: true, cell: ({ created }) => <RowTime at={created} /> },
+          {
+            label: "Event",
+            cell: ({ id: event, type }) => (
+              <Link class="main-link" href={hrefOf("events", event)}>
+                <EventType type={type} />
+              </Link>
+            ),
+          },
           {
             label: "Changed fields",
             from: "tablet",
             isLong: true,
             cell: ({ data }) => Object.keys(data?.previous ?? {}).join(", ") || <None />,
           },
-          { label: "ID", from: "tablet", cell: ({ id: event }) => <code class="soft">{event}</code> },
-          { label: "Time", cell: ({ created }) => <Time at={created} /> },
+          { label: "ID", from: "desktop", cell: ({ id: event }) => <code class="soft">{event}</code> },
         ]}
       />
     </Card>

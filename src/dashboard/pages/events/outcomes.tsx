@@ -3,11 +3,11 @@ import { LIMITS } from "../../../contract/limits.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import { useCall, withQuery } from "../../api/call.ts";
 import { follow } from "../../api/live.ts";
-import { Status } from "../../components/values.tsx";
+import { stateOf } from "../../components/values.tsx";
 import { environment } from "../../router.tsx";
 
-/** The number of an event's deliveries by status. */
-type Outcome = ReadonlyMap<Delivery["status"], number>;
+/** The number of an event's deliveries by their state. */
+type Outcome = ReadonlyMap<string, number>;
 
 /** While deliveries change, outcomes are read at most this often. */
 const PAUSE_MILLISECONDS = 1000;
@@ -20,16 +20,17 @@ const outcomes = new Map<string, Outcome>();
 environment.subscribe(() => outcomes.clear());
 
 async function readOutcomes(call: ReturnType<typeof useCall>, events: readonly string[]): Promise<void> {
-  const found = new Map(events.map((id) => [id, new Map<Delivery["status"], number>()]));
+  const found = new Map(events.map((id) => [id, new Map<string, number>()]));
   const query = { query: events.join(","), limit: LIMITS.maxPageSize };
   let cursor: string | null | undefined;
   for (let page = 0; cursor !== null; page++) {
     if (page === MAX_PAGES) return;
     const path = withQuery("/v1/deliveries", { ...query, cursor });
     const read = await call<{ data: Delivery[]; next_cursor: string | null }>("GET", path);
-    for (const { event, status } of read.data) {
-      const counts = found.get(event);
-      counts?.set(status, (counts.get(status) ?? 0) + 1);
+    for (const delivery of read.data) {
+      const counts = found.get(delivery.event);
+      const state = stateOf(delivery);
+      counts?.set(state, (counts.get(state) ?? 0) + 1);
     }
     cursor = read.next_cursor;
   }
@@ -82,17 +83,32 @@ export function useOutcomes(): (events: readonly string[]) => void {
   };
 }
 
-/** Shows the status that needs attention first, and how many of several deliveries succeeded. */
+/** States by what needs attention first, and their shapes. */
+const SHAPES = { failed: "bad", retrying: "retry", queued: "wait", canceled: "off", delivered: "good" } as const;
+const MAX_DOTS = 8;
+
+/** Shows a shape for each delivery, and how many of several were delivered. */
 export function OutcomeOf({ event }: { event: string }) {
   const outcome = outcomes.get(event);
   if (outcome === undefined) return null;
-  const total = [...outcome.values()].reduce((sum, count) => sum + count, 0);
-  if (total === 0) return <span class="soft">Not sent</span>;
-  const worst = (["failed", "pending", "canceled", "succeeded"] as const).find((status) => outcome.has(status));
+  const states = Object.keys(SHAPES) as (keyof typeof SHAPES)[];
+  const all = states.flatMap((state) => Array.from({ length: outcome.get(state) ?? 0 }, () => state));
+  const [worst] = all;
+  if (worst === undefined) return <span class="soft">Not sent</span>;
   return (
-    <>
-      <Status status={worst!} />
-      {total > 1 && <span class="soft">{` ${outcome.get("succeeded") ?? 0} of ${total}`}</span>}
-    </>
+    <span class="status">
+      <span class="dots" aria-hidden="true">
+        {all
+          .toReversed()
+          .slice(-MAX_DOTS)
+          .map((state, index) => (
+            <span key={index} class={SHAPES[state]}>
+              <span class="dot" />
+            </span>
+          ))}
+      </span>
+      <span>{worst}</span>
+      {all.length > 1 && <span class="soft of-total">{` ${outcome.get("delivered") ?? 0} of ${all.length}`}</span>}
+    </span>
   );
 }

@@ -12,11 +12,14 @@ import {
 } from "../../../contract/resources.ts";
 import { useCall } from "../../api/call.ts";
 import type { Item } from "../../api/objects.ts";
+import { useExplanation } from "../../api/explanation.ts";
 import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
 import { Action, ConfirmedAction } from "../../components/action.tsx";
+import { Answer } from "../../components/answer.tsx";
 import { Card, Empty, Facts, Loaded, Page } from "../../components/page.tsx";
-import { Id, ObjectLink, Time } from "../../components/values.tsx";
+import { Trail } from "../../components/trail.tsx";
+import { Copy, ObjectLink, Raw, Time } from "../../components/values.tsx";
 import { hrefOf, Link, useGo } from "../../router.tsx";
 import { RelatedEvents } from "../events/index.tsx";
 import { ActOnObject, EditObject } from "./form.tsx";
@@ -27,31 +30,57 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
   const query = useQuery<Item>(path);
   const { data } = query;
   const { labels, page } = RESOURCES[kind];
+  const { explanation } = useExplanation(data && id);
   return (
     <Page
       title={titleOf(kind, data)}
       back={{ href: hrefOf(page.name), label: labels }}
+      id={id}
       actions={data !== undefined && <Actions kind={kind} item={data} onDone={query.reload} />}
     >
       <Loaded of={query}>
         {(item) => (
           <>
-            <Facts rows={factsOf(kind, item)} />
-            <Card title="Metadata">
-              {Object.keys(item.metadata).length === 0 ? (
-                <p class="soft">No metadata</p>
-              ) : (
-                <Facts rows={Object.entries(item.metadata)} />
-              )}
+            <Answer explanation={explanation} />
+            {explanation !== undefined && <Trail chain={explanation.chain} />}
+            <Card title="Details">
+              <Facts rows={factsOf(kind, item)} />
             </Card>
+            {Object.keys(item.metadata).length > 0 && (
+              <Card title="Metadata">
+                <Facts rows={Object.entries(item.metadata)} />
+              </Card>
+            )}
             {OBJECT_KINDS.map((other) => (
               <ReferringObjects key={other} kind={other} to={kind} id={id} />
             ))}
             <RelatedEvents id={item.id} />
+            <Json item={item} />
           </>
         )}
       </Loaded>
     </Page>
+  );
+}
+
+/** The object as the API returns it, on request. */
+function Json({ item }: { item: Item }) {
+  const [isOpen, setOpen] = useState(false);
+  const text = JSON.stringify(item, null, 2);
+  return (
+    <Card
+      title="JSON"
+      actions={
+        <>
+          <button type="button" class="small" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            {isOpen ? "Hide" : "Show"}
+          </button>
+          <Copy text={text} what="the JSON" label="Copy" />
+        </>
+      }
+    >
+      {isOpen && <Raw label="JSON" text={text} />}
+    </Card>
   );
 }
 
@@ -62,12 +91,7 @@ function factsOf(kind: ObjectKind, item: Item) {
     fields
       .filter(([name, { type, output }]) => (type === "status") === isStatus && !(output && item[name] === null))
       .map(([name, field]) => [field.label, factOf(item, name, field) ?? null] as const);
-  return [
-    ...facts(true),
-    ["ID", <Id id={item.id} />] as const,
-    ...facts(false),
-    ["Created", <Time at={item.created} />] as const,
-  ];
+  return [...facts(true), ...facts(false), ["Created", <Time at={item.created} />] as const];
 }
 
 /** Returns the value of a field: for an ID the title of its object. */

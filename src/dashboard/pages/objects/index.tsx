@@ -1,3 +1,4 @@
+import { useMemo } from "preact/hooks";
 import {
   type Field,
   inputFieldsOf,
@@ -14,22 +15,29 @@ import { usePages } from "../../api/pages.ts";
 import { CreateButton } from "../../components/action.tsx";
 import { iconOf } from "../../components/icon.tsx";
 import { Empty, Page } from "../../components/page.tsx";
+import { Split } from "../../components/split.tsx";
 import { route } from "../../router.tsx";
-import { createdFilters, CreatedRange, filterOf, Filters, Search, StatusChoice } from "../filters.tsx";
+import {
+  Choice,
+  CopyCommand,
+  createdFilters,
+  CreatedRange,
+  filterOf,
+  Filters,
+  oneOf,
+  Search,
+  statusOptions,
+  TIME_TERMS,
+} from "../filters.tsx";
 import { ObjectDetail } from "./detail.tsx";
 import { CreateObject } from "./form.tsx";
 import { placeholderOf } from "../inputs.tsx";
 import { ObjectTable } from "./item.tsx";
 
-/**
- * Returns the pages of a resource that is described by its fields in the table of resources: its list and the page of
- * each object.
- */
-export function objectPage(kind: ObjectKind) {
-  return function ObjectPage() {
-    const { id } = route.value;
-    return id === "" ? <ObjectList kind={kind} /> : <ObjectDetail kind={kind} id={id} />;
-  };
+/** The list of a resource that is described by its fields in the table of resources, or one of its objects. */
+export function ObjectPage({ kind }: { kind: ObjectKind }) {
+  const { id } = route.value;
+  return id === "" ? <ObjectList kind={kind} /> : <ObjectDetail kind={kind} id={id} />;
 }
 
 function ObjectList({ kind }: { kind: ObjectKind }) {
@@ -39,45 +47,57 @@ function ObjectList({ kind }: { kind: ObjectKind }) {
   const ownerKind = kindsWith("prefix").find((known) => known === owner?.[1].of);
   const ownerPrefix = ownerKind === undefined ? undefined : RESOURCES[ownerKind].prefix;
   const [query, status] = ["query", "status"].map(filterOf) as [string, string];
+  const statuses = statusOptions(Object.keys(resourceOf(kind).statuses ?? {}));
   const filters = { query, status, ...createdFilters() };
   const pages = usePages<Item>(pathOf(kind), filters);
   const isFiltered = Object.values(filters).some((value) => value !== "");
+  const Detail = useMemo(
+    () =>
+      ({ id }: { id: string }) => <ObjectDetail kind={kind} id={id} />,
+    [kind],
+  );
   return (
-    <Page
-      title={labels}
-      actions={
-        <CreateButton label={`Create ${noun}`} dialog={(close) => <CreateObject kind={kind} onClose={close} />} />
-      }
-    >
-      <Filters>
-        {"statuses" in RESOURCES[kind] && <StatusChoice statuses={Object.keys(resourceOf(kind).statuses ?? {})} />}
-        <CreatedRange />
-        <Search
-          hint={
-            owner === undefined
-              ? `ID or any text of a ${noun}`
-              : `ID, ID of the ${owner[1].label.toLowerCase()}, or amount`
-          }
-          takes={(id) => ownerPrefix !== undefined && id.startsWith(ownerPrefix)}
-        />
-      </Filters>
-      <ObjectTable
-        kind={kind}
-        label={`${labels}, newest first`}
-        pages={pages}
-        keepsPosition
-        search={query}
-        empty={
-          <Empty
-            title={isFiltered ? `No matching ${nouns}` : `No ${nouns} yet`}
-            icon={iconOf(page.name)}
-            {...(isFiltered ? {} : { command: createCommand(kind) })}
-          >
-            {!isFiltered && <p>Create one here, with POST {pathOf(kind)}, or with the CLI:</p>}
-          </Empty>
+    <Split detail={Detail}>
+      <Page
+        title={labels}
+        actions={
+          <>
+            <CopyCommand of={RESOURCES[kind].command.name} filters={filters} />
+            <CreateButton label={`Create ${noun}`} dialog={(close) => <CreateObject kind={kind} onClose={close} />} />
+          </>
         }
-      />
-    </Page>
+      >
+        <Filters>
+          <Search
+            hint={
+              owner === undefined
+                ? `ID or any text of a ${noun}`
+                : `ID, ID of the ${owner[1].label.toLowerCase()}, or amount`
+            }
+            terms={{ ...TIME_TERMS, status: oneOf("status", statuses) }}
+            takes={(id) => ownerPrefix !== undefined && id.startsWith(ownerPrefix)}
+          />
+          {statuses.length > 1 && <Choice label="Status" name="status" options={statuses} />}
+          <CreatedRange />
+        </Filters>
+        <ObjectTable
+          kind={kind}
+          label={`${labels}, newest first`}
+          pages={pages}
+          keepsPosition
+          search={query}
+          empty={
+            <Empty
+              title={isFiltered ? `No matching ${nouns}` : `No ${nouns} yet`}
+              icon={iconOf(page.name)}
+              {...(isFiltered ? {} : { command: createCommand(kind) })}
+            >
+              {!isFiltered && <p>Create one here, with POST {pathOf(kind)}, or with the CLI:</p>}
+            </Empty>
+          }
+        />
+      </Page>
+    </Split>
   );
 }
 

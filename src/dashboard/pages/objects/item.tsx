@@ -10,7 +10,7 @@ import {
 import { type FindObject, type Item, useObjects } from "../../api/objects.ts";
 import type { Pages } from "../../api/pages.ts";
 import { type Column, PagedTable } from "../../components/table.tsx";
-import { None, ObjectLink, Status, Time } from "../../components/values.tsx";
+import { None, ObjectLink, RowTime, Status } from "../../components/values.tsx";
 import { money } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
 
@@ -132,7 +132,9 @@ export function ObjectTable(props: {
     isLong: field.type === "email" || field.type === "text",
     cell: (item) =>
       name === title ? (
-        <Link href={hrefOf(RESOURCES[kind].page.name, item.id)}>{amountOrText(item, name, field)}</Link>
+        <Link href={hrefOf(RESOURCES[kind].page.name, item.id)} row={item.id}>
+          {amountOrText(item, name, field)}
+        </Link>
       ) : (
         (valueOf(item, name, field) ?? <None />)
       ),
@@ -142,12 +144,13 @@ export function ObjectTable(props: {
   return (
     <PagedTable
       {...table}
+      timeOf={({ created }) => created}
       columns={[
         ...columns.filter(({ from }) => from === undefined),
         ...references,
         ...codes,
         { label: "ID", from: "desktop", cell: ({ id }) => <code class="soft">{id}</code> },
-        { label: "Created", cell: ({ created }) => <Time at={created} /> },
+        { label: "Created", cell: ({ created }) => <RowTime at={created} /> },
       ]}
     />
   );

@@ -1,14 +1,20 @@
+import { useEffect, useState } from "preact/hooks";
+import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
-import { waits } from "../../../explain/finding.ts";
-import { hasRecovered } from "../../../explain/recovery.ts";
-import { useCall } from "../../api/call.ts";
-import { Action } from "../../components/action.tsx";
+import { hasRecovered, newestOf } from "../../../explain/recovery.ts";
+import { quoted } from "../../../explain/finding.ts";
+import { useCall, withQuery } from "../../api/call.ts";
+import { nameOfEndpoint } from "../../api/endpoints.ts";
+import { environmentNow } from "../../clock.ts";
+import { perform } from "../../components/action.tsx";
+import { Strip } from "../../components/chart.tsx";
+import { MoreMenu } from "../../components/menu.tsx";
 import { Table } from "../../components/table.tsx";
-import { Status, StatusCode, Time } from "../../components/values.tsx";
-import { count, counted, percent } from "../../format.ts";
-import { hrefOf, Link } from "../../router.tsx";
-import { EnableEndpoint, RetryFailed } from "../bulk.tsx";
+import { None, RowTime, Status, StatusCode } from "../../components/values.tsx";
+import { count, percent, shortTime } from "../../format.ts";
+import { go, hrefOf, Link } from "../../router.tsx";
+import { enableAndReplay, RetryDialog } from "../bulk.tsx";
 
 /** Failed attempts by their outcome. */
 export function FailureTable({ failures }: { failures: readonly StatisticsFailure[] }) {
@@ -18,155 +24,214 @@ export function FailureTable({ failures }: { failures: readonly StatisticsFailur
       items={failures}
       keyOf={({ endpoint, status_code, error }) => JSON.stringify([endpoint, status_code, error])}
       columns={[
-        { label: "Status", cell: ({ status_code: code, error }) => <StatusCode code={code} error={error} /> },
-        { label: "Error", isLong: true, cell: ({ error }) => <span title={error ?? ""}>{error ?? "–"}</span> },
+        { label: "Response", cell: ({ status_code: code, error }) => <StatusCode code={code} error={error} /> },
+        {
+          label: "Error",
+          isLong: true,
+          isFor: ({ error }) => error !== null,
+          cell: ({ error }) => <span title={error ?? ""}>{error}</span>,
+        },
         { label: "Attempts", isNumber: true, cell: (failure) => count(failure.count) },
-        { label: "Last", from: "tablet", cell: ({ last_at: at }) => <Time at={at} /> },
+        { label: "Last", from: "tablet", cell: ({ last_at: at }) => <RowTime at={at} /> },
       ]}
     />
   );
 }
 
-/** An endpoint that needs attention, or all listeners, with its failures, the most frequent first. */
-interface Failing {
+/** How an endpoint does; all listeners together have none. */
+export interface Standing {
   endpoint: WebhookEndpoint | undefined;
-  id: string | null;
-  failures: StatisticsFailure[];
   counts: StatisticsEndpoint | undefined;
+  failures: readonly StatisticsFailure[];
+  state: "failing" | "disabled" | "slow" | "recovered" | "healthy" | "quiet";
+  text: string;
+  /** The greater, the more it needs attention. */
+  rank: number;
 }
 
-/** Returns the endpoints that fail or were disabled for it, those that fail all the time first. */
-export function failingOf(
-  { failures, endpoints: counts }: Statistics,
-  endpoints: readonly WebhookEndpoint[] = [],
-): Failing[] {
-  const ofEndpoint = (id: string | null) => failures.filter((failure) => failure.endpoint === id);
-  const isFailing = ({ endpoint }: Failing) => typeof endpoint?.health.failing_since === "string";
-  const found = endpoints.map((endpoint): Failing => {
-    const { id } = endpoint;
-    return { id, endpoint, failures: ofEndpoint(id), counts: counts.find((count) => count.endpoint === id) };
+/** Returns how each endpoint does, the worst first. */
+export function standingsOf(statistics: Statistics, endpoints: readonly WebhookEndpoint[] = []): Standing[] {
+  const failuresOf = (id: string | null) => statistics.failures.filter(({ endpoint }) => endpoint === id);
+  const listeners = failuresOf(null);
+  const found = endpoints.map((endpoint) => {
+    const counts = statistics.endpoints.find(({ endpoint: id }) => id === endpoint.id);
+    return standingOf(endpoint, counts, failuresOf(endpoint.id));
   });
-  const listeners = { id: null, endpoint: undefined, failures: ofEndpoint(null), counts: undefined };
-  return [...found, listeners]
-    .filter((one) => one.failures.length > 0 || isFailing(one) || one.endpoint?.disabled_reason === "gone")
-    .filter(({ endpoint, counts, failures: own }) => !(endpoint && counts && hasRecovered(endpoint, counts, own)))
-    .toSorted((a, b) => Number(isFailing(b)) - Number(isFailing(a)));
+  if (listeners.length > 0) {
+    const failed = listeners.reduce((total, failure) => total + failure.count, 0);
+    const text = `${count(failed)} failed`;
+    found.push({ endpoint: undefined, counts: undefined, failures: listeners, state: "slow", text, rank: 3 });
+  }
+  const waiting = ({ counts }: Standing) => counts?.pending ?? 0;
+  return found.toSorted((a, b) => b.rank - a.rank || waiting(b) - waiting(a));
 }
 
-/** Returns the page of the deliveries that an endpoint has not got: those being retried, or those that failed for good. */
-export function undelivered(endpoint: string, counts: StatisticsEndpoint | undefined): string {
-  return hrefOf("deliveries", "", { endpoint, status: (counts?.pending ?? 0) > 0 ? "retrying" : "failed" });
+/** An endpoint that failed in part within this time may do so again. */
+const RECENT_MILLISECONDS = 600_000;
+
+export function standingOf(
+  endpoint: WebhookEndpoint,
+  counts: StatisticsEndpoint | undefined,
+  failures: readonly StatisticsFailure[],
+): Standing {
+  const standing = (state: Standing["state"], text: string, rank: number) => {
+    return { endpoint, counts, failures, state, text, rank };
+  };
+  const { failing_since: since } = endpoint.health;
+  if (endpoint.status === "disabled") {
+    return endpoint.disabled_reason === "gone"
+      ? standing("disabled", "Disabled, 410 Gone", 4)
+      : standing("disabled", "Disabled", 0);
+  }
+  if (since !== null) return standing("failing", `Failing since ${shortTime(Date.parse(since))}`, 5);
+  if (counts === undefined || counts.attempts === 0) return standing("quiet", "Nothing sent", 1);
+  const { attempts, failed } = counts;
+  if (failed === 0) return standing("healthy", "Healthy", 1);
+  const newest = Date.parse(newestOf(failures));
+  if (hasRecovered(endpoint, counts, failures) && !(environmentNow() - newest < RECENT_MILLISECONDS)) {
+    return standing("recovered", `Recovered after ${shortTime(newest)}`, 2);
+  }
+  const areTimeouts = failures.length > 0 && failures.every(({ error }) => /timeout|within/i.test(error ?? ""));
+  return standing("slow", `${percent(failed, attempts)} ${areTimeouts ? "time out" : "fail"}`, 3);
 }
 
-/** Shows which endpoints fail, since when and why, how many deliveries wait, and how to fix it. */
-export function FailingEndpoints(props: { failing: readonly Failing[]; onChange: () => void }) {
+/** The shape of a standing: a recovered endpoint is a healthy one. */
+export function StandingStatus({ standing: { state, text } }: { standing: Standing }) {
+  return <Status status={state === "recovered" ? "healthy" : state} text={text} />;
+}
+
+/** Endpoints that are shown with their cause, read for each of them. */
+const MAX_CAUSES = 6;
+
+/** Every endpoint in a row, the worst first: since when it fails and why, how many deliveries wait, and what to do. */
+export function EndpointTable({ standings, onChange }: { standings: readonly Standing[]; onChange: () => void }) {
+  const troubled = new Set(standings.filter(({ rank }) => rank >= 3).slice(0, MAX_CAUSES));
   return (
-    <ul class="failing">
-      {props.failing.map((failing) => (
-        <FailingEndpoint key={failing.id} {...failing} onChange={props.onChange} />
-      ))}
-    </ul>
+    <div class="endpoint-table">
+      <Table
+        label="Endpoints, worst first"
+        items={standings}
+        keyOf={({ endpoint }) => endpoint?.id ?? "listeners"}
+        columns={[
+          {
+            label: "Endpoint",
+            isLong: true,
+            cell: ({ endpoint }) =>
+              endpoint === undefined ? (
+                "Listeners"
+              ) : (
+                <Link href={hrefOf("endpoints", endpoint.id)}>{nameOfEndpoint(endpoint)}</Link>
+              ),
+          },
+          { label: "State", cell: (standing) => <StandingStatus standing={standing} /> },
+          {
+            label: "Attempts",
+            from: "desktop",
+            cell: ({ counts }) => (counts === undefined ? <None /> : <Strip counts={counts} />),
+          },
+          {
+            label: "Why",
+            from: "tablet",
+            isLong: true,
+            isFor: (standing) => troubled.has(standing),
+            cell: (standing) => <Cause standing={standing} />,
+          },
+          {
+            label: "Waiting",
+            isNumber: true,
+            cell: ({ endpoint, counts }) =>
+              endpoint === undefined || counts === undefined || counts.pending === 0 ? (
+                <span class="soft">0</span>
+              ) : (
+                <Link
+                  href={hrefOf("deliveries", "", { endpoint: endpoint.id, status: "pending" })}
+                  label={`${count(counts.pending)} waiting for ${nameOfEndpoint(endpoint)}`}
+                >
+                  {count(counts.pending)}
+                </Link>
+              ),
+          },
+          {
+            label: "Actions",
+            from: "tablet",
+            isFor: (standing) => standing.endpoint !== undefined && (troubled.has(standing) || standing.rank !== 1),
+            cell: ({ endpoint, counts }) =>
+              endpoint && <RowActions endpoint={endpoint} waiting={counts?.pending ?? 0} onChange={onChange} />,
+          },
+        ]}
+      />
+    </div>
   );
 }
 
-function FailingEndpoint({ endpoint, id, failures, counts, onChange }: Failing & { onChange: () => void }) {
+/** The last response of an endpoint that was no success. */
+function Cause({ standing: { endpoint, failures } }: { standing: Standing }) {
   const call = useCall();
+  const [quote, setQuote] = useState("");
   const [top] = failures;
-  const failed = failures.reduce((total, failure) => total + failure.count, 0);
-  const first = endpoint?.health.failing_since ?? undefined;
-  const last = failures
-    .map(({ last_at: at }) => at)
-    .toSorted()
-    .at(-1);
-  const { attempts = 0, pending = 0 } = counts ?? {};
+  const key = `${endpoint?.id} ${top?.status_code} ${top?.error}`;
+  useEffect(() => {
+    if (endpoint === undefined || top === undefined || top.status_code === null) return;
+    const read = async () => {
+      for (const status of ["retrying", "failed"] as const) {
+        const query = { endpoint: endpoint.id, status, limit: 1 };
+        const { data } = await call<{ data: Delivery[] }>("GET", withQuery("/v1/deliveries", query));
+        if (data[0] === undefined) continue;
+        const { attempts = [] } = await call<Delivery>("GET", `/v1/deliveries/${data[0].id}`);
+        return setQuote(quoted(attempts.at(-1)?.response_excerpt ?? null));
+      }
+    };
+    read().catch(() => {});
+  }, [key]);
+  if (top === undefined) return <None />;
+  const text = top.error ?? [top.status_code, quote].filter(Boolean).join(" ");
   return (
-    <li>
-      <div class="failing-name">
-        {id === null ? (
-          <strong>Listeners</strong>
-        ) : (
-          <Link href={hrefOf("endpoints", id)}>{endpoint?.description ?? endpoint?.url ?? id}</Link>
-        )}
-        {typeof endpoint?.description === "string" && <span class="soft"> {endpoint.url}</span>}
-        {endpoint?.status === "disabled" && <Status status="disabled" />}
-        {endpoint?.status === "enabled" && endpoint.health.failing_since !== null && <Status status="failing" />}
-      </div>
-      <ul class="dotted">
-        {top !== undefined && (
-          <li>
-            <StatusCode code={top.status_code} error={top.error} />{" "}
-            <strong>
-              {count(failed)} {attempts === 0 ? "failed" : `of ${counted(attempts, "attempt")} failed`}
-            </strong>
-            {attempts > 0 && <> ({percent(failed, attempts)})</>}
-          </li>
-        )}
-        {pending > 0 && id !== null && (
-          <li>
-            <Link href={hrefOf("deliveries", "", { endpoint: id, status: "pending" })}>{waits(pending)}</Link>
-          </li>
-        )}
-        {first !== undefined && (
-          <li>
-            since <Time at={first} />
-          </li>
-        )}
-        {last !== undefined && (
-          <li>
-            last <Time at={last} />
-          </li>
-        )}
-        {endpoint?.status === "disabled" && (
-          <li>
-            disabled {endpoint.disabled_reason === "gone" ? "by 410 Gone" : "by a user"}{" "}
-            <Time at={endpoint.disabled_at} />
-          </li>
-        )}
-      </ul>
-      {top !== undefined && top.error !== null && (
-        <p class="soft one-line" title={top.error}>
-          {top.error}
-        </p>
+    <span class="bad-text" title={text}>
+      {text}
+    </span>
+  );
+}
+
+function RowActions(props: { endpoint: WebhookEndpoint; waiting: number; onChange: () => void }) {
+  const call = useCall();
+  const { endpoint, waiting, onChange } = props;
+  const [isRetrying, setRetrying] = useState(false);
+  const { id, health } = endpoint;
+  const name = nameOfEndpoint(endpoint);
+  const isEnabled = endpoint.status === "enabled";
+  const undelivered = { status: waiting > 0 ? "pending" : "failed" };
+  const disable = async () => {
+    await call("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
+    onChange();
+    return "Disabled. Deliveries wait.";
+  };
+  const ping = async () => `Sent ${(await call<{ id: string }>("POST", `/v1/webhook_endpoints/${id}/ping`)).id}`;
+  return (
+    <span class="row-actions">
+      <Link class="button small" href={hrefOf("why", id)} label={`Why ${name}`}>
+        Why
+      </Link>
+      <MoreMenu
+        of={name}
+        items={[
+          { label: "Show deliveries", onSelect: () => go(hrefOf("deliveries", "", { endpoint: id, ...undelivered })) },
+          ...(isEnabled
+            ? [
+                { label: "Retry failed", onSelect: () => setRetrying(true) },
+                { label: "Send test event", onSelect: () => void perform(ping) },
+                { label: "Disable", onSelect: () => void perform(disable) },
+              ]
+            : [
+                {
+                  label: "Enable and replay",
+                  onSelect: () => void perform(() => enableAndReplay(call, endpoint, onChange)),
+                },
+              ]),
+        ]}
+      />
+      {isRetrying && (
+        <RetryDialog endpoint={{ id, name }} failingSince={health.failing_since} onClose={() => setRetrying(false)} />
       )}
-      {id !== null && (
-        <div class="row-actions">
-          <Link class="button small" href={hrefOf("why", id)}>
-            Why?
-          </Link>
-          <Link class="button small" href={undelivered(id, counts)}>
-            Failed deliveries
-          </Link>
-          {endpoint?.status === "disabled" && <EnableEndpoint endpoint={endpoint} class="small" onChange={onChange} />}
-          {endpoint?.status === "enabled" && (
-            <>
-              <RetryFailed
-                endpoint={{ id, name: endpoint.description ?? endpoint.url }}
-                failingSince={first}
-                class="small"
-              />
-              <Action
-                class="small"
-                run={async () => {
-                  const { id: event } = await call<{ id: string }>("POST", `/v1/webhook_endpoints/${id}/ping`);
-                  return `Sent ${event}`;
-                }}
-              >
-                Send test ping
-              </Action>
-              <Action
-                class="small"
-                run={async () => {
-                  await call("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
-                  onChange();
-                  return "Disabled. Deliveries wait.";
-                }}
-              >
-                Disable
-              </Action>
-            </>
-          )}
-        </div>
-      )}
-    </li>
+    </span>
   );
 }

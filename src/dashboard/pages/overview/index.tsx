@@ -1,152 +1,171 @@
-import type { ComponentChildren } from "preact";
-import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Statistics } from "../../../contract/schemas/statistics.ts";
+import { waits } from "../../../explain/finding.ts";
 import { withQuery } from "../../api/call.ts";
-import { usePages } from "../../api/pages.ts";
+import { nameOfEndpoint, useEndpoints } from "../../api/endpoints.ts";
 import { useQuery } from "../../api/store.ts";
-import { AttemptsChart, Chart, LatencyChart } from "../../components/chart.tsx";
-import { Icon } from "../../components/icon.tsx";
+import { AttemptsChart } from "../../components/chart.tsx";
 import { Card, Empty, Loaded, Page } from "../../components/page.tsx";
-import { count, duration, milliseconds, percent } from "../../format.ts";
+import { count, counted, duration, milliseconds, percent, shortTime } from "../../format.ts";
+import { lazy } from "../../lazy.tsx";
 import { environment, hrefOf, Link } from "../../router.tsx";
-import { DeliveryTable, useEndpoints } from "../deliveries.tsx";
-import { RunningOperations } from "../bulk.tsx";
+import { RetryFailed, RunningOperations } from "../bulk.tsx";
 import { Choice, filterOf } from "../filters.tsx";
-import { FailingEndpoints, failingOf } from "./failures.tsx";
+import { EndpointTable, type Standing, standingsOf } from "./failures.tsx";
 import { useProgress } from "./progress.ts";
-import { QuickStart } from "./quick-start.tsx";
 
+const QuickStart = lazy("QuickStart");
 const RANGES = { "": [60, "last hour"], "6h": [360, "last 6 hours"] } as const;
+/** The list of endpoints has the others. */
+const MAX_ROWS = 10;
 
 export function Overview() {
   const range = filterOf("range") === "6h" ? "6h" : "";
   const [minutes, period] = RANGES[range];
   const statistics = useQuery<Statistics>(withQuery("/v1/statistics", { minutes }));
   const endpoints = useEndpoints();
-  const failed = usePages<Delivery>("/v1/deliveries", { status: "failed" }, { limit: 5 });
   const progress = useProgress(endpoints, environment.value === "sandbox");
+  const { data: known } = statistics;
+  const standings = known === undefined ? [] : standingsOf(known, endpoints.items);
+  const failing = standings.filter(({ state }) => state === "failing");
+  const waiting = failing.reduce((sum, { counts }) => sum + (counts?.pending ?? 0), 0);
+  const [only] = failing.length === 1 ? failing : [];
   return (
     <Page
       title="Overview"
+      headline={
+        known === undefined ? (
+          <div class="answer unknown" />
+        ) : (
+          <Summary standings={standings} waiting={waiting} statistics={known} period={period} />
+        )
+      }
       actions={
-        <Choice
-          label="Range"
-          name="range"
-          options={[
-            ["", "Last hour"],
-            ["6h", "Last 6 hours"],
-          ]}
-        />
+        <>
+          <div class="filters open">
+            <Choice
+              label="Range"
+              name="range"
+              options={[
+                ["", "Last hour"],
+                ["6h", "Last 6 hours"],
+              ]}
+            />
+          </div>
+          {waiting > 0 && (
+            <RetryFailed
+              class="primary"
+              label={`Retry ${counted(waiting, "delivery", "deliveries")}`}
+              endpoint={only?.endpoint && { id: only.endpoint.id, name: nameOfEndpoint(only.endpoint) }}
+              failingSince={only?.endpoint?.health.failing_since}
+            />
+          )}
+        </>
       }
     >
       {/* Waits for the content above, so that nothing moves down later. */}
       <Loaded of={progress === undefined ? { ...statistics, data: undefined } : statistics}>
-        {(data) => {
-          const failing = failingOf(data, endpoints.items);
-          return (
-            <>
-              {progress && <QuickStart progress={progress} />}
-              <RunningOperations />
-              <Card title="Failing endpoints">
-                {failing.length === 0 ? (
-                  <p class="all-well">
-                    <Icon name="check" />{" "}
-                    {data.totals.failed === 0 ? `No attempts failed in the ${period}` : "All endpoints work again"}
+        {(data) => (
+          <>
+            {progress && <QuickStart progress={progress} />}
+            <RunningOperations />
+            <Figures {...data} />
+            <Card
+              title="Endpoints"
+              note="worst first"
+              actions={
+                standings.length > MAX_ROWS && (
+                  <Link href={hrefOf("endpoints")}>All {count(standings.length)} endpoints</Link>
+                )
+              }
+            >
+              {standings.length === 0 ? (
+                <Empty title="No endpoints yet">
+                  <p>
+                    <Link href={hrefOf("endpoints", "", { create: "1" })}>Create an endpoint</Link>, or forward events
+                    to your machine with <code>service listen</code>.
                   </p>
-                ) : (
-                  <FailingEndpoints failing={failing} onChange={endpoints.reload} />
-                )}
-              </Card>
-              <Figures {...data} period={period} since={data.minutes[0]?.at ?? ""} />
-              <Charts {...data} />
-              {(failed.items?.length ?? 0) > 0 && (
-                <Card
-                  title="Failed deliveries"
-                  actions={<Link href={hrefOf("deliveries", "", { status: "failed" })}>Show all</Link>}
-                >
-                  <DeliveryTable
-                    label="Failed deliveries"
-                    pages={{ ...failed, hasMore: false }}
-                    empty={<Empty title="No failed deliveries" />}
-                  />
-                </Card>
+                </Empty>
+              ) : (
+                <EndpointTable standings={standings.slice(0, MAX_ROWS)} onChange={endpoints.reload} />
               )}
-            </>
-          );
-        }}
+            </Card>
+            <AttemptsChart minutes={data.minutes} />
+          </>
+        )}
       </Loaded>
     </Page>
   );
 }
 
-function Figures({ totals, queue, period, since }: Statistics & { period: string; since: string }) {
-  const created = { created_after: since };
+/** The state of everything in a sentence. */
+function Summary(props: { standings: readonly Standing[]; waiting: number; statistics: Statistics; period: string }) {
+  const { standings, waiting, statistics, period } = props;
+  const { totals, minutes } = statistics;
+  const number = (state: Standing["state"]) => standings.filter((standing) => standing.state === state).length;
+  const [failing, slow] = [number("failing"), number("slow")];
+  const [first, last] = [minutes[0], minutes.at(-1)].map((minute) => minute && shortTime(Date.parse(minute.at)));
+  const rest =
+    totals.attempts === 0
+      ? `Nothing was sent in the ${period}.`
+      : totals.failed === 0
+        ? `No attempts failed in the ${period}.`
+        : slow === 0
+          ? "All endpoints work again."
+          : "";
+  return (
+    <section class="answer" aria-label="Summary">
+      <p>
+        {failing > 0 ? (
+          <>
+            <em>{failing === 1 ? "1 endpoint is failing." : `${failing} endpoints are failing.`}</em>{" "}
+            {waiting > 0 && `${waits(waiting)}.`}
+          </>
+        ) : (
+          rest
+        )}{" "}
+        {slow > 0 && (slow === 1 ? "1 endpoint fails in part." : `${slow} endpoints fail in part.`)}
+      </p>
+      <p class="evidence">{`${period.charAt(0).toUpperCase()}${period.slice(1)}, ${first} to ${last}`}</p>
+    </section>
+  );
+}
+
+function Figures({ totals, queue, minutes }: Statistics) {
+  const created = { created_after: minutes[0]?.at ?? "" };
   const { events, attempts, succeeded, failed } = totals;
   const overdue = queue.oldest_due_seconds;
   return (
     <dl class="figures">
-      <Figure label="Events" value={count(events)} more={period} href={hrefOf("events", "", created)} />
-      <Figure label="Attempts" value={count(attempts)} more={period} href={hrefOf("deliveries", "", created)} />
+      <Figure label="events" value={count(events)} href={hrefOf("events", "", created)} />
+      <Figure label="attempts" value={count(attempts)} href={hrefOf("deliveries", "", created)} />
       <Figure
-        label="Success rate"
+        label={failed === 0 ? "succeeded" : `succeeded, ${count(failed)} failed`}
         value={percent(succeeded, attempts)}
-        more={`${count(failed)} failed`}
-        href={hrefOf("deliveries", "", { status: "failed" })}
+        href={hrefOf("deliveries", "", { status: "retrying" })}
       />
       <Figure
-        label="Latency p50 / p95"
-        value={`${milliseconds(totals.latency_p50_ms)} / ${milliseconds(totals.latency_p95_ms)}`}
-        more={period}
+        label={`median, p95 ${milliseconds(totals.latency_p95_ms)}`}
+        value={milliseconds(totals.latency_p50_ms)}
         href={hrefOf("deliveries", "", { status: "succeeded", ...created })}
       />
       <Figure
-        label="Pending deliveries"
+        label={overdue > 0 ? `deliveries wait, one overdue ${duration(overdue)}` : "deliveries wait"}
         value={count(queue.pending)}
-        more={overdue > 0 ? `oldest overdue by ${duration(overdue)}` : "none overdue"}
         href={hrefOf("deliveries", "", { status: "pending" })}
       />
     </dl>
   );
 }
 
-function Figure(props: { label: string; value: string; more: ComponentChildren; href?: string }) {
-  const value = <strong>{props.value}</strong>;
+function Figure({ label, value, href }: { label: string; value: string; href: string }) {
   return (
     <div>
-      <dt>{props.label}</dt>
+      <dt>{label}</dt>
       <dd>
-        {props.href === undefined ? (
-          value
-        ) : (
-          <Link href={props.href} label={`${props.label}: ${props.value}`}>
-            {value}
-          </Link>
-        )}
-        <span class="soft">{props.more}</span>
+        <Link href={href} label={`${value} ${label}`}>
+          <strong>{value}</strong>
+        </Link>
       </dd>
-    </div>
-  );
-}
-
-function Charts({ minutes, totals }: Statistics) {
-  const times = minutes.map(({ at }) => Date.parse(at));
-  const peak = Math.max(0, ...minutes.map(({ events }) => events));
-  return (
-    <div class="charts">
-      <Chart
-        title="Events per minute"
-        summary={`at most ${count(peak)} in a minute`}
-        kind="bars"
-        times={times}
-        write={count}
-        series={[{ label: "Events", tone: "accent", values: minutes.map(({ events }) => events) }]}
-      />
-      <AttemptsChart
-        title="Attempts per minute"
-        summary={`${count(totals.succeeded)} succeeded, ${count(totals.failed)} failed`}
-        minutes={minutes}
-      />
-      <LatencyChart summary={`median latency ${milliseconds(totals.latency_p50_ms)}`} minutes={minutes} />
     </div>
   );
 }

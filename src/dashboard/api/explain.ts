@@ -1,0 +1,12 @@
+import { type ChainApi, explainedKind, readChain } from "../../explain/chain.ts";
+import { diagnose } from "../../explain/diagnosis.ts";
+import type { TimeFormat } from "../../explain/finding.ts";
+import type { Explanation } from "./explanation.ts";
+
+/** Reads what happened around an ID. Returns undefined for an ID that cannot be explained. */
+export async function explain(api: ChainApi, id: string, time: TimeFormat): Promise<Explanation | undefined> {
+  const kind = explainedKind(id);
+  if (kind === undefined) return undefined;
+  const chain = await readChain(api, id, kind);
+  return { chain, findings: diagnose(chain, time) };
+}

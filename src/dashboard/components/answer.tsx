@@ -1,0 +1,60 @@
+import { type Finding, isTrouble, labelOf, sentence } from "../../explain/finding.ts";
+import type { Explanation } from "../api/explanation.ts";
+import { Card } from "./page.tsx";
+import { CopyLine } from "./values.tsx";
+
+/** What happened, in one sentence, what shows it, and what to do. Its place is kept while it is unknown. */
+export function Answer({ explanation }: { explanation: Explanation | undefined }) {
+  if (explanation === undefined)
+    return <div class="answer unknown" role="status" aria-label="Looking up what happened" />;
+  const [finding] = explanation.findings;
+  if (finding === undefined) return null;
+  return (
+    <section class={`answer ${isTrouble(finding) ? "bad" : ""}`} aria-label={labelOf(finding)}>
+      <p dir="auto">{sentence(finding.summary)}</p>
+      <Proof finding={finding} />
+    </section>
+  );
+}
+
+/** Everything else that explains it; what does not explain it, but how it looks, is the last line. */
+export function Also({ explanation }: { explanation: Explanation | undefined }) {
+  const [, ...others] = explanation?.findings ?? [];
+  const notes = others.filter(({ code }) => code === "clock_ahead");
+  const rest = others.filter((finding) => !notes.includes(finding));
+  return (
+    <>
+      {rest.length > 0 && (
+        <Card title="Also">
+          <div class="also">
+            {rest.map((finding) => (
+              <div key={`${finding.code} ${finding.subject}`}>
+                <p dir="auto">{sentence(finding.summary)}</p>
+                <Proof finding={finding} />
+              </div>
+            ))}
+          </div>
+        </Card>
+      )}
+      {notes.map(({ code, summary }) => (
+        <p key={code} class="soft card">
+          {sentence(summary)}
+        </p>
+      ))}
+    </>
+  );
+}
+
+function Proof({ finding: { evidence, action, fix } }: { finding: Finding }) {
+  return (
+    <>
+      {evidence !== null && (
+        <p class="evidence" dir="auto">
+          {evidence}
+        </p>
+      )}
+      {action !== null && <p class="advice">{sentence(action)}</p>}
+      {fix !== null && <CopyLine text={fix} what="the command" />}
+    </>
+  );
+}

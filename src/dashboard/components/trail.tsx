@@ -1,0 +1,219 @@
+import { isSuccess } from "../../contract/is-success.ts";
+import { LIMITS } from "../../contract/limits.ts";
+import type { Attempt, Delivery } from "../../contract/schemas/delivery.ts";
+import type { Chain } from "../../explain/chain.ts";
+import { nameOfEndpoint } from "../api/endpoints.ts";
+import { environmentNow } from "../clock.ts";
+import { clockTime, count, duration, milliseconds, shortTime } from "../format.ts";
+import { followLink, hrefOf, Link } from "../router.tsx";
+import { isNotSent, retryWait, stateOf } from "./values.tsx";
+
+/** Something in a lane at a time, in Unix milliseconds: an attempt that was made, or a later one. */
+interface Mark {
+  at: number;
+  kind: "good" | "bad" | "not-sent" | "canceled" | "pending" | "planned";
+  /** What it is, for a tooltip and a screen reader. */
+  tip: string;
+}
+
+interface Lane {
+  delivery: Delivery;
+  name: string;
+  marks: Mark[];
+  /** What the last mark means. */
+  text: string;
+}
+
+const MAX_LANES = 8;
+const PLANNED_SHOWN = 3;
+
+/** What happened, on an axis of time: request, event, and a lane of attempts for each receiver. */
+export function Trail({ chain, only }: { chain: Chain; only?: string }) {
+  const { event, deliveries } = chain;
+  const lanes = deliveries
+    .filter(({ id }) => only === undefined || id === only)
+    .map((delivery) => laneOf(delivery, chain));
+  const all = lanes.flatMap(({ marks }) => marks);
+  if (event === undefined || all.length === 0) return null;
+  const now = environmentNow();
+  const start = Math.min(Date.parse(event.created), ...all.map(({ at }) => at));
+  const isOpen = all.some(({ kind }) => kind === "planned");
+  const end = Math.max(...all.map(({ at }) => at), isOpen ? now : 0);
+  const place = placeOn(start, end);
+  const shown = lanes.slice(0, MAX_LANES);
+  const nowAt = isOpen ? place(now) : undefined;
+  return (
+    <section class={`trail ${shown.length === 1 ? "alone" : ""}`} aria-label="What happened">
+      <Origin chain={chain} lanes={shown.length} />
+      <ol>
+        {shown.map((lane) => (
+          <LaneRow key={lane.delivery.id} lane={lane} place={place} nowAt={nowAt} />
+        ))}
+      </ol>
+      <div class="trail-axis" aria-hidden="true">
+        <span>{lanes.length > shown.length && `and ${count(lanes.length - shown.length)} more`}</span>
+        <div>
+          {ticksOf(start, end, place, nowAt).map(({ label, at, isNow }) => (
+            <span key={label} class={isNow ? "now-label" : undefined} style={{ left: `${at}%` }}>
+              {label}
+            </span>
+          ))}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+/** The request and the event that it caused, with a line to each lane. */
+function Origin({ chain: { request, event }, lanes }: { chain: Chain; lanes: number }) {
+  if (event === undefined) return null;
+  const rows = Array.from({ length: lanes }, (_row, index) => ((index + 0.5) / lanes) * 100);
+  return (
+    <div class="trail-origin">
+      <svg viewBox="0 0 300 100" preserveAspectRatio="none" aria-hidden="true">
+        {request !== undefined && <path d="M12 50H132" />}
+        {rows.map((y) => (
+          <path key={y} d={`M144 50C220 50 210 ${y} 292 ${y}`} />
+        ))}
+      </svg>
+      {request !== undefined && (
+        <p class="trail-node">
+          <span>
+            <Link href={hrefOf("logs", request.id)}>
+              {request.method} {request.status}
+            </Link>
+            <br />
+            {milliseconds(request.duration_ms)}
+          </span>
+        </p>
+      )}
+      <p class="trail-node of-event">
+        <span>
+          <Link href={hrefOf("events", event.id)}>{event.type}</Link>
+        </span>
+      </p>
+    </div>
+  );
+}
+
+function LaneRow(props: { lane: Lane; place: (at: number) => number; nowAt: number | undefined }) {
+  const { lane, place, nowAt } = props;
+  const { delivery, name, marks, text } = lane;
+  const state = stateOf(delivery);
+  const isBad = state === "failed" || state === "retrying";
+  const last = marks.findLast(({ kind }) => kind !== "planned") ?? marks[0]!;
+  const next = marks.find(({ kind }) => kind === "planned");
+  const href = hrefOf("deliveries", delivery.id);
+  const label = next === undefined ? last : next;
+  return (
+    <li class={`lane ${isBad ? "bad" : ""}`}>
+      <Link href={href} label={`${name}: ${text}`}>
+        {name}
+      </Link>
+      <div class="lane-line">
+        {nowAt !== undefined && <span class="trail-now" style={{ left: `${nowAt}%` }} />}
+        {marks.map(({ at, kind, tip }) => (
+          <a
+            key={`${kind} ${at}`}
+            href={href}
+            class={`mark ${kind}`}
+            data-tip={tip}
+            aria-label={tip}
+            style={{ left: `${place(at)}%`, "--tip-shift": `${-place(at)}%` }}
+            onClick={(event) => followLink(event, href)}
+          />
+        ))}
+        <span
+          class={`mark-text ${next === undefined && place(label.at) > 70 ? "before" : ""}`}
+          style={{ left: `${place(marks.at(-1)!.at)}%` }}
+        >
+          {text}
+        </span>
+      </div>
+    </li>
+  );
+}
+
+function laneOf(delivery: Delivery, { endpoints }: Chain): Lane {
+  const { endpoint, listener, attempts = [], next_attempt: next, status, created } = delivery;
+  const known = endpoint === null ? undefined : endpoints.get(endpoint);
+  const name =
+    endpoint === null ? `Listener ${listener}` : known === undefined ? "Deleted endpoint" : nameOfEndpoint(known);
+  const marks = attempts.map((attempt, index): Mark => {
+    const kind = isSuccess(attempt.status_code) ? "good" : isNotSent(attempt.error) ? "not-sent" : "bad";
+    return {
+      at: Date.parse(attempt.at),
+      kind,
+      tip: `Attempt ${index + 1}, ${clockTime(attempt.at)}: ${outcomeOf(attempt)}`,
+    };
+  });
+  const planned = next === null ? [] : [Date.parse(next), ...likelyAttempts(delivery)];
+  for (const at of planned.slice(0, PLANNED_SHOWN)) {
+    marks.push({
+      at,
+      kind: "planned",
+      tip: `${at === planned[0] ? "Next attempt" : "Then, if needed"}: ${shortTime(at)}`,
+    });
+  }
+  if (status === "canceled")
+    marks.push({ at: Date.parse(attempts.at(-1)?.at ?? created) + 1000, kind: "canceled", tip: "Canceled" });
+  else if (marks.length === 0) marks.push({ at: Date.parse(created), kind: "pending", tip: "Not attempted yet" });
+  return { delivery, name, marks, text: textOf(delivery, planned) };
+}
+
+/** Returns the response to an attempt, or what happened instead, with its time. */
+function outcomeOf({ status_code: code, error, duration_ms: took }: Attempt): string {
+  if (code !== null) return `${code} in ${milliseconds(took)}`;
+  return isNotSent(error)
+    ? "not sent"
+    : /timeout|within/i.test(error ?? "")
+      ? `timeout after ${milliseconds(took)}`
+      : "connection error";
+}
+
+function textOf({ attempts = [], status }: Delivery, [next, ...later]: readonly number[]): string {
+  const last = attempts.at(-1);
+  if (next !== undefined) return later.length > PLANNED_SHOWN - 1 ? `+ ${later.length - PLANNED_SHOWN + 1} more` : "";
+  if (status === "canceled") return "canceled";
+  if (last === undefined) return "waits for its endpoint";
+  if (isSuccess(last.status_code))
+    return attempts.length === 1 ? outcomeOf(last) : `${last.status_code} with attempt ${attempts.length}`;
+  return status === "failed" ? `${outcomeOf(last)}, no more retries` : outcomeOf(last);
+}
+
+/** Returns when the attempts after the next one are likely: the wait doubles up to a maximum, for 3 days. */
+export function likelyAttempts({ attempts = [], next_attempt: next, attempt_count: made }: Delivery): number[] {
+  if (next === null) return [];
+  const last = Date.parse(attempts[0]?.at ?? next) + LIMITS.retryTotalSeconds * 1000;
+  const likely: number[] = [];
+  let at = Date.parse(next);
+  for (let number = made + 1; ; number++) {
+    at += retryWait(number) * 1000;
+    if (at > last) return likely;
+    likely.push(at);
+  }
+}
+
+const SHORTEST_SECONDS = 60;
+
+/** Returns the place of a time in percent of an axis on which 30 s and 6 h both fit. */
+function placeOn(start: number, end: number): (at: number) => number {
+  const scale = (at: number) => Math.log2(1 + Math.max(0, at - start) / 10_000);
+  const whole = scale(Math.max(end, start + SHORTEST_SECONDS * 1000));
+  return (at) => (100 * scale(at)) / whole;
+}
+
+const TICKS = [30, 60, 300, 1800, 3600, 6 * 3600, 86_400, 2 * 86_400];
+/** Labels of the axis keep this distance, in percent of its length. */
+const GAP = 11;
+
+function ticksOf(start: number, end: number, place: (at: number) => number, nowAt: number | undefined) {
+  const ticks = [{ label: clockTime(new Date(start).toISOString()), at: 0, isNow: false }];
+  if (nowAt !== undefined) ticks.push({ label: "now", at: nowAt, isNow: true });
+  for (const seconds of TICKS) {
+    const at = place(start + seconds * 1000);
+    if (start + seconds * 1000 > end || ticks.some((tick) => Math.abs(tick.at - at) < GAP)) continue;
+    ticks.push({ label: `+${duration(seconds)}`, at, isNow: false });
+  }
+  return ticks;
+}

@@ -1,0 +1,17 @@
+import { signal } from "@preact/signals";
+import { kindsWith, type Resource, RESOURCES } from "../contract/resources.ts";
+
+/** Which dialog of commands is open. */
+export const openCommands = signal<"palette" | "keys">();
+
+/** Pages of the menu by their section. */
+export const SECTIONS = (["Activity", "Business", "Developers"] as const).map((title) => ({
+  title,
+  links: [
+    ...(title === "Activity" ? [["", "Overview"] as const] : []),
+    ...kindsWith("page").flatMap((kind) => {
+      const { labels, page }: Resource = RESOURCES[kind];
+      return page?.section === title ? [[page.name, page.label ?? labels] as const] : [];
+    }),
+  ],
+}));

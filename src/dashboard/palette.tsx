@@ -1,0 +1,240 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { kindsWith, nounOf, OBJECT_KINDS, pathOf, RESOURCES } from "../contract/resources.ts";
+import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
+import { explainedKind } from "../explain/chain.ts";
+import { nameOfEndpoint, useEndpoints } from "./api/endpoints.ts";
+import { useCall, withQuery } from "./api/call.ts";
+import type { Item } from "./api/objects.ts";
+import { perform } from "./components/action.tsx";
+import { Dialog } from "./components/dialog.tsx";
+import { hrefOfId } from "./components/values.tsx";
+import { openCommands, SECTIONS } from "./menu.ts";
+import { deliveryTerms } from "./pages/deliveries.tsx";
+import { readTerms } from "./pages/filters.tsx";
+import { titleOf } from "./pages/objects/item.tsx";
+import { visits } from "./recent.ts";
+import { environment, go, hrefOf, route } from "./router.tsx";
+import { showTheme, THEMES } from "./theme.ts";
+
+interface Command {
+  group: "This page" | "Found" | "Recent" | "Pages" | "Endpoints" | "Commands";
+  label: string;
+  /** Other words for it. */
+  aliases?: string;
+  note?: string;
+  run: () => void;
+}
+
+/** Words that are searched for instead of a page's name. */
+const ALIASES: Readonly<Record<string, string>> = {
+  endpoints: "webhook webhooks hook url subscription receiver",
+  deliveries: "webhook attempts retries failed",
+  events: "webhook activity",
+  logs: "api requests calls",
+  keys: "token secret credential",
+  apps: "client third-party integration",
+  clock: "time test clock reset snapshot advance",
+  people: "users members invite sessions",
+  "": "home dashboard",
+};
+const SEARCH_MILLISECONDS = 150;
+const FOUND_PER_KIND = 4;
+
+/** The actions of the page, by the text of their buttons. */
+function actionsOfPage(): Command[] {
+  const buttons = document.querySelectorAll<HTMLElement>(
+    "main .page-head .actions > :is(button, a.button):not([aria-haspopup])",
+  );
+  return [...buttons]
+    .filter((button) => button.textContent.trim() !== "" && !(button as HTMLButtonElement).disabled)
+    .map((button) => ({ group: "This page", label: button.textContent.trim(), run: () => button.click() }));
+}
+
+/** Objects of any kind with some text in their values. */
+function useFound(text: string): readonly Command[] {
+  const call = useCall();
+  const [found, setFound] = useState<{ text: string; commands: readonly Command[] }>({ text: "", commands: [] });
+  useEffect(() => {
+    if (text.length < 2) return undefined;
+    let isCurrent = true;
+    const search = async () => {
+      const of = async (kind: (typeof OBJECT_KINDS)[number]) => {
+        const query = { query: text, limit: FOUND_PER_KIND };
+        const { data } = await call<{ data: Item[] }>("GET", withQuery(pathOf(kind), query));
+        return data.map((item): Command => {
+          const name = item["name"];
+          return {
+            group: "Found",
+            label: titleOf(kind, item),
+            note:
+              [typeof name === "string" ? name : "", item["status"]].filter(Boolean).join(" · ") ||
+              RESOURCES[kind].label,
+            run: () => go(hrefOf(RESOURCES[kind].page.name, item.id)),
+          };
+        });
+      };
+      const results = await Promise.all(OBJECT_KINDS.map((kind) => of(kind).catch(() => [])));
+      if (isCurrent) setFound({ text, commands: results.flat() });
+    };
+    const timer = setTimeout(() => void search(), SEARCH_MILLISECONDS);
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
+  }, [text]);
+  return text.length < 2 ? [] : found.commands;
+}
+
+export function Palette({ onClose }: { onClose: () => void }) {
+  const call = useCall();
+  const [text, setText] = useState("");
+  const [chosen, setChosen] = useState(0);
+  const { current: actions } = useRef(actionsOfPage());
+  const endpoints = useEndpoints().items ?? [];
+  const wanted = text.trim();
+  const found = useFound(/\w:/.test(wanted) ? "" : wanted);
+  const other = environment.value === "live" ? "sandbox" : "live";
+  const advance = (seconds: number) => async () => {
+    await call("POST", "/v1/test_clock/advance", { seconds });
+    return undefined;
+  };
+  const all: Command[] = [
+    ...actions,
+    ...visits().map(({ label, href }): Command => ({ group: "Recent", label, run: () => go(href) })),
+    ...SECTIONS.flatMap(({ links }) => links).map(([name, label]): Command => ({
+      group: "Pages",
+      label: `Go to ${label}`,
+      ...(ALIASES[name] === undefined ? {} : { aliases: ALIASES[name] }),
+      run: () => go(hrefOf(name)),
+    })),
+    ...endpoints.flatMap((endpoint): Command[] => {
+      const name = nameOfEndpoint(endpoint);
+      const about = {
+        group: "Endpoints",
+        aliases: `${endpoint.url} ${endpoint.id} webhook`,
+        note: endpoint.status,
+      } as const;
+      return [
+        { ...about, label: name, run: () => go(hrefOf("endpoints", endpoint.id)) },
+        { ...about, label: `Why ${name} gets nothing, or fails`, run: () => go(hrefOf("why", endpoint.id)) },
+        {
+          ...about,
+          label: `Deliveries to ${name}`,
+          run: () => go(hrefOf("deliveries", "", { endpoint: endpoint.id })),
+        },
+      ];
+    }),
+    ...kindsWith("fields").map((kind): Command => ({
+      group: "Commands",
+      label: `Create ${nounOf(kind)}`,
+      aliases: "new add register",
+      run: () => go(hrefOf(RESOURCES[kind].page.name, "", { create: "1" })),
+    })),
+    {
+      group: "Commands",
+      label: "Invite a user",
+      aliases: "team member add",
+      run: () => go(hrefOf("people", "", { create: "1" })),
+    },
+    ...(environment.value === "live"
+      ? []
+      : (
+          [
+            ["Advance the clock 1 hour", 3600],
+            ["Advance the clock 1 day", 86_400],
+          ] as const
+        ).map(([label, seconds]): Command => ({
+          group: "Commands",
+          label,
+          aliases: "time skip",
+          run: () => void perform(advance(seconds)),
+        }))),
+    { group: "Commands", label: `Switch to ${other}`, run: () => go(hrefOf(route.value.page, "", {}, other)) },
+    ...THEMES.map((name): Command => ({ group: "Commands", label: `Theme: ${name}`, run: () => showTheme(name) })),
+    { group: "Commands", label: "Keyboard shortcuts", run: () => (openCommands.value = "keys") },
+  ];
+  const words = wanted.toLowerCase().split(/\s+/);
+  const isMatch = ({ label, aliases = "" }: Command) => {
+    const searched = `${label} ${aliases}`.toLowerCase();
+    return words.every((word) => searched.includes(word));
+  };
+  const matching = all.filter((command) => (wanted === "" ? command.group !== "Endpoints" : isMatch(command)));
+  const commands = [...idCommands(wanted), ...filterCommands(`${wanted} `, endpoints), ...matching, ...found];
+  const run = (command: Command | undefined) => {
+    if (command === undefined) return;
+    onClose();
+    command.run();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    // Enter and the arrows belong to the input method while it composes a word. Safari ends that before its Enter.
+    if (event.isComposing || event.keyCode === 229) return;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === "Enter") run(commands[chosen]);
+    else if (step !== undefined) setChosen((chosen + step + commands.length) % Math.max(1, commands.length));
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <Dialog title="Search and commands" onClose={onClose} class="palette" isForm={false}>
+      <input
+        type="search"
+        {...({ role: "combobox" } as object)}
+        aria-expanded="true"
+        aria-controls="commands"
+        aria-activedescendant={commands.length === 0 ? undefined : `command-${chosen}`}
+        aria-label="Find anything, or type a command"
+        placeholder="Find anything, or type a command"
+        value={text}
+        onInput={({ currentTarget }) => {
+          setText(currentTarget.value);
+          setChosen(0);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <ul id="commands" role="listbox" aria-label="Commands">
+        {commands.map((command, index) => (
+          <>
+            {command.group !== commands[index - 1]?.group && (
+              <li key={`group ${command.group}`} class="group" role="presentation">
+                {command.group}
+              </li>
+            )}
+            <li
+              key={`${command.group} ${command.label} ${index}`}
+              id={`command-${index}`}
+              role="option"
+              aria-selected={index === chosen}
+              ref={(element) => {
+                if (index === chosen) element?.scrollIntoView({ block: "nearest" });
+              }}
+              onClick={() => run(command)}
+            >
+              <span class="one-line" dir="auto">
+                {command.label}
+              </span>
+              {command.note !== undefined && <span class="soft small-text">{command.note}</span>}
+            </li>
+          </>
+        ))}
+      </ul>
+      {commands.length === 0 && <p class="soft">Nothing found. A full ID opens its object.</p>}
+    </Dialog>
+  );
+}
+
+/** A full ID leads to its object, and to its explanation. */
+function idCommands(id: string): Command[] {
+  const href = hrefOfId(id);
+  if (href === undefined) return [];
+  const open: Command = { group: "Found", label: `Open ${id}`, run: () => go(href) };
+  if (explainedKind(id) === undefined) return [open];
+  return [open, { group: "Found", label: `Explain ${id}`, run: () => go(hrefOf("why", id)) }];
+}
+
+/** Filters such as `status:failed endpoint:billing` lead to the deliveries that match. */
+function filterCommands(text: string, endpoints: readonly WebhookEndpoint[]): Command[] {
+  const { rest, filters } = readTerms(text, deliveryTerms(endpoints.map((one) => [one.id, nameOfEndpoint(one)])));
+  if (Object.keys(filters).length === 0) return [];
+  const query = { ...filters, ...(rest.trim() === "" ? {} : { query: rest.trim() }) };
+  return [{ group: "Found", label: `Deliveries: ${text.trim()}`, run: () => go(hrefOf("deliveries", "", query)) }];
+}

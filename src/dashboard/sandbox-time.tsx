@@ -1,0 +1,79 @@
+import type { Delivery } from "../contract/schemas/delivery.ts";
+import type { TestClock } from "../contract/schemas/test-clock.ts";
+import { useCall, withQuery } from "./api/call.ts";
+import { useQuery } from "./api/store.ts";
+import { clockOffset, environmentNow } from "./clock.ts";
+import { Action } from "./components/action.tsx";
+import { Icon } from "./components/icon.tsx";
+import { clockTime, count, duration } from "./format.ts";
+import { hrefOf, Link } from "./router.tsx";
+
+const STEPS = [
+  ["h", 3600, "1 hour"],
+  ["d", 86_400, "1 day"],
+] as const;
+
+const WIDTH = 460;
+/** Where the sandbox's time is on its line: before it is real time, after it what is due. */
+const NOW = 70;
+const MINUTE = 60_000;
+const SHOWN = 3 * 24 * 60 * MINUTE;
+
+/** The sandbox's time, how far it is ahead, the retries that are due, and buttons to get there. */
+export function SandboxTime() {
+  const call = useCall();
+  const { data: clock } = useQuery<TestClock>("/v1/test_clock");
+  const pending = useQuery<{ data: Delivery[] }>(withQuery("/v1/deliveries", { status: "pending", limit: 50 }));
+  const now = environmentNow();
+  const due = (pending.data?.data ?? []).flatMap(({ next_attempt: next }) => (next === null ? [] : [Date.parse(next)]));
+  const isAdvancing = clock?.status === "advancing" && clock.target !== null;
+  const target = isAdvancing ? Date.parse(clock.target!) : now;
+  const ahead = duration(clockOffset.value / 1000);
+  return (
+    <div class="sandbox-time" role="group" aria-label="Sandbox time">
+      <strong title="Sandbox time">{clockTime(new Date(now).toISOString())}</strong>
+      <svg
+        viewBox={`0 0 ${WIDTH} 24`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${count(due.length)} retries are due`}
+      >
+        <path class="line" d={`M0 12H${WIDTH}`} />
+        {clockOffset.value > 0 && <path class="real" d="M8 5v14" />}
+        <path class="due" d={[...new Set(due.map((at) => placeOf(at - now)))].map((x) => `M${x} 8v8`).join("")} />
+        {isAdvancing && <path class="reached" d={`M${NOW} 12H${placeOf(target - now)}`} />}
+        <path class="now" d={`M${NOW} 3v18`} />
+      </svg>
+      {isAdvancing ? (
+        <Link class="offset" href={hrefOf("clock")} label="The clock is advancing">
+          <Icon name="clock" /> <span>{`to ${clockTime(clock.target!)}, ${count(clock.remaining)} due`}</span>
+        </Link>
+      ) : (
+        clockOffset.value > 0 && (
+          <Link class="offset" href={hrefOf("clock")} label={`${ahead} ahead of real time`}>
+            <Icon name="clock" /> <span>{ahead} ahead</span>
+          </Link>
+        )
+      )}
+      {STEPS.map(([unit, seconds, words]) => (
+        <Action
+          key={unit}
+          disabled={isAdvancing}
+          label={`+1 ${unit}: advance the clock ${words}`}
+          run={async () => {
+            await call("POST", "/v1/test_clock/advance", { seconds });
+            return undefined;
+          }}
+        >
+          +1 {unit}
+        </Action>
+      ))}
+    </div>
+  );
+}
+
+/** Returns the place of something after now, in milliseconds: seconds and days both fit. */
+function placeOf(after: number): number {
+  const share = Math.log2(1 + Math.max(0, after) / MINUTE) / Math.log2(1 + SHOWN / MINUTE);
+  return Math.round(NOW + Math.min(1, share) * (WIDTH - NOW - 4));
+}

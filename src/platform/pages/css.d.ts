@@ -1,0 +1,5 @@
+/** A stylesheet as text. */
+declare module "*.css?raw" {
+  const text: string;
+  export default text;
+}

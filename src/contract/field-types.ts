@@ -9,8 +9,11 @@ export interface FieldType {
   readonly limits?: Readonly<Record<string, unknown>>;
   /** The check of its `format`, unless the platform's `http/formats.ts` has it. */
   readonly format?: FormatRule;
-  /** The column's type, and how it holds the value: a time in milliseconds, a boolean as 0 or 1, a list as JSON. */
-  readonly stored: "text" | "id" | "integer" | "time" | "boolean" | "json";
+  /**
+   * The column's type, and how it holds the value: a time in milliseconds, a boolean as 0 or 1, a list as JSON. Values
+   * that are kept apart, such as secrets, have schemas and columns of their own.
+   */
+  readonly stored: "text" | "id" | "integer" | "time" | "boolean" | "json" | "apart";
   /** What help shows for the flag's value (default: the field's name). */
   readonly placeholder?: string;
   /** How the command reads the flag's value (default: as it is). */
@@ -32,6 +35,12 @@ export const FIELD_TYPES = {
   text: {
     schema: { type: "string" },
     limits: { minLength: 1, maxLength: LIMITS.nameLength },
+    stored: "text",
+    placeholder: "text",
+  },
+  note: {
+    schema: { type: "string" },
+    limits: { maxLength: LIMITS.descriptionLength },
     stored: "text",
     placeholder: "text",
   },
@@ -81,19 +90,53 @@ export const FIELD_TYPES = {
     placeholder: "date",
     input: "date",
   },
-  boolean: { schema: { type: "boolean" }, stored: "boolean", input: "checkbox" },
+  boolean: {
+    schema: { type: "boolean", examples: [false] },
+    limits: { default: false, examples: undefined },
+    stored: "boolean",
+    input: "checkbox",
+  },
   expiry: {
     schema: { type: "string", format: "timestamp", description: "YYYY-MM-DDTHH:MM:SSZ, UTC" },
+    // In the future: clients generate requests from examples.
+    limits: { examples: ["2100-01-01T00:00:00Z"] },
     stored: "time",
     placeholder: "duration",
     reads: "duration",
     input: "datetime-local",
   },
-  headers: { schema: { type: "object" }, stored: "json", input: "headers" },
+  headers: { schema: { type: "object" }, stored: "apart", input: "headers" },
   list: { schema: { type: "array" }, stored: "json" },
 } as const satisfies Readonly<Record<string, FieldType>>;
 
+/** The items of a list: keywords of their JSON Schema, and of the list in requests. */
+interface ItemType {
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** Limits of an item in requests. */
+  readonly itemLimits?: Readonly<Record<string, unknown>>;
+  readonly limits: Readonly<Record<string, unknown>>;
+}
+
+export const ITEM_TYPES = {
+  subscription: {
+    schema: { type: "string", format: "subscription" },
+    limits: { minItems: 1, maxItems: LIMITS.endpointSubscriptions, uniqueItems: true },
+  },
+  scope: { schema: {}, limits: { minItems: 1, uniqueItems: true } },
+  cidr: { schema: { type: "string", format: "cidr" }, limits: { maxItems: 100 } },
+  "redirect-uri": {
+    schema: { type: "string", format: "redirect-uri" },
+    itemLimits: { maxLength: LIMITS.endpointUrlLength },
+    limits: { minItems: 1, maxItems: 20, uniqueItems: true },
+  },
+} as const satisfies Readonly<Record<string, ItemType>>;
+
 export type FieldTypeName = keyof typeof FIELD_TYPES;
+
+/** Returns the entry of a list's items without the literal types. */
+export function itemTypeOf(name: string): ItemType {
+  return ITEM_TYPES[name as keyof typeof ITEM_TYPES];
+}
 
 /** Returns the entry of a type without the literal types. */
 export function typeOf(name: FieldTypeName): FieldType {

@@ -161,6 +161,7 @@ export const RESOURCES = {
         type: "url",
         label: "URL",
         about: "URL to deliver to: https, public address",
+        described: { request: "An https URL with a public address, without credentials or fragment" },
         required: true,
         examples: ["https://example.com/webhooks"],
       },
@@ -172,7 +173,7 @@ export const RESOURCES = {
         change: "New event types; replace the existing ones",
         required: true,
       },
-      description: { type: "text", label: "Description", about: "Description" },
+      description: { type: "note", label: "Description", about: "Description" },
       headers: {
         type: "headers",
         label: "Headers",
@@ -217,7 +218,12 @@ export const RESOURCES = {
     writeWarning: "It can create API keys, which stay valid after you revoke this access.",
     custom: true,
     fields: {
-      name: { type: "text", label: "Name", about: "Name, such as the service that uses the key" },
+      name: {
+        type: "text",
+        label: "Name",
+        about: "Name, such as the service that uses the key",
+        examples: ["reporting"],
+      },
       scopes: {
         type: "list",
         of: "scope",
@@ -264,6 +270,7 @@ export const RESOURCES = {
         about: "Name shown on the consent page",
         hint: "Shown to users on the consent page",
         required: true,
+        examples: ["Reports"],
       },
       redirect_uris: {
         type: "list",
@@ -280,6 +287,7 @@ export const RESOURCES = {
         type: "boolean",
         label: "Public",
         about: "Public app without a client secret, for phones and browsers (PKCE only)",
+        described: { response: "True for apps that cannot keep a secret" },
         fixed: true,
       },
     },
@@ -412,6 +420,8 @@ export interface Field {
   change?: string;
   /** What its input in the dashboard takes, unless the label says it. */
   hint?: string;
+  /** Its descriptions in the API reference, if the phrase is for the flags only: of an entry with `custom`. */
+  described?: { request?: string; response?: string };
   /** For type `id`: the kind of resource, which must exist. For type `list`: the format of its items. */
   of?: string;
   /** For type `choice`: the values. */

@@ -1,19 +1,18 @@
 import { type Static, Type } from "typebox";
-import { LIMITS } from "../limits.ts";
-import { SCOPES } from "../scopes.ts";
+import { createSchemas, updateSchemas, valueSchemas } from "./field-schemas.ts";
 import { closed, idOf, listOf, listQuery, Livemode, nullable, secretShownOnce, Timestamp } from "./fields.ts";
+
+const { name, ...others } = valueSchemas("api_key");
 
 /** Only the responses to creation and rolling have `key`. */
 export const ApiKey = Type.Object(
   {
     id: idOf("api_key"),
     object: Type.Literal("api_key"),
-    name: nullable(Type.String({ examples: ["reporting"] })),
+    name,
     prefix: Type.String({ description: "First characters of the key", examples: ["rk_sandbox_a"] }),
     last4: Type.String({ description: "Last four characters of the key", examples: ["9fQ2"] }),
-    scopes: Type.Array(Type.Enum([...SCOPES])),
-    ip_allowlist: Type.Array(Type.String({ format: "cidr" })),
-    expires_at: nullable(Timestamp),
+    ...others,
     last_used: nullable(Timestamp),
     revoked_at: nullable(Timestamp),
     revoked_reason: nullable(
@@ -33,24 +32,16 @@ export const ApiKey = Type.Object(
 );
 export type ApiKey = Static<typeof ApiKey>;
 
-export const ApiKeyCreate = closed(
-  {
-    name: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: LIMITS.nameLength, examples: ["reporting"] }))),
-    scopes: Type.Optional(
-      Type.Array(Type.Enum([...SCOPES]), { minItems: 1, maxItems: SCOPES.length, uniqueItems: true }),
-    ),
-    ip_allowlist: Type.Optional(Type.Array(Type.String({ format: "cidr" }), { maxItems: 100 })),
-    // In the future: clients generate requests from examples.
-    expires_at: Type.Optional(nullable({ ...Timestamp, examples: ["2100-01-01T00:00:00Z"] })),
-  },
-  { $id: "ApiKeyCreate", description: "Parameters of a new key; without scopes it has those of its creator" },
-);
+export const ApiKeyCreate = closed(createSchemas("api_key"), {
+  $id: "ApiKeyCreate",
+  description: "Parameters of a new key; without scopes it has those of its creator",
+});
 export type ApiKeyCreate = Static<typeof ApiKeyCreate>;
 
-export const ApiKeyUpdate = closed(
-  { ...ApiKeyCreate.properties },
-  { $id: "ApiKeyUpdate", description: "Fields to update; omitted fields do not change" },
-);
+export const ApiKeyUpdate = closed(updateSchemas("api_key"), {
+  $id: "ApiKeyUpdate",
+  description: "Fields to update; omitted fields do not change",
+});
 export type ApiKeyUpdate = Static<typeof ApiKeyUpdate>;
 
 export const ApiKeyListQuery = listQuery({});

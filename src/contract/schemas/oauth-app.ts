@@ -1,16 +1,17 @@
 import { type Static, Type } from "typebox";
-import { LIMITS } from "../limits.ts";
+import { createSchemas, updateSchemas, valueSchemas } from "./field-schemas.ts";
 import { closed, deleted, idOf, listOf, listQuery, Livemode, nullable, secretShownOnce, Timestamp } from "./fields.ts";
+
+const { name, ...others } = valueSchemas("oauth_app");
 
 /** `client_secret` is only in responses to creation and rotation; a public app has none. */
 export const OAuthApp = Type.Object(
   {
     id: idOf("oauth_app"),
     object: Type.Literal("oauth_app"),
-    name: Type.String({ examples: ["Reports"] }),
+    name,
     client_id: Type.String({ examples: ["app_06Fv3Tt0q1Yd8mWc5KxLrB"] }),
-    redirect_uris: Type.Array(Type.String({ format: "redirect-uri" })),
-    public: Type.Boolean({ description: "True for apps that cannot keep a secret", examples: [false] }),
+    ...others,
     created: Timestamp,
     livemode: Livemode,
     client_secret: Type.Optional(
@@ -21,23 +22,16 @@ export const OAuthApp = Type.Object(
 );
 export type OAuthApp = Static<typeof OAuthApp>;
 
-const Name = Type.String({ minLength: 1, maxLength: LIMITS.nameLength, examples: ["Reports"] });
-const RedirectUris = Type.Array(Type.String({ format: "redirect-uri", maxLength: LIMITS.endpointUrlLength }), {
-  minItems: 1,
-  maxItems: 20,
-  uniqueItems: true,
+export const OAuthAppCreate = closed(createSchemas("oauth_app"), {
+  $id: "OAuthAppCreate",
+  description: "Parameters of a new app",
 });
-
-export const OAuthAppCreate = closed(
-  { name: Name, redirect_uris: RedirectUris, public: Type.Optional(Type.Boolean({ default: false })) },
-  { $id: "OAuthAppCreate", description: "Parameters of a new app" },
-);
 export type OAuthAppCreate = Static<typeof OAuthAppCreate>;
 
-export const OAuthAppUpdate = closed(
-  { name: Type.Optional(Name), redirect_uris: Type.Optional(RedirectUris) },
-  { $id: "OAuthAppUpdate", description: "Fields to update; omitted fields do not change" },
-);
+export const OAuthAppUpdate = closed(updateSchemas("oauth_app"), {
+  $id: "OAuthAppUpdate",
+  description: "Fields to update; omitted fields do not change",
+});
 export type OAuthAppUpdate = Static<typeof OAuthAppUpdate>;
 
 export const OAuthAppListQuery = listQuery({});

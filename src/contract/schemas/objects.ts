@@ -1,10 +1,7 @@
 import { type TObject, type TSchema, Type } from "typebox";
-import type { IdKind } from "../ids.ts";
-import { typeOf } from "../field-types.ts";
 import {
   choicesOf,
   type Field,
-  inputFieldsOf,
   kindsWith,
   type KindWith,
   lowerFirst,
@@ -25,9 +22,9 @@ import {
   Metadata,
   MetadataInput,
   MetadataPatch,
-  nullable,
   Timestamp,
 } from "./fields.ts";
+import { createSchemas, inputSchema, updateSchemas, valueSchema, valueSchemas } from "./field-schemas.ts";
 import { WebhookEndpoint } from "./webhook-endpoint.ts";
 
 /** The schemas of a resource that is described by its fields in the table of resources. */
@@ -60,29 +57,17 @@ function schemasOf(kind: ObjectKind): ObjectSchemas {
   const { label: name, fields = {}, statuses = {}, actions = {}, updatable, deletable } = resourceOf(kind);
   const noun = nounOf(kind);
   const [initial] = Object.keys(statuses);
-  const inputs = inputFieldsOf(kind);
   const object = Type.Object(
     {
       id: idOf(kind),
       object: Type.Literal(kind),
-      ...schemasBy(Object.entries(fields), (field) => {
-        const value = valueSchema(kind, field);
-        return field.required || field.type === "status" ? value : nullable(value);
-      }),
+      ...valueSchemas(kind),
       metadata: Metadata,
       livemode: Livemode,
       created: Timestamp,
     },
     { $id: name, description: withArticle(noun).replace("a", "A") },
   );
-  const create = schemasBy(inputs, (field) => {
-    const value = inputSchema(kind, field);
-    return field.required ? value : Type.Optional(nullable(value));
-  });
-  const update = schemasBy(inputs, (field) => {
-    const value = inputSchema(kind, field);
-    return Type.Optional(field.required ? value : nullable(value));
-  });
   const filters = schemasBy(
     Object.entries(fields).filter(([, { filter }]) => filter),
     (field) => Type.Optional(filterSchema(kind, field)),
@@ -92,7 +77,7 @@ function schemasOf(kind: ObjectKind): ObjectSchemas {
     list: listOf(object, `${name}List`),
     query: listQuery({ ...filters, ...SEARCH_FILTERS }),
     create: closed(
-      { ...create, metadata: Type.Optional(MetadataInput) },
+      { ...createSchemas(kind), metadata: Type.Optional(MetadataInput) },
       {
         $id: `${name}Create`,
         description: `Parameters of a new ${noun}${initial === undefined ? "" : `, initially ${initial}`}`,
@@ -100,7 +85,7 @@ function schemasOf(kind: ObjectKind): ObjectSchemas {
     ),
     update: updatable
       ? closed(
-          { ...update, metadata: Type.Optional(MetadataPatch) },
+          { ...updateSchemas(kind), metadata: Type.Optional(MetadataPatch) },
           { $id: `${name}Update`, description: "Fields to update; omitted fields do not change" },
         )
       : undefined,
@@ -123,19 +108,6 @@ function schemasBy<Value>(
   schemaOf: (value: Value, name: string) => TSchema,
 ): Record<string, TSchema> {
   return Object.fromEntries(entries.map(([name, value]) => [name, schemaOf(value, name)]));
-}
-
-/** Returns the schema of a field's value: as in responses, or with the limits of requests. */
-function valueSchema(kind: ObjectKind, field: Field, limits: object = {}): TSchema {
-  const { type, about, examples, of } = field;
-  const options = { description: about, ...(examples && { examples: examples.slice(0, 1) }), ...limits };
-  if (type === "id") return idOf(of as IdKind, options);
-  const choices = choicesOf(kind, field);
-  return Type.Unsafe({ ...typeOf(type).schema, ...(choices && { enum: choices }), ...options });
-}
-
-function inputSchema(kind: ObjectKind, field: Field): TSchema {
-  return valueSchema(kind, field, typeOf(field.type).limits);
 }
 
 /** Any text can be searched for; an ID or one of a few values must be well-formed. */

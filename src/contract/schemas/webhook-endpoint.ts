@@ -1,22 +1,20 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
-import { statusesOf } from "../resources.ts";
 import { closed, deleted, idOf, listOf, listQuery, Livemode, nullable, secretShownOnce, Timestamp } from "./fields.ts";
+import { createSchemas, updateSchemas, valueSchemas } from "./field-schemas.ts";
 
-const URL_EXAMPLE = "https://example.com/webhooks";
+const { status, ...values } = valueSchemas("webhook_endpoint");
 
 /** Only the responses to creation and rotation have `secret`. */
 export const WebhookEndpoint = Type.Object(
   {
     id: idOf("webhook_endpoint"),
     object: Type.Literal("webhook_endpoint"),
-    url: Type.String({ format: "uri", examples: [URL_EXAMPLE] }),
-    events: Type.Array(Type.String({ format: "subscription" })),
-    description: nullable(Type.String()),
+    ...values,
     header_names: Type.Array(Type.String(), {
       description: "Names of the headers that every attempt sends. Their values are not shown",
     }),
-    status: Type.Enum(statusesOf("webhook_endpoint")),
+    status,
     disabled_reason: nullable(
       Type.Enum(["user", "gone"], { description: "Who disabled it: a user, or a response with 410 Gone" }),
     ),
@@ -46,19 +44,6 @@ export const WebhookEndpoint = Type.Object(
 );
 export type WebhookEndpoint = Static<typeof WebhookEndpoint>;
 
-const Url = Type.String({
-  format: "endpoint-url",
-  maxLength: LIMITS.endpointUrlLength,
-  description: "An https URL with a public address, without credentials or fragment",
-  examples: [URL_EXAMPLE],
-});
-const Subscriptions = Type.Array(Type.String({ format: "subscription" }), {
-  minItems: 1,
-  maxItems: LIMITS.endpointSubscriptions,
-  uniqueItems: true,
-});
-const Description = Type.String({ maxLength: LIMITS.descriptionLength });
-
 const HeaderName = Type.String({ pattern: `^[\\s\\S]{1,${LIMITS.endpointHeaderNameLength}}$` });
 const HeaderValue = Type.String({ format: "header-value", maxLength: LIMITS.endpointHeaderValueLength });
 const HEADERS = {
@@ -78,23 +63,16 @@ const HeaderChanges = Type.Record(HeaderName, nullable(HeaderValue), {
 });
 
 export const WebhookEndpointCreate = closed(
-  {
-    url: Url,
-    events: Subscriptions,
-    description: Type.Optional(nullable(Description)),
-    headers: Type.Optional(nullable(Headers)),
-  },
+  { ...createSchemas("webhook_endpoint"), headers: Type.Optional(nullable(Headers)) },
   { $id: "WebhookEndpointCreate", description: "Parameters of a new endpoint" },
 );
 export type WebhookEndpointCreate = Static<typeof WebhookEndpointCreate>;
 
 export const WebhookEndpointUpdate = closed(
   {
-    url: Type.Optional(Url),
-    events: Type.Optional(Subscriptions),
-    description: Type.Optional(nullable(Description)),
+    ...updateSchemas("webhook_endpoint"),
     headers: Type.Optional(nullable(HeaderChanges)),
-    status: Type.Optional(Type.Enum(statusesOf("webhook_endpoint"))),
+    status: Type.Optional(status),
   },
   { $id: "WebhookEndpointUpdate", description: "Fields to update; omitted fields do not change" },
 );

@@ -18,6 +18,7 @@ import {
   updateApiKey,
 } from "../storage/api-keys.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
+import { storedChanges, storedFields, valuesOf } from "../storage/field-values.ts";
 import type { PageRequest } from "../storage/page.ts";
 
 /** What creating a secret requires. */
@@ -66,11 +67,9 @@ export async function createApiKey(
     await store(tx, tools, context.tenant.name, {
       id: context.newId("api_key"),
       environment: context.tenant.environment,
-      name: input.name ?? null,
-      kind: isFull ? "secret_key" : "restricted_key",
-      scopes: JSON.stringify(SCOPES.filter((scope) => scopes.includes(scope))),
-      ip_allowlist: JSON.stringify(ranges),
+      ...storedFields("api_key", { ...input, scopes: inOrder(scopes), ip_allowlist: ranges }),
       expires_at: expiresAt,
+      kind: isFull ? "secret_key" : "restricted_key",
       created: context.now,
       created_by: creatorOf(creator),
     }),
@@ -112,18 +111,21 @@ export async function changeApiKey(
   input: ApiKeyUpdate,
 ): Promise<ApiKey> {
   const row = await findUsable(tx, context, id);
-  const { name, scopes, ip_allowlist: ranges, expires_at: expiry } = input;
+  const { scopes, expires_at: expiry } = input;
   if (scopes !== undefined && row.kind === "secret_key") {
     const detail = "cannot be changed: a full key has all scopes. Create a restricted key instead";
     throw invalidFields([{ pointer: "/scopes", code: "not_changeable", detail }]);
   }
-  if (name !== undefined) row.name = name;
-  if (scopes !== undefined) row.scopes = JSON.stringify(SCOPES.filter((scope) => scopes.includes(scope)));
-  if (ranges !== undefined) row.ip_allowlist = JSON.stringify(ranges);
+  const given = scopes === undefined ? input : { ...input, scopes: inOrder(scopes) };
+  Object.assign(row, storedChanges("api_key", given));
   if (expiry !== undefined) row.expires_at = endOf(input, creator, context.now);
   assertWithin(creator, boundsOf(row));
   await updateApiKey(tx, row);
   return toApiKey(row, context.tenant);
+}
+
+function inOrder(scopes: readonly Scope[]): Scope[] {
+  return SCOPES.filter((scope) => scopes.includes(scope));
 }
 
 /** Throws ApiError `not_found`, or `key_not_usable` for a key that is revoked or has expired. */
@@ -195,15 +197,14 @@ function toNewApiKey({ row, secret }: { row: ApiKeyRow; secret: string }, tenant
 
 export function toApiKey(row: ApiKeyRow, { livemode }: Pick<Tenant, "livemode">): ApiKey {
   const time = (value: number | null) => (value === null ? null : formatTimestamp(value));
+  const { name, ...others } = valuesOf("api_key", row);
   return {
     id: row.id,
     object: "api_key",
-    name: row.name,
+    name,
     prefix: row.prefix,
     last4: row.last4,
-    scopes: JSON.parse(row.scopes) as Scope[],
-    ip_allowlist: JSON.parse(row.ip_allowlist) as string[],
-    expires_at: time(row.expires_at),
+    ...others,
     last_used: time(row.last_used),
     revoked_at: time(row.revoked_at),
     revoked_reason: row.revoked_reason,

@@ -2,6 +2,7 @@ import { formatCredential } from "../../contract/credentials.ts";
 import type { OAuthApp, OAuthAppCreate, OAuthAppUpdate } from "../../contract/schemas/oauth-app.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
+import { storedChanges, storedFields, valuesOf } from "../storage/field-values.ts";
 import {
   deleteOAuthApp,
   findOAuthApp,
@@ -28,9 +29,7 @@ export async function createOAuthApp(
   const row: OAuthAppRow = {
     id: newId("oauth_app"),
     environment: tenant.environment,
-    name: input.name,
-    public: isPublic ? 1 : 0,
-    redirect_uris: JSON.stringify(input.redirect_uris),
+    ...storedFields("oauth_app", input),
     secret: secret === null ? null : tools.vault.digest(secret),
     created: now,
   };
@@ -45,11 +44,7 @@ export async function changeOAuthApp(
   input: OAuthAppUpdate,
 ): Promise<OAuthApp> {
   const before = await existing("oauth_app", id, () => findOAuthApp(tx, tenant.environment, id));
-  const after: OAuthAppRow = {
-    ...before,
-    name: input.name ?? before.name,
-    redirect_uris: input.redirect_uris === undefined ? before.redirect_uris : JSON.stringify(input.redirect_uris),
-  };
+  const after: OAuthAppRow = { ...before, ...storedChanges("oauth_app", input) };
   await updateOAuthApp(tx, after);
   return toOAuthApp(after, tenant);
 }
@@ -88,13 +83,13 @@ function newSecret({ random }: SecretTools): string {
 }
 
 function toOAuthApp(row: OAuthAppRow, tenant: Tenant): OAuthApp {
+  const { name, ...others } = valuesOf("oauth_app", row);
   return {
     id: row.id,
     object: "oauth_app",
-    name: row.name,
+    name,
     client_id: row.id,
-    redirect_uris: JSON.parse(row.redirect_uris) as string[],
-    public: row.public === 1,
+    ...others,
     created: formatTimestamp(row.created),
     livemode: tenant.livemode,
   };

@@ -4,9 +4,8 @@ import type { EventType } from "../../contract/event-types.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { Queries, SqlValue, Transaction } from "../storage/database.ts";
 import { takeTurn } from "../storage/environments.ts";
-import { fromStored, toStored } from "../storage/field-values.ts";
+import { columnOf, fromStored, toStored, valuesOf } from "../storage/field-values.ts";
 import {
-  columnOf,
   deleteObject,
   findByKey,
   findObject,
@@ -201,14 +200,14 @@ function setField(row: ObjectRow, name: string, field: Field, value: unknown): v
 }
 
 function toObject(kind: ObjectKind, row: ObjectRow, tenant: Tenant): ApiObject {
-  const object: Record<string, unknown> = { id: row.id, object: kind };
-  for (const [name, field] of Object.entries<Field>(RESOURCES[kind].fields)) {
-    object[name] = fromStored(field.type, row[columnOf(name, field)]);
-  }
-  object["metadata"] = parseMetadata(row.metadata);
-  object["livemode"] = tenant.livemode;
-  object["created"] = formatTimestamp(row.created);
-  return object as ApiObject;
+  return {
+    id: row.id,
+    object: kind,
+    ...valuesOf(kind, row),
+    metadata: parseMetadata(row.metadata),
+    livemode: tenant.livemode,
+    created: formatTimestamp(row.created),
+  };
 }
 
 /** Returns the old values of the fields whose value changed; of metadata, the old value of each changed key. */

@@ -12,6 +12,7 @@ import type { Random } from "../ports.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
 import { takeTurn } from "../storage/environments.ts";
 import type { EventRow } from "../storage/events.ts";
+import { storedChanges, storedFields, valuesOf } from "../storage/field-values.ts";
 import type { PageRequest } from "../storage/page.ts";
 import {
   countEndpoints,
@@ -59,9 +60,7 @@ export async function createEndpoint(
   const row: WebhookEndpointRow = {
     environment,
     id,
-    url: input.url,
-    events: JSON.stringify(input.events),
-    description: input.description ?? null,
+    ...storedFields("webhook_endpoint", input),
     status: "enabled",
     disabled_reason: null,
     disabled_at: null,
@@ -92,12 +91,8 @@ export async function changeEndpoint(
   tools: EndpointTools,
 ): Promise<WebhookEndpoint> {
   const row = await existing("webhook_endpoint", id, () => findEndpoint(tx, context.tenant.environment, id));
-  if (input.url !== undefined) {
-    assertUrl(input.url, context.tenant, tools);
-    row.url = input.url;
-  }
-  if (input.events !== undefined) row.events = JSON.stringify(input.events);
-  if (input.description !== undefined) row.description = input.description;
+  if (input.url !== undefined) assertUrl(input.url, context.tenant, tools);
+  Object.assign(row, storedChanges("webhook_endpoint", input));
   if (input.headers !== undefined) {
     const headers = input.headers === null ? {} : changeHeaders(readableHeaders(tools.vault, row), input.headers);
     Object.assign(row, sealHeaders(tools.vault, id, headers));
@@ -252,14 +247,13 @@ function failingSince({ failures, first_failure: first, last_failure: last }: We
 }
 
 function toEndpoint(row: WebhookEndpointRow, tenant: Tenant): WebhookEndpoint {
+  const { status, ...values } = valuesOf("webhook_endpoint", row);
   return {
     id: row.id,
     object: "webhook_endpoint",
-    url: row.url,
-    events: JSON.parse(row.events) as string[],
-    description: row.description,
+    ...values,
     header_names: JSON.parse(row.header_names) as string[],
-    status: row.status,
+    status,
     disabled_reason: row.disabled_reason,
     disabled_at: row.disabled_at === null ? null : formatTimestamp(row.disabled_at),
     health: { failing_since: failingSince(row) },

@@ -1,21 +1,17 @@
 import type { Environment } from "../../contract/environments.ts";
 import { inBatches, insertRow, updateRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
+import { columnsOf, type StoredFields } from "./field-values.ts";
 import { type PageRequest, readPage } from "./page.ts";
 
-export interface ApiKeyRow {
+/** `ip_allowlist` is empty if every address is allowed. */
+export interface ApiKeyRow extends StoredFields<"api_key"> {
   id: string;
   environment: number;
-  name: string | null;
   digest: Uint8Array;
   kind: "secret_key" | "restricted_key";
   prefix: string;
   last4: string;
-  /** JSON array of scopes. */
-  scopes: string;
-  /** JSON array of CIDR ranges; empty allows every address. */
-  ip_allowlist: string;
-  expires_at: number | null;
   last_used: number | null;
   revoked_at: number | null;
   /** Set with revoked_at. */
@@ -25,8 +21,14 @@ export interface ApiKeyRow {
   created_by: string | null;
 }
 
-const COLUMNS = `id, environment, name, digest, kind, prefix, last4, scopes, ip_allowlist, expires_at, last_used,
-  revoked_at, revoked_reason, created, created_by`;
+const FIELDS = columnsOf("api_key");
+const NAMES = [
+  ...(["id", "environment", "digest", "kind", "prefix", "last4"] as const),
+  ...FIELDS,
+  ...(["last_used", "revoked_at", "revoked_reason", "created", "created_by"] as const),
+] satisfies (keyof ApiKeyRow)[];
+const COLUMNS = NAMES.join(", ");
+const COLUMNS_OF_K = NAMES.map((name) => `k.${name}`).join(", ");
 
 /** A key with its account and environment: everything that authentication needs, from one lookup. */
 export interface KeyOwner extends ApiKeyRow {
@@ -38,9 +40,7 @@ export interface KeyOwner extends ApiKeyRow {
   clock_offset: number;
 }
 
-const OWNER_QUERY = `SELECT k.id, k.environment, k.name, k.digest, k.kind, k.prefix, k.last4, k.scopes, k.ip_allowlist,
-         k.expires_at, k.last_used, k.revoked_at, k.revoked_reason, k.created, k.created_by, e.name AS environment_name,
-         e.clock_offset, a.id AS account_id, a.name AS account_name, a.version AS account_version
+const OWNER_QUERY = `SELECT ${COLUMNS_OF_K}, e.name AS environment_name, e.clock_offset, a.id AS account_id, a.name AS account_name, a.version AS account_version
   FROM api_keys k JOIN environments e ON e.id = k.environment JOIN accounts a ON a.id = e.account_id`;
 
 export async function insertApiKey(tx: Transaction, key: ApiKeyRow): Promise<void> {
@@ -49,8 +49,7 @@ export async function insertApiKey(tx: Transaction, key: ApiKeyRow): Promise<voi
 
 /** Sets what a user may edit. */
 export async function updateApiKey(tx: Transaction, key: ApiKeyRow): Promise<void> {
-  const { id, name, scopes, ip_allowlist, expires_at } = key;
-  await updateRow(tx, "api_keys", { id }, { name, scopes, ip_allowlist, expires_at });
+  await updateRow(tx, "api_keys", key, ["id"], FIELDS);
 }
 
 export function findKeyByDigest(queries: Queries, digest: Uint8Array): Promise<KeyOwner | undefined> {
@@ -79,12 +78,11 @@ export function usableKeysOfUser(
   now: number,
   limit: number,
 ): Promise<(ApiKeyRow & { environment_name: Environment })[]> {
-  const columns = COLUMNS.replaceAll(/\w+/g, "k.$&");
   return queries.all(
     `WITH RECURSIVE made (id) AS (
        SELECT id FROM api_keys WHERE created_by = $1
        UNION SELECT k.id FROM api_keys k JOIN made ON k.created_by = made.id)
-     SELECT ${columns}, e.name AS environment_name
+     SELECT ${COLUMNS_OF_K}, e.name AS environment_name
      FROM made JOIN api_keys k ON k.id = made.id JOIN environments e ON e.id = k.environment
      WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $2 + e.clock_offset)
      ORDER BY k.id DESC LIMIT $3`,

@@ -56,18 +56,18 @@ export function insertRow<Row extends object>(
   );
 }
 
-/** Changes columns of the row with this key. Members are named as their columns. Returns how many rows were changed. */
-export function updateRow<Key extends object, Changes extends object>(
+/** Writes columns of the row with the same key. Returns how many rows were changed. */
+export function updateRow<Row extends object>(
   tx: Transaction,
   table: string,
-  key: { readonly [Column in keyof Key]: SqlValue },
-  changes: { readonly [Column in keyof Changes]: SqlValue },
+  row: Row,
+  key: readonly (keyof Row & string)[],
+  columns: readonly (keyof Row & string)[],
 ): Promise<number> {
   const values: SqlValue[] = [];
-  const assignments = (row: Readonly<Record<string, SqlValue>>) =>
-    Object.entries(row).map(([column, value]) => `${column} = $${values.push(value)}`);
-  const set = assignments(changes).join(", ");
-  return tx.run(`UPDATE ${table} SET ${set} WHERE ${assignments(key).join(" AND ")}`, values);
+  const equal = (column: keyof Row & string) => `${column} = $${values.push(row[column] as SqlValue)}`;
+  const set = columns.map(equal).join(", ");
+  return tx.run(`UPDATE ${table} SET ${set} WHERE ${key.map(equal).join(" AND ")}`, values);
 }
 
 /** Returns a function that adds rows to a table. */

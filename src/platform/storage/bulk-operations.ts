@@ -35,9 +35,8 @@ export async function insertBulkOperation(tx: Transaction, row: BulkOperationRow
 
 /** Updates the progress and the status of an operation. */
 export async function updateBulkOperation(tx: Transaction, row: BulkOperationRow): Promise<void> {
-  const { environment, id, status, total, done, failed, last_error, position, ended_at } = row;
-  const progress = { status, total, done, failed, last_error, position, ended_at };
-  await updateRow(tx, "bulk_operations", { environment, id }, progress);
+  const progress = ["status", "total", "done", "failed", "last_error", "position", "ended_at"] as const;
+  await updateRow(tx, "bulk_operations", row, ["environment", "id"], progress);
 }
 
 export function findBulkOperation(queries: Queries, environment: number, id: string) {

@@ -1,4 +1,6 @@
 import { type FieldTypeName, typeOf } from "../../contract/field-types.ts";
+import { type Field, inputFieldsOf, kindsWith, type KindWith, RESOURCES } from "../../contract/resources.ts";
+import type { Fields, InputOf, NameOf, ValueOf } from "../../contract/schemas/field-schemas.ts";
 import { formatTimestamp, parseTimestamp } from "../../contract/timestamps.ts";
 import type { SqlValue } from "./database.ts";
 import type { ColumnTypes } from "./migrations/migration.ts";
@@ -10,10 +12,87 @@ export function columnTypeOf(type: FieldTypeName, { id, integer }: ColumnTypes):
   return stored === "integer" || stored === "time" ? integer : stored === "boolean" ? "INTEGER" : "TEXT";
 }
 
+/** Returns the column of a field. */
+export function columnOf(name: string, { stored = name }: Field): string {
+  return stored;
+}
+
+/** The columns of the fields that requests set. */
+export type StoredFields<Kind extends KindWith<"fields">> = {
+  [Name in InputOf<Kind>]: StoredOf<Fields<Kind>[Name], ValueOf<Kind, Name>>;
+};
+
+type StoredOf<One, Value> = One extends { type: "list" }
+  ? string
+  : One extends { type: "boolean" }
+    ? number
+    : One extends { type: "expiry" }
+      ? number | Extract<Value, null>
+      : Value;
+
+interface StoredField {
+  name: string;
+  column: string;
+  type: FieldTypeName;
+  isInput: boolean;
+}
+
+/** The fields of each resource that have a column of their name. */
+const STORED = Object.fromEntries(
+  kindsWith("fields").map((kind): [KindWith<"fields">, StoredField[]] => {
+    const inputs = new Set(inputFieldsOf(kind).map(([name]) => name));
+    const fields = Object.entries<Field>(RESOURCES[kind].fields).map(([name, field]): StoredField => ({
+      name,
+      column: columnOf(name, field),
+      type: field.type,
+      isInput: inputs.has(name),
+    }));
+    return [kind, fields.filter(({ type }) => typeOf(type).stored !== "apart")];
+  }),
+) as unknown as Readonly<Record<KindWith<"fields">, readonly StoredField[]>>;
+
+function storedInputsOf(kind: KindWith<"fields">): readonly StoredField[] {
+  return STORED[kind].filter(({ isInput }) => isInput);
+}
+
+/** Returns the columns of the fields that requests set. */
+export function columnsOf<Kind extends KindWith<"fields">>(kind: Kind): (keyof StoredFields<Kind>)[] {
+  return storedInputsOf(kind).map(({ column }) => column) as (keyof StoredFields<Kind>)[];
+}
+
+/** Returns what a new row holds of a request's fields. */
+export function storedFields<Kind extends KindWith<"fields">>(kind: Kind, input: object): StoredFields<Kind> {
+  const given = input as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(
+    storedInputsOf(kind).map(({ name, column, type }) => [column, toStored(type, given[name])]),
+  ) as StoredFields<Kind>;
+}
+
+/** Returns what a changed row holds of the fields that a request gives. */
+export function storedChanges<Kind extends KindWith<"fields">>(kind: Kind, input: object): Partial<StoredFields<Kind>> {
+  const given = input as Readonly<Record<string, unknown>>;
+  const changed = storedInputsOf(kind).filter(({ name }) => given[name] !== undefined);
+  return Object.fromEntries(changed.map(({ name, column, type }) => [column, toStored(type, given[name])])) as Partial<
+    StoredFields<Kind>
+  >;
+}
+
+/** Returns the fields of a row as the API shows them. */
+export function valuesOf<Kind extends KindWith<"fields">>(
+  kind: Kind,
+  row: object,
+): { [Name in NameOf<Kind>]: ValueOf<Kind, Name> } {
+  const columns = row as Readonly<Record<string, SqlValue>>;
+  const values: Record<string, unknown> = {};
+  for (const { name, column, type } of STORED[kind]) values[name] = fromStored(type, columns[column]);
+  return values as { [Name in NameOf<Kind>]: ValueOf<Kind, Name> };
+}
+
 /** Returns a value of the API as its column holds it. */
 export function toStored(type: FieldTypeName, value: unknown): SqlValue {
-  if (value === undefined || value === null) return null;
-  switch (typeOf(type).stored) {
+  const { stored } = typeOf(type);
+  if (value === undefined || value === null) return stored === "json" ? "[]" : stored === "boolean" ? 0 : null;
+  switch (stored) {
     case "json":
       return JSON.stringify(value);
     case "boolean":

@@ -1,18 +1,14 @@
 import type { Environment } from "../../contract/environments.ts";
 import { inBatches, insertRow, updateRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
+import { columnsOf, type StoredFields } from "./field-values.ts";
 import { type PageRequest, readPage } from "./page.ts";
 
-export interface OAuthAppRow {
+export interface OAuthAppRow extends StoredFields<"oauth_app"> {
   /** The client id. */
   id: string;
   /** Null for the CLI's own app, which belongs to the deployment. */
   environment: number | null;
-  name: string;
-  /** 1 if the app cannot keep a secret, else 0. */
-  public: number;
-  /** JSON array. */
-  redirect_uris: string;
   /** Digest of the client secret; null for a public app, and after a leak revoked it. */
   secret: Uint8Array | null;
   created: number;
@@ -26,7 +22,9 @@ export interface ClientRow extends OAuthAppRow {
   account_name: string | null;
 }
 
-const COLUMNS = "id, environment, name, public, redirect_uris, secret, created";
+const FIELDS = columnsOf("oauth_app");
+const NAMES = ["id", "environment", ...FIELDS, "secret", "created"] satisfies (keyof OAuthAppRow)[];
+const COLUMNS = NAMES.join(", ");
 
 /** Adds an app unless one has that ID. */
 export async function insertOAuthApp(tx: Transaction, row: OAuthAppRow): Promise<void> {
@@ -43,16 +41,15 @@ export function listOAuthApps(queries: Queries, page: PageRequest): Promise<OAut
 
 export function findClient(queries: Queries, id: string): Promise<ClientRow | undefined> {
   return queries.get(
-    `SELECT o.id, o.environment, o.name, o.public, o.redirect_uris, o.secret, o.created, e.name AS environment_name,
-            a.name AS account_name
+    `SELECT ${NAMES.map((name) => `o.${name}`).join(", ")}, e.name AS environment_name, a.name AS account_name
      FROM oauth_apps o LEFT JOIN environments e ON e.id = o.environment LEFT JOIN accounts a ON a.id = e.account_id
      WHERE o.id = $1`,
     [id],
   );
 }
 
-export async function updateOAuthApp(tx: Transaction, { id, name, redirect_uris }: OAuthAppRow): Promise<void> {
-  await updateRow(tx, "oauth_apps", { id }, { name, redirect_uris });
+export async function updateOAuthApp(tx: Transaction, row: OAuthAppRow): Promise<void> {
+  await updateRow(tx, "oauth_apps", row, ["id"], FIELDS);
 }
 
 export async function setClientSecret(tx: Transaction, id: string, secret: Uint8Array): Promise<void> {

@@ -1,5 +1,6 @@
 import { type Field, OBJECT_KINDS, type ObjectKind, RESOURCES } from "../../contract/resources.ts";
 import type { Queries, SqlValue, Transaction } from "./database.ts";
+import { columnOf } from "./field-values.ts";
 import { type Filters, type PageRequest, readMergedPage, readPage } from "./page.ts";
 
 /** A row of a resource that the table of resources describes by its fields: one column per field, by `columnOf`. */
@@ -23,11 +24,6 @@ interface Statements {
 const STATEMENTS = Object.fromEntries(OBJECT_KINDS.map((kind) => [kind, statementsOf(kind)])) as Readonly<
   Record<ObjectKind, Statements>
 >;
-
-/** Returns the column of a field. */
-export function columnOf(name: string, { stored = name }: Field): string {
-  return stored;
-}
 
 /** Returns the column that holds a unique field in lower case, which the database compares. */
 export function keyColumnOf(name: string): string {

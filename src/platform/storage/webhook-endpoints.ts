@@ -1,14 +1,11 @@
 import { insertRow, updateRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
+import { columnsOf, type StoredFields } from "./field-values.ts";
 import { type PageRequest, readPage } from "./page.ts";
 
-export interface WebhookEndpointRow {
+export interface WebhookEndpointRow extends StoredFields<"webhook_endpoint"> {
   environment: number;
   id: string;
-  url: string;
-  /** JSON array of subscriptions. */
-  events: string;
-  description: string | null;
   /** JSON array of the names of its headers, and the headers as a sealed JSON object; null if it has none. */
   header_names: string;
   headers: Uint8Array | null;
@@ -33,7 +30,8 @@ export interface WebhookEndpointRow {
 
 /** What requests change. */
 const CHANGEABLE = [
-  ...(["url", "events", "description", "status", "disabled_reason", "disabled_at"] as const),
+  ...columnsOf("webhook_endpoint"),
+  ...(["status", "disabled_reason", "disabled_at"] as const),
   ...(["secret", "secret_created", "previous_secret", "previous_until"] as const),
   ...(["header_names", "headers"] as const),
 ] satisfies (keyof WebhookEndpointRow)[];
@@ -58,9 +56,7 @@ export async function moveEndpoints(tx: Transaction, from: number, to: number): 
 }
 
 export async function updateEndpoint(tx: Transaction, row: WebhookEndpointRow): Promise<void> {
-  const { environment, id } = row;
-  const changes = Object.fromEntries(CHANGEABLE.map((column) => [column, row[column]]));
-  await updateRow(tx, "webhook_endpoints", { environment, id }, changes);
+  await updateRow(tx, "webhook_endpoints", row, ["environment", "id"], CHANGEABLE);
 }
 
 /** Disables an endpoint that is gone, unless its URL has changed since. `at` is the environment's time. */

@@ -7,10 +7,11 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const PAGES = [
+  // The commands know the members of each resource from the shapes.
+  { page: "src/client/response-shapes.ts", source: "scripts/response-shapes.ts" },
   { page: "docs/commands.md", source: "scripts/command-reference.ts" },
   { page: "docs/errors.md", source: "scripts/error-reference.ts" },
   { page: "docs/service.schema.json", source: "scripts/project-schema.ts" },
-  { page: "src/client/response-shapes.ts", source: "scripts/response-shapes.ts" },
   { page: "src/webhooks/event-objects.ts", source: "scripts/event-objects.ts" },
 ];
 

@@ -244,6 +244,28 @@ describe("a change of service.yaml while service dev runs", () => {
   });
 });
 
+describe("the port auto", () => {
+  it("gives each of two working copies a port of its own with the port auto, and keeps it", async () => {
+    const files = { "service.yaml": "platform: { port: auto }" };
+    const [first, second] = [await makeProject(files), await makeProject(files)];
+    const early = await first.service(["customers", "list"]);
+    expect(early).toMatchObject({ exitCode: 7, stderr: expect.stringContaining("To start it: service dev") as string });
+    const running = [startDev(first), startDev(second)];
+    for (const dev of running) await dev.waitFor(/✓ Ready after/);
+    expect((await first.service(["customers", "create", "--email", "ada@example.com"])).exitCode).toBe(0);
+    expect((await first.service(["customers", "list", "--json", "--jq", "length"])).stdout).toBe("1\n");
+    expect((await second.service(["customers", "list", "--json", "--jq", "length"])).stdout).toBe("0\n");
+    for (const { child } of running) child.kill("SIGINT");
+    for (const { ended } of running) expect(await ended).toBe(0);
+    const port = first.read(".service/port");
+    const again = startDev(first);
+    await again.waitFor(/✓ Ready after/);
+    expect(again.output()).toContain(`ready at http://127.0.0.1:${port.trim()}`);
+    again.child.kill("SIGINT");
+    await again.ended;
+  });
+});
+
 describe("service dev init", () => {
   it("writes a valid file with --yes, the schema that it names, and ignores for git", async () => {
     const project = await makeProject({ "package.json": '{"scripts":{"dev":"vite"}}' });

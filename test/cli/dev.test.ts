@@ -9,7 +9,7 @@ import { servePlatform } from "../support/platform.ts";
 import { BIN, spawnCli } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
 import { loadSqlite } from "../../src/platform/storage/sqlite/runtime.ts";
-import { APP, type DevProject, FILES, isRunning, makeProject, startDev } from "./support/dev-project.ts";
+import { APP, type DevProject, FILES, isRunning, makeProject, startCommand, startDev } from "./support/dev-project.ts";
 
 const READY = /^dev {6}│ ✓ Ready after/m;
 
@@ -54,15 +54,22 @@ describe("service dev", () => {
     await dev.ended;
   });
 
-  it("leaves a database that service db finds", async () => {
+  it("leaves a database that service db and serve use in the folder, and that db commands name", async () => {
     const project = await makeProject({ ...FILES, "app.js": "" });
     expect(await startDev(project).ended).toBe(0);
-    const { exitCode, stderr } = await project.service(["db", "status"]);
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain(
-      "For the database of `service dev` in this folder, pass --database .service/platform.db\n",
-    );
-    expect((await project.service(["db", "status", "--database", ".service/platform.db"])).exitCode).toBe(0);
+    const database = join(project.folder, ".service/platform.db");
+    const { stdout } = await project.service(["db", "status", "--json"]);
+    expect(JSON.parse(stdout)).toMatchObject({ database });
+    expect((await project.service(["db", "check"])).exitCode).toBe(0);
+    const backup = await project.service(["db", "backup", "backup.db", "--json"]);
+    expect(JSON.parse(backup.stdout)).toMatchObject({ database });
+    const restored = await project.service(["db", "restore", "backup.db", "--yes", "--json"]);
+    expect(JSON.parse(restored.stdout)).toMatchObject({ database });
+    const served = startCommand(project, ["serve", "--json"]);
+    await served.waitFor(`"base_url":"http://127.0.0.1:${project.port}"`);
+    expect(served.output()).toContain(`"database":"${database}"`);
+    served.child.kill("SIGINT");
+    await served.ended;
   });
 
   it("writes secret, key and URL to the env file, changes nothing else in it, and passes them to the app", async () => {

@@ -1,8 +1,9 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { spawn } from "@lydell/node-pty";
+import { expect, it, onTestFinished } from "vitest";
 import type { ReceiverReport } from "../../src/receiver-check/run.ts";
-import { makeProject, startDev } from "../cli/support/dev-project.ts";
+import { type DevProject, makeProject, startDev } from "../cli/support/dev-project.ts";
 import { startApplication } from "../receiver-check/support/application.ts";
 import { receiverWith, VERIFIERS } from "../receiver-check/support/provider-receivers.ts";
 import { freePort } from "../support/free-port.ts";
@@ -63,4 +64,48 @@ it.each([README, "tutorial.md"])("the tour of %s forwards an event to its applic
   running.child.kill("SIGINT");
   // The application handles no signals.
   expect(await running.ended).toBe(130);
+});
+
+/** A shell with a prompt, where `service` is another program, as on Debian. */
+function openShell({ folder, env }: DevProject): {
+  type: (line: string) => void;
+  waitFor: (text: string) => Promise<void>;
+} {
+  const pty = spawn("bash", ["--norc", "-i"], {
+    cwd: folder,
+    env: { ...env, PATH: process.env["PATH"]!, npm_config_update_notifier: "false" },
+  });
+  let output = "";
+  pty.onData((data) => (output += data));
+  onTestFinished(() => pty.kill());
+  return {
+    type: (line) => pty.write(line),
+    waitFor: async (text) => {
+      await expect.poll(() => output, { timeout: 60_000 }).toContain(text);
+    },
+  };
+}
+
+it("the tour of README.md works word for word in two terminals", async () => {
+  const project = await makeProject({
+    "receiver.mjs": filesOf(README).get("receiver.mjs")!.replace("3000", "APP_PORT"),
+    "node_modules/.bin/service": "#!/bin/sh\necho unrecognized service",
+  });
+  symlinkSync(process.cwd(), join(project.folder, "node_modules/service-cli"));
+  symlinkSync("../service-cli/bin/service.js", join(project.folder, "node_modules/.bin/service-cli"));
+  const [init, dev, trigger] = blocksOf(README)
+    .filter(({ language }) => language === "sh")
+    .flatMap(({ text }) => text.trimEnd().split("\n"))
+    .filter((line) => /^npx service-cli (dev|trigger)\b/.test(line))
+    .map((line) => `${line.replace("3000", String(project.appPort))}\r`);
+  const [first, second] = [openShell(project), openShell(project)];
+  first.type(init!);
+  await first.waitFor("Next: npx service-cli dev");
+  first.type(dev!);
+  await first.waitFor("Ready");
+  await first.waitFor("To trigger an event: npx service-cli trigger order.completed");
+  second.type(trigger!);
+  await first.waitFor("order.completed evt_");
+  first.type("\u0003");
+  await first.waitFor("2 received, 2 forwarded, 0 failed");
 });

@@ -10,16 +10,18 @@ import {
 } from "../../platform/index.ts";
 import type { Context } from "../context.ts";
 import { UsageError, UserError } from "../errors.ts";
+import { databaseOf, projectWithPlatform } from "../project/platform.ts";
 import { dataDirectory } from "../settings/read.ts";
 import type { PostgresOptions } from "./options.ts";
 
 /**
- * Returns the database of `--database` or SERVICE_DATABASE (an SQLite file, or a PostgreSQL URL), or the file in the
- * XDG data folder. Throws UsageError for any other URL.
+ * Returns the database of `--database` or SERVICE_DATABASE (an SQLite file, or a PostgreSQL URL), the one of the project
+ * file in the working folder, or the file in the XDG data folder. Throws UsageError for any other URL, and
+ * ProjectFileError.
  */
 export function namedDatabase(options: { database?: string }, context: Context): string {
   const named = options.database ?? context.env["SERVICE_DATABASE"];
-  if (named === undefined || named === "") return join(dataDirectory(context.env), "platform.db");
+  if (named === undefined || named === "") return unnamedDatabase(context);
   if (isPostgresUrl(named)) return named;
   if (named === ":memory:") {
     throw new UsageError("--database must be a file or a PostgreSQL URL, not :memory:", {
@@ -32,6 +34,11 @@ export function namedDatabase(options: { database?: string }, context: Context):
     });
   }
   return resolve(context.cwd, named);
+}
+
+function unnamedDatabase({ cwd, env }: Context): string {
+  const project = projectWithPlatform(cwd);
+  return project === undefined ? join(dataDirectory(env), "platform.db") : databaseOf(project, cwd);
 }
 
 /** The path of the master key for a PostgreSQL database, unless it is given. */

@@ -275,8 +275,16 @@ const KEY_FORMATS = {
   "header-name": (key: string) => messageOf(() => validateHeaderName(key), TypeError, "is not a valid header name"),
 };
 
+export function isPort(number: number): boolean {
+  return Number.isInteger(number) && number >= 1 && number <= 65_535;
+}
+
 /** The rules of the flags that take the same values. Each returns an error message, or undefined. */
 export const FORMATS = {
+  port: (port: string | number) =>
+    port === "auto" || isPort(Number(port))
+      ? undefined
+      : `${port} is not a valid port: use a number from 1 to 65535, or auto`,
   target: (target: string | number) => messageOf(() => parseTarget(String(target)), TargetError),
   "base-url": (text: string) => messageOf(() => parseBaseUrl(text, { insecure: true }), UnsafeRequestError),
   subscriptions: (names: readonly string[]) =>

@@ -5,7 +5,7 @@ type Target = string | number;
 
 /** The content of a valid project file, without defaults. Paths are relative to its folder. */
 export interface Project {
-  platform?: { url?: string; port?: number; database?: string };
+  platform?: { url?: string; port?: number | "auto"; database?: string };
   forward?: { to?: Target; routes?: Record<string, Target>; events?: string[]; ordered?: boolean; retries?: number };
   env?: { file?: string; secret?: string; key?: string; url?: string };
   seed?: string;
@@ -35,7 +35,7 @@ export interface Schema {
   pattern?: string;
   enum?: readonly string[];
   /** Formats that `read.ts` validates with the rules of the flag that takes the same value. */
-  format?: "target" | "subscriptions" | "base-url" | "header-name" | "header-value" | "url";
+  format?: "port" | "target" | "subscriptions" | "base-url" | "header-name" | "header-value" | "url";
 }
 
 export const PROJECT_DEFAULTS = {
@@ -161,11 +161,14 @@ export const PROJECT_SCHEMA: Schema = {
           examples: ["https://sandbox.example.com"],
         },
         port: {
-          type: "integer",
-          description: "Port of the platform that `service dev` starts",
+          type: ["integer", "string"],
+          description:
+            "Port of the platform that `service dev` starts; auto for a free one, which is then kept in .service",
           default: PROJECT_DEFAULTS.port,
           minimum: 1,
           maximum: 65_535,
+          format: "port",
+          examples: ["auto"],
         },
         database: {
           type: "string",

@@ -28,6 +28,13 @@ interface Restored {
   previous: string | undefined;
 }
 
+interface RestoreOptions {
+  stamp: string;
+  driver?: string | undefined;
+  /** Called when the backup is known to be whole; what it throws cancels the restore. */
+  confirm?: (() => Promise<void>) | undefined;
+}
+
 /**
  * Replaces an SQLite database that no process uses with a backup. The backup is copied and checked first. The replaced
  * database stays beside it under another name, with its log. If this is killed, one of the two databases is there, and
@@ -36,7 +43,7 @@ interface Restored {
 export async function restore(
   backup: string,
   database: string,
-  { stamp, driver }: { stamp: string; driver?: string | undefined },
+  { stamp, driver, confirm }: RestoreOptions,
 ): Promise<Restored> {
   const sqlite = await loadSqlite(driver);
   assertWhole(backup, database);
@@ -51,6 +58,7 @@ export async function restore(
     await copyFile(backup, copy);
     chmodSync(copy, 0o600);
     const rows = await prepare(sqlite, copy, { backup, driver });
+    await confirm?.();
     const previous = existsSync(file) ? replacedPrefix(file) + stamp : undefined;
     if (previous !== undefined) addName(file, previous);
     // The shared memory of a killed process would require the log that is moved away.

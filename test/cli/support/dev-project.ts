@@ -52,11 +52,20 @@ export interface DevProcess {
 }
 
 export function startDev(
-  { folder, env }: DevProject,
+  project: DevProject,
   args: readonly string[] = [],
   more: Record<string, string> = {},
 ): DevProcess {
-  const child = spawn(process.execPath, [BIN, "dev", ...args], {
+  return startCommand(project, ["dev", ...args], more);
+}
+
+/** Starts a command that runs until it is stopped, in the folder of a project. */
+export function startCommand(
+  { folder, env }: Pick<DevProject, "folder" | "env">,
+  args: readonly string[],
+  more: Record<string, string> = {},
+): DevProcess {
+  const child = spawn(process.execPath, [BIN, ...args], {
     cwd: folder,
     env: { ...env, ...more },
     stdio: ["ignore", "pipe", "pipe"],

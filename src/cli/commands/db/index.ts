@@ -5,7 +5,10 @@ import type { CheckOptions, DbOptions, RestoreOptions } from "./run.ts";
 
 const DATABASE: readonly Flag[] = [
   ...POSTGRES_FLAGS,
-  flag("--database <file|url>", "SQLite file, or a postgres:// URL (default: platform.db in the XDG data folder)"),
+  flag(
+    "--database <file|url>",
+    "SQLite file, or a postgres:// URL (default: the one of service.yaml, or platform.db in the XDG data folder)",
+  ),
 ];
 
 /** `service db`: manages the platform's database. */
@@ -47,7 +50,10 @@ export const command: CommandDefinition = {
       about: "Restore an SQLite database from a backup; the platform must be stopped",
       args: [{ arg: "<file>" }],
       options: [
-        flag("--database <file>", "SQLite file to replace (default: platform.db in the XDG data folder)"),
+        flag(
+          "--database <file>",
+          "SQLite file to replace (default: the one of service.yaml, or platform.db in the XDG data folder)",
+        ),
         flag("--yes", "Skip the confirmation"),
       ],
       examples: ["service db restore ./backup.db", "service db restore ./backup.db --database ./platform.db"],

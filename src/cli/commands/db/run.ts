@@ -1,5 +1,5 @@
 import { existsSync, statSync } from "node:fs";
-import { relative, resolve } from "node:path";
+import { resolve } from "node:path";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import {
   backUp,
@@ -22,8 +22,6 @@ import {
 } from "../../../platform/index.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
-import { databaseOf } from "../../project/platform.ts";
-import { readProject } from "../../project/read.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 import type { PostgresOptions } from "../../database/options.ts";
@@ -42,10 +40,13 @@ export interface CheckOptions extends DbOptions {
   quick?: boolean;
 }
 
-const STATUS: ResourceView<DatabaseStatus> = {
+type Status = DatabaseStatus & { database: string };
+
+const STATUS: ResourceView<Status> = {
   noun: "database",
   plural: "databases",
   fields: [
+    "database",
     "engine",
     "engine_version",
     "schema",
@@ -57,9 +58,10 @@ const STATUS: ResourceView<DatabaseStatus> = {
   ],
   columns: [],
   details: [
+    { label: "Database", text: ({ database }) => database },
     { label: "Engine", text: ({ engine, engine_version: version }) => `${engine} ${version}` },
     { label: "Schema", text: ({ schema, schema_known: known }) => `${schema} of ${known}` },
-    { label: "Bytes", text: ({ bytes }) => String(bytes) },
+    { label: "Bytes", text: ({ bytes }, { terminal }) => (terminal ? grouped(bytes) : String(bytes)) },
     { label: "In use", text: ({ in_use: used }) => (used ? "yes" : "no") },
     { label: "Deliveries pending", text: ({ deliveries_pending: pending }) => String(pending) },
   ],
@@ -67,17 +69,19 @@ const STATUS: ResourceView<DatabaseStatus> = {
 
 /** Shows the database without changing it. */
 export async function runStatus(options: DbOptions, context: Context): Promise<void> {
-  await showStatus(await open(openReader, namedDatabase(options, context), options, context), context);
+  const name = namedDatabase(options, context);
+  await showStatus(name, await open(openReader, name, options, context), context);
 }
 
 /** Migrates the schema, and shows the database. */
 export async function runMigrate(options: DbOptions, context: Context): Promise<void> {
-  await showStatus(await open(openDatabase, namedDatabase(options, context), options, context), context);
+  const name = namedDatabase(options, context);
+  await showStatus(name, await open(openDatabase, name, options, context), context);
 }
 
-async function showStatus(database: DatabaseReader, context: Context): Promise<void> {
+async function showStatus(name: string, database: DatabaseReader, context: Context): Promise<void> {
   try {
-    await context.output.object(await statusOf(database), STATUS);
+    await context.output.object({ database: describeDatabase(name), ...(await statusOf(database)) }, STATUS);
   } finally {
     await database.close();
   }
@@ -88,13 +92,15 @@ export async function runBackup(file: string, options: DbOptions, context: Conte
   const path = resolve(context.cwd, file);
   const settings = { database: name, authorities: options.databaseCa };
   const { bytes } = await backUp(settings, path, context.env).catch((error: unknown) => {
-    if (!(error instanceof BackupError)) throw asUserError(error, context);
+    if (!(error instanceof BackupError)) throw asUserError(error);
     throw new UserError(error.message, { code: "backup_failed", cause: error });
   });
   if (context.output.json)
     return await context.output.document({ database: describeDatabase(name), file: path, bytes });
   context.output.line(path);
-  context.output.note(`${bytes} bytes. The backup does not contain the master key: back that up separately.`);
+  context.output.note(
+    `Backed up ${describeDatabase(name)}: ${grouped(bytes)} bytes. The backup does not contain the master key: back that up separately.`,
+  );
 }
 
 /** Replaces a database with a backup. Throws UsageError if replacing one was not confirmed. */
@@ -108,26 +114,42 @@ export async function runRestore(file: string, options: RestoreOptions, context:
         shellCommand`pg_restore --single-transaction --no-owner --no-privileges --dbname=postgres://USER@HOST/NEW_DATABASE ${file}`,
     });
   }
-  if (existsSync(database) && options.yes !== true) await confirmReplacing(database, context);
   const stamp = new Date(context.now()).toISOString().replaceAll(/[-:]|\.\d+/g, "");
-  const { rows, previous } = await restore(resolve(cwd, file), database, { stamp, driver: driverFolder(env) }).catch(
-    (error: unknown) => {
-      if (!(error instanceof RestoreError)) throw asUserError(error, context);
-      throw new UserError(error.message, { code: "restore_failed", cause: error });
-    },
-  );
+  const { rows, previous } = await restore(resolve(cwd, file), database, {
+    stamp,
+    driver: driverFolder(env),
+    confirm: options.yes === true ? undefined : () => confirmReplacing(database, context),
+  }).catch((error: unknown) => {
+    if (!(error instanceof RestoreError)) throw asUserError(error);
+    throw new UserError(error.message, { code: "restore_failed", cause: error });
+  });
   if (output.json) {
     return await output.document({ database, restored_from: resolve(cwd, file), previous: previous ?? null, rows });
   }
   output.success(`Restored ${database}`);
-  for (const [table, count] of Object.entries(rows)) output.line(`${table}\t${count}`);
+  for (const line of countLines(rows, output)) output.line(line);
   if (previous !== undefined)
     output.note(`The previous database was renamed to ${previous}. Delete it when you no longer need it.`);
   if (!env["SERVICE_MASTER_KEY"] && !existsSync(`${database}.key`))
     output.note(`Put the master key of the backup into ${database}.key.`);
 }
 
+/** Returns a line for each table: columns on a terminal, separated by a tab in a pipe. */
+function countLines(rows: Readonly<Record<string, number | null>>, { terminal }: Context["output"]): string[] {
+  const counts = Object.entries(rows).map(([table, count]) => [table, count === null ? "unreadable" : String(count)]);
+  if (!terminal) return counts.map((cells) => cells.join("\t"));
+  const width = (at: 0 | 1): number => Math.max(...counts.map((cells) => cells[at]!.length));
+  const [tableWidth, countWidth] = [width(0), width(1)];
+  return counts.map(([table, count]) => `${table!.padEnd(tableWidth)}  ${count!.padStart(countWidth)}`);
+}
+
+/** Returns 3,727,360 for 3727360. */
+function grouped(number: number): string {
+  return number.toLocaleString("en-US");
+}
+
 async function confirmReplacing(database: string, context: Context): Promise<void> {
+  if (!existsSync(database)) return;
   const consequence = `${database} will be replaced`;
   if (!context.interactive) {
     throw new UsageError(`${consequence}. Without a terminal, --yes is required`, {
@@ -153,7 +175,7 @@ export async function runCheck(options: CheckOptions, context: Context): Promise
   const intact = problems.length === 0;
   if (output.json) await output.document({ database: describeDatabase(name), intact, problems, rows });
   else {
-    for (const [table, count] of Object.entries(rows)) output.line(`${table}\t${count ?? "unreadable"}`);
+    for (const line of countLines(rows, output)) output.line(line);
     for (const problem of problems) output.line(printable(problem));
     if (intact) output.success(`${describeDatabase(name)} is intact`);
   }
@@ -213,16 +235,10 @@ async function open<Opened>(
   try {
     return await openIt(deploymentSettings(name, options, context));
   } catch (error) {
-    throw asUserError(error, context);
+    throw asUserError(error);
   }
 }
 
-function asUserError(error: unknown, { cwd }: Context): unknown {
-  const found = readProject(cwd, "platform");
-  const own = found && databaseOf(found.project, cwd);
-  const missing =
-    own !== undefined && existsSync(own)
-      ? `For the database of \`service dev\` in this folder, pass --database ${relative(cwd, own)}`
-      : "Create it with `service serve`, or pass another file with --database.";
-  return databaseError(error, { missing });
+function asUserError(error: unknown): unknown {
+  return databaseError(error, { missing: "Create it with `service serve`, or pass another file with --database." });
 }

@@ -5,11 +5,9 @@ import { createFolder } from "../../../files/folders.ts";
 import { UserError } from "../../errors.ts";
 import { PROJECT_FILE } from "../../project/file-name.ts";
 import { outsideOf } from "../../project/files.ts";
-import { databaseOf } from "../../project/platform.ts";
+import { databaseOf, OWN_FOLDER } from "../../project/platform.ts";
 import { type Project, PROJECT_SCHEMA } from "../../project/schema.ts";
 
-/** The folder of files that belong to one machine, in the project's. */
-const OWN_FOLDER = ".service";
 /** Where editors find the schema, below the project's folder. */
 export const SCHEMA_FILE = `${OWN_FOLDER}/schema.json`;
 
@@ -21,7 +19,7 @@ export function prepareFolder(project: Project, text: string, cwd: string): void
   const usesSchema = text.includes(`$schema=${SCHEMA_FILE}`);
   const folder = join(cwd, OWN_FOLDER);
   const database = project.platform?.url === undefined ? databaseOf(project, cwd) : undefined;
-  if (usesSchema || (database !== undefined && dirname(database) === folder)) {
+  if (usesSchema || project.platform?.port === "auto" || (database !== undefined && dirname(database) === folder)) {
     createFolder(folder);
     writeIfChanged(join(folder, ".gitignore"), "*\n", cwd);
   }

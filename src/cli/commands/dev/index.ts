@@ -1,4 +1,3 @@
-import { wholeNumber } from "../../arguments/values.ts";
 import { type CommandDefinition, flag } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import type { InitFlags } from "./init.ts";
@@ -16,9 +15,7 @@ export const command: CommandDefinition = {
       about: "Create service.yaml; prompts for settings that no flag sets",
       summary: "Create service.yaml",
       options: [
-        flag("--port <number>", "Port of the platform that `service dev` starts (default: 4010)", {
-          parse: wholeNumber(1, 65_535),
-        }),
+        flag("--port <number|auto>", "Port of the platform that `service dev` starts (default: auto, a free one)"),
         flag("--url <url>", "URL of an existing platform to use instead", { conflicts: "port" }),
         flag("--forward-to <target>", "Where your app receives events (default: localhost:3000/webhooks)"),
         flag("--run <command>", "Command that starts your app, or none (default: from package.json)"),

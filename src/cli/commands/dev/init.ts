@@ -11,7 +11,7 @@ import { prepareFolder, SCHEMA_FILE } from "./folder.ts";
 import { parseTarget } from "../../../relay/targets.ts";
 
 export interface InitFlags {
-  port?: number;
+  port?: string;
   url?: string;
   forwardTo?: string;
   writeEnv?: string;
@@ -21,6 +21,8 @@ export interface InitFlags {
   force?: true;
 }
 
+/** The port that is chosen at the first start. */
+const AUTO = "auto";
 /** The input that omits a setting. */
 const NONE = "none";
 
@@ -55,6 +57,7 @@ async function confirmReplacement({ force, yes }: InitFlags, context: Context): 
 /** Prompts for settings that no flag provides; with `--yes`, uses the defaults. */
 async function askProject(flags: InitFlags, context: Context): Promise<Project> {
   // An invalid flag is reported before the first question.
+  rejectInvalid("--port", flags.port, FORMATS.port);
   rejectInvalid("--url", flags.url, FORMATS["base-url"]);
   rejectInvalid("--forward-to", flags.forwardTo, FORMATS.target);
   const ask = async (
@@ -71,11 +74,11 @@ async function askProject(flags: InitFlags, context: Context): Promise<Project> 
     return (await context.prompts.text(question)).trim();
   };
   const platform = await ask(
-    flags.url ?? flags.port?.toString(),
-    "Port for a platform on this machine, or the URL of an existing one",
+    flags.url ?? flags.port,
+    "Port for a platform on this machine (auto: a free one), or the URL of an existing one",
     "--port, --url",
-    String(PROJECT_DEFAULTS.port),
-    (text) => (/^\d+$/.test(text) ? problemOfPort(Number(text)) : FORMATS["base-url"](text)),
+    AUTO,
+    (text) => (isPortText(text) ? FORMATS.port(text) : FORMATS["base-url"](text)),
   );
   const to = await ask(
     flags.forwardTo,
@@ -89,8 +92,8 @@ async function askProject(flags: InitFlags, context: Context): Promise<Project> 
   const file = await ask(flags.writeEnv, `File for secret and API key, or ${NONE}`, "--write-env", ".env.local");
   const { secret, key, url } = PROJECT_DEFAULTS;
   return {
-    platform: /^\d+$/.test(platform)
-      ? { port: Number(platform), database: PROJECT_DEFAULTS.database }
+    platform: isPortText(platform)
+      ? { port: platform === AUTO ? AUTO : Number(platform), database: PROJECT_DEFAULTS.database }
       : { url: platform },
     forward: { to },
     ...(file === NONE ? {} : { env: { file, secret, key, url } }),
@@ -102,8 +105,8 @@ async function askProject(flags: InitFlags, context: Context): Promise<Project> 
 /** Returns why a text is invalid, or undefined. */
 type ProblemOf = (text: string) => string | undefined;
 
-function problemOfPort(port: number): string | undefined {
-  return port >= 1 && port <= 65_535 ? undefined : `${port} is not a valid port: use a number from 1 to 65535`;
+function isPortText(text: string): boolean {
+  return text === AUTO || /^\d+$/.test(text);
 }
 
 function rejectInvalid(flag: string, given: string | undefined, problemOf: ProblemOf): void {

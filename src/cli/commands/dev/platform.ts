@@ -1,7 +1,7 @@
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
-import { databaseOf } from "../../project/platform.ts";
-import { type Project, PROJECT_DEFAULTS } from "../../project/schema.ts";
+import { databaseOf, keepPort } from "../../project/platform.ts";
+import type { Project } from "../../project/schema.ts";
 import { activityLine, logLine } from "../../terminal/activity-line.ts";
 import { startCommand } from "../../process/own-command.ts";
 import type { ProcessGroup } from "../../process/process-group.ts";
@@ -31,8 +31,7 @@ export class PlatformProcess {
   readonly ready: Promise<string>;
 
   /** The context prints with the part's name. */
-  constructor(project: Project, context: Context) {
-    const { port = PROJECT_DEFAULTS.port } = project.platform ?? {};
+  constructor(project: Project, port: number, context: Context) {
     const database = databaseOf(project, context.cwd);
     const args = ["serve", "--json", "--port", String(port), "--database", database];
     let problem: Problem | undefined;
@@ -52,7 +51,10 @@ export class PlatformProcess {
     });
     this.group = group;
     this.ready = new Promise((resolve, reject) => {
-      onReady = resolve;
+      onReady = (baseUrl) => {
+        keepPort(project, baseUrl, context.cwd);
+        resolve(baseUrl);
+      };
       closed.then((code) => reject(explain(problem, code, port, database)), reject);
     });
     this.ready.catch(() => {});

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Context } from "../../context.ts";
 import { InterruptedError, isCtrlC, SilentExit, UsageError, UserError } from "../../errors.ts";
 import { PROJECT_FILE } from "../../project/file-name.ts";
+import { startPortOf } from "../../project/platform.ts";
 import { readProject } from "../../project/read.ts";
 import type { Project } from "../../project/schema.ts";
 import { assertReceiversTrusted } from "../../project/trust.ts";
@@ -148,7 +149,8 @@ class Dev {
     const url = this.#context.globals.baseUrl ?? this.#project.platform?.url;
     if (url !== undefined) return url;
     const part = await this.#step(this.#console.part("platform"));
-    const platform = new PlatformProcess(this.#project, part);
+    const port = await this.#step(startPortOf(this.#project, this.#context.cwd));
+    const platform = new PlatformProcess(this.#project, port, part);
     this.#platform = platform;
     const baseUrl = await this.#step(platform.ready);
     void platform.group.exited.then(({ code, signal }) => {

@@ -11,7 +11,8 @@ import { requireProject } from "./run.ts";
 export async function runTrust({ yes }: { yes?: true }, context: Context): Promise<void> {
   const { output, cwd } = context;
   const { project } = requireProject(context);
-  const platform = await context.project();
+  // Until its first start, a platform on this machine has no port.
+  const platform = project.platform?.port === "auto" ? undefined : await context.project();
   const trust: ProjectTrust = {
     platform: platform === undefined ? null : new URL(platform.baseUrl).origin,
     receivers: remoteReceivers(project),

@@ -13,11 +13,17 @@ export const command: CommandDefinition = {
   name: "serve",
   about: "Run the platform in this process: API, OAuth, webhook delivery and dashboard",
   options: [
-    flag("--port <number>", "Port of the API; 0 for a free port", { parse: parsePort, default: 4010 }),
-    flag("--host <address>", "Address to listen on", { default: "127.0.0.1" }),
-    flag("--database <file|url>", "SQLite file, or a postgres:// URL (default: platform.db in the XDG data folder)", {
-      parse: notEmpty,
+    flag("--port <number>", "Port of the API; 0 for a free port (default: platform.port of service.yaml, or 4010)", {
+      parse: parsePort,
     }),
+    flag("--host <address>", "Address to listen on", { default: "127.0.0.1" }),
+    flag(
+      "--database <file|url>",
+      "SQLite file, or a postgres:// URL (default: the one of service.yaml, or platform.db in the XDG data folder)",
+      {
+        parse: notEmpty,
+      },
+    ),
     flag("--role <role>", "Role of this process when several share a PostgreSQL database", {
       choices: ["all", "api", "worker"],
       default: "all",
@@ -71,7 +77,12 @@ export const command: CommandDefinition = {
       name: "link",
       about: "Print a new one-time sign-in link for the owner, valid for 15 minutes; the platform must be running",
       summary: "Print a new one-time sign-in link",
-      options: [flag("--database <file>", "The platform's database (default: platform.db in the XDG data folder)")],
+      options: [
+        flag(
+          "--database <file>",
+          "The platform's database (default: the one of service.yaml, or platform.db in the XDG data folder)",
+        ),
+      ],
       examples: ["service serve link", "service serve link --database ./platform.db"],
       run: async (context: Context, _flags: object, link: Command) =>
         (await import("./link.ts")).runLink(link.optsWithGlobals<LinkOptions>(), context),

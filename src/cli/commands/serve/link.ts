@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import type { PostgresOptions } from "../../database/options.ts";
 import { deploymentSettings, namedDatabase } from "../../database/settings.ts";
 import type { Context } from "../../context.ts";
@@ -11,20 +10,9 @@ import {
   requestSignInLink,
   StorageOpenError,
 } from "../../../platform/index.ts";
-import { databaseOf } from "../../project/platform.ts";
-import { readProject } from "../../project/read.ts";
 
 export interface LinkOptions extends PostgresOptions {
   database?: string;
-}
-
-/** Returns the database of `service dev` in this folder, unless a flag or a variable names another. */
-function projectDatabase({ database }: LinkOptions, { cwd, env }: Context): string | undefined {
-  if (database !== undefined || env["SERVICE_DATABASE"]) return undefined;
-  const found = readProject(cwd, "platform");
-  if (found === undefined || found.project.platform?.url !== undefined) return undefined;
-  const own = databaseOf(found.project, cwd);
-  return existsSync(own) ? own : undefined;
 }
 
 /**
@@ -32,7 +20,7 @@ function projectDatabase({ database }: LinkOptions, { cwd, env }: Context): stri
  * itself.
  */
 export async function runLink(options: LinkOptions, context: Context): Promise<void> {
-  const database = projectDatabase(options, context) ?? namedDatabase(options, context);
+  const database = namedDatabase(options, context);
   const request = isPostgresUrl(database)
     ? createSignInLink(deploymentSettings(database, options, context))
     : requestSignInLink(database);

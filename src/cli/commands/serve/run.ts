@@ -21,6 +21,8 @@ import {
 import type { Context } from "../../context.ts";
 import { InterruptedError, UsageError, UserError } from "../../errors.ts";
 import { readRegularFile } from "../../project/files.ts";
+import { databaseOf, keepPort, projectWithPlatform, startPortOf } from "../../project/platform.ts";
+import { type Project, PROJECT_DEFAULTS } from "../../project/schema.ts";
 import { createTemporaryFolder } from "../../temporary-folder.ts";
 import { offerDriver } from "../../database/driver.ts";
 import { replaceDurably } from "../../../files/replace-durably.ts";
@@ -30,7 +32,8 @@ import { portOwner } from "../../process/port-owner.ts";
 import { createReporter, type FirstCredentials, type Reporter } from "./reporter.ts";
 
 export interface ServeOptions extends PostgresOptions {
-  port: number;
+  /** The default is that of the project file in the working folder, or 4010. */
+  port?: number;
   host: string;
   database?: string;
   allowPrivateTargets: boolean;
@@ -63,16 +66,20 @@ export async function runServe(options: ServeOptions, context: Context): Promise
   if (!isPostgresUrl(options.database ?? context.env["SERVICE_DATABASE"] ?? "")) await offerDriver(context);
   const folder = options.ephemeral ? createTemporaryFolder("service-") : undefined;
   const database = folder === undefined ? namedDatabase(options, context) : join(folder, "platform.db");
+  const project = projectServed(database, context);
+  const port =
+    options.port ?? (project === undefined ? PROJECT_DEFAULTS.port : await startPortOf(project, context.cwd));
   const reporter = await createReporter(context, options.logLevel);
   const settle = await context.stdout.makeNonBlocking({
     omitted: (lines) => reporter.omitted(lines),
     maxBytes: MAX_UNREAD_BYTES,
   });
   try {
-    const platform = await start(options, context, database, reporter);
+    const platform = await start({ ...options, port }, context, database, reporter);
     try {
       const credentials = firstCredentials(platform, database, options, context);
       if (credentials === undefined && !isPostgresUrl(database)) await updateCredentialsFile(database, platform);
+      if (project !== undefined) keepPort(project, platform.baseUrl, context.cwd);
       await reporter.ready(platform, options.ephemeral ? "ephemeral" : describeDatabase(database), credentials);
       await untilSignal(context);
     } finally {
@@ -83,6 +90,12 @@ export async function runServe(options: ServeOptions, context: Context): Promise
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
     await settle();
   }
+}
+
+/** Returns the project of the working folder if the database is the one of its platform. */
+function projectServed(database: string, { cwd }: Context): Project | undefined {
+  const project = projectWithPlatform(cwd);
+  return project !== undefined && databaseOf(project, cwd) === database ? project : undefined;
 }
 
 /**
@@ -131,7 +144,12 @@ async function updateCredentialsFile(database: string, { baseUrl }: Platform): P
   }
 }
 
-async function start(options: ServeOptions, context: Context, database: string, reporter: Reporter): Promise<Platform> {
+async function start(
+  options: ServeOptions & { port: number },
+  context: Context,
+  database: string,
+  reporter: Reporter,
+): Promise<Platform> {
   const timer = setTimeout(() => warnAboutSlowStart(database, context), SLOW_START_MILLISECONDS);
   try {
     return await startPlatform({
@@ -218,7 +236,7 @@ function untilSignal({ signal }: Context): Promise<void> {
 }
 
 /** Turns errors that the user can fix into UserErrors; anything else is a defect. */
-function explain(error: unknown, { port, host }: ServeOptions): unknown {
+function explain(error: unknown, { port, host }: ServeOptions & { port: number }): unknown {
   if (error instanceof SigningKeysError) return new UsageError(`--leak-keys: ${error.message}`, { cause: error });
   switch ((error as NodeJS.ErrnoException).code) {
     case "EADDRINUSE":

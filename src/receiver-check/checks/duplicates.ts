@@ -157,12 +157,13 @@ async function atOnce(subject: Subject, observer: Observer): Promise<Omit<Findin
 }
 
 function verdict(count: number, expected: number, observer: Observer): Omit<Finding, "sent"> {
-  const seen = `${observer.name} counted ${count} for ${expected} events`;
+  const effects = `${count} effects of ${expected} events`;
+  const seen = `${effects}, counted by ${observer.name}`;
   if (count === expected) return { status: "passed", seen };
   if (count > expected) return { status: "failed", seen };
   return {
     status: "failed",
-    seen: `${seen} within ${PATIENCE_IN_WORDS}`,
+    seen: `${effects} within ${PATIENCE_IN_WORDS}, counted by ${observer.name}`,
     explanation: "Events with IDs of their own were not processed, as if they were duplicates of another one.",
     fix: "Detect duplicates by the event's ID only: two events may have the same contents about the same object.",
   };

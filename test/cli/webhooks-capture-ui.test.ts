@@ -68,7 +68,7 @@ describe("the screen of service webhooks capture", () => {
 
   it("lists deliveries, and shows in the details whether the signature is valid, and the headers", async () => {
     const { screen, post } = await capture(signed, { columns: 80, rows: 30 });
-    await screen.shows(/Waiting for events[^]*service webhooks send \d+ --scheme stripe --payload event.json/);
+    await screen.shows(/Waiting for events[^]* webhooks send \d+ --scheme stripe --payload event.json/);
     await post(BODY, sign({ scheme: "stripe", payload: BODY, secrets: SECRET }));
     await screen.shows(/❯ [\d:]+ +200 +charge\.succeeded +[\d.]+ m?s +evt_1/);
     await post(BODY);
@@ -192,6 +192,26 @@ describe("the screen of service webhooks capture", () => {
     await screen.shows("1 forwarded");
     screen.type("r");
     await screen.shows(/`id` must be .* X-GitHub-Delivery/);
+  });
+
+  it("suggests a command that sends a delivery it verifies, or one without a signature", async () => {
+    const file = join(createConfigDir(), "secret.txt");
+    writeFileSync(file, SECRET);
+    const { screen } = await capture(["--scheme", "stripe", "--secret-file", file], { columns: 200 });
+    await screen.shows(` --payload event.json --secret-file ${file}`);
+    const { screen: plain } = await capture([]);
+    await plain.shows(/curl --data-binary @event.json http:\/\/127.0.0.1:\d+\//);
+  });
+
+  it.each([80, 120])("fits a long type and ID into lines of %i columns", async (columns) => {
+    const port = await freePort();
+    const screen = openScreen(process.execPath, [BIN, "webhooks", "capture", "--port", String(port), "--no-ui"], {
+      columns,
+    });
+    await screen.shows("Press Ctrl-C to stop");
+    const body = '{"id":"evt_1NG8Du2eZvKYlo2CUI79vXWy","type":"customer.subscription.updated"}';
+    await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body });
+    await screen.shows(/→ +customer\.subscription\.updated +evt_\S*o2CUI79vXWy$/m);
   });
 
   it("prints lines with --no-ui", async () => {

@@ -95,6 +95,12 @@ describe("service webhooks send", () => {
       expect(body).toMatch(/^\{"id":\d{16},"a":0,"b":\[12345678901234567890,1\.10,1E\+400\]\}$/);
   });
 
+  it("suggests another scheme if none was given and the receiver rejects the delivery", async () => {
+    const receiver = await startAnyReceiver((response) => response.writeHead(400).end());
+    expect((await send(receiver.url, [])).stdout).toMatch(/hint .* another provider, pass --scheme/);
+    expect((await send(receiver.url, ["--scheme", "github"])).stdout).toMatch(/hint .* uses the same secret/);
+  });
+
   it("prints no ID if the delivery has none", async () => {
     const receiver = await startAnyReceiver();
     const args = ["--scheme", "stripe"];

@@ -159,7 +159,7 @@ function eventLine(
   const line = [
     styles.dim(clockTime(now)) + (layout.narrow ? "" : " "),
     `${styles.dim(arrow)} ${colored}${gap}${type} ${timing.padStart(layout.timing)}`,
-    styles.dim(fitId(printable(event.id), layout)),
+    styles.dim(fitId(printable(event.id), type.length, layout)),
   ].join(" ");
   const tags = tagsOf(event);
   if (tags === "") return line;
@@ -258,10 +258,10 @@ export function layoutFor(width: number | undefined, fold: Fold | undefined): La
   return { ...(width !== undefined && width < WIDE ? NARROW : FULL), width, fold };
 }
 
-/** Returns an event's ID, without its middle if there is no room: the end distinguishes events. */
-function fitId(id: string, { narrow, width }: Layout): string {
-  const available = (width ?? 0) - 45;
-  return narrow && id.length > available ? `evt_…${id.slice(-Math.max(available - 5, 4))}` : id;
+/** Returns an event's ID, without its middle if there is no room beside its type: the end distinguishes events. */
+function fitId(id: string, typeLength: number, { narrow, status, timing, width = Infinity }: Layout): string {
+  const available = width - (narrow ? 8 : 9) - 5 - status - typeLength - timing;
+  return id.length > available ? `${id.slice(0, 4)}…${id.slice(-Math.max(available - 5, 4))}` : id;
 }
 
 /** Returns text as indented lines. */

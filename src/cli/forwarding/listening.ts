@@ -166,7 +166,7 @@ export class Listening {
       shortOrigin: environment,
       receivers: setup,
       facts: [["account", origin], ...factsOf(ready, setup)],
-      example: "service trigger order.completed",
+      example: this.#context.output.runnable("service trigger order.completed"),
       archive: "For older events, use the dashboard or service events list.",
       platform: platform.baseUrl,
       signs: true,

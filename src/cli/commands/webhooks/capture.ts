@@ -7,6 +7,7 @@ import { type Scheme, SCHEMES, verify } from "../../../webhooks/schemes.ts";
 import type { Context } from "../../context.ts";
 import { EnvironmentClock } from "../../environment-time.ts";
 import { endStream, UsageError, UserError } from "../../errors.ts";
+import { shellCommand } from "../../../contract/shell-command.ts";
 import { compactJson } from "../../terminal/json.ts";
 import { openDisplay } from "../../forwarding/display.ts";
 import { openFileWarning, Recorder } from "../../forwarding/files.ts";
@@ -168,7 +169,12 @@ function feedOf(
   { facts, signing, receivers, flags }: About & { flags: CaptureFlags },
   context: Context,
 ): Feed {
-  const schemeFlag = flags.scheme === undefined ? "" : ` --scheme ${flags.scheme}`;
+  const { output } = context;
+  const { scheme = "service", secretFile } = flags;
+  // A secret in a flag is not shown again.
+  const secret = secretFile === undefined || secretFile === "-" ? [] : ["--secret-file", secretFile];
+  const send =
+    shellCommand`service webhooks send ${String(port)} --scheme ${scheme} --payload event.json ${secret}`.trim();
   /** Signs newly if there is a secret. The ID stays, so that the receiver recognizes the delivery. */
   const sign: Feed["sign"] = ({ id, body, bytes }, headers) => {
     if (signing === undefined) return headers;
@@ -181,7 +187,7 @@ function feedOf(
     shortOrigin: `:${port}`,
     receivers,
     facts: [["address", urlAt(port)], ...facts],
-    example: `service webhooks send ${port}${schemeFlag} --payload event.json`,
+    example: signing === undefined ? `curl --data-binary @event.json ${urlAt(port)}` : output.runnable(send),
     archive: "To keep all of them, pass --record.",
     platform: undefined,
     signs: signing !== undefined,

@@ -63,7 +63,7 @@ export async function runSend(address: string, flags: SendFlags, context: Contex
       const delivery = next();
       const result = await post(forwarder, delivery, signal);
       if (!isSuccess(result.status)) failed += 1;
-      await print(delivery, result, url, context);
+      await print(delivery, { ...result, url, hint: hintFor(result, flags) }, context);
     }
   } finally {
     forwarder.close();
@@ -84,12 +84,22 @@ function post(forwarder: Forwarder, delivery: Delivery, signal: AbortSignal): Pr
   });
 }
 
+function hintFor({ status, failure, location }: ForwardResult, { scheme }: SendFlags): string | undefined {
+  if (status === undefined) return failure?.hint;
+  const rejected = () =>
+    "If the receiver expects the signature of another provider, pass --scheme. Else check the secret.";
+  return hintForStatus(status, location, scheme === undefined ? rejected : undefined);
+}
+
 const MAX_LINES = 10;
 
-async function print(delivery: Delivery, result: ForwardResult, url: URL, { output }: Context): Promise<void> {
-  const { status, failure, durationMs, excerpt, responseHeaders, location } = result;
-  const { id, headers } = delivery;
-  const hint = failure?.hint ?? (status === undefined ? undefined : hintForStatus(status, location));
+interface Result extends ForwardResult {
+  url: URL;
+  hint: string | undefined;
+}
+
+async function print({ id, headers }: Delivery, result: Result, { output }: Context): Promise<void> {
+  const { url, status, failure, durationMs, excerpt, responseHeaders, hint } = result;
   if (output.json) {
     return await output.record({
       id: id ?? null,

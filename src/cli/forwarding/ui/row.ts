@@ -20,6 +20,8 @@ const WITH_ID = 78;
 const WITH_NOTE = 111;
 /** Columns of a row with an ID besides its type, ID and note. */
 const FIXED_WIDTH = 33;
+/** Columns of a row without a duration besides its type and tags. */
+const NARROW_WIDTH = 21;
 /** What a long type leaves to the ID, or to the note, of which the ID keeps all its columns. */
 const MIN_ID_WIDTH = 17;
 const MIN_NOTE_WIDTH = 22;
@@ -33,11 +35,11 @@ export interface Columns {
 
 /** Returns the widths of rows such as these: long types take columns from what follows. */
 export function columnsOf(rows: readonly Row[], width: number): Columns {
-  if (width < WITH_ID) return { width, type: MIN_TYPE_WIDTH, id: 0 };
+  const longest = Math.min(MAX_TYPE_WIDTH, Math.max(...rows.map(({ event }) => event.type.length)));
+  const atMost = (limit: number): number => Math.max(MIN_TYPE_WIDTH, Math.min(longest, limit));
+  if (width < WITH_ID) return { width, type: atMost(width < WITH_DURATION ? width - NARROW_WIDTH : 0), id: 0 };
   const room = width - FIXED_WIDTH;
-  const longest = Math.max(MIN_TYPE_WIDTH, ...rows.map(({ event }) => event.type.length));
-  const others = width < WITH_NOTE ? MIN_ID_WIDTH : ID_WIDTH + MIN_NOTE_WIDTH;
-  const type = Math.min(longest, MAX_TYPE_WIDTH, room - others);
+  const type = atMost(room - (width < WITH_NOTE ? MIN_ID_WIDTH : ID_WIDTH + MIN_NOTE_WIDTH));
   return { width, type, id: Math.min(ID_WIDTH, room - type) };
 }
 
@@ -96,7 +98,7 @@ function shortFailure(code: string | undefined): string {
 /** Returns notes on how a delivery differs from a first attempt. */
 export function tagsOf({ copy, event: { verified = true }, outcome }: Row): string {
   if (copy !== undefined) return copy === "edited" ? "edited and resent" : COPY_TAGS[copy];
-  const own = verified === true ? [] : ["invalid signature"];
+  const own = verified === true ? [] : [verified.code === "header_missing" ? "no signature" : "invalid signature"];
   const { attempt = 1, faults = [] } = outcome ?? {};
   return [...own, ...(attempt > 1 ? [`attempt ${attempt}`] : []), ...faults].join(", ");
 }

@@ -102,10 +102,9 @@ export const command: CommandDefinition = {
         flag("--skip-verify", "Skip TLS certificate verification of the receiver"),
       ],
       notes: `
-Pass the secret that the receiver has; to read it from a variable:
-  printenv STRIPE_WEBHOOK_SECRET | service webhooks check … --secret-file -
-Without one, the command prints a new secret and waits until the receiver has
-been started with it. To check a rotation, pass both secrets.
+Pass the secret that the receiver has. Without one, the command prints a new
+secret and waits until the receiver has been started with it. To check a
+rotation, pass both secrets.
 To check that duplicate events are processed once, pass --probe or --effects.
 With --scheme, the check sends deliveries as that provider does; pass one as
 --payload.
@@ -114,6 +113,7 @@ The deliveries are synthetic: check a receiver on which they do no harm.
       examples: [
         "service webhooks check localhost:3000/webhooks",
         "service webhooks check localhost:3000/stripe --scheme stripe --payload event.json",
+        "printenv STRIPE_WEBHOOK_SECRET | service webhooks check 3000/stripe --scheme stripe --payload event.json --secret-file -",
         "service webhooks check 3000/webhooks --secret-file secret.txt --probe localhost:3000/count",
         "service webhooks check localhost:3000/webhooks --effects --junit webhooks.xml --wait 30s",
       ],

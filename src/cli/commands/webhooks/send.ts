@@ -11,6 +11,7 @@ import type { Context } from "../../context.ts";
 import { EXIT_CODES, SilentExit } from "../../errors.ts";
 import { printable } from "../../terminal/printable.ts";
 import { formatDuration } from "../../terminal/time.ts";
+import { wrapWords } from "../../terminal/wrap.ts";
 import { colorStatus } from "../../terminal/traffic.ts";
 import { hostKind } from "../../forwarding/options.ts";
 import { parseAddress } from "../../receivers/check.ts";
@@ -118,9 +119,13 @@ async function print({ id, headers }: Delivery, result: Result, { output }: Cont
   const shown = status === undefined ? styles.bad(failure!.code) : colorStatus(status, styles);
   const name = id === undefined ? "" : `  ${styles.dim(printable(id))}`;
   output.line(`${shown} in ${formatDuration(durationMs)}${name}`);
-  if (failure !== undefined) output.line(`  ${printable(failure.message)}`);
+  const sentence = (text: string): string[] =>
+    output.terminal ? wrapWords(printable(text), output.width - 2) : [printable(text)];
+  if (failure !== undefined) for (const line of sentence(failure.message)) output.line(`  ${line}`);
   const lines = excerpt.trimEnd().split("\n");
   if (excerpt.trim() !== "") for (const line of lines.slice(0, MAX_LINES)) output.line(`  ${printable(line)}`);
   if (lines.length > MAX_LINES) output.line(`  … ${lines.length - MAX_LINES} more lines; for all of it, pass --json`);
-  if (hint !== undefined) output.line(`  ${styles.accent("hint")} ${printable(hint)}`);
+  for (const line of hint === undefined ? [] : sentence(`hint ${hint}`)) {
+    output.line(`  ${line.replace(/^hint/, styles.accent("hint"))}`);
+  }
 }

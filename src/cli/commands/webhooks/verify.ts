@@ -55,6 +55,8 @@ const VERIFIED_DELIVERY: ResourceView<VerifiedView> = {
   ],
 };
 
+const ALL_FIELDS = [...new Set([...VERIFIED_DELIVERY.fields, ...VERIFIED.fields])];
+
 /** `service webhooks verify`. */
 export const verification: CommandDefinition = {
   name: "verify",
@@ -74,7 +76,7 @@ export const verification: CommandDefinition = {
     flag("--now <seconds>", "Unix time to verify at (default: now)", { parse: wholeNumber(0) }),
   ],
   notes: "\nWithout --scheme, the fields are those of the event; with it, scheme, id and\ntimestamp.\n",
-  fields: { noun: "delivery", fields: [...VERIFIED_DELIVERY.fields, ...VERIFIED.fields] },
+  fields: { noun: "delivery", fields: ALL_FIELDS },
   examples: [
     "service webhooks verify --secret whsec_… --header 't=1764590400,v1=5257a8…' --payload body.json",
     'service webhooks verify --secret whsec_… --header "$HEADER" --payload - < body.json',

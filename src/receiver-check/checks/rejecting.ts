@@ -127,7 +127,7 @@ export function rejecting({ scheme }: Provider): readonly Check[] {
       deviations: () => [
         [`${length - 2} ${unit}`, withV1((value) => value.slice(0, -2))],
         [`2 ${unit}`, withV1((value) => value.slice(0, 2))],
-        // Decoders of base64 ignore what follows the padding, which harms nobody.
+        // Decoders of base64 ignore what follows the padding: the signature is still the right one.
         [`${length + 2} ${unit}`, withV1((value) => value.replace(/=?$/, "00$&"))],
       ],
     }),

@@ -74,7 +74,7 @@ const { app } = createApp(
     clientAddress: (request) => request.socket.remoteAddress,
     contact: "mailto:bench@example.com",
     pageOfBadUrl: () => undefined,
-    countListeners: async () => ({ listeners: 0, listener_events: [] }),
+    listeners: { count: async () => ({ listeners: 0, listener_events: [] }), resultsOf: () => [] },
     clockAdvancer: {
       begin: () => Promise.reject(new Error("no clock here")),
       follow: () => Promise.reject(new Error("no clock here")),

@@ -18,7 +18,7 @@ export const OBJECT_SHAPES = {
   DamagedEvent: '{"id":"ID","object":"=event","type":"string","created":"time","data":"null","damaged":"boolean"}',
   EventList:
     '{"object":"=list","data":{"[]":["Event","DamagedEvent"]},"has_more":"boolean","next_cursor":["string","null"]}',
-  Replay: '{"object":"=replay","event":"ID","deliveries":{"[]":"ID"}}',
+  Replay: '{"object":"=replay","event":"ID","deliveries":{"[]":"ID"},"listeners":"number"}',
   WebhookEndpoint:
     '{"id":"ID","object":"=webhook_endpoint","url":"string","events":{"[]":"string"},"description":["string","null"],"header_names":{"[]":"string"},"status":"string","disabled_reason":["string","null"],"disabled_at":["time","null"],"health":{"failing_since":["time","null"]},"livemode":"boolean","created":"time","secret_created":"time","previous_secret_until":["time","null"],"secret?":"string"}',
   WebhookEndpointList:
@@ -60,8 +60,9 @@ export const OBJECT_SHAPES = {
     '{"endpoint":["string","null"],"status_code":["number","null"],"error":["string","null"],"count":"number","last_at":"time"}',
   StatisticsEndpoint:
     '{"endpoint":"ID","attempts":"number","failed":"number","pending":"number","last_delivery_at":["time","null"],"last_success_at":["time","null"],"intervals":{"[]":{"at":"time","succeeded":"number","failed":"number"}}}',
+  ListenerResult: '{"listener":"ID","result":"string"}',
   Statistics:
-    '{"object":"=statistics","now":"time","totals":{"events":"number","attempts":"number","succeeded":"number","failed":"number","latency_p50_ms":["number","null"],"latency_p95_ms":["number","null"]},"minutes":{"[]":"StatisticsMinute"},"failures":{"[]":"StatisticsFailure"},"endpoints":{"[]":"StatisticsEndpoint"},"event_types":{"[]":{"type":"string","last_at":"time"}},"listeners":"number","listener_events":[{"[]":"string"},"null"],"queue":{"pending":"number","oldest_due_seconds":"number"}}',
+    '{"object":"=statistics","now":"time","totals":{"events":"number","attempts":"number","succeeded":"number","failed":"number","latency_p50_ms":["number","null"],"latency_p95_ms":["number","null"]},"minutes":{"[]":"StatisticsMinute"},"failures":{"[]":"StatisticsFailure"},"endpoints":{"[]":"StatisticsEndpoint"},"event_types":{"[]":{"type":"string","last_at":"time"}},"listeners":"number","listener_events":[{"[]":"string"},"null"],"listener_results":[{"[]":"ListenerResult"},"null"],"queue":{"pending":"number","oldest_due_seconds":"number"}}',
   User: '{"id":"ID","object":"=user","email":"string","role":"string","has_password":"boolean","is_you":"boolean","created":"time","invitation_expires_at":["time","null"],"invitation_url?":"string"}',
   UserList: '{"object":"=list","data":{"[]":"User"},"has_more":"boolean","next_cursor":["string","null"]}',
   DeletedUser:

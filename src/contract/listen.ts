@@ -104,6 +104,8 @@ interface EarlierAttempt extends ForwardAttempt {
  */
 export interface Ack extends ForwardAttempt {
   seq: number;
+  /** True if a filter of the listener excluded the event. */
+  filtered?: boolean;
   /** Oldest first; only the most recent `LIMITS.earlierAttempts`. */
   attempts?: EarlierAttempt[];
 }
@@ -129,6 +131,7 @@ const FIELD_KINDS = {
   "list of subscriptions": (value: unknown) =>
     Array.isArray(value) && value.every((item) => matches(/^[\w.*!-]{1,100}$/, item)),
   list: (value: unknown) => Array.isArray(value),
+  flag: (value: unknown) => typeof value === "boolean",
   count: (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0,
   status: (value: unknown) => Number.isInteger(value) && (value as number) >= 100 && (value as number) <= 999,
   // A limit that every database can store: 24 days.
@@ -186,7 +189,7 @@ const CLIENT_FRAMES: Record<AcksFrame["frame"], Shape> = {
     items: {
       of: "acks",
       shape: {
-        fields: { seq: "count", attempts: "list?", ...ATTEMPT },
+        fields: { seq: "count", filtered: "flag?", attempts: "list?", ...ATTEMPT },
         items: {
           of: "attempts",
           shape: { fields: { ago_ms: "duration", ...ATTEMPT } },

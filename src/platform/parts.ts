@@ -118,8 +118,11 @@ export async function assembleParts(
     {
       ...shared,
       clockAdvancer,
-      countListeners: async (queries, environment) =>
-        registry?.count(queries, environment) ?? { listeners: 0, listener_events: [] },
+      listeners: {
+        count: async (queries, environment, type) =>
+          registry?.count(queries, environment, type) ?? { listeners: 0, listener_events: [] },
+        resultsOf: (environment, event) => listening?.resultsOf(environment, event) ?? [],
+      },
       contact,
       pageOfBadUrl,
       requestSeconds: settings.requestSeconds ?? REQUEST_SECONDS,

@@ -11,6 +11,8 @@ export interface AttemptOutcome {
 
 /** The result of an event: that of its last attempt. Neither status nor error: received without being forwarded. */
 export interface Outcome extends AttemptOutcome {
+  /** True if the event was excluded by the filter. */
+  isFiltered?: true;
   /** Attempts before the last one, in order; `endedAt` is on the clock's scale. */
   earlier?: readonly (AttemptOutcome & { endedAt: number })[] | undefined;
 }
@@ -192,6 +194,7 @@ export class Acknowledgements {
 
 function toAck(seq: number, outcome: Outcome | undefined, now: () => number): Ack {
   const ack: Ack = { seq, ...toAttempt(outcome) };
+  if (outcome?.isFiltered) ack.filtered = true;
   if (outcome?.earlier === undefined || outcome.earlier.length === 0) return ack;
   ack.attempts = outcome.earlier.map((attempt) => ({
     ...toAttempt(attempt),

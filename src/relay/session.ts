@@ -117,7 +117,9 @@ export class Session {
   #received(event: ReceivedEvent & { entry: Entry }): void {
     if (this.#stopping) return;
     const { id, type, body, entry } = event;
-    if (this.#options.filter?.(event) === false) return this.#connection.acknowledge(entry, { durationMs: 0 });
+    if (this.#options.filter?.(event) === false) {
+      return this.#connection.acknowledge(entry, { durationMs: 0, isFiltered: true });
+    }
     this.#options.report({ event: "received", id, type, body });
     if (!this.#dispatcher.add(event)) this.#connection.acknowledge(entry, { durationMs: 0 });
   }

@@ -37,7 +37,12 @@ describe("a replay", () => {
 
     const response = await replay(event);
     expect(response.status).toBe(201);
-    expect(response.body).toEqual({ object: "replay", event, deliveries: [expect.any(String), expect.any(String)] });
+    expect(response.body).toEqual({
+      object: "replay",
+      event,
+      deliveries: [expect.any(String), expect.any(String)],
+      listeners: 0,
+    });
     await on.receiver.until(2, "/one");
     await on.receiver.until(1, "/two");
     const bodies = [...on.receiver.at("/one"), ...on.receiver.at("/two")].map(({ body }) => body);

@@ -47,7 +47,12 @@ export type EventReplay = Static<typeof EventReplay>;
 
 /** The result of a replay: the IDs of its deliveries to endpoints. Listening sessions get the event without one. */
 export const Replay = Type.Object(
-  { object: Type.Literal("replay"), event: idOf("event"), deliveries: Type.Array(idOf("delivery")) },
+  {
+    object: Type.Literal("replay"),
+    event: idOf("event"),
+    deliveries: Type.Array(idOf("delivery")),
+    listeners: Type.Integer({ minimum: 0, description: "Open sessions of `service listen` that get the event" }),
+  },
   { $id: "Replay", description: "The result of a replay" },
 );
 export type Replay = Static<typeof Replay>;

@@ -3,6 +3,15 @@ import { EVENT_TYPES } from "../event-types.ts";
 import { LIMITS } from "../limits.ts";
 import { closed, idOf, nullable, Timestamp } from "./fields.ts";
 
+/** What a listener did with an event, if it reported no attempt. */
+const LISTENER_RESULTS = ["forwarding", "filtered", "not_forwarded", "disconnected"] as const;
+
+const ListenerResult = Type.Object(
+  { listener: idOf("listener"), result: Type.Enum([...LISTENER_RESULTS]) },
+  { $id: "ListenerResult", description: "What a listener did with an event, if it reported no attempt" },
+);
+export type ListenerResult = Static<typeof ListenerResult>;
+
 /** Number of intervals into which an endpoint's minutes are grouped. */
 export const STATISTICS_INTERVALS = 30;
 
@@ -76,6 +85,12 @@ export const Statistics = Type.Object(
         description: "Event types that these sessions subscribe to; null if another process has some of the sessions",
       }),
     ),
+    listener_results: nullable(
+      Type.Array(ListenerResult, {
+        description:
+          "What listeners of this process did with the event in the query, the newest result first; null without an event",
+      }),
+    ),
     queue: Type.Object({
       pending: Count,
       oldest_due_seconds: Type.Number({ description: "Time since the oldest pending delivery became due, in seconds" }),
@@ -90,5 +105,6 @@ export const StatisticsQuery = closed({
     Type.Integer({ minimum: 1, maximum: LIMITS.maxStatisticsMinutes, default: LIMITS.statisticsMinutesDefault }),
   ),
   endpoint: Type.Optional(Type.String({ format: "webhook_endpoint-id" })),
+  event: Type.Optional(Type.String({ format: "event-id", description: "Adds what listeners did with this event" })),
 });
 export type StatisticsQuery = Static<typeof StatisticsQuery>;

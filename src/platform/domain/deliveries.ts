@@ -1,7 +1,6 @@
 import { idsOf, isId, timeOfId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Attempt, Delivery, DeliveryListQuery } from "../../contract/schemas/delivery.ts";
-import type { Replay } from "../../contract/schemas/event.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { ApiError, assertId, existing, invalidFields, missing } from "./api-error.ts";
 import { deliverTo, deliverToAll } from "./events.ts";
@@ -125,7 +124,7 @@ export async function replayEvent(
   context: RequestContext,
   id: string,
   endpointIds?: readonly string[],
-): Promise<Replay> {
+): Promise<{ type: string; deliveries: string[] }> {
   const { tenant, now, newId } = context;
   assertId("event", id);
   // The ID contains its time, so a removed event is known to have expired.
@@ -138,7 +137,7 @@ export async function replayEvent(
   const row = { environment: tenant.environment, id: newId("event"), eventId: id, eventType: event.type };
   await insertReplay(tx, row);
   tx.notify("events");
-  return { object: "replay", event: id, deliveries };
+  return { type: event.type, deliveries };
 }
 
 /** Returns the endpoints that are enabled. If there are none, throws the ApiError of the first one. */

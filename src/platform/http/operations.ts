@@ -15,7 +15,7 @@ import { oauthAppHandlers } from "./routes/oauth-apps.ts";
 import { objectHandlers } from "./routes/objects.ts";
 import { requestLogHandlers } from "./routes/request-logs.ts";
 import { sandboxHandlers } from "./routes/sandbox.ts";
-import { type CountListeners, statisticsHandlers } from "./routes/statistics.ts";
+import { type Listeners, statisticsHandlers } from "./routes/statistics.ts";
 import { type ClockAdvancer, testClockHandlers } from "./routes/test-clock.ts";
 import { webhookEndpointHandlers } from "./routes/webhook-endpoints.ts";
 
@@ -27,14 +27,14 @@ export interface OperationTools extends InviteTools, EndpointTools {
   clockAdvancer: ClockAdvancer;
   /** How long a request may take. */
   requestSeconds: number;
-  countListeners: CountListeners;
+  listeners: Listeners;
 }
 
 /** Returns every operation of the API with its handler. */
 export function routesOf(tools: OperationTools): Route[] {
   const { vault, clock } = tools;
   const handlers: Handlers<string> = {
-    ...eventHandlers(vault, clock),
+    ...eventHandlers(vault, clock, tools.listeners),
     ...webhookEndpointHandlers(tools),
     ...deliveryHandlers(vault),
     ...bulkOperationHandlers(vault),
@@ -44,7 +44,7 @@ export function routesOf(tools: OperationTools): Route[] {
     ...oauthAppHandlers(tools),
     ...requestLogHandlers(vault, tools.requests),
     ...accountHandlers(tools),
-    ...statisticsHandlers(tools.time, tools.countListeners),
+    ...statisticsHandlers(tools.time, tools.listeners),
   };
   const byName = Object.assign({}, handlers, ...OBJECT_KINDS.map((kind) => objectHandlers(kind, vault))) as Record<
     string,

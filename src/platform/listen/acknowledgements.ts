@@ -1,9 +1,11 @@
 import type { Ack, ForwardAttempt } from "../../contract/listen.ts";
 import { isSuccess } from "../../contract/is-success.ts";
 import { LIMITS } from "../../contract/limits.ts";
+import type { ListenerResult } from "../../contract/schemas/statistics.ts";
 import type { Tenant } from "../domain/request-context.ts";
 import type { EnvironmentNow } from "../time/environment-time.ts";
 import type { LogTools } from "./log-reader.ts";
+import type { UndeliveredEvents } from "./undelivered.ts";
 import { type AttemptRow, hasListenerAttempt, insertAttempts, storableText } from "../storage/attempts.ts";
 import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
 import {
@@ -37,8 +39,9 @@ const MAX_TRIES = 120;
 /** Records the outcomes of one listener as deliveries with their attempts. */
 export class AckRecorder {
   readonly #tools: LogTools;
-  readonly #listenerId: string;
+  readonly listenerId: string;
   readonly #tenant: Tenant;
+  readonly #undelivered: UndeliveredEvents;
   #waiting: Outcome[] = [];
   #recording: Promise<void> | undefined;
   /** Ends the wait for more outcomes. */
@@ -47,18 +50,31 @@ export class AckRecorder {
   #tryNow: () => void = () => {};
   #hasGivenUp = false;
 
-  constructor(tools: LogTools, listenerId: string, tenant: Tenant) {
+  constructor(tools: LogTools, listenerId: string, tenant: Tenant, undelivered: UndeliveredEvents) {
     this.#tools = tools;
-    this.#listenerId = listenerId;
+    this.listenerId = listenerId;
     this.#tenant = tenant;
+    this.#undelivered = undelivered;
   }
 
   add(outcome: Outcome): void {
-    // Without status and error, the event was only shown, so there is no delivery to report.
-    if (outcome.ack.status_code === undefined && outcome.ack.error === undefined) return;
+    const { status_code: status, error, filtered } = outcome.ack;
+    // The event was filtered or only shown, so there is no delivery to report.
+    if (status === undefined && error === undefined) {
+      return this.#addUndelivered(outcome.eventId, filtered ? "filtered" : "not_forwarded");
+    }
     this.#waiting.push(outcome);
     if (this.#waiting.length >= MAX_GATHER) this.#endPause();
     this.#recording ??= this.#record();
+  }
+
+  /** Notes that the connection ended before the listener acknowledged an event. */
+  addDisconnected(eventId: string): void {
+    this.#addUndelivered(eventId, "disconnected");
+  }
+
+  #addUndelivered(eventId: string, result: ListenerResult["result"]): void {
+    this.#undelivered.add(this.#tenant.environment, eventId, { listener: this.listenerId, result });
   }
 
   /** Drops what is not recorded yet: the sandbox of these events was reset. */
@@ -87,7 +103,7 @@ export class AckRecorder {
       await this.#gather();
       const batch = this.#waiting;
       this.#waiting = [];
-      const listener = { id: this.#listenerId, environment: this.#tenant.environment };
+      const listener = { id: this.listenerId, environment: this.#tenant.environment };
       try {
         await database.write(
           async (tx) => {

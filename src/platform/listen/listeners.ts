@@ -2,6 +2,7 @@ import type { Duplex } from "node:stream";
 import { Periodic } from "../time/periodic.ts";
 import type { Vault } from "../secrets/vault.ts";
 import type { Clock, Random, Log } from "../ports.ts";
+import { matchesSubscriptions } from "../../contract/event-types.ts";
 import type { IdGenerator } from "../../contract/ids.ts";
 import { StorageUnavailableError, type Database, type Queries } from "../storage/database.ts";
 import {
@@ -123,9 +124,15 @@ export class ListenerRegistry {
     return others + (await this.#countElsewhere(this.#tools.database, environment));
   }
 
-  /** Returns how many sessions listen to an environment, in any process, and to what if all are in this one. */
-  async count(queries: Queries, environment: number) {
-    const own = [...this.#listeners].filter(({ tenant }) => tenant.environment === environment);
+  /**
+   * Returns how many sessions listen to an environment, in any process, and to what if all are in this one. With an event
+   * type, those of this process count only if they subscribe to it.
+   */
+  async count(queries: Queries, environment: number, type?: string) {
+    const own = [...this.#listeners].filter(
+      ({ tenant, subscriptions }) =>
+        tenant.environment === environment && (type === undefined || matchesSubscriptions(subscriptions, type)),
+    );
     const elsewhere = this.#isOnlyProcess ? 0 : await this.#countElsewhere(queries, environment);
     const events = [...new Set(own.flatMap(({ subscriptions }) => subscriptions))];
     return { listeners: own.length + elsewhere, listener_events: elsewhere === 0 ? events : null };

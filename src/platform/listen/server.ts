@@ -11,6 +11,7 @@ import {
   type PlatformFrame,
 } from "../../contract/listen.ts";
 import { nearest } from "../../contract/nearest.ts";
+import type { ListenerResult } from "../../contract/schemas/statistics.ts";
 import { ApiError, invalidFields, shorten } from "../domain/api-error.ts";
 import type { Caller } from "../domain/request-context.ts";
 import type { Authenticate } from "../http/authenticate.ts";
@@ -27,12 +28,15 @@ import {
 import type { LogTools } from "./log-reader.ts";
 import { cursorOf, findStart, type Start } from "./position.ts";
 import { ListenSession } from "./session.ts";
+import { UndeliveredEvents } from "./undelivered.ts";
 import type { Activity } from "../observability/activity.ts";
 
 /** An acknowledgement with an excerpt of 16 KiB, escaped at worst. */
 const MAX_FRAME_BYTES = 256 * 1024;
 
 export interface ListenServer {
+  /** Returns what listeners do or did with an event that they left without a delivery, the newest result first. */
+  resultsOf(environment: number, eventId: string): ListenerResult[];
   /** Rejects new sessions and ends open ones, within a few seconds. Resolves when nothing of them is left. */
   close(): Promise<void>;
 }
@@ -76,6 +80,7 @@ export function createListenServer(
     handleProtocols: (offered) => (offered.has(LISTEN_SUBPROTOCOL) ? LISTEN_SUBPROTOCOL : false),
   });
   const sessions = new OpenSessions();
+  const undelivered = new UndeliveredEvents();
   const watch = new CredentialWatch(tools, sessions.callers);
   const connections = new OpenConnections("listeners", LIMITS.listenersPerEnvironment);
   const readQuery = compileQuery(QUERY);
@@ -99,7 +104,7 @@ export function createListenServer(
     const { caller, subscriptions, window, start, listener, others } = granted;
     const { tenant } = caller;
     recordHandshake(tools, handshake, 101);
-    const recorder = new AckRecorder(tools, listener.id, tenant);
+    const recorder = new AckRecorder(tools, listener.id, tenant, undelivered);
     const types = EVENT_TYPES.filter((type) => matchesSubscriptions(subscriptions, type));
     const settings = { tenant, types, window, start };
     const session = new ListenSession(tools, socket, stream, settings, recorder);
@@ -136,6 +141,10 @@ export function createListenServer(
   });
 
   return {
+    resultsOf: (environment, eventId) => [
+      ...sessions.holding(environment, eventId).map((listener) => ({ listener, result: "forwarding" as const })),
+      ...undelivered.resultsOf(environment, eventId),
+    ],
     async close() {
       watch.stop();
       await sessions.close();
@@ -201,6 +210,13 @@ class OpenSessions {
       await recorder.settled();
       this.#recorders.delete(recorder);
     });
+  }
+
+  /** Returns the listeners of an environment that have an event and have not acknowledged it. */
+  holding(environment: number, eventId: string): string[] {
+    return [...this.callers].flatMap(([session, { tenant }]) =>
+      tenant.environment === environment && session.holds(eventId) ? [session.listenerId] : [],
+    );
   }
 
   /**

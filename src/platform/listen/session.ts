@@ -70,7 +70,10 @@ export class ListenSession implements LogClient, Watched, Reader {
     this.#socket.on("error", (error) => {
       this.#tools.log.warn({ err: error }, "a listener's socket failed");
     });
-    this.#socket.on("close", () => this.#stop());
+    this.#socket.on("close", () => {
+      this.#stop();
+      for (const { id, isGone } of this.#unacknowledged.values()) if (!isGone) this.#recorder.addDisconnected(id);
+    });
     this.#socket.send(JSON.stringify(ready));
     this.#stream.on("drain", () => {
       recordUnread(this, 0);
@@ -85,6 +88,15 @@ export class ListenSession implements LogClient, Watched, Reader {
     this.#stop();
     this.#socket.send(JSON.stringify({ frame: "bye", ...reason } satisfies PlatformFrame));
     this.#socket.close(code, reason.code);
+  }
+
+  get listenerId(): string {
+    return this.#recorder.listenerId;
+  }
+
+  /** Returns true while the client has an event that it has not acknowledged. */
+  holds(eventId: string): boolean {
+    return [...this.#unacknowledged.values()].some(({ id, isGone }) => id === eventId && !isGone);
   }
 
   /** Closes without waiting for the client's side. */

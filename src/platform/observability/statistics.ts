@@ -27,7 +27,7 @@ export async function readStatistics(
   environment: number,
   now: number,
   { minutes = LIMITS.statisticsMinutesDefault, endpoint }: { minutes?: number; endpoint?: string },
-): Promise<Omit<Statistics, "listeners" | "listener_events">> {
+): Promise<Omit<Statistics, `listener${string}`>> {
   const last = Math.floor(now / MINUTE);
   const range = { environment, first: last - minutes + 1, last };
   const events = await countEvents(queries, range);

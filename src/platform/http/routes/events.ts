@@ -5,6 +5,7 @@ import { emitByHand, getEvent, openListed, pageOfEvents, RELATABLE } from "../..
 import type { OpenedEvent } from "../../storage/events.ts";
 import { type Handlers, RawJson } from "../operation.ts";
 import { sendList } from "../pagination.ts";
+import type { Listeners } from "./statistics.ts";
 import { narrowed } from "../search.ts";
 import type { Clock } from "../../ports.ts";
 import type { Vault } from "../../secrets/vault.ts";
@@ -12,7 +13,7 @@ import type { Vault } from "../../secrets/vault.ts";
 const REFERENCES = Object.fromEntries(RELATABLE.map((kind) => [kind, "related" as const]));
 
 /** Events are returned as the bytes that were delivered: nothing is parsed and serialized again. */
-export function eventHandlers(vault: Vault, clock: Clock): Handlers<"events"> {
+export function eventHandlers(vault: Vault, clock: Clock, listeners: Listeners): Handlers<"events"> {
   return {
     listEvents: (call, queries) =>
       sendList(vault, "event", call, (page) => pageOfEvents(queries, clock, page, narrowed(call.query, REFERENCES)), {
@@ -28,8 +29,11 @@ export function eventHandlers(vault: Vault, clock: Clock): Handlers<"events"> {
       write: async ({ body }, tx, context) =>
         new RawJson((await emitByHand(tx, context, body.type as EventType, body.data)).body),
     },
-    replayEvent: ({ id, body: { endpoint } }, tx, context) =>
-      replayEvent(tx, context, id, endpoint === undefined ? undefined : [endpoint]),
+    replayEvent: async ({ id, body: { endpoint } }, tx, context) => {
+      const { type, deliveries } = await replayEvent(tx, context, id, endpoint === undefined ? undefined : [endpoint]);
+      const { listeners: count } = await listeners.count(tx, context.tenant.environment, type);
+      return { object: "replay", event: id, deliveries, listeners: count };
+    },
     replayEvents: ({ body }, tx, context) => createBulkOperation(tx, context, "events.replay", body),
   };
 }

@@ -1,22 +1,31 @@
-import type { Statistics } from "../../../contract/schemas/statistics.ts";
+import type { ListenerResult, Statistics } from "../../../contract/schemas/statistics.ts";
 import type { EnvironmentTime } from "../../time/environment-time.ts";
 import { readStatistics } from "../../observability/statistics.ts";
 import type { Queries } from "../../storage/database.ts";
 import type { Handlers } from "../operation.ts";
 
-/** Returns how many sessions listen to an environment, and to what. */
-export type CountListeners = (
-  queries: Queries,
-  environment: number,
-) => Promise<Pick<Statistics, "listeners" | "listener_events">>;
+/** What is known of the sessions of `service listen`. */
+export interface Listeners {
+  /** Returns how many sessions listen to an environment, or to an event type of it, and to what. */
+  count(
+    queries: Queries,
+    environment: number,
+    type?: string,
+  ): Promise<Pick<Statistics, "listeners" | "listener_events">>;
+  /** Returns what listeners did with an event that they left without a delivery. */
+  resultsOf(environment: number, eventId: string): ListenerResult[];
+}
 
-export function statisticsHandlers(time: EnvironmentTime, countListeners: CountListeners): Handlers<"statistics"> {
+export function statisticsHandlers(time: EnvironmentTime, listeners: Listeners): Handlers<"statistics"> {
   return {
     getStatistics: async ({ caller, query }, queries) => {
       const { environment } = caller.tenant;
       const { now } = await time.read(queries, caller.tenant);
-      const listeners = await countListeners(queries, environment);
-      return { ...(await readStatistics(queries, environment, now, query)), ...listeners };
+      return {
+        ...(await readStatistics(queries, environment, now, query)),
+        ...(await listeners.count(queries, environment)),
+        listener_results: query.event === undefined ? null : listeners.resultsOf(environment, query.event),
+      };
     },
   };
 }

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Delivery } from "../../src/contract/schemas/delivery.ts";
 import type { Event, Replay } from "../../src/contract/schemas/event.ts";
+import { freePort } from "../support/free-port.ts";
+import { startListener } from "../support/listener.ts";
 import { startPlatformOn } from "../support/platform.ts";
 import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { CTRL_C, runInTerminal } from "../support/terminal.ts";
@@ -152,18 +154,51 @@ describe("service events replay", () => {
     const event = await json<Event>("trigger", "payment.failed");
     const [one, two] = [await create("payment.*"), await create("order.*")];
     const all = await json<Replay>("events", "replay", event.id);
-    expect(all).toEqual({ object: "replay", event: event.id, deliveries: [expect.stringMatching(/^dlv_/)] });
+    expect(all).toEqual({
+      object: "replay",
+      event: event.id,
+      deliveries: [expect.stringMatching(/^dlv_/)],
+      listeners: 0,
+    });
     expect(await json<Delivery>("deliveries", "get", all.deliveries[0]!)).toMatchObject({ endpoint: one });
     const { stdout, stderr } = await service(["events", "replay", event.id, "--endpoint", two, "-q"]);
     expect(stderr).toBe("");
     expect(await json<Delivery>("deliveries", "get", stdout.trim())).toMatchObject({ endpoint: two, event: event.id });
     await expect.poll(() => receiver.seen.filter((id) => id === event.id).length).toBe(2);
     await json("endpoints", "delete", one);
+  });
 
-    const session = runInTerminal(["events", "replay", event.id], { env: cli.platform.env });
-    expect(await session.ended).toBe(0);
-    expect(session.text()).not.toContain("✓");
-    expect(session.text()).toContain("No enabled endpoint subscribes to this event type");
+  it("exits with 1 if no endpoint and no listener receives the event", async () => {
+    const event = await json<Event>("trigger", "payment.failed");
+    const reason = `No endpoint or listener received ${event.id}: none subscribes to its type`;
+    for (const flags of [[], ["--quiet"], ["--json"]]) {
+      const { exitCode, stdout, stderr } = await service(["events", "replay", event.id, ...flags]);
+      expect(exitCode).toBe(1);
+      expect(stderr).toContain(flags[0] === "--json" ? '"no_receiver"' : `service why ${event.id}`);
+      expect(stderr).toContain(reason);
+      const nobody = { object: "replay", event: event.id, deliveries: [], listeners: 0 };
+      if (flags[0] === "--json") expect(JSON.parse(stdout)).toEqual(nobody);
+      else expect(stdout).toBe("");
+    }
+    const listener = await startListener(cli.platform.env, ["--events", "payment.*"]);
+    expect(await json<Replay>("events", "replay", event.id)).toMatchObject({ deliveries: [], listeners: 1 });
+    await listener.record(({ event: name, id }) => name === "received" && id === event.id);
+    await listener.interrupt();
+  });
+
+  it("forwards one event to an application on this machine with --forward-to", async () => {
+    const event = await json<Event>("trigger", "payment.failed");
+    const args = ["events", "replay", event.id, "--forward-to"];
+    const { exitCode, stdout, stderr } = await service([...args, receiver.url, "--json"]);
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ deliveries: [], listeners: 1 });
+    expect(stderr).toMatch(new RegExp(`${receiver.url}/? responded with 200 in `));
+    expect(receiver.seen.filter((id) => id === event.id)).toHaveLength(1);
+    const refused = await service([...args, `localhost:${await freePort()}`]);
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("connection refused") });
+    expect(await service(["events", "replay", "--since", "1h", "--forward-to", receiver.url])).toMatchObject({
+      exitCode: 2,
+    });
   });
 
   it("rejects events that cannot be replayed", async () => {

@@ -1,9 +1,11 @@
 import { memberNamesOf } from "../../client/response-check.ts";
 import { EVENT_TYPES, matchesSubscriptions } from "../../contract/event-types.ts";
 import type { EventReplay, ListedEvent, Replay } from "../../contract/schemas/event.ts";
+import { shellCommand } from "../../contract/shell-command.ts";
 import { objectId, parseSubscriptions } from "../arguments/values.ts";
 import { type CommandDefinition, flag } from "../command.ts";
 import type { Context } from "../context.ts";
+import { UserError } from "../errors.ts";
 import { printable } from "../terminal/printable.ts";
 import { clockTime } from "../terminal/traffic.ts";
 import type { ResourceView } from "../terminal/view.ts";
@@ -20,11 +22,16 @@ const REPLAY: ResourceView<Replay> = {
   details: [
     { label: "Event", text: ({ event }) => event },
     { label: "Deliveries", text: ({ deliveries }, { terminal }) => deliveries.join(terminal ? " " : ",") },
+    { label: "Listeners", text: ({ listeners }) => String(listeners) },
   ],
 };
 
 const GAP = "  ";
 const TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
+
+interface ReplayFlags extends BulkFlags {
+  forwardTo?: string;
+}
 
 /** `service events`. */
 export const command: CommandDefinition = {
@@ -56,6 +63,9 @@ export const command: CommandDefinition = {
       options: [
         flag("--failed", "Only events with failed deliveries, sent only to their endpoints"),
         ...bulkFlags("Replay to this webhook endpoint and to listeners only"),
+        flag("-f, --forward-to <target>", "Forward it to this URL too, such as localhost:3000/webhooks", {
+          conflicts: ["since", "type", "failed"],
+        }),
         IDEMPOTENCY_KEY,
       ],
       dryRun: true,
@@ -63,9 +73,10 @@ export const command: CommandDefinition = {
       examples: [
         `service events replay ${EVENTS.exampleId}`,
         `service events replay ${EVENTS.exampleId} --endpoint we_4Vf8aTqz0bKm2sNw9XyRcd`,
+        `service events replay ${EVENTS.exampleId} --forward-to localhost:3000/webhooks`,
         "service events replay --since 1h --type 'order.*' --failed",
       ],
-      run(context: Context, id: string | undefined, flags: BulkFlags) {
+      run(context: Context, id: string | undefined, flags: ReplayFlags) {
         const ofMany = flags.since !== undefined || flags.failed === true;
         assertOneOrMany(id, flags, { ofMany, command: "service events replay --since 1h --failed" });
         if (id !== undefined) return runReplay(id, flags, context);
@@ -93,21 +104,39 @@ export const command: CommandDefinition = {
   ],
 };
 
-async function runReplay(id: string, { endpoint, idempotencyKey }: BulkFlags, context: Context): Promise<void> {
+async function runReplay(id: string, flags: ReplayFlags, context: Context): Promise<void> {
   const { output } = context;
+  const { endpoint, idempotencyKey, forwardTo } = flags;
   const body: EventReplay = endpoint === undefined ? {} : { endpoint };
-  const replayed = await callVerb<Replay>(context, EVENTS, { id, verb: "replay", body, idempotencyKey });
+  const replay = () => callVerb<Replay>(context, EVENTS, { id, verb: "replay", body, idempotencyKey });
+  const { replayed, response } =
+    forwardTo === undefined || context.globals.dryRun
+      ? { replayed: await replay() }
+      : await (await import("../forwarding/forward-replay.ts")).forwardReplay(id, forwardTo, replay, context);
+  const recipients = recipientsOf(replayed);
   // The response of a replay has no ID of its own, but its deliveries do.
   if (output.quiet && !output.json) {
     for (const delivery of replayed.deliveries) output.line(printable(delivery));
+    if (recipients === "") throw unreceived(id);
     return;
   }
-  const { length: count } = replayed.deliveries;
-  if (count > 0) output.success(`Replayed ${id} to ${count} ${count === 1 ? "endpoint" : "endpoints"}`);
-  await output.object(replayed, REPLAY);
-  if (count === 0)
-    return output.note("\nNo enabled endpoint subscribes to this event type; listeners still receive the event.");
+  if (recipients !== "") output.success(`Replayed ${id} to ${recipients}`);
+  if (recipients !== "" || output.json) await output.object(replayed, REPLAY);
+  if (recipients === "") throw unreceived(id);
+  if (response !== undefined) output.notice(response);
   output.note(`\nSee the deliveries:\n  service deliveries list --event ${id}`);
+}
+
+function recipientsOf({ deliveries: { length: endpoints }, listeners }: Replay): string {
+  const counted = (count: number, noun: string) => (count === 0 ? [] : [`${count} ${noun}${count === 1 ? "" : "s"}`]);
+  return [...counted(endpoints, "endpoint"), ...counted(listeners, "listener")].join(" and ");
+}
+
+function unreceived(id: string): UserError {
+  return new UserError(`No endpoint or listener received ${id}: none subscribes to its type`, {
+    hint: shellCommand`See what is missing: service why ${id}`,
+    code: "no_receiver",
+  });
 }
 
 async function runTail(subscriptions: readonly string[], context: Context): Promise<void> {

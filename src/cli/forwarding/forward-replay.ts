@@ -1,0 +1,57 @@
+import { isSuccess } from "../../contract/is-success.ts";
+import type { Replay } from "../../contract/schemas/event.ts";
+import type { ForwardedReport } from "../../relay/report.ts";
+import { Session } from "../../relay/session.ts";
+import type { Context } from "../context.ts";
+import { UserError } from "../errors.ts";
+import { formatDuration } from "../terminal/time.ts";
+import { readForwardingOptions } from "./options.ts";
+import { accessPlatform, explainListenError } from "./platform-access.ts";
+
+const TIMEOUT_MS = 10_000;
+
+/**
+ * Listens for one event, replays it once the platform would send it here, and forwards it to an application on this
+ * machine. Resolves with the replay and the response in words. Throws UserError if the application does not accept it.
+ */
+export async function forwardReplay(
+  id: string,
+  target: string,
+  replay: () => Promise<Replay>,
+  context: Context,
+): Promise<{ replayed: Replay; response: string }> {
+  const { signal } = context;
+  const flags = { forwardTo: target, route: [], header: [], ordered: false, skipVerify: false };
+  const { options } = readForwardingOptions({ ...flags, concurrency: 1, retries: 0, timeout: TIMEOUT_MS }, context);
+  const platform = await accessPlatform(context);
+  let replaying: Promise<Replay> | undefined;
+  let forwarded: ForwardedReport | undefined;
+  const session = new Session({
+    ...platform,
+    ...options,
+    after: "now",
+    waitMs: 0,
+    filter: (event) => event.id === id,
+    report(report) {
+      if (report.event === "ready") {
+        replaying = replay();
+        replaying.catch(stop);
+      }
+      if (report.event !== "forwarded") return;
+      forwarded = report;
+      stop();
+    },
+  });
+  const stop = () => void session.stop();
+  signal.addEventListener("abort", stop, { once: true });
+  session.start();
+  const { error } = await session.ended;
+  signal.removeEventListener("abort", stop);
+  if (error !== undefined) throw explainListenError(error, platform, false);
+  const replayed = await replaying;
+  if (replayed === undefined || forwarded === undefined) throw signal.reason;
+  const { status, failure, url, durationMs, hint } = forwarded;
+  if (isSuccess(status))
+    return { replayed, response: `${url.href} responded with ${status} in ${formatDuration(durationMs)}` };
+  throw new UserError(failure?.message ?? `${url.href} responded with ${status}`, { code: "forward_failed", hint });
+}

@@ -65,6 +65,8 @@ interface ApiResponse<Body> {
   headers: Readonly<Record<string, string | string[] | undefined>>;
   requestId: string;
   body: Body;
+  /** The body as it was sent. */
+  text: string;
 }
 
 /** Sends requests to one platform with one credential. */
@@ -134,6 +136,7 @@ export function createClient(options: ClientOptions): Client {
             headers: response.headers,
             requestId: requestIdOf(response),
             body: body as Body,
+            text: response.text,
           };
         }
         failure = new ApiError(

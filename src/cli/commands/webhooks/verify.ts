@@ -1,22 +1,24 @@
 import { memberNamesOf } from "../../../client/response-check.ts";
 import { HEADERS } from "../../../contract/headers.ts";
+import { shellCommand } from "../../../contract/shell-command.ts";
 import { valueAt } from "../../../contract/value-at.ts";
 import { idIn } from "../../../receiver-check/samples.ts";
-import type { WebhookEvent } from "../../../webhooks/index.ts";
+import type { SignatureError, WebhookEvent } from "../../../webhooks/index.ts";
 import type { DeliveryHeaders } from "../../../webhooks/schemes.ts";
 import { collect } from "../../arguments/repeated.ts";
-import { wholeNumber } from "../../arguments/values.ts";
+import { objectId, wholeNumber } from "../../arguments/values.ts";
 import { type CommandDefinition, flag } from "../../command.ts";
 import type { Context } from "../../context.ts";
-import { UserError } from "../../errors.ts";
+import { UsageError, UserError } from "../../errors.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 import { parseHeaders } from "../../arguments/headers.ts";
 import { SCHEME_FLAG, type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
-import { SECRET_FLAGS, type SecretFlags, secretsOf } from "../../receivers/secrets.ts";
+import { SECRET_FLAGS, type SecretFlags, secretsIfGiven, secretsOf } from "../../receivers/secrets.ts";
 
 interface VerifyFlags extends SecretFlags, SchemeFlag {
-  header: string[];
-  payload: string;
+  header?: string[];
+  payload?: string;
+  delivery?: string;
   tolerance?: number;
   now?: number;
 }
@@ -67,9 +69,13 @@ export const verification: CommandDefinition = {
     flag(
       "--header <header>",
       "Value of the Service-Signature header; with --scheme, a header of the delivery: 'Name: value' (repeatable)",
-      { collect, required: true },
+      { collect },
     ),
-    flag("--payload <file>", "File with the raw body of the delivery; - for stdin", { required: true }),
+    flag("--payload <file>", "File with the raw body of the delivery; - for stdin"),
+    flag("--delivery <id>", "Delivery to verify as its endpoint received it, instead of --header and --payload", {
+      parse: objectId,
+      conflicts: ["header", "payload", "scheme", "tolerance", "now"],
+    }),
     flag("--tolerance <seconds>", "Maximum age of the signature (default: that of the scheme)", {
       parse: wholeNumber(0),
     }),
@@ -80,22 +86,28 @@ export const verification: CommandDefinition = {
   examples: [
     "service webhooks verify --secret whsec_… --header 't=1764590400,v1=5257a8…' --payload body.json",
     'service webhooks verify --secret whsec_… --header "$HEADER" --payload - < body.json',
+    "service webhooks verify --delivery dlv_4Vf8aTqz0bKm2sNw9XyRcd",
     "service webhooks verify --scheme github --header 'X-Hub-Signature-256: sha256=5257a8…' --payload body.json",
   ],
   run: runVerify,
 };
 
 async function runVerify(context: Context, flags: VerifyFlags): Promise<void> {
+  if (flags.delivery !== undefined) return await verifyDelivered(flags.delivery, flags, context);
+  const { header, payload: file } = flags;
+  if (header === undefined || file === undefined) {
+    throw new UsageError("Pass --header and --payload, or --delivery with the ID of a delivery");
+  }
   const scheme = await schemeNamed(flags.scheme ?? "service", context);
   const secrets = await secretsOf(flags, context);
-  const payload = await context.readInput(flags.payload, "--payload");
+  const payload = await context.readInput(file, "--payload");
   const { verify } = await import("../../../webhooks/schemes.ts");
   const { parseEvent } = await import("../../../webhooks/event.ts");
   const { SignatureError } = await import("../../../webhooks/index.ts");
   const { output } = context;
   const { tolerance, now = Math.floor(context.now() / 1000) } = flags;
   try {
-    const headers = headersOf(flags);
+    const headers = headersOf(header, flags);
     const { timestamp = null, id } = verify({ scheme, payload, headers, secrets, tolerance, now });
     const event = flags.scheme === undefined ? parseEvent(payload) : undefined;
     output.success("The signature is valid");
@@ -104,17 +116,48 @@ async function runVerify(context: Context, flags: VerifyFlags): Promise<void> {
     const details = VERIFIED_DELIVERY.details.filter(({ label }) => valueAt(delivery, label.toLowerCase()) !== null);
     await output.object(delivery, { ...VERIFIED_DELIVERY, details });
   } catch (error) {
-    if (!(error instanceof SignatureError)) throw error;
-    throw new UserError(`Verification failed: ${error.message}`, {
-      code: error.code,
-      hint: `Rule: ${error.code}`,
-      cause: error,
-    });
+    if (error instanceof SignatureError) throw verificationFailed(error);
+    throw error;
   }
 }
 
+/** Verifies what an endpoint received: a wrong secret is then the only mistake that is left. */
+async function verifyDelivered(id: string, flags: VerifyFlags, context: Context): Promise<void> {
+  const { output, prompts } = context;
+  const { deliveredRequest } = await import("./delivered-request.ts");
+  const { endpoint, headers, payload, signedAt: now } = await deliveredRequest(id, context);
+  const secrets = (await secretsIfGiven(flags, context)) ?? [
+    await prompts.secret({ message: "Signing secret of the receiver", flag: "--secret" }),
+  ];
+  const { verify } = await import("../../../webhooks/schemes.ts");
+  const { parseEvent } = await import("../../../webhooks/event.ts");
+  const { SignatureError } = await import("../../../webhooks/index.ts");
+  try {
+    verify({ scheme: "service", payload, headers, secrets, now });
+  } catch (error) {
+    if (!(error instanceof SignatureError)) throw error;
+    if (error.code !== "signature_mismatch") throw verificationFailed(error);
+    throw new UserError(`Delivery ${id} was signed with another secret`, {
+      code: error.code,
+      hint: shellCommand`Set the secret of ${endpoint} in the receiver. If it is lost: service endpoints rotate-secret ${endpoint}`,
+      cause: error,
+    });
+  }
+  output.success(`The secret is right: delivery ${id} was signed with it`);
+  await output.object(parseEvent(payload), VERIFIED);
+  output.note("\nIf the receiver still rejects it, verify the raw body there, before anything parses it.");
+}
+
+function verificationFailed(error: SignatureError): UserError {
+  return new UserError(`Verification failed: ${error.message}`, {
+    code: error.code,
+    hint: `Rule: ${error.code}`,
+    cause: error,
+  });
+}
+
 /** Without --scheme, the flag is the value of the platform's header. */
-function headersOf({ header, scheme }: VerifyFlags): DeliveryHeaders {
+function headersOf(header: readonly string[], { scheme }: SchemeFlag): DeliveryHeaders {
   if (scheme === undefined) {
     const values = header.map((value) => value.replace(HEADER_NAME, ""));
     return { [HEADERS.signature]: values.length === 1 ? values[0] : values };

@@ -1,6 +1,6 @@
 import type { Statistics } from "../contract/schemas/statistics.ts";
-import type { Receiver } from "./attempts.ts";
 import { counted, type Finding, span, waits } from "./finding.ts";
+import type { Receiver } from "./receivers.ts";
 
 /** Deliveries that are due start at once, unless the endpoint's earlier ones are still in flight. */
 const BACKLOG_SECONDS = 2;
@@ -10,21 +10,23 @@ export function isBacklog({ queue }: Statistics): boolean {
 }
 
 /** Returns that deliveries wait because their endpoint is slow. */
-export function backlog({ queue, totals }: Statistics, { endpoint, name }: Receiver): Finding {
+export function backlog(
+  { queue, totals }: Statistics,
+  { endpoint, name }: Pick<Receiver, "endpoint" | "name">,
+): Finding {
   const { attempts, failed, latency_p50_ms: p50 } = totals;
   // Latencies are counted in ranges, so the median is not exact.
   const median = p50 === null ? undefined : `about ${span(p50 < 1000 ? p50 : Math.round(p50 / 1000) * 1000)}`;
   const speed = median === undefined ? "has not responded yet" : `takes ${median} to respond`;
-  const deliveries = waits(queue.pending);
   return {
     code: "backlog",
     subject: endpoint ?? "",
-    summary: `${deliveries} for ${name}, one of them for ${span(queue.oldest_due_seconds * 1000)}, because it ${speed}`,
+    summary: `${waits(queue.pending)} for ${name}, the oldest for ${span(queue.oldest_due_seconds * 1000)}, because it ${speed}`,
     evidence:
       median === undefined
-        ? "No attempt of the last hour has finished"
-        : `${counted(attempts, "attempt")} in the last hour, ${failed} of them failed; half of them took ${median} or longer`,
-    action: "Respond with 2xx before slow work: in the receiver, store the event and process it later",
+        ? "No attempt in the last hour has finished"
+        : `${counted(attempts, "attempt")} in the last hour, ${failed} failed; half of them took ${median} or longer`,
+    action: "Return 2xx at once: store the event in the receiver and process it later",
     fix: null,
   };
 }

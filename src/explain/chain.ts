@@ -1,5 +1,6 @@
 import { matchesSubscriptions } from "../contract/event-types.ts";
 import { type IdKind, kindOfId, timeOfId } from "../contract/ids.ts";
+import { parseJson } from "../contract/parse-json.ts";
 import { OBJECT_KINDS, pathOf, type ResourceKind } from "../contract/resources.ts";
 import type { ApiKey } from "../contract/schemas/api-key.ts";
 import type { BulkOperation } from "../contract/schemas/bulk-operation.ts";
@@ -9,6 +10,7 @@ import type { RequestLog, RequestLogDetail } from "../contract/schemas/request-l
 import type { Statistics, StatisticsFailure } from "../contract/schemas/statistics.ts";
 import type { TestClock } from "../contract/schemas/test-clock.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
+import { KEY_ERRORS } from "./request.ts";
 
 /** Deliveries that are shown with their attempts. */
 const MAX_DELIVERIES = 20;
@@ -42,7 +44,7 @@ export interface Chain {
   kind: IdKind;
   isLive: boolean;
   request: RequestLogDetail | undefined;
-  /** The API key of a request that lacked a scope. */
+  /** The API key of a request that was rejected because of it. */
   key: ApiKey | undefined;
   subject: SomeObject | undefined;
   event: Event | undefined;
@@ -52,11 +54,14 @@ export interface Chain {
   deliveries: readonly Delivery[];
   /** All deliveries of the event, newest first, without attempts. */
   listed: readonly Delivery[];
-  /** By ID; undefined for an endpoint that was deleted. Of an event without a delivery: all that exist. */
+  /** By ID; undefined for one that was deleted. If a replay may need other ones: all that exist. */
   endpoints: ReadonlyMap<string, WebhookEndpoint | undefined>;
   /** The newest changes first, of the endpoints that did not get something. */
   changes: ReadonlyMap<string, readonly EndpointChange[]>;
-  /** Counts of the last hour: of the endpoint that is explained, or that a delivery waits for. */
+  /**
+   * Counts of the last hour, of the endpoint that is explained or that a delivery waits for; and the connected listeners,
+   * with what they did with the event.
+   */
   statistics: Statistics | undefined;
   /** The last event that reported the recovery of the endpoint. */
   recovery: Event | undefined;
@@ -135,13 +140,14 @@ class ChainReader {
       this.#clock(),
       event === undefined ? [] : this.#listDeliveries({ event: event.id }, MAX_LISTED),
     ]);
-    const lacking = causing?.error_code === "insufficient_scope" ? causing.key : null;
     const chain = {
       id,
       kind,
       isLive: (found as { livemode?: boolean }).livemode === true,
       request: causing,
-      key: await this.#optional<ApiKey>("api_key", lacking),
+      key: KEY_ERRORS.has(causing?.error_code ?? null)
+        ? await this.#optional<ApiKey>("api_key", causing?.key)
+        : undefined,
       subject: current,
       event,
       otherEvents,
@@ -165,10 +171,17 @@ class ChainReader {
     if (requested !== undefined) deliveries.unshift(requested);
     const unattempted = deliveries.find(({ status, attempt_count: count }) => status === "pending" && count === 0);
     const isNobodys = event !== undefined && deliveries.length === 0;
-    const [endpoints, statistics] = await Promise.all([
-      isNobodys ? this.#allEndpoints() : this.#endpoints(deliveries),
-      unattempted !== undefined || isNobodys ? this.#statistics(unattempted?.endpoint) : undefined,
+    const own = await this.#endpoints(deliveries);
+    const isReplayed = deliveries.some(
+      ({ status, endpoint }) => status !== "succeeded" && own.get(endpoint ?? "") === undefined,
+    );
+    const [all, statistics] = await Promise.all([
+      isNobodys || isReplayed ? this.#allEndpoints() : [],
+      unattempted !== undefined || isNobodys || isReplayed
+        ? this.#statistics({ endpoint: unattempted?.endpoint, event: event?.id })
+        : undefined,
     ]);
+    const endpoints = new Map([...own, ...all]);
     const failed = deliveries.filter(({ status, attempt_count: count }) => status !== "succeeded" && count > 0);
     const missed = [...endpoints].filter(
       ([id, endpoint]) =>
@@ -186,7 +199,7 @@ class ChainReader {
     const { id } = endpoint;
     const recoveries = { related: id, type: "webhook_endpoint.recovered" };
     const [statistics, recovery, newest, failed, succeeded] = await Promise.all([
-      this.#statistics(id),
+      this.#statistics({ endpoint: id }),
       this.#allowed(() => this.#list<ListedEvent>("/v1/events", recoveries, 1)),
       this.#listDeliveries({ endpoint: id }, NEWEST),
       this.#listDeliveries({ endpoint: id, status: "failed" }, MAX_LISTED),
@@ -194,16 +207,21 @@ class ChainReader {
     ]);
     const pending = statistics === undefined ? [] : await this.#attempted(id, statistics);
     const candidates = [...newest, ...pending, ...failed];
-    const examples = (statistics?.failures ?? []).map((failure) => candidates.find((one) => isExample(one, failure)));
+    const examples = (statistics?.failures ?? []).map((failure) => exampleOf(failure, candidates));
     const shown = [...newest, ...succeeded, ...examples].filter((delivery) => delivery !== undefined);
     const unique = [...new Map(shown.map((delivery) => [delivery.id, delivery])).values()];
     const [event] = recovery?.data ?? [];
-    const mayFail = (statistics?.totals.failed ?? 0) > 0 || newest.some(({ status }) => status !== "succeeded");
+    const { attempts = 0, failed: failures = 0 } = statistics?.totals ?? {};
+    const isFine =
+      attempts > 0 &&
+      failures === 0 &&
+      newest.every(({ status }) => status === "succeeded") &&
+      newest.some(({ event_type: type }) => type !== "webhook_endpoint.ping");
     return {
       deliveries: await this.#whole(unique.slice(0, MAX_DELIVERIES)),
       endpoints: new Map([[id, endpoint]]),
       statistics,
-      changes: await this.#changes(mayFail ? [id] : [], clock),
+      changes: await this.#changes(isFine ? [] : [id], clock),
       recovery: event?.data === null ? undefined : event,
     };
   }
@@ -314,9 +332,10 @@ class ChainReader {
     return new Map(listed?.data.map((endpoint) => [endpoint.id, endpoint]));
   }
 
-  #statistics(endpoint: string | null | undefined): Promise<Statistics | undefined> {
-    const query = typeof endpoint === "string" ? `?endpoint=${endpoint}` : "";
-    return this.#allowed(async () => (await this.#api.get(`${pathOf("statistics")}${query}`)) as Statistics);
+  #statistics(query: { endpoint?: string | null | undefined; event?: string | undefined }) {
+    const given = Object.entries(query).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+    const parameters = new URLSearchParams(given).toString();
+    return this.#allowed(async () => (await this.#api.get(`${pathOf("statistics")}?${parameters}`)) as Statistics);
   }
 
   async #clock(): Promise<TestClock | undefined> {
@@ -331,11 +350,7 @@ class ChainReader {
 
 /** Returns the fields of a request's JSON: none if it was not stored whole. */
 function fieldsOf<Fields>(body: string | null): Partial<Fields> {
-  try {
-    return JSON.parse(body ?? "{}") as Partial<Fields>;
-  } catch {
-    return {};
-  }
+  return parseJson(body ?? "") ?? {};
 }
 
 function pathOfKind(kind: IdKind): string {
@@ -351,8 +366,10 @@ function objectKind(event: Event | undefined): IdKind | undefined {
   return kindOfId(objectId(event) ?? "");
 }
 
-/** Returns true if the last attempt of a delivery had the result. The statistics have the beginning of its error. */
-function isExample(delivery: Delivery, { status_code: status, error }: StatisticsFailure): boolean {
-  const { last_status_code: lastStatus, last_error: lastError } = delivery;
-  return lastStatus === status && (lastError ?? "").startsWith(error ?? "");
+/** Returns a delivery whose last attempt had a result. The statistics have the beginning of its error. */
+export function exampleOf({ status_code: status, error }: StatisticsFailure, deliveries: readonly Delivery[]) {
+  return deliveries.find(
+    ({ last_status_code: lastStatus, last_error: lastError }) =>
+      lastStatus === status && (lastError ?? "").startsWith(error ?? ""),
+  );
 }

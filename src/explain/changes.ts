@@ -1,10 +1,13 @@
+import { matchesSubscriptions } from "../contract/event-types.ts";
 import { timeOfId } from "../contract/ids.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
-import { type Cause, causeOf, type Outcome, type Receiver } from "./attempts.ts";
-import type { Chain } from "./chain.ts";
+import { type Cause, causeOf, type Outcome } from "./causes.ts";
+import type { Chain, EndpointChange } from "./chain.ts";
+import type { Receiver } from "./receivers.ts";
 
 const GONE = 410;
+const SECOND = 1000;
 
 /** Returns a time that is not later than the last attempt, to the millisecond if that is known. */
 export function lastAttemptTime(at: string, delivery: Delivery | undefined): number {
@@ -15,13 +18,8 @@ export function lastAttemptTime(at: string, delivery: Delivery | undefined): num
  * Returns why an attempt failed. If its endpoint was changed afterwards, the response says nothing about how the endpoint
  * is now, so a retry has to show it.
  */
-export function currentCause(
-  outcome: Outcome,
-  time: number,
-  receiver: Receiver,
-  endpoint: WebhookEndpoint | undefined,
-  { changes }: Chain,
-): Cause {
+export function currentCause(outcome: Outcome, time: number, receiver: Receiver, { endpoints, changes }: Chain): Cause {
+  const endpoint = endpoints.get(receiver.endpoint ?? "");
   if (endpoint === undefined) return causeOf(outcome, receiver);
   const isMoved = (changes.get(endpoint.id) ?? []).some((change) => change.time > time && change.url !== undefined);
   const change = isMoved
@@ -35,5 +33,31 @@ export function currentCause(
   const name = isMoved && endpoint.description === null ? "the endpoint" : receiver.name;
   const { code, what } = causeOf(outcome, { ...receiver, name });
   const failed = outcome.status_code === null ? `The last attempt failed with ${code}` : what;
-  return { code, what: `${failed} before ${change}`, action: "Retry" };
+  return { code, what: `${failed} before ${change}`, action: "Retry now" };
+}
+
+/** What kept an endpoint from getting an event of a type that it subscribes to now. */
+export interface Obstacle {
+  why: "disabled" | "not subscribed";
+  /** The change that removed it, and the one that began it if that is known. */
+  until: EndpointChange;
+  since: EndpointChange | undefined;
+}
+
+/** Returns what kept an endpoint from getting an event at a time; undefined if its changes do not show it. */
+export function obstacleAt(
+  { id }: WebhookEndpoint,
+  { type, time }: { type: string; time: number },
+  { changes }: Chain,
+): Obstacle | undefined {
+  const own = changes.get(id) ?? [];
+  const later = own.filter((change) => change.time > time);
+  const enabling = later.findLast(({ status }) => status === "enabled");
+  const disabling = own.find(({ status, time: at }) => status === "disabled" && at < (enabling?.time ?? 0));
+  // The time of an event may be known to the second only.
+  if (enabling !== undefined && (disabling?.time ?? 0) < time + SECOND) {
+    return { why: "disabled", until: enabling, since: disabling };
+  }
+  const subscribing = later.findLast(({ events }) => events !== undefined && matchesSubscriptions(events, type));
+  return subscribing && { why: "not subscribed", until: subscribing, since: undefined };
 }

@@ -1,14 +1,24 @@
+import { matchesSubscriptions } from "../contract/event-types.ts";
+import { timeOfId } from "../contract/ids.ts";
+import { LIMITS } from "../contract/limits.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
-import { attemptEvidence, attemptsOf, type Receiver, receiverOf } from "./attempts.ts";
+import { attemptEvidence, attemptsOf, endingOf } from "./attempts.ts";
+import { backlog, isBacklog } from "./backlog.ts";
+import { causeOf } from "./causes.ts";
 import { currentCause, lastAttemptTime } from "./changes.ts";
 import type { Chain } from "./chain.ts";
-import { backlog, isBacklog } from "./backlog.ts";
 import { counted, type Finding, span, type TimeFormat, waits } from "./finding.ts";
+import { type Receiver, receiverOf, receiverOfEndpoint } from "./receivers.ts";
+import { forwardOf, isListened, replayOf } from "./replays.ts";
 
 /** Later than this after its event, a delivery is late. */
 const LATE_MILLISECONDS = 5000;
+const SECOND = 1000;
+const DAY = 86_400;
+
+type Answer = Pick<Finding, "code" | "summary" | "action" | "fix">;
 
 /** Returns what happened to the deliveries of an event: the receivers without one first, then those that got it. */
 export function ofDeliveries(chain: Chain, time: TimeFormat): Finding[] {
@@ -23,10 +33,11 @@ export function ofDeliveries(chain: Chain, time: TimeFormat): Finding[] {
   }
   if (got.length === 1) findings.push(delivered(got[0]!, chain, time));
   else if (got.length > 1) {
+    const noun = receivers.every(([one]) => one!.endpoint !== null) ? "endpoints" : "receivers";
     findings.push({
       code: "delivered",
       subject: event?.id ?? chain.id,
-      summary: `Delivered to ${findings.length === 0 ? "all" : `${got.length} of`} ${receivers.length} receivers`,
+      summary: `Delivered to ${findings.length === 0 ? "all" : `${got.length} of`} ${receivers.length} ${noun}`,
       evidence: attemptEvidence(attemptsOf(wholeOf(got[0]!, chain)), time),
       action: null,
       fix: null,
@@ -54,20 +65,18 @@ function wholeOf(delivery: Delivery, { deliveries }: Chain): Delivery {
 /** Returns what happened to one delivery. */
 export function ofDelivery(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
   if (isSucceeded(delivery)) return delivered(delivery, chain, time);
-  const endpoint = delivery.endpoint === null ? undefined : chain.endpoints.get(delivery.endpoint);
-  const finding = troubled(delivery, endpoint, chain, time);
+  const finding = troubled(delivery, chain, time);
   const other = sameReceiver(delivery, chain).findLast(isSucceeded);
   if (other === undefined) return finding;
-  const summary = `${finding.summary}, and another delivery of the event to it succeeded at ${time(lastTimeOf(other, chain))}`;
+  const at = time(wholeOf(other, chain).attempts?.at(-1)?.at ?? other.created);
+  const isLater = timeOfId(other.id) > timeOfId(delivery.id);
+  const summary = `${finding.summary}; ${isLater ? "a replay" : "an earlier delivery"} succeeded at ${at}`;
   return { ...finding, summary, action: null, fix: null };
 }
 
+/** Returns the deliveries of the event to the same receiver, newest first. */
 function sameReceiver({ endpoint, listener }: Delivery, { listed }: Chain): Delivery[] {
   return listed.filter((other) => other.endpoint === endpoint && other.listener === listener);
-}
-
-function lastTimeOf(delivery: Delivery, chain: Chain): string {
-  return wholeOf(delivery, chain).attempts?.at(-1)?.at ?? delivery.created;
 }
 
 function delivered(listed: Delivery, chain: Chain, time: TimeFormat): Finding {
@@ -80,7 +89,9 @@ function delivered(listed: Delivery, chain: Chain, time: TimeFormat): Finding {
   const own = sameReceiver(delivery, chain);
   const index = own.findIndex(({ id }) => id === delivery.id);
   const earlier = own[index + 1];
-  const wait = last === undefined ? 0 : Date.parse(last.at) - Date.parse(delivery.created);
+  // A listener reports a delivery once it has made it.
+  const start = earlier === undefined ? timeOfId(delivery.event) : Date.parse(delivery.created);
+  const wait = last === undefined ? 0 : Date.parse(last.at) - Math.floor(start / SECOND) * SECOND;
   let how = last === undefined ? "" : ` in ${span(last.duration_ms)}`;
   if (earlier !== undefined && !isSucceeded(earlier)) {
     how = ` by a replay at ${time(delivery.created)}, after the earlier delivery ${earlier.status === "pending" ? "did not succeed" : PAST[earlier.status]}`;
@@ -107,96 +118,122 @@ function replaysOf([last, ...others]: readonly Delivery[], time: TimeFormat): st
 
 const PAST = { failed: "failed", canceled: "was canceled", succeeded: "succeeded" } as const;
 
-function troubled(delivery: Delivery, endpoint: WebhookEndpoint | undefined, chain: Chain, time: TimeFormat): Finding {
-  const { id, status, next_attempt: next, event } = delivery;
+function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
+  const { id, status, next_attempt: next } = delivery;
+  const endpoint = delivery.endpoint === null ? undefined : chain.endpoints.get(delivery.endpoint);
   const attempts = attemptsOf(delivery);
   const receiver = receiverOf(delivery, endpoint);
   const evidence = attemptEvidence(attempts, time);
-  const found = (finding: Pick<Finding, "code" | "summary" | "action" | "fix">): Finding => ({
+  const isUnknown = chain.missingScopes.includes("webhook_endpoints:read");
+  if (delivery.endpoint !== null && endpoint === undefined && !isUnknown) {
+    return { subject: id, evidence, ...ofDeletedEndpoint(delivery, receiver, chain) };
+  }
+  const isDisabled = endpoint?.status === "disabled";
+  const found = (finding: Answer): Finding => ({
     subject: id,
     evidence,
     ...finding,
+    ...(isDisabled ? enabling(endpoint) : {}),
   });
-  const isUnknown = chain.missingScopes.includes("webhook_endpoints:read");
-  if (delivery.endpoint !== null && endpoint === undefined && !isUnknown) {
-    return found({
-      code: "endpoint_deleted",
-      summary: `The endpoint ${delivery.endpoint} was deleted`,
-      action: "Replay the event to the endpoints that subscribe to it now",
-      fix: shellCommand`service events replay ${event}`,
-    });
-  }
-  const isDisabled = endpoint?.status === "disabled";
-  const enabledFirst = (action: string, fix: string | null) =>
-    isDisabled
-      ? { action: "Enable the endpoint", fix: shellCommand`service endpoints enable ${endpoint.id}` }
-      : { action, fix };
-  const again = againOf(delivery);
   const last = attempts.at(-1);
   if (isDisabled && (status === "pending" || last?.status_code === 410)) {
     return { ...disabled(endpoint, time, 0), subject: id, evidence };
   }
+  const again = againOf(delivery, chain);
   if (status === "canceled") {
     const after = attempts.length === 0 ? "before its first attempt" : `after ${counted(attempts.length, "attempt")}`;
     const summary = `The delivery to ${receiver.name} was canceled ${after}`;
-    return found({
-      code: "delivery_canceled",
-      summary,
-      ...enabledFirst("Retry, if the receiver should get it", again),
-    });
+    const action = "Retry it, if the receiver should still get the event";
+    return found({ code: "delivery_canceled", summary, action, fix: again });
   }
   if (last === undefined) return notAttempted(delivery, receiver, chain, time);
-  const {
-    code,
-    what,
-    action,
-    fix = again,
-    isToWait = false,
-  } = currentCause(last, lastAttemptTime(last.at, delivery), receiver, endpoint, chain);
-  const isFinal = status === "failed" && attempts.length > 1;
+  const at = lastAttemptTime(last.at, delivery);
+  const cause = currentCause({ ...last, delivery: id }, at, receiver, chain);
+  const { code, what, action, fix = again, isToWait = false } = cause;
   const due = next !== null && Date.parse(next) > chain.now ? `at ${time(next)}` : "now";
-  const summary = isFinal
-    ? `${what}; all ${attempts.length} attempts failed, and there are no more`
+  const isOver = status === "failed" && attempts.length > 1;
+  const summary = isOver
+    ? `${what}; all ${attempts.length} attempts failed, and no retries are left`
     : next === null
       ? what
       : `${what}; attempt ${attempts.length + 1} is due ${due}`;
   if (isToWait && next !== null) return found({ code, summary, action: "Wait for the next attempt", fix: null });
-  return found({ code, summary, ...enabledFirst(action, fix) });
+  return found({ code, summary, action, fix });
 }
 
 /** Returns the command that sends a delivery again. */
-function againOf({ id, endpoint, event }: Delivery): string {
-  return endpoint === null
-    ? shellCommand`service events replay ${event}`
-    : shellCommand`service deliveries retry ${id}`;
+function againOf({ id, endpoint, event, event_type: type }: Delivery, chain: Chain): string {
+  if (endpoint !== null) return shellCommand`service deliveries retry ${id}`;
+  return isListened(chain, type) ? replayOf(event) : forwardOf(event);
+}
+
+/** The response is the cause, if there was one: the deletion only followed it. */
+function ofDeletedEndpoint(delivery: Delivery, receiver: Receiver, chain: Chain): Answer {
+  const { id, event, event_type: type } = delivery;
+  const attempts = attemptsOf(delivery);
+  const last = attempts.at(-1);
+  const cause = last && causeOf({ ...last, delivery: id }, receiver);
+  const code = cause?.code ?? "endpoint_deleted";
+  const summary =
+    cause === undefined
+      ? `The endpoint ${receiver.endpoint} was deleted before the first attempt`
+      : `${cause.what}; it was deleted after ${counted(attempts.length, "attempt")}`;
+  if (isSubscribed(chain, type) || isListened(chain, type)) {
+    return { code, summary, action: "Replay the event to those that subscribe to it now", fix: replayOf(event) };
+  }
+  if (chain.isLive)
+    return { code, summary, action: `Create an endpoint for ${type}, then replay the event`, fix: null };
+  return { code, summary, action: "Forward the event to your application", fix: forwardOf(event) };
+}
+
+function isSubscribed({ endpoints }: Chain, type: string): boolean {
+  return [...endpoints.values()].some(
+    (endpoint) => endpoint?.status === "enabled" && matchesSubscriptions(endpoint.events, type),
+  );
 }
 
 /** Returns that an endpoint is disabled, by whom, and how many deliveries wait. */
 export function disabled(endpoint: WebhookEndpoint, time: TimeFormat, waiting: number): Finding {
   const { id, disabled_reason: reason, disabled_at: at } = endpoint;
-  const { name } = receiverOf({ endpoint: id } as Delivery, endpoint);
-  const who = reason === "gone" ? "because it responded with 410 Gone" : "by a user";
+  const { name } = receiverOfEndpoint(endpoint);
   const when = at === null ? "" : ` at ${time(at)}`;
+  const how = reason === "gone" ? `${when}, because it responded with 410 Gone` : ` by a user${when}`;
   const wait = waiting === 0 ? "" : `; ${waits(waiting)} until it is enabled`;
   return {
     code: "endpoint_disabled",
     subject: id,
-    summary: `${name} was disabled${when} ${who}${wait}`,
+    summary: `${name} was disabled${how}${wait}`,
     evidence: null,
-    action: reason === "gone" ? "Enable the endpoint, if the receiver is back" : "Enable the endpoint",
-    fix: shellCommand`service endpoints enable ${id}`,
+    ...enabling(endpoint),
   };
 }
 
-function notAttempted(delivery: Delivery, receiver: Receiver, { statistics }: Chain, time: TimeFormat): Finding {
+function enabling({ id, disabled_reason: reason }: WebhookEndpoint): Pick<Finding, "action" | "fix"> {
+  const action = reason === "gone" ? "Enable the endpoint once its receiver is back" : "Enable the endpoint";
+  return { action, fix: shellCommand`service endpoints enable ${id}` };
+}
+
+/** No request was sent: the delivery waits, or ended without one. */
+function notAttempted(delivery: Delivery, { name, endpoint }: Receiver, chain: Chain, time: TimeFormat): Finding {
   const { id, next_attempt: next, created } = delivery;
-  if (statistics !== undefined && isBacklog(statistics)) return { ...backlog(statistics, receiver), subject: id };
+  const { statistics } = chain;
+  const subject = id;
+  const evidence = `Created at ${time(created)}${next === null ? "" : `, due at ${time(next)}`}`;
+  if (endingOf(delivery) === "event_expired") {
+    const summary = `The event was deleted after ${LIMITS.replaySeconds / DAY} days, before an attempt to ${name}`;
+    return { code: "delivery_failed", subject, summary, evidence, action: null, fix: null };
+  }
+  if (delivery.status === "failed") {
+    const summary = `No attempt to ${name} was made in the ${LIMITS.retryTotalSeconds / DAY} days of retries`;
+    return { code: "delivery_failed", subject, summary, evidence, action: "Retry now", fix: againOf(delivery, chain) };
+  }
+  if (statistics !== undefined && isBacklog(statistics)) return { ...backlog(statistics, { name, endpoint }), subject };
   return {
     code: "delivery_pending",
-    subject: id,
-    summary: `The first attempt to deliver to ${receiver.name} has not finished yet`,
-    evidence: `Created at ${time(created)}${next === null ? "" : `, due at ${time(next)}`}`,
-    action: "Look again in a moment",
+    subject,
+    summary: `The first attempt to ${name} has not finished yet`,
+    evidence,
+    action: "Check again in a moment",
     fix: shellCommand`service why ${id}`,
   };
 }

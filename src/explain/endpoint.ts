@@ -3,44 +3,46 @@ import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
-import { attemptEvidence, attemptsOf, type Cause, type Receiver, receiverOfEndpoint, resultOf } from "./attempts.ts";
+import { formatTimestamp } from "../contract/timestamps.ts";
+import { attemptEvidence, attemptsOf, countsByResult } from "./attempts.ts";
 import { backlog, isBacklog } from "./backlog.ts";
-import { currentCause, lastAttemptTime } from "./changes.ts";
-import type { Chain } from "./chain.ts";
+import type { Cause } from "./causes.ts";
+import { currentCause, lastAttemptTime, obstacleAt } from "./changes.ts";
+import { type Chain, exampleOf } from "./chain.ts";
 import { disabled, ofDelivery } from "./deliveries.ts";
-import { hasRecovered, newestOf } from "./recovery.ts";
 import { counted, type Finding, span, type TimeFormat, waits } from "./finding.ts";
+import { type Receiver, receiverOfEndpoint } from "./receivers.ts";
+import { hasRecovered, newestOf } from "./recovery.ts";
 
-const MINUTE = 60_000;
 /** A cause that did not occur in this time before the newest failure is over. */
-const CURRENT_MILLISECONDS = 10 * MINUTE;
+const CURRENT_MILLISECONDS = 600_000;
 
-/** Returns the state of an endpoint: why it gets nothing, fails or is slow, or that all is well. */
-export function ofEndpoint(chain: Chain, time: TimeFormat): Finding[] {
-  const endpoint = chain.endpoints.get(chain.id)!;
-  const { statistics, deliveries } = chain;
-  const waiting = statistics?.queue.pending ?? 0;
-  if (endpoint.status === "disabled") {
-    const gone = deliveries.find(({ last_status_code: status }) => status === 410);
-    return [{ ...disabled(endpoint, time, waiting), evidence: gone ? attemptEvidence(attemptsOf(gone), time) : null }];
-  }
-  if (statistics === undefined) return [];
-  const receiver = receiverOfEndpoint(endpoint);
-  const missed = deliveries.some(isReal) ? undefined : noEventFor(endpoint, statistics, time);
-  if (missed !== undefined) return [missed];
-  const state = { endpoint, statistics, deliveries, receiver, time };
-  if (statistics.totals.failed > 0) return failures(state, chain);
-  if (isBacklog(statistics)) return [backlog(statistics, receiver)];
-  return [statistics.totals.attempts > 0 ? healthy(state) : quiet(state, chain)];
-}
-
-/** What the last hour of an enabled endpoint looks like. */
+/** What an endpoint's last hour looks like. */
 interface State {
   endpoint: WebhookEndpoint;
   statistics: Statistics;
   deliveries: readonly Delivery[];
   receiver: Receiver;
   time: TimeFormat;
+  chain: Chain;
+}
+
+/** Returns the state of an endpoint: why it gets nothing, fails or is slow, or that all is well. */
+export function ofEndpoint(chain: Chain, time: TimeFormat): Finding | undefined {
+  const endpoint = chain.endpoints.get(chain.id)!;
+  const { statistics, deliveries } = chain;
+  if (endpoint.status === "disabled") {
+    const gone = deliveries.find(({ last_status_code: status }) => status === 410);
+    const evidence = gone === undefined ? null : attemptEvidence(attemptsOf(gone), time);
+    return { ...disabled(endpoint, time, statistics?.queue.pending ?? 0), evidence };
+  }
+  if (statistics === undefined) return undefined;
+  const state = { endpoint, statistics, deliveries, receiver: receiverOfEndpoint(endpoint), time, chain };
+  const unmatched = deliveries.some(isReal) ? undefined : nothingReceived(state);
+  if (unmatched !== undefined) return unmatched;
+  if (statistics.totals.failed > 0) return hasFailures(state);
+  if (isBacklog(statistics)) return backlog(statistics, state.receiver);
+  return statistics.totals.attempts > 0 ? healthy(state) : quiet(state);
 }
 
 /** A ping is sent whatever the endpoint subscribes to. */
@@ -48,84 +50,66 @@ function isReal({ event_type: type }: Delivery): boolean {
   return type !== "webhook_endpoint.ping";
 }
 
-function failures(state: State, chain: Chain): Finding[] {
-  const { endpoint, statistics, deliveries, receiver, time } = state;
-  const { totals, queue } = statistics;
+function hasFailures(state: State): Finding {
+  const { endpoint, statistics, deliveries, receiver, time, chain } = state;
+  const { totals, queue, failures } = statistics;
   const counts = countsOf(state);
-  const newest = newestOf(statistics.failures);
+  const newest = newestOf(failures);
   const success = counts?.last_success_at ?? "";
   const { recovery } = chain;
   const isReported = recovery !== undefined && recovery.created >= newest && success >= newest;
-  if (isReported || (counts !== undefined && hasRecovered(endpoint, counts, statistics.failures))) {
-    const rest = queue.pending > 0 || deliveries.some(({ status }) => status === "failed");
-    const count = `${totals.failed} of the ${counted(totals.attempts, "attempt")} of the last hour`;
-    if (!isReported && !rest && totals.failed < totals.succeeded) {
-      return [{ ...healthy(state), summary: `Everything arrived at ${receiver.name}, although ${count} failed` }];
-    }
-    const wait = queue.pending === 0 ? "" : `; ${waits(queue.pending)}`;
-    return [
-      {
-        code: "endpoint_recovered",
-        subject: endpoint.id,
-        summary: `${receiver.name} has recovered: its last attempt succeeded at ${time(success)}, after ${count} failed${wait}`,
-        evidence: exampleEvidence(statistics.failures[0]!, state),
-        action: rest ? "Retry what has not arrived" : null,
-        fix: rest ? resend(state) : null,
-      },
-    ];
+  if (!isReported && (counts === undefined || !hasRecovered(endpoint, counts, failures))) return failing(state);
+  const rest = queue.pending > 0 || deliveries.some(({ status }) => status === "failed");
+  const share = `${totals.failed} of ${counted(totals.attempts, "attempt")} in the last hour failed`;
+  if (!isReported && !rest && totals.failed < totals.succeeded) {
+    return { ...healthy(state), summary: `All deliveries to ${receiver.name} have succeeded, although ${share}` };
   }
-  const current = statistics.failures.filter(
-    ({ last_at: at }) => Date.parse(newest) - Date.parse(at) <= CURRENT_MILLISECONDS,
-  );
-  const findings = current.map((failure) => ofFailure(failure, state, chain));
-  const [first] = findings;
-  if (first === undefined || new Set(statistics.failures.map(resultOf)).size < 2) return findings;
-  return [{ ...first, summary: failsInPart(state) }, ...findings.slice(1)];
+  const wait = queue.pending === 0 ? "" : `; ${waits(queue.pending)}`;
+  return {
+    code: "endpoint_recovered",
+    subject: endpoint.id,
+    summary: `${receiver.name} has recovered: its last attempt succeeded at ${time(success)}, after ${share}${wait}`,
+    evidence: exampleEvidence(failures[0]!, state),
+    action: rest ? "Retry what has not arrived" : null,
+    fix: rest ? resend(state) : null,
+  };
 }
 
-/** Returns how many attempts failed, and how many of them for which reason. */
-function failsInPart({ statistics, receiver: { name } }: State): string {
+/** Returns the most frequent of the current causes, and which share of the attempts has failed. */
+function failing(state: State): Finding {
+  const { endpoint, statistics, deliveries, receiver, time, chain } = state;
   const { totals, failures } = statistics;
-  const results = new Map<string, number>();
-  for (const failure of failures) {
-    results.set(resultOf(failure), (results.get(resultOf(failure)) ?? 0) + failure.count);
-  }
-  const kinds = [...results].map(([result, count]) => `${count} × ${result}`).join(", ");
+  const newest = Date.parse(newestOf(failures));
+  const failure = failures.find(({ last_at: at }) => newest - Date.parse(at) <= CURRENT_MILLISECONDS)!;
+  const example = exampleOf(failure, deliveries);
+  const outcome = { ...(example?.attempts?.at(-1) ?? failure), delivery: example?.id };
+  const cause = currentCause(outcome, lastAttemptTime(failure.last_at, example), receiver, chain);
   const attempts = counted(totals.attempts, "attempt");
-  const share =
-    totals.succeeded === 0
-      ? `All ${attempts} of the last hour to ${name} failed`
-      : `${name} fails in part: ${totals.failed} of the ${attempts} of the last hour failed`;
-  return `${share} (${kinds})${andWaits(statistics)}`;
+  const results = countsByResult(failures);
+  const kinds = `(${results.join(", ")})`;
+  const since = endpoint.health.failing_since;
+  const isEvery = totals.succeeded === 0;
+  const summary =
+    results.length > 1
+      ? isEvery
+        ? `All ${attempts} to ${receiver.name} in the last hour failed ${kinds}`
+        : `${receiver.name} fails intermittently: ${totals.failed} of ${attempts} in the last hour failed ${kinds}`
+      : isEvery && since !== null
+        ? `${cause.what}; every attempt since ${time(since)} has failed`
+        : isEvery
+          ? `${cause.what}; ${totals.attempts === 1 ? "the only attempt" : `all ${attempts}`} in the last hour failed`
+          : `${cause.what}; ${totals.failed} of ${attempts} in the last hour failed`;
+  return {
+    code: cause.code,
+    subject: endpoint.id,
+    summary: summary + andWaits(statistics),
+    evidence: exampleEvidence(failure, state),
+    ...adviceOf(cause, state),
+  };
 }
 
 function countsOf({ endpoint, statistics }: State): StatisticsEndpoint | undefined {
   return statistics.endpoints.find(({ endpoint: id }) => id === endpoint.id);
-}
-
-/** Returns a cause of failures, and what share of the attempts it has. */
-function ofFailure(failure: StatisticsFailure, state: State, chain: Chain): Finding {
-  const { endpoint, statistics, receiver, time } = state;
-  const { totals } = statistics;
-  const example = exampleOf(failure, state);
-  const attempt = example?.attempts?.at(-1);
-  const at = lastAttemptTime(failure.last_at, example);
-  const cause = currentCause(attempt ?? failure, at, receiver, endpoint, chain);
-  const since = endpoint.health.failing_since;
-  const isAll = failure.count === totals.attempts;
-  const share =
-    since !== null && isAll
-      ? `every attempt since ${time(since)} failed`
-      : isAll
-        ? `${totals.attempts === 1 ? "the only attempt" : `all ${counted(totals.attempts, "attempt")}`} of the last hour failed`
-        : `${failure.count} of the ${counted(totals.attempts, "attempt")} of the last hour failed`;
-  return {
-    code: cause.code,
-    subject: endpoint.id,
-    summary: `${cause.what}; ${share}${andWaits(statistics)}`,
-    evidence: exampleEvidence(failure, state),
-    ...adviceOf(cause, state),
-  };
 }
 
 function adviceOf({ action, fix, isToWait = false }: Cause, state: State): Pick<Finding, "action" | "fix"> {
@@ -133,23 +117,16 @@ function adviceOf({ action, fix, isToWait = false }: Cause, state: State): Pick<
   return { action, fix: fix === undefined ? resend(state) : fix };
 }
 
-/** Returns how many deliveries wait, and the longest for how long if it should not. */
+/** Returns how many deliveries wait, and the oldest for how long if it should not. */
 function andWaits(statistics: Statistics): string {
   const { pending, oldest_due_seconds: seconds } = statistics.queue;
-  const oldest = isBacklog(statistics) ? `, one of them for ${span(seconds * 1000)}` : "";
+  const oldest = isBacklog(statistics) ? `, the oldest for ${span(seconds * 1000)}` : "";
   return pending === 0 ? "" : `, and ${waits(pending)}${oldest}`;
-}
-
-function exampleOf({ status_code: status, error }: StatisticsFailure, { deliveries }: State): Delivery | undefined {
-  return deliveries.find(
-    ({ last_status_code: lastStatus, last_error: lastError }) =>
-      lastStatus === status && (lastError ?? "").startsWith(error ?? ""),
-  );
 }
 
 function exampleEvidence(failure: StatisticsFailure, state: State): string {
   const { last_at: at, status_code: status, error } = failure;
-  const evidence = attemptEvidence(exampleOf(failure, state)?.attempts ?? [], state.time);
+  const evidence = attemptEvidence(exampleOf(failure, state.deliveries)?.attempts ?? [], state.time);
   return evidence ?? `Last failed attempt at ${state.time(at)}: ${status ?? error}`;
 }
 
@@ -164,13 +141,15 @@ function healthy(state: State): Finding {
   const { endpoint, statistics, deliveries, receiver, time } = state;
   const { attempts } = statistics.totals;
   const success = countsOf(state)?.last_success_at;
-  const all = attempts === 1 ? "The only attempt" : `All ${counted(attempts, "attempt")}`;
-  const when = typeof success !== "string" ? "" : `, the last one at ${time(success)}`;
+  const when = typeof success === "string" ? `, the last one at ${time(success)}` : "";
   const last = deliveries.find(({ status }) => status === "succeeded");
   return {
     code: "delivered",
     subject: endpoint.id,
-    summary: `${all} of the last hour to ${receiver.name} succeeded${attempts === 1 ? "" : when}`,
+    summary:
+      attempts === 1
+        ? `The only attempt to ${receiver.name} in the last hour succeeded`
+        : `All ${counted(attempts, "attempt")} to ${receiver.name} in the last hour succeeded${when}`,
     evidence: attemptEvidence(last?.attempts ?? [], time),
     action: null,
     fix: null,
@@ -178,28 +157,33 @@ function healthy(state: State): Finding {
 }
 
 /** Nothing was attempted in the last hour: the newest delivery explains it. */
-function quiet(state: State, chain: Chain): Finding {
-  const { endpoint, statistics, deliveries, receiver, time } = state;
+function quiet(state: State): Finding {
+  const { endpoint, statistics, deliveries, receiver, time, chain } = state;
   const [newest] = deliveries;
   if (newest === undefined) return nothingHappened(endpoint, time);
   const { failing_since: since } = endpoint.health;
-  const failed = newest.attempts?.at(-1);
+  const failed = attemptsOf(newest).at(-1);
   if (newest.status !== "succeeded" && since !== null && failed !== undefined) {
-    const cause = currentCause(failed, lastAttemptTime(failed.at, newest), receiver, endpoint, chain);
-    const summary = `${cause.what}; every attempt since ${time(since)} failed${andWaits(statistics)}`;
-    const evidence = attemptEvidence(newest.attempts ?? [], time);
-    return { code: cause.code, subject: endpoint.id, summary, evidence, ...adviceOf(cause, state) };
+    const at = lastAttemptTime(failed.at, newest);
+    const cause = currentCause({ ...failed, delivery: newest.id }, at, receiver, chain);
+    return {
+      code: cause.code,
+      subject: endpoint.id,
+      summary: `${cause.what}; every attempt since ${time(since)} has failed${andWaits(statistics)}`,
+      evidence: attemptEvidence(attemptsOf(newest), time),
+      ...adviceOf(cause, state),
+    };
   }
   if (newest.status !== "succeeded") return { ...ofDelivery(newest, chain, time), subject: endpoint.id };
-  const after = happened(endpoint, statistics).filter(({ last_at: at }) => at > newest.created);
-  const match = after.find(({ type }) => matchesSubscriptions(endpoint.events, type));
-  if (match !== undefined) return missed(endpoint, match, time);
+  const later = happened(state).filter(({ last_at: at }) => at > newest.created);
+  const match = later.find(({ type }) => matchesSubscriptions(endpoint.events, type));
+  if (match !== undefined) return missed(match, state);
   const last = newest.attempts?.at(-1)?.at ?? newest.created;
   return {
     code: "delivered",
     subject: endpoint.id,
-    summary: `The last delivery to ${receiver.name} succeeded at ${time(last)}, and nothing that it subscribes to has happened since`,
-    evidence: `It subscribes to ${endpoint.events.join(", ")}${after.length === 0 ? "" : `; since then: ${listOf(after, time)}`}`,
+    summary: `The last delivery to ${receiver.name} succeeded at ${time(last)}; no event that it subscribes to has happened since`,
+    evidence: `It subscribes to ${endpoint.events.join(", ")}${later.length === 0 ? "" : `; since then: ${listOf(later, time)}`}`,
     action: null,
     fix: null,
   };
@@ -208,8 +192,10 @@ function quiet(state: State, chain: Chain): Finding {
 type Happened = Statistics["event_types"][number];
 
 /** Returns the types that happened since the endpoint exists. Those about endpoints are not sent to every endpoint. */
-function happened({ created }: WebhookEndpoint, { event_types: types }: Statistics): Happened[] {
-  return types.filter(({ type, last_at: at }) => !type.startsWith("webhook_endpoint.") && at >= created);
+function happened({ endpoint, statistics }: State): Happened[] {
+  return statistics.event_types.filter(
+    ({ type, last_at: at }) => !type.startsWith("webhook_endpoint.") && at >= endpoint.created,
+  );
 }
 
 function listOf(types: readonly Happened[], time: TimeFormat): string {
@@ -217,33 +203,44 @@ function listOf(types: readonly Happened[], time: TimeFormat): string {
 }
 
 /** Returns why an endpoint never got an event. */
-function noEventFor(endpoint: WebhookEndpoint, statistics: Statistics, time: TimeFormat): Finding | undefined {
-  const types = happened(endpoint, statistics);
+function nothingReceived(state: State): Finding | undefined {
+  const { endpoint, statistics, receiver, time } = state;
+  const types = happened(state);
   if (types.length === 0) return statistics.totals.attempts > 0 ? undefined : nothingHappened(endpoint, time);
   const match = types.find(({ type }) => matchesSubscriptions(endpoint.events, type));
-  if (match !== undefined) return missed(endpoint, match, time);
-  const { name } = receiverOfEndpoint(endpoint);
+  if (match !== undefined) return missed(match, state);
   const events = [...endpoint.events, ...types.map(({ type }) => type)].join(",");
   return {
     code: "no_matching_event",
     subject: endpoint.id,
-    summary: `Nothing that ${name} subscribes to has happened since it was created: ${endpoint.events.join(", ")}`,
-    evidence: `Events of other types happened: ${listOf(types, time)}`,
-    action: "Let the endpoint subscribe to these types too",
+    summary: `${receiver.name} subscribes to ${endpoint.events.join(", ")}, and no such event has happened since it was created`,
+    evidence: `Other events happened: ${listOf(types, time)}`,
+    action: "Subscribe the endpoint to these types too",
     fix: shellCommand`service endpoints update ${endpoint.id} --events ${events}`,
   };
 }
 
 /** An event that the endpoint subscribes to has no delivery. */
-function missed(endpoint: WebhookEndpoint, { type, last_at: at }: Happened, time: TimeFormat): Finding {
-  const { name } = receiverOfEndpoint(endpoint);
+function missed({ type, last_at: at }: Happened, { endpoint, receiver: { name }, time, chain }: State): Finding {
+  const last = Date.parse(at);
+  const obstacle = obstacleAt(endpoint, { type, time: last }, chain);
+  const subscriptions = endpoint.events.join(", ");
+  const until = obstacle && time(formatTimestamp(obstacle.until.time));
+  const [why, evidence] =
+    obstacle === undefined
+      ? [`and was not delivered to ${name}`, `It subscribes to ${subscriptions} now`]
+      : obstacle.why === "disabled"
+        ? [`while ${name} was disabled`, `It was enabled at ${until}, and subscribes to ${subscriptions}`]
+        : [`before ${name} subscribed to it`, `It has subscribed to ${subscriptions} since ${until}`];
+  // The command excludes the second that it names.
+  const since = formatTimestamp((obstacle?.since?.time ?? last) - 1000);
   return {
     code: "no_matching_event",
     subject: endpoint.id,
-    summary: `${name} got no delivery of ${type}, which last happened at ${time(at)}: it was disabled then, or did not subscribe to it`,
-    evidence: `It subscribes to ${endpoint.events.join(", ")} now`,
-    action: "Replay the events since then",
-    fix: shellCommand`service events replay --since ${at} --type ${type} --endpoint ${endpoint.id}`,
+    summary: `The last ${type} happened at ${time(at)}, ${why}`,
+    evidence,
+    action: `Replay every ${type} since then`,
+    fix: shellCommand`service events replay --since ${since} --type ${type} --endpoint ${endpoint.id}`,
   };
 }
 

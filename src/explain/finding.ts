@@ -16,10 +16,12 @@ export type FindingCode =
   | "event_damaged"
   | "interrupted"
   | "invalid_response"
+  | "listener_disconnected"
   | "missing_scope"
   | "no_event"
   | "no_matching_event"
   | "no_receiver"
+  | "not_forwarded"
   | "rate_limited"
   | "receiver_error"
   | "receiver_not_found"
@@ -119,9 +121,10 @@ export function span(milliseconds: number): string {
 
 const MAX_QUOTE = 200;
 
-/** Returns the beginning of a body as one quoted line; empty without one. */
+/** Returns the beginning of a body in one line, quoted unless it contains quotes itself; empty without one. */
 export function quoted(body: string | null): string {
   const line = (body ?? "").replaceAll(/\s+/g, " ").trim();
   if (line === "") return "";
-  return `"${line.length > MAX_QUOTE ? `${line.slice(0, MAX_QUOTE)}…` : line}"`;
+  const start = line.length > MAX_QUOTE ? `${line.slice(0, MAX_QUOTE)}…` : line;
+  return line.includes('"') ? start : `"${start}"`;
 }

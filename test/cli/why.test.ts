@@ -44,16 +44,6 @@ async function attempted(endpoint: string): Promise<{ event: Event; delivery: De
 }
 
 describe("the likely cause of a failed delivery", () => {
-  it("is endpoint_deleted after the endpoint was deleted", async () => {
-    const id = await receiverThat({ status: 500 });
-    const { event } = await attempted(id);
-    await service(["endpoints", "delete", id]);
-    expect(await why(event.id)).toMatchObject({
-      cause: "endpoint_deleted",
-      findings: [{ fix: `service events replay ${event.id}` }],
-    });
-  });
-
   it("is connection_closed after the receiver hung up", async () => {
     const { delivery } = await attempted(await receiverThat("hang up"));
     expect(await why(delivery.id)).toMatchObject({
@@ -127,7 +117,7 @@ describe("service why", () => {
     const { cause, deliveries, findings } = await why(event.id);
     expect(deliveries[0]).toMatchObject({ endpoint: null, attempts: [{ status_code: 500 }, { status_code: 503 }] });
     expect(cause).toBe("receiver_error");
-    expect(findings[0]!.fix).toBe(`service events replay ${event.id}`);
+    expect(findings[0]!.fix).toBe(`service events replay ${event.id} --forward-to localhost:3000`);
   });
 
   it("explains a request whose key lacks a scope", async () => {
@@ -176,7 +166,9 @@ describe("service why", () => {
   it("prints a line for each finding in a pipe, and the code alone with --quiet", async () => {
     const event = await json<Event>("trigger", "payment.created");
     const { stdout } = await service(["why", event.id]);
-    expect(stdout).toMatch(new RegExp(`^no_receiver\t${event.id}\tNo endpoint subscribes .*\tservice listen .*\n$`));
+    expect(stdout).toMatch(
+      new RegExp(`^no_receiver\t${event.id}\tNo endpoint subscribes .*\tservice events replay .*\n$`),
+    );
     expect((await service(["why", event.id, "--quiet"])).stdout).toBe("no_receiver\n");
   });
 
@@ -194,7 +186,7 @@ describe("service why", () => {
       delivery.id,
       "Likely cause",
       "400 in",
-      "service webhooks check",
+      "service webhooks verify",
     ]) {
       expect(text).toContain(part);
     }
@@ -220,7 +212,7 @@ describe("service why", () => {
     expect(text.match(/service deliveries retry/g)).toHaveLength(4);
     expect(text).toContain("1 more:");
     expect(text).toContain(`service why ${findings[4]!.subject}`);
-    expect(text).toContain("Also: Delivered to 2 of 7 receivers.");
+    expect(text).toContain("Also: Delivered to 2 of 7 endpoints.");
     expect(text).not.toContain(`service why ${event.id}`);
   });
 });

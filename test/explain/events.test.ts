@@ -18,6 +18,8 @@ beforeEach(async () => {
 });
 
 const DELIVERED = { code: "delivered", action: null, fix: null };
+/** Returns a command that forwards to this receiver. */
+const forwarding = (fix: string | null) => fix!.replace("localhost:3000", world.receiver.url);
 const succeeded = (event: string, count = 1) =>
   expect.poll(async () => (await world.deliveries(`event=${event}&status=succeeded`)).length).toBe(count);
 
@@ -40,7 +42,7 @@ describe("service why of an event", () => {
     await succeeded(other.event.id, 3);
     expect(plain(await world.why(other.event.id))).toMatchObject({
       ...DELIVERED,
-      summary: "Delivered to all 3 receivers",
+      summary: "Delivered to all 3 endpoints",
     });
   });
 
@@ -83,7 +85,7 @@ describe("service why of an event", () => {
       code: "delivery_canceled",
       summary: "The delivery to Billing was canceled after 1 attempt",
       evidence: 'Attempt 1 at T: 500 in N ms, "the warehouse is closed"',
-      action: "Retry, if the receiver should get it",
+      action: "Retry it, if the receiver should still get the event",
       fix: `service deliveries retry ${id}`,
     });
   });
@@ -102,35 +104,65 @@ describe("service why of an event", () => {
     });
     expect(plain(await world.why(id))).toMatchObject({
       code: "delivery_canceled",
-      summary:
-        "The delivery to Billing was canceled after 1 attempt, and another delivery of the event to it succeeded at T",
+      summary: "The delivery to Billing was canceled after 1 attempt; a replay succeeded at T",
       action: null,
       fix: null,
     });
   });
 
-  it("says that nothing subscribes to it, and what the endpoints subscribe to", async () => {
-    await world.endpoint("/a", ["customer.*"], "Billing");
+  it("says what the endpoints subscribe to instead, and gets the event to one of them in two steps", async () => {
+    await world.endpoint("/c", ["customer.*"], "Customers");
+    const endpoint = await world.endpoint("/o", ["order.completed"], "Orders");
+    await world.endpoint("/p", ["payment.*"], "Payments");
     const { event } = await world.order(0);
-    expect(plain(await world.why(event.id))).toEqual({
+    const answer = await world.why(event.id);
+    expect(answer).toMatchObject({
       code: "no_receiver",
-      summary: "No endpoint subscribes to order.created, and no listener is connected",
-      evidence: "Billing: customer.*. A listener that disconnects before it acknowledges an event leaves no delivery",
-      action: "Start a listener before this event, to receive it and later ones",
-      fix: expect.stringContaining("service listen --forward-to localhost:3000 --since evt_"),
+      summary: "No endpoint subscribes to order.created",
+      evidence:
+        "Payments subscribes to payment.*; Orders subscribes to order.completed; Customers subscribes to customer.*",
+      action: "Subscribe Orders to order.created",
+      fix: `service endpoints update ${endpoint} --events order.completed,order.created`,
     });
+    await world.run(answer.fix);
+    const next = await world.why(event.id);
+    expect(next).toMatchObject({
+      summary: "Orders subscribes to order.created, but did not yet when the event happened",
+      action: "Replay the event",
+      fix: `service events replay ${event.id}`,
+    });
+    await world.run(next.fix);
+    await succeeded(event.id);
   });
 
-  it("suggests a listener that receives the event", async () => {
+  it("forwards the event without a receiver, and no other", async () => {
     await world.order(0);
     const { event } = await world.order(0);
-    const { fix } = await world.why(event.id);
-    const words = fix!.replace("localhost:3000", world.receiver.url).split(" ").slice(2);
-    const listener = await startListener(world.env, words);
+    await world.order(0);
+    const answer = await world.why(event.id);
+    expect(answer).toMatchObject({
+      code: "no_receiver",
+      summary: "No endpoint subscribes to order.created, and no listener is connected",
+      evidence: "There are no endpoints",
+      action: "Forward the event to your application",
+      fix: `service events replay ${event.id} --forward-to localhost:3000`,
+    });
+    const earlier = world.receiver.received.length;
+    const { exitCode, stderr } = await world.run(forwarding(answer.fix));
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
     await succeeded(event.id);
-    await listener.interrupt();
-    const [delivery] = await world.deliveries(`event=${event.id}`);
-    expect(delivery!.listener).not.toBeNull();
+    expect(world.receiver.received.slice(earlier).map((request) => request.event)).toEqual([event.id]);
+    expect(plain(await world.why(event.id)).code).toBe("delivered");
+  });
+
+  it("says how late a listener delivered the event", async () => {
+    const { event } = await world.order(0);
+    await advanceClock(world.api, 28);
+    await world.run(forwarding((await world.why(event.id)).fix));
+    await succeeded(event.id);
+    expect(plain(await world.why(event.id)).summary).toMatch(
+      /^Delivered by a listener N s after the event, with the first attempt$/,
+    );
   });
 
   it("says that its endpoint was disabled when it happened", async () => {
@@ -139,8 +171,9 @@ describe("service why of an event", () => {
     const { event } = await world.order(0);
     expect(plain(await world.why(event.id))).toMatchObject({
       code: "no_receiver",
-      summary: "No endpoint got the event: Billing was disabled at T by a user",
-      action: "Enable the endpoint, so that the event can be replayed to it",
+      summary: "No endpoint got the event: Billing was disabled by a user at T",
+      evidence: "Billing subscribes to order.*",
+      action: "Enable the endpoint",
       fix: `service endpoints enable ${endpoint}`,
     });
   });
@@ -170,7 +203,7 @@ describe("service why of an event", () => {
     const { event: other } = await world.order(0);
     await update({ events: ["order.*"] });
     expect(plain(await world.why(other.id))).toMatchObject({
-      summary: "Billing subscribes to order.created now, but did not when the event happened",
+      summary: "Billing subscribes to order.created, but did not yet when the event happened",
     });
   });
 
@@ -181,8 +214,8 @@ describe("service why of an event", () => {
       code: "no_receiver",
       summary: "No endpoint subscribes to order.created, nor does the connected listener",
       evidence: "The listener subscribes to customer.*",
-      action: "Restart the listener with order.created in --events, then replay the event",
-      fix: `service events replay ${event.id}`,
+      action: "Forward the event with a listener for all types",
+      fix: `service events replay ${event.id} --forward-to localhost:3000`,
     });
     await listener.interrupt();
     await expect.poll(async () => (await world.api("GET", "/v1/statistics")).body.listeners).toBe(0);
@@ -192,23 +225,60 @@ describe("service why of an event", () => {
     });
   });
 
-  it("does not say that a listener ignored an event which it still forwards", async () => {
+  it("says that a listener still forwards it, and that it was disconnected meanwhile", async () => {
     const url = `http://127.0.0.1:${await freePort()}/hooks`;
     const listener = await startListener(world.env, ["--forward-to", url, "--retries", "10"]);
     const { event } = await world.order(0);
-    expect(plain(await world.why(event.id))).toMatchObject({
-      code: "no_receiver",
-      summary: "The connected listener has not reported a result for the event yet",
-      evidence: "It may still be forwarding it; or its --where excludes it, or it has no --forward-to",
-      action: "Look at the output of the listener",
-      fix: null,
+    await listener.record(({ event: name }) => name === "forwarded");
+    expect(await world.why(event.id)).toMatchObject({
+      code: "delivery_pending",
+      summary: "A listener is forwarding the event and has not reported a result yet",
+      evidence: expect.stringMatching(/^lsn_\w+ has the event, and reports its attempts after the last one$/),
+      action: "Check again in a moment",
+      fix: `service why ${event.id}`,
     });
     await listener.kill();
     await expect.poll(async () => (await world.api("GET", "/v1/statistics")).body.listeners).toBe(0);
-    expect(plain(await world.why(event.id))).toMatchObject({
-      code: "no_receiver",
-      evidence: "There is no endpoint. A listener that disconnects before it acknowledges an event leaves no delivery",
+    const answer = await world.why(event.id);
+    expect(answer).toMatchObject({
+      code: "listener_disconnected",
+      summary: "The listener disconnected before it reported a result for the event",
+      evidence: expect.stringMatching(/^lsn_\w+ had the event and did not acknowledge it$/),
+      action: "Forward the event again",
+      fix: `service events replay ${event.id} --forward-to localhost:3000`,
     });
+    const next = await startListener(world.env, ["--forward-to", world.receiver.url]);
+    const { action, fix } = await world.why(event.id);
+    expect(action).toBe("Replay the event to the connected listener");
+    await world.run(fix);
+    await succeeded(event.id);
+    await next.interrupt();
+  });
+
+  it.each([
+    [
+      ["--where", "data.object.amount=7", "--forward-to", "localhost:3000"],
+      "The listener did not forward the event: its --where excludes it",
+      /^lsn_\w+ reported that its filter excludes the event$/,
+      "Forward the event without the filter",
+    ],
+    [
+      [],
+      "The listener printed the event without forwarding it: it has no --forward-to or --route for order.created",
+      /^lsn_\w+ reported that it did not forward the event$/,
+      "Forward the event to your application",
+    ],
+  ])("says that a listener with %j did not forward it, also after its end", async (args, summary, evidence, action) => {
+    const listener = await startListener(world.env, args);
+    const { event } = await world.order(0);
+    const fix = `service events replay ${event.id} --forward-to localhost:3000`;
+    const expected = { code: "not_forwarded", summary, evidence: expect.stringMatching(evidence), action, fix };
+    await expect.poll(async () => (await world.why(event.id)).code).toBe("not_forwarded");
+    expect(await world.why(event.id)).toMatchObject(expected);
+    await listener.interrupt();
+    expect(await world.why(event.id)).toMatchObject(expected);
+    await world.run(forwarding(fix));
+    await succeeded(event.id);
   });
 
   it("says what a listener forwarded to, and replays what it did not deliver", async () => {
@@ -219,9 +289,9 @@ describe("service why of an event", () => {
     await listener.interrupt();
     expect(plain(await world.why(event.id))).toMatchObject({
       code: "connection_refused",
-      summary: `No server listens at 127.0.0.1:${port}`,
+      summary: `Connection refused: no server is listening at 127.0.0.1:${port}`,
       action: "Start your application there, then replay the event",
-      fix: `service events replay ${event.id}`,
+      fix: `service events replay ${event.id} --forward-to localhost:3000`,
     });
   });
 
@@ -242,9 +312,9 @@ describe("service why of a request", () => {
     const id = rejected.headers.get("request-id")!;
     expect(plain(await world.why(id))).toMatchObject({
       code: "request_failed",
-      summary: expect.stringMatching(/^The API request failed with 400 invalid_request: amount/),
-      evidence: "POST /v1/orders, /amount must be at least 0",
-      action: "Look at the request and its response, then correct the code that sends it",
+      summary: "POST /v1/orders failed with 400 invalid_request: amount must be at least 0",
+      evidence: 'Request body: {"amount":-1,"currency":"EUR"}',
+      action: "Check the whole request and response",
       fix: `service logs get ${id}`,
     });
   });
@@ -256,10 +326,14 @@ describe("service why of a request", () => {
     const id = rejected.headers.get("request-id")!;
     expect(plain(await world.why(id))).toMatchObject({
       code: "request_failed",
-      summary: expect.stringMatching(/^The API request failed with 401 revoked_credential: /),
-      action: "Look at the key, and use another one",
-      fix: `service keys get ${key.id}`,
+      summary: expect.stringMatching(/^GET \/v1\/orders failed with 401 revoked_credential: /),
+      evidence: `The API key old (${key.prefix}…${key.last4}) was revoked at T`,
+      action: "Create a key with the same scopes, and send the request with it",
+      fix: "service keys create --name old --scope orders:read",
     });
+    const { stdout } = await world.run("service keys create --name old --scope orders:read --json");
+    const { key: replacement } = JSON.parse(stdout) as { key: string };
+    expect((await apiOf(world.platform.baseUrl, replacement)("GET", "/v1/orders")).status).toBe(200);
   });
 
   it("says that requests without a valid credential are not retained", async () => {
@@ -273,7 +347,7 @@ describe("service why of a request", () => {
     const read = await world.api("GET", "/v1/orders");
     expect(plain(await world.why(read.headers.get("request-id")!))).toMatchObject({
       code: "no_event",
-      summary: "The request only read, so it caused no event",
+      summary: "The request only read data, so it caused no event",
       evidence: "GET /v1/orders: 200",
     });
     const create = () =>
@@ -283,107 +357,9 @@ describe("service why of a request", () => {
     expect(plain(await world.why(second.headers.get("request-id")!))).toMatchObject({
       code: "no_event",
       summary: "The request repeated an earlier one with the same idempotency key, so it caused no other event",
+      action: "Explain what the earlier request created",
+      fix: `service why ${first.body.id}`,
     });
-  });
-});
-
-describe("service why of an endpoint", () => {
-  it("says that no event has happened, or none of its types", async () => {
-    // Before the clock has passed a second, earlier events are as old as the endpoint.
-    await advanceClock(world.api, 2);
-    const endpoint = await world.endpoint("/a", ["customer.deleted"], "Billing");
-    expect(plain(await world.why(endpoint))).toEqual({
-      code: "no_event",
-      summary: "No event has happened since Billing was created at T",
-      evidence: "It subscribes to customer.deleted",
-      action: "Trigger an event that it subscribes to",
-      fix: "service trigger customer.deleted",
-    });
-    await world.order(0);
-    expect(plain(await world.why(endpoint))).toEqual({
-      code: "no_matching_event",
-      summary: "Nothing that Billing subscribes to has happened since it was created: customer.deleted",
-      evidence: "Events of other types happened: order.created (T)",
-      action: "Let the endpoint subscribe to these types too",
-      fix: `service endpoints update ${endpoint} --events customer.deleted,order.created`,
-    });
-    await world.api("POST", `/v1/webhook_endpoints/${endpoint}/ping`, {});
-    await expect.poll(async () => (await world.deliveries(`endpoint=${endpoint}&status=succeeded`)).length).toBe(1);
-    expect(plain(await world.why(endpoint)).code).toBe("no_matching_event");
-    await world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { events: ["order.*"] });
-    expect(plain(await world.why(endpoint))).toMatchObject({
-      code: "no_matching_event",
-      summary:
-        "Billing got no delivery of order.created, which last happened at T: it was disabled then, or did not subscribe to it",
-      fix: expect.stringContaining(`--type order.created --endpoint ${endpoint}`),
-    });
-  });
-
-  it("says when a user disabled it, and how many deliveries wait", async () => {
-    const endpoint = await world.endpoint("/a", undefined, "Billing");
-    statuses.push(500);
-    await world.order();
-    await world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status: "disabled" });
-    expect(plain(await world.why(endpoint))).toEqual({
-      code: "endpoint_disabled",
-      summary: "Billing was disabled at T by a user; 1 delivery is waiting until it is enabled",
-      evidence: null,
-      action: "Enable the endpoint",
-      fix: `service endpoints enable ${endpoint}`,
-    });
-  });
-
-  it("says that all is well, with the last response, although the clock is ahead", async () => {
-    const endpoint = await world.endpoint("/a", undefined, "Billing");
-    await advanceClock(world.api, 60);
-    await world.order();
-    await world.order();
-    expect(plain(await world.why(endpoint))).toEqual({
-      ...DELIVERED,
-      summary: "All 2 attempts of the last hour to Billing succeeded, the last one at T",
-      evidence: 'Attempt 1 at T: 200 in N ms, "ok"',
-    });
-    await advanceClock(world.api, 2 * 3600);
-    expect(plain(await world.why(endpoint))).toEqual({
-      ...DELIVERED,
-      summary: "The last delivery to Billing succeeded at T, and nothing that it subscribes to has happened since",
-      evidence: "It subscribes to order.*",
-    });
-  });
-
-  it("says since when it fails, although its next attempts are hours away", async () => {
-    const endpoint = await world.endpoint("/a", undefined, "Billing");
-    statuses.push(...Array.from({ length: 40 }, () => 500));
-    await world.order();
-    await world.order();
-    // After 10 attempts, the next one is due in more than 3 hours.
-    await advanceClock(world.api, 390 * 60);
-    expect(plain(await world.why(endpoint))).toEqual({
-      code: "receiver_error",
-      summary: "Billing responded with 500; every attempt since T failed, and 2 deliveries are waiting",
-      evidence: 'Attempt 10 at T: 500 in N ms, "the warehouse is closed"',
-      action: "Find the error in the receiver's log, fix it, then retry",
-      fix: `service deliveries retry --pending --endpoint ${endpoint}`,
-    });
-  });
-
-  it("says that it fails in part, with each kind of failure, until what waits has arrived", async () => {
-    const endpoint = await world.endpoint("/a", undefined, "Billing");
-    statuses.push(500, 502, 500);
-    for (let count = 0; count < 3; count++) await world.order();
-    const { event } = await world.order();
-    await succeeded(event.id);
-    expect(plain(await world.why(endpoint))).toEqual({
-      code: "receiver_error",
-      summary:
-        "Billing fails in part: 3 of the 4 attempts of the last hour failed (2 × 500, 1 × 502), and 3 deliveries are waiting",
-      evidence: 'Attempt 1 at T: 500 in N ms, "the warehouse is closed"',
-      action: "Find the error in the receiver's log, fix it, then retry",
-      fix: `service deliveries retry --pending --endpoint ${endpoint}`,
-    });
-    await world.service(["deliveries", "retry", "--pending", "--endpoint", endpoint, "--yes"]);
-    await expect.poll(async () => (await world.deliveries(`endpoint=${endpoint}&status=succeeded`)).length).toBe(4);
-    expect(plain(await world.why(endpoint))).toMatchObject({ action: null, fix: null });
   });
 });
 

@@ -20,14 +20,20 @@ const RESPONSES: Record<string, [status: number, body: string, headers?: Record<
   "/422": [422, "amount is too small"],
   "/429": [429, "slow down", { "Retry-After": "120" }],
   "/302": [302, "", { Location: "/moved?to=a&b=1" }],
+  "/sign-in": [302, "", { Location: "/login" }],
   "/410": [410, "This webhook was retired"],
 };
 
+/** Paths that respond with 200 now. */
+const repaired = new Set<string>();
 const world = explained((request, response) => {
-  const [status, body, headers] = RESPONSES[request.path] ?? [200, "ok"];
+  const [status, body, headers] = (repaired.has(request.path) ? undefined : RESPONSES[request.path]) ?? [200, "ok"];
   response.writeHead(status, headers).end(body);
 });
-beforeEach(() => world.clear());
+beforeEach(async () => {
+  await world.clear();
+  repaired.clear();
+});
 
 describe("service why of a delivery, and of its event", () => {
   it.each([
@@ -35,8 +41,8 @@ describe("service why of a delivery, and of its event", () => {
       "/500",
       "receiver_error",
       "Billing responded with 500; attempt 2 is due at T",
-      '500 in N ms, "{ "error": "TypeError: Cannot read properties of undefined" }"',
-      "Find the error in the receiver's log, fix it, then retry",
+      '500 in N ms, { "error": "TypeError: Cannot read properties of undefined" }',
+      "Fix the error in the receiver, then retry",
       "service deliveries retry DELIVERY",
     ],
     [
@@ -44,21 +50,21 @@ describe("service why of a delivery, and of its event", () => {
       "signature_rejected",
       "Billing rejected the signature with 400; attempt 2 is due at T",
       '400 in N ms, "Webhook signature verification failed"',
-      "Compare the receiver's signing secret with the endpoint's, and check that it verifies the raw body",
-      "service webhooks check RECEIVER/signature",
+      "Check whether the receiver's secret is the endpoint's",
+      "service webhooks verify --delivery DELIVERY",
     ],
     [
       "/stale",
       "signature_rejected",
       "Billing rejected the timestamp of the signature with 400; attempt 2 is due at T",
       '400 in N ms, "Timestamp outside the tolerance zone"',
-      "Correct the receiver's clock, and verify each request when it arrives, then retry",
+      "Correct the receiver's clock, then retry",
       "service deliveries retry DELIVERY",
     ],
     [
       "/firewall",
       "receiver_unauthorized",
-      "Something in front of Billing rejected the request with 403, such as a firewall or proxy; attempt 2 is due at T",
+      "A firewall or proxy in front of Billing rejected the request with 403; attempt 2 is due at T",
       '403 in N ms, "<!DOCTYPE html><title>Attention Required!</title>"',
       "Allow the platform's requests there, then retry",
       "service deliveries retry DELIVERY",
@@ -68,7 +74,7 @@ describe("service why of a delivery, and of its event", () => {
       "receiver_unauthorized",
       "Billing responded with 401; attempt 2 is due at T",
       '401 in N ms, "Sign in"',
-      "Verify the signature at this path instead of requiring a login, then retry",
+      "Let this path verify the signature instead of requiring a login, then retry",
       "service deliveries retry DELIVERY",
     ],
     [
@@ -76,7 +82,7 @@ describe("service why of a delivery, and of its event", () => {
       "receiver_not_found",
       "Billing responded with 404; attempt 2 is due at T",
       '404 in N ms, "No such route"',
-      "Handle POST at this path or correct the endpoint's URL, then retry",
+      "Handle POST at this path, or correct the endpoint's URL, then retry",
       "service deliveries retry DELIVERY",
     ],
     [
@@ -84,7 +90,7 @@ describe("service why of a delivery, and of its event", () => {
       "receiver_rejected",
       "Billing responded with 422; attempt 2 is due at T",
       '422 in N ms, "amount is too small"',
-      "Find out in the receiver's log why it rejects the event, fix it, then retry",
+      "Change the receiver so that it accepts the event, then retry",
       "service deliveries retry DELIVERY",
     ],
     [
@@ -107,8 +113,8 @@ describe("service why of a delivery, and of its event", () => {
       "/302",
       "redirect",
       "Billing responded with 302; attempt 2 is due at T",
-      "302 in N ms",
-      "Use the URL of the redirect: deliveries do not follow it",
+      "302 in N ms, Location: /moved?to=a&b=1",
+      "Change the endpoint's URL to the redirect's target: deliveries do not follow redirects",
       "service endpoints update ENDPOINT --url 'RECEIVER/moved?to=a&b=1'",
     ],
   ])("explains the response of %s as %s", async (path, code, summary, evidence, action, fix) => {
@@ -125,6 +131,84 @@ describe("service why of a delivery, and of its event", () => {
     };
     expect(plain(await world.why(delivery))).toEqual(expected);
     expect(plain(await world.why(event.id))).toEqual(expected);
+    if (expected.fix !== `service deliveries retry ${delivery}`) return;
+    repaired.add(path);
+    await world.run(expected.fix);
+    await expect.poll(async () => (await world.deliveries(`event=${event.id}`))[0]!.status).toBe("succeeded");
+  });
+
+  it("finds out whether a rejected signature comes from a wrong secret, and leaves the secret as it is", async () => {
+    const url = `${world.receiver.url}/signature`;
+    const { body: endpoint } = await world.api("POST", "/v1/webhook_endpoints", { url, events: ["order.*"] });
+    const { deliveries } = await world.order();
+    const { id } = deliveries[0]!;
+    const { fix } = await world.why(endpoint.id);
+    expect(fix).toBe(`service webhooks verify --delivery ${id}`);
+    const wrong = await world.run(fix, { env: { SERVICE_WEBHOOK_SECRET: "whsec_another" } });
+    expect(wrong.exitCode).toBe(1);
+    expect(wrong.stderr).toContain(`${id} was signed with another secret`);
+    expect(wrong.stderr).toContain(`service endpoints rotate-secret ${endpoint.id}`);
+    const right = await world.run(fix, { env: { SERVICE_WEBHOOK_SECRET: endpoint.secret } });
+    expect(right.exitCode).toBe(0);
+    const { body: same } = await world.api("GET", `/v1/webhook_endpoints/${endpoint.id}`);
+    expect(same.previous_secret_until).toBeNull();
+  });
+
+  it("changes the URL of an endpoint that redirects, unless the target is a sign-in page", async () => {
+    const endpoint = await world.endpoint("/302");
+    const { deliveries } = await world.order();
+    await world.run((await world.why(deliveries[0]!.id)).fix);
+    const { body } = await world.api("GET", `/v1/webhook_endpoints/${endpoint}`);
+    expect(body.url).toBe(`${world.receiver.url}/moved?to=a&b=1`);
+    await world.clear();
+    await world.endpoint("/sign-in");
+    const { deliveries: rejected } = await world.order();
+    expect(plain(await world.why(rejected[0]!.id))).toMatchObject({
+      code: "redirect",
+      evidence: "Attempt 1 at T: 302 in N ms, Location: /login",
+      action: "Let this path verify the signature instead of requiring a login, then retry",
+      fix: `service deliveries retry ${rejected[0]!.id}`,
+    });
+  });
+
+  it("says what the receiver responded before its endpoint was deleted", async () => {
+    const endpoint = await world.endpoint("/401", undefined, "Billing");
+    const { event, deliveries } = await world.order();
+    const { id } = deliveries[0]!;
+    await world.api("POST", `/v1/deliveries/${id}/retry`);
+    await expect.poll(async () => (await world.deliveries(`event=${event.id}`))[0]!.attempt_count).toBe(2);
+    await world.clear();
+    const expected = {
+      code: "receiver_unauthorized",
+      summary: `The endpoint ${endpoint} responded with 401; it was deleted after 2 attempts`,
+      evidence: 'Attempt 2 at T: 401 in N ms, "Sign in"',
+    };
+    for (const about of [event.id, id]) {
+      expect(plain(await world.why(about))).toEqual({
+        ...expected,
+        action: "Forward the event to your application",
+        fix: `service events replay ${event.id} --forward-to localhost:3000`,
+      });
+    }
+    await world.endpoint("/ok");
+    const { action, fix } = await world.why(event.id);
+    expect(action).toBe("Replay the event to those that subscribe to it now");
+    await world.run(fix);
+    await expect.poll(() => world.receiver.at("/ok").length).toBe(1);
+  });
+
+  it("names the response of the last attempt once no retries are left", async () => {
+    await world.endpoint("/500", undefined, "Billing");
+    const { event } = await world.order();
+    await advanceClock(world.api, 4 * 86_400);
+    const [delivery] = await world.deliveries(`event=${event.id}`);
+    expect(delivery!.status).toBe("failed");
+    expect(plain(await world.why(event.id))).toMatchObject({
+      code: "receiver_error",
+      summary: expect.stringMatching(/^Billing responded with 500; all \d+ attempts failed, and no retries are left$/),
+      evidence: expect.stringMatching(/^Attempt \d+ at T: 500 in N ms/),
+      fix: `service deliveries retry ${delivery!.id}`,
+    });
   });
 
   it("says that a response with 410 disabled the endpoint", async () => {
@@ -132,9 +216,9 @@ describe("service why of a delivery, and of its event", () => {
     const { deliveries } = await world.order();
     const expected = {
       code: "endpoint_disabled",
-      summary: "Billing was disabled at T because it responded with 410 Gone",
+      summary: "Billing was disabled at T, because it responded with 410 Gone",
       evidence: 'Attempt 1 at T: 410 in N ms, "This webhook was retired"',
-      action: "Enable the endpoint, if the receiver is back",
+      action: "Enable the endpoint once its receiver is back",
       fix: `service endpoints enable ${endpoint}`,
     };
     const [delivery] = deliveries;
@@ -143,7 +227,7 @@ describe("service why of a delivery, and of its event", () => {
     await world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status: "enabled" });
     expect(plain(await world.why(delivery!.id))).toMatchObject({
       summary: "Billing responded with 410 Gone before the endpoint was enabled again",
-      action: "Retry",
+      action: "Retry now",
       fix: `service deliveries retry ${delivery!.id}`,
     });
   });
@@ -154,14 +238,14 @@ describe("service why of a delivery, and of its event", () => {
     const { deliveries } = await world.order();
     expect(plain(await world.why(deliveries[0]!.id))).toEqual({
       code: "connection_refused",
-      summary: `No server listens at ${url}; attempt 2 is due at T`,
-      evidence: "Attempt 1 at T: connection_refused: no server listens on this address and port",
-      action: "Start the receiver or correct the endpoint's URL, then retry",
+      summary: `Connection refused: no server is listening at ${url}; attempt 2 is due at T`,
+      evidence: "Attempt 1 at T: no server listens on this address and port",
+      action: "Start the receiver, or correct the endpoint's URL, then retry",
       fix: `service deliveries retry ${deliveries[0]!.id}`,
     });
     expect(plain(await world.why(endpoint))).toMatchObject({
       code: "connection_refused",
-      summary: `No server listens at ${url}; the only attempt of the last hour failed, and 1 delivery is waiting`,
+      summary: `Connection refused: no server is listening at ${url}; the only attempt in the last hour failed, and 1 delivery is waiting`,
       fix: `service deliveries retry --pending --endpoint ${endpoint}`,
     });
   });
@@ -171,9 +255,9 @@ describe("service why of a delivery, and of its event", () => {
     const { deliveries } = await world.order();
     expect(plain(await world.why(deliveries[0]!.id))).toMatchObject({
       code: "dns",
-      summary: "The host name of http://no-such-host.invalid/hooks could not be resolved; attempt 2 is due at T",
-      evidence: expect.stringMatching(/^Attempt 1 at T: dns: /),
-      action: "Fix the DNS record or correct the endpoint's URL, then retry",
+      summary: "The host name no-such-host.invalid could not be resolved; attempt 2 is due at T",
+      evidence: "Attempt 1 at T: the host name could not be resolved",
+      action: "Fix its DNS record, or correct the endpoint's URL, then retry",
     });
   });
 
@@ -199,8 +283,8 @@ describe("service why of a delivery, and of its event", () => {
     expect(plain(await world.why(deliveries[0]!.id))).toEqual({
       code: "tls",
       summary: `${host} does not speak TLS; attempt 2 is due at T`,
-      evidence: "Attempt 1 at T: tls: the server does not speak TLS",
-      action: "Use http:// in the endpoint's URL, or the port of a TLS server",
+      evidence: "Attempt 1 at T: the server does not speak TLS",
+      action: "Use http:// in the endpoint's URL",
       fix: `service endpoints update ${endpoint} --url http://${host}/hooks`,
     });
   });
@@ -219,14 +303,14 @@ describe("service why of a delivery, and of its event", () => {
     expect(plain(await world.why(deliveries[0]!.id))).toEqual({
       code: "redirect",
       summary: "The endpoint responded with 302 before its URL was changed; attempt 2 is due at T",
-      evidence: "Attempt 1 at T: 302 in N ms",
-      action: "Retry",
+      evidence: "Attempt 1 at T: 302 in N ms, Location: /moved?to=a&b=1",
+      action: "Retry now",
       fix: `service deliveries retry ${deliveries[0]!.id}`,
     });
     expect(plain(await world.why(endpoint))).toMatchObject({
       summary:
-        "The endpoint responded with 302 before its URL was changed; the only attempt of the last hour failed, and 1 delivery is waiting",
-      action: "Retry",
+        "The endpoint responded with 302 before its URL was changed; the only attempt in the last hour failed, and 1 delivery is waiting",
+      action: "Retry now",
       fix: `service deliveries retry --pending --endpoint ${endpoint}`,
     });
   });
@@ -254,7 +338,7 @@ describe("service why of a delivery, and of its event", () => {
     await world.api("POST", `/v1/webhook_endpoints/${endpoint}/rotate_secret`, {});
     expect(plain(await world.why(deliveries[0]!.id))).toMatchObject({
       summary: "Billing rejected the signature with 400 before the secret was rotated; attempt 2 is due at T",
-      action: "Retry",
+      action: "Retry now",
       fix: `service deliveries retry ${deliveries[0]!.id}`,
     });
   });
@@ -271,9 +355,9 @@ describe("service why of a failing endpoint", () => {
     const answer = plain(await world.why(endpoint));
     expect(answer).toEqual({
       code: "receiver_error",
-      summary: "All 3 attempts of the last hour to Warehouse failed (2 × 500, 1 × 404), and 3 deliveries are waiting",
+      summary: "All 3 attempts to Warehouse in the last hour failed (2 × 500, 1 × 404), and 3 deliveries are waiting",
       evidence: 'Attempt 1 at T: 500 in N ms, "the warehouse is closed"',
-      action: "Find the error in the receiver's log, fix it, then retry",
+      action: "Fix the error in the receiver, then retry",
       fix: `service deliveries retry --pending --endpoint ${endpoint}`,
     });
   });
@@ -288,7 +372,7 @@ describe("service why of a failing endpoint", () => {
     await expect.poll(failing).not.toBeNull();
     expect(plain(await world.why(endpoint))).toMatchObject({
       code: "receiver_error",
-      summary: "Billing responded with 500; every attempt since T failed, and 20 deliveries are waiting",
+      summary: "Billing responded with 500; every attempt since T has failed, and 20 deliveries are waiting",
     });
   });
 });

@@ -67,15 +67,21 @@ it("names the backlog of a receiver that does not respond, for the endpoint and 
   clock.pass(5000);
   const expected = {
     code: "backlog",
-    summary: "23 deliveries are waiting for Billing, one of them for N s, because it has not responded yet",
-    evidence: "No attempt of the last hour has finished",
-    action: "Respond with 2xx before slow work: in the receiver, store the event and process it later",
+    summary: "23 deliveries are waiting for Billing, the oldest for N s, because it has not responded yet",
+    evidence: "No attempt in the last hour has finished",
+    action: "Return 2xx at once: store the event in the receiver and process it later",
     fix: null,
   };
   expect(plain(await world.why(endpoint))).toEqual(expected);
   expect(await world.deliveries(`endpoint=${endpoint}&status=retrying`)).toEqual([]);
   const [newest] = await world.deliveries(`endpoint=${endpoint}&limit=1`);
   expect(plain(await world.why(newest!.id))).toEqual(expected);
+  await world.clear();
+  expect(await world.why(newest!.id)).toMatchObject({
+    code: "endpoint_deleted",
+    summary: `The endpoint ${endpoint} was deleted before the first attempt`,
+    action: "Forward the event to your application",
+  });
 });
 
 it("names the share of attempts that timed out, and how many deliveries wait", async () => {
@@ -91,9 +97,9 @@ it("names the share of attempts that timed out, and how many deliveries wait", a
   expect(plain(await world.why(endpoint))).toEqual({
     code: "timeout",
     summary:
-      "Billing did not respond within N s; 2 of the 8 attempts of the last hour failed, and 2 deliveries are waiting",
-    evidence: "Attempt 1 at T: timeout: no complete response within N s",
-    action: "Respond with 2xx before slow work, then retry",
+      "Billing did not respond within N s; 2 of 8 attempts in the last hour failed, and 2 deliveries are waiting",
+    evidence: "Attempt 1 at T: no complete response within N s",
+    action: "Return 2xx before any slow work, then retry",
     fix: `service deliveries retry --pending --endpoint ${endpoint}`,
   });
 });
@@ -108,8 +114,8 @@ it("names timeouts although newer deliveries wait for their first attempt", asyn
   expect(plain(await world.why(endpoint))).toMatchObject({
     code: "timeout",
     summary: expect.stringMatching(
-      /^Billing did not respond within N s; every attempt since T failed, and 45 deliveries are waiting/,
+      /^Billing did not respond within N s; every attempt since T has failed, and 45 deliveries are waiting/,
     ),
-    evidence: "Attempt 1 at T: timeout: no complete response within N s",
+    evidence: "Attempt 1 at T: no complete response within N s",
   });
 });

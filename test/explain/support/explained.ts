@@ -27,6 +27,8 @@ export interface Explained {
   service(args: readonly string[], options?: CliOptions): Promise<CliResult>;
   /** Returns the answer about an ID, whose command must work. */
   why(id: string): Promise<Finding>;
+  /** Runs a command of an answer, as if it was pasted into a shell. */
+  run(fix: string | null, options?: CliOptions): Promise<CliResult>;
   /** Deletes all endpoints, so that a test sees no others. */
   clear(): Promise<void>;
 }
@@ -88,6 +90,7 @@ export function explained(script: Script, settings: Partial<PlatformSettings> = 
       if (answer!.fix !== null) await expectToWork(service, answer!.fix);
       return answer!;
     },
+    run: (fix, options) => service(wordsOf(fix!), options),
     async clear() {
       const { data } = (await api("GET", "/v1/webhook_endpoints?limit=100")).body as { data: WebhookEndpoint[] };
       for (const { id } of data) await api("DELETE", `/v1/webhook_endpoints/${id}`);
@@ -95,10 +98,15 @@ export function explained(script: Script, settings: Partial<PlatformSettings> = 
   };
 }
 
-/** Pastes a command into a shell, and expects that `service` knows it. */
-async function expectToWork(service: Explained["service"], fix: string): Promise<void> {
+/** Returns the arguments that a shell gives to `service`. */
+function wordsOf(fix: string): string[] {
   const text = execFileSync("/bin/sh", ["-c", `service() { printf '%s\\0' "$@"; }; ${fix}`], { encoding: "utf8" });
-  const words = text.split("\0").slice(0, -1);
+  return text.split("\0").slice(0, -1);
+}
+
+/** Expects that `service` knows a command. */
+async function expectToWork(service: Explained["service"], fix: string): Promise<void> {
+  const words = wordsOf(fix);
   if (["listen", "login", "webhooks"].includes(words[0]!)) return;
   const isRead = ["get", "list"].includes(words[1] ?? "") || ["why", "api"].includes(words[0]!);
   const { exitCode, stderr } = await service([...words, ...(isRead ? [] : ["--dry-run"])]);

@@ -1,0 +1,276 @@
+import { LIMITS } from "../contract/limits.ts";
+import type { Attempt } from "../contract/schemas/delivery.ts";
+import { shellCommand } from "../contract/shell-command.ts";
+import type { FindingCode } from "./finding.ts";
+import type { Receiver } from "./receivers.ts";
+
+/** The result of an attempt, or of many that had the same one. */
+export type Outcome = Pick<Attempt, "status_code" | "error"> &
+  Partial<Pick<Attempt, "response_excerpt" | "response_headers">> & {
+    /** The ID of a delivery with this result. */
+    delivery: string | undefined;
+  };
+
+/** Why attempts fail, and what helps. */
+export interface Cause {
+  code: FindingCode;
+  /** A sentence without its period: `Billing responded with 500`. */
+  what: string;
+  action: string;
+  /** The command that helps, unless it is to send the event again; null if there is none. */
+  fix?: string | null;
+  /** True if the platform's next attempt helps, and an earlier one does not. */
+  isToWait?: boolean;
+}
+
+/** Returns why an attempt failed. */
+export function causeOf(outcome: Outcome, receiver: Receiver): Cause {
+  const { status_code: status, error } = outcome;
+  const cause =
+    status !== null
+      ? causeOfStatus({ ...outcome, status_code: status }, receiver)
+      : receiver.endpoint === null
+        ? causeOfListener(error ?? "", receiver)
+        : causeOfError(error ?? "", receiver);
+  return { ...cause, what: capitalized(cause.what) };
+}
+
+function capitalized(text: string): string {
+  return /^(the|your) /.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+}
+
+const CORRECT_URL = "correct the endpoint's URL";
+const NO_LOGIN = "Let this path verify the signature instead of requiring a login";
+const RESPOND_FIRST = "Return 2xx before any slow work";
+
+/** Errors of a listener have no code. */
+const LISTENER_ERRORS: readonly (readonly [RegExp, FindingCode])[] = [
+  [/^connection refused: nothing listens on (?<hosts>.+)$/s, "connection_refused"],
+  [/ did not (respond|complete its response) within | timed out$/, "timeout"],
+  [/ closed the connection before /, "connection_closed"],
+  [/^no TLS connection to /, "tls"],
+  [/^the host name of .+ cannot be resolved$/s, "dns"],
+  [/^no network route to /, "unreachable"],
+];
+
+function causeOfListener(error: string, { name }: Receiver): Cause {
+  const [pattern, code = "delivery_failed"] = LISTENER_ERRORS.find(([one]) => one.test(error)) ?? [];
+  if (code === "connection_refused") {
+    const { hosts } = pattern!.exec(error)!.groups!;
+    const action = "Start your application there, then replay the event";
+    return { code, what: `Connection refused: no server is listening at ${hosts}`, action };
+  }
+  return {
+    code,
+    what: error === "" ? `${name} did not respond` : error.charAt(0).toUpperCase() + error.slice(1),
+    action: `${code === "timeout" ? RESPOND_FIRST : "Check your application"}, then replay the event`,
+  };
+}
+
+function causeOfError(error: string, receiver: Receiver): Cause {
+  const { endpoint, name, shownUrl: url, host } = receiver;
+  const [, code = "", description = error] = /^([a-z_]+): (.*)$/s.exec(error) ?? [];
+  switch (code) {
+    case "connection_refused":
+      return {
+        code,
+        what: `Connection refused: no server is listening at ${url}`,
+        action: `Start the receiver, or ${CORRECT_URL}, then retry`,
+      };
+    case "timeout":
+      return {
+        code,
+        what: `${name} did not respond within ${LIMITS.deliverySeconds} s`,
+        action: `${RESPOND_FIRST}, then retry`,
+      };
+    case "dns":
+      return {
+        code,
+        what: `The host name ${host.replace(/:\d+$/, "")} could not be resolved`,
+        action: `Fix its DNS record, or ${CORRECT_URL}, then retry`,
+      };
+    case "tls":
+      return causeOfTls(description, receiver);
+    case "blocked_target":
+      return {
+        code: "target_blocked",
+        what: `The platform does not deliver to ${url}: ${description}`,
+        action: "Forward events to a private address with a listener",
+        fix: "service listen --forward-to localhost:3000",
+      };
+    case "connection_closed":
+      return {
+        code,
+        what: `${name} closed the connection before the response was complete`,
+        action: "Check the receiver's log for a crash, then retry",
+      };
+    case "interrupted":
+      return { code, what: "The platform stopped during the attempt", action: "Retry now" };
+    case "invalid_reply":
+      return {
+        code: "invalid_response",
+        what: `${name} sent a response that is not HTTP`,
+        action: `Start an HTTP server there, or ${CORRECT_URL}, then retry`,
+      };
+    case "event_damaged":
+      return {
+        code,
+        what: "The stored event is damaged",
+        action: "Check the database for more damage",
+        fix: "service db check",
+      };
+    case "secret_damaged":
+      return {
+        code,
+        what: `The stored signing secret of ${name} is damaged`,
+        action: "Give the endpoint a new secret",
+        fix: shellCommand`service endpoints rotate-secret ${endpoint!}`,
+      };
+    case "url_damaged":
+      return {
+        code,
+        what: `The stored URL of ${name} is damaged`,
+        action: "Check the endpoint, then set its URL again",
+        fix: shellCommand`service endpoints get ${endpoint!}`,
+      };
+    case "endpoint_disabled":
+      return {
+        code,
+        what: `${name} stayed disabled until its ${LIMITS.retryTotalSeconds / 86_400} days of retries were over`,
+        action: "Retry now",
+      };
+    case "unreachable":
+      return {
+        code,
+        what: `The platform has no network route to ${host}`,
+        action: `Fix the network, or ${CORRECT_URL}, then retry`,
+      };
+    default:
+      return {
+        code: "delivery_failed",
+        what: `${name} did not respond${description === "" ? "" : `: ${description}`}`,
+        action: "Check the receiver, then retry",
+      };
+  }
+}
+
+function causeOfTls(description: string, { endpoint, url, host, isLive }: Receiver): Cause {
+  if (!description.endsWith("does not speak TLS")) {
+    return {
+      code: "tls",
+      what: `The TLS handshake with ${host} failed: ${description}`,
+      action: "Install a certificate that is valid for the host, then retry",
+    };
+  }
+  const what = `${host} does not speak TLS`;
+  if (isLive) return { code: "tls", what, action: "Use the port of a TLS server in the endpoint's URL", fix: null };
+  return {
+    code: "tls",
+    what,
+    action: "Use http:// in the endpoint's URL",
+    fix: shellCommand`service endpoints update ${endpoint!} --url ${url.replace(/^https:/, "http:")}`,
+  };
+}
+
+const SIGNATURE = /signature|hmac|whsec|webhook.?secret/i;
+const STALE = /timestamp.*(toleran|too old|expired|outside|future)|toleran/is;
+const CSRF = /csrf/i;
+const SIGN_IN = /\b(log|sign)[_-]?in\b|\bauth\b/i;
+const PAGE = /^\s*<(!doctype html|html)/i;
+
+function causeOfStatus(outcome: Outcome & { status_code: number }, receiver: Receiver): Cause {
+  const { status_code: status, response_excerpt: body, response_headers: headers } = outcome;
+  const text = body ?? "";
+  const { endpoint, name } = receiver;
+  const again = endpoint === null ? "replay the event" : "retry";
+  const againNow = endpoint === null ? "Replay the event" : "Retry now";
+  const what = `${name} responded with ${status}`;
+  const mayReject = [400, 401, 403, 422].includes(status);
+  if (mayReject && STALE.test(text)) {
+    return {
+      code: "signature_rejected",
+      what: `${name} rejected the timestamp of the signature with ${status}`,
+      action: `Correct the receiver's clock, then ${again}`,
+    };
+  }
+  if (mayReject && SIGNATURE.test(text)) {
+    return {
+      code: "signature_rejected",
+      what: `${name} rejected the signature with ${status}`,
+      ...secretCheck(outcome, receiver),
+    };
+  }
+  if (status === 401 || status === 403)
+    return { code: "receiver_unauthorized", ...unauthorized(outcome, what, receiver, again) };
+  if (status === 404 || status === 405) {
+    return {
+      code: "receiver_not_found",
+      what,
+      action: `Handle POST at this path, or ${endpoint === null ? "correct --forward-to" : CORRECT_URL}, then ${again}`,
+    };
+  }
+  if (status === 410) return { code: "endpoint_disabled", what: `${what} Gone`, action: againNow };
+  const wait = headers?.["retry-after"];
+  if (status === 429 || (status === 503 && wait !== undefined)) {
+    const code = status === 429 ? "rate_limited" : "receiver_error";
+    const after = wait === undefined ? "" : ` and Retry-After: ${wait}`;
+    return { code, what: what + after, action: againNow, isToWait: true };
+  }
+  if (status >= 300 && status < 400) return redirect(what, headers?.["location"], receiver, again);
+  if (status >= 500) return { code: "receiver_error", what, action: `Fix the error in the receiver, then ${again}` };
+  return {
+    code: "receiver_rejected",
+    what,
+    action: `Change the receiver so that it accepts the event, then ${again}`,
+  };
+}
+
+/** Returns what finds out whether the secret is wrong, or the receiver's code. */
+function secretCheck({ delivery }: Outcome, { endpoint }: Receiver): Pick<Cause, "action" | "fix"> {
+  if (endpoint === null) {
+    return { action: "Set the listener's secret in the receiver", fix: "service listen --print-secret" };
+  }
+  return {
+    action: "Check whether the receiver's secret is the endpoint's",
+    fix: delivery === undefined ? null : shellCommand`service webhooks verify --delivery ${delivery}`,
+  };
+}
+
+function unauthorized(
+  { status_code: status, response_excerpt: body, response_headers: headers }: Outcome,
+  what: string,
+  { name }: Receiver,
+  again: string,
+) {
+  if (CSRF.test(body ?? "")) return { what, action: `Exempt the path from CSRF protection, then ${again}` };
+  if (PAGE.test(body ?? "") || headers?.["cf-ray"] !== undefined) {
+    return {
+      what: `A firewall or proxy in front of ${name} rejected the request with ${status}`,
+      action: `Allow the platform's requests there, then ${again}`,
+    };
+  }
+  return { what, action: `${NO_LOGIN}, then ${again}` };
+}
+
+function redirect(what: string, location: string | undefined, { endpoint, url }: Receiver, again: string): Cause {
+  const target = location === undefined ? undefined : resolved(location, url);
+  if (SIGN_IN.test(location ?? "")) return { code: "redirect", what, action: `${NO_LOGIN}, then ${again}` };
+  if (target === undefined || endpoint === null) {
+    const action = `Correct ${endpoint === null ? "--forward-to" : "the endpoint's URL"}: deliveries do not follow redirects`;
+    return { code: "redirect", what, action, fix: null };
+  }
+  return {
+    code: "redirect",
+    what,
+    action: "Change the endpoint's URL to the redirect's target: deliveries do not follow redirects",
+    fix: shellCommand`service endpoints update ${endpoint} --url ${target}`,
+  };
+}
+
+function resolved(location: string, base: string): string | undefined {
+  try {
+    return new URL(location, base).href;
+  } catch {
+    return undefined;
+  }
+}

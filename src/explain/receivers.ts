@@ -1,0 +1,35 @@
+import type { Delivery } from "../contract/schemas/delivery.ts";
+import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
+
+/** A receiver as sentences name it. */
+export interface Receiver {
+  /** The ID of an endpoint; null for a listener. */
+  endpoint: string | null;
+  name: string;
+  url: string;
+  /** The beginning of a long URL. */
+  shownUrl: string;
+  host: string;
+  isLive: boolean;
+}
+
+const MAX_URL = 100;
+const MAX_NAME = 60;
+
+/** Returns the receiver of a delivery; `endpoint` is undefined for a listener, and for an endpoint that was deleted. */
+export function receiverOf(delivery: Delivery, endpoint: WebhookEndpoint | undefined): Receiver {
+  if (endpoint !== undefined) return receiverOfEndpoint(endpoint);
+  const name = delivery.endpoint === null ? "your application" : `the endpoint ${delivery.endpoint}`;
+  return { endpoint: delivery.endpoint, name, url: name, shownUrl: name, host: name, isLive: delivery.livemode };
+}
+
+export function receiverOfEndpoint({ id, url, description, livemode: isLive }: WebhookEndpoint): Receiver {
+  const [, host = url, path = ""] = /^\w+:\/\/([^/?#]+)([^?#]*)/.exec(url) ?? [];
+  const isNamed = description !== null && description.trim() !== "";
+  const name = shorten(isNamed ? description : host + path.replace(/\/$/, ""), MAX_NAME);
+  return { endpoint: id, name, url, shownUrl: shorten(url, MAX_URL), host, isLive };
+}
+
+function shorten(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text;
+}

@@ -1,0 +1,143 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { advanceClock } from "../support/advance-clock.ts";
+import { explained, plain } from "./support/explained.ts";
+
+/** The statuses of the next responses. Afterwards the receiver responds with 200. */
+const statuses: number[] = [];
+const world = explained((_request, response) => {
+  const status = statuses.shift() ?? 200;
+  response.writeHead(status).end(status === 200 ? "ok" : "the warehouse is closed");
+});
+beforeEach(async () => {
+  await world.clear();
+  statuses.length = 0;
+});
+
+const DELIVERED = { code: "delivered", action: null, fix: null };
+const succeeded = (event: string) =>
+  expect.poll(async () => (await world.deliveries(`event=${event}&status=succeeded`)).length).toBe(1);
+
+describe("service why of an endpoint", () => {
+  it("says that no event has happened, or none of its types", async () => {
+    // Before the clock has passed a second, earlier events are as old as the endpoint.
+    await advanceClock(world.api, 2);
+    const endpoint = await world.endpoint("/a", ["customer.deleted"], "Billing");
+    expect(plain(await world.why(endpoint))).toEqual({
+      code: "no_event",
+      summary: "No event has happened since Billing was created at T",
+      evidence: "It subscribes to customer.deleted",
+      action: "Trigger an event that it subscribes to",
+      fix: "service trigger customer.deleted",
+    });
+    await world.order(0);
+    expect(plain(await world.why(endpoint))).toEqual({
+      code: "no_matching_event",
+      summary: "Billing subscribes to customer.deleted, and no such event has happened since it was created",
+      evidence: "Other events happened: order.created (T)",
+      action: "Subscribe the endpoint to these types too",
+      fix: `service endpoints update ${endpoint} --events customer.deleted,order.created`,
+    });
+    await world.api("POST", `/v1/webhook_endpoints/${endpoint}/ping`, {});
+    await expect.poll(async () => (await world.deliveries(`endpoint=${endpoint}&status=succeeded`)).length).toBe(1);
+    expect(plain(await world.why(endpoint)).code).toBe("no_matching_event");
+    await world.run((await world.why(endpoint)).fix);
+    const answer = await world.why(endpoint);
+    expect(plain(answer)).toMatchObject({
+      code: "no_matching_event",
+      summary: "The last order.created happened at T, before Billing subscribed to it",
+      evidence: "It has subscribed to customer.deleted, order.created since T",
+      action: "Replay every order.created since then",
+      fix: expect.stringContaining(`--type order.created --endpoint ${endpoint}`),
+    });
+    await world.run(`${answer.fix!} --yes`);
+    await expect.poll(async () => (await world.why(endpoint)).code).toBe("delivered");
+  });
+
+  it("says that events happened while it was disabled, and replays all of them", async () => {
+    const endpoint = await world.endpoint("/a", undefined, "Billing");
+    await advanceClock(world.api, 10);
+    const update = (status: string) => world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status });
+    await update("disabled");
+    const { event: first } = await world.order(0);
+    await advanceClock(world.api, 60);
+    const { event: second } = await world.order(0);
+    await advanceClock(world.api, 60);
+    await update("enabled");
+    const answer = await world.why(endpoint);
+    expect(plain(answer)).toMatchObject({
+      code: "no_matching_event",
+      summary: "The last order.created happened at T, while Billing was disabled",
+      evidence: "It was enabled at T, and subscribes to order.*",
+    });
+    await world.run(`${answer.fix!} --yes`);
+    await succeeded(first.id);
+    await succeeded(second.id);
+  });
+
+  it("says when a user disabled it, and how many deliveries wait", async () => {
+    const endpoint = await world.endpoint("/a", undefined, "Billing");
+    statuses.push(500);
+    await world.order();
+    await world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status: "disabled" });
+    expect(plain(await world.why(endpoint))).toEqual({
+      code: "endpoint_disabled",
+      summary: "Billing was disabled by a user at T; 1 delivery is waiting until it is enabled",
+      evidence: null,
+      action: "Enable the endpoint",
+      fix: `service endpoints enable ${endpoint}`,
+    });
+  });
+
+  it("says that all is well, with the last response, although the clock is ahead", async () => {
+    const endpoint = await world.endpoint("/a", undefined, "Billing");
+    await advanceClock(world.api, 60);
+    await world.order();
+    await world.order();
+    expect(plain(await world.why(endpoint))).toEqual({
+      ...DELIVERED,
+      summary: "All 2 attempts to Billing in the last hour succeeded, the last one at T",
+      evidence: 'Attempt 1 at T: 200 in N ms, "ok"',
+    });
+    await advanceClock(world.api, 2 * 3600);
+    expect(plain(await world.why(endpoint))).toEqual({
+      ...DELIVERED,
+      summary: "The last delivery to Billing succeeded at T; no event that it subscribes to has happened since",
+      evidence: "It subscribes to order.*",
+    });
+  });
+
+  it("says since when it fails, although its next attempts are hours away", async () => {
+    const endpoint = await world.endpoint("/a", undefined, "Billing");
+    statuses.push(...Array.from({ length: 40 }, () => 500));
+    await world.order();
+    await world.order();
+    // After 10 attempts, the next one is due in more than 3 hours.
+    await advanceClock(world.api, 390 * 60);
+    expect(plain(await world.why(endpoint))).toEqual({
+      code: "receiver_error",
+      summary: "Billing responded with 500; every attempt since T has failed, and 2 deliveries are waiting",
+      evidence: 'Attempt 10 at T: 500 in N ms, "the warehouse is closed"',
+      action: "Fix the error in the receiver, then retry",
+      fix: `service deliveries retry --pending --endpoint ${endpoint}`,
+    });
+  });
+
+  it("says that it fails in part, with each kind of failure, until what waits has arrived", async () => {
+    const endpoint = await world.endpoint("/a", undefined, "Billing");
+    statuses.push(500, 502, 500);
+    for (let count = 0; count < 3; count++) await world.order();
+    const { event } = await world.order();
+    await succeeded(event.id);
+    expect(plain(await world.why(endpoint))).toEqual({
+      code: "receiver_error",
+      summary:
+        "Billing fails intermittently: 3 of 4 attempts in the last hour failed (2 × 500, 1 × 502), and 3 deliveries are waiting",
+      evidence: 'Attempt 1 at T: 500 in N ms, "the warehouse is closed"',
+      action: "Fix the error in the receiver, then retry",
+      fix: `service deliveries retry --pending --endpoint ${endpoint}`,
+    });
+    await world.service(["deliveries", "retry", "--pending", "--endpoint", endpoint, "--yes"]);
+    await expect.poll(async () => (await world.deliveries(`endpoint=${endpoint}&status=succeeded`)).length).toBe(4);
+    expect(plain(await world.why(endpoint))).toMatchObject({ action: null, fix: null });
+  });
+});

@@ -4,6 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, wri
 import { basename, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { buildGuides } from "./build-guides.js";
 
 const FONTS = "src/dashboard/fonts";
 const OUTDATED_MILLISECONDS = 3_600_000;
@@ -58,6 +59,7 @@ export async function buildDashboard(root, folder, { isDevelopment = false } = {
     preload: main[1].imports.filter(({ kind }) => kind === "import-statement").map(({ path }) => basename(path)),
     reference: { script: named("reference-", ".js"), style: named("reference-style-") },
   };
+  await buildGuides(root, join(folder, "guides"));
   removeOutdated(folder, new Set([...fonts, ...outputFiles.map(({ path }) => basename(path))]));
   writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifest));
   return { metafile };
@@ -68,7 +70,7 @@ function removeOutdated(folder, current) {
   if (!existsSync(folder)) return;
   for (const name of readdirSync(folder)) {
     const file = join(folder, name);
-    const isCurrent = current.has(name.replace(/\.gz$/, "")) || name === "manifest.json";
+    const isCurrent = current.has(name.replace(/\.gz$/, "")) || ["manifest.json", "guides"].includes(name);
     if (!isCurrent && Date.now() - statSync(file).mtimeMs > OUTDATED_MILLISECONDS) rmSync(file);
   }
 }

@@ -21,9 +21,10 @@ process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 
 for (const { page, source } of PAGES) {
   const fresh = await print(source, extname(page));
+  if (readFileSync(join(root, page), "utf8") === fresh) continue;
   if (!process.argv.includes("--check")) {
     writeFileSync(join(root, page), fresh);
-  } else if (readFileSync(join(root, page), "utf8") !== fresh) {
+  } else {
     console.error(`${page} is not what the source says: run \`npm run docs\``);
     process.exitCode = 1;
   }

@@ -141,8 +141,8 @@ function footer(command: Command, isRoot: boolean): string {
     return [
       "For help on a command: service help <command>",
       "Topics: service help environment, exit-codes, formatting or webhooks",
-      "For the API reference: service open docs",
-      `For the guides: ${guidePath()}`,
+      "For guides and the API reference: service open docs",
+      `The same as text: ${guidePath()}`,
       ...(__ISSUES_URL__ === "" ? [] : [`To report an issue: ${__ISSUES_URL__}`]),
       "",
     ].join("\n");

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { lookup as systemLookup } from "node:dns";
 import type { Server } from "node:http";
 import type { FastifyInstance } from "fastify";
@@ -229,7 +230,8 @@ function registerRoutes(
   if (settings.mcp !== undefined) {
     registerMcp(app, shared, { load: settings.mcp, authenticate, version: settings.version });
   }
-  registerDocs(app, shared.baseUrl, { document, files: assets?.reference });
+  const guides = settings.dashboard === undefined ? undefined : join(settings.dashboard, "guides");
+  registerDocs(app, shared.baseUrl, { document, files: assets?.reference, guides });
   registerWellKnownPaths(app, shared, contact);
   app.register(async (scope) => leakReportRoute(scope, shared, leakKeys));
   adminRoutes(app, shared, adminToken);

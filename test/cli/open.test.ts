@@ -9,7 +9,7 @@ describe("service open", () => {
     [[], "http://127.0.0.1:4010/dashboard/sandbox"],
     [["dashboard", "--live"], "http://127.0.0.1:4010/dashboard/live"],
     [["events"], "http://127.0.0.1:4010/dashboard/sandbox/events"],
-    [["docs", "--base-url", "https://example.com/platform"], "https://example.com/platform/docs"],
+    [["docs", "--base-url", "https://example.com/platform"], "https://example.com/platform/docs/guides"],
   ])("%j prints the URL", async (args, url) => {
     expect(await runCli(["open", ...args])).toEqual({ exitCode: 0, stdout: `${url}\n`, stderr: "" });
   });
@@ -17,7 +17,7 @@ describe("service open", () => {
   it("reports with --json whether a browser opened", async () => {
     expect(JSON.parse((await runCli(["open", "docs", "--json"])).stdout)).toEqual({
       page: "docs",
-      url: "http://127.0.0.1:4010/docs",
+      url: "http://127.0.0.1:4010/docs/guides",
       opened: false,
     });
   });
@@ -25,7 +25,7 @@ describe("service open", () => {
   it("lists its pages for an unknown one", async () => {
     const { exitCode, stderr } = await runCli(["open", "dashbord"]);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain("dashboard, events, docs");
+    expect(stderr).toContain("dashboard, events, docs, api");
   });
 
   it("prints the URL on a terminal too, and why no browser opened", async () => {
@@ -39,7 +39,7 @@ describe("service open", () => {
   it("names the folder of the guides on a terminal", async () => {
     const session = runInTerminal(["open", "docs", "--no-browser"], { columns: 200 });
     expect(await session.ended).toBe(0);
-    const [, folder = ""] = /^The guides are in (.*)$/m.exec(session.text())!;
+    const [, folder = ""] = /^The same pages as text: (.*)$/m.exec(session.text())!;
     expect(readdirSync(folder)).toContain("troubleshooting.md");
   });
 

@@ -10,7 +10,8 @@ import type { Environment } from "../../contract/environments.ts";
 const PAGES = {
   dashboard: (environment: Environment) => `/dashboard/${environment}`,
   events: (environment: Environment) => `/dashboard/${environment}/events`,
-  docs: () => "/docs",
+  docs: () => "/docs/guides",
+  api: () => "/docs",
 } as const;
 
 type Page = keyof typeof PAGES;
@@ -35,7 +36,7 @@ async function runOpen(context: Context, page: Page, { browser }: { browser: boo
   if (!output.json) output.line(url.href);
   const opened = browser && reason === undefined && (await context.openBrowser(url.href));
   if (output.json) return await output.document({ page, url: url.href, opened });
-  if (page === "docs") output.note(`The guides are in ${guidePath()}`);
+  if (page === "docs") output.note(`The same pages as text: ${guidePath()}`);
   if (opened) output.note("Opened in your browser.");
   else if (browser)
     output.note(`Could not open a browser${reason === undefined ? "" : ` ${reason}`}. Open the URL yourself.`);

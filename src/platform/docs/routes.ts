@@ -7,34 +7,28 @@ import { matchesTag, type ServedDocument } from "../http/openapi/serve.ts";
 import { exampleProblem, PROBLEMS_PATH } from "../http/problem.ts";
 import { html } from "../pages/html.ts";
 import { type Page, sendPage } from "../pages/page.ts";
+import { registerGuides } from "./guides.ts";
+import { DOCUMENT_HEADERS } from "./headers.ts";
 import { inline } from "./prose.ts";
 import type { ReferenceFiles } from "./reference/page.ts";
 
 export const DOCS_PATH = "/docs";
 
-/** Allows no inline script or style, no other origins, no framing, and no conversion of text into markup. */
-const REFERENCE_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "form-action 'none'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join("; ");
-
 interface Reference {
   document: () => Promise<ServedDocument>;
   /** Undefined if the dashboard was not built; then there is no page at /docs. */
   files: ReferenceFiles | undefined;
+  /** Folder of the built guides. */
+  guides: string | undefined;
 }
 
-/** Registers the documentation pages: one per error code, and the API reference. */
-export function registerDocs(app: FastifyInstance, baseUrl: () => string, { document, files }: Reference): void {
+/** Registers the documentation: the guides, the API reference, and a page per error code. */
+export function registerDocs(
+  app: FastifyInstance,
+  baseUrl: () => string,
+  { document, files, guides }: Reference,
+): void {
+  if (guides !== undefined) registerGuides(app, guides);
   if (files !== undefined) referenceRoutes(app, baseUrl, { document, files });
   app.get(PROBLEMS_PATH, async (_request, reply) => sendPage(reply, 200, problemIndexPage()));
   app.get<{ Params: { code: string } }>(`${PROBLEMS_PATH}/:code`, async ({ params: { code } }, reply) =>
@@ -48,7 +42,7 @@ export function registerDocs(app: FastifyInstance, baseUrl: () => string, { docu
 function referenceRoutes(
   app: FastifyInstance,
   baseUrl: () => string,
-  { document, files }: Reference & { files: ReferenceFiles },
+  { document, files }: Pick<Reference, "document"> & { files: ReferenceFiles },
 ): void {
   let built: Promise<{ page: string; tag: string }> | undefined;
   const build = async () => {
@@ -58,15 +52,9 @@ function referenceRoutes(
   };
   const show = async (ifNoneMatch: string | undefined, reply: FastifyReply) => {
     const { page, tag } = await (built ??= build());
-    void reply.header("Cache-Control", "no-cache").header("ETag", tag);
+    void reply.headers(DOCUMENT_HEADERS).header("ETag", tag);
     if (matchesTag(ifNoneMatch, tag)) return reply.code(304).send();
-    return reply
-      .header("Content-Type", "text/html; charset=utf-8")
-      .header("Content-Security-Policy", REFERENCE_POLICY)
-      .header("X-Frame-Options", "DENY")
-      .header("Referrer-Policy", "no-referrer")
-      .header("Cross-Origin-Opener-Policy", "same-origin")
-      .send(page);
+    return reply.header("Content-Type", "text/html; charset=utf-8").send(page);
   };
   for (const path of [DOCS_PATH, `${DOCS_PATH}/`]) {
     app.get(path, async ({ headers }, reply) => show(headers["if-none-match"], reply));

@@ -35,7 +35,8 @@ export function referencePage(document: OpenApiDocument, baseUrl: string, files:
         <header>
           <a class="brand" href="/docs">Service <span>API reference</span></a>
           <nav aria-label="Site">
-            <a href="/dashboard">Dashboard</a> <a href="/problems">Errors</a> <a href="/openapi.json">OpenAPI</a>
+            <a href="/docs/guides">Guides</a> <a href="/dashboard">Dashboard</a> <a href="/problems">Errors</a>
+            <a href="/openapi.json">OpenAPI</a>
           </nav>
         </header>
         <div class="columns">

@@ -1,0 +1,219 @@
+// Builds the guides as HTML from docs/*.md, all in one folder with relative links: the platform serves them at /docs/guides,
+// and any other host can, too. docs/README.md sets the order of pages and the menu.
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { build } from "esbuild";
+import MarkdownIt from "markdown-it";
+
+const markdown = new MarkdownIt({ linkify: false });
+const API = "/docs";
+const ASSETS = "/dashboard/assets/";
+
+/** Writes the pages, what they load, and the index of the search. */
+export async function buildGuides(root, folder) {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  await build({
+    absWorkingDir: root,
+    entryPoints: { script: "src/dashboard/guides/main.ts", style: "src/dashboard/guides/style.css" },
+    outdir: folder,
+    external: [`${ASSETS}*`],
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target: ["es2022"],
+    legalComments: "none",
+    logLevel: "warning",
+  });
+  const style = join(folder, "style.css");
+  writeFileSync(style, readFileSync(style, "utf8").replaceAll(ASSETS, ""));
+  const fonts = join(root, "src/dashboard/fonts");
+  for (const name of readdirSync(fonts))
+    if (name.endsWith(".woff2")) copyFileSync(join(fonts, name), join(folder, name));
+  const docs = join(root, "docs");
+  for (const name of readdirSync(docs)) if (name.endsWith(".svg")) copyFileSync(join(docs, name), join(folder, name));
+  const groups = groupsOf(docs);
+  const pages = groups.flatMap(({ pages }) => pages.flatMap(({ file }) => pagesOf(docs, file)));
+  const home = { file: "README.md", name: "index", title: "Documentation", text: read(docs, "README.md") };
+  const anchors = new Map(
+    pages.flatMap(({ file, name, text }) => sectionsOf(text).map(({ id }) => [`${file}#${id}`, `${name}.html#${id}`])),
+  );
+  const entries = await apiEntries(root);
+  for (const [i, page] of [home, ...pages].entries()) {
+    const tokens = markdown.parse(page.text, {});
+    prepare(tokens, page, anchors);
+    const rendered = markdown.renderer.render(tokens, markdown.options, {});
+    // Both may be wider than the page, and are then scrolled with the keyboard, too.
+    const content = rendered.replaceAll(/<(pre|table)>/g, '<$1 tabindex="0">');
+    const [previous, next] = i === 0 ? [undefined, pages[0]] : [pages[i - 2] ?? home, pages[i]];
+    writeFileSync(join(folder, `${page.name}.html`), htmlOf({ page, content, groups, previous, next }));
+    for (const { id, heading, words } of i === 0 ? [] : sectionsOf(page.text)) {
+      entries.push({ title: heading, page: page.title, url: `${page.name}.html#${id}`, words });
+    }
+  }
+  writeFileSync(join(folder, "search.json"), JSON.stringify(entries));
+}
+
+/** Returns the lists of docs/README.md. */
+function groupsOf(docs) {
+  return read(docs, "README.md")
+    .split(/^## /m)
+    .slice(1)
+    .map((section) => ({
+      name: section.split("\n", 1)[0],
+      pages: [...section.matchAll(/\[([^\]]+)\]\(([\w-]+\.md)\)/g)].map(([, title, file]) => ({ title, file })),
+    }));
+}
+
+/** Returns the pages of a file: a long one has a page for each of its sections. */
+function pagesOf(docs, file) {
+  const text = read(docs, file);
+  const name = basename(file, ".md");
+  const page = { file, name, title: titleOf(text), text };
+  if (file !== "commands.md") return [page];
+  const [start, ...sections] = text.split(/^(?=## service )/m);
+  return [
+    { ...page, text: start },
+    ...sections.map((section) => {
+      const title = section.split("\n", 1)[0].slice(3);
+      return { file, name: `commands-${title.replace("service ", "")}`, title, text: section };
+    }),
+  ];
+}
+
+/** Returns the headings of a page with the words of their sections. */
+function sectionsOf(text) {
+  const sections = [];
+  let isCode = false;
+  for (const line of text.split("\n")) {
+    if (line.startsWith("```")) isCode = !isCode;
+    const heading = isCode ? undefined : /^#+ (.*)$/.exec(line)?.[1];
+    if (heading !== undefined) sections.push({ id: idOf(heading), heading: plain(heading), words: "" });
+    else if (sections.length > 0 && !line.startsWith("```")) sections.at(-1).words += `${plain(line)} `;
+  }
+  return sections.map(({ words, ...section }) => ({ ...section, words: words.replaceAll(/\s+/g, " ").slice(0, 1000) }));
+}
+
+/** Gives headings their anchors, and links the files that they lead to on this site. */
+function prepare(tokens, { file, text }, anchors) {
+  const isPart = !/^# /m.test(text);
+  for (const [i, token] of tokens.entries()) {
+    // A part of a longer file begins with a heading of the second level.
+    if (isPart && token.type.startsWith("heading_")) token.tag = `h${Number(token.tag[1]) - 1}`;
+    if (token.type === "heading_open") token.attrSet("id", idOf(tokens[i + 1].content));
+    const links = (token.children ?? []).filter(({ type }) => /^link_(open|close)$/.test(type));
+    for (let j = 0; j < links.length; j += 2) {
+      const href = linkOf(links[j].attrGet("href"), file, anchors);
+      links[j].attrSet("href", href);
+      // What is only in the repository cannot be reached from here.
+      if (href.startsWith("../")) for (const link of links.slice(j, j + 2)) [link.tag, link.attrs] = ["span", []];
+    }
+  }
+}
+
+function linkOf(href, file, anchors) {
+  if (/^https?:/.test(href)) return href;
+  const [path, anchor] = href.split("#");
+  const target = path === "" ? file : path;
+  if (anchor !== undefined) return anchors.get(`${target}#${anchor}`) ?? `${basename(target, ".md")}.html#${anchor}`;
+  if (target === "README.md") return "index.html";
+  return /^[\w-]+\.md$/.test(target) ? `${basename(target, ".md")}.html` : target;
+}
+
+function htmlOf({ page, content, groups, previous, next }) {
+  const menu = groups.map(({ name, pages }) => {
+    const items = pages.map(({ title, file }) => {
+      const current = file === page.file ? ' aria-current="page"' : "";
+      return `<li><a href="${basename(file, ".md")}.html"${current}>${escape(title)}</a></li>`;
+    });
+    if (name === "Reference") items.push(`<li><a href="${API}">API</a></li>`);
+    return `<li><h2>${escape(name)}</h2><ul>${items.join("")}</ul></li>`;
+  });
+  const step = (to, rel, label) =>
+    to === undefined ? "<span></span>" : `<a rel="${rel}" href="${to.name}.html">${label} ${escape(to.title)}</a>`;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escape(page.title)} · Service</title>
+<link rel="stylesheet" href="style.css">
+<script type="module" src="script.js"></script>
+</head>
+<body>
+<a class="skip" href="#content">Skip to content</a>
+<header>
+<a class="brand" href="index.html">Service <span>Documentation</span></a>
+<div id="search" hidden>
+<input type="search" placeholder="Search guides, commands, API and errors" aria-label="Search" autocomplete="off">
+<kbd>/</kbd>
+<ol hidden></ol>
+<p role="status"></p>
+</div>
+<nav aria-label="Site"><a href="${API}">API reference</a></nav>
+</header>
+<div class="columns">
+<nav id="menu" aria-label="Guides"><ul>${menu.join("")}</ul></nav>
+<main id="content" tabindex="-1">
+${content}
+<nav class="steps" aria-label="Pages">${step(previous, "prev", "←")}${step(next, "next", "→")}</nav>
+</main>
+</div>
+</body>
+</html>
+`;
+}
+
+/** Operations of the API and its errors, whose pages the platform renders. */
+async function apiEntries(root) {
+  const { outputFiles } = await build({
+    stdin: {
+      contents: `export { OPERATIONS } from "./src/contract/operations.ts"; export { ERRORS } from "./src/contract/errors.ts";`,
+      resolveDir: root,
+      loader: "ts",
+    },
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    write: false,
+    logLevel: "warning",
+  });
+  const url = `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`;
+  const { OPERATIONS, ERRORS } = await import(url);
+  return [
+    ...OPERATIONS.map(({ name, summary, method, path }) => {
+      return { title: summary, page: "API", url: `${API}#${name}`, words: `${method} ${path}` };
+    }),
+    ...Object.entries(ERRORS).map(([code, { title, status }]) => {
+      return { title: code, page: "Error", url: `/problems/${code}`, words: `${status} ${title}` };
+    }),
+  ];
+}
+
+function read(docs, file) {
+  return readFileSync(join(docs, file), "utf8");
+}
+
+function titleOf(text) {
+  return plain(/^# (.*)$/m.exec(text)[1]);
+}
+
+/** Returns an anchor as GitHub makes it. */
+function idOf(heading) {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\- _]/gu, "")
+    .replaceAll(" ", "-");
+}
+
+function plain(text) {
+  return text
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replaceAll(/[`*|]/g, "")
+    .replaceAll(/-{3,}/g, "")
+    .trim();
+}
+
+function escape(text) {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+}

@@ -1,0 +1,109 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import axe from "axe-core";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { it as inChromium, startChromium } from "../support/chromium.ts";
+import { type ServedPlatform, servePlatform } from "../support/platform.ts";
+import { runCli } from "../support/run-cli.ts";
+
+let platform: ServedPlatform;
+beforeAll(async () => {
+  platform = await servePlatform();
+});
+afterAll(() => platform.stop());
+
+const MAX_PAGE_BYTES = 100 * 1024;
+
+describe("the guides at /docs/guides", () => {
+  let browser: Browser | undefined;
+  let page: Page;
+  const complaints: string[] = [];
+  beforeAll(async () => {
+    browser = await startChromium().catch(() => undefined);
+    if (browser === undefined) return;
+    page = await browser.newPage();
+    page.on("console", (message) => {
+      if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => complaints.push(error.message));
+  });
+  afterAll(async () => {
+    await browser?.close();
+    expect(complaints).toEqual([]);
+  });
+
+  it("are what `service open docs` opens", async () => {
+    const env = { SERVICE_BASE_URL: platform.baseUrl };
+    const { stdout } = await runCli(["open", "docs", "--no-browser"], { env });
+    const response = await fetch(stdout.trim());
+    expect(response.url).toBe(`${platform.baseUrl}/docs/guides/`);
+    expect(await response.text()).toContain('<h1 id="documentation">Documentation</h1>');
+  });
+
+  it("are sent again only after a change", async () => {
+    const url = `${platform.baseUrl}/docs/guides/tutorial.html`;
+    const tag = (await fetch(url)).headers.get("etag")!;
+    expect((await fetch(url, { headers: { "If-None-Match": tag } })).status).toBe(304);
+  });
+
+  it("return 404 for an unknown page", async () => {
+    const response = await fetch(`${platform.baseUrl}/docs/guides/..%2fpackage.json`);
+    expect([response.status, await response.json()]).toEqual([404, expect.objectContaining({ code: "not_found" })]);
+  });
+
+  inChromium("can be found by words in guides, commands, API and errors", async () => {
+    await page.goto(`${platform.baseUrl}/docs/guides/tutorial.html`);
+    const results = page.locator("#search ol a");
+    for (const [words, expected] of [
+      ["raw body", "receiving-webhooks.html"],
+      ["service webhooks check", "commands-webhooks.html"],
+      ["cancel delivery", "/docs#cancelDelivery"],
+      ["idempotency_key_reused", "/problems/"],
+    ] as const) {
+      await page.keyboard.press("/");
+      await page.locator("#search input").fill(words);
+      await expect
+        .poll(() => results.evaluateAll((links) => links.map((link) => link.getAttribute("href"))))
+        .toContainEqual(expect.stringContaining(expected));
+    }
+    await page.locator("#search input").fill("service webhooks check");
+    await results.first().waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/commands-webhooks\.html#/);
+    await page.locator("#search input").fill("zzzz");
+    await page.getByText("No matches").waitFor();
+  });
+
+  inChromium("are free of axe violations and never scroll sideways, wide and narrow", async () => {
+    for (const name of ["", "tutorial.html", "commands-webhooks.html", "errors.html"]) {
+      for (const width of [1300, 390, 320]) {
+        await page.setViewportSize({ width, height: 800 });
+        await page.goto(`${platform.baseUrl}/docs/guides/${name}`);
+        await page.locator("#search input").waitFor();
+        expect(await page.evaluate("document.documentElement.scrollWidth"), `${name} at ${width}`).toBe(width);
+      }
+      await page.evaluate(`${axe.source}; void 0`);
+      const violations = await page.evaluate("axe.run().then(({ violations }) => violations.map(({ id }) => id))");
+      expect(violations, name).toEqual([]);
+    }
+  });
+});
+
+it("`npm run docs:site` writes pages of at most 100 KB whose links all lead to files", () => {
+  const folder = mkdtempSync(join(tmpdir(), "service-site-"));
+  execFileSync(process.execPath, ["scripts/docs-site.js", folder]);
+  const files = readdirSync(folder);
+  expect(files).toEqual(expect.arrayContaining(["index.html", "api.html", "commands-listen.html", "search.json"]));
+  for (const name of files.filter((file) => file.endsWith(".html"))) {
+    const text = readFileSync(join(folder, name), "utf8");
+    if (name !== "api.html") expect(statSync(join(folder, name)).size, name).toBeLessThan(MAX_PAGE_BYTES);
+    const links = [...text.matchAll(/ (?:href|src)="(?!https?:|#)([^"#]*)/g)].map(([, link]) => link!);
+    expect(
+      links.filter((link) => !files.includes(link)),
+      name,
+    ).toEqual([]);
+  }
+});

@@ -5,13 +5,14 @@ import { API_VERSIONS } from "../src/contract/versions.ts";
 import { Versions } from "../src/platform/domain/versions.ts";
 import { ClockTrust } from "../src/platform/time/clock-trust.ts";
 import { EnvironmentTime } from "../src/platform/time/environment-time.ts";
+import { serveApi } from "../src/platform/api/serve.ts";
 import { createApp } from "../src/platform/http/app.ts";
 import { createClientAddress } from "../src/platform/http/client-address.ts";
 import { createAuthenticate } from "../src/platform/http/authenticate.ts";
-import { KeyUsage } from "../src/platform/secrets/key-usage.ts";
+import { KeyUsage } from "../src/platform/security/key-usage.ts";
 import { RequestRecorder } from "../src/platform/observability/request-recorder.ts";
 import type { Database, Transaction } from "../src/platform/storage/database.ts";
-import { createVault } from "../src/platform/secrets/vault.ts";
+import { createVault } from "../src/platform/security/vault.ts";
 import { systemClock, systemRandom } from "../src/platform/system.ts";
 
 const key = {
@@ -53,33 +54,36 @@ const database: Database = {
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 const vault = createVault(Buffer.alloc(32, 1), systemRandom);
-const { app } = createApp(
-  {
-    database,
-    vault,
-    clock: systemClock,
-    clockTrust: new ClockTrust(systemClock, log, undefined),
-    random: systemRandom,
-    newId: createIdGenerator((size) => systemRandom.bytes(size)),
-    time: new EnvironmentTime(systemClock, systemRandom),
-    urlRules: { allowHttp: true, blockReason: () => undefined, baseUrl: () => "" },
-    log,
-    versions: new Versions(API_VERSIONS),
-    requests: new RequestRecorder({ database, clock: systemClock, log, vault }),
-    report: (activity) => void process.stdout.write(`${JSON.stringify(activity)}\n`),
-    baseUrl: () => "",
-    publicUrl: undefined,
-    rateLimit: undefined,
-    requestSeconds: 20,
-    clientAddress: (request) => request.socket.remoteAddress,
-    contact: "mailto:bench@example.com",
-    pageOfBadUrl: () => undefined,
-    listeners: { count: async () => ({ listeners: 0, listener_events: [] }), resultsOf: () => [] },
-    clockAdvancer: {
-      begin: () => Promise.reject(new Error("no clock here")),
-      follow: () => Promise.reject(new Error("no clock here")),
-    },
+const tools: Parameters<typeof createApp>[0] & Parameters<typeof serveApi>[1] = {
+  database,
+  vault,
+  clock: systemClock,
+  clockTrust: new ClockTrust(systemClock, log, undefined),
+  random: systemRandom,
+  newId: createIdGenerator((size) => systemRandom.bytes(size)),
+  time: new EnvironmentTime(systemClock, systemRandom),
+  urlRules: { allowHttp: true, blockReason: () => undefined, baseUrl: () => "" },
+  log,
+  versions: new Versions(API_VERSIONS),
+  requests: new RequestRecorder({ database, clock: systemClock, log, vault }),
+  report: (activity) => void process.stdout.write(`${JSON.stringify(activity)}\n`),
+  baseUrl: () => "",
+  publicUrl: undefined,
+  rateLimit: undefined,
+  requestSeconds: 20,
+  clientAddress: (request) => request.socket.remoteAddress,
+  contact: "mailto:bench@example.com",
+  pageOfBadUrl: () => undefined,
+  listeners: { count: async () => ({ listeners: 0, listener_events: [] }), resultsOf: () => [] },
+  clockAdvancer: {
+    begin: () => Promise.reject(new Error("no clock here")),
+    follow: () => Promise.reject(new Error("no clock here")),
   },
+};
+const app = createApp(tools);
+serveApi(
+  app,
+  tools,
   createAuthenticate({
     database,
     vault,

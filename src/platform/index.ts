@@ -14,7 +14,7 @@ import type * as database from "./storage/open-database.ts";
 export type { DeploymentSettings } from "./deployment.ts";
 export * from "./errors.ts";
 export type { DatabaseStatus } from "./maintenance/status.ts";
-export type { McpExchange } from "./mcp/route.ts";
+export type { McpExchange } from "./api/mcp.ts";
 export type { Activity } from "./observability/activity.ts";
 export type { LogLevel } from "./observability/json-log.ts";
 export type { Log } from "./ports.ts";

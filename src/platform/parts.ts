@@ -9,28 +9,30 @@ import { createDeliveryEngine, type DeliveryEngine } from "./delivery/engine.ts"
 import type { DeliveryLimits } from "./delivery/endpoint-queues.ts";
 import { createTargetGuard, type TargetGuard } from "./delivery/target-guard.ts";
 import type { Deployment } from "./deployment.ts";
-import { registerWellKnownPaths } from "./docs/well-known.ts";
-import { registerDocs } from "./docs/routes.ts";
+import { registerWellKnownPaths } from "./api/docs/well-known.ts";
+import { registerDocs } from "./api/docs/routes.ts";
 import type { Versions } from "./domain/versions.ts";
 import { EnvironmentTime } from "./time/environment-time.ts";
 import { createApp } from "./http/app.ts";
-import type { ServedDocument } from "./http/openapi/serve.ts";
+import type { Listeners } from "./api/routes/statistics.ts";
+import { serveApi } from "./api/serve.ts";
+import type { ServedDocument } from "./api/openapi/serve.ts";
 import { type Authenticate, createAuthenticate } from "./http/authenticate.ts";
 import { createClientAddress, trustOf } from "./http/client-address.ts";
 import { registerHealth } from "./http/health.ts";
 import { limitSilentConnections } from "./http/silent-connections.ts";
-import { type CreateLimiter, RateLimit } from "./limits/rate-limit.ts";
-import { KeyUsage } from "./secrets/key-usage.ts";
-import { leakReportRoute } from "./leaks/report-route.ts";
-import { SigningKeys } from "./leaks/signing-keys.ts";
-import { localLimiters } from "./limits/local-limiter.ts";
-import { sharedLimiters } from "./limits/shared-limiter.ts";
+import { type CreateLimiter, RateLimit } from "./security/rate-limit.ts";
+import { KeyUsage } from "./security/key-usage.ts";
+import { leakReportRoute } from "./api/leak-reports.ts";
+import { SigningKeys } from "./security/signing-keys.ts";
+import { localLimiters } from "./security/local-limiter.ts";
+import { sharedLimiters } from "./security/shared-limiter.ts";
 import { registerEventStream } from "./listen/event-stream.ts";
 import { ListenerRegistry } from "./listen/listeners.ts";
 import { createListenServer, type ListenServer } from "./listen/server.ts";
 import { createCountFolder } from "./maintenance/fold-counts.ts";
 import { createRetention } from "./maintenance/retention.ts";
-import { registerMcp } from "./mcp/route.ts";
+import { registerMcp } from "./api/mcp.ts";
 import { BackgroundWork } from "./observability/background-work.ts";
 import { createMetrics, type Metrics } from "./observability/metrics.ts";
 import type { Periodic } from "./time/periodic.ts";
@@ -47,12 +49,12 @@ import { INTERNAL_ERROR, toApiError } from "./http/problem.ts";
 import { authorizeRoutes } from "./oauth/authorize-routes.ts";
 import { deviceRoutes } from "./oauth/device-routes.ts";
 import { tokenRoutes } from "./oauth/token-routes.ts";
-import { errorPage, PageError, sendPage } from "./pages/page.ts";
-import { ParameterError, takeForms } from "./pages/parameters.ts";
-import { accountRoutes } from "./sign-in/account-routes.ts";
-import { linkRoutes } from "./sign-in/link-routes.ts";
-import { signInRoutes } from "./sign-in/sign-in-routes.ts";
-import { BrowserSessions } from "./sign-in/browser-sessions.ts";
+import { errorPage, PageError, sendPage } from "./http/pages/page.ts";
+import { ParameterError, takeForms } from "./http/pages/parameters.ts";
+import { accountRoutes } from "./oauth/account-routes.ts";
+import { linkRoutes } from "./oauth/link-routes.ts";
+import { signInRoutes } from "./oauth/sign-in-routes.ts";
+import { BrowserSessions } from "./oauth/browser-sessions.ts";
 import type { Activity } from "./observability/activity.ts";
 
 const REQUEST_SECONDS = 20;
@@ -115,24 +117,16 @@ export async function assembleParts(
   const servesApi = settings.role !== "worker";
   const registry = servesApi ? new ListenerRegistry(shared) : undefined;
   const { clockAdvancer } = engine;
-  const { app, document } = createApp(
-    {
-      ...shared,
-      clockAdvancer,
-      listeners: {
-        count: async (queries, environment, type) =>
-          registry?.count(queries, environment, type) ?? { listeners: 0, listener_events: [] },
-        resultsOf: (environment, event) => listening?.resultsOf(environment, event) ?? [],
-      },
-      contact,
-      pageOfBadUrl,
-      requestSeconds: settings.requestSeconds ?? REQUEST_SECONDS,
-    },
-    servesApi ? authenticate : undefined,
-  );
+  const requestSeconds = settings.requestSeconds ?? REQUEST_SECONDS;
+  const app = createApp({ ...shared, pageOfBadUrl, requestSeconds });
   if (descriptors !== undefined) limitConnections(app.server, descriptors.connections, settings.log);
   registerHealth(app, database, { metrics, isStopping: () => health.isStopping });
-  if (document !== undefined) {
+  if (registry !== undefined) {
+    const listeners: Listeners = {
+      count: (queries, environment, type) => registry.count(queries, environment, type),
+      resultsOf: (environment, event) => listening?.resultsOf(environment, event) ?? [],
+    };
+    const document = serveApi(app, { ...shared, clockAdvancer, listeners, contact, requestSeconds }, authenticate);
     registerRoutes(app, shared, { authenticate, document, settings, leakKeys, adminToken, contact });
   }
   const listening = registry && createListenServer(app.server, shared, authenticate, registry);

@@ -5,8 +5,8 @@ import type { DeliveryLimits } from "./delivery/endpoint-queues.ts";
 import type { DeploymentSettings } from "./deployment.ts";
 import type { AddressRange } from "../network/addresses.ts";
 import type { PasswordCost } from "./domain/passwords.ts";
-import type { LoadMcp } from "./mcp/route.ts";
-import type { RateLimits } from "./limits/rate-limit.ts";
+import type { LoadMcp } from "./api/mcp.ts";
+import type { RateLimits } from "./security/rate-limit.ts";
 import type { Clock } from "./ports.ts";
 
 /** Role of the process: serve the API (and listeners), deliver webhooks and remove expired data, or everything. */

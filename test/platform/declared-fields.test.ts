@@ -7,7 +7,7 @@ import { Event } from "../../src/contract/schemas/event.ts";
 import { Problem } from "../../src/contract/schemas/problem.ts";
 import { Statistics } from "../../src/contract/schemas/statistics.ts";
 import { declaredFields } from "../../src/platform/http/declared-fields.ts";
-import { exampleResponse } from "../../src/platform/http/openapi/examples.ts";
+import { exampleResponse } from "../../src/platform/api/openapi/examples.ts";
 
 const { object: Customer, list: CustomerList } = OBJECT_SCHEMAS.customer;
 

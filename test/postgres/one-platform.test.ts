@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Client } from "pg";
-import { ACCOUNT } from "../../src/platform/sign-in/home.ts";
+import { ACCOUNT } from "../../src/platform/oauth/home.ts";
 import { listenTo } from "../delivery/support/listen-socket.ts";
 import { startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
 import { apiOf, type Api } from "../support/api.ts";

@@ -5,7 +5,7 @@ import { parseAddress } from "../../network/addresses.ts";
 import { ApiError, missing } from "../domain/api-error.ts";
 import { createLinkToken, SIGN_IN_LINK_SECONDS } from "../domain/users.ts";
 import type { Clock, Random } from "../ports.ts";
-import type { Vault } from "../secrets/vault.ts";
+import type { Vault } from "../security/vault.ts";
 import type { Database } from "../storage/database.ts";
 import { firstOwner } from "../storage/users.ts";
 

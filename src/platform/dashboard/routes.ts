@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { PageError, seeOther, sendPage } from "../pages/page.ts";
-import type { BrowserSessions } from "../sign-in/browser-sessions.ts";
-import { ACCOUNT, HOME } from "../sign-in/home.ts";
-import { signInPage } from "../sign-in/views.ts";
+import { PageError, seeOther, sendPage } from "../http/pages/page.ts";
+import type { BrowserSessions } from "../oauth/browser-sessions.ts";
+import { ACCOUNT, HOME } from "../oauth/home.ts";
+import { signInPage } from "../oauth/views.ts";
 
 /** A built file as it is sent. */
 interface Asset {

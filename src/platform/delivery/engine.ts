@@ -1,4 +1,4 @@
-import type { Vault } from "../secrets/vault.ts";
+import type { Vault } from "../security/vault.ts";
 import { DeliverySender } from "./sender.ts";
 import { EventBodies } from "./event-bodies.ts";
 import { DeliveryWorker, type RecordTools } from "./worker.ts";

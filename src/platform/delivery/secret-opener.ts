@@ -1,7 +1,7 @@
 import type { BackgroundWork } from "../observability/background-work.ts";
 import { contextOfHeaders, type EndpointHeaders } from "../domain/endpoint-headers.ts";
 import type { DeliveryTarget } from "../storage/webhook-endpoints.ts";
-import type { Vault } from "../secrets/vault.ts";
+import type { Vault } from "../security/vault.ts";
 
 const MAX_OPENED = 1000;
 const NO_HEADERS: readonly string[] = [];

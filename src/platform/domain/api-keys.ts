@@ -8,7 +8,7 @@ import { type AddressRange, covers, parseRange } from "../../network/addresses.t
 import { ApiError, existing, insufficientScope, invalidFields } from "./api-error.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 import type { Random } from "../ports.ts";
-import type { Vault } from "../secrets/vault.ts";
+import type { Vault } from "../security/vault.ts";
 import {
   type ApiKeyRow,
   findApiKey,

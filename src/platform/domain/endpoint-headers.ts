@@ -1,6 +1,6 @@
 import { LIMITS } from "../../contract/limits.ts";
 import type { FieldError } from "../../contract/schemas/problem.ts";
-import type { Vault } from "../secrets/vault.ts";
+import type { Vault } from "../security/vault.ts";
 import { invalidFields } from "./api-error.ts";
 
 /** Headers by name, as they are sent. */

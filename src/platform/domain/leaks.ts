@@ -6,7 +6,7 @@ import { dropClientSecret, findClientSecrets } from "../storage/oauth-apps.ts";
 import { revokeGrant } from "../storage/oauth-grants.ts";
 import { findRefreshTokensByDigests } from "../storage/refresh-tokens.ts";
 import { type PartOf, writeRows } from "../storage/write-rows.ts";
-import type { Vault } from "../secrets/vault.ts";
+import type { Vault } from "../security/vault.ts";
 
 /** A credential that was found in public, and where. */
 export interface Leak {

@@ -25,7 +25,7 @@ import {
   updateEndpoint,
   type WebhookEndpointRow,
 } from "../storage/webhook-endpoints.ts";
-import type { Vault } from "../secrets/vault.ts";
+import type { Vault } from "../security/vault.ts";
 import { ApiError, invalidFields, existing } from "./api-error.ts";
 import { changeHeaders, type EndpointHeaders, openHeaders, sealHeaders } from "./endpoint-headers.ts";
 import { checkEndpointUrl, type EndpointUrlRules } from "./endpoint-url.ts";

@@ -2,47 +2,45 @@ import { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { HEADERS } from "../../contract/headers.ts";
+import type { IdGenerator } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Activity } from "../observability/activity.ts";
+import type { RequestRecorder } from "../observability/request-recorder.ts";
 import { parseTraceparent, tracedLine } from "../observability/trace-context.ts";
+import type { Clock } from "../ports.ts";
 import { addCommonHeaders, type ResponseTools, sendError } from "./send.ts";
-import type { Authenticate } from "./authenticate.ts";
 import type { ClientAddress } from "./client-address.ts";
 import { compressJson } from "./compression.ts";
 import { addCrossOriginHeaders, addPreflightHeaders, allowCrossOrigin, type CrossOrigin } from "./cross-origin.ts";
 import { setDeadlines } from "./deadline.ts";
-import { registerOperations } from "./dispatch.ts";
 import { registerFormats } from "./formats.ts";
 import { loggedPath, recordRequests } from "./request-log.ts";
 import { problemOfHost } from "./host.ts";
-import { type OperationTools, routesOf } from "./operations.ts";
-import { serveDocument, type ServedDocument } from "./openapi/serve.ts";
 import { rejectBrokenRequest, CONNECT_REQUEST } from "./problem.ts";
-import type { RunTools } from "./run.ts";
 import { takeJson } from "./json.ts";
 import { nearest } from "../../contract/nearest.ts";
 
 const ARRIVAL_SECONDS = 30;
 const HEADER_SECONDS = 10;
 
-/** What the server and its operations work with. */
-interface AppTools extends ResponseTools, RunTools, OperationTools {
+/** What the server works with. */
+interface AppTools extends ResponseTools {
+  clock: Clock;
+  newId: IdGenerator;
+  requests: RequestRecorder;
+  /** How long a request may take. */
+  requestSeconds: number;
   /** The public URL of the platform, if configured. */
   publicUrl: URL | undefined;
-  /** Whom to write to about this platform, if configured: a mailto or https URI. */
-  contact: string | undefined;
   /** Returns the page that a browser is sent to from a URL that cannot be decoded; undefined for one of the API. */
   pageOfBadUrl: (url: string) => string | undefined;
   report: (activity: Activity) => void;
   clientAddress: ClientAddress;
 }
 
-/** The platform's HTTP server, not yet listening; without `authenticate` it only serves health probes and has no document. */
-export function createApp(
-  tools: AppTools,
-  authenticate: Authenticate | undefined,
-): { app: FastifyInstance; document: (() => Promise<ServedDocument>) | undefined } {
+/** The platform's HTTP server, without routes and not yet listening. */
+export function createApp(tools: AppTools): FastifyInstance {
   registerFormats();
   const app = createServer(tools);
 
@@ -92,15 +90,9 @@ export function createApp(
   recordRequests(app, tools.requests, tools.clientAddress);
   takeJson(app);
 
-  let document: (() => Promise<ServedDocument>) | undefined;
-  if (authenticate !== undefined) {
-    registerOperations(app, tools, authenticate, routesOf(tools));
-    document = serveDocument(app, tools);
-  }
-
   app.setErrorHandler((error, request, reply) => sendError(tools, error, request.id, reply));
   app.setNotFoundHandler((request, reply) => sendError(tools, notFound(request), request.id, reply));
-  return { app, document };
+  return app;
 }
 
 /** Creates Fastify with the limits of the contract. Requests that cannot be parsed get a problem document, too. */

@@ -18,9 +18,9 @@ import {
   sessionEnded,
   unauthorized,
 } from "./credentials.ts";
-import type { RateLimit } from "../limits/rate-limit.ts";
-import type { KeyUsage } from "../secrets/key-usage.ts";
-import type { Vault } from "../secrets/vault.ts";
+import type { RateLimit } from "../security/rate-limit.ts";
+import type { KeyUsage } from "../security/key-usage.ts";
+import type { Vault } from "../security/vault.ts";
 import { findTokenByDigest } from "../storage/access-tokens.ts";
 import { findKeyByDigest } from "../storage/api-keys.ts";
 import type { Queries } from "../storage/database.ts";

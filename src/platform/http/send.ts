@@ -4,7 +4,7 @@ import { HEADERS } from "../../contract/headers.ts";
 import { OAUTH_PATHS } from "../../contract/scopes.ts";
 import { CHALLENGE } from "../domain/api-error.ts";
 import type { Versions } from "../domain/versions.ts";
-import type { RateLimit } from "../limits/rate-limit.ts";
+import type { RateLimit } from "../security/rate-limit.ts";
 import type { Log } from "../ports.ts";
 import { Problem } from "../../contract/schemas/problem.ts";
 import { declaredFields } from "./declared-fields.ts";

@@ -12,7 +12,7 @@ import type { Versions } from "../domain/versions.ts";
 import { assertScope, type Authenticate } from "../http/authenticate.ts";
 import { compileQuery } from "../http/validate.ts";
 import { versionOfResponse } from "../http/version.ts";
-import type { RateLimit } from "../limits/rate-limit.ts";
+import type { RateLimit } from "../security/rate-limit.ts";
 import { CredentialWatch, OpenConnections, type Watched } from "./listeners.ts";
 import { type LogClient, LogReader, type LogTools, MAX_BUFFERED_BYTES } from "./log-reader.ts";
 import { cursorOf, findStart, type Start } from "./position.ts";

@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import { Periodic } from "../time/periodic.ts";
-import type { Vault } from "../secrets/vault.ts";
+import type { Vault } from "../security/vault.ts";
 import type { Clock, Random, Log } from "../ports.ts";
 import { matchesSubscriptions } from "../../contract/event-types.ts";
 import type { IdGenerator } from "../../contract/ids.ts";

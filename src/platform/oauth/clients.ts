@@ -2,9 +2,9 @@ import type { FastifyRequest } from "fastify";
 import { timingSafeEqual } from "node:crypto";
 import { ENVIRONMENTS, type Environment } from "../../contract/environments.ts";
 import { ENVIRONMENT_PARAMETER } from "../../contract/scopes.ts";
-import type { Parameters } from "../pages/parameters.ts";
+import type { Parameters } from "../http/pages/parameters.ts";
 import type { Database } from "../storage/database.ts";
-import type { Vault } from "../secrets/vault.ts";
+import type { Vault } from "../security/vault.ts";
 import { type ClientRow, findClient } from "../storage/oauth-apps.ts";
 import { invalidClient, OAuthError } from "./oauth-error.ts";
 

@@ -1,10 +1,10 @@
 import type { Environment } from "../../contract/environments.ts";
 import { kindsWith, type Resource, resourceOf, RESOURCES } from "../../contract/resources.ts";
 import { type Scope, SCOPE_WITHOUT_EFFECT } from "../../contract/scopes.ts";
-import { environmentBadge, type Page } from "../pages/page.ts";
-import { html, type Html } from "../pages/html.ts";
-import { buttonForm, csrfField } from "../sign-in/views.ts";
-import type { SignedIn } from "../sign-in/browser-sessions.ts";
+import { environmentBadge, type Page } from "../http/pages/page.ts";
+import { html, type Html } from "../http/pages/html.ts";
+import { buttonForm, csrfField } from "./views.ts";
+import type { SignedIn } from "./browser-sessions.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";
 
 interface ConsentView {

@@ -1,7 +1,7 @@
 import { OAUTH_PATHS, type Scope } from "../../contract/scopes.ts";
-import type { Parameters } from "../pages/parameters.ts";
+import type { Parameters } from "../http/pages/parameters.ts";
 import type { Random } from "../ports.ts";
-import type { Vault } from "../secrets/vault.ts";
+import type { Vault } from "../security/vault.ts";
 import { findEnvironmentNumber } from "../storage/accounts.ts";
 import type { Database } from "../storage/database.ts";
 import {

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Scope } from "../../contract/scopes.ts";
-import type { Parameters } from "../pages/parameters.ts";
+import type { Parameters } from "../http/pages/parameters.ts";
 import { revokeAccessTokensSince } from "../storage/access-tokens.ts";
 import type { Transaction } from "../storage/database.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";

@@ -1,6 +1,6 @@
 import { displayOf, formatCredential } from "../../contract/credentials.ts";
 import type { Scope } from "../../contract/scopes.ts";
-import type { Vault } from "../secrets/vault.ts";
+import type { Vault } from "../security/vault.ts";
 import type { Clock, Random } from "../ports.ts";
 import type { IdGenerator } from "../../contract/ids.ts";
 import { insertAccessToken } from "../storage/access-tokens.ts";

@@ -11,7 +11,7 @@ import {
   type RequestDetailRow,
   type RequestLogRow,
 } from "../storage/request-logs.ts";
-import { digestIdempotencyKey, type Vault } from "../secrets/vault.ts";
+import { digestIdempotencyKey, type Vault } from "../security/vault.ts";
 
 const COLLECT_MILLISECONDS = 500;
 const ROWS_A_UNIT = 256;

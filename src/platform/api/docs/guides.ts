@@ -1,0 +1,50 @@
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { FastifyInstance } from "fastify";
+import { ApiError } from "../../domain/api-error.ts";
+import { matchesTag } from "../openapi/serve.ts";
+import { DOCUMENT_HEADERS } from "./headers.ts";
+
+export const GUIDES_PATH = "/docs/guides";
+
+const MEDIA_TYPES: Record<string, string> = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  json: "application/json; charset=utf-8",
+  svg: "image/svg+xml",
+  woff2: "font/woff2",
+};
+
+interface Page {
+  mediaType: string;
+  bytes: Buffer;
+  tag: string;
+}
+
+/** Serves the guides as they were built: pages with relative links, their script, style and search. */
+export function registerGuides(app: FastifyInstance, folder: string): void {
+  const pages = readPages(folder);
+  app.get(GUIDES_PATH, async (_request, reply) => reply.redirect(`${GUIDES_PATH}/`, 308));
+  for (const path of [`${GUIDES_PATH}/`, `${GUIDES_PATH}/:name`]) {
+    app.get<{ Params: { name?: string } }>(path, async ({ params: { name = "index.html" }, headers }, reply) => {
+      const page = pages.get(name);
+      if (page === undefined)
+        throw new ApiError("not_found", "There is no guide at this address. /docs/guides/ lists them.");
+      const { mediaType, bytes, tag } = page;
+      void reply.headers(DOCUMENT_HEADERS).header("Content-Type", mediaType).header("ETag", tag);
+      return matchesTag(headers["if-none-match"], tag) ? reply.code(304).send() : reply.send(bytes);
+    });
+  }
+}
+
+function readPages(folder: string): ReadonlyMap<string, Page> {
+  const pages = new Map<string, Page>();
+  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+    const bytes = readFileSync(join(folder, name));
+    const tag = `W/"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`;
+    pages.set(name, { mediaType: MEDIA_TYPES[name.slice(name.lastIndexOf(".") + 1)]!, bytes, tag });
+  }
+  return pages;
+}

@@ -1,0 +1,116 @@
+import { html, type Html } from "../../../http/pages/html.ts";
+import { inline } from "../prose.ts";
+import type { Documents, ParameterObject, Reference, Schema } from "./document.ts";
+
+/** How deep attributes of attributes are shown. */
+const MAX_DEPTH = 4;
+
+/** Renders the attributes of an object, with the attributes of nested objects collapsed below them. */
+export function attributes(documents: Documents, schema: Schema, { showsRequired }: { showsRequired: boolean }): Html {
+  return attributeList(documents, schema, showsRequired, 0);
+}
+
+/** Renders the parameters of one location: path, query or headers. */
+export function parameters(documents: Documents, list: readonly ParameterObject[]): Html {
+  return html`<ul class="attributes">
+    ${list.map(({ name, schema, description, required }) =>
+      entry(documents, { name, schema: { ...schema, ...(description !== undefined && { description }) }, required }),
+    )}
+  </ul>`;
+}
+
+function attributeList(documents: Documents, schema: Schema, showsRequired: boolean, depth: number): Html {
+  return html`<ul class="attributes">
+    ${Object.entries(schema.properties ?? {}).map(([name, property]) =>
+      entry(documents, {
+        name,
+        schema: documents.schema(property),
+        required: showsRequired && (schema.required ?? []).includes(name),
+        showsRequired,
+        depth,
+      }),
+    )}
+  </ul>`;
+}
+
+interface Entry {
+  name: string;
+  schema: Schema;
+  required?: boolean | undefined;
+  showsRequired?: boolean;
+  depth?: number;
+}
+
+function entry(documents: Documents, { name, schema, required, showsRequired = false, depth = 0 }: Entry): Html {
+  const nested = nestedSchema(documents, schema);
+  return html`<li>
+    <p class="attribute">
+      <code class="name">${name}</code> <span class="type">${typeOf(documents, schema)}</span>
+      ${required === true && html`<span class="required">Required</span>`}
+    </p>
+    ${schema.description !== undefined && html`<p>${inline(schema.description)}</p>`} ${facts(schema)}
+    ${
+      nested !== undefined &&
+      depth < MAX_DEPTH &&
+      html`<details>
+        <summary>Attributes of <code>${name}</code></summary>
+        ${attributeList(documents, nested, showsRequired, depth + 1)}
+      </details>`
+    }
+  </li>`;
+}
+
+/** Returns the object that an attribute contains, itself or as the items of its array. */
+function nestedSchema(documents: Documents, schema: Schema): Schema | undefined {
+  const inner = schema.items === undefined ? schema : documents.schema(schema.items);
+  return inner.properties === undefined ? undefined : inner;
+}
+
+function typeOf(documents: Documents, schema: Schema): string {
+  const types = [schema.type ?? (values(schema).length > 0 ? "string" : "any")].flat();
+  const named = types.filter((type) => type !== "null").map((type) => nameOf(documents, type, schema));
+  return [...named, ...(types.includes("null") ? ["null"] : [])].join(" or ");
+}
+
+function nameOf(documents: Documents, type: string, { items, additionalProperties }: Schema): string {
+  if (type === "array" && items !== undefined) return `array of ${typeOf(documents, documents.schema(items))}s`;
+  if (type === "object" && typeof additionalProperties === "object") {
+    return `map of ${typeOf(documents, documents.schema(additionalProperties))}s`;
+  }
+  return type;
+}
+
+/** Renders the allowed values, the default and the limits of a schema. */
+function facts(schema: Schema): Html | false {
+  const lines = [
+    values(schema).length > 1 && html`One of ${codes(values(schema))}`,
+    values(schema).length === 1 && html`Always ${codes(values(schema))}`,
+    schema.default !== undefined && html`Default: ${codes([schema.default])}`,
+    rangeOf(schema),
+  ].filter((line) => line !== false);
+  return lines.length > 0 && html`<p class="facts">${lines.map((line, at) => html`${at > 0 && " · "}${line}`)}</p>`;
+}
+
+function values(schema: Schema): readonly unknown[] {
+  const options = (schema.anyOf ?? []).map((option: Schema | Reference) =>
+    "const" in option ? option.const : undefined,
+  );
+  return schema.enum ?? (schema.const === undefined ? options.filter((value) => value !== undefined) : [schema.const]);
+}
+
+function codes(list: readonly unknown[]): Html[] {
+  return list.map((value, at) => html`${at > 0 && ", "}<code>${String(value)}</code>`);
+}
+
+function rangeOf(schema: Schema): string | false {
+  const range = (min: number | undefined, max: number | undefined, unit: string) => {
+    if (min !== undefined && max !== undefined) return `${min} to ${max}${unit}`;
+    if (max !== undefined) return `At most ${max}${unit}`;
+    return min !== undefined && min > 0 && `At least ${min}${unit}`;
+  };
+  return (
+    range(schema.minimum, schema.maximum, "") ||
+    range(schema.minLength, schema.maxLength, " characters") ||
+    range(schema.minItems, schema.maxItems, " items")
+  );
+}

@@ -1,0 +1,286 @@
+import { STATUS_CODES } from "node:http";
+import { html, Html } from "../../../http/pages/html.ts";
+import { inline, prose } from "../prose.ts";
+import { attributes, parameters } from "./attributes.ts";
+import { Documents, type OpenApiDocument, type Operation, type ParameterObject } from "./document.ts";
+import { requestSamples, type Sample } from "./samples.ts";
+
+/** URLs of the built files that the page loads. */
+export interface ReferenceFiles {
+  script: string;
+  style: string;
+  icon: string;
+}
+
+/**
+ * Renders the API reference at /docs: an OpenAPI document as one page that can be read, navigated and printed without
+ * scripts. Its script adds search, a choice of languages and "Try it".
+ */
+export function referencePage(document: OpenApiDocument, baseUrl: string, files: ReferenceFiles): string {
+  const documents = new Documents(document);
+  const groups = groupsOf(documents);
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="robots" content="noindex" />
+        <title>API reference · Service</title>
+        <link rel="icon" href="${files.icon}" />
+        <link rel="stylesheet" href="${files.style}" />
+        <script type="module" src="${files.script}"></script>
+      </head>
+      <body data-language="curl">
+        <a class="skip" href="#content">Skip to content</a>
+        <header>
+          <a class="brand" href="/docs">Service <span>API reference</span></a>
+          <nav aria-label="Site">
+            <a href="/docs/guides">Guides</a> <a href="/dashboard">Dashboard</a> <a href="/problems">Errors</a>
+            <a href="/openapi.json">OpenAPI</a>
+          </nav>
+        </header>
+        <div class="columns">
+          ${navigation(groups)}
+          <main id="content" tabindex="-1">
+            ${introduction(document, baseUrl)} ${groups.map((group) => groupSection(documents, group, baseUrl))}
+          </main>
+        </div>
+      </body>
+    </html> `.text;
+}
+
+interface Group {
+  name: string;
+  description: string;
+  operations: Operation[];
+  /** True for deliveries, which a receiver handles, instead of API calls. */
+  areWebhooks: boolean;
+}
+
+function groupsOf(documents: Documents): Group[] {
+  const operations = documents.operations();
+  const webhooks = documents.webhooks();
+  return documents.document.tags.map(({ name, description }) => {
+    const of = (list: readonly Operation[]) => list.filter(({ tags }) => tags.includes(name));
+    const received = of(webhooks);
+    const areWebhooks = received.length > 0;
+    return { name, description, areWebhooks, operations: areWebhooks ? received : of(operations) };
+  });
+}
+
+function navigation(groups: readonly Group[]): Html {
+  return html`<nav id="menu" aria-label="Reference">
+    <div class="search" hidden>
+      <input type="search" placeholder="Search" aria-label="Search the reference" autocomplete="off" />
+      <kbd>/</kbd>
+    </div>
+    <p class="none" role="status"></p>
+    <ul>
+      <li><a href="#introduction">Introduction</a></li>
+      ${groups.map(
+        ({ name, operations, areWebhooks }) =>
+          html`<li>
+            <a class="group" href="#${idOf(name)}">${name}</a>
+            <ul>
+              ${operations.map(
+                ({ operationId, summary, method, path }) =>
+                  html`<li data-text="${`${name} ${summary} ${method} ${path} ${operationId}`.toLowerCase()}">
+                    <a href="#${operationId}">
+                      ${areWebhooks ? html`<code>${path}</code>` : html`<span>${summary}</span>${methodBadge(method)}`}
+                    </a>
+                  </li>`,
+              )}
+            </ul>
+          </li>`,
+      )}
+    </ul>
+  </nav>`;
+}
+
+function introduction({ info }: OpenApiDocument, baseUrl: string): Html {
+  return html`<section id="introduction" class="row">
+    <div class="text">
+      <h1>API reference</h1>
+      <p class="lead">${info.summary}. Version ${info.version}.</p>
+      ${prose(info.description)}
+    </div>
+    <div class="code">
+      ${panel("Base URL", html`<pre tabindex="0"><code>${baseUrl}</code></pre>`)}
+      ${samplePanel("Authentication", [
+        {
+          name: "curl",
+          label: "cURL",
+          text: `curl ${baseUrl}/v1/me \\\n  -H "Authorization: Bearer $SERVICE_API_KEY"`,
+        },
+        {
+          name: "node",
+          label: "Node.js",
+          text: `const response = await fetch("${baseUrl}/v1/me", {\n  headers: { Authorization: \`Bearer \${process.env.SERVICE_API_KEY}\` },\n});`,
+        },
+        { name: "cli", label: "CLI", text: "service login\nservice whoami" },
+      ])}
+    </div>
+  </section>`;
+}
+
+function groupSection(
+  documents: Documents,
+  { name, description, operations, areWebhooks }: Group,
+  baseUrl: string,
+): Html {
+  return html`<section id="${idOf(name)}" class="group">
+    <div class="row">
+      <div class="text">
+        <h2>${name}</h2>
+        <p>${inline(description)}</p>
+      </div>
+    </div>
+    ${operations.map((operation) =>
+      areWebhooks ? webhookSection(documents, operation) : operationSection(documents, operation, baseUrl),
+    )}
+  </section>`;
+}
+
+function operationSection(documents: Documents, operation: Operation, baseUrl: string): Html {
+  const { operationId, method, path, body, success, errors } = operation;
+  const takesKey = (operation.security ?? []).some((scheme) => "apiKey" in scheme);
+  const isStream = success.mediaType === "text/event-stream";
+  return html`<article id="${operationId}" class="row" data-method="${method}" data-path="${path}">
+    <div class="text">
+      ${heading(operation)}
+      <p class="path">${methodBadge(method)} <code>${path}</code></p>
+      ${prose(operation.description)} ${parameterLists(documents, operation.parameters, ["path", "query"])}
+      ${
+        body !== undefined &&
+        body.schema.properties !== undefined &&
+        html`<h4>Body</h4>
+          ${attributes(documents, body.schema, { showsRequired: true })}`
+      }
+      ${
+        success.schema?.properties !== undefined &&
+        html`<h4>Returns</h4>
+          <p>${inline(success.description)}.</p>
+          <details>
+            <summary>Attributes of the response</summary>
+            ${attributes(documents, success.schema, { showsRequired: false })}
+          </details>`
+      }
+      ${parameterLists(documents, operation.parameters, ["header"])}
+      <details class="errors">
+        <summary>Errors</summary>
+        ${errors.map(
+          ({ status, description }) =>
+            html`<h5>${status} ${STATUS_CODES[status]}</h5>
+              ${prose(description)}`,
+        )}
+      </details>
+    </div>
+    <div class="code">
+      ${takesKey && samplePanel("Request", requestSamples(operation, baseUrl), !isStream)}
+      ${responsePanel(operation.success)}
+    </div>
+  </article>`;
+}
+
+function webhookSection(documents: Documents, operation: Operation): Html {
+  const { path, body } = operation;
+  const command = path.endsWith(".ping") ? "service endpoints ping we_…" : `service trigger ${path}`;
+  return html`<article id="${operation.operationId}" class="row">
+    <div class="text">
+      ${heading(operation)}
+      <p class="path"><code>${path}</code></p>
+      ${prose(operation.description)} ${parameterLists(documents, operation.parameters, ["header"])}
+      <details>
+        <summary>Attributes of the event</summary>
+        ${attributes(documents, body!.schema, { showsRequired: false })}
+      </details>
+    </div>
+    <div class="code">
+      ${panel("Send one to your application", html`<pre tabindex="0"><code>${command}</code></pre>`, true)}
+      ${panel("Body", html`<pre tabindex="0"><code>${json(body!.example)}</code></pre>`, true)}
+    </div>
+  </article>`;
+}
+
+function heading({ operationId, summary }: Operation): Html {
+  return html`<h3><a href="#${operationId}">${summary}</a></h3>`;
+}
+
+const PLACES = { path: "Path parameters", query: "Query parameters", header: "Headers" } as const;
+
+function parameterLists(
+  documents: Documents,
+  list: readonly ParameterObject[],
+  places: readonly (keyof typeof PLACES)[],
+): Html[] {
+  return places.flatMap((place) => {
+    const found = list.filter((parameter) => parameter.in === place);
+    if (found.length === 0) return [];
+    return html`<h4>${PLACES[place]}</h4>
+      ${parameters(documents, found)}`;
+  });
+}
+
+function responsePanel({ status, example, mediaType }: Operation["success"]): Html {
+  const title = `${status} ${STATUS_CODES[status]}`;
+  if (example === undefined) return panel(title, html`<p>No body.</p>`);
+  const text = mediaType === "application/json" ? json(example) : html`${example as string}`;
+  return panel(title, html`<pre tabindex="0"><code>${text}</code></pre>`, true);
+}
+
+function samplePanel(title: string, samples: readonly Sample[], canBeTried = false): Html {
+  return html`<figure class="panel samples">
+    <figcaption>
+      <span>${title}</span>
+      <span class="languages" role="group" aria-label="Language">
+        ${samples.map(({ name, label }) => html`<button type="button" data-choose="${name}" hidden>${label}</button>`)}
+      </span>
+      ${canBeTried && html`<button type="button" data-try hidden>Try it</button>`}
+      <button type="button" data-copy hidden>Copy</button>
+    </figcaption>
+    ${samples.map(({ name, text }) => html`<pre tabindex="0" data-sample="${name}"><code>${text}</code></pre>`)}
+  </figure>`;
+}
+
+function panel(title: string, content: Html, canBeCopied = false): Html {
+  return html`<figure class="panel">
+    <figcaption>
+      <span>${title}</span> ${canBeCopied && html`<button type="button" data-copy hidden>Copy</button>`}
+    </figcaption>
+    ${content}
+  </figure>`;
+}
+
+function methodBadge(method: string): Html {
+  return html`<span class="method ${method.toLowerCase()}">${method}</span>`;
+}
+
+function idOf(group: string): string {
+  return group.toLowerCase().replaceAll(" ", "-");
+}
+
+/** Renders indented JSON with keys and values highlighted. */
+function json(value: unknown, indent = ""): Html {
+  const inner = `${indent}  `;
+  if (Array.isArray(value))
+    return block(
+      "[",
+      "]",
+      value.map((item) => html`${inner}${json(item, inner)}`),
+      indent,
+    );
+  if (typeof value === "object" && value !== null) {
+    const members = Object.entries(value).map(
+      ([key, member]) => html`${inner}<span class="key">${JSON.stringify(key)}</span>: ${json(member, inner)}`,
+    );
+    return block("{", "}", members, indent);
+  }
+  return typeof value === "string"
+    ? html`<span class="string">${JSON.stringify(value)}</span>`
+    : html`<span class="literal">${JSON.stringify(value)}</span>`;
+}
+
+function block(open: string, close: string, lines: readonly Html[], indent: string): Html {
+  if (lines.length === 0) return html`${open}${close}`;
+  return new Html(`${open}\n${lines.map(({ text }) => text).join(",\n")}\n${indent}${close}`);
+}

@@ -1,0 +1,109 @@
+import { OPERATIONS } from "../../../../contract/operations.ts";
+import { kindOfPath, resourceOf } from "../../../../contract/resources.ts";
+import { shellWord } from "../../../../contract/shell-command.ts";
+import type { Operation } from "./document.ts";
+
+/** A code sample of a request. */
+export interface Sample {
+  name: "curl" | "node" | "cli";
+  label: string;
+  text: string;
+}
+
+/** The command for an operation that is not in the table: it streams. */
+const STREAM = { name: "streamEvents", command: "service events tail" };
+
+/** Returns samples of a request with cURL, Node.js and the CLI. */
+export function requestSamples(operation: Operation, baseUrl: string): Sample[] {
+  return [
+    { name: "curl", label: "cURL", text: curl(operation, baseUrl) },
+    { name: "node", label: "Node.js", text: node(operation, baseUrl) },
+    { name: "cli", label: "CLI", text: commandOf(operation) },
+  ];
+}
+
+function curl(operation: Operation, baseUrl: string): string {
+  const { method, body } = operation;
+  return [
+    `curl ${method === "GET" ? "" : `-X ${method} `}${baseUrl}${examplePath(operation)}`,
+    `-H "Authorization: Bearer $SERVICE_API_KEY"`,
+    ...(body === undefined
+      ? []
+      : [`-H "Content-Type: application/json"`, `-d ${shellWord(JSON.stringify(body.example))}`]),
+  ].join(" \\\n  ");
+}
+
+function node(operation: Operation, baseUrl: string): string {
+  const { method, body, success } = operation;
+  const headers = ["Authorization: `Bearer ${process.env.SERVICE_API_KEY}`"];
+  if (body !== undefined) headers.push(`"Content-Type": "application/json"`);
+  return [
+    `const response = await fetch("${baseUrl}${examplePath(operation)}", {`,
+    ...(method === "GET" ? [] : [`  method: "${method}",`]),
+    `  headers: {`,
+    ...headers.map((header) => `    ${header},`),
+    `  },`,
+    ...(body === undefined ? [] : [`  body: JSON.stringify(${indent(JSON.stringify(body.example, null, 2))}),`]),
+    `});`,
+    `if (!response.ok) throw new Error((await response.json()).detail);`,
+    ...(success.mediaType === "application/json"
+      ? [`const ${variable(success.example)} = await response.json();`]
+      : []),
+  ].join("\n");
+}
+
+/** Returns the command for the request, or `service api` if there is none. */
+function commandOf(operation: Operation): string {
+  const { operationId, method, path, body } = operation;
+  const { command } = [...OPERATIONS, STREAM].find(({ name }) => name === operationId) ?? {};
+  if (typeof command === "string") return command.replace("{id}", exampleId(operation));
+  const [, , , ...rest] = path.split("/");
+  const takesId = rest[0] === "{id}";
+  const resource = resourceOf(kindOfPath(path));
+  if (command === null || resource.command === undefined || !(takesId || rest.length === 0)) {
+    const input = body === undefined ? "" : ` --input - <<< ${shellWord(JSON.stringify(body.example))}`;
+    return `service api ${method === "GET" ? "" : `${method} `}${examplePath(operation)}${input}`;
+  }
+  const verb = rest[1]?.replaceAll("_", "-") ?? VERBS[`${method}${takesId ? " one" : ""}`];
+  const parts = ["service", resource.command.name, verb, ...(takesId ? [exampleId(operation)] : [])];
+  return [...parts, ...flags(body?.example ?? {})].join(" ");
+}
+
+const VERBS: Readonly<Record<string, string>> = {
+  GET: "list",
+  POST: "create",
+  "GET one": "get",
+  "PATCH one": "update",
+  "DELETE one": "delete",
+};
+
+function flags(example: object): string[] {
+  return Object.entries(example).flatMap(([name, value]) => {
+    const flag = `--${name.replaceAll("_", "-")}`;
+    if (name === "metadata")
+      return Object.entries(value as object).map((pair) => `${flag} ${shellWord(pair.join("="))}`);
+    return [`${flag} ${shellWord([value].flat().join(","))}`];
+  });
+}
+
+/** Returns the path with the ID of an example. */
+function examplePath(operation: Operation): string {
+  return operation.path.replace("{id}", exampleId(operation));
+}
+
+function exampleId({ parameters }: Operation): string {
+  const { schema } = parameters.find((parameter) => parameter.in === "path") ?? {};
+  const example = schema?.examples?.[0];
+  return typeof example === "string" ? example : "{id}";
+}
+
+function indent(text: string): string {
+  return text.replaceAll("\n", "\n  ");
+}
+
+/** Returns a variable name for a response: its kind of object. */
+function variable(example: unknown): string {
+  const { object } = (example ?? {}) as { object?: string };
+  const words = (object ?? "result").split("_");
+  return words.map((word, at) => (at === 0 ? word : word[0]!.toUpperCase() + word.slice(1))).join("");
+}

@@ -1,0 +1,136 @@
+import { createHash } from "node:crypto";
+import { STATUS_CODES } from "node:http";
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { ERROR_GUIDES } from "../../../contract/error-guides.ts";
+import { type ErrorCode, ERRORS, PROBLEM_MEDIA_TYPE } from "../../../contract/errors.ts";
+import { matchesTag, type ServedDocument } from "../openapi/serve.ts";
+import { exampleProblem, PROBLEMS_PATH } from "../../http/problem.ts";
+import { html } from "../../http/pages/html.ts";
+import { type Page, sendPage } from "../../http/pages/page.ts";
+import { registerGuides } from "./guides.ts";
+import { DOCUMENT_HEADERS } from "./headers.ts";
+import { inline } from "./prose.ts";
+import type { ReferenceFiles } from "./reference/page.ts";
+
+export const DOCS_PATH = "/docs";
+
+interface Reference {
+  document: () => Promise<ServedDocument>;
+  /** Undefined if the dashboard was not built; then there is no page at /docs. */
+  files: ReferenceFiles | undefined;
+  /** Folder of the built guides. */
+  guides: string | undefined;
+}
+
+/** Registers the documentation: the guides, the API reference, and a page per error code. */
+export function registerDocs(
+  app: FastifyInstance,
+  baseUrl: () => string,
+  { document, files, guides }: Reference,
+): void {
+  if (guides !== undefined) registerGuides(app, guides);
+  if (files !== undefined) referenceRoutes(app, baseUrl, { document, files });
+  app.get(PROBLEMS_PATH, async (_request, reply) => sendPage(reply, 200, problemIndexPage()));
+  app.get<{ Params: { code: string } }>(`${PROBLEMS_PATH}/:code`, async ({ params: { code } }, reply) =>
+    Object.hasOwn(ERRORS, code)
+      ? sendPage(reply, 200, problemPage(code as ErrorCode, baseUrl()))
+      : sendPage(reply, 404, unknownProblemPage()),
+  );
+}
+
+/** The page is rendered at the first request. */
+function referenceRoutes(
+  app: FastifyInstance,
+  baseUrl: () => string,
+  { document, files }: Pick<Reference, "document"> & { files: ReferenceFiles },
+): void {
+  let built: Promise<{ page: string; tag: string }> | undefined;
+  const build = async () => {
+    const [{ text }, { referencePage }] = await Promise.all([document(), import("./reference/page.ts")]);
+    const page = referencePage(JSON.parse(text), baseUrl(), files);
+    return { page, tag: `W/"${createHash("sha256").update(page).digest("base64url").slice(0, 22)}"` };
+  };
+  const show = async (ifNoneMatch: string | undefined, reply: FastifyReply) => {
+    const { page, tag } = await (built ??= build());
+    void reply.headers(DOCUMENT_HEADERS).header("ETag", tag);
+    if (matchesTag(ifNoneMatch, tag)) return reply.code(304).send();
+    return reply.header("Content-Type", "text/html; charset=utf-8").send(page);
+  };
+  for (const path of [DOCS_PATH, `${DOCS_PATH}/`]) {
+    app.get(path, async ({ headers }, reply) => show(headers["if-none-match"], reply));
+  }
+}
+
+const CODES = Object.keys(ERRORS) as ErrorCode[];
+
+/** Every error code, by status. */
+function problemIndexPage(): Page {
+  const statuses = [...new Set(CODES.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
+  return {
+    title: "Errors",
+    wide: true,
+    body: html`<h1>Errors</h1>
+      <p>
+        Every refusal is a problem document (RFC 9457): <code>${PROBLEM_MEDIA_TYPE}</code> with a stable
+        <code>code</code>, a sentence in <code>detail</code> and the <code>request_id</code>. Its
+        <code>type</code> leads to one of these pages.
+      </p>
+      ${statuses.map(
+        (status) =>
+          html`<section>
+            <h2>${statusLine(status)}</h2>
+            <ul class="rows">
+              ${CODES.filter((code) => ERRORS[code].status === status).map(
+                (code) =>
+                  html`<li>
+                    <a href="${PROBLEMS_PATH}/${code}"><code>${code}</code></a>
+                    <span class="soft">${ERRORS[code].title}</span>
+                  </li>`,
+              )}
+            </ul>
+          </section>`,
+      )}`,
+  };
+}
+
+/** Renders the page of one error code: its meaning, cause and fix. */
+function problemPage(code: ErrorCode, baseUrl: string): Page {
+  const { meaning, cause, remedy } = ERROR_GUIDES[code];
+  const { status, title } = ERRORS[code];
+  return {
+    title,
+    wide: true,
+    body: html`<p class="soft"><a href="${PROBLEMS_PATH}">Errors</a> · ${statusLine(status)} · <code>${code}</code></p>
+      <h1>${title}</h1>
+      <p>${inline(meaning)}</p>
+      <section>
+        <h2>Why it happens</h2>
+        <p>${inline(cause)}</p>
+      </section>
+      <section>
+        <h2>What to do</h2>
+        <p>${inline(remedy)}</p>
+      </section>
+      <section>
+        <h2>An example</h2>
+        <pre tabindex="0"><code>${exampleText(status, exampleProblem(code, baseUrl))}</code></pre>
+      </section>`,
+  };
+}
+
+/** Renders the page for a path that is not an error code. */
+function unknownProblemPage(): Page {
+  return {
+    title: "No such error",
+    body: html`<h1>No such error</h1>
+      <p>There is no error code with this name. See the <a href="${PROBLEMS_PATH}">list of error codes</a>.</p>`,
+  };
+}
+
+function exampleText(status: number, document: object): string {
+  return `HTTP/1.1 ${statusLine(status)}\nContent-Type: ${PROBLEM_MEDIA_TYPE}\n\n${JSON.stringify(document, null, 2)}`;
+}
+
+function statusLine(status: number): string {
+  return `${status} ${STATUS_CODES[status]}`;
+}

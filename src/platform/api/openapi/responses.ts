@@ -1,0 +1,122 @@
+import { ERRORS, type ErrorCode, PROBLEM_MEDIA_TYPE } from "../../../contract/errors.ts";
+import type { Operation } from "../../../contract/operations.ts";
+import { Problem } from "../../../contract/schemas/problem.ts";
+import { exampleProblem, PROBLEMS_PATH } from "../../http/problem.ts";
+import { headersOf } from "./headers.ts";
+import type { Json, Schemas } from "./schemas.ts";
+
+/** Error responses that many operations share: components, by name. */
+const SHARED: Record<string, readonly ErrorCode[]> = {
+  BadRequest: [
+    "invalid_request",
+    "invalid_json",
+    "invalid_cursor",
+    "invalid_header",
+    "invalid_idempotency_key",
+    "unsupported_version",
+  ],
+  Unauthorized: ["missing_credential", "invalid_credential", "revoked_credential", "expired_credential"],
+  Forbidden: ["ip_not_allowed", "insufficient_scope"],
+  NotFound: ["not_found"],
+  RequestTimeout: ["request_timeout"],
+  IdempotencyInFlight: ["idempotency_in_flight"],
+  BodyTooLarge: ["body_too_large"],
+  MisdirectedRequest: ["misdirected_request"],
+  UriTooLong: ["uri_too_long"],
+  UnsupportedMediaType: ["unsupported_media_type"],
+  IdempotencyKeyReused: ["idempotency_key_reused"],
+  RateLimited: ["rate_limited"],
+  HeadersTooLarge: ["headers_too_large"],
+  InternalError: ["internal_error"],
+  Unavailable: ["unavailable"],
+};
+
+const SESSION_ERRORS: readonly ErrorCode[] = ["session_required", "cross_site_request"];
+
+/** The properties that determine an operation's errors. */
+type FailingOperation = Pick<Operation, "method" | "path" | "scope" | "session" | "sandboxOnly" | "errors">;
+
+/** Returns every error response of an operation, by status. */
+export function errorsOf(operation: FailingOperation, schemas: Schemas, baseUrl: string): Json {
+  return problemsOf(codesOf(operation), schemas, baseUrl);
+}
+
+/** Returns error responses with these codes, by status. */
+export function problemsOf(codes: readonly ErrorCode[], schemas: Schemas, baseUrl: string): Json {
+  const byStatus = new Map<number, Set<ErrorCode>>();
+  for (const code of codes) {
+    const { status } = ERRORS[code];
+    byStatus.set(status, (byStatus.get(status) ?? new Set()).add(code));
+  }
+  const entries = [...byStatus].sort(([a], [b]) => a - b);
+  return Object.fromEntries(
+    entries.map(([status, codes]) => [String(status), responseFor([...codes], schemas, baseUrl)]),
+  );
+}
+
+export function sharedResponses(schemas: Schemas, baseUrl: string): Json {
+  const entries = Object.entries(SHARED);
+  return Object.fromEntries(entries.map(([name, codes]) => [name, problemResponse(codes, schemas, baseUrl)]));
+}
+
+function codesOf({ method, path, scope, session, sandboxOnly, errors = [] }: FailingOperation): ErrorCode[] {
+  return [
+    ...SHARED["BadRequest"]!,
+    ...SHARED["Unauthorized"]!,
+    "ip_not_allowed",
+    ...(scope === null ? [] : (["insufficient_scope"] as const)),
+    ...(session === undefined ? [] : SESSION_ERRORS),
+    ...(session === "owner" ? (["owner_required"] as const) : []),
+    ...(sandboxOnly === true ? (["sandbox_only"] as const) : []),
+    ...(path.includes("{id}") ? (["not_found"] as const) : []),
+    "request_timeout",
+    ...(method === "POST" ? (["idempotency_in_flight", "idempotency_key_reused"] as const) : []),
+    ...(method === "GET" ? [] : (["body_too_large"] as const)),
+    "uri_too_long",
+    "misdirected_request",
+    "unsupported_media_type",
+    "rate_limited",
+    "headers_too_large",
+    "internal_error",
+    "unavailable",
+    ...errors,
+  ];
+}
+
+function responseFor(codes: readonly ErrorCode[], schemas: Schemas, baseUrl: string): Json {
+  const shared = Object.entries(SHARED).find(
+    ([, listed]) => listed.length === codes.length && listed.every((code) => codes.includes(code)),
+  );
+  return shared === undefined
+    ? problemResponse(codes, schemas, baseUrl)
+    : { $ref: `#/components/responses/${shared[0]}` };
+}
+
+function problemResponse(codes: readonly ErrorCode[], schemas: Schemas, baseUrl: string): Json {
+  const { status } = ERRORS[codes[0]!];
+  const hasWait = status === 429 || status === 503 || codes.includes("idempotency_in_flight");
+  return {
+    description: codes
+      .map((code) => `${codes.length > 1 ? "- " : ""}[\`${code}\`](${PROBLEMS_PATH}/${code}): ${ERRORS[code].title}`)
+      .join("\n"),
+    headers: headersOf(
+      ...(status === 401 || status === 403 ? (["WwwAuthenticate"] as const) : []),
+      ...(hasWait ? (["RetryAfter"] as const) : []),
+    ),
+    content: {
+      [PROBLEM_MEDIA_TYPE]: {
+        schema: {
+          allOf: [
+            schemas.place(Problem),
+            { type: "object", properties: { status: { const: status }, code: { enum: codes } } },
+          ],
+        },
+        examples: Object.fromEntries(codes.map((code) => [code, exampleOf(code, baseUrl)])),
+      },
+    },
+  };
+}
+
+function exampleOf(code: ErrorCode, baseUrl: string): Json {
+  return { summary: ERRORS[code].title, value: exampleProblem(code, baseUrl) };
+}

@@ -1,0 +1,161 @@
+import type { FastifyRequest } from "fastify";
+import { ApiError } from "../domain/api-error.ts";
+import type { RequestContext } from "../domain/request-context.ts";
+import type { Versions } from "../domain/versions.ts";
+import { declaredFields } from "../http/declared-fields.ts";
+import {
+  type Effect,
+  findResponse,
+  fingerprintOf,
+  type InFlight,
+  onceForKey,
+  readIdempotencyKey,
+  type StoredResponse,
+} from "./idempotency.ts";
+import { type Call, RawJson, type ResponseBody } from "../http/call.ts";
+import type { Route } from "./operation.ts";
+import { secretFieldsOf } from "../http/request-log.ts";
+import { parseTraceparent } from "../observability/trace-context.ts";
+import { digestIdempotencyKey, type Vault } from "../security/vault.ts";
+import { findEnvironmentNumber } from "../storage/accounts.ts";
+import { type Database, StorageUnavailableError, type Transaction } from "../storage/database.ts";
+import type { ClockTrust } from "../time/clock-trust.ts";
+import type { EnvironmentNow, EnvironmentTime } from "../time/environment-time.ts";
+
+/** The dependencies of changes. */
+export interface RunTools {
+  database: Database;
+  vault: Vault;
+  time: EnvironmentTime;
+  clockTrust: ClockTrust;
+  versions: Versions;
+}
+
+/** A validated request for a change. */
+interface Run {
+  tools: RunTools;
+  inFlight: InFlight;
+  operation: Route;
+  call: Call;
+  request: FastifyRequest;
+  /** The version of the response. */
+  version: string;
+}
+
+/** Runs an operation in one transaction, and stores its response under the Idempotency-Key. */
+export function runWrite(run: Run): Promise<StoredResponse> {
+  const { tools, operation, call, request, version } = run;
+  const { versions } = tools;
+  const { tenant } = call.caller;
+  let { write } = operation;
+  const prepare = operation.prepare && (async () => void (write = await operation.prepare!(call, tools.database)));
+  const unit = async (tx: Transaction, at: EnvironmentNow) => {
+    const trace = parseTraceparent(request.headers["traceparent"]);
+    const context: RequestContext = { tenant, requestId: request.id, trace, versions, ...at };
+    const json = toJson(versions, version, operation, await write!(call, tx, context)).toString();
+    const { status, startsAgain } = operation;
+    if (startsAgain !== true) return { status, json };
+    return { status, json, environment: await findEnvironmentNumber(tx, tenant.account.id, tenant.name) };
+  };
+  return writeOnce(run, unit, prepare);
+}
+
+const ACCEPTED = 202;
+
+/**
+ * Starts work that continues after its transaction, and returns its state. The record of the Idempotency-Key
+ * refers to the work from the start, so a repeated request gets the state of the same work.
+ */
+export async function runLong(run: Run): Promise<StoredResponse> {
+  const { tools, operation, call, version } = run;
+  const { begin, follow } = operation.long!;
+  const { json: reference, replayed } = await writeOnce(run, async (tx) => {
+    const work = await begin(call, tx);
+    return { status: ACCEPTED, json: String(work.reference), createdAt: work.createdAt };
+  });
+  const { isDone, body } = await follow(call, Number(reference)).catch((error: unknown) => {
+    throw error instanceof StorageUnavailableError ? begunAndUnknown(error) : error;
+  });
+  return {
+    status: isDone ? operation.status : ACCEPTED,
+    json: toJson(tools.versions, version, operation, body).toString(),
+    replayed,
+  };
+}
+
+/** The work continues; only its state cannot be read. */
+function begunAndUnknown(cause: Error): ApiError {
+  const detail =
+    "The request was accepted and its work has begun, but its progress cannot be read from the database now. " +
+    "Repeat the request with the same Idempotency-Key to get the progress.";
+  return new ApiError("unavailable", detail, { headers: { "Retry-After": "1" }, cause });
+}
+
+/**
+ * Runs a unit of work in a transaction, at most once for the request's Idempotency-Key, if it has one. `prepare` runs
+ * before it, unless there is a response for the key.
+ */
+async function writeOnce(
+  { tools, inFlight, operation, call, request, version }: Run,
+  unit: (tx: Transaction, at: EnvironmentNow) => Promise<Effect>,
+  prepare?: () => Promise<void>,
+): Promise<StoredResponse> {
+  const { database, vault, time, clockTrust } = tools;
+  const { tenant } = call.caller;
+  const { deadline } = call;
+  const { isolation } = operation;
+  const target = idempotencyTarget(vault, operation, call, request);
+  if (target === undefined) {
+    await prepare?.();
+    return database.write(
+      deadline.limit(async (tx) => {
+        const { status, json } = await unit(tx, await time.read(tx, tenant));
+        return { status, json, replayed: false };
+      }),
+      { isolation },
+    );
+  }
+  const fingerprint = fingerprintOf(version, call.body, secretHolder(operation, call));
+  const keyed = { target, fingerprint, mayExpire: () => clockTrust.isTrusted(), isolation };
+  return inFlight.run(target, async () => {
+    if (prepare !== undefined) {
+      const { now } = await time.read(database, tenant);
+      const stored = await findResponse(database, vault, { ...keyed, now });
+      if (stored !== undefined) return stored;
+      await prepare();
+    }
+    return database.write(
+      deadline.limit(async (tx) => {
+        const at = await time.read(tx, tenant);
+        return onceForKey(tx, vault, { ...keyed, now: at.now }, () => unit(tx, at));
+      }),
+      { isolation },
+    );
+  });
+}
+
+/** Returns the storage key of a POST's Idempotency-Key, without the key itself; undefined if it has none. */
+function idempotencyTarget(vault: Vault, operation: Route, call: Call, request: FastifyRequest) {
+  const header = request.headers["idempotency-key"];
+  const given = operation.method === "POST" && typeof header === "string" ? header : undefined;
+  const sent = readIdempotencyKey(given);
+  if (sent === undefined) return undefined;
+  const key = digestIdempotencyKey(vault, sent);
+  const path = request.url.split("?", 1)[0]!;
+  return { environment: call.caller.tenant.environment, method: operation.method, path, key };
+}
+
+/** Returns the only principal that may get the response again, if it can show a secret. */
+function secretHolder({ response }: Route, { caller }: Call): string | undefined {
+  return secretFieldsOf(response).length > 0 ? caller.principal : undefined;
+}
+
+/** Returns the response with the fields that the operation declares, in a version's shape. */
+export function toJson(versions: Versions, version: string, { response }: Route, body: ResponseBody): string | Buffer {
+  if (!(body instanceof RawJson)) return JSON.stringify(versions.response(version, declaredFields(response)(body)));
+  if (version === versions.latest) return body.json;
+  const parsed = JSON.parse(body.json.toString()) as object;
+  const shaped = versions.response(version, parsed);
+  // An unchanged body keeps its bytes.
+  return shaped === parsed ? body.json : JSON.stringify(shaped);
+}

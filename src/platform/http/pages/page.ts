@@ -1,0 +1,87 @@
+import { createHash } from "node:crypto";
+import type { FastifyReply } from "fastify";
+import { html, type Html } from "./html.ts";
+import { STYLESHEET } from "./stylesheet.ts";
+import type { Environment } from "../../../contract/environments.ts";
+
+/** The environment to show, so that live is never mistaken for the sandbox. */
+export function environmentBadge(environment: Environment): Html {
+  return html`<span class="badge ${environment}">${environment === "live" ? "Live" : "Sandbox"}</span>`;
+}
+
+/** An error response as a page. */
+export class PageError extends Error {
+  override name = "PageError";
+  readonly status: number;
+  readonly title: string;
+  readonly headers: Record<string, string>;
+
+  constructor(status: number, title: string, detail: string, headers: Record<string, string> = {}) {
+    super(detail);
+    this.status = status;
+    this.title = title;
+    this.headers = headers;
+  }
+}
+
+export interface Page {
+  title: string;
+  body: Html;
+  /** Origins besides this one to which a form's response may redirect. */
+  formTargets?: readonly string[];
+  /** For pages with several short forms. */
+  wide?: boolean;
+}
+
+const STYLE_HASH = `'sha256-${createHash("sha256").update(STYLESHEET).digest("base64")}'`;
+
+/** Sends a page that runs no script, loads nothing, cannot be framed and is not cached. */
+export function sendPage(reply: FastifyReply, status: number, page: Page): FastifyReply {
+  const targets = ["'self'", ...(page.formTargets ?? [])].join(" ");
+  return reply
+    .code(status)
+    .header("Content-Type", "text/html; charset=utf-8")
+    .header("Cache-Control", "no-store")
+    .header("Referrer-Policy", "no-referrer")
+    .header("X-Frame-Options", "DENY")
+    .header("Cross-Origin-Opener-Policy", "same-origin")
+    .header(
+      "Content-Security-Policy",
+      `default-src 'none'; style-src ${STYLE_HASH}; font-src 'self'; img-src data:; form-action ${targets}; base-uri 'none'; frame-ancestors 'none'`,
+    )
+    .send(render(page));
+}
+
+/** 303: the browser continues with a GET and forgets the form that it sent. */
+export function seeOther(reply: FastifyReply, location: string): FastifyReply {
+  return reply.code(303).header("Location", location).header("Referrer-Policy", "no-referrer").send();
+}
+
+export function errorPage({ title, message }: PageError): Page {
+  return {
+    title,
+    body: html`<h1>${title}</h1>
+      <p>${message}</p>`,
+  };
+}
+
+function render({ title, body, wide }: Page): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${html`${title}`.text} · Service</title>
+<link rel="icon" href="data:,">
+<style>${STYLESHEET}</style>
+</head>
+<body>
+<main${wide === true ? ' class="wide"' : ""}>
+<p class="brand">Service</p>
+${body.text}
+</main>
+</body>
+</html>
+`;
+}

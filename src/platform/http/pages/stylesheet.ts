@@ -1,0 +1,86 @@
+import TOKENS from "../../../contract/tokens.css?raw";
+
+/** The stylesheet of all pages that the server renders, from 320 pixels up, in the language of the dashboard. */
+export const STYLESHEET = `${TOKENS}
+* { box-sizing: border-box; }
+body {
+  margin: 0; background: var(--page); color: var(--ink);
+  font: 14px/22px var(--sans); font-variant-numeric: tabular-nums;
+  -webkit-font-smoothing: antialiased; -webkit-text-size-adjust: 100%; overflow-wrap: anywhere;
+}
+main { width: min(100% - 40px, 400px); margin: 0 auto; padding: 12vh 0 64px; }
+main.wide { width: min(100% - 40px, 680px); padding-top: 56px; }
+.brand { margin: 0 0 32px; font-weight: 600; display: flex; align-items: center; gap: 8px; letter-spacing: -0.01em; }
+.brand::before {
+  content: ""; width: 16px; height: 16px; border-radius: 5px;
+  background: linear-gradient(135deg, var(--ink) 0 46%, var(--page) 46% 54%, var(--ink) 54%);
+}
+.back { display: inline-block; margin: 0 0 8px; font-size: 13px; text-decoration: none; color: var(--soft); }
+h1 { font-size: 24px; line-height: 32px; font-weight: 600; letter-spacing: -0.02em; margin: 0 0 8px; text-wrap: balance; }
+h2 { font-size: 14px; line-height: 22px; font-weight: 600; margin: 0 0 4px; }
+p { margin: 0 0 16px; }
+a { color: var(--accent); text-underline-offset: 3px; }
+code { font: 13px/20px var(--mono); font-variant-ligatures: none; }
+pre {
+  margin: 12px 0 0; padding: 12px 14px; overflow-x: auto; overflow-wrap: normal;
+  background: var(--sunk); border-radius: var(--radius);
+}
+pre, pre code { font-size: 12px; line-height: 18px; }
+.soft { color: var(--soft); font-size: 13px; line-height: 20px; }
+section { border-top: 1px solid var(--line); margin-top: 32px; padding-top: 24px; }
+form { margin: 20px 0 0; }
+label { display: block; font-size: 13px; font-weight: 500; margin: 0 0 16px; }
+label .soft { font-weight: 400; }
+input:not([type=hidden])[readonly] { background: var(--sunk); color: var(--soft); }
+input:not([type=hidden]) {
+  display: block; width: 100%; margin-top: 4px; padding: 8px 10px; min-height: 40px;
+  font: inherit; font-size: 16px; font-weight: 400; color: inherit;
+  background: var(--page); border: 1px solid var(--field-line); border-radius: var(--radius);
+}
+dd.code { font: 500 16px/20px var(--mono); letter-spacing: 0.06em; }
+input:not([type=hidden]).code {
+  font: 22px/28px var(--mono); letter-spacing: 0.12em; text-align: center; text-transform: uppercase;
+}
+input:not([type=hidden]).link { font: 12px/18px var(--mono); }
+button {
+  font: inherit; font-weight: 500; padding: 8px 16px; border-radius: var(--radius); cursor: pointer; min-height: 40px;
+  border: 1px solid var(--strong-line); background: var(--page); color: inherit;
+}
+button:hover { background: var(--sunk); }
+button.primary { background: var(--ink); border-color: var(--ink); color: var(--page); }
+button.primary:hover { background: color-mix(in srgb, var(--ink) 85%, var(--page)); }
+button.plain { border: 0; padding: 0; min-height: 0; color: var(--accent); text-decoration: underline; background: none; }
+button.small { min-height: 32px; padding: 4px 12px; font-size: 13px; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+.whole { width: 100%; }
+.choice { display: flex; gap: 12px; }
+.choice button { flex: 1; }
+.badge {
+  display: inline-block; padding: 0 8px; border-radius: 4px; font-size: 12px; line-height: 20px; font-weight: 500;
+  white-space: nowrap;
+}
+.badge.sandbox { color: var(--soft); background: var(--sunk); }
+.badge.live { color: var(--bad); background: var(--bad-soft); }
+.notice { padding: 10px 14px; border-radius: var(--radius); font-size: 13px; line-height: 20px; margin: 12px 0 20px; background: var(--sunk); }
+.notice p { margin: 0; }
+.notice p + p { margin-top: 6px; }
+.notice.bad { background: var(--bad-soft); color: var(--bad); }
+dl { margin: 20px 0; font-size: 13px; border: solid var(--line); border-width: 1px 0; }
+dl div { display: flex; justify-content: space-between; align-items: baseline; gap: 16px; padding: 8px 0; }
+dl div + div { border-top: 1px solid var(--line); }
+dt { color: var(--soft); flex: none; }
+dd { margin: 0; text-align: right; font-weight: 500; }
+ul { list-style: none; margin: 8px 0 0; padding: 0; }
+ul.scopes li { padding: 6px 0 6px 20px; position: relative; }
+ul.scopes li::before { content: ""; position: absolute; left: 4px; top: 14px; width: 6px; height: 6px; border-radius: 50%; background: var(--faint); }
+ul.scopes li.warned::before { border-radius: 1px; background: var(--bad); }
+ul.scopes .warning { display: block; color: var(--bad); font-size: 13px; line-height: 20px; }
+ul.rows li { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: 8px 16px; padding: 10px 0; }
+ul.rows li + li { border-top: 1px solid var(--line); }
+ul.rows form { margin: 0; }
+.top { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: 8px 16px; }
+.top form { margin: 0; }
+@media (max-width: 480px) {
+  main, main.wide { padding-top: 32px; }
+}
+`;

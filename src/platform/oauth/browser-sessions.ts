@@ -1,0 +1,120 @@
+import { timingSafeEqual } from "node:crypto";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { IdGenerator } from "../../contract/ids.ts";
+import { sessionCookieName } from "../http/authenticate.ts";
+import { PageError } from "../http/pages/page.ts";
+import type { Parameters } from "../http/pages/parameters.ts";
+import type { Clock, Random } from "../ports.ts";
+import type { Vault } from "../security/vault.ts";
+import type { Database, Transaction } from "../storage/database.ts";
+import { deleteSession, findSession, insertSession, type SessionOwner } from "../storage/sessions.ts";
+
+const SESSION_SECONDS = 7 * 86_400;
+const USER_AGENT_LENGTH = 300;
+
+/** A browser, signed in or not. */
+export interface BrowserSession {
+  /** The cookie's value. Only its digest is stored, and only for a signed-in user. */
+  token: string;
+  /** The token of each form, which cannot be known without the cookie. */
+  csrf: string;
+  /** The browser's User-Agent. */
+  userAgent: string | undefined;
+  user: SessionOwner | undefined;
+}
+
+/** A signed-in browser. */
+export type SignedIn = BrowserSession & { user: SessionOwner };
+
+interface BrowserSessionTools {
+  database: Database;
+  vault: Vault;
+  clock: Clock;
+  random: Random;
+  newId: IdGenerator;
+  /** The public URL of the platform, if configured. */
+  publicUrl: URL | undefined;
+}
+
+/** Identifies browsers by their cookie. */
+export class BrowserSessions {
+  readonly #tools: BrowserSessionTools;
+  readonly #cookie: string;
+
+  constructor(tools: BrowserSessionTools) {
+    this.#tools = tools;
+    this.#cookie = sessionCookieName(tools.vault, tools.publicUrl);
+  }
+
+  /** Returns the browser of a request. A browser without a cookie gets one, for its forms. */
+  async of(request: FastifyRequest, reply: FastifyReply): Promise<BrowserSession> {
+    const known = request.cookies[this.#cookie];
+    const userAgent = request.headers["user-agent"];
+    if (known === undefined || !/^[\w-]{43}$/.test(known)) {
+      const token = this.#newToken();
+      this.#setCookie(reply, token);
+      return { token, csrf: this.#csrfOf(token), userAgent, user: undefined };
+    }
+    const { database, vault, clock } = this.#tools;
+    const user = await findSession(database, vault.digest(known), clock.now());
+    return { token: known, csrf: this.#csrfOf(known), userAgent, user };
+  }
+
+  /** Throws PageError if the form was not rendered for this browser and session. */
+  assertCsrf(browser: BrowserSession, form: Parameters): void {
+    const sent = Buffer.from(form.text("csrf"));
+    const expected = Buffer.from(browser.csrf);
+    if (sent.length === expected.length && timingSafeEqual(sent, expected)) return;
+    throw new PageError(
+      403,
+      "This form is no longer valid",
+      "It belongs to another session, or this browser blocks cookies. Go back, reload the page and try again.",
+    );
+  }
+
+  /** Begins a session under a new token, in the caller's transaction. The old token stops working. */
+  async begin(tx: Transaction, browser: BrowserSession, userId: string, byLink: boolean): Promise<string> {
+    const { vault, clock, newId } = this.#tools;
+    const token = this.#newToken();
+    await deleteSession(tx, vault.digest(browser.token));
+    await insertSession(tx, {
+      digest: vault.digest(token),
+      id: newId("session", clock.now()),
+      user_id: userId,
+      by_link: byLink ? 1 : 0,
+      user_agent: browser.userAgent?.slice(0, USER_AGENT_LENGTH) ?? null,
+      created: clock.now(),
+      expires_at: clock.now() + SESSION_SECONDS * 1000,
+    });
+    return token;
+  }
+
+  /** Sets the cookie of a new session. */
+  admit(reply: FastifyReply, token: string): void {
+    this.#setCookie(reply, token, SESSION_SECONDS);
+  }
+
+  async end(reply: FastifyReply, browser: BrowserSession): Promise<void> {
+    await this.#tools.database.write((tx) => deleteSession(tx, this.#tools.vault.digest(browser.token)));
+    this.#setCookie(reply, this.#newToken());
+  }
+
+  #newToken(): string {
+    return Buffer.from(this.#tools.random.bytes(32)).toString("base64url");
+  }
+
+  #csrfOf(token: string): string {
+    return this.#tools.vault.tag(`csrf:${token}`).toString("base64url");
+  }
+
+  /** Without an age the cookie expires with the browser session. */
+  #setCookie(reply: FastifyReply, token: string, seconds?: number): void {
+    void reply.setCookie(this.#cookie, token, {
+      path: "/",
+      httpOnly: true,
+      sameSite: "lax",
+      secure: this.#tools.publicUrl?.protocol === "https:",
+      ...(seconds === undefined ? {} : { maxAge: seconds }),
+    });
+  }
+}

@@ -1,0 +1,90 @@
+import type { FastifyInstance } from "fastify";
+import { type Passwords, problemOfPassword } from "../domain/passwords.ts";
+import { formOf, queryOf } from "../http/pages/parameters.ts";
+import { PageError, seeOther, sendPage } from "../http/pages/page.ts";
+import type { Database } from "../storage/database.ts";
+import type { Vault } from "../security/vault.ts";
+import type { Clock } from "../ports.ts";
+import { accountOfUser } from "../storage/accounts.ts";
+import { findSignInLink, useSignInLink } from "../storage/sign-in-links.ts";
+import { findUser, setPassword } from "../storage/users.ts";
+import { HOME } from "./home.ts";
+import { invitationPage } from "./views.ts";
+import type { BrowserSession, BrowserSessions } from "./browser-sessions.ts";
+
+const LINK = 0;
+const INVITATION = 1;
+const CREATE_ANOTHER = "Create another one: service serve link";
+const ASK_AGAIN = "Ask for a new invitation.";
+
+/** Serves one-time links. They sign in at once; an invitation first asks for a password. */
+export function linkRoutes(
+  scope: FastifyInstance,
+  { database, vault, clock }: { database: Database; vault: Vault; clock: Clock },
+  browserSessions: BrowserSessions,
+  passwords: Passwords,
+): void {
+  const find = (token: string, invitation: number) =>
+    findSignInLink(database, vault.digest(token), clock.now()).then((link) =>
+      link?.invitation === invitation ? link : undefined,
+    );
+
+  const invitation = async (browser: BrowserSession, token: string, problem?: string) => {
+    const link = await find(token, INVITATION);
+    const user = link === undefined ? undefined : await findUser(database, link.user_id);
+    if (user === undefined) throw worthless(ASK_AGAIN);
+    const account = (await accountOfUser(database, user.id))!.name;
+    return invitationPage(browser, { token, email: user.email, account, problem });
+  };
+
+  // A prefetch of the browser, or a HEAD request, must not use up the link.
+  scope.get("/sign-in/link", async (request, reply) => {
+    if (String(request.headers["sec-purpose"] ?? "").includes("prefetch")) {
+      throw new PageError(503, "Prefetching is not allowed", "This link works once: open it when you need it.");
+    }
+    const browser = await browserSessions.of(request, reply);
+    const token = queryOf(request.url).text("token");
+    const link = await find(token, LINK);
+    if (link === undefined) {
+      if (browser.user !== undefined) return seeOther(reply, HOME);
+      throw worthless(CREATE_ANOTHER);
+    }
+    if (request.method === "HEAD") return seeOther(reply, HOME);
+    const session = await database.write(async (tx) => {
+      if (!(await useSignInLink(tx, link.digest, LINK, clock.now()))) throw worthless(CREATE_ANOTHER);
+      return browserSessions.begin(tx, browser, link.user_id, true);
+    });
+    browserSessions.admit(reply, session);
+    return seeOther(reply, HOME);
+  });
+
+  scope.get("/invitation", async (request, reply) => {
+    const browser = await browserSessions.of(request, reply);
+    return sendPage(reply, 200, await invitation(browser, queryOf(request.url).text("token")));
+  });
+
+  scope.post("/invitation", async (request, reply) => {
+    const browser = await browserSessions.of(request, reply);
+    const form = formOf(request.body);
+    browserSessions.assertCsrf(browser, form);
+    const token = form.text("token");
+    const password = form.text("password");
+    const link = await find(token, INVITATION);
+    const user = link === undefined ? undefined : await findUser(database, link.user_id);
+    if (link === undefined || user === undefined) throw worthless(ASK_AGAIN);
+    const problem = problemOfPassword(password, user.email);
+    if (problem !== undefined) return sendPage(reply, 400, await invitation(browser, token, problem));
+    const hash = await passwords.hash(password);
+    const session = await database.write(async (tx) => {
+      if (!(await useSignInLink(tx, link.digest, INVITATION, clock.now()))) throw worthless(ASK_AGAIN);
+      await setPassword(tx, user.id, hash);
+      return browserSessions.begin(tx, browser, user.id, false);
+    });
+    browserSessions.admit(reply, session);
+    return seeOther(reply, HOME);
+  });
+}
+
+function worthless(remedy: string): PageError {
+  return new PageError(410, "This link is no longer valid", `It was already used, or has expired. ${remedy}`);
+}

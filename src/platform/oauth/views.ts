@@ -1,0 +1,82 @@
+import { html, type Html } from "../http/pages/html.ts";
+import type { Page } from "../http/pages/page.ts";
+import type { BrowserSession } from "./browser-sessions.ts";
+
+/** The field for the address with which a user signs in. */
+export function emailInput(value: string): Html {
+  return html`<input
+    name="email"
+    type="text"
+    inputmode="email"
+    autocomplete="username"
+    autocapitalize="none"
+    spellcheck="false"
+    required
+    value="${value}"
+  />`;
+}
+
+/** The hidden field that binds a form to its browser. */
+export function csrfField({ csrf }: BrowserSession): Html {
+  return html`<input type="hidden" name="csrf" value="${csrf}" />`;
+}
+
+/** Renders a form that is a single button, or looks like a link if `plain`. */
+export function buttonForm(
+  browser: BrowserSession,
+  action: string,
+  label: string,
+  { fields = {}, plain = false }: { fields?: Record<string, string>; plain?: boolean } = {},
+): Html {
+  const hidden = Object.entries(fields).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
+  );
+  return html`<form method="post" action="${action}">
+    ${csrfField(browser)}${hidden}<button class="${plain ? "plain soft" : "small"}">${label}</button>
+  </form>`;
+}
+
+export function signInPage(
+  browser: BrowserSession,
+  form: { next: string; email?: string; problem?: string | undefined },
+): Page {
+  return {
+    title: "Sign in",
+    body: html`<h1>Sign in</h1>
+      ${form.problem !== undefined && html`<p class="notice bad" role="alert">${form.problem}</p>`}
+      <form method="post" action="/sign-in">
+        ${csrfField(browser)}<input type="hidden" name="next" value="${form.next}" />
+        <label>Email ${emailInput(form.email ?? "")} </label>
+        <label>Password <input name="password" type="password" autocomplete="current-password" required /></label>
+        <button class="primary whole">Sign in</button>
+      </form>
+      <section>
+        <h2>No password yet?</h2>
+        <p class="soft">
+          Run <code>service serve link</code> on the machine that runs this platform: it prints a link that signs you in
+          once. Opened it in another tab? <a href="${form.next}">Continue</a>.
+        </p>
+      </section>`,
+  };
+}
+
+export function invitationPage(
+  browser: BrowserSession,
+  invitation: { token: string; email: string; account: string; problem: string | undefined },
+): Page {
+  return {
+    title: "Accept the invitation",
+    body: html`<h1>Join ${invitation.account}</h1>
+      <p class="soft">You were invited. Choose a password to sign in with.</p>
+      ${invitation.problem !== undefined && html`<p class="notice bad" role="alert">${invitation.problem}</p>`}
+      <form method="post" action="/invitation">
+        ${csrfField(browser)}<input type="hidden" name="token" value="${invitation.token}" />
+        <label>Email <input name="email" autocomplete="username" readonly value="${invitation.email}" /></label>
+        <label>
+          Password <span class="soft">at least 10 characters</span>
+          <input name="password" type="password" autocomplete="new-password" required minlength="10" />
+        </label>
+        <button class="primary whole">Join</button>
+      </form>`,
+  };
+}

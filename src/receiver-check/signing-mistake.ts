@@ -6,7 +6,7 @@ import type { Deviation, Subject } from "./subject.ts";
 import { SIGNATURE_LENGTHS } from "./terms.ts";
 import { SignatureError } from "../webhooks/index.ts";
 import { signedParts } from "../webhooks/scheme.ts";
-import type { Scheme } from "../webhooks/schemes.ts";
+import { type Scheme, SCHEMES } from "../webhooks/schemes.ts";
 
 const PREFIX = "whsec_";
 
@@ -47,7 +47,19 @@ function mistakesOf(subject: Subject): Mistake[] {
   const withSignature = (changed: Partial<Scheme["signature"]>) => () => ({
     scheme: { ...scheme, signature: { ...signature, ...changed } },
   });
+  const others = Object.entries(SCHEMES).filter(
+    ([
+      ,
+      {
+        signature: { header },
+      },
+    ]) => header !== signature.header,
+  );
   return [
+    ...others.map(([name, scheme]) => ({
+      deviate: () => ({ scheme }),
+      fix: `The receiver accepts signatures of ${scheme.name}: pass --scheme ${name}.`,
+    })),
     ...keyMistakes(scheme, subject.secrets.current),
     {
       deviate: withSignature({ encoding: other }),

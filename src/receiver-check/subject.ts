@@ -108,7 +108,7 @@ export class Subject {
     const headers = new Map<string, string>([
       ["Content-Type", mediaTypeOf(body)],
       ["User-Agent", DELIVERY_USER_AGENT],
-      ...Object.entries(scheme.headers ?? {}),
+      ...Object.entries((deviation.scheme ?? scheme).headers ?? {}),
       ...Object.entries(
         sign({
           scheme: deviation.scheme ?? scheme,

@@ -48,14 +48,14 @@ interface Outcome extends CliResult {
 async function check(
   provider: Provider,
   verify: Verifier,
-  { dedupe = true, content = JSON.stringify(PAYLOADS[provider], undefined, 2) } = {},
+  { scheme = provider as string, dedupe = true, content = JSON.stringify(PAYLOADS[provider], undefined, 2) } = {},
 ): Promise<Outcome> {
   const secret = SECRETS[provider];
   const application = await startApplication(receiverWith(verify, secret, dedupe));
   started.push(application);
   const payload = join(createConfigDir(), "event.json");
   writeFileSync(payload, content);
-  const args = ["--scheme", provider, "--payload", payload, "--secret-file", "-", "--probe", application.count];
+  const args = ["--scheme", scheme, "--payload", payload, "--secret-file", "-", "--probe", application.count];
   const result = await runCli(["webhooks", "check", application.webhooks, ...args, "--json"], { input: secret });
   expect(result.stderr).toBe("");
   return { ...result, report: JSON.parse(result.stdout) as ReceiverReport, acted: application.work.acted };
@@ -279,6 +279,14 @@ describe("service webhooks check --scheme", () => {
     const { report } = await check(name, verify);
     expect(report.checks[0]!.seen).toMatch(/^400 in /);
     expect(report.checks[0]!.fix).toContain("Verify the raw request body, before any JSON parser reads it");
+  });
+
+  it.each<[Provider, string]>([
+    ["standard", "svix"],
+    ["stripe", "github"],
+  ])("names the scheme if a receiver of %s is checked as one of %s", async (provider, scheme) => {
+    const { report } = await check(provider, VERIFIERS[provider], { scheme });
+    expect(report.checks[0]!.fix).toContain(`pass --scheme ${provider}`);
   });
 
   it("does not mistake another secret for a parsed body", async () => {

@@ -112,7 +112,7 @@ function emptyList(model: Model, width: number, height: number): Line[] {
           [[model.feed.example, "accent"]],
         ]
       : [[], [["No event matches the filter."]], [["esc removes it.", "dim"]]];
-  const shown = lines.flatMap((line) => wrapLine(line, width - 4, 11)).slice(0, height);
+  const shown = lines.flatMap((line) => wrapLine(line, width - 4, line.length > 1 ? 11 : 0)).slice(0, height);
   return [...shown.map((line): Line => [["  "], ...line]), ...emptyLines(height - shown.length)];
 }
 

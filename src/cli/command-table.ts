@@ -98,6 +98,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "Reset the sandbox; save and restore states",
     load: () => import("./commands/sandbox.ts"),
   },
+  {
+    name: "faults",
+    group: WEBHOOKS,
+    summary: "Make requests to the sandbox fail",
+    load: () => import("./commands/faults/index.ts"),
+  },
   { name: "login", group: SESSION, summary: "Sign in", load: () => import("./commands/login/index.ts") },
   {
     name: "logout",

@@ -39,6 +39,10 @@ export const OBJECT_SHAPES = {
   Snapshot:
     '{"name":"string","object":"=snapshot","objects":"number","offset_seconds":"number","created":"time","livemode":"boolean"}',
   SnapshotList: '{"object":"=list","data":{"[]":"Snapshot"}}',
+  Fault:
+    '{"id":"ID","object":"=fault","match":{"method":["string","null"],"path":"string"},"effect":"string","status":["number","null"],"delay_ms":["number","null"],"rate":"number","times":["number","null"],"injected":"number","livemode":"boolean","created":"time"}',
+  FaultList: '{"object":"=list","data":{"[]":"Fault"}}',
+  DeletedFault: '{"id":"ID","object":"=fault","deleted":"boolean"}',
   ApiKey:
     '{"id":"ID","object":"=api_key","name":["string","null"],"prefix":"string","last4":"string","scopes":{"[]":"string"},"ip_allowlist":{"[]":"string"},"expires_at":["time","null"],"last_used":["time","null"],"revoked_at":["time","null"],"revoked_reason":["string","null"],"livemode":"boolean","created":"time","created_by":["string","null"],"key?":"string"}',
   ApiKeyList: '{"object":"=list","data":{"[]":"ApiKey"},"has_more":"boolean","next_cursor":["string","null"]}',
@@ -47,10 +51,10 @@ export const OBJECT_SHAPES = {
   OAuthAppList: '{"object":"=list","data":{"[]":"OAuthApp"},"has_more":"boolean","next_cursor":["string","null"]}',
   DeletedOAuthApp: '{"id":"ID","object":"=oauth_app","deleted":"boolean"}',
   RequestLog:
-    '{"id":"ID","object":"=request_log","method":"string","path":"string","status":"number","duration_ms":"number","key":["string","null"],"user":["string","null"],"idempotency_key":["string","null"],"error_code":["string","null"],"left_out":"number","livemode":"boolean","created":"time"}',
+    '{"id":"ID","object":"=request_log","method":"string","path":"string","status":"number","duration_ms":"number","key":["string","null"],"user":["string","null"],"idempotency_key":["string","null"],"error_code":["string","null"],"fault":[{"id":"ID","effect":"string"},"null"],"left_out":"number","livemode":"boolean","created":"time"}',
   RequestLogList: '{"object":"=list","data":{"[]":"RequestLog"},"has_more":"boolean","next_cursor":["string","null"]}',
   RequestLogDetail:
-    '{"id":"ID","object":"=request_log","method":"string","path":"string","status":"number","duration_ms":"number","key":["string","null"],"user":["string","null"],"idempotency_key":["string","null"],"error_code":["string","null"],"left_out":"number","livemode":"boolean","created":"time","client_address":["string","null"],"query":["string","null"],"request_headers":["object","null"],"request_body":["string","null"],"response_headers":["object","null"],"response_body":["string","null"],"missing_scope":["string","null"],"events":{"[]":"ID"}}',
+    '{"id":"ID","object":"=request_log","method":"string","path":"string","status":"number","duration_ms":"number","key":["string","null"],"user":["string","null"],"idempotency_key":["string","null"],"error_code":["string","null"],"fault":[{"id":"ID","effect":"string"},"null"],"left_out":"number","livemode":"boolean","created":"time","client_address":["string","null"],"query":["string","null"],"request_headers":["object","null"],"request_body":["string","null"],"response_headers":["object","null"],"response_body":["string","null"],"missing_scope":["string","null"],"events":{"[]":"ID"}}',
   Identity:
     '{"object":"=identity","account":{"id":"ID","name":"string"},"user":[{"id":"ID","email":"string"},"null"],"environment":"string","livemode":"boolean","credential":{"kind":"string","id":"string","prefix":"string","last4":"string"},"scopes":{"[]":"string"}}',
   VersionList: '{"object":"=list","data":{"[]":"string"},"latest":"string","pinned":"string"}',
@@ -121,6 +125,11 @@ export const RESPONSE_SHAPES: Readonly<Record<string, string>> = {
   "POST /v1/sandbox/snapshots": '"Snapshot"',
   "POST /v1/sandbox/snapshots/{id}/restore": '"Sandbox"',
   "DELETE /v1/sandbox/snapshots/{id}": '"Snapshot"',
+  "POST /v1/faults": '"Fault"',
+  "GET /v1/faults": '"FaultList"',
+  "GET /v1/faults/{id}": '"Fault"',
+  "DELETE /v1/faults/{id}": '"DeletedFault"',
+  "DELETE /v1/faults": '"FaultList"',
   "POST /v1/api_keys": '"ApiKey"',
   "GET /v1/api_keys": '"ApiKeyList"',
   "GET /v1/api_keys/{id}": '"ApiKey"',

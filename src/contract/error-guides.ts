@@ -165,6 +165,14 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "Send the request again with the same Idempotency-Key, which prevents a second effect. If it fails again, report the `request_id` to the operator of the platform.",
     example: { detail: "Internal error. The platform has logged the cause." },
   },
+  bad_gateway: {
+    meaning: "A fault of the sandbox made the request fail. Nothing was changed.",
+    cause: "Only faults (`POST /v1/faults`) cause it: proxies in front of an API respond so.",
+    remedy: "Send the request again, with the same Idempotency-Key. `service faults list` shows the faults.",
+    example: {
+      detail: "The fault flt_06Fv3Tt0q1Yd8mWc5KxLrB of the sandbox makes this request fail. Nothing was changed.",
+    },
+  },
   unavailable: {
     meaning:
       "The platform cannot process the request now. Nothing was changed, unless `detail` says that the change may have been made.",
@@ -313,6 +321,12 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause: "It was deleted after the delivery was created. Its pending deliveries were canceled.",
     remedy: "Replay the event instead: it is sent to every endpoint that subscribes to it now.",
     example: { detail: "The endpoint we_06Fv3Tt0q1Yd8mWc5KxLrB was deleted. Replay the event to another endpoint." },
+  },
+  fault_limit: {
+    meaning: "The sandbox has the maximum of 100 faults.",
+    cause: "Faults stay until they are removed, also those that were given as often as they may.",
+    remedy: "Remove all with `service faults clear`, or reset the sandbox.",
+    example: { detail: "The sandbox has 100 faults, which is the maximum. Remove some." },
   },
   snapshot_limit: {
     meaning: "The sandbox has too many snapshots, or too many objects for one.",

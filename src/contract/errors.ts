@@ -30,6 +30,7 @@ export const ERRORS = {
   endpoint_disabled: { status: 409, title: "Endpoint disabled" },
   endpoint_deleted: { status: 409, title: "Endpoint deleted" },
   snapshot_limit: { status: 409, title: "Snapshot limit reached" },
+  fault_limit: { status: 409, title: "Fault limit reached" },
   test_clock_advancing: { status: 409, title: "Test clock advancing" },
   delivery_not_cancelable: { status: 409, title: "Delivery not cancelable" },
   delivery_not_retryable: { status: 409, title: "Delivery not retryable" },
@@ -44,6 +45,7 @@ export const ERRORS = {
   headers_too_large: { status: 431, title: "Headers too large" },
   event_damaged: { status: 500, title: "Event damaged" },
   internal_error: { status: 500, title: "Internal error" },
+  bad_gateway: { status: 502, title: "Bad gateway" },
   unavailable: { status: 503, title: "Service unavailable" },
 } as const satisfies Record<string, { status: number; title: string }>;
 

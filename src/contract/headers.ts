@@ -9,6 +9,7 @@ export const HEADERS = {
   deliveryAttempt: "Service-Delivery-Attempt",
   environment: "Service-Environment",
   relay: "Service-Relay",
+  fault: "Service-Fault",
   device: "Service-Device",
   rateLimit: "RateLimit",
   rateLimitPolicy: "RateLimit-Policy",

@@ -30,6 +30,7 @@ import {
   DeliveryBulkRetry,
   EventBulkReplay,
 } from "./schemas/bulk-operation.ts";
+import { DeletedFault, Fault, FaultCreate, FaultList } from "./schemas/fault.ts";
 import { Delivery, DeliveryList, DeliveryListQuery } from "./schemas/delivery.ts";
 import { Event, EventCreate, EventList, EventListQuery, EventReplay, Replay } from "./schemas/event.ts";
 import {
@@ -357,6 +358,54 @@ const ENTRIES = {
     response: Snapshot,
     tool: true,
     command: "service sandbox delete two-customers",
+  },
+  createFault: {
+    route: "POST /v1/faults",
+    summary: "Make requests to the sandbox fail",
+    scope: "sandbox:write",
+    sandboxOnly: true,
+    body: FaultCreate,
+    response: Fault,
+    status: 201,
+    errors: ["fault_limit"],
+    tool: "Make requests to the sandbox fail, to test how a client handles it: error responses, delays, connections that are closed before or after a request takes effect. Requests of the dashboard, to /v1/faults and to /v1/sandbox never fail.",
+    command: "service faults add 'POST /v1/orders*' --status 503 --times 5",
+  },
+  listFaults: {
+    route: "GET /v1/faults",
+    summary: "List the faults of the sandbox, in the order in which they are tried",
+    scope: "sandbox:read",
+    sandboxOnly: true,
+    response: FaultList,
+    tool: true,
+    command: "service faults list",
+  },
+  getFault: {
+    route: "GET /v1/faults/{id}",
+    summary: "Retrieve a fault, and how many requests got it",
+    scope: "sandbox:read",
+    sandboxOnly: true,
+    response: Fault,
+    tool: true,
+    command: null,
+  },
+  deleteFault: {
+    route: "DELETE /v1/faults/{id}",
+    summary: "Remove a fault",
+    scope: "sandbox:write",
+    sandboxOnly: true,
+    response: DeletedFault,
+    tool: true,
+    command: "service faults remove {id}",
+  },
+  deleteFaults: {
+    route: "DELETE /v1/faults",
+    summary: "Remove all faults of the sandbox, and return them",
+    scope: "sandbox:write",
+    sandboxOnly: true,
+    response: FaultList,
+    tool: true,
+    command: "service faults clear",
   },
   createApiKey: {
     route: "POST /v1/api_keys",

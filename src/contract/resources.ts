@@ -311,6 +311,13 @@ export const RESOURCES = {
     scoped: true,
     writeWarning: "It can delete everything in the sandbox.",
   },
+  fault: {
+    prefix: "flt_",
+    plural: "faults",
+    label: "Fault",
+    labels: "Faults",
+    about: "Errors, delays and lost responses that requests to the sandbox get, to test clients.",
+  },
   request_log: {
     plural: "request_logs",
     label: "Request log",

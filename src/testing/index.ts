@@ -44,6 +44,32 @@ export interface Listener extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** What happens to a request: one effect, and which part of the matching requests gets it. */
+export interface FaultEffect {
+  /** Respond with this error: 429, 500, 502 or 503. */
+  status?: 429 | 500 | 502 | 503;
+  /** Handle the request after this time, such as `2s`. */
+  delay?: string;
+  /** Close the connection before the request has an effect. */
+  disconnect?: true;
+  /** Close the connection after the request took effect, without a response. */
+  loseResponse?: true;
+  /** Close the connection after half of the response's body. */
+  truncate?: true;
+  /** Part of the matching requests, from 0 to 1 (default: 1). */
+  rate?: number;
+  /** Maximum number of requests (default: no limit). */
+  times?: number;
+}
+
+/** Faults that requests to the sandbox get. `platform.request` gets them, too; a reset removes them. */
+export interface Faults {
+  /** Adds a fault for requests such as `POST /v1/orders*`, or a path alone for every method. Resolves with its ID. */
+  add(request: string, effect: FaultEffect): Promise<string>;
+  /** Removes all faults. */
+  clear(): Promise<void>;
+}
+
 /** A platform in a process of its own. The process ends with this one, whatever kills it. */
 export interface Platform extends AsyncDisposable {
   /** URL of the API, without a trailing slash. */
@@ -71,6 +97,7 @@ export interface Platform extends AsyncDisposable {
   save(name: string): Promise<void>;
   /** Replaces the sandbox by a saved state. */
   restore(name: string): Promise<void>;
+  faults: Faults;
   /** Stops the platform and its listeners, and deletes its temporary database. */
   close(): Promise<void>;
 }
@@ -130,6 +157,15 @@ export async function startPlatform(options: StartOptions = {}): Promise<Platfor
         await api.request("POST", `/v1/sandbox/snapshots/${encodeURIComponent(name)}/restore`);
         watch = new EventWatch(api);
       },
+      faults: {
+        async add(request, effect) {
+          const { id } = await api.request<{ id: string }>("POST", "/v1/faults", faultOf(request, effect));
+          return id;
+        },
+        async clear() {
+          await api.request("DELETE", "/v1/faults");
+        },
+      },
       close,
       [Symbol.asyncDispose]: close,
     };
@@ -140,6 +176,22 @@ export async function startPlatform(options: StartOptions = {}): Promise<Platfor
 }
 
 const POLL_MS = 20;
+
+/** Returns the body of `POST /v1/faults`. Throws TypeError unless it has one effect. */
+function faultOf(request: string, { rate, times, ...given }: FaultEffect): object {
+  const [path, method] = request.trim().split(/ +/).toReversed();
+  const effects = Object.entries(given).filter(([, value]) => value !== undefined);
+  if (effects.length !== 1) throw new TypeError("A fault has one effect, such as { status: 503 }");
+  const { status, delay } = given;
+  const effect = {
+    status: { effect: "status", status },
+    delay: { effect: "delay", delay_ms: delay && millisecondsOf(delay) },
+    disconnect: { effect: "disconnect" },
+    loseResponse: { effect: "lose_response" },
+    truncate: { effect: "truncate" },
+  }[effects[0]![0]];
+  return { match: { method, path }, ...effect, rate, times };
+}
 
 async function listenWith(
   env: Record<string, string>,

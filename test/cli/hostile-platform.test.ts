@@ -51,6 +51,7 @@ const log = {
   user: null,
   idempotency_key: null,
   error_code: ESCAPES,
+  fault: null,
   left_out: 0,
   livemode: false,
   created: TIME,

@@ -47,3 +47,27 @@ it("an open list follows a reset", async () => {
   await page.getByText("The sandbox was reset").first().waitFor();
   await page.getByText("grace@example.com").waitFor({ state: "detached" });
 });
+
+it("the page of the sandbox adds faults, shows how many requests got them, and removes them", async () => {
+  const { page, api } = board;
+  await api("DELETE", "/v1/faults");
+  await board.menu("Sandbox");
+  await page.getByLabel("Path").fill("/v1/order");
+  await page.getByRole("button", { name: "Add fault" }).click();
+  await page.getByText("did you mean /v1/orders?").first().waitFor();
+  await page.getByLabel("Path").fill("/v1/orders");
+  await page.getByLabel("Times").fill("1");
+  await page.getByRole("button", { name: "Add fault" }).click();
+  await page.getByText("Status 503, 0 of 1 so far").waitFor();
+  expect((await api("POST", "/v1/orders", { amount: 1, currency: "EUR" })).status).toBe(503);
+  await page.getByLabel("Effect").selectOption("lose_response");
+  await page.getByLabel("Times").fill("");
+  await page.getByRole("button", { name: "Add fault" }).click();
+  await page.getByText("Take effect, then lose the response, 0 so far").waitFor();
+  await page.getByText("Status 503, 1 of 1 so far").waitFor();
+  await page.getByRole("button", { name: "Remove the fault of POST /v1/orders" }).first().click();
+  await page.getByText("Status 503, 1 of 1 so far").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Remove all" }).click();
+  await page.getByText("Removed all faults").waitFor();
+  expect((await api("GET", "/v1/faults")).body.data).toEqual([]);
+});

@@ -22,8 +22,14 @@ const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? volume(20_000, 1_000));
 const MAX_REQUESTS = REQUESTS + 20_000;
 const SEED = Number(process.env["FUZZ_SEED"] ?? Date.now() % 2 ** 31);
 const CONNECTIONS = 16;
-/** These have tests of their own: an endless stream, signed partner reports, and the removal of many objects. */
-const ELSEWHERE = ["streamEvents", "reportLeakedKeys", "resetSandbox", "restoreSnapshot", "deleteSnapshot"];
+/**
+ * These have tests of their own: an endless stream, signed partner reports, the removal of many objects, and requests
+ * that fail on purpose.
+ */
+const ELSEWHERE =
+  "streamEvents reportLeakedKeys resetSandbox restoreSnapshot deleteSnapshot createFault getFault deleteFault".split(
+    " ",
+  );
 const CURSORS_KEPT = 60;
 
 let platform: RunningPlatform;

@@ -49,6 +49,7 @@ describe("an API request", () => {
       user: null,
       idempotency_key: expect.stringMatching(/^[\w-]{16}$/),
       error_code: null,
+      fault: null,
       left_out: 0,
       livemode: false,
       created: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),

@@ -22,6 +22,7 @@ const rowsOf = (environment: number): RequestLogRow[] =>
     user_id: null,
     idempotency_key: null,
     error_code: null,
+    fault: null,
     left_out: 0,
   }));
 

@@ -25,6 +25,7 @@ export const ENDPOINT = {
   health: { failing_since: null },
   livemode: false,
   created: TIME,
+  header_names: [],
   secret_created: TIME,
   previous_secret_until: null,
 };

@@ -259,6 +259,27 @@ describe("advance, save and restore", () => {
   });
 });
 
+describe("faults", () => {
+  beforeEach(() => platform.reset());
+
+  it("make requests fail, until they are cleared", async () => {
+    expect(await platform.faults.add("POST /v1/orders", { status: 503, times: 1 })).toMatch(/^flt_/);
+    await expect(platform.request("POST", "/v1/orders", ORDER)).rejects.toThrow("503 unavailable");
+    await platform.request("POST", "/v1/orders", ORDER);
+    await platform.faults.add("/v1/orders*", { loseResponse: true });
+    await expect(platform.request("POST", "/v1/orders", ORDER)).rejects.toThrow("socket hang up");
+    await platform.faults.clear();
+    await platform.faults.add("GET /v1/orders", { delay: "1ms" });
+    expect((await platform.request("GET", "/v1/orders")).data).toHaveLength(2);
+  });
+
+  it("have one effect, and a path that exists", async () => {
+    await expect(platform.faults.add("/v1/orders", {})).rejects.toThrow("A fault has one effect");
+    await expect(platform.faults.add("/v1/orders", { status: 503, truncate: true })).rejects.toThrow(TypeError);
+    await expect(platform.faults.add("/v1/order", { status: 503 })).rejects.toThrow("did you mean /v1/orders?");
+  });
+});
+
 describe("the process of the platform", () => {
   /** Starts a platform and a listener in another process. `after` is what that does then. */
   const start = async (after: string) => {

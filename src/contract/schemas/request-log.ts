@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
+import { FAULT_EFFECTS } from "./fault.ts";
 import { SEARCH_FILTERS, idOf, listOf, listQuery, nullable, Timestamp } from "./fields.ts";
 
 export const REQUEST_METHODS = ["GET", "HEAD", "POST", "PATCH", "DELETE"] as const;
@@ -12,7 +13,9 @@ export const RequestLog = Type.Object(
     object: Type.Literal("request_log"),
     method: Type.Enum([...REQUEST_METHODS]),
     path: Type.String({ description: "Without the query; a part that should be an ID but is not appears as {id}" }),
-    status: Type.Integer({ description: "101 for a session of `service listen`" }),
+    status: Type.Integer({
+      description: "101 for a session of `service listen`, 503 for a request that the fault `disconnect` cut off",
+    }),
     duration_ms: Type.Number(),
     key: nullable(Type.String({ description: "ID of the API key; null for access tokens" })),
     user: nullable(Type.String({ description: "ID of the access token's user" })),
@@ -20,6 +23,12 @@ export const RequestLog = Type.Object(
       Type.String({ description: "Digest of the Idempotency-Key: equal for requests with the same key" }),
     ),
     error_code: nullable(Type.String()),
+    fault: nullable(
+      Type.Object(
+        { id: idOf("fault"), effect: Type.Enum([...FAULT_EFFECTS]) },
+        { description: "The fault that it got" },
+      ),
+    ),
     left_out: Type.Integer({
       description: `Requests of the credential with the same status 403 that followed within the second and are not in the log: it keeps ${LIMITS.loggedRefusalsPerSecond} a second`,
     }),

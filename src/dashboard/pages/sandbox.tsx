@@ -11,6 +11,7 @@ import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
 import { ClockTime } from "../components/values.tsx";
 import { count, counted, dateAndTime, duration } from "../format.ts";
 import { environment, hrefOf, Link } from "../router.tsx";
+import { Faults } from "./faults.tsx";
 
 const STEPS = [
   ["1 minute", 60],
@@ -24,7 +25,7 @@ const UNITS = { minutes: 60, hours: 3600, days: 86_400 } as const;
 
 export function SandboxPage() {
   return (
-    <Page title="Sandbox" subtitle="Advance its time, start it again, and keep states of it for tests.">
+    <Page title="Sandbox" subtitle="Advance its time, keep states of it, make requests fail, and start it again.">
       {environment.value === "live" ? (
         <Empty icon="clock" title="Live mode is never reset">
           <p>Only the sandbox can be reset, and has a clock that can be advanced.</p>
@@ -38,6 +39,7 @@ export function SandboxPage() {
         <>
           <SandboxClock />
           <States />
+          <Faults />
           <Reset />
         </>
       )}

@@ -4,9 +4,12 @@ import { kindOfId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { pathOf, type ResourceKind } from "../../contract/resources.ts";
 import { ApiError, invalidFields } from "../domain/api-error.ts";
+import { canGetFaults } from "../domain/faults.ts";
 import type { Caller } from "../domain/request-context.ts";
 import { assertScope, assertSession, type Authenticate } from "../http/authenticate.ts";
+import { injectFault } from "../http/faults.ts";
 import { InFlight } from "./idempotency.ts";
+import type { Clock, Random } from "../ports.ts";
 import { type Call, RawJson } from "../http/call.ts";
 import type { Route } from "./operation.ts";
 import { secretFieldsOf, secretInputsOf } from "../http/request-log.ts";
@@ -29,7 +32,7 @@ declare module "fastify" {
  */
 export function registerOperations(
   app: FastifyInstance,
-  tools: RunTools & { rateLimit: RateLimit | undefined },
+  tools: RunTools & { rateLimit: RateLimit | undefined; clock: Clock; random: Random },
   authenticate: Authenticate,
   operations: readonly Route[],
 ): void {
@@ -44,6 +47,7 @@ export function registerOperations(
       secretInputs: secretInputsOf(operation.body),
       secretFields: secretFieldsOf(operation.response),
     };
+    const takesFaults = canGetFaults(operation);
     const readQuery = compileQuery(operation.query);
     const checkBody = operation.body === undefined ? undefined : compileCheck(operation.body);
     app.route({
@@ -67,6 +71,7 @@ export function registerOperations(
         const { id } = request.params as { id?: string };
         // The router also matches an empty ID.
         if (id === "") return reply.callNotFound();
+        if (caller.hasFaults && takesFaults && (await injectFault(tools, request, reply))) return reply;
         const version = versionOf(versions, headerOf(request, "service-version"), caller.tenant.account.version);
         const call: Call = {
           operation,

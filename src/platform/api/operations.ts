@@ -12,6 +12,7 @@ import { bulkOperationHandlers } from "./routes/bulk-operations.ts";
 import { deliveryHandlers } from "./routes/deliveries.ts";
 import { eventHandlers } from "./routes/events.ts";
 import { oauthAppHandlers } from "./routes/oauth-apps.ts";
+import { faultHandlers } from "./routes/faults.ts";
 import { objectHandlers } from "./routes/objects.ts";
 import { requestLogHandlers } from "./routes/request-logs.ts";
 import { sandboxHandlers } from "./routes/sandbox.ts";
@@ -40,6 +41,7 @@ export function routesOf(tools: OperationTools): Route[] {
     ...bulkOperationHandlers(vault),
     ...testClockHandlers(clock, tools.clockAdvancer, tools.requestSeconds),
     ...sandboxHandlers(clock),
+    ...faultHandlers(),
     ...apiKeyHandlers(tools),
     ...oauthAppHandlers(tools),
     ...requestLogHandlers(vault, tools.requests),

@@ -52,4 +52,6 @@ export interface Caller {
    * renew.
    */
   expiresAt: number | null;
+  /** True if its requests may get faults of the sandbox. */
+  hasFaults: boolean;
 }

@@ -1,4 +1,5 @@
 import { kindOfId, timeOfId } from "../../contract/ids.ts";
+import type { FaultEffect } from "../../contract/schemas/fault.ts";
 import type {
   RequestExchange,
   RequestLog,
@@ -86,6 +87,11 @@ async function eventsCausedBy(
   return found;
 }
 
+function faultOf({ fault }: RequestLogRow): RequestLog["fault"] {
+  const [id, effect] = fault?.split(" ") ?? [];
+  return id === undefined ? null : { id, effect: effect as FaultEffect };
+}
+
 function toRequestLog(row: RequestLogRow, tenant: Tenant): RequestLog {
   return {
     id: row.id,
@@ -98,6 +104,7 @@ function toRequestLog(row: RequestLogRow, tenant: Tenant): RequestLog {
     user: row.user_id,
     idempotency_key: row.idempotency_key,
     error_code: row.error_code,
+    fault: faultOf(row),
     left_out: row.left_out,
     livemode: tenant.livemode,
     created: formatTimestamp(timeOfId(row.id)),

@@ -14,6 +14,7 @@ import type { ClientAddress } from "./client-address.ts";
 import { compressJson } from "./compression.ts";
 import { addCrossOriginHeaders, addPreflightHeaders, allowCrossOrigin, type CrossOrigin } from "./cross-origin.ts";
 import { setDeadlines } from "./deadline.ts";
+import { cutOffResponses } from "./faults.ts";
 import { registerFormats } from "./formats.ts";
 import { loggedPath, recordRequests } from "./request-log.ts";
 import { problemOfHost } from "./host.ts";
@@ -73,6 +74,7 @@ export function createApp(tools: AppTools): FastifyInstance {
   setDeadlines(app, tools.clock, tools.requestSeconds);
   allowCrossOrigin(app);
   compressJson(app);
+  cutOffResponses(app);
   app.addHook("onResponse", (request, reply, done) => {
     if (request.routeOptions.config.quiet === true) return done();
     tools.report({

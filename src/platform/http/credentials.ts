@@ -56,6 +56,7 @@ export function callerOfKey(key: KeyOwner): Caller {
     scopes: JSON.parse(key.scopes) as Scope[],
     ipAllowlist: JSON.parse(key.ip_allowlist) as string[],
     expiresAt: key.expires_at,
+    hasFaults: key.faults > 0,
   };
 }
 
@@ -68,6 +69,7 @@ export function callerOfToken(token: TokenOwner): Caller {
     scopes: JSON.parse(token.scopes) as Scope[],
     ipAllowlist: [],
     expiresAt: null,
+    hasFaults: token.faults > 0,
   };
 }
 
@@ -108,6 +110,7 @@ export function callerOfSession(session: SessionCaller): Caller {
     scopes: SCOPES,
     ipAllowlist: [],
     expiresAt: null,
+    hasFaults: false,
   };
 }
 

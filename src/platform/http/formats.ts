@@ -68,6 +68,11 @@ const FORMATS: Record<string, FormatRule> = {
     expected: "a header value: printable ASCII characters, neither beginning nor ending with a space",
     keywords: { pattern: "^([!-~]([\\t -~]*[!-~])?)?$", examples: ["3f1d0c"] },
   },
+  "fault-path": {
+    accepts: (value) => /^\/v1\/[^*?#\s]*\*?$/.test(value),
+    expected: "a path such as /v1/orders, /v1/orders/{id} or /v1/orders*: * only at the end, and no query",
+    keywords: { pattern: "^/v1/[^*?#\\s]*\\*?$" },
+  },
   "related-id": {
     accepts: isRelatable,
     expected: `the ID of a resource that events are about: ${RELATABLE.map(nounOf).join(", ")}`,

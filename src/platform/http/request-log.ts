@@ -42,6 +42,7 @@ export function recordRequests(app: FastifyInstance, requests: RequestRecorder, 
         milliseconds: reply.elapsedTime,
         idempotencyKey: idempotencyKeyOf(request),
         errorCode: request.errorCode ?? undefined,
+        fault: request.fault,
         exchange: (idempotencyKey) => {
           const { secretInputs, secretFields } = identified;
           const address = clientAddress(request.raw);

@@ -45,7 +45,7 @@ export function logFailure(log: Log, error: unknown, { id, raw, method, url }: F
 /** Responds to anything thrown with a problem document, and logs faults of the platform. */
 export function sendError(tools: ResponseTools, error: unknown, requestId: string, reply: FastifyReply): FastifyReply {
   const shown = toApiError(error) ?? INTERNAL_ERROR;
-  if (shown.status === 500) logFailure(tools.log, error, reply.request);
+  if (shown.status === 500 && reply.request.fault === null) logFailure(tools.log, error, reply.request);
   reply.request.errorCode = shown.code;
   for (const [name, value] of Object.entries(shown.headers)) void reply.header(name, value);
   // Do not reveal account details in a 401.

@@ -3,6 +3,7 @@ import type { RequestExchange, RequestMethod } from "../../contract/schemas/requ
 import { LIMITS } from "../../contract/limits.ts";
 import type { Caller } from "../domain/request-context.ts";
 import type { Clock, Log } from "../ports.ts";
+import type { FaultRow } from "../storage/faults.ts";
 import { type Database, StorageUnavailableError } from "../storage/database.ts";
 import {
   addLeftOut,
@@ -36,6 +37,7 @@ interface CompletedRequest {
   milliseconds: number;
   idempotencyKey: string | undefined;
   errorCode: ErrorCode | undefined;
+  fault?: FaultRow | null;
   /** Returns the content of request and response, with the digest of its Idempotency-Key. Called only if there is room for it. */
   exchange?: (idempotencyKey: string | null) => RequestExchange;
 }
@@ -107,6 +109,7 @@ export class RequestRecorder {
       user_id: user?.id ?? null,
       idempotency_key: idempotencyKey,
       error_code: request.errorCode ?? null,
+      fault: request.fault == null ? null : `${request.fault.id} ${request.fault.effect}`,
       left_out: 0,
     });
     this.#keepDetail(environment, request, idempotencyKey);

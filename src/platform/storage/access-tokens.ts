@@ -21,6 +21,8 @@ export interface TokenOwner extends AccessTokenRow {
   grant_revoked_at: number | null;
   environment: number;
   environment_name: Environment;
+  /** How many faults requests to the environment can get. */
+  faults: number;
   account_id: string;
   account_name: string;
   account_version: string;
@@ -35,7 +37,7 @@ export async function insertAccessToken(tx: Transaction, row: Omit<AccessTokenRo
 }
 
 const OWNER_QUERY = `SELECT t.id, t.digest, t.grant_id, t.scopes, t.prefix, t.last4, t.revoked_at, t.created, t.expires_at,
-         g.app_id, g.revoked_at AS grant_revoked_at, g.environment, e.name AS environment_name, a.id AS account_id,
+         g.app_id, g.revoked_at AS grant_revoked_at, g.environment, e.name AS environment_name, e.faults, a.id AS account_id,
          a.name AS account_name, a.version AS account_version, u.id AS user_id, u.email AS user_email
   FROM access_tokens t JOIN oauth_grants g ON g.id = t.grant_id JOIN users u ON u.id = g.user_id
     JOIN environments e ON e.id = g.environment JOIN accounts a ON a.id = e.account_id`;

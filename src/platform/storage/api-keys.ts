@@ -38,9 +38,11 @@ export interface KeyOwner extends ApiKeyRow {
   account_version: string;
   /** Milliseconds by which the environment's clock, which `expires_at` uses, is ahead of real time. */
   clock_offset: number;
+  /** How many faults requests to the environment can get. */
+  faults: number;
 }
 
-const OWNER_QUERY = `SELECT ${COLUMNS_OF_K}, e.name AS environment_name, e.clock_offset, a.id AS account_id, a.name AS account_name, a.version AS account_version
+const OWNER_QUERY = `SELECT ${COLUMNS_OF_K}, e.name AS environment_name, e.clock_offset, e.faults, a.id AS account_id, a.name AS account_name, a.version AS account_version
   FROM api_keys k JOIN environments e ON e.id = k.environment JOIN accounts a ON a.id = e.account_id`;
 
 export async function insertApiKey(tx: Transaction, key: ApiKeyRow): Promise<void> {

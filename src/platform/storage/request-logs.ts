@@ -16,6 +16,8 @@ export interface RequestLogRow {
   user_id: string | null;
   idempotency_key: string | null;
   error_code: string | null;
+  /** The ID of its fault, a space, and the effect. */
+  fault: string | null;
   /** How many requests after it were left out. */
   left_out: number;
 }
@@ -31,6 +33,7 @@ const NAMES = [
   "user_id",
   "idempotency_key",
   "error_code",
+  "fault",
   "left_out",
 ] as const satisfies (keyof RequestLogRow)[];
 const COLUMNS = NAMES.join(", ");

@@ -16,6 +16,7 @@ const REMOVED: Readonly<Record<string, string>> = {
   replays: "number",
   ...Object.fromEntries(OBJECT_KINDS.map((kind) => [RESOURCES[kind].plural, "environment, id"])),
   webhook_endpoints: "environment, id",
+  faults: "environment, id",
   bulk_operations: "environment, id",
   clock_advances: "environment, number",
   idempotency_keys: "environment, path, key, method",

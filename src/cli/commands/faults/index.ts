@@ -1,0 +1,178 @@
+import { InvalidArgumentError } from "commander";
+import { apiPath } from "../../../client/base-url.ts";
+import { memberNamesOf } from "../../../client/response-check.ts";
+import { LIMITS } from "../../../contract/limits.ts";
+import { pathOf } from "../../../contract/resources.ts";
+import type { Fault, FaultCreate, FaultList } from "../../../contract/schemas/fault.ts";
+import { objectId, wholeNumber } from "../../arguments/values.ts";
+import { type CommandDefinition, flag } from "../../command.ts";
+import type { Context } from "../../context.ts";
+import { UsageError } from "../../errors.ts";
+import { parseTimeout } from "../../forwarding/flags.ts";
+import { CREATED, CREATED_AT, ID } from "../../resource/columns.ts";
+import { type Idempotent, IDEMPOTENCY_KEY } from "../../resource/verbs.ts";
+import type { Column, ResourceView } from "../../terminal/view.ts";
+
+const FAULTS = pathOf("fault");
+const EXAMPLE_ID = "flt_4Vf8aTqz0bKm2sNw9XyRcd";
+
+const COLUMNS: Column<Fault>[] = [
+  ID,
+  { label: "Request", text: requestOf },
+  { label: "Effect", text: describeEffect },
+  { label: "Rate", text: ({ rate }) => String(rate) },
+  { label: "Injected", text: ({ injected, times }) => (times === null ? String(injected) : `${injected} of ${times}`) },
+];
+const FAULT: ResourceView<Fault> = {
+  noun: "fault",
+  plural: "faults",
+  fields: memberNamesOf("Fault"),
+  columns: [...COLUMNS, CREATED],
+  details: [...COLUMNS, CREATED_AT],
+};
+
+interface AddFlags extends Idempotent {
+  status?: number;
+  delay?: number;
+  disconnect?: true;
+  loseResponse?: true;
+  truncate?: true;
+  rate?: number;
+  times?: number;
+}
+
+/** `service faults`. */
+export const command: CommandDefinition = {
+  name: "faults",
+  about: "Make requests to the sandbox fail, to test how a client handles it",
+  examples: [
+    "service faults add 'POST /v1/orders*' --status 503 --times 5",
+    "service faults add 'POST /v1/orders' --lose-response",
+    "service faults clear",
+  ],
+  before({ globals }) {
+    if (globals.live) throw new UsageError("Only the sandbox has faults", { hint: "Remove --live." });
+  },
+  commands: [
+    {
+      name: "add",
+      about: "Add a fault to the sandbox. The first one that matches a request applies to it.",
+      summary: "Add a fault",
+      args: [
+        {
+          arg: "<request>",
+          about: "Method and path, such as 'POST /v1/orders*'; a path alone for every method",
+          parse: parseMatch,
+        },
+      ],
+      options: [
+        flag("--status <code>", "Respond with this error: 429, 500, 502 or 503", { parse: wholeNumber(400, 599) }),
+        flag("--delay <duration>", "Handle the request after this time, up to 60s", { parse: parseTimeout }),
+        flag("--disconnect", "Close the connection before the request has an effect"),
+        flag("--lose-response", "Close the connection after the request took effect, without a response"),
+        flag("--truncate", "Close the connection after half of the response's body"),
+        flag("--rate <number>", "Part of the matching requests, from 0 to 1 (default: 1)", { parse: parseRate }),
+        flag("--times <number>", "Maximum number of requests (default: no limit)", {
+          parse: wholeNumber(1, LIMITS.maxFaultTimes),
+        }),
+        IDEMPOTENCY_KEY,
+      ],
+      dryRun: true,
+      fields: FAULT,
+      examples: [
+        "service faults add 'POST /v1/orders*' --status 503 --times 5",
+        "service faults add 'GET /v1/customers/{id}' --delay 2s --rate 0.2",
+        "service faults add 'POST /v1/payments' --lose-response --times 1",
+      ],
+      run: runAdd,
+    },
+    {
+      name: "list",
+      about: "List the faults, in the order in which they are tried",
+      fields: FAULT,
+      examples: ["service faults list", "service faults list --json --jq '.[].injected'"],
+      async run(context: Context) {
+        const client = await context.client();
+        const { body } = await client.request<FaultList>({ method: "GET", path: FAULTS });
+        await context.output.list(body.data, FAULT);
+      },
+    },
+    {
+      name: "remove",
+      about: "Remove a fault",
+      args: [{ arg: "<id>", about: "ID of the fault", parse: objectId }],
+      examples: [`service faults remove ${EXAMPLE_ID}`],
+      async run(context: Context, id: string) {
+        const client = await context.client();
+        const { body } = await client.request<object>({ method: "DELETE", path: FAULTS + apiPath`/${id}` });
+        context.output.success(`Removed fault ${id}`);
+        if (context.output.json) await context.output.document(body);
+      },
+    },
+    {
+      name: "clear",
+      about: "Remove all faults",
+      examples: ["service faults clear"],
+      run: runClear,
+    },
+  ],
+};
+
+async function runAdd(context: Context, match: FaultCreate["match"], flags: AddFlags): Promise<void> {
+  const body = { match, ...effectOf(flags), rate: flags.rate, times: flags.times };
+  const client = await context.client();
+  const { idempotencyKey } = flags;
+  const created = await client.request<Fault>({ method: "POST", path: FAULTS, body, idempotencyKey });
+  context.output.success(`Added fault ${created.body.id}`);
+  await context.output.object(created.body, FAULT);
+}
+
+async function runClear(context: Context): Promise<void> {
+  const client = await context.client();
+  const { body } = await client.request<FaultList>({ method: "DELETE", path: FAULTS });
+  const { length } = body.data;
+  const done = length === 0 ? "There were no faults" : `Removed ${length} ${length === 1 ? "fault" : "faults"}`;
+  context.output.success(done);
+  if (context.output.json) await context.output.document(body);
+}
+
+/** Parses `POST /v1/orders*`, or a path alone. */
+function parseMatch(text: string): FaultCreate["match"] {
+  const [, method, path] = /^(?:([A-Za-z]+) +)?(\/\S*)$/.exec(text.trim()) ?? [];
+  if (path === undefined) throw new InvalidArgumentError("Must be a method and a path, such as 'POST /v1/orders*'.");
+  return {
+    path,
+    ...(method === undefined ? {} : { method: method.toUpperCase() as NonNullable<FaultCreate["match"]["method"]> }),
+  };
+}
+
+function parseRate(text: string): number {
+  const rate = Number(text);
+  if (/^\d*\.?\d+$/.test(text) && rate <= 1) return rate;
+  throw new InvalidArgumentError("Must be a number from 0 to 1, such as 0.2.");
+}
+
+const EFFECT_FLAGS = "--status, --delay, --disconnect, --lose-response or --truncate";
+
+/** Returns the one effect of the flags. Throws UsageError for none and for several. */
+function effectOf(flags: AddFlags): Pick<FaultCreate, "effect" | "status" | "delay_ms"> {
+  const effects: Pick<FaultCreate, "effect" | "status" | "delay_ms">[] = [];
+  if (flags.status !== undefined) effects.push({ effect: "status", status: flags.status as 503 });
+  if (flags.delay !== undefined) effects.push({ effect: "delay", delay_ms: flags.delay });
+  if (flags.disconnect) effects.push({ effect: "disconnect" });
+  if (flags.loseResponse) effects.push({ effect: "lose_response" });
+  if (flags.truncate) effects.push({ effect: "truncate" });
+  const [effect, second] = effects;
+  if (effect === undefined) throw new UsageError("No effect specified", { hint: `Pass one of ${EFFECT_FLAGS}.` });
+  if (second !== undefined) throw new UsageError("A fault has one effect", { hint: `Pass one of ${EFFECT_FLAGS}.` });
+  return effect;
+}
+
+function requestOf({ match }: Fault): string {
+  return match.method === null ? match.path : `${match.method} ${match.path}`;
+}
+
+function describeEffect({ effect, status, delay_ms: delay }: Fault): string {
+  if (effect === "status") return `status ${status}`;
+  return effect === "delay" ? `delay ${delay} ms` : effect.replaceAll("_", " ");
+}

@@ -1,0 +1,103 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { ErrorCode } from "../../contract/errors.ts";
+import { HEADERS } from "../../contract/headers.ts";
+import { ApiError } from "../domain/api-error.ts";
+import { faultFor } from "../domain/faults.ts";
+import type { Clock, Random } from "../ports.ts";
+import type { Database } from "../storage/database.ts";
+import type { FaultRow } from "../storage/faults.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The fault that the request gets. */
+    fault: FaultRow | null;
+  }
+}
+
+interface FaultTools {
+  database: Database;
+  clock: Clock;
+  random: Random;
+}
+
+const CODES: Readonly<Record<number, ErrorCode>> = {
+  429: "rate_limited",
+  500: "internal_error",
+  502: "bad_gateway",
+  503: "unavailable",
+};
+const RETRY_AFTER_SECONDS = "1";
+/** The log's status of a request that was cut off before it had a response. */
+const CUT_OFF = 503;
+
+/** Closes the connections of requests whose fault says so, in place of their response. */
+export function cutOffResponses(app: FastifyInstance): void {
+  app.decorateRequest("fault", null);
+  app.addHook("onSend", (request, reply, payload, done) => {
+    switch (request.fault?.effect) {
+      case "truncate":
+        return truncate(request, reply, payload);
+      case "disconnect":
+      case "lose_response":
+        return cutOff(reply);
+      default:
+        return done(null, payload);
+    }
+  });
+}
+
+/**
+ * Gives a request the fault that it matches, if any, before it has an effect. Throws the ApiError of an error response.
+ * Returns true if the request gets no other response.
+ */
+export async function injectFault(
+  { database, clock, random }: FaultTools,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<boolean> {
+  const { method, url, caller, deadline } = request;
+  const path = url.split("?", 1)[0]!;
+  const fault = await faultFor({ database, random }, caller!.tenant, { method, path });
+  if (fault === undefined) return false;
+  request.fault = fault;
+  void reply.header(HEADERS.fault, fault.id);
+  switch (fault.effect) {
+    case "status":
+      throw errorOf(fault);
+    case "delay":
+      deadline!.pause();
+      await new Promise<void>((resolve) => clock.after(fault.delay_ms!, resolve));
+      deadline!.resume();
+      return false;
+    case "disconnect":
+      void reply.code(CUT_OFF).send("");
+      return true;
+    default:
+      return false;
+  }
+}
+
+function errorOf({ id, status }: FaultRow): ApiError {
+  const retry = status === 429 || status === 503 ? { "Retry-After": RETRY_AFTER_SECONDS } : undefined;
+  return new ApiError(CODES[status!]!, `The fault ${id} of the sandbox makes this request fail. Nothing was changed.`, {
+    ...(retry && { headers: retry }),
+  });
+}
+
+/** Sends the headers and half of the body. */
+function truncate({ method }: FastifyRequest, reply: FastifyReply, payload: unknown): void {
+  const body = Buffer.from((payload ?? "") as string | Buffer);
+  if (method === "HEAD" || body.length === 0) return cutOff(reply);
+  const { raw } = reply;
+  reply.header("Content-Length", body.length);
+  reply.hijack();
+  raw.writeHead(reply.statusCode, reply.getHeaders() as Record<string, string>);
+  raw.write(body.subarray(0, Math.floor(body.length / 2)), () => cutOff(reply));
+}
+
+/** Closes the connection. The request is logged as any other, which happens at the end of a response. */
+function cutOff(reply: FastifyReply): void {
+  reply.hijack();
+  reply.raw.destroy();
+  reply.raw.emit("error", new Error("a fault closed the connection"));
+}

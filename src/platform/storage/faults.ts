@@ -1,0 +1,61 @@
+import type { FaultEffect } from "../../contract/schemas/fault.ts";
+import { insertRow } from "./batches.ts";
+import type { Queries, Transaction } from "./database.ts";
+
+/** A fault that requests to a sandbox get. */
+export interface FaultRow {
+  environment: number;
+  id: string;
+  /** Null for every method. */
+  method: string | null;
+  path: string;
+  effect: FaultEffect;
+  status: number | null;
+  delay_ms: number | null;
+  rate: number;
+  /** Null for no limit. */
+  times: number | null;
+  injected: number;
+  created: number;
+}
+
+const COLUMNS = "environment, id, method, path, effect, status, delay_ms, rate, times, injected, created";
+
+/**
+ * Adds a fault. Returns false if the sandbox has `max` already. The environment has their number, which every request
+ * reads with its credential.
+ */
+export async function insertFault(tx: Transaction, row: FaultRow, max: number): Promise<boolean> {
+  const counted = await tx.run("UPDATE environments SET faults = faults + 1 WHERE id = $1 AND faults < $2", [
+    row.environment,
+    max,
+  ]);
+  if (counted === 1) await insertRow(tx, "faults", row);
+  return counted === 1;
+}
+
+/** Returns the faults of a sandbox, oldest first. */
+export function listFaults(queries: Queries, environment: number): Promise<FaultRow[]> {
+  return queries.all(`SELECT ${COLUMNS} FROM faults WHERE environment = $1 ORDER BY id`, [environment]);
+}
+
+export function findFault(queries: Queries, environment: number, id: string): Promise<FaultRow | undefined> {
+  return queries.get(`SELECT ${COLUMNS} FROM faults WHERE environment = $1 AND id = $2`, [environment, id]);
+}
+
+/** Counts one more request that gets a fault. Returns false if as many as its limit got it, or it was removed. */
+export async function countInjection(tx: Transaction, { environment, id }: FaultRow): Promise<boolean> {
+  const sql = `UPDATE faults SET injected = injected + 1
+    WHERE environment = $1 AND id = $2 AND (times IS NULL OR injected < times)`;
+  return (await tx.run(sql, [environment, id])) === 1;
+}
+
+export async function deleteFault(tx: Transaction, environment: number, id: string): Promise<void> {
+  const deleted = await tx.run("DELETE FROM faults WHERE environment = $1 AND id = $2", [environment, id]);
+  await tx.run("UPDATE environments SET faults = faults - $2 WHERE id = $1", [environment, deleted]);
+}
+
+export async function deleteFaults(tx: Transaction, environment: number): Promise<void> {
+  await tx.run("DELETE FROM faults WHERE environment = $1", [environment]);
+  await tx.run("UPDATE environments SET faults = 0 WHERE id = $1", [environment]);
+}

@@ -1,5 +1,5 @@
 import { OPERATIONS } from "../../../../contract/operations.ts";
-import { kindOfPath, resourceOf } from "../../../../contract/resources.ts";
+import { type Field, kindOfPath, resourceOf } from "../../../../contract/resources.ts";
 import { shellWord } from "../../../../contract/shell-command.ts";
 import type { Operation } from "./document.ts";
 
@@ -66,7 +66,7 @@ function commandOf(operation: Operation): string {
   }
   const verb = rest[1]?.replaceAll("_", "-") ?? VERBS[`${method}${takesId ? " one" : ""}`];
   const parts = ["service", resource.command.name, verb, ...(takesId ? [exampleId(operation)] : [])];
-  return [...parts, ...flags(body?.example ?? {})].join(" ");
+  return [...parts, ...flags(body?.example ?? {}, resource.fields ?? {})].join(" ");
 }
 
 const VERBS: Readonly<Record<string, string>> = {
@@ -77,12 +77,14 @@ const VERBS: Readonly<Record<string, string>> = {
   "DELETE one": "delete",
 };
 
-function flags(example: object): string[] {
+function flags(example: object, fields: Readonly<Record<string, Field>>): string[] {
   return Object.entries(example).flatMap(([name, value]) => {
-    const flag = `--${name.replaceAll("_", "-")}`;
-    if (name === "metadata")
-      return Object.entries(value as object).map((pair) => `${flag} ${shellWord(pair.join("="))}`);
-    return [`${flag} ${shellWord([value].flat().join(","))}`];
+    const { type, flag = name.replaceAll("_", "-") } = fields[name] ?? {};
+    const given =
+      typeof value === "object" && !Array.isArray(value)
+        ? Object.entries(value as object).map((pair) => pair.join(type === "headers" ? ": " : "="))
+        : [[value].flat().join(",")];
+    return given.map((text) => `--${flag} ${shellWord(text)}`);
   });
 }
 

@@ -1,6 +1,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { listen as listenOn } from "../client/support/scripted-server.ts";
+import { freePort } from "../support/free-port.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
 import type { Screen, ScreenOptions } from "../support/screen.ts";
 import {
@@ -205,9 +206,35 @@ describe("the details of service listen", () => {
       await screen.shows(
         /Attempt 1 [\d:]+ {2}reset in [\d.]+ m?s\n Attempt 2 [\d:]+ {2}401 in .*\n hint If the receiver/,
       );
-      await screen.shows(/Response 401\n[^]*no$/m);
+      await screen.shows(/Response 401\n[^]*no\n[^]*Request\n POST/);
     } finally {
       await failing.close();
+    }
+  });
+
+  it("are gone once the receiver is back, and R resends all that failed", async () => {
+    const port = await freePort();
+    const args = ["--forward-to", `127.0.0.1:${port}`, "--retries", "0"];
+    const screen = await listenOnScreen(args, { env: cli.platform.env });
+    await screen.shows(`Nothing listens on 127.0.0.1:${port} yet.`);
+    const other = await listenOnScreen(args, { env: cli.platform.env });
+    await other.shows("One other session is listening; each receives every event");
+    const lost = [await trigger("customer.created"), await trigger("customer.created")];
+    await screen.shows("0 forwarded  2 failed");
+    const back = createServer((_request, response) => void response.writeHead(204).end());
+    try {
+      await new Promise<void>((resolve) => void back.listen(port, "127.0.0.1", resolve));
+      await trigger("customer.created");
+      await screen.shows("2 failed; R resends them");
+      expect(screen.text()).not.toContain("Nothing listens");
+      screen.type("R");
+      await screen.shows("Resent 2 failed events");
+      for (const id of lost) await screen.shows(new RegExp(`204 .*resent manually …\\w*${id.slice(-6)}`));
+      screen.type("R");
+      await screen.shows("Nothing to resend: no delivery has failed");
+    } finally {
+      back.closeAllConnections();
+      back.close();
     }
   });
 });
@@ -238,6 +265,24 @@ describe("the filter of service listen", () => {
     await until(() => rowsOf(screen).every((row) => row.includes("customer.created")));
     screen.type("\u0015nothing has this");
     await screen.shows("No event matches the filter.");
+  });
+
+  it("excludes words of the columns only, and looks for words with a prefix in one place", async () => {
+    const screen = await listen();
+    const [order, customer] = [await trigger("order.created"), await trigger("customer.created")];
+    await screen.shows(new RegExp(`200 .*${customer}`));
+    await screen.shows(new RegExp(`200 .*${order}`));
+    const only = async (filter: string, ...ids: string[]): Promise<void> => {
+      screen.type(`/\u0015${filter}\r`);
+      await screen.shows(`filter: ${filter} (${ids.length})`);
+      expect(ids.filter((id) => rowsOf(screen).some((row) => row.includes(id)))).toEqual(ids);
+    };
+    // The payload of a customer's event contains "email", that of an order's event "amount".
+    await only(`!amount type:created id:${order}`, order);
+    await only(`body:amount id:${order}`, order);
+    await only(`!body:amount id:${order}`);
+    await only(`status:2xx id:${customer}`, customer);
+    await only(`!status:2 id:${customer}`);
   });
 
   it("takes pasted text as text, which elsewhere presses no keys", async () => {

@@ -27,7 +27,7 @@ describe("service trigger", () => {
     expect(JSON.parse(stdout)).toEqual(event);
   });
 
-  it("sends the object as it was edited, and nothing if the file is emptied or the editor fails", async () => {
+  it("sends the object as it was edited, and nothing if the file is emptied or unchanged, or the editor fails", async () => {
     const edit = (script: string) => ({ env: { EDITOR: `${process.execPath} -e '${script}' --`, VISUAL: "" } });
     const change = `const fs = require("fs"), [file] = process.argv.slice(-1), object = JSON.parse(fs.readFileSync(file));
       object.amount += 1; object.metadata = { plan: "5" }; fs.writeFileSync(file, JSON.stringify(object));`;
@@ -41,6 +41,7 @@ describe("service trigger", () => {
       ['require("fs").writeFileSync(process.argv.at(-1), "")', "the file is empty"],
       ['require("fs").writeFileSync(process.argv.at(-1), "{")', "the file is not JSON"],
       ["process.exit(3)", "exited with 3"],
+      ["", "the object is unchanged"],
     ] as const) {
       const { exitCode, stderr } = await service(["trigger", "order.created", "--edit"], edit(script));
       expect({ exitCode, stderr }).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(reason) });

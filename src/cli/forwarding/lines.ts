@@ -84,11 +84,16 @@ function readyLines(ready: Extract<Report, { event: "ready" }>, context: LineCon
     ...factsOf(ready, setup).flatMap(([label, text]) => labelled(label, text, layout)),
   ];
   if (ready.others > 0) {
-    const who = ready.others === 1 ? "One other session is listening" : `${ready.others} other sessions are listening`;
-    const [first = "", ...rest] = labelled("warning", `${who}; each receives every event`, layout);
+    const [first = "", ...rest] = labelled("warning", othersText(ready.others), layout);
     lines.push(first.replace("warning", styles.warn("warning")), ...rest);
   }
   return [...lines, ...(ending === undefined ? [] : [styles.dim(`  ${ending}`)]), ""];
+}
+
+/** Says that other sessions listen to the same events. */
+export function othersText(count: number): string {
+  const who = count === 1 ? "One other session is listening" : `${count} other sessions are listening`;
+  return `${who}; each receives every event`;
 }
 
 /** What a user needs to know about a session, each item with its label. */
@@ -252,7 +257,7 @@ interface Layout {
 export type Fold = (text: string, width: number, maxLines: number) => string[];
 
 const FULL = { narrow: false, status: 8, type: 22, timing: 9, indent: " ".repeat(20) };
-const NARROW = { narrow: true, status: 4, type: 21, timing: 7, indent: " ".repeat(9) };
+const NARROW = { narrow: true, status: 4, type: 19, timing: 7, indent: " ".repeat(9) };
 
 export function layoutFor(width: number | undefined, fold: Fold | undefined): Layout {
   return { ...(width !== undefined && width < WIDE ? NARROW : FULL), width, fold };

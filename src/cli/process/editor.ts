@@ -8,7 +8,9 @@ import { createTemporaryFolder } from "../temporary-folder.ts";
 
 /** Opens a JSON object in the user's editor and returns it as it was saved. Throws UserError, also for an empty file. */
 export async function editObject(object: Record<string, unknown>, context: Context): Promise<Record<string, unknown>> {
-  const saved = await editText(`${JSON.stringify(object, undefined, 2)}\n`, "object.json", context);
+  const text = `${JSON.stringify(object, undefined, 2)}\n`;
+  const saved = await editText(text, "object.json", context);
+  if (saved === text) throw new UserError("Nothing was sent: the object is unchanged", { code: "not_confirmed" });
   return parseObject(saved, "Nothing was sent: the file");
 }
 

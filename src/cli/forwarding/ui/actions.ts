@@ -47,6 +47,19 @@ export class Actions {
     }
   }
 
+  /** Resends every event whose last delivery failed. */
+  resendFailed(): void {
+    const { model } = this.#options;
+    const failed = model.history.failed();
+    if (failed.length === 0) return this.#say("Nothing to resend: no delivery has failed");
+    try {
+      for (const { event } of failed) this.#send(event, "resent");
+      if (failed.length > 1) this.#say(`Resent ${failed.length} failed events`);
+    } catch (error) {
+      this.#say((error as Error).message, "warn");
+    }
+  }
+
   async #edit({ event }: Row, isOver: () => boolean): Promise<void> {
     const { context, model, screen } = this.#options;
     model.feed.assertEditable(event);

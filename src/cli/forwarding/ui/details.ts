@@ -1,4 +1,5 @@
 import { rewriteJson } from "../../../contract/rewrite-json.ts";
+import { isSuccess } from "../../../contract/is-success.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import { headerPairs } from "../../../relay/forward-headers.ts";
 import type { ForwardedReport } from "../../../relay/report.ts";
@@ -34,9 +35,11 @@ function linesOf(row: Row): Line[] {
   else if (isForwarded) lines.push([["No response yet", "dim"]]);
   if (isOfReset) lines.push([["Dropped: the sandbox was reset", "dim"]]);
   else if (!isForwarded) lines.push([["Not forwarded: no target matches this event", "dim"]]);
-  lines.push([], ...requestLines(row));
-  if (outcome !== undefined) lines.push([], ...responseLines(outcome));
-  return lines;
+  const request = requestLines(row);
+  const response = outcome === undefined ? [] : responseLines(outcome);
+  // A failed delivery is explained by the response.
+  const parts = isSuccess(outcome?.status) ? [request, response] : [response, request];
+  return [...lines, ...parts.flatMap((part) => (part.length === 0 ? [] : [[], ...part]))];
 }
 
 function signatureLines({ verified }: Row["event"]): Line[] {

@@ -97,6 +97,17 @@ export class History {
     this.#end(row, report, at);
   }
 
+  /** Returns the last delivery of each event whose last delivery has failed, oldest first. Injected copies do not count. */
+  failed(): Row[] {
+    const last = new Map<string, Row>();
+    for (const row of this.rows) {
+      if (row.copy === undefined || row.copy === "resent" || row.copy === "edited") last.set(row.event.id, row);
+    }
+    return [...last.values()].filter(
+      ({ outcome }) => outcome !== undefined && outcome.retryInMs === undefined && !isSuccess(outcome.status),
+    );
+  }
+
   /** Records that these events are not forwarded, because the sandbox was reset. */
   dropWaiting(ids: readonly string[]): void {
     for (const id of ids) {

@@ -4,7 +4,7 @@ import type { EnvironmentClock } from "../../environment-time.ts";
 import { FullScreen } from "../../terminal/full-screen.ts";
 import type { Key } from "../../terminal/keys.ts";
 import type { Display } from "../printer.ts";
-import { gapText } from "../lines.ts";
+import { gapText, othersText } from "../lines.ts";
 import { Actions } from "./actions.ts";
 import { type Feed, offers } from "./feed.ts";
 import { frameOf } from "./frame.ts";
@@ -34,6 +34,8 @@ export class ListenUi implements Display {
   readonly #warnings: string[] = [];
   #model: Model | undefined;
   #actions: Actions | undefined;
+  /** Sessions that listened to the same events at the start. */
+  #others = 0;
   #isOver = false;
   #frame: NodeJS.Timeout | undefined;
   #paintedAt = 0;
@@ -51,6 +53,7 @@ export class ListenUi implements Display {
     const { context, clock } = this.#options;
     this.#model = new Model(feed, clock, this.#screen.size);
     this.#actions = new Actions({ context, model: this.#model, screen: this.#screen });
+    if (this.#others > 0) this.#model.say(othersText(this.#others), clock.now(), "warn");
     this.#screen.enter();
     this.#draw();
   }
@@ -58,6 +61,7 @@ export class ListenUi implements Display {
   print(report: Report): void {
     const { clock, print } = this.#options;
     if (report.event === "summary") this.stop();
+    if (report.event === "ready") this.#others = report.others;
     if (this.#model !== undefined && !this.#isOver) {
       if (report.event === "gap") this.#warnings.push(gapText(report));
       this.#model.apply(report, clock.now());
@@ -112,6 +116,7 @@ export class ListenUi implements Display {
     const { selected, feed } = model;
     const actions = this.#actions;
     if (key === "p") return togglePause(model);
+    if (key === "R") return actions?.resendFailed();
     if (actions === undefined || selected === undefined || !offers(feed, key)) return;
     void actions.press(key, selected, () => this.#isOver).then(() => this.#drawSoon());
   }

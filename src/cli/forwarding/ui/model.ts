@@ -1,5 +1,5 @@
 import { matchesSubscriptions } from "../../../contract/event-types.ts";
-import type { Report } from "../../../relay/report.ts";
+import type { ForwardedReport, Report } from "../../../relay/report.ts";
 import type { EnvironmentClock } from "../../environment-time.ts";
 import type { Size } from "../../terminal/full-screen.ts";
 import { printable } from "../../terminal/printable.ts";
@@ -18,6 +18,8 @@ export interface Message {
   text: string;
   style: "good" | "warn" | "bad" | undefined;
   until: number;
+  /** The receiver that it is about: it is no longer true once this one responds. */
+  receiver?: string;
 }
 
 const MESSAGE_MS = 8_000;
@@ -43,6 +45,8 @@ export class Model {
   #matches: ((row: Row) => boolean) | undefined;
   /** Undefined while following the newest row. */
   #selected: Row | undefined;
+  /** Receivers that did not respond to the last attempt. */
+  readonly #down = new Set<string>();
   /** The line of the list, from 0, that shows the selected row. */
   #offset = 0;
   #details: { row: Row; version: number; width: number; lines: Span[][] } | undefined;
@@ -85,7 +89,8 @@ export class Model {
         this.history.received(report, this.#isForwarded(report.type), now);
         return;
       case "forwarded":
-        return this.history.ended(report, now);
+        this.history.ended(report, now);
+        return this.#notice(report, now);
       case "duplicate":
         this.history.totals.duplicates += 1;
         return;
@@ -112,10 +117,21 @@ export class Model {
         this.history.dropWaiting(report.dropped);
         return this.say(resetText(report), now, "warn");
       case "hint":
-        return this.say(report.message, now, "warn");
+        this.say(report.message, now, "warn");
+        this.message!.receiver = report.url.origin;
+        return;
       case "ready":
       case "summary":
     }
+  }
+
+  /** Drops a message that is no longer true, and offers to resend what failed while the receiver was down. */
+  #notice({ status, url }: ForwardedReport, now: number): void {
+    if (status === undefined) return void this.#down.add(url.origin);
+    if (this.message?.receiver === url.origin) this.message = undefined;
+    if (!this.#down.delete(url.origin)) return;
+    const failed = this.history.failed().length;
+    if (failed > 0) this.say(`${failed} failed; R resends ${failed === 1 ? "it" : "them"}`, now);
   }
 
   /** Shows a message for a few seconds. */

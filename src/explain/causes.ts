@@ -1,7 +1,7 @@
 import { LIMITS } from "../contract/limits.ts";
 import type { Attempt } from "../contract/schemas/delivery.ts";
 import { shellCommand } from "../contract/shell-command.ts";
-import type { FindingCode } from "./finding.ts";
+import { capitalized, type FindingCode } from "./finding.ts";
 import type { Receiver } from "./receivers.ts";
 
 /** The result of an attempt, or of many that had the same one. */
@@ -32,11 +32,8 @@ export function causeOf(outcome: Outcome, receiver: Receiver): Cause {
       : receiver.endpoint === null
         ? causeOfListener(error ?? "", receiver)
         : causeOfError(error ?? "", receiver);
-  return { ...cause, what: capitalized(cause.what) };
-}
-
-function capitalized(text: string): string {
-  return /^(the|your) /.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+  // Names of endpoints stay as they are.
+  return /^(the|your) /.test(cause.what) ? { ...cause, what: capitalized(cause.what) } : cause;
 }
 
 const CORRECT_URL = "correct the endpoint's URL";
@@ -62,7 +59,7 @@ function causeOfListener(error: string, { name }: Receiver): Cause {
   }
   return {
     code,
-    what: error === "" ? `${name} did not respond` : error.charAt(0).toUpperCase() + error.slice(1),
+    what: error === "" ? `${name} did not respond` : capitalized(error),
     action: `${code === "timeout" ? RESPOND_FIRST : "Check your application"}, then replay the event`,
   };
 }
@@ -231,7 +228,7 @@ function secretCheck({ delivery }: Outcome, { endpoint }: Receiver): Pick<Cause,
     return { action: "Set the listener's secret in the receiver", fix: "service listen --print-secret" };
   }
   return {
-    action: "Check whether the receiver's secret is the endpoint's",
+    action: "Check that the receiver has the endpoint's secret",
     fix: delivery === undefined ? null : shellCommand`service webhooks verify --delivery ${delivery}`,
   };
 }
@@ -256,13 +253,13 @@ function redirect(what: string, location: string | undefined, { endpoint, url }:
   const target = location === undefined ? undefined : resolved(location, url);
   if (SIGN_IN.test(location ?? "")) return { code: "redirect", what, action: `${NO_LOGIN}, then ${again}` };
   if (target === undefined || endpoint === null) {
-    const action = `Correct ${endpoint === null ? "--forward-to" : "the endpoint's URL"}: deliveries do not follow redirects`;
+    const action = `Correct ${endpoint === null ? "--forward-to" : "the endpoint's URL"}; deliveries do not follow redirects`;
     return { code: "redirect", what, action, fix: null };
   }
   return {
     code: "redirect",
     what,
-    action: "Change the endpoint's URL to the redirect's target: deliveries do not follow redirects",
+    action: "Set the endpoint's URL to the redirect's target; deliveries do not follow redirects",
     fix: shellCommand`service endpoints update ${endpoint} --url ${target}`,
   };
 }

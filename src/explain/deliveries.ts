@@ -9,7 +9,7 @@ import { backlog, isBacklog } from "./backlog.ts";
 import { causeOf } from "./causes.ts";
 import { currentCause, lastAttemptTime } from "./changes.ts";
 import type { Chain } from "./chain.ts";
-import { counted, type Finding, span, type TimeFormat, waits } from "./finding.ts";
+import { counted, everyAttempt, type Finding, span, type TimeFormat, waits } from "./finding.ts";
 import { type Receiver, receiverOf, receiverOfEndpoint } from "./receivers.ts";
 import { forwardOf, isListened, replayOf } from "./replays.ts";
 
@@ -153,7 +153,7 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
   const due = next !== null && Date.parse(next) > chain.now ? `at ${time(next)}` : "now";
   const isOver = status === "failed" && attempts.length > 1;
   const summary = isOver
-    ? `${what}; all ${attempts.length} attempts failed, and no retries are left`
+    ? `${what}; ${everyAttempt(attempts.length)} failed, and no retries are left`
     : next === null
       ? what
       : `${what}; attempt ${attempts.length + 1} is due ${due}`;
@@ -179,7 +179,7 @@ function ofDeletedEndpoint(delivery: Delivery, receiver: Receiver, chain: Chain)
       ? `The endpoint ${receiver.endpoint} was deleted before the first attempt`
       : `${cause.what}; it was deleted after ${counted(attempts.length, "attempt")}`;
   if (isSubscribed(chain, type) || isListened(chain, type)) {
-    return { code, summary, action: "Replay the event to those that subscribe to it now", fix: replayOf(event) };
+    return { code, summary, action: "Replay the event to its current subscribers", fix: replayOf(event) };
   }
   if (chain.isLive)
     return { code, summary, action: `Create an endpoint for ${type}, then replay the event`, fix: null };

@@ -10,7 +10,7 @@ import type { Cause } from "./causes.ts";
 import { currentCause, lastAttemptTime, obstacleAt } from "./changes.ts";
 import { type Chain, exampleOf } from "./chain.ts";
 import { disabled, ofDelivery } from "./deliveries.ts";
-import { counted, type Finding, span, type TimeFormat, waits } from "./finding.ts";
+import { capitalized, counted, everyAttempt, type Finding, span, type TimeFormat, waits } from "./finding.ts";
 import { type Receiver, receiverOfEndpoint } from "./receivers.ts";
 import { hasRecovered, newestOf } from "./recovery.ts";
 
@@ -92,12 +92,12 @@ function failing(state: State): Finding {
   const summary =
     results.length > 1
       ? isEvery
-        ? `All ${attempts} to ${receiver.name} in the last hour failed ${kinds}`
+        ? `${capitalized(everyAttempt(totals.attempts))} to ${receiver.name} in the last hour failed ${kinds}`
         : `${receiver.name} fails intermittently: ${totals.failed} of ${attempts} in the last hour failed ${kinds}`
       : isEvery && since !== null
         ? `${cause.what}; every attempt since ${time(since)} has failed`
         : isEvery
-          ? `${cause.what}; ${totals.attempts === 1 ? "the only attempt" : `all ${attempts}`} in the last hour failed`
+          ? `${cause.what}; ${everyAttempt(totals.attempts)} in the last hour failed`
           : `${cause.what}; ${totals.failed} of ${attempts} in the last hour failed`;
   return {
     code: cause.code,
@@ -141,15 +141,12 @@ function healthy(state: State): Finding {
   const { endpoint, statistics, deliveries, receiver, time } = state;
   const { attempts } = statistics.totals;
   const success = countsOf(state)?.last_success_at;
-  const when = typeof success === "string" ? `, the last one at ${time(success)}` : "";
+  const when = typeof success === "string" && attempts > 1 ? `, the last one at ${time(success)}` : "";
   const last = deliveries.find(({ status }) => status === "succeeded");
   return {
     code: "delivered",
     subject: endpoint.id,
-    summary:
-      attempts === 1
-        ? `The only attempt to ${receiver.name} in the last hour succeeded`
-        : `All ${counted(attempts, "attempt")} to ${receiver.name} in the last hour succeeded${when}`,
+    summary: `${capitalized(everyAttempt(attempts))} to ${receiver.name} in the last hour succeeded${when}`,
     evidence: attemptEvidence(last?.attempts ?? [], time),
     action: null,
     fix: null,

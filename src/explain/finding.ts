@@ -90,6 +90,16 @@ export function counted(value: number, singular: string, plural = `${singular}s`
   return `${number.format(value)} ${value === 1 ? singular : plural}`;
 }
 
+/** Returns `the only attempt`, `both attempts`, `all 12 attempts`. */
+export function everyAttempt(count: number): string {
+  return count === 1 ? "the only attempt" : count === 2 ? "both attempts" : `all ${counted(count, "attempt")}`;
+}
+
+/** Returns a sentence that begins with a capital letter. */
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** Returns `1 delivery is waiting`, `2 deliveries are waiting`. */
 export function waits(count: number): string {
   return counted(count, "delivery is waiting", "deliveries are waiting");

@@ -16,14 +16,18 @@ type Answer = Pick<Finding, "code" | "summary" | "evidence" | "action" | "fix">;
 /** Returns why an event has no delivery. */
 export function noReceiver(event: Event, chain: Chain, time: TimeFormat): Finding {
   const endpoints = [...chain.endpoints.values()].filter((endpoint) => endpoint !== undefined);
-  const subscribed = endpoints.find(({ events }) => matchesSubscriptions(events, event.type));
+  const subscribed = endpoints.filter(({ events }) => matchesSubscriptions(events, event.type));
+  const older = subscribed.find(({ id }) => timeOfId(id) <= timeOfId(event.id));
+  const [newer] = subscribed;
   const [result] = chain.statistics?.listener_results ?? [];
   const answer =
-    subscribed !== undefined
-      ? missedBy(subscribed, event, chain, time)
+    older !== undefined
+      ? missedBy(older, event, chain, time)
       : result !== undefined
         ? ofListener(result, event, chain)
-        : ofNobody(event, endpoints, chain);
+        : newer !== undefined
+          ? missedBy(newer, event, chain, time)
+          : ofNobody(event, endpoints, chain);
   return { subject: event.id, ...answer };
 }
 

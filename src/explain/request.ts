@@ -24,7 +24,9 @@ interface Problem {
 export function failedRequest(request: RequestLogDetail, key: ApiKey | undefined, time: TimeFormat): Finding {
   const { id, method, path, status, error_code: code, query, request_body: body } = request;
   const { detail, errors = [], required_scope: scope } = problemIn(request);
-  const reason = errors.length > 0 ? fieldErrors(errors) : typeof detail === "string" ? detail.replace(/\.$/, "") : "";
+  const isOfKey = key !== undefined && status === 401;
+  const reason =
+    errors.length > 0 ? fieldErrors(errors) : isOfKey || typeof detail !== "string" ? "" : detail.replace(/\.$/, "");
   const failure = `${method} ${path} failed with ${status} ${code ?? ""}`.trim();
   const sent = quoted(body) === "" ? query && `Query: ${query}` : `Request body: ${quoted(body)}`;
   return {
@@ -90,8 +92,8 @@ function remedyOf(
   if (status === 401) return { action: "Sign in again", fix: "service login" };
   const action =
     status >= 500
-      ? "Check the whole request and response, then look for its ID in the platform's log"
-      : "Check the whole request and response";
+      ? "See the whole request, then look for its ID in the platform's log"
+      : "See the whole request, then correct it";
   return { action, fix: shellCommand`service logs get ${id}` };
 }
 
@@ -123,7 +125,7 @@ export function uneventful(request: RequestLogDetail): Finding {
   return {
     ...finding,
     summary,
-    action: "Check the whole request and response",
+    action: "See the whole request",
     fix: shellCommand`service logs get ${id}`,
   };
 }

@@ -95,7 +95,7 @@ describe("service why of an endpoint", () => {
     await world.order();
     expect(plain(await world.why(endpoint))).toEqual({
       ...DELIVERED,
-      summary: "All 2 attempts to Billing in the last hour succeeded, the last one at T",
+      summary: "Both attempts to Billing in the last hour succeeded, the last one at T",
       evidence: 'Attempt 1 at T: 200 in N ms, "ok"',
     });
     await advanceClock(world.api, 2 * 3600);

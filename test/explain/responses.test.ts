@@ -50,7 +50,7 @@ describe("service why of a delivery, and of its event", () => {
       "signature_rejected",
       "Billing rejected the signature with 400; attempt 2 is due at T",
       '400 in N ms, "Webhook signature verification failed"',
-      "Check whether the receiver's secret is the endpoint's",
+      "Check that the receiver has the endpoint's secret",
       "service webhooks verify --delivery DELIVERY",
     ],
     [
@@ -114,7 +114,7 @@ describe("service why of a delivery, and of its event", () => {
       "redirect",
       "Billing responded with 302; attempt 2 is due at T",
       "302 in N ms, Location: /moved?to=a&b=1",
-      "Change the endpoint's URL to the redirect's target: deliveries do not follow redirects",
+      "Set the endpoint's URL to the redirect's target; deliveries do not follow redirects",
       "service endpoints update ENDPOINT --url 'RECEIVER/moved?to=a&b=1'",
     ],
   ])("explains the response of %s as %s", async (path, code, summary, evidence, action, fix) => {
@@ -192,7 +192,7 @@ describe("service why of a delivery, and of its event", () => {
     }
     await world.endpoint("/ok");
     const { action, fix } = await world.why(event.id);
-    expect(action).toBe("Replay the event to those that subscribe to it now");
+    expect(action).toBe("Replay the event to its current subscribers");
     await world.run(fix);
     await expect.poll(() => world.receiver.at("/ok").length).toBe(1);
   });

@@ -97,11 +97,17 @@ function explanationLines(chain: Chain, findings: readonly Finding[], { output }
   if (cause !== undefined) lines.push("", ...findingLines(cause, labelOf(cause), styles, width));
   // An explanation of its own would not add to a finding about the same ID.
   const isShown = ({ subject }: Finding, index: number) => index < MAX_OTHERS || subject === chain.id;
-  for (const finding of rest.filter(isShown)) lines.push("", ...findingLines(finding, "Also", styles, width));
+  const isNote = ({ code }: Finding) => code === "clock_ahead";
+  for (const finding of rest.filter(isShown)) {
+    if (!isNote(finding)) lines.push("", ...findingLines(finding, "Also", styles, width));
+  }
   const others = rest
     .filter((finding, index) => !isShown(finding, index))
     .map(({ subject }) => shellCommand`service why ${subject}`);
   if (others.length > 0) lines.push("", `${others.length} more:`, ...others.map((line) => `  ${styles.accent(line)}`));
+  for (const { summary } of findings.filter(isNote)) {
+    lines.push("", ...foldText(sentence(summary), width, 3).map((line) => styles.dim(line)));
+  }
   return lines;
 }
 

@@ -3,7 +3,7 @@ import type { OAuthApp } from "../../contract/schemas/oauth-app.ts";
 import type { CommandDefinition } from "../command.ts";
 import type { Context } from "../context.ts";
 import type { Column } from "../terminal/view.ts";
-import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "../resource/columns.ts";
+import { CREATED, CREATED_AT, ENVIRONMENT, fieldColumns, ID } from "../resource/columns.ts";
 import { createVerb, updateVerb } from "../resource/fields.ts";
 import { locationOf, nounsFor, type Resource } from "../resource/resource.ts";
 import { rejectQuiet, showSecret } from "../resource/show-secret.ts";
@@ -17,25 +17,21 @@ import {
   YES_IN_LIVE,
 } from "../resource/verbs.ts";
 
-const NAME: Column<OAuthApp> = { label: "Name", text: ({ name }) => name, shrinks: true };
 const CLIENT_ID: Column<OAuthApp> = { label: "Client ID", text: ({ client_id }) => client_id };
-const REDIRECTS: Column<OAuthApp> = {
-  label: "Redirect URIs",
-  text: ({ redirect_uris }) => redirect_uris.join(" "),
-  shrinks: true,
-};
 const KIND: Column<OAuthApp> = {
   label: "Kind",
   text: (app) => (app.public ? "public" : "confidential"),
 };
+
+const { name: NAME, ...FIELDS } = fieldColumns<OAuthApp>("oauth_app", { public: KIND });
 
 const APPS: Resource<OAuthApp> = {
   ...locationOf("oauth_app"),
   view: {
     ...nounsFor("oauth_app"),
     fields: memberNamesOf("OAuthApp"),
-    columns: [ID, NAME, REDIRECTS, { ...KIND, optional: true }, CREATED],
-    details: [ID, NAME, CLIENT_ID, REDIRECTS, KIND, ENVIRONMENT, CREATED_AT],
+    columns: [ID, NAME!, { ...FIELDS["redirect_uris"]!, shrinks: true }, { ...KIND, optional: true }, CREATED],
+    details: [ID, NAME!, CLIENT_ID, ...Object.values(FIELDS), ENVIRONMENT, CREATED_AT],
   },
 };
 

@@ -4,7 +4,6 @@ import {
   type Field,
   inputFieldsOf,
   kindsWith,
-  type KindWith,
   type ObjectKind,
   resourceOf,
   RESOURCES,
@@ -12,8 +11,7 @@ import {
 } from "../../contract/resources.ts";
 import { pairsFlag } from "../arguments/repeated.ts";
 import { type CommandDefinition, type Flag, flag } from "../command.ts";
-import type { Column } from "../terminal/view.ts";
-import { AMOUNT, CREATED, CREATED_AT, ENVIRONMENT, ID, METADATA, statusColumn } from "../resource/columns.ts";
+import { CREATED, CREATED_AT, ENVIRONMENT, fieldColumns, ID, METADATA } from "../resource/columns.ts";
 import { createVerb, dashed, exampleFlag, flagOf, type Flags, membersOf, updateVerb } from "../resource/fields.ts";
 import { exampleIdOf, locationOf, nounsFor, type Resource } from "../resource/resource.ts";
 import { actionVerb, deleteVerb, getVerb, listVerb, SEARCH_FILTERS } from "../resource/verbs.ts";
@@ -131,10 +129,11 @@ interface ObjectItem extends Record<string, unknown> {
 /** Returns how the command shows a resource: its status first, then its fields in the table's order. */
 function objectResource(kind: ObjectKind): Resource<ObjectItem> {
   const fields = Object.entries<Field>(RESOURCES[kind].fields);
+  const columns = fieldColumns<ObjectItem>(kind);
   const shown = [
     ...fields.filter(([, { type }]) => type === "status"),
     ...fields.filter(([, { type }]) => type !== "status"),
-  ].map(([name, field]) => ({ ...field, column: columnOf(kind, name, field) }));
+  ].map(([name, field]) => ({ ...field, column: columns[name]! }));
   return {
     ...locationOf(kind),
     view: {
@@ -150,11 +149,4 @@ function objectResource(kind: ObjectKind): Resource<ObjectItem> {
       details: [ID, ...shown.map(({ column }) => column), METADATA, ENVIRONMENT, CREATED_AT],
     },
   };
-}
-
-function columnOf(kind: ObjectKind, name: string, { type, label }: Field): Column<ObjectItem> {
-  if (type === "amount") return AMOUNT as unknown as Column<ObjectItem>;
-  if (type === "status") return statusColumn(kind as KindWith<"statuses">) as unknown as Column<ObjectItem>;
-  const text = ({ [name]: value }: ObjectItem) => String((value as string | boolean | null) ?? "");
-  return { label, text, ...(type === "text" || type === "email" ? { shrinks: true } : {}) };
 }

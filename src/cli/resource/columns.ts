@@ -1,4 +1,5 @@
-import { type KindWith, RESOURCES, type StatusTone } from "../../contract/resources.ts";
+import { typeOf } from "../../contract/field-types.ts";
+import { type Field, type KindWith, RESOURCES, type StatusTone } from "../../contract/resources.ts";
 import type { Styles } from "../terminal/styles.ts";
 import { relativeTime } from "../terminal/time.ts";
 import type { Column, ViewContext } from "../terminal/view.ts";
@@ -82,4 +83,29 @@ function majorUnits(amount: number, currency: string): string {
   } catch {
     return String(amount);
   }
+}
+
+/**
+ * Returns a column for each field of a resource, in the table's order. `own` has those that are shown in another way
+ * than by their value.
+ */
+export function fieldColumns<Item extends object>(
+  kind: KindWith<"fields">,
+  own: Readonly<Record<string, Column<Item>>> = {},
+): Record<string, Column<Item>> {
+  return Object.fromEntries(
+    Object.entries<Field>(RESOURCES[kind].fields)
+      .filter(([, { type }]) => typeOf(type).stored !== "apart")
+      .map(([name, field]) => [name, own[name] ?? columnOf(kind, name, field)]),
+  );
+}
+
+function columnOf<Item extends object>(kind: KindWith<"fields">, name: string, { type, label }: Field): Column<Item> {
+  if (type === "amount") return AMOUNT as unknown as Column<Item>;
+  if (type === "status") return statusColumn(kind as KindWith<"statuses">) as unknown as Column<Item>;
+  const text = (item: Item) => {
+    const { [name]: value } = item as Readonly<Record<string, string | boolean | string[] | null>>;
+    return Array.isArray(value) ? value.join(" ") : String(value ?? "");
+  };
+  return { label, text, ...(type === "text" || type === "email" ? { shrinks: true } : {}) };
 }

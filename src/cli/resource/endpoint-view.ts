@@ -3,13 +3,12 @@ import { LIMITS } from "../../contract/limits.ts";
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
 import type { Styles } from "../terminal/styles.ts";
 import type { Column, ViewContext } from "../terminal/view.ts";
-import { ageOf, CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn, timeWithAge } from "./columns.ts";
+import { ageOf, CREATED, CREATED_AT, ENVIRONMENT, fieldColumns, ID, timeWithAge } from "./columns.ts";
 import { locationOf, nounsFor, type Resource } from "./resource.ts";
 
 const DAY_MILLISECONDS = 86_400_000;
 const ROTATE_IT = ", rotate it";
 
-const STATUS = statusColumn("webhook_endpoint");
 const DISABLED: Column<WebhookEndpoint> = {
   label: "Disabled",
   text: ({ disabled_reason: reason, disabled_at: at }) => {
@@ -22,13 +21,14 @@ const FAILING: Column<WebhookEndpoint> = {
   text: ({ health }) => health.failing_since ?? "",
   style: (text, styles) => styles.bad(text),
 };
-const URL: Column<WebhookEndpoint> = { label: "URL", text: ({ url }) => url, shrinks: "middle" };
 const EVENTS: Column<WebhookEndpoint> = {
   label: "Events",
   text: ({ events }, { terminal }) => events.join(terminal ? ", " : ","),
 };
-const DESCRIPTION: Column<WebhookEndpoint> = { label: "Description", text: ({ description }) => description ?? "" };
 const HEADERS: Column<WebhookEndpoint> = { label: "Headers", text: ({ header_names: names }) => names.join(", ") };
+
+const { status: STATUS, url, ...FIELDS } = fieldColumns<WebhookEndpoint>("webhook_endpoint", { events: EVENTS });
+const URL: Column<WebhookEndpoint> = { ...url!, shrinks: "middle" };
 
 const SECRET_CREATED: Column<WebhookEndpoint> = {
   label: "Secret created",
@@ -61,21 +61,20 @@ export const ENDPOINTS: Resource<WebhookEndpoint> = {
     fields: memberNamesOf("WebhookEndpoint"),
     columns: [
       ID,
-      STATUS,
+      STATUS!,
       URL,
       { ...EVENTS, shrinks: true, optional: true },
       { ...SECRET_CREATED, optional: true },
-      { ...DESCRIPTION, shrinks: true, optional: true },
+      { ...FIELDS["description"]!, shrinks: true, optional: true },
       CREATED,
     ],
     details: [
       ID,
-      STATUS,
+      STATUS!,
       DISABLED,
       FAILING,
       URL,
-      EVENTS,
-      DESCRIPTION,
+      ...Object.values(FIELDS),
       HEADERS,
       SECRET_CREATED_AT,
       ENVIRONMENT,
@@ -89,10 +88,9 @@ export const ENDPOINT_WITH_SECRET: Resource<WebhookEndpoint>["view"] = {
   ...ENDPOINTS.view,
   details: [
     ID,
-    STATUS,
+    STATUS!,
     URL,
-    EVENTS,
-    DESCRIPTION,
+    ...Object.values(FIELDS),
     HEADERS,
     ENVIRONMENT,
     CREATED_AT,

@@ -1,6 +1,6 @@
 import { memberNamesOf } from "../../../client/response-check.ts";
 import type { ScanFlags } from "./scan/run.ts";
-import { ageOf, CREATED, CREATED_AT, ENVIRONMENT, ID, timeWithAge } from "../../resource/columns.ts";
+import { ageOf, CREATED, CREATED_AT, ENVIRONMENT, fieldColumns, ID, timeWithAge } from "../../resource/columns.ts";
 import { createVerb, updateVerb } from "../../resource/fields.ts";
 import { locationOf, nounsFor, type Resource } from "../../resource/resource.ts";
 import { rejectQuiet, showSecret } from "../../resource/show-secret.ts";
@@ -12,7 +12,6 @@ import { relativeTime } from "../../terminal/time.ts";
 import type { Column, ViewContext } from "../../terminal/view.ts";
 import type { ApiKey } from "../../../contract/schemas/api-key.ts";
 
-const NAME: Column<ApiKey> = { label: "Name", text: ({ name }) => name ?? "", shrinks: true };
 const KEY: Column<ApiKey> = { label: "Key", text: ({ prefix, last4 }) => `${prefix}…${last4}` };
 
 const STATE: Column<ApiKey> = {
@@ -21,7 +20,6 @@ const STATE: Column<ApiKey> = {
   style: (text, styles) => (text === "active" ? styles.good(text) : styles.dim(text)),
 };
 
-const SCOPES: Column<ApiKey> = { label: "Scopes", text: ({ scopes }) => scopes.join(" ") };
 const SCOPE_COUNT: Column<ApiKey> = {
   label: "Scopes",
   text: ({ scopes }, { terminal }) => (terminal && scopes.length > 2 ? `${scopes.length} scopes` : scopes.join(" ")),
@@ -56,6 +54,8 @@ const REVOKED: Column<ApiKey> = {
   style: (text, styles) => styles.warn(text),
 };
 
+const { name: NAME, ...FIELDS } = fieldColumns<ApiKey>("api_key", { ip_allowlist: ADDRESSES, expires_at: EXPIRES });
+
 const KEYS: Resource<ApiKey> = {
   ...locationOf("api_key"),
   view: {
@@ -63,7 +63,7 @@ const KEYS: Resource<ApiKey> = {
     fields: memberNamesOf("ApiKey"),
     columns: [
       ID,
-      NAME,
+      NAME!,
       { ...KEY, optional: true },
       STATE,
       { ...SCOPE_COUNT, optional: true },
@@ -72,12 +72,10 @@ const KEYS: Resource<ApiKey> = {
     ],
     details: [
       ID,
-      NAME,
+      NAME!,
       KEY,
       STATE,
-      SCOPES,
-      ADDRESSES,
-      EXPIRES,
+      ...Object.values(FIELDS),
       LAST_USED_AT,
       REVOKED,
       ENVIRONMENT,

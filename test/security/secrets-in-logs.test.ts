@@ -126,9 +126,13 @@ async function work(ready: ReadyLine): Promise<void> {
   for (const { method, path, body } of OPERATIONS) {
     for (const name of secretInputsOf(body)) {
       const planted = (secrets[`${name} of ${method} ${path}`] = `planted-${randomUUID()}`);
-      for (const input of [{ [name]: planted }, [{ [name]: planted }], planted]) await api(method, path, input);
+      const valid = { url: "http://127.0.0.1:9/", events: ["*"], [name]: { "X-Planted": planted } };
+      for (const input of [valid, { [name]: planted }, [{ [name]: planted }], planted]) await api(method, path, input);
     }
   }
+  expect(Object.keys(secrets)).toContain("headers of POST /v1/webhook_endpoints");
+  const order = await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+  expect(order.status).toBe(201);
   await choosePassword(user, secrets["password"]!);
 
   // Secrets in places where clients must not send them.

@@ -14,7 +14,10 @@ const ALONE = [
   "test/relay/ledger.test.ts",
 ];
 
-/** Files that take long, for leases, intervals, restarts and builds. They begin first, so that none is left at the end. */
+/**
+ * Files that take long, for leases, intervals, restarts and builds: their tests may take four times as long as others.
+ * They begin first, so that none is left at the end.
+ */
 const LONG = new Set([
   "test/bad-input/http-responses.test.ts",
   "test/bad-input/serve.test.ts",
@@ -35,6 +38,7 @@ const LONG = new Set([
   "test/faults/readiness.test.ts",
   "test/package/build.test.ts",
   "test/package/docs.test.ts",
+  "test/package/guide.test.ts",
   "test/package/install.test.ts",
   "test/package/webhooks-package.test.ts",
   "test/platform/event-stream.test.ts",
@@ -66,7 +70,10 @@ const isBusy = loadavg()[0]! > availableParallelism();
 const seconds = Number(process.env["TEST_SECONDS"] ?? (isBusy ? 300 : 30));
 process.env["TEST_SECONDS"] = String(seconds);
 
+process.env["LONG_TESTS"] = [...LONG].join(",");
+
 const common = {
+  setupFiles: ["test/support/long-tests.ts"],
   testTimeout: seconds * 1000,
   hookTimeout: 2 * seconds * 1000,
   // Less than a test, so that a failure says what it waited for.

@@ -1,0 +1,96 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const NOT_COPIED = new Set(["node_modules", "dist", ".git", "test-results"].map((name) => join(ROOT, name)));
+/** Tests that concern every resource, and those of the new one. */
+const TESTS = [
+  "test/contract/compatibility.test.ts",
+  "test/contract/resources.test.ts",
+  "test/platform/methods.test.ts",
+  "test/platform/fuzz.test.ts",
+  "test/postgres/migration-crash.test.ts",
+  "test/dashboard/appearance.test.ts",
+  "test/package/refunds.test.ts",
+];
+
+/** What the example changes. */
+const CHANGED = ["src/contract", "src/platform/domain", "src/platform/storage", "test/package/refunds.test.ts"];
+
+let copy: string;
+
+/** Adds the resource that CONTRIBUTING.md describes to a copy of the repository, step by step. */
+beforeAll(async () => {
+  copy = mkdtempSync(join(tmpdir(), "service-guide-"));
+  cpSync(ROOT, copy, { recursive: true, filter: (path) => !NOT_COPIED.has(path) });
+  symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
+  const guide = readFileSync(join(ROOT, "CONTRIBUTING.md"), "utf8");
+  const [entry, migration, rule] = [...guide.matchAll(/^ {3}```ts\n([^]*?)^ {3}```$/gm)].map(([, code]) =>
+    code!.replaceAll(/^ {3}/gm, ""),
+  ) as [string, string, string];
+  change("src/contract/resources.ts", "\n  event: {", `\n${entry}\n  event: {`);
+  const number = MIGRATIONS.length + 1;
+  const file = `${String(number).padStart(3, "0")}-refunds.ts`;
+  write(`src/platform/storage/migrations/${file}`, migration.replace(/number: \d+/, `number: ${number}`));
+  list("src/platform/storage/migrations/index.ts", "refunds", file);
+  write("src/platform/domain/rules/refund.ts", rule);
+  list("src/platform/domain/rules/index.ts", "refund", "refund.ts");
+  renameSync(join(copy, "test/package/children/refunds.ts"), join(copy, "test/package/refunds.test.ts"));
+  change("test/package/refunds.test.ts", /"\.\.\/\.\.\//g, '"../');
+  expect(await run("scripts/write-references.js")).toBe("");
+  expect(await run("scripts/build.js")).toBe("");
+});
+afterAll(() => rmSync(copy, { recursive: true, force: true }));
+
+function write(name: string, text: string): void {
+  writeFileSync(join(copy, name), text);
+}
+
+function change(name: string, from: string | RegExp, to: string | ((...found: string[]) => string)): void {
+  const before = readFileSync(join(copy, name), "utf8");
+  const after = before.replace(from, to as string);
+  expect(after, `${name} has no ${from}`).not.toBe(before);
+  write(name, after);
+}
+
+/** Adds what a file exports to the list that ends an `index.ts`. */
+function list(index: string, name: string, file: string): void {
+  change(index, /^/, `import { ${name} } from "./${file}";\n`);
+  change(index, /([[{]?),?\s*([\]}]);\n$/, (_end, begin: string, end: string) =>
+    begin === "" ? `, ${name}${end};\n` : `${begin}${name}${end};\n`,
+  );
+}
+
+/** Runs a program in the copy. Returns its output if it fails. */
+async function run(program: string, ...args: string[]): Promise<string> {
+  const { PATH, HOME, CHROMIUM, TEST_SECONDS } = process.env;
+  // Beside the folder of this run, which other users, such as that of PostgreSQL, may not enter.
+  const env = { PATH, HOME, CHROMIUM, TEST_SECONDS, TMPDIR: dirname(tmpdir()) };
+  const child = spawn(process.execPath, [join(copy, program), ...args], { cwd: copy, env });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (output += text));
+  const [code] = await once(child, "close");
+  return code === 0 ? "" : `${basename(program)} ${args.join(" ")}\n${output}`;
+}
+
+it("the example of CONTRIBUTING.md passes the linter and the compiler", async () => {
+  const types = ["--noEmit", "--incremental", "false"];
+  expect(
+    await Promise.all([
+      run("node_modules/oxlint/bin/oxlint", "--deny-warnings", "--type-aware", ...CHANGED),
+      run("node_modules/typescript/bin/tsc", ...types).then(
+        async (failure) => failure || run("node_modules/typescript/bin/tsc", ...types, "--project", "src/dashboard"),
+      ),
+    ]),
+  ).toEqual(["", ""]);
+});
+
+it("the example of CONTRIBUTING.md passes the tests that concern every resource", async () => {
+  expect(await run("node_modules/vitest/vitest.mjs", "run", ...TESTS)).toBe("");
+});

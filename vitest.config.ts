@@ -73,7 +73,7 @@ process.env["TEST_SECONDS"] = String(seconds);
 process.env["LONG_TESTS"] = [...LONG].join(",");
 
 const common = {
-  setupFiles: ["test/support/long-tests.ts"],
+  setupFiles: "test/support/long-tests.ts",
   testTimeout: seconds * 1000,
   hookTimeout: 2 * seconds * 1000,
   // Less than a test, so that a failure says what it waited for.

@@ -33,6 +33,7 @@ const LAZY = {
   "read-project": "src/cli/project/read.ts",
   "project-platform": "src/cli/project/platform.ts",
   login: "src/cli/commands/login/run.ts",
+  "check-client": "src/cli/commands/faults/check/run.ts",
   "check-receiver": "src/cli/commands/webhooks/check/run.ts",
   "webhooks-capture": "src/cli/commands/webhooks/capture.ts",
   "webhooks-replay": "src/cli/commands/webhooks/replay.ts",

@@ -101,7 +101,8 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "faults",
     group: WEBHOOKS,
-    summary: "Make requests to the sandbox fail",
+    summary: "Make requests to the sandbox fail; check a client",
+    runsProgram: true,
     load: () => import("./commands/faults/index.ts"),
   },
   { name: "login", group: SESSION, summary: "Sign in", load: () => import("./commands/login/index.ts") },

@@ -126,7 +126,7 @@ export function declareCommand(
   if (context !== undefined && run !== undefined) {
     command.action((...given: unknown[]) => run(context, ...(given as never[])) as Promise<void>);
   }
-  for (const child of definition.commands ?? []) declareCommand(command, child, { context });
+  for (const child of definition.commands ?? []) declareCommand(command, child, { context, programArgs });
   return command;
 }
 

@@ -5,15 +5,18 @@ import { LIMITS } from "../../../contract/limits.ts";
 import { pathOf } from "../../../contract/resources.ts";
 import type { Fault, FaultCreate, FaultList } from "../../../contract/schemas/fault.ts";
 import { objectId, wholeNumber } from "../../arguments/values.ts";
-import { type CommandDefinition, flag } from "../../command.ts";
+import { type CommandDefinition, flag, type ParsedCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
-import { parseTimeout } from "../../forwarding/flags.ts";
+import { parseFile, parseTimeout } from "../../forwarding/flags.ts";
+import type { CheckFlags } from "./check/run.ts";
 import { CREATED, CREATED_AT, ID } from "../../resource/columns.ts";
 import { type Idempotent, IDEMPOTENCY_KEY } from "../../resource/verbs.ts";
 import type { Column, ResourceView } from "../../terminal/view.ts";
 
 const FAULTS = pathOf("fault");
+const MAX_SEED = 4_294_967_295;
+const CHECK_HINT = "Put the command after --, such as service faults check -- npm test";
 const EXAMPLE_ID = "flt_4Vf8aTqz0bKm2sNw9XyRcd";
 
 const COLUMNS: Column<Fault>[] = [
@@ -114,6 +117,32 @@ export const command: CommandDefinition = {
       about: "Remove all faults",
       examples: ["service faults clear"],
       run: runClear,
+    },
+    {
+      name: "check",
+      about: "Run a command against a platform of its own whose requests fail, and grade how its client handles that",
+      summary: "Grade how a client handles faults",
+      usage: "[options] -- command...",
+      args: [{ arg: "[command...]", about: "Command to run, after --, with SERVICE_BASE_URL and SERVICE_API_KEY" }],
+      options: [
+        flag("--seed <number>", "Seed of the faults, to repeat them (default: random)", {
+          parse: wholeNumber(0, MAX_SEED),
+        }),
+        flag("--runs <number>", "How often to run the command, each time with other faults", {
+          parse: wholeNumber(1, 100),
+          default: 3,
+        }),
+        flag("--junit <file>", "File to write a JUnit report to", { parse: parseFile }),
+      ],
+      examples: [
+        "service faults check -- npm test",
+        "service faults check --seed 7 --runs 1 --junit faults.xml -- node sync-orders.js",
+      ],
+      async run(context: Context, words: string[], flags: CheckFlags, { programArgs }: ParsedCommand) {
+        if (words.length > 0) throw new UsageError(`Unexpected argument "${words[0]!}"`, { hint: CHECK_HINT });
+        const { runCheck } = await import("./check/run.ts");
+        await runCheck(flags, programArgs, context);
+      },
     },
   ],
 };

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { clockOf, newSecret, parseAddress, performCheck } from "../../../receivers/check.ts";
-import { checkLine, gradeLine, junitOf, reportLines } from "./view.ts";
+import { checkLine, gradeLine, junitOf, reportLines } from "../../../terminal/check-report.ts";
 import { parseHeaders } from "../../../arguments/headers.ts";
 import { type SchemeFlag, schemeNamed } from "../../../receivers/scheme.ts";
 import { SECRET_VARIABLE, type SecretFlags, secretsIfGiven } from "../../../receivers/secrets.ts";
@@ -10,6 +10,7 @@ import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../../errors.t
 import { formatSpan } from "../../../terminal/time.ts";
 import { type Observer, openSink, probeAt, type Sink } from "../../../../receiver-check/observer.ts";
 import { SCHEMES } from "../../../../webhooks/schemes.ts";
+import { RULES } from "../../../../receiver-check/check.ts";
 import { CHECK_COUNT, type CheckResult, type ReceiverReport } from "../../../../receiver-check/run.ts";
 
 export interface CheckFlags extends SecretFlags, SchemeFlag {
@@ -88,8 +89,12 @@ async function print(report: ReceiverReport, { output }: Context): Promise<void>
     for (const { id, status } of report.checks) if (status === "failed") output.line(id);
     return;
   }
-  if (output.terminal) for (const line of reportLines(report, output.styles, output.width)) output.line(line);
+  if (output.terminal) for (const line of linesOf(report, output)) output.line(line);
   else output.line(gradeLine(report));
+}
+
+function linesOf(report: ReceiverReport, { styles, width }: Context["output"]): string[] {
+  return reportLines(report, { label: "Receiver", name: report.url, groups: Object.keys(RULES) }, styles, width);
 }
 
 function probeOf(url: URL | undefined, context: Context): Observer | undefined {
@@ -128,7 +133,7 @@ function announceSecret(secret: string, waitSeconds: number, { output }: Context
 
 async function writeJunit(file: string, report: ReceiverReport, { cwd }: Context): Promise<void> {
   try {
-    await writeFile(resolve(cwd, file), junitOf(report));
+    await writeFile(resolve(cwd, file), junitOf(report, `webhooks check ${report.url}`));
   } catch (error) {
     throw new UserError(`--junit: cannot write ${file}: ${(error as Error).message}`, { cause: error });
   }

@@ -1,15 +1,53 @@
-import { escapeXml, printable } from "../../../terminal/printable.ts";
-import { foldText } from "../../../terminal/spans.ts";
-import type { Styles } from "../../../terminal/styles.ts";
-import { RULES } from "../../../../receiver-check/check.ts";
-import type { CheckResult, ReceiverReport } from "../../../../receiver-check/run.ts";
+import { escapeXml, printable } from "./printable.ts";
+import { foldText } from "./spans.ts";
+import type { Styles } from "./styles.ts";
+
+/**
+ * `skipped`: the check could not run. `not_applicable`: there is nothing to check. `seen` contains the reason. Only
+ * required checks determine the exit code.
+ */
+export type Status = "passed" | "failed" | "skipped" | "not_applicable";
+
+/** The result of one check of a receiver or a client. */
+export interface Check {
+  id: string;
+  title: string;
+  group: string;
+  rule: string;
+  level: "required" | "advisory";
+  status: Status;
+  sent: string;
+  seen: string;
+  /** The meaning of the failure and its fix; null if it passed. */
+  explanation: string | null;
+  fix: string | null;
+  duration_ms: number;
+}
+
+/** What all reports have in common. */
+export interface CheckReport {
+  passed: boolean;
+  grade: string;
+  /** The grade in a sentence. */
+  verdict: string;
+  counts: Record<Status, number>;
+  duration_ms: number;
+  checks: readonly Check[];
+}
+
+/** Counts checks by status. */
+export function countsOf(checks: readonly Check[]): CheckReport["counts"] {
+  const counts = { passed: 0, failed: 0, skipped: 0, not_applicable: 0 };
+  for (const { status } of checks) counts[status] += 1;
+  return counts;
+}
 
 const MAX_WIDTH = 120;
 const MIN_WIDTH = 16;
 const MAX_LINES = 6;
 
 /** Formats a check for a pipe. */
-export function checkLine({ status, level, id, seen, explanation, fix }: CheckResult): string {
+export function checkLine({ status, level, id, seen, explanation, fix }: Check): string {
   const parts = ["CHECK", status, level, id, seen, explanation, fix];
   return parts
     .filter((part) => part !== null)
@@ -18,19 +56,24 @@ export function checkLine({ status, level, id, seen, explanation, fix }: CheckRe
 }
 
 /** The end of the report in a pipe. */
-export function gradeLine({ grade, verdict, counts }: ReceiverReport): string {
+export function gradeLine({ grade, verdict, counts }: CheckReport): string {
   return ["GRADE", grade, formatCounts(counts), verdict].join("\t");
 }
 
-/** Renders the report for a terminal: a line per check, and below a failure its cause and fix. */
-export function reportLines(report: ReceiverReport, styles: Styles, terminalWidth: number): string[] {
+/** Renders the report on something for a terminal: a line per check, and below a failure its cause and fix. */
+export function reportLines(
+  report: CheckReport,
+  { label, name, groups }: { label: string; name: string; groups: readonly string[] },
+  styles: Styles,
+  terminalWidth: number,
+): string[] {
   const width = Math.min(terminalWidth, MAX_WIDTH);
   const titleWidth = Math.max(...report.checks.map(({ title }) => title.length));
-  const lines = [`${styles.strong("Receiver")}  ${printable(report.url)}`];
+  const lines = [`${styles.strong(label)}  ${printable(name)}`];
   const blocked = blockedFrom(report.checks);
   let reason = "";
-  let failure: CheckResult | undefined;
-  for (const group of Object.keys(RULES)) {
+  let failure: Check | undefined;
+  for (const group of groups) {
     const shown = report.checks.slice(0, blocked).filter((result) => result.group === group);
     if (shown.length > 0) lines.push("", styles.strong(group));
     for (const result of shown) {
@@ -50,10 +93,10 @@ export function reportLines(report: ReceiverReport, styles: Styles, terminalWidt
 }
 
 /** The start of a group of checks that were skipped for the same reason: a line for each would hide the reason. */
-function blockedFrom(checks: readonly CheckResult[]): number {
+function blockedFrom(checks: readonly Check[]): number {
   const last = checks.at(-1);
   if (last?.status !== "skipped") return checks.length;
-  const isBlocked = ({ status, seen }: CheckResult) => status === "not_applicable" || seen === last.seen;
+  const isBlocked = ({ status, seen }: Check) => status === "not_applicable" || seen === last.seen;
   return checks.findLastIndex((result) => !isBlocked(result)) + 1;
 }
 
@@ -64,10 +107,10 @@ interface Layout {
   /** Why the previous check did not run: the same reason is not repeated. */
   reason: string;
   /** The previous failure: the same explanation is not repeated. */
-  failure: CheckResult | undefined;
+  failure: Check | undefined;
 }
 
-function resultLines(result: CheckResult, layout: Layout): string[] {
+function resultLines(result: Check, layout: Layout): string[] {
   const { styles, width, titleWidth, reason } = layout;
   const { status, level, title, seen } = result;
   const mark = markOf(result, styles);
@@ -85,7 +128,7 @@ function resultLines(result: CheckResult, layout: Layout): string[] {
   return [`  ${mark} ${title.padEnd(titleWidth)}  ${styles.dim(brief)}`];
 }
 
-function failureLines({ sent, seen, explanation, fix, rule }: CheckResult, layout: Layout): string[] {
+function failureLines({ sent, seen, explanation, fix, rule }: Check, layout: Layout): string[] {
   const { styles, width, failure } = layout;
   const parts: [label: string, text: string | null][] = [
     ["Sent", sent],
@@ -102,13 +145,13 @@ function failureLines({ sent, seen, explanation, fix, rule }: CheckResult, layou
   );
 }
 
-function markOf({ status, level }: CheckResult, styles: Styles): string {
+function markOf({ status, level }: Check, styles: Styles): string {
   if (status === "passed") return styles.good("✓");
   if (status === "skipped" || status === "not_applicable") return styles.dim("–");
   return level === "required" ? styles.bad("✗") : styles.warn("!");
 }
 
-function formatCounts({ passed, failed, skipped, not_applicable }: ReceiverReport["counts"]): string {
+function formatCounts({ passed, failed, skipped, not_applicable }: CheckReport["counts"]): string {
   const counts = `${passed} passed, ${failed} failed, ${skipped} skipped`;
   return not_applicable === 0 ? counts : `${counts}, ${not_applicable} not applicable`;
 }
@@ -117,14 +160,14 @@ function formatCounts({ passed, failed, skipped, not_applicable }: ReceiverRepor
  * Renders the report as JUnit XML: a failure for each required check. Failed advisory checks are listed and count as
  * skipped.
  */
-export function junitOf({ url, checks, duration_ms }: ReceiverReport): string {
+export function junitOf({ checks, duration_ms }: CheckReport, name: string): string {
   const failures = checks.filter(isFailure).length;
   const skipped = checks.filter(isSkipped).length;
   const counts = `tests="${checks.length}" failures="${failures}" errors="0" skipped="${skipped}" time="${seconds(duration_ms)}"`;
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites ${counts}>`,
-    `  <testsuite name="${escapeXml(`webhooks check ${url}`)}" ${counts}>`,
+    `  <testsuite name="${escapeXml(name)}" ${counts}>`,
     ...checks.map(testCase),
     "  </testsuite>",
     "</testsuites>",
@@ -132,7 +175,7 @@ export function junitOf({ url, checks, duration_ms }: ReceiverReport): string {
   ].join("\n");
 }
 
-function testCase(result: CheckResult): string {
+function testCase(result: Check): string {
   const { id, title, group, seen, duration_ms } = result;
   const attributes = `classname="${escapeXml(`${group}.${id}`)}" name="${escapeXml(title)}" time="${seconds(duration_ms)}"`;
   if (isFailure(result)) {
@@ -145,15 +188,15 @@ function testCase(result: CheckResult): string {
   return `    <testcase ${attributes}/>`;
 }
 
-function isFailure({ status, level }: CheckResult): boolean {
+function isFailure({ status, level }: Check): boolean {
   return status === "failed" && level === "required";
 }
 
-function isSkipped(result: CheckResult): boolean {
+function isSkipped(result: Check): boolean {
   return result.status !== "passed" && !isFailure(result);
 }
 
-function details({ sent, seen, explanation, fix, rule }: CheckResult): string {
+function details({ sent, seen, explanation, fix, rule }: Check): string {
   return [`Sent: ${sent}`, `Seen: ${seen}`, `Why: ${explanation ?? ""}`, `Fix: ${fix ?? ""}`, `Rule: ${rule}`].join(
     "\n",
   );

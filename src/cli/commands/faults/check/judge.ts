@@ -1,0 +1,201 @@
+import { timeOfId } from "../../../../contract/ids.ts";
+import type { RequestLogDetail } from "../../../../contract/schemas/request-log.ts";
+import type { Check, Status } from "../../../terminal/check-report.ts";
+
+/** The requests of one run of the command, in order, and the exit code of the command. */
+export interface Run {
+  requests: readonly RequestLogDetail[];
+  exitCode: number;
+  seed: number;
+}
+
+interface Rule {
+  id: string;
+  title: string;
+  group: string;
+  rule: string;
+  explanation: string;
+  fix: string;
+  judge: (run: Run) => Verdict;
+}
+
+/** What one run says about a rule: how often it was tested, and each time that it was broken. */
+interface Verdict {
+  tested: number;
+  broken: string[];
+}
+
+type Request = RequestLogDetail;
+
+const FAULTS = "docs/faults.md#rules-of-a-client";
+const RETRY_AFTER_MS = 1000;
+/** Clocks of client and platform, and the way between them. */
+const TOLERANCE_MS = 50;
+const REJECTED = new Set([400, 422]);
+
+const RULES: readonly Rule[] = [
+  {
+    id: "retries-errors",
+    title: "Retries after 429, 500, 502 and 503",
+    group: "Retries",
+    rule: FAULTS,
+    explanation: "These responses say that the request may succeed later. A client that gives up loses it.",
+    fix: "Send the request again, with the same Idempotency-Key, a few times with growing waits.",
+    judge: (run) => judgeRetries(run, ({ fault }) => fault?.effect === "status"),
+  },
+  {
+    id: "retries-connections",
+    title: "Retries after a closed connection",
+    group: "Retries",
+    rule: FAULTS,
+    explanation: "Connections break. The request may have taken effect or not, and only a retry finds out.",
+    fix: "Treat a closed connection and a truncated response like a 503.",
+    judge: (run) => judgeRetries(run, ({ fault }) => isCut(fault)),
+  },
+  {
+    id: "waits",
+    title: "Waits as long as Retry-After says",
+    group: "Retries",
+    rule: FAULTS,
+    explanation: "A client that retries sooner keeps an overloaded API overloaded.",
+    fix: "After a 429 or 503 with Retry-After, wait that many seconds before the retry.",
+    judge(run) {
+      const pairs = run.requests
+        .filter(({ fault, status }) => fault?.effect === "status" && (status === 429 || status === 503))
+        .flatMap((request) => retryOf(run, request)?.map((retry) => [request, retry] as const) ?? []);
+      const broken = pairs.flatMap(([request, retry]) => {
+        const waited = Math.round(timeOfId(retry.id) - timeOfId(request.id) - request.duration_ms);
+        if (waited >= RETRY_AFTER_MS - TOLERANCE_MS) return [];
+        return [
+          `${nameOf(request)} got ${request.status} with Retry-After: 1, and came again after ${waited} ms (${retry.id})`,
+        ];
+      });
+      return { tested: pairs.length, broken };
+    },
+  },
+  {
+    id: "no-retry-of-400",
+    title: "Does not retry a 400",
+    group: "Retries",
+    rule: FAULTS,
+    explanation: "The same request is rejected again, however often it is sent.",
+    fix: "Retry 429 and 5xx only; report other errors to the caller.",
+    judge(run) {
+      // The client did not see a response that was lost.
+      const rejected = run.requests.filter(({ status, fault }) => REJECTED.has(status) && !isCut(fault));
+      const broken = rejected.flatMap((request) =>
+        (retryOf(run, request) ?? []).map(
+          (retry) => `${nameOf(request)} got ${request.status}, and came again (${retry.id})`,
+        ),
+      );
+      return { tested: rejected.length, broken };
+    },
+  },
+  {
+    id: "sends-key",
+    title: "Sends an Idempotency-Key with every POST",
+    group: "Idempotency",
+    rule: FAULTS,
+    explanation: "Without a key, a retry cannot be told from a second order.",
+    fix: "Send a new Idempotency-Key (a UUID) with each POST, and the same one with its retries.",
+    judge(run) {
+      const posts = run.requests.filter(({ method }) => method === "POST");
+      const broken = posts
+        .filter(({ idempotency_key: key }) => key === null)
+        .map((request) => `${nameOf(request)} had no Idempotency-Key`);
+      return { tested: posts.length, broken };
+    },
+  },
+  {
+    id: "creates-once",
+    title: "Creates nothing twice when a response is lost",
+    group: "Idempotency",
+    rule: FAULTS,
+    explanation: "The first request took effect, although its response was lost. The retry took effect again.",
+    fix: "Retry with the Idempotency-Key of the first request: the response is then that of the first one.",
+    judge(run) {
+      const lost = run.requests.filter(
+        ({ method, status, fault }) => method === "POST" && status < 300 && fault?.effect === "lose_response",
+      );
+      const broken = lost.flatMap((request) =>
+        (retryOf(run, request) ?? [])
+          .filter(
+            ({ status, response_headers: headers }) => status < 300 && headers?.["idempotent-replayed"] === undefined,
+          )
+          .map((retry) => `${nameOf(request)} took effect, and so did its retry ${retry.id}`),
+      );
+      return { tested: lost.length, broken };
+    },
+  },
+  {
+    id: "succeeds",
+    title: "Succeeds despite the faults",
+    group: "Result",
+    rule: FAULTS,
+    explanation: "Each fault was followed by requests without one, so that a client that retries succeeds.",
+    fix: "Fix the other failures first. Then run the command with the seed, and read its output.",
+    judge: ({ exitCode, seed }) => ({
+      tested: 1,
+      broken: exitCode === 0 ? [] : [`The command exited with ${exitCode} (seed ${seed})`],
+    }),
+  },
+];
+
+/** The groups of the rules, in the order of the report. */
+export const GROUPS: readonly string[] = [...new Set(RULES.map(({ group }) => group))];
+
+/** Returns the result of each rule over all runs. */
+export function judgeRuns(runs: readonly Run[]): Check[] {
+  return RULES.map(({ judge, explanation, fix, ...rule }) => {
+    const verdicts = runs.map(judge);
+    const tested = verdicts.reduce((sum, verdict) => sum + verdict.tested, 0);
+    const broken = verdicts.flatMap((verdict) => verdict.broken);
+    const status: Status = tested === 0 ? "skipped" : broken.length === 0 ? "passed" : "failed";
+    const more = broken.length > 1 ? `, and ${broken.length - 1} more` : "";
+    return {
+      ...rule,
+      level: "required",
+      status,
+      sent: `${tested} ${tested === 1 ? "case" : "cases"}`,
+      seen:
+        broken.length > 0
+          ? broken[0]! + more
+          : tested === 0
+            ? "The command sent no such request"
+            : `${tested} of ${tested}`,
+      explanation: status === "failed" ? explanation : null,
+      fix: status === "failed" ? fix : null,
+      duration_ms: 0,
+    };
+  });
+}
+
+function judgeRetries(run: Run, isFaulty: (request: Request) => boolean): Verdict {
+  const faulty = run.requests.filter(isFaulty);
+  const broken = faulty
+    .filter((request) => retryOf(run, request) === undefined)
+    .map((request) => `${nameOf(request)} got ${outcomeOf(request)}, and did not come again`);
+  return { tested: faulty.length, broken };
+}
+
+/** Returns the next request with the same method, path, query and body, if there is one. */
+function retryOf({ requests }: Run, request: Request): [Request] | undefined {
+  const retry = requests.find((other) => other.id > request.id && contentOf(other) === contentOf(request));
+  return retry === undefined ? undefined : [retry];
+}
+
+function contentOf({ method, path, query, request_body: body }: Request): string {
+  return JSON.stringify([method, path, query, body]);
+}
+
+function isCut(fault: Request["fault"]): boolean {
+  return fault !== null && fault.effect !== "status" && fault.effect !== "delay";
+}
+
+function outcomeOf({ fault, status }: Request): string {
+  return isCut(fault) ? `a closed connection (${fault!.effect})` : String(status);
+}
+
+function nameOf({ method, path, id }: Request): string {
+  return `${method} ${path} (${id})`;
+}

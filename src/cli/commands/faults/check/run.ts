@@ -1,0 +1,138 @@
+import { writeFile } from "node:fs/promises";
+import { randomInt } from "node:crypto";
+import { resolve } from "node:path";
+import type { RequestLog, RequestLogDetail } from "../../../../contract/schemas/request-log.ts";
+import { type Platform, startPlatform } from "../../../../testing/index.ts";
+import type { Context } from "../../../context.ts";
+import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../../errors.ts";
+import { ChildCommand } from "../../../process/foreground.ts";
+import { type Check, checkLine, countsOf, gradeLine, junitOf, reportLines } from "../../../terminal/check-report.ts";
+import { GROUPS, judgeRuns, type Run } from "./judge.ts";
+import { planFaults } from "./plan.ts";
+
+export interface CheckFlags {
+  seed?: number;
+  runs: number;
+  junit?: string;
+}
+
+const MAX_SEED = 1_000_000;
+
+/**
+ * Runs a command against an empty platform of its own, a few times with other faults, and judges the requests that it
+ * sent. Import this module lazily. Throws SilentExit with 1 if a check failed.
+ */
+export async function runCheck(flags: CheckFlags, command: readonly string[], context: Context): Promise<void> {
+  const { output } = context;
+  if (command.length === 0) {
+    throw new UsageError("No command to run", { hint: "For example: service faults check -- npm test" });
+  }
+  const seed = flags.seed ?? randomInt(MAX_SEED);
+  output.note(`Seed ${seed}. To repeat these faults, pass --seed ${seed}.`);
+  const startedAt = performance.now();
+  const platform = await startPlatform();
+  const runs: Run[] = [];
+  try {
+    for (let index = 0; index < flags.runs; index++) {
+      runs.push(await runOnce(platform, seed + index, command, context));
+      context.signal.throwIfAborted();
+    }
+  } finally {
+    await platform.close();
+  }
+  if (runs.every(({ requests }) => requests.length === 0)) {
+    throw new UserError("The command sent no request to the platform", {
+      hint: "It must use the URL in SERVICE_BASE_URL and the key in SERVICE_API_KEY.",
+      code: "no_requests",
+    });
+  }
+  const report = reportOf(runs, { command, seed, milliseconds: performance.now() - startedAt });
+  const title = `faults check ${command.join(" ")}`;
+  if (flags.junit !== undefined) await writeJunit(flags.junit, junitOf(report, title), context);
+  if (output.json) await output.document(report);
+  else if (output.quiet) report.checks.filter(({ status }) => status === "failed").forEach(({ id }) => output.line(id));
+  else if (output.terminal) {
+    const lines = reportLines(
+      report,
+      { label: "Client", name: command.join(" "), groups: GROUPS },
+      output.styles,
+      output.width,
+    );
+    for (const line of lines) output.line(line);
+  } else {
+    for (const check of report.checks) output.line(checkLine(check));
+    output.line(gradeLine(report));
+  }
+  if (!report.passed) throw new SilentExit(EXIT_CODES.failed);
+}
+
+async function runOnce(platform: Platform, seed: number, command: readonly string[], context: Context): Promise<Run> {
+  await platform.reset();
+  for (const fault of planFaults(seed)) await platform.request("POST", "/v1/faults", fault);
+  const { SERVICE_BASE_URL: url = "", SERVICE_API_KEY: key = "" } = platform.env;
+  const { exitCode, error } = await new ChildCommand(command, { SERVICE_BASE_URL: url, SERVICE_API_KEY: key }, context)
+    .ended;
+  if (error !== undefined) throw error;
+  await platform.request("DELETE", "/v1/faults");
+  return { seed, exitCode, requests: await requestsOf(platform) };
+}
+
+/** Returns the requests of the command, oldest first. */
+async function requestsOf(platform: Platform): Promise<RequestLogDetail[]> {
+  const logs: RequestLog[] = [];
+  for (let query = "limit=100"; query !== "";) {
+    const page = await platform.request<{ data: RequestLog[]; next_cursor: string | null }>(
+      "GET",
+      `/v1/request_logs?${query}`,
+    );
+    logs.push(...page.data);
+    query = page.next_cursor === null ? "" : `limit=100&cursor=${page.next_cursor}`;
+  }
+  const own = logs.filter(({ path }) => !/^\/v1\/(faults|sandbox)(\/|$)/.test(path));
+  const details: RequestLogDetail[] = [];
+  for (const { id } of own.toReversed()) details.push(await platform.request("GET", `/v1/request_logs/${id}`));
+  return details;
+}
+
+type Grade = "A" | "C" | "D" | "F";
+
+const VERDICTS: Readonly<Record<Grade, string>> = {
+  A: "The client handles every fault that it got.",
+  C: "The client breaks one rule.",
+  D: "The client breaks two rules.",
+  F: "The client creates objects twice, or breaks three rules or more.",
+};
+
+function reportOf(
+  runs: readonly Run[],
+  { command, seed, milliseconds }: { command: readonly string[]; seed: number; milliseconds: number },
+) {
+  const checks: Check[] = judgeRuns(runs);
+  const failed = checks.filter(({ status }) => status === "failed");
+  const grade: Grade = failed.some(({ id }) => id === "creates-once")
+    ? "F"
+    : ((["A", "C", "D"] as const)[failed.length] ?? "F");
+  const requests = runs.flatMap((run) => run.requests);
+  return {
+    object: "client_check",
+    command,
+    seed,
+    runs: runs.length,
+    requests: requests.length,
+    faults: requests.filter(({ fault }) => fault !== null && fault.effect !== "delay").length,
+    passed: failed.length === 0,
+    grade,
+    verdict: VERDICTS[grade],
+    counts: countsOf(checks),
+    duration_ms: Math.round(milliseconds),
+    checks,
+  };
+}
+
+async function writeJunit(file: string, text: string, { cwd }: Context): Promise<void> {
+  try {
+    await writeFile(resolve(cwd, file), text);
+  } catch (error) {
+    throw new UserError(`--junit: cannot write ${file}: ${(error as Error).message}`, { cause: error });
+  }
+}

@@ -51,8 +51,8 @@ export function judgeFirst(response: Response): [valid: Finding, inTime: Finding
   return [{ status: "failed", sent: SENT, seen, ...adviceFor(response) }, inTime];
 }
 
-/** What the libraries of Stripe, Svix, Standard Webhooks and GitHub say about a body that is not raw. */
-const PARSED_BODY = /parsed JavaScript object|string or (?:a )?Buffer|payload must be a string/i;
+/** What the libraries of Stripe, Svix, Standard Webhooks, GitHub and Shopify say about a body that is not raw. */
+const PARSED_BODY = /parsed JavaScript object|string or (?:a )?Buffer|payload must be a string|missing_body/i;
 
 function adviceFor({ status, failure, excerpt }: Response): Pick<Finding, "fix"> {
   if (PARSED_BODY.test(excerpt)) return { fix: PARSED_BODY_FIX };

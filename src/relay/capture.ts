@@ -6,7 +6,7 @@ import { valueAt } from "../contract/value-at.ts";
 import { parseJson } from "../contract/parse-json.ts";
 import { type Scheme, SCHEMES } from "../webhooks/schemes.ts";
 import type { RelayedEvent } from "./delivery.ts";
-import { Dispatcher, type ForwardingOptions } from "./dispatcher.ts";
+import { Dispatcher, type ForwardingOptions, type Signing } from "./dispatcher.ts";
 import { hintForOriginal } from "./forward-failure.ts";
 import { endToEndHeaders } from "./forward-headers.ts";
 import type { Outcome } from "./ledger.ts";
@@ -56,12 +56,12 @@ export class Capture {
     this.#options = options;
     const schemes: readonly Scheme[] = options.scheme === undefined ? Object.values(SCHEMES) : [options.scheme];
     this.identify = identifierOf(schemes);
-    this.#dispatcher = new Dispatcher<Pending>(options, {
-      signing: {
-        headers: ({ headers }) => headers,
-        rejectedHint: ({ headers, response }) =>
-          hintForOriginal(headers, schemes, response === undefined && options.verify === undefined),
-      },
+    const signing: Signing<Pending> = {
+      headers: ({ headers }) => headers,
+      rejectedHint: ({ headers, response }) =>
+        hintForOriginal(headers, schemes, response === undefined && options.verify === undefined),
+    };
+    this.#dispatcher = new Dispatcher<Pending>(options, signing, {
       settled: ({ response }, outcome) => answerWith(response!, outcome),
       report: options.report,
     });
@@ -100,7 +100,7 @@ export class Capture {
   /** Receives nothing more, waits for the forwards in flight, and resolves with the totals. */
   async stop(): Promise<Summary> {
     this.#server.close();
-    await new Promise<void>((resolve) => this.#dispatcher.windUp(resolve));
+    await this.#dispatcher.windUp();
     const summary = { ...this.#dispatcher.close(0), received: this.#received };
     this.#server.closeIdleConnections();
     // A sender whose delivery was not answered sends it again.

@@ -10,6 +10,38 @@ const MAX_OVERTAKEN = 3;
 /** Faults that a receiver must reject. */
 const FORGERIES: ReadonlySet<ChaosFault> = new Set(["badsig", "stale"]);
 
+/** How receivers responded to the deliveries with one fault. */
+export interface FaultTally {
+  /** Deliveries that ended. */
+  sent: number;
+  /** 2xx responses. */
+  accepted: number;
+  /** 4xx responses. */
+  refused: number;
+  /** Other responses, or none. */
+  failed: number;
+  /** How many had the correct outcome: forgeries rejected, everything else accepted. */
+  right: number;
+}
+
+export interface ChaosSummary {
+  /** The same seed repeats the run. */
+  seed: number;
+  faults: Partial<Record<ChaosFault, FaultTally>>;
+}
+
+/** Where deliveries enter a dispatcher: directly, or with injected faults. */
+export interface Intake<Event extends RelayedEvent> {
+  /** Accepts a delivery, which is released now or later, perhaps with copies. */
+  admit(delivery: Delivery<Event>): void;
+  /** Drops what has not been released. */
+  clear(): void;
+  /** Records the end of a released delivery, with or without a status. Returns the one that follows it. */
+  ended(delivery: Delivery<Event>, status: number | undefined): Delivery<Event> | undefined | void;
+  /** How receivers responded to injected faults. */
+  readonly summary?: ChaosSummary | undefined;
+}
+
 interface Plan {
   /** Faults of the delivery itself. */
   faults: ChaosFault[];
@@ -29,12 +61,13 @@ interface Held<Event extends RelayedEvent> {
 }
 
 /** Injects the faults of networks and senders into deliveries. The faults of the n-th event depend on the seed alone. */
-export class Chaos<Event extends RelayedEvent> {
+export class Chaos<Event extends RelayedEvent> implements Intake<Event> {
   readonly #settings: ChaosSettings;
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #release: (delivery: Delivery<Event>) => void;
   readonly #timers = new Set<() => void>();
+  readonly #tallies: Partial<Record<ChaosFault, FaultTally>> = {};
   #reordered: Held<Event>[] = [];
   #burst: { delivery: Delivery<Event>; plan: Plan }[] = [];
   #cancelBurst: (() => void) | undefined;
@@ -44,9 +77,12 @@ export class Chaos<Event extends RelayedEvent> {
     this.#clock = clock;
     this.#random = seededRandom(settings.seed);
     this.#release = release;
+    for (const fault of CHAOS_FAULTS) {
+      if (settings[fault] === undefined || settings[fault] === 0) continue;
+      this.#tallies[fault] = { sent: 0, accepted: 0, refused: 0, failed: 0, right: 0 };
+    }
   }
 
-  /** Accepts a delivery, which is released now or later, perhaps with copies. */
   admit(delivery: Delivery<Event>): void {
     const plan = this.#plan();
     delivery.faults = plan.faults;
@@ -55,12 +91,27 @@ export class Chaos<Event extends RelayedEvent> {
     this.#after(plan.delayMs, () => this.#order(delivery, plan));
   }
 
-  /** Drops what has not been released. */
   clear(): void {
     for (const cancel of this.#timers) cancel();
     this.#timers.clear();
     this.#reordered = [];
     this.#burst = [];
+  }
+
+  ended({ faults, follower }: Delivery<Event>, status: number | undefined): Delivery<Event> | undefined {
+    const outcome = outcomeOf(status);
+    for (const fault of faults) {
+      const counts = this.#tallies[fault];
+      if (counts === undefined) continue;
+      counts.sent += 1;
+      counts[outcome] += 1;
+      if (outcome === (FORGERIES.has(fault) ? "refused" : "accepted")) counts.right += 1;
+    }
+    return follower;
+  }
+
+  get summary(): ChaosSummary {
+    return { seed: this.#settings.seed, faults: this.#tallies };
   }
 
   /** Draws the same count of numbers for every event, so that the settings of one fault do not change the others. */
@@ -147,54 +198,6 @@ export class Chaos<Event extends RelayedEvent> {
       cancel();
       this.#timers.delete(cancel);
     };
-  }
-}
-
-/** How receivers responded to the deliveries with one fault. */
-export interface FaultTally {
-  /** Deliveries that ended. */
-  sent: number;
-  /** 2xx responses. */
-  accepted: number;
-  /** 4xx responses. */
-  refused: number;
-  /** Other responses, or none. */
-  failed: number;
-  /** How many had the correct outcome: forgeries rejected, everything else accepted. */
-  right: number;
-}
-
-export interface ChaosSummary {
-  /** The same seed repeats the run. */
-  seed: number;
-  faults: Partial<Record<ChaosFault, FaultTally>>;
-}
-
-/** Counts the outcomes of deliveries by fault. */
-export class FaultCounter {
-  readonly #settings: ChaosSettings;
-  readonly #faults: Partial<Record<ChaosFault, FaultTally>> = {};
-
-  constructor(settings: ChaosSettings) {
-    this.#settings = settings;
-    for (const fault of CHAOS_FAULTS) {
-      if (settings[fault] === undefined || settings[fault] === 0) continue;
-      this.#faults[fault] = { sent: 0, accepted: 0, refused: 0, failed: 0, right: 0 };
-    }
-  }
-
-  /** Counts a delivery with this fault that has ended, with or without a status. */
-  add(fault: ChaosFault, status: number | undefined): void {
-    const counts = this.#faults[fault];
-    if (counts === undefined) return;
-    const outcome = outcomeOf(status);
-    counts.sent += 1;
-    counts[outcome] += 1;
-    if (outcome === (FORGERIES.has(fault) ? "refused" : "accepted")) counts.right += 1;
-  }
-
-  get summary(): ChaosSummary {
-    return { seed: this.#settings.seed, faults: this.#faults };
   }
 }
 

@@ -2,7 +2,7 @@ import { createHistogram } from "node:perf_hooks";
 import { LIMITS } from "../contract/limits.ts";
 import { isSuccess } from "../contract/is-success.ts";
 import { sign } from "../webhooks/index.ts";
-import { Chaos, FaultCounter } from "./chaos.ts";
+import { Chaos, type Intake } from "./chaos.ts";
 import type { ChaosSettings } from "./chaos-settings.ts";
 import { type Clock, systemClock } from "../network/clock.ts";
 import { type Delivery, objectIdOf, type RelayedEvent } from "./delivery.ts";
@@ -11,7 +11,7 @@ import type { ForwardResult, ForwarderOptions } from "./forwarder.ts";
 import type { Outcome } from "./ledger.ts";
 import type { ForwardedReport, Hint, Summary } from "./report.ts";
 import { type Route, Router } from "./targets.ts";
-import { Queue } from "./queue.ts";
+import { Schedule } from "./schedule.ts";
 
 const DEFAULT_CONCURRENCY = 16;
 const FIRST_RETRY_MS = 1_000;
@@ -53,8 +53,8 @@ export type Signing<Event extends RelayedEvent> =
       rejectedHint?: ((event: Event) => string) | undefined;
     };
 
-export interface DispatcherHooks<Event extends RelayedEvent> {
-  signing: Signing<Event>;
+/** Where the results go. */
+interface Outlet<Event extends RelayedEvent> {
   /** Called once for each added event that was forwarded, after its last attempt. */
   settled(event: Event, outcome: Outcome): void;
   report(report: ForwardedReport | Hint): void;
@@ -70,17 +70,21 @@ export function assertSigningSecret(secret: string): void {
   sign({ payload: "", secrets: secret });
 }
 
-/** Forwards events to their receivers (timing, order, retries, signature) and counts the results. */
+/**
+ * Forwards events to their receivers (timing, order, retries, signature) and counts the results. A delivery passes
+ * through it in one direction: the intake, which may inject faults, the schedule, the forwarder, and with its result to
+ * the outlet. Only one that is retried returns to the schedule.
+ */
 export class Dispatcher<Event extends RelayedEvent> {
-  readonly #hooks: DispatcherHooks<Event>;
+  readonly #signing: Signing<Event>;
+  readonly #outlet: Outlet<Event>;
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #ordered: boolean;
   readonly #maxRetries: number;
   readonly #router: Router;
   readonly #schedule: Schedule<Delivery<Event>>;
-  readonly #chaos: Chaos<Event> | undefined;
-  readonly #faultCounter: FaultCounter | undefined;
+  readonly #intake: Intake<Event>;
   /** In microseconds, since it counts whole numbers. */
   readonly #latency = createHistogram();
   readonly #counts = { received: 0, forwarded: 0, failed: 0 };
@@ -94,21 +98,23 @@ export class Dispatcher<Event extends RelayedEvent> {
   /** Set from the first forward that lacked a file descriptor to the next that had one. */
   #lacksDescriptors = false;
   #paused = false;
-  #whenIdle: (() => void) | undefined;
+  /** Set by `windUp`. */
+  #ended: Promise<void> | undefined;
+  #end: () => void = () => {};
 
-  constructor(options: ForwardingOptions, hooks: DispatcherHooks<Event>) {
+  constructor(options: ForwardingOptions, signing: Signing<Event>, outlet: Outlet<Event>) {
     const { clock = systemClock, random = Math.random, routes = [], target, ordered = false, retries = 0 } = options;
     const { chaos } = options;
-    this.#hooks = hooks;
+    this.#signing = signing;
+    this.#outlet = outlet;
     this.#clock = clock;
     this.#random = random;
     this.#ordered = ordered;
     this.#maxRetries = retries;
     this.#router = new Router({ ...options, clock, routes, target });
     this.#schedule = new Schedule(concurrencyOf(options), ordered ? ({ partition }) => partition : undefined);
-    if (chaos === undefined) return;
-    this.#chaos = new Chaos(chaos, clock, (delivery) => this.#enqueue(delivery));
-    this.#faultCounter = new FaultCounter(chaos);
+    const admit = (delivery: Delivery<Event>): void => this.#enqueue(delivery);
+    this.#intake = chaos === undefined ? { admit, clear() {}, ended() {} } : new Chaos(chaos, clock, admit);
   }
 
   /** Forwards an event; returns false if no receiver is configured for it. */
@@ -117,8 +123,7 @@ export class Dispatcher<Event extends RelayedEvent> {
     const delivery = this.#deliveryOf(event);
     if (delivery === undefined) return false;
     this.#waiting.add(event);
-    if (this.#chaos === undefined) this.#enqueue(delivery);
-    else this.#chaos.admit(delivery);
+    this.#intake.admit(delivery);
     return true;
   }
 
@@ -150,7 +155,7 @@ export class Dispatcher<Event extends RelayedEvent> {
    */
   drop(): Event[] {
     this.#generation += 1;
-    this.#chaos?.clear();
+    this.#intake.clear();
     for (const [delivery, cancel] of this.#retries) {
       cancel();
       this.#schedule.release(delivery);
@@ -162,15 +167,16 @@ export class Dispatcher<Event extends RelayedEvent> {
     return dropped;
   }
 
-  /** Drops what has not started, waits until the rest has ended, then calls back. */
-  windUp(whenIdle: () => void): void {
-    this.#whenIdle = whenIdle;
-    this.#chaos?.clear();
+  /** Drops what has not started. Resolves once the rest has ended. */
+  windUp(): Promise<void> {
+    this.#ended ??= new Promise((resolve) => (this.#end = resolve));
+    this.#intake.clear();
     this.#schedule.clear();
     for (const cancel of this.#retries.values()) cancel();
     this.#counts.failed += this.#retries.size;
     this.#retries.clear();
-    if (this.#schedule.idle) whenIdle();
+    if (this.#schedule.idle) this.#end();
+    return this.#ended;
   }
 
   /** Closes all connections and returns the totals; the caller counts the duplicates. */
@@ -180,7 +186,7 @@ export class Dispatcher<Event extends RelayedEvent> {
       this.#latency.count === 0 ? undefined : this.#latency.percentile(rank) / 1000,
     );
     const summary: Summary = { ...this.#counts, duplicates, p50, p99 };
-    if (this.#faultCounter !== undefined) summary.chaos = this.#faultCounter.summary;
+    if (this.#intake.summary !== undefined) summary.chaos = this.#intake.summary;
     return summary;
   }
 
@@ -197,7 +203,7 @@ export class Dispatcher<Event extends RelayedEvent> {
   }
 
   #startNext(): void {
-    if (this.#paused || this.#whenIdle !== undefined) return;
+    if (this.#paused || this.#ended !== undefined) return;
     for (let next = this.#schedule.next(); next !== undefined; next = this.#schedule.next()) this.#forward(next);
   }
 
@@ -206,14 +212,14 @@ export class Dispatcher<Event extends RelayedEvent> {
     if (copy === undefined) this.#waiting.delete(event);
     const body = event.bytes ?? Buffer.from(event.body, "utf8");
     const { forwarder } = destination;
-    const { signing } = this.#hooks;
+    const signing = this.#signing;
     const headers =
       "headers" in signing
         ? signing.headers(event, body)
         : forwarder.headersOf({ id: event.id, signature: this.#sign(body, signing.secret(), delivery), attempt });
     delivery.headers = headers;
     forwarder.forward({ headers, body }, (result) => {
-      this.#ended(delivery, result);
+      this.#conclude(delivery, result);
       this.#startNext();
     });
   }
@@ -224,26 +230,31 @@ export class Dispatcher<Event extends RelayedEvent> {
     return sign({ payload: body, secrets: copy === "badsig" ? `not ${secret}` : secret, timestamp });
   }
 
-  #ended(delivery: Delivery<Event>, result: ForwardResult): void {
+  /** Ends an attempt: the delivery is retried, or has its outcome. */
+  #conclude(delivery: Delivery<Event>, result: ForwardResult): void {
     const { isUnsent = false } = result;
-    const mayContinue = this.#whenIdle === undefined && delivery.generation === this.#generation;
+    const mayContinue = this.#ended === undefined && delivery.generation === this.#generation;
     if (isUnsent && mayContinue) return this.#wait(delivery);
     this.#lacksDescriptors = isUnsent;
     const retryInMs = mayContinue ? this.#retryIn(delivery, result) : undefined;
     if (retryInMs === undefined) this.#schedule.ended(delivery);
     else this.#schedule.suspend();
     this.#record(delivery, result, retryInMs === undefined);
-    this.#hooks.report(forwardedReport(delivery, result, retryInMs, this.#hintFor(delivery, result)));
-    if (retryInMs !== undefined) this.#retryAfter(retryInMs, delivery, result);
-    else if (delivery.follower !== undefined && mayContinue) this.#schedule.add(delivery.follower);
-    if (this.#schedule.idle) this.#whenIdle?.();
+    this.#outlet.report(forwardedReport(delivery, result, retryInMs, this.#hintFor(delivery, result)));
+    if (retryInMs === undefined) {
+      const follower = this.#intake.ended(delivery, result.status);
+      if (follower !== undefined && mayContinue) this.#schedule.add(follower);
+    } else {
+      this.#retryAfter(retryInMs, delivery, result);
+    }
+    if (this.#schedule.idle) this.#end();
   }
 
   #hintFor({ event, copy }: Delivery<Event>, { status, failure, location }: ForwardResult): string | undefined {
     // A receiver that rejects a forged signature does what it should.
     if (copy === "badsig" || copy === "stale") return undefined;
     if (status === undefined) return failure?.hint;
-    const { signing } = this.#hooks;
+    const signing = this.#signing;
     const rejected = "headers" in signing ? signing.rejectedHint : undefined;
     return hintForStatus(status, location, rejected && (() => rejected(event)));
   }
@@ -254,17 +265,16 @@ export class Dispatcher<Event extends RelayedEvent> {
     this.#startAfter(UNSENT_DELAY_MS, delivery);
     if (this.#lacksDescriptors) return;
     this.#lacksDescriptors = true;
-    this.#hooks.report({ event: "hint", url: delivery.destination.url, message: NO_DESCRIPTORS });
+    this.#outlet.report({ event: "hint", url: delivery.destination.url, message: NO_DESCRIPTORS });
   }
 
-  #record({ event, faults, copy, earlier }: Delivery<Event>, result: ForwardResult, isLast: boolean): void {
-    if (isLast) for (const fault of faults) this.#faultCounter?.add(fault, result.status);
+  #record({ event, copy, earlier }: Delivery<Event>, result: ForwardResult, isLast: boolean): void {
     if (copy !== undefined) return;
     this.#latency.record(Math.max(1, Math.round(result.durationMs * 1000)));
     if (!isLast) return;
     if (isSuccess(result.status)) this.#counts.forwarded += 1;
     else this.#counts.failed += 1;
-    this.#hooks.settled(event, { ...attemptOutcome(result), earlier });
+    this.#outlet.settled(event, { ...attemptOutcome(result), earlier });
   }
 
   #retryIn({ copy, attempt }: Delivery<Event>, { status, retryAfterMs = 0 }: ForwardResult): number | undefined {
@@ -319,87 +329,4 @@ function forwardedReport(
   if (resend !== undefined) report.resend = resend;
   if (responseHeaders !== undefined) report.responseHeaders = responseHeaders;
   return report;
-}
-
-/**
- * Decides what starts next: first come, first served, at most `concurrency` at once. Items of one partition run one at a
- * time, in order; partitions do not wait for each other, and an item without one waits for none.
- */
-class Schedule<Item> {
-  readonly #concurrency: number;
-  readonly #partitionOf: ((item: Item) => string | undefined) | undefined;
-  readonly #ready = new Queue<Item>();
-  /** Busy partitions, with the items that wait in each. */
-  readonly #partitions = new Map<string, Queue<Item>>();
-  #running = 0;
-
-  constructor(concurrency: number, partitionOf?: (item: Item) => string | undefined) {
-    this.#concurrency = concurrency;
-    this.#partitionOf = partitionOf;
-  }
-
-  add(item: Item): void {
-    const partition = this.#partitionOf?.(item);
-    if (partition === undefined) return this.#ready.push(item);
-    const waiting = this.#partitions.get(partition);
-    if (waiting !== undefined) return waiting.push(item);
-    this.#partitions.set(partition, new Queue());
-    this.#ready.push(item);
-  }
-
-  /** Takes the item that may start now; undefined if there is none, or no free slot. */
-  next(): Item | undefined {
-    if (this.#running >= this.#concurrency) return undefined;
-    const item = this.#ready.shift();
-    if (item !== undefined) this.#running += 1;
-    return item;
-  }
-
-  /** Releases the slot and the partition of an item that has ended. */
-  ended(item: Item): void {
-    this.#running -= 1;
-    this.release(item);
-  }
-
-  /** Releases the partition of a suspended item. */
-  release(item: Item): void {
-    const partition = this.#partitionOf?.(item);
-    if (partition === undefined) return;
-    const next = this.#partitions.get(partition)?.shift();
-    if (next === undefined) this.#partitions.delete(partition);
-    else this.#ready.push(next);
-  }
-
-  /** Releases the slot of a running item, which keeps its partition until it is resumed and has ended. */
-  suspend(): void {
-    this.#running -= 1;
-  }
-
-  /** Queues a suspended item for a slot. */
-  resume(item: Item): void {
-    this.#ready.push(item);
-  }
-
-  /** Removes and returns the items that have not started, besides suspended ones. */
-  drain(): Item[] {
-    const items: Item[] = [];
-    for (let item = this.#ready.shift(); item !== undefined; item = this.#ready.shift()) {
-      items.push(item);
-      this.release(item);
-    }
-    for (const waiting of this.#partitions.values()) {
-      for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) items.push(item);
-    }
-    return items;
-  }
-
-  /** Removes items that have not started. */
-  clear(): void {
-    this.#ready.clear();
-    this.#partitions.clear();
-  }
-
-  get idle(): boolean {
-    return this.#running === 0;
-  }
 }

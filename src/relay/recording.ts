@@ -85,8 +85,7 @@ export async function replay(
   const { signing, speed, signal, report, clock = systemClock } = options;
   let waiting = 0;
   let resume = () => {};
-  const dispatcher = new Dispatcher<RecordedEvent>(options, {
-    signing,
+  const dispatcher = new Dispatcher<RecordedEvent>(options, signing, {
     settled: () => {
       waiting -= 1;
       resume();
@@ -103,7 +102,7 @@ export async function replay(
   const finish = async (): Promise<Summary> => {
     await waitUntil(() => waiting === 0);
     signal.removeEventListener("abort", onAbort);
-    await new Promise<void>((resolve) => dispatcher.windUp(resolve));
+    await dispatcher.windUp();
     const summary = dispatcher.close(0);
     report({ event: "summary", ...summary });
     return summary;

@@ -39,16 +39,14 @@ export class Session {
   #secret = "";
   #stopping = false;
   #disconnected: (error: ListenError | undefined) => void = () => {};
-  /** Called once the last forward has ended. */
-  #whenIdle = () => this.#connection.close();
 
   /** Throws SignatureError if the given secret cannot sign. */
   constructor(options: SessionOptions) {
     const { clock = systemClock, random = Math.random, secret, report } = options;
     if (secret !== undefined) assertSigningSecret(secret);
     this.#options = options;
-    this.#dispatcher = new Dispatcher<ReceivedEvent>(options, {
-      signing: { secret: () => secret ?? this.#secret },
+    const signing = { secret: () => secret ?? this.#secret };
+    this.#dispatcher = new Dispatcher<ReceivedEvent>(options, signing, {
       settled: ({ entry }, outcome) => {
         if (entry !== undefined) this.#connection.acknowledge(entry, outcome);
       },
@@ -66,7 +64,7 @@ export class Session {
 
   /** Waits for the forwards in flight, each within its time limit, sends their acknowledgements, and ends the session. */
   stop(): Promise<SessionEnd> {
-    this.#windUp();
+    void this.#windUp().then(() => this.#connection.close());
     return this.ended;
   }
 
@@ -107,10 +105,7 @@ export class Session {
       lost: (reason, retryInMs) => report({ event: "lost", reason, retryInMs }),
       failed: (reason, failures, retryInMs) => report({ event: "retrying", reason, failures, retryInMs }),
       restored: (downtimeMs, caughtUp) => report({ event: "restored", downtimeMs, caughtUp }),
-      stopped: (error) => {
-        this.#whenIdle = () => this.#disconnected(error);
-        this.#windUp();
-      },
+      stopped: (reason) => void this.#windUp().then(() => this.#disconnected(reason)),
     };
   }
 
@@ -131,9 +126,10 @@ export class Session {
     return events.map(({ id }) => id);
   }
 
-  #windUp(): void {
+  /** Resolves once the last forward has ended. */
+  #windUp(): Promise<void> {
     this.#stopping = true;
-    this.#dispatcher.windUp(() => this.#whenIdle());
+    return this.#dispatcher.windUp();
   }
 
   #finish(error: ListenError | undefined): SessionEnd {

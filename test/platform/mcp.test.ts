@@ -294,9 +294,13 @@ it("the platform loads the protocol with the first request to /mcp", () => {
     const source = readFileSync(join(folder, name), "utf8");
     for (const [, next] of source.matchAll(/(?:\bfrom|\bimport)"\.\/([\w-]+\.js)"/g)) load(next!);
   };
+  const sourcesOf = (names: Iterable<string>) => [...names].map((name) => readFileSync(join(folder, name), "utf8"));
   load("serve.js");
+  // The command loads the platform when it starts it.
+  const [, start] = /import\("\.\/(start-\w+\.js)"\)/.exec(sourcesOf(loaded).join())!;
+  load(start!);
   expect(loaded.size).toBeGreaterThan(5);
-  const sources = [...loaded].map((name) => readFileSync(join(folder, name), "utf8"));
+  const sources = sourcesOf(loaded);
   expect(sources.some((source) => source.includes("/v1/customers"))).toBe(true);
   expect(sources.some((source) => source.includes("notifications/initialized"))).toBe(false);
   expect(readFileSync(join(folder, "serve.js"), "utf8")).toMatch(/import\("\.\/http-\w+\.js"\)/);

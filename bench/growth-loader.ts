@@ -8,7 +8,6 @@ import type { Clock } from "../src/platform/ports.ts";
 import { insertAccount } from "../src/platform/storage/accounts.ts";
 import { countAttempts, countEvents, countFailures, countPending } from "../src/platform/storage/counts.ts";
 import { listDeliveries } from "../src/platform/storage/deliveries.ts";
-import { resetSandbox } from "../src/platform/domain/sandbox.ts";
 import { findDue, queueHeads, setLease } from "../src/platform/storage/delivery-queue.ts";
 import { endOfLog, readLog } from "../src/platform/storage/event-log.ts";
 import { findEvent, listEvents } from "../src/platform/storage/events.ts";
@@ -80,28 +79,13 @@ const QUESTIONS: Record<string, () => Promise<unknown>> = {
     ]),
 };
 
-/** Resets the sandbox, with the commit. */
-function reset(): Promise<unknown> {
-  const tenant = { environment, name: "sandbox", livemode: false, account } as const;
-  return database.write((tx) => resetSandbox(tx, tenant, {}, now), { isolation: "read committed" });
-}
-
-/** Returns to the sandbox with the events. */
-async function undoReset(): Promise<void> {
-  await database.write(async (tx) => {
-    await tx.run("DELETE FROM environments WHERE name = 'sandbox'");
-    await tx.run("UPDATE environments SET name = 'sandbox' WHERE id = $1", [environment]);
-  });
-}
-
 /** Returns the median time in milliseconds. */
-async function timeOf(question: () => Promise<unknown>, undo?: () => Promise<void>): Promise<number> {
+async function timeOf(question: () => Promise<unknown>): Promise<number> {
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const began = performance.now();
     await question();
     times.push(performance.now() - began);
-    await undo?.();
   }
   return times.toSorted((a, b) => a - b)[ROUNDS / 2]!;
 }
@@ -154,7 +138,7 @@ async function retain(time: number): Promise<{ milliseconds: number; longest: nu
   return { milliseconds: performance.now() - began, longest, slice };
 }
 
-const times: Record<string, number> = { "a reset of the sandbox, with its commit": await timeOf(reset, undoReset) };
+const times: Record<string, number> = {};
 for (const [name, question] of Object.entries(QUESTIONS)) times[name] = await timeOf(question);
 // The counts of the first 28 days first, which are not what is measured.
 await retain(now);

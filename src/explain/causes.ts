@@ -175,30 +175,31 @@ const CSRF = /csrf/i;
 const SIGN_IN = /\b(log|sign)[_-]?in\b|\bauth\b/i;
 const PAGE = /^\s*<(!doctype html|html)/i;
 
-function causeOfStatus(outcome: Outcome & { status_code: number }, receiver: Receiver): Cause {
+function causeOfStatus(outcome: Outcome & { status_code: number }, to: Receiver): Cause {
   const { status_code: status, response_excerpt: body, response_headers: headers } = outcome;
   const text = body ?? "";
-  const { endpoint, name } = receiver;
+  const { endpoint, name } = to;
   const again = endpoint === null ? "replay the event" : "retry";
   const againNow = endpoint === null ? "Replay the event" : "Retry now";
+  const receiver = endpoint === null ? "your application" : "the receiver";
   const what = `${name} responded with ${status}`;
   const mayReject = [400, 401, 403, 422].includes(status);
   if (mayReject && STALE.test(text)) {
     return {
       code: "signature_rejected",
       what: `${name} rejected the timestamp of the signature with ${status}`,
-      action: `Correct the receiver's clock, then ${again}`,
+      action: `Correct the clock of ${receiver}, then ${again}`,
     };
   }
   if (mayReject && SIGNATURE.test(text)) {
     return {
       code: "signature_rejected",
       what: `${name} rejected the signature with ${status}`,
-      ...secretCheck(outcome, receiver),
+      ...secretCheck(outcome, to),
     };
   }
   if (status === 401 || status === 403)
-    return { code: "receiver_unauthorized", ...unauthorized(outcome, what, receiver, again) };
+    return { code: "receiver_unauthorized", ...unauthorized(outcome, what, to, again) };
   if (status === 404 || status === 405) {
     return {
       code: "receiver_not_found",
@@ -213,19 +214,19 @@ function causeOfStatus(outcome: Outcome & { status_code: number }, receiver: Rec
     const after = wait === undefined ? "" : ` and Retry-After: ${wait}`;
     return { code, what: what + after, action: againNow, isToWait: true };
   }
-  if (status >= 300 && status < 400) return redirect(what, headers?.["location"], receiver, again);
-  if (status >= 500) return { code: "receiver_error", what, action: `Fix the error in the receiver, then ${again}` };
+  if (status >= 300 && status < 400) return redirect(what, headers?.["location"], to, again);
+  if (status >= 500) return { code: "receiver_error", what, action: `Fix the error in ${receiver}, then ${again}` };
   return {
     code: "receiver_rejected",
     what,
-    action: `Change the receiver so that it accepts the event, then ${again}`,
+    action: `Change ${receiver} so that it accepts the event, then ${again}`,
   };
 }
 
 /** Returns what finds out whether the secret is wrong, or the receiver's code. */
 function secretCheck({ delivery }: Outcome, { endpoint }: Receiver): Pick<Cause, "action" | "fix"> {
   if (endpoint === null) {
-    return { action: "Set the listener's secret in the receiver", fix: "service listen --print-secret" };
+    return { action: "Set the listener's secret in your application", fix: "service listen --print-secret" };
   }
   return {
     action: "Check that the receiver has the endpoint's secret",

@@ -37,7 +37,7 @@ export function ofDeliveries(chain: Chain, time: TimeFormat): Finding[] {
     findings.push({
       code: "delivered",
       subject: event?.id ?? chain.id,
-      summary: `Delivered to ${findings.length === 0 ? "all" : `${got.length} of`} ${receivers.length} ${noun}`,
+      summary: `Delivered to ${findings.length > 0 ? `${got.length} of ${receivers.length}` : got.length === 2 ? "both" : `all ${got.length}`} ${noun}`,
       evidence: attemptEvidence(attemptsOf(wholeOf(got[0]!, chain)), time),
       action: null,
       fix: null,

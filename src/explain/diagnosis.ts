@@ -11,8 +11,9 @@ import { failedRequest, uneventful } from "./request.ts";
 /** Returns what happened, the most important first; the first one is the answer. */
 export function diagnose(chain: Chain, time: TimeFormat): Finding[] {
   const findings = [...answersOf(chain, time), ...notesOf(chain)];
-  if (!chain.isLive) return findings;
-  return findings.map((finding) => ({ ...finding, fix: finding.fix && `${finding.fix} --live` }));
+  return findings.map(({ code, subject, summary, evidence, action, fix }) => {
+    return { code, subject, summary, evidence, action, fix: fix && chain.isLive ? `${fix} --live` : fix };
+  });
 }
 
 function answersOf(chain: Chain, time: TimeFormat): Finding[] {
@@ -62,7 +63,7 @@ function notesOf({ id, clock, missingScopes, kind, event, deliveries }: Chain): 
   const isTimed = event !== undefined || deliveries.length > 0 || kind === "webhook_endpoint";
   if (clock === undefined || !isTimed) return notes;
   const ahead = span(clock.offset_seconds * 1000);
-  const summary = `Events and attempts have times of the test clock, which is ${ahead} ahead now; API requests have real times`;
+  const summary = `Times of events and attempts are on the test clock, now ${ahead} ahead; times of API requests are real`;
   return [...notes, { code: "clock_ahead", subject: id, summary, evidence: null, action: null, fix: null }];
 }
 

@@ -58,7 +58,7 @@ describe("service why of a delivery, and of its event", () => {
       "signature_rejected",
       "Billing rejected the timestamp of the signature with 400; attempt 2 is due at T",
       '400 in N ms, "Timestamp outside the tolerance zone"',
-      "Correct the receiver's clock, then retry",
+      "Correct the clock of the receiver, then retry",
       "service deliveries retry DELIVERY",
     ],
     [

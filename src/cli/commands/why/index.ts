@@ -11,7 +11,7 @@ import { colorStatus } from "../../terminal/traffic.ts";
 import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Chain } from "../../../explain/chain.ts";
 import { attemptsOf } from "../../../explain/attempts.ts";
-import { type Finding, isTrouble, labelOf, sentence } from "../../../explain/finding.ts";
+import { counted, type Finding, isTrouble, labelOf, sentence } from "../../../explain/finding.ts";
 
 const FIELDS = {
   noun: "explanation",
@@ -141,7 +141,8 @@ function deliveryLines(delivery: Delivery, chain: Chain, styles: Styles): string
     `  to ${printable(to)}${url === undefined ? "" : `  ${styles.dim(endpoint ?? "")}`}`,
   ];
   const shown = attempts.slice(-MAX_ATTEMPTS);
-  if (shown.length < attempts.length) lines.push(styles.dim(`  … ${attempts.length - shown.length} earlier attempts`));
+  const hidden = attempts.length - shown.length;
+  if (hidden > 0) lines.push(styles.dim(`  … ${counted(hidden, "earlier attempt")}`));
   for (const [i, attempt] of shown.entries()) {
     lines.push(attemptLine(attempt, attempts.length - shown.length + i + 1, styles));
   }

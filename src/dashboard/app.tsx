@@ -1,6 +1,7 @@
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { type KindWith, OBJECT_KINDS, type ObjectKind, RESOURCES } from "../contract/resources.ts";
+import { HEADERS } from "../contract/headers.ts";
 import { signedOut } from "./api/call.ts";
 import { follow, startLive } from "./api/live.ts";
 import { startStore } from "./api/store.ts";
@@ -72,18 +73,27 @@ export function App() {
       for (const stop of stops) stop();
     };
   }, [shown]);
-  if (signedOut.value) return <SignedOut />;
   const { page, id } = route.value;
   const Shown = PAGES[page] ?? NotFound;
   return (
     <>
-      <Shell>
-        <Shown key={`${shown} ${page} ${id}`} />
-      </Shell>
-      <Toasts />
-      <Commands />
+      {signedOut.value && <SignedOut />}
+      {/* Hidden, not removed: what was entered is still there after signing in again. */}
+      <div hidden={signedOut.value}>
+        <Shell>
+          <Shown key={`${shown} ${page} ${id}`} />
+        </Shell>
+        <Toasts />
+        <Commands />
+      </div>
     </>
   );
+}
+
+/** Continues as the user who signed in again in another tab. */
+async function resume(): Promise<void> {
+  const response = await fetch("/v1/me", { headers: { [HEADERS.environment]: environment.value } });
+  if (response.ok) signedOut.value = false;
 }
 
 function SignedOut() {
@@ -91,11 +101,18 @@ function SignedOut() {
     <main class="signed-out">
       <h1>You are signed out</h1>
       <p>Your session has expired, or you signed out in another tab.</p>
-      <p>
+      <p>To keep what you entered on this page, sign in in another tab, then continue here.</p>
+      <div class="row-actions">
         <a class="button primary" href={location.pathname + location.search}>
           Sign in again
         </a>
-      </p>
+        <a class="button" href="/dashboard" target="_blank" rel="noreferrer">
+          Open another tab
+        </a>
+        <button type="button" onClick={() => void resume()}>
+          Continue
+        </button>
+      </div>
     </main>
   );
 }

@@ -55,7 +55,7 @@ it("the page guides a new user from an empty database to a verified delivery and
   expect(receiver.rejections).toEqual([]);
 
   await board.menu("Overview");
-  await page.getByRole("heading", { name: "Endpoints", exact: true }).waitFor();
+  await page.getByRole("heading", { name: /^Endpoints/ }).waitFor();
   await expect.poll(() => page.getByText("Quick start").count()).toBe(0);
   expect(board.complaints).toEqual([]);
 });
@@ -63,7 +63,7 @@ it("the page guides a new user from an empty database to a verified delivery and
 it("the commands on the page work with this server", async () => {
   const { page, platform } = board;
   await page.goto(`${platform.baseUrl}/dashboard/live`);
-  await page.getByRole("heading", { name: "Endpoints", exact: true }).waitFor();
+  await page.getByRole("heading", { name: /^Endpoints/ }).waitFor();
   await expect.poll(() => page.getByText("Quick start").count()).toBe(0);
 
   await page.goto(`${platform.baseUrl}/dashboard/sandbox`);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { browserName, dueTime, duration, percent, relativeTime } from "../../src/dashboard/format.ts";
+import { browserName, dueTime, duration, pastTime, percent, relativeTime } from "../../src/dashboard/format.ts";
 
 it("a share is 100% only if it is complete", () => {
   expect(percent(0, 0)).toBe("–");
@@ -24,6 +24,14 @@ it("an attempt is due, or overdue, once its time has come", () => {
   expect(dueTime(1_000_000, 1_090_000)).toBe("overdue 1 min 30 s");
   expect(relativeTime(1_000_000, 1_000_400)).toBe("now");
   expect(relativeTime(1_000_000, 1_005_000)).toBe("5 s ago");
+});
+
+it("a time of before the clock was set back is written as it is, not as one to come", () => {
+  const now = Date.UTC(2026, 2, 10, 12);
+  expect(pastTime(now - 300_000, now)).toBe("5 min ago");
+  expect(pastTime(now + 1000, now)).toBe("now");
+  expect(pastTime(now + 1_500_000, now)).toMatch(/^\d\d:\d\d:\d\d$|^\d+ \w+/);
+  expect(relativeTime(now + 1_500_000, now)).toBe("in 25 min");
 });
 
 it("a session is named after its browser and system", () => {

@@ -146,6 +146,72 @@ it("shortcuts focus the search, move through rows, open them, and go to pages an
   await page.getByRole("heading", { name: "person-7@example.com" }).waitFor();
 });
 
+it("a click shows a row beside its list, j moves on, Enter and a second click open its page, Back and Escape close it", async () => {
+  const { page } = board;
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await board.menu("Customers");
+  const rows = page.locator("tr[data-row]");
+  const email = async (index: number) => (await rows.nth(index).getByRole("link").textContent())!;
+  await rows.nth(2).getByRole("link").click();
+  const beside = page.getByRole("complementary", { name: "Chosen row" });
+  await beside.getByRole("heading", { name: await email(2) }).waitFor();
+  expect(new URL(page.url()).searchParams.get("peek")).toMatch(/^cus_/);
+  await page.keyboard.press("j");
+  await beside.getByRole("heading", { name: await email(3) }).waitFor();
+  await page.reload();
+  await beside.getByRole("heading", { name: await email(3) }).waitFor();
+  await page.keyboard.press("Escape");
+  await beside.waitFor({ state: "detached" });
+  await rows.nth(1).getByRole("link").click();
+  await beside.waitFor();
+  await page.goBack();
+  await beside.waitFor({ state: "detached" });
+  const name = await email(1);
+  await rows.nth(1).getByRole("link").click();
+  await beside.waitFor();
+  await rows.nth(1).getByRole("link").click();
+  await page.getByRole("heading", { level: 1, name }).waitFor();
+  await page.setViewportSize({ width: 800, height: 900 });
+  await board.show("sandbox/customers");
+  await rows.nth(1).getByRole("link").click();
+  await page.getByRole("heading", { level: 1, name }).waitFor();
+  await page.setViewportSize({ width: 1440, height: 900 });
+});
+
+it("one line finds objects, pages by other names, actions of the page, and filters", async () => {
+  const { page, api } = board;
+  await api("POST", "/v1/webhook_endpoints", {
+    url: "http://127.0.0.1:9/x",
+    events: ["order.*"],
+    description: "Billing",
+  });
+  await board.menu("Orders");
+  const option = (name: string) => page.getByRole("option", { name });
+  const search = async (text: string) => {
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog").getByRole("combobox").fill(text);
+  };
+  await search("person-42@");
+  await option("person-42@example.com").click();
+  await page.getByRole("heading", { level: 1, name: "person-42@example.com" }).waitFor();
+  await search("webhook");
+  await option("Go to Endpoints").waitFor();
+  await page.getByRole("dialog").getByRole("combobox").fill("edit");
+  await option("Edit").click();
+  await page.getByRole("dialog", { name: "Edit customer" }).getByRole("button", { name: "Cancel" }).click();
+  await search("status:failed endpoint:billing");
+  await option("Deliveries: status:failed endpoint:billing").click();
+  await page.getByRole("heading", { level: 1, name: "Deliveries" }).waitFor();
+  await expect.poll(() => page.getByLabel("Endpoint").locator("option:checked").textContent()).toBe("Billing");
+  await page.getByRole("searchbox").fill("code:5xx ");
+  await expect.poll(() => page.getByLabel("Response").inputValue()).toBe("5xx");
+  await page.getByRole("button", { name: "Copy as command" }).click();
+  const copied = await page.evaluate<string>("navigator.clipboard.readText()");
+  expect(copied).toMatch(/^service deliveries list --status failed --endpoint we_\w+ --code 5xx$/);
+  await page.getByRole("button", { name: "Clear" }).click();
+  await expect.poll(() => new URL(page.url()).search).toBe("");
+});
+
 it("Enter that ends the composition of a word does not run a command", async () => {
   const { page } = board;
   await board.menu("Customers");

@@ -227,6 +227,23 @@ describe("the page of the dashboard", () => {
     }
   });
 
+  it("tells a browser in a page that an address is unknown, and a program in a problem document", async () => {
+    const get = (path: string, accept: string) => fetch(platform.baseUrl + path, { headers: { Accept: accept } });
+    const browser = await get("/nowhere", "text/html,*/*");
+    expect([browser.status, browser.headers.get("content-type")]).toEqual([404, "text/html; charset=utf-8"]);
+    expect(await browser.text()).toContain("<h1>This page does not exist</h1>");
+    for (const [path, accept] of [
+      ["/nowhere", "*/*"],
+      ["/v1/nowhere", "text/html"],
+    ] as const) {
+      const program = await get(path, accept);
+      expect([program.status, program.headers.get("content-type")]).toEqual([
+        404,
+        "application/problem+json; charset=utf-8",
+      ]);
+    }
+  });
+
   it("loads at most 60 KB of JavaScript, compressed", async () => {
     const text = await (await page("/dashboard")).text();
     const names = [...text.matchAll(/assets\/([\w.-]+\.js)/g)].map(([, name]) => name!);

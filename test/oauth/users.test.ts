@@ -35,13 +35,15 @@ describe("the users of an account", () => {
     expect(isSignedIn(await signIn(new Browser(platform.baseUrl), "bob@example.com", PASSWORD))).toBe(true);
   });
 
-  it("cannot be invited twice, nor by members", async () => {
+  it("can be invited again until they have joined, which ends the earlier link, but not by members", async () => {
     const owner = await signedIn(platform);
-    const link = await invite(owner, "carol@example.com");
-    const again = await owner.trySubmit(await owner.get("/account"), { email: "CAROL@example.com" }, invites);
-    expect(again.status).toBe(409);
+    const earlier = await invite(owner, "carol@example.com");
+    const link = await invite(owner, "CAROL@example.com");
     const carol = new Browser(platform.baseUrl);
+    expect((await carol.get(earlier)).status).toBe(410);
     const page = await carol.submit(await carol.get(link), { password: PASSWORD });
+    const again = await owner.trySubmit(await owner.get("/account"), { email: "carol@example.com" }, invites);
+    expect(again.status).toBe(409);
     expect(formsOf(page).some(invites)).toBe(false);
     const { csrf } = formsOf(page)[0]!.fields as { csrf: string };
     expect((await carol.post("/account/people", { csrf, email: "dave@example.com" })).status).toBe(403);

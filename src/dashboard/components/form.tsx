@@ -88,6 +88,8 @@ function isOf(pointer: string, name: string): boolean {
 /** A form that makes one call. Errors of fields are shown beside them. */
 export function Form(props: {
   submit: string;
+  /** True while the platform would reject the call. */
+  isDisabled?: boolean;
   run: () => Promise<void>;
   onCancel?: () => void;
   children: (error: CallError | undefined) => ComponentChildren;
@@ -130,7 +132,7 @@ export function Form(props: {
             Cancel
           </button>
         )}
-        <button type="submit" class="primary" aria-disabled={isBusy}>
+        <button type="submit" class="primary" disabled={props.isDisabled === true} aria-disabled={isBusy}>
           {props.submit}
         </button>
       </div>

@@ -115,7 +115,7 @@ function Advance({ clock, query }: { clock: TestClock; query: Query<TestClock> }
           </Action>
         ))}
       </div>
-      <Form submit="Advance" fields={["seconds"]} run={() => advance(seconds)}>
+      <Form submit="Advance" isDisabled={isAdvancing} fields={["seconds"]} run={() => advance(seconds)}>
         {(error) => (
           <>
             <div class="side-by-side">

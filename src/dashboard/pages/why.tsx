@@ -1,4 +1,4 @@
-import { explainedKind } from "../../explain/chain.ts";
+import { type Chain, explainedKind } from "../../explain/chain.ts";
 import { useExplanation } from "../api/explanation.ts";
 import { Also, Answer } from "../components/answer.tsx";
 import { Card, Empty, ErrorBox, Facts, Page } from "../components/page.tsx";
@@ -6,6 +6,10 @@ import { Trail } from "../components/trail.tsx";
 import { ClockTime, DeliveryState, hrefOfId, ObjectLink, Status, StatusCode } from "../components/values.tsx";
 import { nameOfEndpoint } from "../api/endpoints.ts";
 import { hrefOf, Link, route } from "../router.tsx";
+
+function isFailing({ id, endpoints }: Chain): boolean {
+  return typeof endpoints.get(id)?.health.failing_since === "string";
+}
 
 /** Explains an ID as `service why` does: what happened, why, what to do, and everything that led to it. */
 export function Why() {
@@ -56,7 +60,9 @@ export function Why() {
                   "Object",
                   chain.subject && (
                     <>
-                      {chain.subject.status !== undefined && <Status status={chain.subject.status} />}{" "}
+                      {chain.subject.status !== undefined && (
+                        <Status status={isFailing(chain) ? "failing" : chain.subject.status} />
+                      )}{" "}
                       <ObjectLink id={chain.subject.id} />
                     </>
                   ),

@@ -23,6 +23,8 @@ interface ParameterObject {
 let key = "";
 let loaded: Promise<Document> | undefined;
 
+const NO_KEY =
+  "Enter a sandbox key. “service serve” prints one at its first start. You can create more in the dashboard.";
 const UNREACHABLE = "The platform could not be reached. Is it still running?";
 
 /** Opens the form of the operation that a button belongs to, or closes it. */
@@ -57,6 +59,9 @@ function show(button: HTMLButtonElement, isOpen: boolean): void {
   button.setAttribute("aria-expanded", String(isOpen));
 }
 
+/** What marks a request of the session as one of this page, in the sandbox. */
+const OF_SESSION = { "Service-Environment": "sandbox" };
+
 async function readDocument(): Promise<Document> {
   const response = await fetch("/openapi.json");
   if (!response.ok) throw new Error(`The platform returned ${response.status}`);
@@ -76,7 +81,8 @@ function tryForm(method: string, path: string, parameters: readonly ParameterObj
   const form = element("form", { className: "try" });
   const keyField = element("input", { type: "password", autocomplete: "off", spellcheck: false, value: key });
   keyField.placeholder = "sk_sandbox_…";
-  const note = "The key stays in this page and is sent only to this platform.";
+  const note =
+    "The key stays in this page and is sent only to this platform. Without one, your session sends the request, if you are signed in.";
   form.append(field("Sandbox API key", keyField, note));
   const inputs = parameters
     .filter((parameter) => parameter.in !== "header")
@@ -122,20 +128,25 @@ function tryForm(method: string, path: string, parameters: readonly ParameterObj
 }
 
 function problemOfKey(given: string): string | undefined {
-  if (given === "")
-    return "Enter a sandbox key. “service serve” prints one at its first start. You can create more in the dashboard.";
+  if (given === "") return undefined;
   if (/^(sk|rk)_live_/.test(given)) return "This is a live key. Use a sandbox key (sk_sandbox_… or rk_sandbox_…).";
   return /^(sk|rk)_sandbox_/.test(given) ? undefined : "A sandbox key begins with sk_sandbox_ or rk_sandbox_.";
 }
 
 async function request(method: string, url: string, body: string | undefined): Promise<HTMLElement[]> {
-  const headers: Record<string, string> = { Authorization: `Bearer ${key}` };
+  const headers: Record<string, string> = key === "" ? { ...OF_SESSION } : { Authorization: `Bearer ${key}` };
   if (method === "POST") headers["Idempotency-Key"] = newIdempotencyKey();
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const began = performance.now();
   try {
-    const response = await fetch(url, { method, headers, ...(body !== undefined && { body }), credentials: "omit" });
+    const response = await fetch(url, {
+      method,
+      headers,
+      ...(body !== undefined && { body }),
+      credentials: key === "" ? "same-origin" : "omit",
+    });
     const text = await response.text();
+    if (key === "" && response.status === 401) return [element("p", { className: "problem", textContent: NO_KEY })];
     const milliseconds = Math.round(performance.now() - began);
     const isGood = response.ok ? "good" : "bad";
     const output = element("pre", { tabIndex: 0 });

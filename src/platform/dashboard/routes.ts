@@ -115,8 +115,14 @@ export function dashboardRoutes(
   assets: Assets | undefined,
 ): void {
   scope.get(`${HOME}/assets/:name`, { config: { quiet: true } }, async (request, reply) => {
-    const asset = assets?.files.get((request.params as { name: string }).name);
+    const { name } = request.params as { name: string };
+    const asset = assets?.files.get(name);
     if (asset === undefined) throw new PageError(404, "Not found", "This file does not exist.");
+    const isHashed = /-[A-Z0-9]{8}\./.test(name);
+    void reply.header(
+      "Cache-Control",
+      isHashed ? `public, max-age=${YEAR_SECONDS}, immutable` : `public, max-age=${DAY_SECONDS}`,
+    );
     return sendAsset(reply, asset, /\bgzip\b/.test(request.headers["accept-encoding"] ?? ""));
   });
 
@@ -151,7 +157,6 @@ export function dashboardRoutes(
 function sendAsset(reply: FastifyReply, { mediaType, bytes, gzipped }: Asset, gzip: boolean): FastifyReply {
   void reply
     .header("Content-Type", mediaType)
-    .header("Cache-Control", `public, max-age=${YEAR_SECONDS}, immutable`)
     .header("Cross-Origin-Resource-Policy", "same-origin")
     .header("Vary", "Accept-Encoding");
   return gzip && gzipped !== undefined ? reply.header("Content-Encoding", "gzip").send(gzipped) : reply.send(bytes);

@@ -16,6 +16,7 @@ import { addCrossOriginHeaders, addPreflightHeaders, allowCrossOrigin, type Cros
 import { setDeadlines } from "./deadline.ts";
 import { cutOffResponses } from "./faults.ts";
 import { registerFormats } from "./formats.ts";
+import { errorPage, PageError, sendPage } from "./pages/page.ts";
 import { loggedPath, recordRequests } from "./request-log.ts";
 import { problemOfHost } from "./host.ts";
 import { rejectBrokenRequest, CONNECT_REQUEST } from "./problem.ts";
@@ -92,9 +93,20 @@ export function createApp(tools: AppTools): FastifyInstance {
   recordRequests(app, tools.requests, tools.clientAddress);
   takeJson(app);
 
-  app.setErrorHandler((error, request, reply) => sendError(tools, error, request.id, reply));
+  app.setErrorHandler((error, request, reply) =>
+    isPageMissing(request) ? sendPage(reply, 404, MISSING_PAGE) : sendError(tools, error, request.id, reply),
+  );
   app.setNotFoundHandler((request, reply) => sendError(tools, notFound(request), request.id, reply));
   return app;
+}
+
+const MISSING_PAGE = errorPage(
+  new PageError(404, "This page does not exist", "Check the address, or open /dashboard or /docs."),
+);
+
+/** Returns true for a browser that asks for a page at an unknown address outside the API. */
+function isPageMissing({ is404, method, url, headers }: FastifyRequest): boolean {
+  return is404 && method === "GET" && !url.startsWith("/v1/") && /\btext\/html\b/.test(headers.accept ?? "");
 }
 
 /** Creates Fastify with the limits of the contract. Requests that cannot be parsed get a problem document, too. */

@@ -26,6 +26,7 @@ export function accountRoutes(
   tools: InviteTools & { database: Database; createLimiter: CreateLimiter },
   browserSessions: BrowserSessions,
   passwords: Passwords,
+  { hasDashboard }: { hasDashboard: boolean },
 ): void {
   const { database, clock } = tools;
   const limiter = tools.createLimiter("passwords", WRONG_PASSWORDS);
@@ -40,7 +41,7 @@ export function accountRoutes(
     return sendPage(
       reply,
       status,
-      accountPage(browser, { users, grants, asksPassword: asksPassword(browser), ...more }),
+      accountPage(browser, { users, grants, asksPassword: asksPassword(browser), hasDashboard, ...more }),
     );
   };
 

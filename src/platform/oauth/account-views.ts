@@ -12,6 +12,8 @@ export interface AccountView {
   grants: readonly LiveGrant[];
   /** True if changing the sign-in details requires the current password. */
   asksPassword: boolean;
+  /** True if team and apps are in the dashboard. */
+  hasDashboard: boolean;
   notice?: { good: boolean; text: string } | undefined;
   /** An invitation that was just created, shown once. */
   invitation?: { email: string; url: string } | undefined;
@@ -25,10 +27,10 @@ export function accountPage(browser: SignedIn, view: AccountView): Page {
   const { user } = browser;
   return {
     title: user.account_name,
-    wide: true,
+    wide: !view.hasDashboard,
     body: html`<a class="back" href="/dashboard">← Dashboard</a>
       <div class="top">
-        <h1>${user.account_name}</h1>
+        <h1>${view.hasDashboard ? "Password & sign-in" : user.account_name}</h1>
         ${buttonForm(browser, "/sign-out", "Sign out")}
       </div>
       <p class="soft">Signed in as ${user.email}</p>
@@ -36,14 +38,23 @@ export function accountPage(browser: SignedIn, view: AccountView): Page {
         view.notice !== undefined &&
         html`<p class="notice ${view.notice.good ? "good" : "bad"}" role="status">${view.notice.text}</p>`
       }
-      ${details(browser, view)} ${people(browser, view)} ${apps(browser, view)}`,
+      ${details(browser, view)}
+      ${
+        view.hasDashboard
+          ? html`<section>
+              <p class="soft">
+                Users, sessions and authorized apps are on <a href="/dashboard/sandbox/people">Team & access</a>.
+              </p>
+            </section>`
+          : [people(browser, view), apps(browser, view)]
+      }`,
   };
 }
 
 function details(browser: SignedIn, { asksPassword, email }: AccountView): Html {
   const first = browser.user.password === null;
   return html`<section>
-    <h2>${first ? "Set a password" : "Password and sign-in"}</h2>
+    <h2>${first ? "Set a password" : "Email and password"}</h2>
     <p class="soft">
       ${
         first

@@ -15,6 +15,8 @@ import { useProgress } from "./progress.ts";
 
 const QuickStart = lazy("QuickStart");
 const RANGES = { "": [60, "last hour"], "6h": [360, "last 6 hours"] } as const;
+/** An attempt that is due may take this long to begin. */
+const OVERDUE_SECONDS = 15;
 /** The list of endpoints has the others. */
 const MAX_ROWS = 10;
 
@@ -149,7 +151,7 @@ function Figures({ totals, queue, minutes }: Statistics) {
         href={hrefOf("deliveries", "", { status: "succeeded", ...created })}
       />
       <Figure
-        label={overdue > 0 ? `deliveries wait, one overdue ${duration(overdue)}` : "deliveries wait"}
+        label={overdue >= OVERDUE_SECONDS ? `deliveries wait, one overdue ${duration(overdue)}` : "deliveries wait"}
         value={count(queue.pending)}
         href={hrefOf("deliveries", "", { status: "pending" })}
       />

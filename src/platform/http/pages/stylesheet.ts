@@ -5,7 +5,7 @@ export const STYLESHEET = `${TOKENS}
 * { box-sizing: border-box; }
 body {
   margin: 0; background: var(--page); color: var(--ink);
-  font: 14px/22px var(--sans); font-variant-numeric: tabular-nums;
+  font: 14px/22px var(--sans);
   -webkit-font-smoothing: antialiased; -webkit-text-size-adjust: 100%; overflow-wrap: anywhere;
 }
 main { width: min(100% - 40px, 400px); margin: 0 auto; padding: 12vh 0 64px; }

@@ -83,12 +83,24 @@ function nameOf(documents: Documents, type: string, { items, additionalPropertie
 /** Renders the allowed values, the default and the limits of a schema. */
 function facts(schema: Schema): Html | false {
   const lines = [
-    values(schema).length > 1 && html`One of ${codes(values(schema))}`,
+    values(schema).length > 1 && choices(values(schema)),
     values(schema).length === 1 && html`Always ${codes(values(schema))}`,
     schema.default !== undefined && html`Default: ${codes([schema.default])}`,
     rangeOf(schema),
   ].filter((line) => line !== false);
-  return lines.length > 0 && html`<p class="facts">${lines.map((line, at) => html`${at > 0 && " · "}${line}`)}</p>`;
+  return lines.length > 0 && html`<div class="facts">${lines.map((line, at) => html`${at > 0 && " · "}${line}`)}</div>`;
+}
+
+/** More values than this are folded: the currencies, for example. */
+const MAX_CHOICES = 12;
+
+function choices(list: readonly unknown[]): Html {
+  if (list.length <= MAX_CHOICES) return html`One of ${codes(list)}`;
+  return html`One of ${codes(list.slice(0, 3))} …
+    <details>
+      <summary>All ${list.length} values</summary>
+      ${codes(list)}
+    </details>`;
 }
 
 function values(schema: Schema): readonly unknown[] {

@@ -52,6 +52,7 @@ async function createResources(api: Api): Promise<void> {
   for (const kind of OBJECT_KINDS) await createExample(api, kind);
   await api("POST", "/v1/oauth_apps", { name: "Shop", redirect_uris: ["https://shop.example/callback"] });
   await api("POST", "/v1/events/replay", { type: "order.created" });
+  await api("POST", "/v1/faults", { match: { path: "/v1/*" }, effect: "disconnect", rate: 0 });
   for (const path of ["/v1/deliveries", "/v1/bulk_operations"]) {
     const isDone = async () => ["succeeded", "completed"].includes((await api("GET", path)).body.data[0]?.status);
     await vi.waitUntil(isDone, { timeout: 30_000 });
@@ -77,7 +78,7 @@ async function exampleOf(api: Api, path: string): Promise<string> {
     return /\/dashboard\/assets\/[^"]+/.exec(await page.text())![0];
   }
   const list = path.split("/:id", 1)[0]!;
-  const id = path === list ? undefined : (await api("GET", `${list}?limit=1`)).body.data?.[0].id;
+  const id = path === list ? undefined : (await api("GET", list)).body.data?.[0]?.id;
   return path
     .replace(":id", id ?? "unknown")
     .replace(":code", "not_found")

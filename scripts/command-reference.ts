@@ -1,9 +1,9 @@
 // Prints docs/commands.md: every command with its flags, as the program itself declares them.
 import type { Command, Option } from "commander";
-import { declareCommand, definitionOf, ParsedCommand } from "../src/cli/command.ts";
+import { declareCommand, definitionOf, ParsedCommand, pathOf } from "../src/cli/command.ts";
 import { COMMANDS } from "../src/cli/command-table.ts";
 import { addGlobalOptions } from "../src/cli/global-options.ts";
-import { pathOf, usageOf } from "../src/cli/help-layout.ts";
+import { usageOf } from "../src/cli/help-layout.ts";
 import { TOPICS } from "../src/cli/commands/help/topics.ts";
 
 const program = addGlobalOptions(new ParsedCommand("service"));

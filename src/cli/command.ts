@@ -1,11 +1,14 @@
 import { Argument, Command, Option } from "commander";
 import type { Context } from "./context.ts";
+import { UsageError } from "./errors.ts";
 import { dryRunOption } from "./global-options.ts";
 import type { FieldNames } from "./terminal/view.ts";
 
 /** A command: what help, completion and the docs say about it, and what it does. */
 export interface CommandDefinition {
   name: string;
+  /** Earlier names. They still work, but help does not show them. */
+  formerly?: readonly string[];
   /** Imperative, sentence case, no period. */
   about: string;
   /** A shorter text for lists of commands (default: `about`). */
@@ -64,6 +67,8 @@ export interface Flag {
   /** Flags that it cannot be combined with, in camelCase. */
   conflicts?: string | string[];
   required?: boolean;
+  /** An earlier name, `--created-after`. It still works, but help does not show it. */
+  formerly?: string;
 }
 
 /** Returns a flag as a command declares it: `-e, --events <list>`, what it is for, and how its value is read. */
@@ -115,19 +120,76 @@ export function declareCommand(
   definition: CommandDefinition,
   { context, programArgs = [], hidden = false }: Execution = {},
 ): ParsedCommand {
-  const { name, about, summary = "", usage = "", notes, before, run } = definition;
+  const { name, about, summary = "", usage = "", notes, before, run, options = [] } = definition;
   const command = parent.command(name, { hidden }).description(about).summary(summary).usage(usage);
   Object.assign(command, { definition, programArgs });
   for (const operand of definition.args ?? []) command.addArgument(argumentOf(operand));
-  for (const flag of definition.options ?? []) command.addOption(optionOf(flag));
+  for (const flag of options) {
+    command.addOption(optionOf(flag));
+    if (flag.formerly !== undefined) command.addOption(formerOption(flag, flag.formerly));
+  }
   if (definition.dryRun) command.addOption(dryRunOption());
   if (notes !== undefined) command.addHelpText("after", notes);
   if (context !== undefined && before !== undefined) command.hook("preAction", () => before(context));
   if (context !== undefined && run !== undefined) {
-    command.action((...given: unknown[]) => run(context, ...(given as never[])) as Promise<void>);
+    command.action(async (...given: unknown[]) => {
+      await provideRequired(command, options, context);
+      await run(context, ...(given as never[]));
+    });
   }
-  for (const child of definition.commands ?? []) declareCommand(command, child, { context, programArgs });
+  const { commands: children = [] } = definition;
+  const taken = new Set(children.map((child) => child.name));
+  for (const child of children) {
+    const others = (OTHER_NAMES[child.name] ?? []).filter((other) => !taken.has(other));
+    declareCommand(command, child, { context, programArgs }).aliases([...(child.formerly ?? []), ...others]);
+  }
   return command;
+}
+
+/** What users of other programs type. */
+const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
+  create: ["new"],
+  delete: ["rm"],
+  get: ["show"],
+  list: ["ls"],
+  show: ["get"],
+};
+
+/** Asks for the required flags that are missing. Without a terminal, throws UsageError with all of them. */
+async function provideRequired(command: ParsedCommand, flags: readonly Flag[], context: Context): Promise<void> {
+  const missing = flags.filter(
+    (flag) => flag.required && command.getOptionValue(optionOf(flag).attributeName()) === undefined,
+  );
+  if (missing.length === 0) return;
+  const names = missing.map((flag) => optionOf(flag).long!);
+  if (!context.interactive) {
+    throw new UsageError(`${listOf(names)} ${names.length === 1 ? "is" : "are"} required`, {
+      hint: `See \`${pathOf(command)} --help\`.`,
+    });
+  }
+  const { askForFlag } = await import("./ask.ts");
+  for (const flag of missing) {
+    const option = optionOf(flag);
+    command.setOptionValueWithSource(option.attributeName(), await askForFlag(flag, option, context), "prompt");
+  }
+}
+
+/** Returns `a`, `a and b`, or `a, b and c`. */
+function listOf(words: readonly string[]): string {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+}
+
+/** Returns a command with its parents: `service customers list`. */
+export function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+}
+
+/** Returns a flag under its earlier name, which sets the same value. */
+function formerOption(flag: Flag, name: string): Option {
+  const { flag: flags } = flag;
+  const option = optionOf({ ...flag, flag: flags.replace(/^.*(--[\w-]+)/, name) }).hideHelp();
+  const key = optionOf(flag).attributeName();
+  return Object.assign(option, { attributeName: () => key });
 }
 
 type Collect = (text: string, earlier: unknown) => unknown;
@@ -141,8 +203,8 @@ function argumentOf({ arg, about, parse, default: standard, choices }: Operand):
 
 /** Returns a flag as Commander parses it. */
 export function optionOf(flag: Flag): Option {
-  const { parse, collect, default: standard, defaultText, choices, conflicts, required = false } = flag;
-  const option = new Option(flag.flag, flag.about).makeOptionMandatory(required);
+  const { parse, collect, default: standard, defaultText, choices, conflicts } = flag;
+  const option = new Option(flag.flag, flag.about);
   if (choices !== undefined) option.choices(choices);
   if (parse !== undefined) option.argParser(parse);
   // Commander's variadic flags would also swallow the positional arguments that follow.

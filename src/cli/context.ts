@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Client, CredentialSource } from "../client/http.ts";
-import { UsageError, UserError } from "./errors.ts";
+import { UserError } from "./errors.ts";
 import type { GlobalOptions } from "./global-options.ts";
 import { createPrompts, Input, type Prompts } from "./input.ts";
 import type { ProcessIo } from "./process-io.ts";
@@ -66,7 +66,6 @@ export class Context {
   /** `animate` is false where a spinner would disturb what others print. */
   static async create(io: ProcessIo, globals: GlobalOptions, animate = true): Promise<Context> {
     const { stdout, stderr, env, streams } = io;
-    if (globals.jq !== undefined && !globals.json) throw new UsageError("--jq requires --json");
     const output = await Output.create({
       stdout,
       stderr,
@@ -108,9 +107,11 @@ export class Context {
     );
   }
 
-  /** Returns true if prompts are possible: terminals on both ends, and neither --no-input nor SERVICE_NO_INPUT. */
+  /** Returns true if prompts are possible: terminals on both ends, and neither --no-input, SERVICE_NO_INPUT nor CI. */
   get interactive(): boolean {
-    return this.stdin.isTTY && this.stderr.isTTY && this.globals.input && !this.env["SERVICE_NO_INPUT"];
+    return (
+      this.stdin.isTTY && this.stderr.isTTY && this.globals.input && !this.env["SERVICE_NO_INPUT"] && !this.env["CI"]
+    );
   }
 
   /** Returns true for debug output: --debug or SERVICE_DEBUG. */

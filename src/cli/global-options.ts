@@ -25,7 +25,7 @@ export function addGlobalOptions<Root extends Command>(command: Root): Root {
   return command
     .addOption(new Option("--json", "Print JSON: the API's own objects"))
     .addOption(new Option("--fields <names>", "Fields to print, separated by commas").argParser(parseFields))
-    .addOption(new Option("--jq <expression>", "jq expression to filter the JSON with"))
+    .addOption(new Option("--jq <expression>", "jq expression to filter the JSON with (implies --json)"))
     .addOption(new Option("--profile <name>", "Profile to use").argParser(notEmpty))
     .addOption(new Option("--api-key-stdin", "Read the API key from stdin"))
     .addOption(new Option("--base-url <url>", "URL of the platform's API").argParser(notEmpty))

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Command, Help, Option } from "commander";
-import { definitionOf } from "./command.ts";
+import { definitionOf, pathOf } from "./command.ts";
 import type { Styles } from "./terminal/styles.ts";
 import { wrapWords } from "./terminal/wrap.ts";
 
@@ -100,9 +100,9 @@ function exampleLines(example: string, width: number): { comment: string[]; line
 
 /** Names the required flags, which Commander leaves out. */
 export function usageOf(command: Command): string {
-  const required = command.options
-    .filter(({ mandatory }) => mandatory)
-    .map(({ long, flags }) => flags.slice(flags.indexOf(long!)));
+  const required = (definitionOf(command)?.options ?? [])
+    .filter((flag) => flag.required)
+    .map(({ flag }) => flag.slice(flag.indexOf("--")));
   return `${pathOf(command)} ${command.usage()}`.trim().replace("[options]", [...required, "[options]"].join(" "));
 }
 
@@ -149,11 +149,6 @@ function footer(command: Command, isRoot: boolean): string {
   }
   if (command.commands.length > 0) return `For help on a command: ${pathOf(command)} <command> --help\n`;
   return "For the global flags: service --help\n";
-}
-
-/** Returns a command with its parents: `service customers list`. */
-export function pathOf(command: Command): string {
-  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }
 
 /** Returns the path of a guide in the package, or of their folder. Only bundled code knows its own folder. */

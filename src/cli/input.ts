@@ -84,6 +84,10 @@ export interface Prompts {
   text(question: Question): Promise<string>;
   /** Asks for a line that is not echoed. */
   secret(question: Question): Promise<string>;
+  /** One of several values; typing searches them. */
+  one(question: Question & { choices: readonly string[] }): Promise<string>;
+  /** At least one of several values. */
+  many(question: Question & { choices: readonly string[] }): Promise<string[]>;
 }
 
 interface PromptOptions {
@@ -92,6 +96,12 @@ interface PromptOptions {
   stdin: () => NodeJS.ReadStream;
   stderr: () => NodeJS.WriteStream;
   signal: AbortSignal;
+}
+
+/** Returns the choices that contain every typed word. */
+function matching(choices: readonly string[], typed: string): string[] {
+  const words = typed.toLowerCase().split(/\s+/);
+  return choices.filter((choice) => words.every((word) => choice.includes(word)));
 }
 
 export function createPrompts({ possible, stdin, stderr, signal }: PromptOptions): Prompts {
@@ -121,6 +131,14 @@ export function createPrompts({ possible, stdin, stderr, signal }: PromptOptions
           },
           context,
         ),
+      ),
+    one: (question) =>
+      ask(question, ({ search }, context) =>
+        search({ message: question.message, source: (typed = "") => matching(question.choices, typed) }, context),
+      ),
+    many: (question) =>
+      ask(question, ({ checkbox }, context) =>
+        checkbox({ message: question.message, choices: [...question.choices], required: true, pageSize: 10 }, context),
       ),
     secret: (question) =>
       ask(question, ({ password }, context) => password({ message: question.message, mask: "•" }, context)),

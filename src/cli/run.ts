@@ -1,19 +1,13 @@
 import { setMaxListeners } from "node:events";
 import { type Command, CommanderError } from "commander";
-import {
-  explainQuotes,
-  isHelpShown,
-  rejectRepeatedOptions,
-  rejectSwallowedFlags,
-  usageErrorOf,
-} from "./arguments/mistakes.ts";
-import { type CommandDefinition, declareCommand, definitionOf, ParsedCommand } from "./command.ts";
+import { explainQuotes, isHelpShown, rejectSwallowedFlags, usageErrorOf } from "./arguments/mistakes.ts";
+import { type CommandDefinition, declareCommand, definitionOf, ParsedCommand, pathOf } from "./command.ts";
 import { COMMANDS } from "./command-table.ts";
 import { Context } from "./context.ts";
 import { BrokenPipeError, EXIT_CODES, InterruptedError, LostOutputError, UsageError } from "./errors.ts";
 import { reportFailure } from "./failure.ts";
 import { addGlobalOptions, type GlobalOptions, readGlobalOptions } from "./global-options.ts";
-import { formatHelp, pathOf } from "./help-layout.ts";
+import { formatHelp } from "./help-layout.ts";
 import { currentProcessIo, type ProcessIo } from "./process-io.ts";
 import { assertFields } from "./terminal/view.ts";
 
@@ -112,14 +106,15 @@ async function runProgram(args: readonly string[], io: ProcessIo): Promise<void>
     await showUpdateNotice(context);
   } catch (error) {
     if (!(error instanceof CommanderError)) throw explainQuotes(error, own);
-    if (!isHelpShown(error)) throw explainQuotes(usageErrorOf(error, program, operands, args), own);
+    if (!isHelpShown(error)) throw explainQuotes(usageErrorOf(error, program, operands), own);
   }
 }
 
 function globalsFor(program: Command, [name]: readonly string[]): GlobalOptions {
   const globals = readGlobalOptions(program);
   const { jqSelects } = COMMANDS.find((entry) => entry.name === name) ?? {};
-  return jqSelects ? { ...globals, jq: undefined, selection: globals.jq } : globals;
+  if (jqSelects) return { ...globals, jq: undefined, selection: globals.jq };
+  return { ...globals, json: globals.json || globals.jq !== undefined };
 }
 
 /** Splits the arguments at `--`, if the command runs a program. */
@@ -167,13 +162,21 @@ async function declare(
   program.hook("preAction", (_program, action) => checkOutputFlags(action, context.globals));
   const named = new Set(operands.slice(0, operands[0] === "help" ? 2 : 1));
   for (const { name, summary, group, hidden = false, load } of COMMANDS) {
-    const command = named.has(name)
-      ? declareCommand(program, (await load()).command, { context, programArgs, hidden })
-      : program.command(name, { hidden });
+    const singular = singularOf(name);
+    const command =
+      named.has(name) || (singular !== undefined && named.has(singular))
+        ? declareCommand(program, (await load()).command, { context, programArgs, hidden })
+        : program.command(name, { hidden });
+    if (singular !== undefined) command.alias(singular);
     command.summary(summary).helpGroup(group);
   }
-  rejectRepeatedOptions(program);
   rejectSwallowedFlags(program);
+}
+
+/** Returns the singular of a command's noun, which is accepted too: `customer` for `customers`. */
+function singularOf(name: string): string | undefined {
+  if (name === "status" || !name.endsWith("s")) return undefined;
+  return name.replace(/ies$/, "ys").slice(0, -1);
 }
 
 /** Makes commander throw instead of exiting. Help, requested or not, is data; the caller prints errors. */

@@ -45,7 +45,7 @@ describe("values", () => {
       ["api", "POST", "/v1/customers", "-f", "email=b@example.com"],
     ]) {
       const { exitCode, stderr } = await service([...command, "--idempotency-key", key]);
-      expect([exitCode, stderr]).toEqual([2, expect.stringContaining("Must be 1 to 255")]);
+      expect([exitCode, stderr]).toEqual([2, expect.stringContaining("must be 1 to 255")]);
     }
   });
 

@@ -55,7 +55,7 @@ describe("service deliveries list", () => {
   });
 
   it.each([
-    [["--status", "done"], 2, "Allowed choices are pending, succeeded, failed"],
+    [["--status", "done"], 2, "is not one of pending, succeeded, failed"],
     [["--event", "we_4Vf8aTqz0bKm2sNw9XyRcd"], 1, "event: must be the ID of a"],
   ])("rejects %j", async (args, exitCode, reason) => {
     expect(await service(["deliveries", "list", ...args])).toMatchObject({

@@ -227,7 +227,7 @@ describe("service endpoints ping and rotate-secret", () => {
 
   it.each([
     [["--overlap", "8d"], "at most 7 days"],
-    [["--overlap", "soon"], "Must be a duration"],
+    [["--overlap", "soon"], "must be a duration"],
     [["-q"], "would be lost"],
   ])("rejects %j before replacing anything", async (args, reason) => {
     const endpoint = await newEndpoint();

@@ -157,8 +157,8 @@ describe("service expect", () => {
 
   it.each([
     [["order.complete"], "Did you mean order.completed"],
-    [["order.created", "--where", "amount"], "Must be a path and a value"],
-    [["order.created", "--within", "0s"], "Must be at least 1 s"],
+    [["order.created", "--where", "amount"], "must be a path and a value"],
+    [["order.created", "--within", "0s"], "must be at least 1 s"],
   ])("rejects %j", async (args, reason) => {
     expect(await assertThat(...args)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(reason) });
   });

@@ -75,7 +75,7 @@ describe("service keys create", () => {
 
   it.each([
     [["--scope", "customer:read"], "Did you mean customers:read?"],
-    [["--expires-in", "soon"], "Must be a duration such as 30s, 10m, 2h, 3d or 1w."],
+    [["--expires-in", "soon"], "must be a duration such as 30s, 10m, 2h, 3d or 1w"],
     [["--full-access", "--ip-allow", "10.0.0.0/33"], "ip_allowlist"],
     [["--quiet"], "--json --jq .key"],
   ])("rejects %j with an explanation", async (flags, message) => {

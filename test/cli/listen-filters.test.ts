@@ -38,7 +38,7 @@ describe("service listen --where", () => {
 
   it("rejects an invalid condition", async () => {
     const { exitCode, stderr } = await service(["listen", "--where", "amount"]);
-    expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("Must be a path") });
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("must be a path") });
   });
 });
 

@@ -76,8 +76,8 @@ describe("service logs list", () => {
   });
 
   it.each([
-    ["--method", "PUT", "Allowed choices are GET, HEAD, POST, PATCH, DELETE."],
-    ["--status", "99", "Must be a status code such as 404"],
+    ["--method", "PUT", "is not one of GET, HEAD, POST, PATCH, DELETE"],
+    ["--status", "99", "must be a status code such as 404"],
   ])("rejects %s %s", async (flag, value, message) => {
     const { exitCode, stdout, stderr } = await service("logs", "list", flag, value);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });

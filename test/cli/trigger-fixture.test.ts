@@ -189,7 +189,7 @@ describe("service trigger --fixture", () => {
 
   it.each([
     [["order.completed"], "--fixture cannot be combined with an event type"],
-    [["--count", "2"], "cannot be used with option '--count"],
+    [["--count", "2"], "cannot be combined with --count"],
     [["--live"], "Events can be triggered in the sandbox only"],
   ])("cannot be combined with %j", async (args, message) => {
     const result = await trigger(["--fixture", "-", ...args], { input: SHOP });
@@ -235,6 +235,6 @@ describe("service trigger --rate", () => {
 
   it.each(["0", "50/h", "fast", "-1/s"])("rejects %s", async (rate) => {
     const result = await trigger(["order.created", "--rate", rate]);
-    expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("Must be a rate such as 50/s") });
+    expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("must be a rate such as 50/s") });
   });
 });

@@ -194,7 +194,7 @@ describe.concurrent("service webhooks check", () => {
     [["localhost:3000", "--probe", "localhost:1", "--effects"], "--probe cannot be combined with --effects"],
     [["localhost:3000", "--event", "order.complete"], "Did you mean order.completed"],
     [["ftp://localhost"], 'url: cannot forward to "ftp://"'],
-    [["localhost:3000", "--sink", "somewhere"], "Must be a port, or an address"],
+    [["localhost:3000", "--sink", "somewhere"], "must be a port, or an address"],
     [["localhost:3000", "--secret", "a", "--secret", "b", "--secret", "c"], "Too many secrets"],
   ])("rejects %j", async (args, message) => {
     expect(await runCli(["webhooks", "check", ...args], { env: KNOWN })).toMatchObject({

@@ -1,23 +1,7 @@
 import type { Command, CommanderError, Option } from "commander";
-import { isRepeatable } from "../command.ts";
+import { pathOf } from "../command.ts";
 import { UsageError } from "../errors.ts";
-import { pathOf } from "../help-layout.ts";
 import { nearest } from "../../contract/nearest.ts";
-
-/**
- * Rejects a second value for a flag that takes one, because the first would be lost silently. Flags that collect values
- * may be repeated.
- */
-export function rejectRepeatedOptions(command: Command): void {
-  for (const option of command.options) {
-    if (isRepeatable(option) || option.isBoolean() || option.negate) continue;
-    let given = 0;
-    command.on(`option:${option.name()}`, () => {
-      if (++given > 1) command.error(`error: option '${option.flags}' cannot be repeated; it was given ${given} times`);
-    });
-  }
-  for (const child of command.commands) rejectRepeatedOptions(child);
-}
 
 /** Rejects a flag used as the value of another flag: `--email --name Ada`. No value begins like a flag. */
 export function rejectSwallowedFlags(command: Command): void {
@@ -25,23 +9,10 @@ export function rejectSwallowedFlags(command: Command): void {
     if (!option.required) continue;
     command.on(`option:${option.name()}`, (value: string) => {
       if (!optionsOf(command).some(({ long }) => long === value)) return;
-      command.error(`error: option '${option.flags}' needs a value, but ${value} is a flag`);
+      command.error(`error: ${option.long} needs a value, but ${value} is a flag`);
     });
   }
   for (const child of command.commands) rejectSwallowedFlags(child);
-}
-
-/** Returns the first unknown flag of a command line, with the nearest existing one. */
-function unknownFlag(command: Command, args: readonly string[]): { flag: string; meant: string[] } | undefined {
-  const options = optionsOf(command);
-  for (let at = 0; at < args.length && args[at] !== "--"; at++) {
-    const [flag = "", value] = args[at]!.split("=", 2);
-    const option = options.find(({ long, short }) => flag === long || flag === short);
-    if (option?.required && value === undefined) at++;
-    if (option !== undefined || !/^--[a-z]/.test(flag)) continue;
-    return { flag, meant: nearestFlags(flag, options) };
-  }
-  return undefined;
 }
 
 /** The dashes are in all of them. */
@@ -62,32 +33,70 @@ export function isHelpShown(error: CommanderError): boolean {
 }
 
 /** Converts an error message of commander to a UsageError that points to the help of the intended command. */
-export function usageErrorOf(
-  error: CommanderError,
-  program: Command,
-  operands: readonly string[],
-  args: readonly string[],
-): UsageError {
+export function usageErrorOf(error: CommanderError, program: Command, operands: readonly string[]): UsageError {
   const command = commandNamed(program, operands);
-  const help = `See \`${pathOf(command)} --help\`.`;
-  // A missing flag is often there but misspelled, which commander would not say.
-  const unknown = error.code === "commander.missingMandatoryOptionValue" ? unknownFlag(command, args) : undefined;
-  if (unknown !== undefined) {
-    const meant = unknown.meant.length === 0 ? "" : `Did you mean ${unknown.meant.join(" or ")}?\n`;
-    return new UsageError(`Unknown option '${unknown.flag}'`, { hint: meant + help, cause: error });
-  }
-  // What commander suggests may have nothing in common with what was typed.
-  const [message = "", ...rest] = error.message.replace(/^error: |\n\(Did you mean [^\n]+\)$/g, "").split("\n");
-  const [, kind, name = ""] = /^unknown (command|option) '(.+)'/.exec(message) ?? [];
+  const [, kind, name = ""] = /^error: unknown (command|option) '([^']+)'/.exec(error.message) ?? [];
   const meant =
     kind === "command"
       ? nearest(name, commandNames(command))
       : kind === "option"
         ? nearestFlags(name, optionsOf(command))
         : [];
-  const suggestion = meant.length === 0 ? "" : `Did you mean ${meant.join(" or ")}?`;
-  const hint = [rest.join(" "), suggestion, help].filter((line) => line !== "").join("\n");
-  return new UsageError(message.charAt(0).toUpperCase() + message.slice(1), { hint, cause: error });
+  // What commander suggests may have nothing in common with what was typed.
+  const suggestion = meant.length === 0 ? "" : `Did you mean ${meant.join(" or ")}?\n`;
+  const hint = `${suggestion}See \`${pathOf(command)} --help\`.`;
+  return new UsageError(inOwnWords(error, command), { hint, cause: error });
+}
+
+/** The messages of commander, and what users read instead. */
+const OWN_WORDS: readonly (readonly [RegExp, (...parts: string[]) => string])[] = [
+  [
+    /^option '(.+)' argument '(.*)' is invalid\. (.*)$/s,
+    (flags = "", value = "", why = "") => wrongValue(longOf(flags), value, why),
+  ],
+  [
+    /^command-argument value '(.*)' is invalid for argument '(.+)'\. (.*)$/s,
+    (value = "", name = "", why = "") => wrongValue(`<${name}>`, value, why),
+  ],
+  [/^option '(.+)' argument missing$/, (flags = "") => `${longOf(flags)} needs a value`],
+  [/^missing required argument '(.+)'$/, (name) => `<${name}> is required`],
+  [
+    /^option '(.+)' cannot be used with option '(.+)'$/,
+    (first = "", second = "") => `${longOf(first)} cannot be combined with ${longOf(second)}`,
+  ],
+];
+
+function inOwnWords(error: CommanderError, command: Command): string {
+  const message = error.message.replace(/^error: |\n\(Did you mean [^\n]+\)$/g, "");
+  if (error.code === "commander.excessArguments") return excessOf(command);
+  for (const [pattern, words] of OWN_WORDS) {
+    const match = pattern.exec(message);
+    if (match !== null) return words(...match.slice(1));
+  }
+  return message.startsWith("-") ? message : message.charAt(0).toUpperCase() + message.slice(1);
+}
+
+/** Characters of a wrong value. */
+const MAX_SHOWN = 60;
+
+/** Says what is wrong with the value of a flag or an argument, given a sentence that often begins with "Must be". */
+function wrongValue(name: string, value: string, why: string): string {
+  const choices = /^Allowed choices are (.*)\.$/.exec(why)?.[1];
+  if (choices !== undefined) return `${name}: "${value}" is not one of ${choices}`;
+  if (!why.startsWith("Must ")) return `${name}: ${why.replace(/\.$/, "")}`;
+  const given = value === "" ? "" : `, not "${value.length > MAX_SHOWN ? `${value.slice(0, MAX_SHOWN)}…` : value}"`;
+  return `${name}: m${why.slice(1).replace(/\.$/, "")}${given}`;
+}
+
+function longOf(flags: string): string {
+  return /--[\w-]+/.exec(flags)?.[0] ?? flags;
+}
+
+function excessOf(command: Command): string {
+  const count = command.registeredArguments.length;
+  const expected = count === 0 ? "no arguments" : count === 1 ? "one argument" : `${count} arguments`;
+  const given = command.args.slice(count).map((arg) => `"${arg}"`);
+  return `Unexpected argument${given.length === 1 ? "" : "s"} ${given.join(", ")}: \`${pathOf(command)}\` takes ${expected}`;
 }
 
 /** Adds to a usage error that the quotes of an argument, which shells of other systems remove, may be its cause. */

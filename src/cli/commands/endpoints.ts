@@ -88,14 +88,17 @@ export const command: CommandDefinition = {
       about: "Send a webhook_endpoint.ping event to this endpoint only, or a sample of another type (sandbox)",
       args: [idOperand(ENDPOINTS.view.noun)],
       options: [
-        flag("--event <type>", "Type of the event, such as order.completed", { parse: parseEventType }),
+        flag("--type <type>", "Type of the event, such as order.completed", {
+          parse: parseEventType,
+          formerly: "--event",
+        }),
         IDEMPOTENCY_KEY,
       ],
       dryRun: true,
       fields: EVENTS.view,
       examples: [
         `service endpoints ping ${ENDPOINTS.exampleId}`,
-        `service endpoints ping ${ENDPOINTS.exampleId} --event order.completed`,
+        `service endpoints ping ${ENDPOINTS.exampleId} --type order.completed`,
       ],
       run: runPing,
     },

@@ -38,7 +38,7 @@ export const command: CommandDefinition = {
   name: "events",
   about: "List, follow and replay events",
   examples: [
-    "service events list --type 'order.*' --created-after 1h",
+    "service events list --type 'order.*' --since 1h",
     `service events replay ${EVENTS.exampleId}`,
     "service events tail --events 'payment.*'",
   ],

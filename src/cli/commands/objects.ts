@@ -32,7 +32,7 @@ export function objectCommand(kind: ObjectKind): CommandDefinition {
       exampleOfCreate(kind, "text"),
       ...(firstAction === undefined ? [] : [`service ${command} ${firstAction} ${exampleId}`]),
       ...(updatable ? [`service ${command} update ${exampleId} --metadata plan=pro`] : []),
-      `service ${command} list --created-after 7d`,
+      `service ${command} list --since 7d`,
     ],
     commands: [
       createVerb(kind, resource, {
@@ -89,7 +89,7 @@ function examplesOfList(kind: ObjectKind): string[] {
   const list = `service ${RESOURCES[kind].command.name} list`;
   const [status] = Object.keys(statuses);
   return [
-    status === undefined ? `${list} --created-after 7d` : `${list} --status ${status} --created-after 1d`,
+    status === undefined ? `${list} --since 7d` : `${list} --status ${status} --since 1d`,
     ...Object.entries(fields).flatMap(([name, { of, filter }]) => {
       const owner = kindsWith("prefix").find((known) => known === of);
       return filter && owner !== undefined ? [`${list} --${dashed(name)} ${exampleIdOf(owner)}`] : [];

@@ -71,8 +71,8 @@ interface Creation<Item> {
   examples: readonly string[];
   /** Flags besides those of the fields. */
   further?: readonly Flag[];
-  /** Called before anything is created. */
-  check?: (flags: Flags, context: Context) => void;
+  /** Called before anything is created; may add flags. */
+  check?: (flags: Flags, context: Context) => void | Promise<void>;
   /** Prints the new object (default: as in its view). */
   show?: (created: Item, context: Context) => Promise<void>;
 }
@@ -98,7 +98,7 @@ export function createVerb<Item extends { id: string }>(
     fields: view,
     examples,
     async run(context: Context, flags: Flags) {
-      check?.(flags, context);
+      await check?.(flags, context);
       const body = await membersOf(kind, flags, context);
       await show(await createObject(context, resource, body, flags.idempotencyKey), context);
     },

@@ -13,6 +13,8 @@ import { withArticle } from "../../contract/resources.ts";
 import type { Resource } from "./resource.ts";
 
 const DEFAULT_LIMIT = 20;
+/** The query parameters of the flags for times. */
+const TIMES: Readonly<Record<string, string>> = { since: "created_after", until: "created_before" };
 
 interface ListDescription<Item> {
   filters: readonly Flag[];
@@ -28,7 +30,7 @@ interface ListFlags extends Record<string, QueryValue> {
 
 /**
  * `list`, newest first, with the filters of the resource. Each flag has the query parameter's name, with dashes, except
- * `--since`, which is `created_after`.
+ * those of times.
  */
 export function listVerb<Item extends object>(
   { path, view }: Resource<Item>,
@@ -51,7 +53,7 @@ export function listVerb<Item extends object>(
         const option = optionOf(filter);
         const value = flags[option.attributeName()];
         const isTime = filter.parse === pointInTime && typeof value === "string";
-        const parameter = option.name() === "since" ? "created_after" : option.name().replaceAll("-", "_");
+        const parameter = TIMES[option.name()] ?? option.name().replaceAll("-", "_");
         query[parameter] = isTime ? await resolveTime(value, client, context) : value;
       }
       let isCut = false;
@@ -109,13 +111,17 @@ export const SEARCH: Flag = flag(
   "Filter by text in any value: an ID, email, name, amount or metadata",
 );
 
-/** `--query`, `--created-after` and `--created-before`. */
+/** `--query`, `--since` and `--until`. */
 export const SEARCH_FILTERS: readonly Flag[] = [
   SEARCH,
-  flag("--created-after <time>", "Earliest creation time: a timestamp, a date, or an age such as 2h", {
+  flag("--since <time>", "Earliest creation time: a timestamp, a date, or an age such as 2h", {
     parse: pointInTime,
+    formerly: "--created-after",
   }),
-  flag("--created-before <time>", "Latest creation time, in the same formats", { parse: pointInTime }),
+  flag("--until <time>", "Latest creation time, in the same formats", {
+    parse: pointInTime,
+    formerly: "--created-before",
+  }),
 ];
 
 /** The argument of a verb that acts on one object. */

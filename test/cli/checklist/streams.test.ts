@@ -153,9 +153,9 @@ describe("output", () => {
     }
   });
 
-  it("reports that --jq lacks --json", async () => {
-    const { exitCode, stderr } = await service(["customers", "list", "--jq", "."]);
-    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: "Error: --jq requires --json\n" });
+  it("prints JSON with --jq alone", async () => {
+    const { exitCode, stdout } = await service(["customers", "list", "--jq", "type"]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "array\n" });
   });
 
   it("prints a stream as one JSON object per line", async () => {

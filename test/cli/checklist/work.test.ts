@@ -103,7 +103,7 @@ describe("failure", () => {
   });
 
   it("shows stack traces and requests only with --debug or SERVICE_DEBUG, never a key", async () => {
-    const args = ["customers", "list", "--jq", "."];
+    const args = ["customers", "list", "--limit", "0"];
     expect((await service(args)).stderr).not.toContain("    at ");
     expect((await service([...args, "--debug"])).stderr).toContain("    at ");
     expect((await service(args, { SERVICE_DEBUG: "1" })).stderr).toContain("    at ");

@@ -84,7 +84,7 @@ async function checkCredential({ credential, environment, profile }: Examination
   if (expiry === undefined) return ok(may);
   const detail = `${may}; expires ${relativeTime(expiry, context.now())}`;
   if (Date.parse(expiry) - context.now() > SOON_MILLISECONDS) return ok(detail);
-  return warning(detail, `${shellCommand`Replace it: service keys roll ${credential.id ?? ""}`}${flag}`);
+  return warning(detail, `${shellCommand`Replace it: service keys rotate ${credential.id ?? ""}`}${flag}`);
 }
 
 /** Returns when an API key expires: null for never, undefined if the key may not read itself. */

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { commandNamed, commandNames } from "../../arguments/mistakes.ts";
-import type { CommandDefinition, CommandEntry, Suggestion } from "../../command.ts";
+import { type CommandDefinition, type CommandEntry, pathOf, type Suggestion } from "../../command.ts";
 import { TOPICS } from "./topics.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
-import { guidePath, pathOf } from "../../help-layout.ts";
+import { guidePath } from "../../help-layout.ts";
 import { nearest } from "../../../contract/nearest.ts";
 
 /** `service help [command or topic]`. */

@@ -10,6 +10,7 @@ import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { relativeTime } from "../../terminal/time.ts";
 import type { Column, ViewContext } from "../../terminal/view.ts";
+import { SCOPES as SCOPE_NAMES } from "../../../contract/scopes.ts";
 import type { ApiKey } from "../../../contract/schemas/api-key.ts";
 
 const KEY: Column<ApiKey> = { label: "Key", text: ({ prefix, last4 }) => `${prefix}…${last4}` };
@@ -107,9 +108,14 @@ export const command: CommandDefinition = {
     createVerb("api_key", KEYS, {
       about: "Create an API key and show it, once",
       further: [flag("--full-access", "Create a full key, with all scopes of your credential", { conflicts: "scope" })],
-      check(flags, context) {
+      async check(flags, context) {
         rejectQuiet(context, "api_key");
         if (flags["scope"] !== undefined || flags["fullAccess"] === true) return;
+        if (context.interactive) {
+          const message = "Permissions of the key";
+          flags["scope"] = await context.prompts.many({ message, flag: "--scope", choices: SCOPE_NAMES });
+          return;
+        }
         throw new UsageError("No permissions specified for the key", {
           hint: "Pass --scope customers:read,orders:read, or --full-access for a key with all scopes.",
         });
@@ -149,15 +155,16 @@ export const command: CommandDefinition = {
       },
     },
     {
-      name: "roll",
+      name: "rotate",
+      formerly: ["roll"],
       about: "Replace an API key with a new one of the same permissions; the old key is revoked",
       args: [idOperand("key")],
       options: [YES_IN_LIVE],
       dryRun: true,
       fields: KEYS.view,
       examples: [
-        `service keys roll ${KEYS.exampleId}`,
-        `service keys roll ${KEYS.exampleId} --json --jq .key > key.txt`,
+        `service keys rotate ${KEYS.exampleId}`,
+        `service keys rotate ${KEYS.exampleId} --json --jq .key > key.txt`,
       ],
       async run(context: Context, id: string, { yes }: { yes?: true }) {
         rejectQuiet(context, "api_key");

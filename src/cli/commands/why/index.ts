@@ -2,6 +2,7 @@ import { objectId } from "../../arguments/values.ts";
 import type { Explanation } from "../../explanation.ts";
 import type { CommandDefinition } from "../../command.ts";
 import type { Context } from "../../context.ts";
+import { UsageError } from "../../errors.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { printable } from "../../terminal/printable.ts";
 import { foldText } from "../../terminal/spans.ts";
@@ -24,7 +25,12 @@ export const command: CommandDefinition = {
   about:
     "Explain an ID: the API request, the object, the event, every delivery and attempt, the likely cause, and the command that fixes it",
   args: [
-    { arg: "<id>", about: "ID of an event, delivery, request, object, endpoint or bulk operation", parse: objectId },
+    {
+      arg: "[id]",
+      about:
+        "ID of an event, delivery, request, object, endpoint or bulk operation; in a terminal: the last failed delivery",
+      parse: objectId,
+    },
   ],
   fields: FIELDS,
   examples: [
@@ -35,8 +41,24 @@ export const command: CommandDefinition = {
   run: runWhy,
 };
 
-async function runWhy(context: Context, id: string): Promise<void> {
+/** Returns the last failed delivery, for a person who names no ID; undefined if there is none. */
+async function lastFailure(context: Context): Promise<string | undefined> {
+  const { output, interactive } = context;
+  if (!interactive) {
+    throw new UsageError("<id> is required", { hint: "For example: service deliveries list --status failed" });
+  }
+  const client = await context.client();
+  const query = { status: "failed", limit: 1 };
+  const { body } = await client.request<{ data: Delivery[] }>({ method: "GET", path: "/v1/deliveries", query });
+  const [last] = body.data;
+  output.note(last === undefined ? "No delivery has failed." : `The last failed delivery: ${last.id}`);
+  return last?.id;
+}
+
+async function runWhy(context: Context, named: string | undefined): Promise<void> {
   const { output } = context;
+  const id = named ?? (await lastFailure(context));
+  if (id === undefined) return;
   const { explain } = await import("../../explanation.ts");
   const client = await context.client();
   const { chain, explanation } = await output.spinner.during(`Looking up ${id}`, () => explain(client, id));

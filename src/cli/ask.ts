@@ -1,0 +1,28 @@
+import { type Option, InvalidArgumentError } from "commander";
+import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS } from "../contract/event-types.ts";
+import type { Flag } from "./command.ts";
+import type { Context } from "./context.ts";
+
+/** Asks for the value of a flag: from a list if its values are known. Returns it as the flag would parse it. */
+export async function askForFlag(flag: Flag, option: Option, { prompts }: Context): Promise<unknown> {
+  const question = { message: flag.about, flag: option.long! };
+  if (flag.choices !== undefined) return await prompts.one({ ...question, choices: flag.choices });
+  if (option.long === "--events") return await prompts.many({ ...question, choices: SUBSCRIPTIONS });
+  const parse = flag.parse ?? ((text: string): unknown => text);
+  const text = await prompts.text({ ...question, problemOf: (typed) => problemOf(typed.trim(), parse) });
+  return parse(text.trim());
+}
+
+/** All types, then those of one kind, then single types. */
+const SUBSCRIPTIONS = [...SUBSCRIPTION_WILDCARDS, ...EVENT_TYPES];
+
+function problemOf(text: string, parse: (text: string) => unknown): string | undefined {
+  if (text === "") return "Required";
+  try {
+    parse(text);
+    return undefined;
+  } catch (error) {
+    if (error instanceof InvalidArgumentError) return error.message;
+    throw error;
+  }
+}

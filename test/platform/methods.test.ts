@@ -82,6 +82,7 @@ async function exampleOf(api: Api, path: string): Promise<string> {
   return path
     .replace(":id", id ?? "unknown")
     .replace(":code", "not_found")
+    .replace(":name", "concepts")
     .replace("*", "sandbox/customers");
 }
 

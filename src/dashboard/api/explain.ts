@@ -1,7 +1,13 @@
-import { type ChainApi, explainedKind, readChain } from "../../explain/chain.ts";
+import { type Chain, type ChainApi, explainedKind, readChain } from "../../explain/chain.ts";
 import { diagnose } from "../../explain/diagnosis.ts";
-import type { TimeFormat } from "../../explain/finding.ts";
-import type { Explanation } from "./explanation.ts";
+import type { Finding, TimeFormat } from "../../explain/finding.ts";
+
+/** What happened around an ID, in the words of `service why`. */
+export interface Explanation {
+  chain: Chain;
+  /** The first one is the answer. */
+  findings: readonly Finding[];
+}
 
 /** Reads what happened around an ID. Returns undefined for an ID that cannot be explained. */
 export async function explain(api: ChainApi, id: string, time: TimeFormat): Promise<Explanation | undefined> {

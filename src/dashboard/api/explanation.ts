@@ -1,18 +1,10 @@
 import { useEffect, useReducer } from "preact/hooks";
-import type { Chain } from "../../explain/chain.ts";
-import type { Finding } from "../../explain/finding.ts";
 import { environmentNow } from "../clock.ts";
 import { localTime } from "../format.ts";
 import { environment } from "../router.tsx";
 import { asCallError, call, CallError } from "./call.ts";
+import type { Explanation } from "./explain.ts";
 import { follow } from "./live.ts";
-
-/** What happened around an ID, in the words of `service why`. */
-export interface Explanation {
-  chain: Chain;
-  /** The first one is the answer. */
-  findings: readonly Finding[];
-}
 
 interface Entry {
   explanation: Explanation | undefined;

@@ -1,5 +1,5 @@
 import { type Finding, isTrouble, labelOf, sentence } from "../../explain/finding.ts";
-import type { Explanation } from "../api/explanation.ts";
+import type { Explanation } from "../api/explain.ts";
 import { Card } from "./page.tsx";
 import { CopyLine } from "./values.tsx";
 

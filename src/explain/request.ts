@@ -76,7 +76,7 @@ function remedyOf(
     return { action: "Add the scope to the key", fix: shellCommand`service keys update ${key.id} --scope ${scopes}` };
   }
   if (code === "ip_not_allowed" && isUsable && address !== null) {
-    const addresses = [...key.ip_allowlist, address].join(",");
+    const addresses = [...key.ip_allowlist, `${address}/${address.includes(":") ? 128 : 32}`].join(",");
     const fix = shellCommand`service keys update ${key.id} --ip-allow ${addresses}`;
     return { action: `Allow ${address} for the key`, fix };
   }

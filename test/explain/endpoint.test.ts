@@ -86,6 +86,15 @@ describe("service why of an endpoint", () => {
       action: "Enable the endpoint",
       fix: `service endpoints enable ${endpoint}`,
     });
+    await world.run(`service endpoints enable ${endpoint}`);
+    expect((await world.api("GET", `/v1/webhook_endpoints/${endpoint}`)).body.status).toBe("enabled");
+  });
+
+  it("triggers the first event that it subscribes to", async () => {
+    await advanceClock(world.api, 2);
+    const endpoint = await world.endpoint("/a", ["customer.deleted"], "Billing");
+    await world.run((await world.why(endpoint)).fix);
+    await expect.poll(async () => (await world.why(endpoint)).code).toBe("delivered");
   });
 
   it("says that all is well, with the last response, although the clock is ahead", async () => {

@@ -338,6 +338,20 @@ describe("service why of a request", () => {
     expect((await apiOf(world.platform.baseUrl, replacement)("GET", "/v1/orders")).status).toBe(200);
   });
 
+  it("allows the address from which a key was used", async () => {
+    const ip_allowlist = ["203.0.113.0/24"];
+    const { body: key } = await world.api("POST", "/v1/api_keys", { scopes: ["orders:read"], ip_allowlist });
+    const get = () => apiOf(world.platform.baseUrl, key.key)("GET", "/v1/orders");
+    const answer = await world.why((await get()).headers.get("request-id")!);
+    expect(answer).toMatchObject({
+      summary: expect.stringMatching(/^GET \/v1\/orders failed with 403 ip_not_allowed: /),
+      action: "Allow 127.0.0.1 for the key",
+      fix: `service keys update ${key.id} --ip-allow 203.0.113.0/24,127.0.0.1/32`,
+    });
+    await world.run(answer.fix);
+    expect((await get()).status).toBe(200);
+  });
+
   it("says that requests without a valid credential are not retained", async () => {
     const { headers } = await apiOf(world.platform.baseUrl, "sk_sandbox_wrong")("GET", "/v1/orders");
     const { exitCode, stderr } = await world.service(["why", headers.get("request-id")!]);

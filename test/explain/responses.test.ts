@@ -224,7 +224,7 @@ describe("service why of a delivery, and of its event", () => {
     const [delivery] = deliveries;
     expect(plain(await world.why(delivery!.id))).toEqual(expected);
     expect(plain(await world.why(endpoint))).toEqual(expected);
-    await world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status: "enabled" });
+    await world.run(expected.fix);
     expect(plain(await world.why(delivery!.id))).toMatchObject({
       summary: "Billing responded with 410 Gone before the endpoint was enabled again",
       action: "Retry now",
@@ -287,6 +287,8 @@ describe("service why of a delivery, and of its event", () => {
       action: "Use http:// in the endpoint's URL",
       fix: `service endpoints update ${endpoint} --url http://${host}/hooks`,
     });
+    await world.run(`service endpoints update ${endpoint} --url http://${host}/hooks`);
+    expect((await world.api("GET", `/v1/webhook_endpoints/${endpoint}`)).body.url).toBe(`http://${host}/hooks`);
   });
 
   it("names the path of each of several endpoints on one host", async () => {

@@ -16,12 +16,7 @@ function objectCommand(kind: ObjectKind): CommandEntry {
 
 /** Every top-level command, in the order in which help lists them. */
 export const COMMANDS: readonly CommandEntry[] = [
-  {
-    name: "demo",
-    group: START,
-    summary: "Run an end-to-end demo",
-    load: () => import("./commands/demo/index.ts"),
-  },
+  { name: "demo", group: START, summary: "Run an end-to-end demo", load: () => import("./commands/demo/index.ts") },
   {
     name: "dev",
     group: START,
@@ -106,12 +101,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/faults/index.ts"),
   },
   { name: "login", group: SESSION, summary: "Sign in", load: () => import("./commands/login/index.ts") },
-  {
-    name: "logout",
-    group: SESSION,
-    summary: "Sign out",
-    load: () => import("./commands/logout.ts"),
-  },
+  { name: "logout", group: SESSION, summary: "Sign out", load: () => import("./commands/logout.ts") },
   {
     name: "whoami",
     group: SESSION,
@@ -124,42 +114,17 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "Check the platform, clock and credential",
     load: async () => ({ command: (await import("./commands/doctor/index.ts")).status }),
   },
-  {
-    name: "doctor",
-    group: SESSION,
-    summary: "Diagnose problems",
-    load: () => import("./commands/doctor/index.ts"),
-  },
-  {
-    name: "profiles",
-    group: SESSION,
-    summary: "Manage profiles",
-    load: () => import("./commands/profiles.ts"),
-  },
-  {
-    name: "config",
-    group: SESSION,
-    summary: "Manage settings",
-    load: () => import("./commands/config.ts"),
-  },
+  { name: "doctor", group: SESSION, summary: "Diagnose problems", load: () => import("./commands/doctor/index.ts") },
+  { name: "profiles", group: SESSION, summary: "Manage profiles", load: () => import("./commands/profiles.ts") },
+  { name: "config", group: SESSION, summary: "Manage settings", load: () => import("./commands/config.ts") },
   {
     name: "keys",
     group: SESSION,
     summary: "Manage API keys; scan for leaked keys",
     load: () => import("./commands/keys/index.ts"),
   },
-  {
-    name: "apps",
-    group: SESSION,
-    summary: "Manage OAuth apps",
-    load: () => import("./commands/apps.ts"),
-  },
-  {
-    name: "logs",
-    group: MORE,
-    summary: "View or follow API request logs",
-    load: () => import("./commands/logs.ts"),
-  },
+  { name: "apps", group: SESSION, summary: "Manage OAuth apps", load: () => import("./commands/apps.ts") },
+  { name: "logs", group: MORE, summary: "View or follow API request logs", load: () => import("./commands/logs.ts") },
   {
     name: "mcp",
     group: MORE,

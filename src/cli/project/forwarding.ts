@@ -1,6 +1,7 @@
 import { parseSubscriptions } from "../arguments/values.ts";
 import type { ForwardingFlags } from "../forwarding/options.ts";
-import { type Project, PROJECT_DEFAULTS } from "./schema.ts";
+import { PROJECT_DEFAULTS } from "./defaults.ts";
+import type { Project } from "./schema.ts";
 
 /** What `forward` of a project file sets, as flags of `service listen`. */
 type ProjectFlags = Partial<Pick<ForwardingFlags, "forwardTo" | "route" | "ordered" | "retries">> & {

@@ -9,7 +9,8 @@ import type { ProjectPlatform } from "../settings/connection.ts";
 import { PROJECT_FILE } from "./file-name.ts";
 import { outsideOf, readRegularFile } from "./files.ts";
 import { isPort, readProject } from "./read.ts";
-import { type Project, PROJECT_DEFAULTS } from "./schema.ts";
+import { PROJECT_DEFAULTS } from "./defaults.ts";
+import type { Project } from "./schema.ts";
 
 /** The folder of files that belong to one machine, in the project's. */
 export const OWN_FOLDER = ".service";

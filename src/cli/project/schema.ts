@@ -1,3 +1,4 @@
+import { PROJECT_DEFAULTS } from "./defaults.ts";
 import type { Scheme } from "../../webhooks/schemes.ts";
 
 /** As `--forward-to` takes it. A port is a number in YAML. */
@@ -37,15 +38,6 @@ export interface Schema {
   /** Formats that `read.ts` validates with the rules of the flag that takes the same value. */
   format?: "port" | "target" | "subscriptions" | "base-url" | "header-name" | "header-value" | "url";
 }
-
-export const PROJECT_DEFAULTS = {
-  port: 4010,
-  database: ".service/platform.db",
-  secret: "SERVICE_WEBHOOK_SECRET",
-  key: "SERVICE_API_KEY",
-  url: "SERVICE_BASE_URL",
-  retries: 3,
-} as const;
 
 const variable = (description: string, standard: string): Schema => ({
   type: "string",

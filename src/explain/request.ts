@@ -22,12 +22,15 @@ interface Problem {
 
 /** Returns why an API request failed. `key` is undefined if the error does not concern it, or it cannot be read. */
 export function failedRequest(request: RequestLogDetail, key: ApiKey | undefined, time: TimeFormat): Finding {
-  const { id, method, path, status, error_code: code, query, request_body: body } = request;
+  const { id, method, path, status, error_code: code, query, request_body: body, fault } = request;
   const { detail, errors = [], required_scope: scope } = problemIn(request);
   const isOfKey = key !== undefined && status === 401;
   const reason =
     errors.length > 0 ? fieldErrors(errors) : isOfKey || typeof detail !== "string" ? "" : detail.replace(/\.$/, "");
-  const failure = `${method} ${path} failed with ${status} ${code ?? ""}`.trim();
+  const failure =
+    fault?.effect === "disconnect"
+      ? `${method} ${path} got no response: the fault ${fault.id} of the sandbox closed the connection`
+      : `${method} ${path} failed with ${status} ${code ?? ""}`.trim();
   const sent = quoted(body) === "" ? query && `Query: ${query}` : `Request body: ${quoted(body)}`;
   return {
     code: code === "insufficient_scope" ? "missing_scope" : "request_failed",
@@ -63,10 +66,13 @@ function keyEvidence(
 }
 
 function remedyOf(
-  { id, status, error_code: code, key: keyId, client_address: address }: RequestLogDetail,
+  { id, status, error_code: code, key: keyId, client_address: address, fault }: RequestLogDetail,
   key: ApiKey | undefined,
   scope: unknown,
 ): Pick<Finding, "action" | "fix"> {
+  if (fault !== null && status >= 429) {
+    return { action: "Remove the fault", fix: shellCommand`service faults remove ${fault.id}` };
+  }
   const isUsable = key !== undefined && key.revoked_at === null;
   if (code === "insufficient_scope" && keyId === null)
     return { action: "Sign in with more scopes", fix: "service login" };

@@ -50,6 +50,29 @@ describe("service faults", () => {
     expect(stderr).toContain("The fault flt_");
   });
 
+  it("is named as the cause of a failed request by `service why` and `service logs get`", async () => {
+    for (const flags of [["--status", "503"], ["--disconnect"]]) {
+      await service(["faults", "clear"]);
+      const { id, effect } = await add("POST /v1/orders", ...flags);
+      const args = ["orders", "create", "--amount", "1", "--currency", "EUR"];
+      expect((await service(args)).exitCode).not.toBe(0);
+      const [log] = await json<{ id: string }[]>(
+        "logs",
+        "list",
+        "--path",
+        "/v1/orders",
+        "--method",
+        "POST",
+        "--limit",
+        "1",
+      );
+      const why = await service(["why", log!.id]);
+      expect(why.stdout).toContain(`fault ${id}`);
+      expect(why.stdout).toContain(`service faults remove ${id}`);
+      expect((await service(["logs", "get", log!.id])).stdout).toContain(`fault\t${effect} ${id}`);
+    }
+  });
+
   it.each([
     [["POST /v1/orders"], 2, "No effect specified"],
     [["POST /v1/orders", "--status", "503", "--truncate"], 2, "A fault has one effect"],

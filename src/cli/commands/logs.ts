@@ -93,6 +93,7 @@ const LOG: Resource<RequestLogDetail> = {
       PATH,
       { label: "Query", text: ({ query }) => query ?? "" },
       ERROR,
+      { label: "Fault", text: ({ fault }) => (fault === null ? "" : `${fault.effect} ${fault.id}`) },
       LEFT_OUT,
       DURATION,
       {

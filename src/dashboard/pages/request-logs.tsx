@@ -189,6 +189,7 @@ function RequestFacts({ log }: { log: RequestLogDetail }) {
               "Error",
               log.error_code === null ? undefined : <a href={`/problems/${log.error_code}`}>{log.error_code}</a>,
             ],
+            ["Fault", log.fault === null ? undefined : `${log.fault.effect} ${log.fault.id}`],
             ["Left out", log.left_out === 0 ? undefined : `${log.left_out} similar requests within the second`],
             ["Duration", milliseconds(log.duration_ms)],
             ["Time (real)", <Time at={log.created} isReal />],

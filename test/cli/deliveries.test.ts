@@ -243,10 +243,15 @@ describe("service trigger --wait", () => {
   it("reports that neither an endpoint nor a listener received the event", async () => {
     const args = ["trigger", "order.created", "--wait", "--timeout", "1s"];
     const session = runInTerminal(args, { env: cli.platform.env });
-    expect(await session.ended).toBe(0);
-    expect(session.text()).toContain(
-      "No deliveries: no endpoint subscribes to this event type, and no listener forwarded it within 1 s.",
+    expect(await session.ended).toBe(1);
+    const text = session.text().replaceAll(/\s+/g, " ");
+    expect(text).toContain(
+      "No deliveries: no endpoint subscribes to this event type, and no listener forwarded it within 1 s",
     );
+    expect(text).toContain("To receive it: service listen --forward-to localhost:3000");
+    const once = runInTerminal(["trigger", "order.created"], { env: cli.platform.env });
+    expect(await once.ended).toBe(0);
+    expect(once.text()).toContain("No endpoint or listener receives this event.");
   });
 
   it.each([

@@ -201,6 +201,19 @@ describe("service endpoints ping and rotate-secret", () => {
     expect(deliveries.map(({ endpoint }) => endpoint)).toEqual([endpoint.id]);
   });
 
+  it("waits for the response to a ping, and exits with 1 for any but 2xx", async () => {
+    const endpoint = await newEndpoint();
+    secret = endpoint.secret!;
+    const sent = await service(["endpoints", "ping", endpoint.id, "--type", "order.completed"]);
+    expect(sent).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^evt_\w+\t2\d\d\t[\d.]+\n$/) });
+    secret = "whsec_another";
+    const { exitCode, stderr } = await service(["endpoints", "ping", endpoint.id, "--event", "order.completed"]);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: expect.stringMatching(/^Error: [45]\d\d in [\d.]+ m?s[^]*service why evt_\w+\n$/),
+    });
+  });
+
   it("replaces the secret; during the overlap both verify", async () => {
     const endpoint = await newEndpoint();
     const rotated = await json<WebhookEndpoint>("endpoints", "rotate-secret", endpoint.id);

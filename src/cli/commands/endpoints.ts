@@ -1,4 +1,7 @@
+import { apiPath } from "../../client/base-url.ts";
+import { isSuccess } from "../../contract/is-success.ts";
 import { LIMITS } from "../../contract/limits.ts";
+import type { Attempt, Delivery } from "../../contract/schemas/delivery.ts";
 import type { EventType } from "../../contract/event-types.ts";
 import type { Event } from "../../contract/schemas/event.ts";
 import type { SecretRotate, WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
@@ -6,7 +9,8 @@ import { shellCommand, shellWord } from "../../contract/shell-command.ts";
 import { duration, parseEventType } from "../arguments/values.ts";
 import { type CommandDefinition, flag } from "../command.ts";
 import type { Context } from "../context.ts";
-import { formatSpan } from "../terminal/time.ts";
+import { UserError } from "../errors.ts";
+import { formatDuration, formatSpan } from "../terminal/time.ts";
 import { EVENTS } from "../resource/event-view.ts";
 import { createVerb, updateVerb } from "../resource/fields.ts";
 import { rejectQuiet } from "../resource/show-secret.ts";
@@ -85,7 +89,8 @@ export const command: CommandDefinition = {
     },
     {
       name: "ping",
-      about: "Send a webhook_endpoint.ping event to this endpoint only, or a sample of another type (sandbox)",
+      about:
+        "Send a webhook_endpoint.ping event to this endpoint only, or a sample of another type (sandbox), and show the response",
       args: [idOperand(ENDPOINTS.view.noun)],
       options: [
         flag("--type <type>", "Type of the event, such as order.completed", {
@@ -176,13 +181,56 @@ async function runRotate(context: Context, id: string, { overlap, yes, idempoten
 }
 
 interface PingFlags extends Idempotent {
-  event?: EventType;
+  type?: EventType;
 }
 
-async function runPing(context: Context, id: string, { event: type, idempotencyKey }: PingFlags): Promise<void> {
+/** A delivery takes 10 s at most. */
+const PING_SECONDS = 15;
+const POLL_MS = 100;
+
+/** Sends an event, and shows the response: 1 is the exit code for any but 2xx. Programs get the event at once. */
+async function runPing(context: Context, id: string, { type, idempotencyKey }: PingFlags): Promise<void> {
+  const { output } = context;
   const body = type === undefined ? {} : { type };
   const event = await callVerb<Event>(context, ENDPOINTS, { id, verb: "ping", body, idempotencyKey });
-  context.output.success(`Sent ${event.type} ${event.id} to ${id}`);
-  await context.output.object(event, EVENTS.view);
-  context.output.note(shellCommand`\nSee the response:\n  service deliveries list --event ${event.id}`);
+  if (output.json || output.quiet || output.chosen) return await output.object(event, EVENTS.view);
+  const attempt = await output.spinner.during("Waiting for the response", () => firstAttempt(event.id, context));
+  if (attempt === undefined) {
+    throw new UserError(`${event.type} was not delivered within ${PING_SECONDS} s`, {
+      hint: shellCommand`For the reason: service why ${event.id}`,
+      code: "delivery_pending",
+    });
+  }
+  const { status_code: status, error, duration_ms: took, response_excerpt: excerpt } = attempt;
+  const result = `${status ?? "No response"} in ${formatDuration(took)}`;
+  if (isSuccess(status ?? undefined)) {
+    output.success(`${result}: ${event.type} ${event.id}`);
+    if (!output.terminal) output.line([event.id, String(status), String(took)].join("\t"));
+    return;
+  }
+  const [first = ""] = (error ?? excerpt ?? "").trim().split(/\r?\n/, 1);
+  throw new UserError(`${result}${first === "" ? "" : `: ${first.slice(0, MAX_EXCERPT)}`}`, {
+    hint: shellCommand`For the likely cause: service why ${event.id}`,
+    code: "delivery_failed",
+  });
+}
+
+const MAX_EXCERPT = 200;
+
+/** Returns the first attempt to deliver an event that goes to one endpoint; undefined if there is none in time. */
+async function firstAttempt(event: string, context: Context): Promise<Attempt | undefined> {
+  const client = await context.client();
+  const deadline = context.now() + PING_SECONDS * 1000;
+  while (context.now() < deadline) {
+    const query = { event };
+    const { body } = await client.request<{ data: Delivery[] }>({ method: "GET", path: "/v1/deliveries", query });
+    const [delivery] = body.data;
+    if (delivery !== undefined && delivery.attempt_count > 0) {
+      const whole = await client.request<Delivery>({ method: "GET", path: apiPath`/v1/deliveries/${delivery.id}` });
+      const [attempt] = whole.body.attempts ?? [];
+      if (attempt !== undefined) return attempt;
+    }
+    await context.sleep(POLL_MS);
+  }
+  return undefined;
 }

@@ -222,7 +222,13 @@ export class Output {
   /** Shows a progress bar on stderr for countable work, on a terminal only. */
   progress(total: number, label: string): ProgressBar {
     const enabled = this.#options.animate && !this.quiet && total > 1;
-    return createProgressBar(this.#options.stderr, { enabled, styles: this.noteStyles, total, label });
+    return createProgressBar(this.#options.stderr, {
+      enabled,
+      styles: this.noteStyles,
+      total,
+      label,
+      now: this.#options.now,
+    });
   }
 
   #columns<Item>(view: ResourceView<Item>, standard: readonly Column<Item>[]): readonly Column<Item>[] {

@@ -1,3 +1,4 @@
+import { formatSpan } from "./time.ts";
 import { printable } from "./printable.ts";
 import type { Styles } from "./styles.ts";
 import type { TextStream } from "./text-stream.ts";
@@ -74,19 +75,36 @@ export interface ProgressBar {
   end(): void;
 }
 
-/** A progress bar on stderr, on terminals only. */
-export function createProgressBar(
-  stream: TextStream,
-  { enabled, styles, total, label }: { enabled: boolean; styles: Styles; total: number; label: string },
-): ProgressBar {
+interface BarOptions {
+  enabled: boolean;
+  styles: Styles;
+  total: number;
+  label: string;
+  /** Unix milliseconds. */
+  now: () => number;
+}
+
+/** The rate of the first second says little. */
+const MIN_RATED_MS = 1000;
+
+/** A progress bar on stderr, on terminals only: with the rate, and the time that is left. */
+export function createProgressBar(stream: TextStream, { enabled, styles, total, label, now }: BarOptions): ProgressBar {
   if (!enabled) return { advance: () => {}, end: () => {} };
   let done = 0;
   let drawn = "";
+  const started = now();
+
+  function pace(): string {
+    const elapsed = now() - started;
+    if (elapsed < MIN_RATED_MS || done === 0) return "";
+    const rate = (done * 1000) / elapsed;
+    return `  ${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s, ${formatSpan(Math.ceil((total - done) / rate))} left`;
+  }
 
   function draw(): void {
     const filled = Math.round((done / total) * BAR_WIDTH);
     const bar = styles.accent("━".repeat(filled)) + styles.dim("─".repeat(BAR_WIDTH - filled));
-    const line = `${bar} ${done}/${total} ${styles.dim(label)}`;
+    const line = `${bar} ${done}/${total} ${styles.dim(label + pace())}`;
     if (line === drawn) return;
     drawn = line;
     stream.write(CLEAR_LINE + line);

@@ -1,6 +1,7 @@
 import type { Client } from "../../../client/http.ts";
 import { allItems } from "../../../client/pages.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
+import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
@@ -16,7 +17,7 @@ const STYLES = { succeeded: "good", failed: "bad", pending: "warn", canceled: "d
 
 /**
  * Waits until every delivery of the events has succeeded or permanently failed, and prints the results. Throws
- * UserError if one failed, or is still pending after this many seconds. An event without endpoints may be forwarded by a
+ * UserError if one failed, if there is none, or if one is still pending after this many seconds. An event without endpoints may be forwarded by a
  * listener, which reports its delivery after the last attempt.
  */
 export async function reportDeliveries(
@@ -33,8 +34,9 @@ export async function reportDeliveries(
     awaitDeliveries(events, client, deadlines, context),
   );
   if (deliveries.length === 0) {
-    return output.note(
-      `No deliveries: no endpoint subscribes to this event type, and no listener forwarded it within ${listenerTimeout} s.`,
+    throw new UserError(
+      `No deliveries: no endpoint subscribes to this event type, and no listener forwarded it within ${listenerTimeout} s`,
+      { hint: RECEIVE, code: "no_receiver" },
     );
   }
   if (!output.json && !output.quiet) for (const delivery of deliveries) output.line(deliveryLine(delivery, context));
@@ -53,6 +55,23 @@ export async function reportDeliveries(
     });
   }
   output.success(`${countOf(deliveries, deliveries)} succeeded`);
+}
+
+const RECEIVE = "To receive it: service listen --forward-to localhost:3000";
+
+/** Tells a person that no endpoint and no listener receives an event. A credential may not be allowed to know. */
+export async function noteMissingReceiver(event: string, client: Client, { output }: Context): Promise<void> {
+  if (!output.terminal || output.json || output.quiet) return;
+  const read = <Body>(path: string, query: Record<string, string>) =>
+    client.request<Body>({ method: "GET", path, query, isBackground: true });
+  try {
+    const deliveries = await read<{ data: Delivery[] }>("/v1/deliveries", { event });
+    if (deliveries.body.data.length > 0) return;
+    const { body } = await read<Statistics>("/v1/statistics", {});
+    if (body.listeners === 0) output.note(`No endpoint or listener receives this event. ${RECEIVE}`);
+  } catch {
+    // The event was created, which is what counts.
+  }
 }
 
 /** Polls, for the last time at the deadline, in Unix milliseconds. */

@@ -8,7 +8,7 @@ import { UsageError, UserError } from "../../errors.ts";
 import { parseObject } from "../../input.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { Cleanup } from "../../triggering/cleanup.ts";
-import { reportDeliveries } from "./deliveries.ts";
+import { noteMissingReceiver, reportDeliveries } from "./deliveries.ts";
 import { type Call, callLine, findEvent, perform, type TriggeredEvent } from "../../triggering/perform.ts";
 import { dataOf, editableFields, planSteps, type Step } from "../../triggering/recipes.ts";
 
@@ -43,6 +43,10 @@ export async function runTrigger(type: EventType | undefined, flags: TriggerFlag
   };
   try {
     const events = await work(client);
+    const [event] = events;
+    if (!flags.wait && flags.count === 1 && type !== undefined && event !== undefined) {
+      await noteMissingReceiver(event.id, client, context);
+    }
     if (flags.wait && !context.globals.dryRun) await reportDeliveries(events, client, flags.timeout, context);
   } catch (error) {
     await cleanUp().catch((failure: unknown) => context.output.warn((failure as Error).message));
@@ -143,6 +147,7 @@ async function triggerMany(
   const bar = output.progress(count, type);
   const started = context.now();
   let next = 0;
+  let done = 0;
   let isStopped = false;
 
   async function work(): Promise<void> {
@@ -159,6 +164,7 @@ async function triggerMany(
       if (output.json && event !== undefined) await output.record(event);
       else if (output.quiet && event !== undefined) output.line(event.id);
       else if (!output.terminal && !output.json) output.line(`${type}\t${outcome.subject}`);
+      done += 1;
       bar.advance();
     }
   }
@@ -173,7 +179,10 @@ async function triggerMany(
   const outcomes = await Promise.allSettled(workers);
   bar.end();
   const failed = outcomes.find((outcome) => outcome.status === "rejected");
-  if (failed !== undefined) throw failed.reason;
+  if (failed !== undefined) {
+    output.note(`Triggered ${done} of ${count} × ${type}`);
+    throw failed.reason;
+  }
   const milliseconds = context.now() - started;
   output.success(`Triggered ${count} × ${type} in ${formatDuration(milliseconds)}`);
   return events;

@@ -115,7 +115,7 @@ describe("an event whose stored body is damaged", () => {
     const page = await browser.newPage();
     await page.goto((await requestSignInLink(file)).sign_in_url);
     await page.goto(`${platform.baseUrl}/dashboard/sandbox/events`);
-    const row = (id: string) => page.getByRole("row").filter({ hasText: id });
+    const row = (id: string) => page.getByRole("row").filter({ has: page.locator(`a[href$="${id}"]`) });
     await row(ids.damaged).getByText("Damaged").waitFor();
     expect(await row(ids.before).getByText("Damaged").count()).toBe(0);
   });

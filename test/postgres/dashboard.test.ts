@@ -72,15 +72,15 @@ it("shows events of every process as they happen, delivered, and replays them", 
   }
   const env = { SERVICE_BASE_URL: platform.url, SERVICE_API_KEY: platform.sandboxKey };
   expect((await runCli(["trigger", "order.completed"], { env })).exitCode).toBe(0);
-  await list.getByText("order.completed").first().click();
+  await list.getByRole("link", { name: "order.completed" }).first().press("Enter");
   await page.getByRole("heading", { name: "order.completed" }).waitFor();
   const deliveries = page.getByRole("region", { name: "Deliveries of this event" });
-  await deliveries.getByText("succeeded").waitFor();
+  await deliveries.getByText("delivered").waitFor();
   const id = new URL(page.url()).pathname.split("/").at(-1)!;
   await page.getByRole("button", { name: "Replay" }).click();
   await page.getByRole("button", { name: "Replay now" }).click();
   await page.getByText("Replayed: 1 delivery").waitFor();
-  await expect.poll(() => deliveries.getByText("succeeded").count()).toBe(2);
+  await expect.poll(() => deliveries.getByText("delivered").count()).toBe(2);
   const received = receiver.received.filter(({ event }) => event === id);
   expect(received).toHaveLength(2);
   expect(received[1]!.body).toBe(received[0]!.body);

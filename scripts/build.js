@@ -51,6 +51,7 @@ const LAZY = {
   ora: "ora",
   "update-notice": "src/cli/update-notice.ts",
   prompts: "@inquirer/prompts",
+  ask: "src/cli/ask.ts",
 };
 
 /**

@@ -5,7 +5,7 @@ import { parseProject } from "../../src/cli/project/read.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { CTRL_C, ENTER, runInTerminal } from "../support/terminal.ts";
-import { makeProject, startDev } from "./support/dev-project.ts";
+import { FILES, makeProject, startDev } from "./support/dev-project.ts";
 
 const on = cliOnPlatform();
 
@@ -241,6 +241,28 @@ describe("a change of service.yaml while service dev runs", () => {
     project.write("service.yaml", `${file(second.url)}run: node app.js\n`);
     await dev.waitFor("restart `service dev` to apply the new run");
     await Promise.all([first.close(), second.close()]);
+  });
+});
+
+describe("an app that crashes while a person watches", () => {
+  const crashing = async (args: readonly string[] = []) => {
+    const project = await makeProject({ ...FILES, "app.js": "process.exit(3);" });
+    return runInTerminal(["dev", ...args], { cwd: project.folder, env: project.env });
+  };
+
+  it("is restarted with r, and ends everything with q", async () => {
+    const terminal = await crashing();
+    await terminal.waitFor("exited with code 3. Press r to restart it, q to quit");
+    terminal.type("r");
+    await terminal.waitFor(/Press r [^]*Press r /);
+    terminal.type("q");
+    expect(await terminal.ended).toBe(3);
+  });
+
+  it("ends everything with --exit-with-app", async () => {
+    const terminal = await crashing(["--exit-with-app"]);
+    expect(await terminal.ended).toBe(3);
+    expect(terminal.text()).not.toContain("Press r");
   });
 });
 

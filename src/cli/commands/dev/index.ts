@@ -1,5 +1,6 @@
 import { type CommandDefinition, flag } from "../../command.ts";
 import type { Context } from "../../context.ts";
+import type { DevFlags } from "./run.ts";
 import type { InitFlags } from "./init.ts";
 
 /** `service dev`: platform, listener, env file, seed data and app in one terminal. */
@@ -7,8 +8,9 @@ export const command: CommandDefinition = {
   name: "dev",
   about:
     "Run the platform, a listener and your app with the settings in service.yaml. Ctrl-C stops all of them. Exits with the exit code of the app.",
+  options: [flag("--exit-with-app", "Stop everything when the app crashes, instead of asking whether to restart it")],
   examples: ["service dev init   # create service.yaml", "service dev"],
-  run: async (context: Context) => (await import("./run.ts")).runDev(context),
+  run: async (context: Context, flags: DevFlags) => (await import("./run.ts")).runDev(context, flags),
   commands: [
     {
       name: "init",

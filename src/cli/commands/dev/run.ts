@@ -9,6 +9,7 @@ import { assertReceiversTrusted } from "../../project/trust.ts";
 import type { Receivers } from "../../forwarding/options.ts";
 import { portOwner } from "../../process/port-owner.ts";
 import { isListening, isLocal, startApp, untilListening } from "./app.ts";
+import { keyPressed } from "../../terminal/key-pressed.ts";
 import { Console } from "./console.ts";
 import { writeVariables } from "./env-file.ts";
 import { prepareFolder } from "./folder.ts";
@@ -24,8 +25,13 @@ const APP_GRACE_MS = 5000;
 const LISTENER_GRACE_MS = 1500;
 const PLATFORM_GRACE_MS = 3000;
 
+export interface DevFlags {
+  /** Never ask whether to restart the app. */
+  exitWithApp?: boolean;
+}
+
 /** `service dev`: runs the parts that the project file names until one of them ends. Import this module lazily. */
-export async function runDev(context: Context): Promise<void> {
+export async function runDev(context: Context, { exitWithApp = false }: DevFlags): Promise<void> {
   context.output.rejectFilters();
   if (context.globals.live) {
     throw new UsageError("`service dev` works in the sandbox only", { hint: "Remove --live." });
@@ -37,7 +43,7 @@ export async function runDev(context: Context): Promise<void> {
   assertReceiversTrusted(found.project, context);
   // Its parts get the URL as a flag, which would count as named by the user.
   if (found.project.platform?.url !== undefined && context.globals.baseUrl === undefined) await context.connection();
-  await new Dev(found, context, await Console.open(context)).run();
+  await new Dev(found, context, await Console.open(context), exitWithApp).run();
 }
 
 /** Returns the project of the working folder. Throws UserError without one. */
@@ -64,6 +70,7 @@ class Dev {
   readonly #text: string;
   readonly #context: Context;
   readonly #console: Console;
+  readonly #exitWithApp: boolean;
   readonly #startedAt: number;
   /** Aborted as soon as any part ends. */
   readonly #over = new AbortController();
@@ -74,7 +81,13 @@ class Dev {
   #app: ProcessGroup | undefined;
   #isStopping = false;
 
-  constructor({ project, text }: { project: Project; text: string }, context: Context, console: Console) {
+  constructor(
+    { project, text }: { project: Project; text: string },
+    context: Context,
+    console: Console,
+    exitWithApp: boolean,
+  ) {
+    this.#exitWithApp = exitWithApp;
     this.#project = project;
     this.#text = text;
     this.#context = context;
@@ -200,12 +213,7 @@ class Dev {
     }
     this.#console.say("app", `$ ${run}`, { event: "state", state: "starting", command: run });
     const started = performance.now();
-    const app = startApp(run, variables, { console: this.#console, context: this.#context });
-    this.#app = app;
-    app.exited.then(
-      (exit) => this.#end({ by: "app", exit }),
-      (error: unknown) => this.#fail(error),
-    );
+    this.#runApp(run, variables);
     if (!isLocal(target)) return;
     const slow = setTimeout(
       () => this.#sayState("app", "waiting", `waiting until something listens on ${target.host}`),
@@ -213,6 +221,25 @@ class Dev {
     );
     await this.#step(untilListening(target, this.#over.signal)).finally(() => clearTimeout(slow));
     this.#sayState("app", "ready", `ready on ${target.host} after ${since(started)}`);
+  }
+
+  #runApp(run: string, variables: Readonly<Record<string, string>>): void {
+    this.#app = startApp(run, variables, { console: this.#console, context: this.#context });
+    this.#app.exited
+      .then(async (exit) => {
+        if (await this.#isToRestart(exit)) this.#runApp(run, variables);
+        else this.#end({ by: "app", exit });
+      })
+      .catch((error: unknown) => this.#fail(error));
+  }
+
+  /** Asks what to do after a crash, if a person is there. */
+  async #isToRestart(exit: Exit): Promise<boolean> {
+    const { interactive, output } = this.#context;
+    const { signal } = this.#over;
+    if (exit.code === 0 || this.#exitWithApp || !interactive || output.json || signal.aborted) return false;
+    this.#sayState("app", "exited", `${howItEnded(exit)}. Press r to restart it, q to quit`, false);
+    return (await keyPressed(["r", "q"], this.#context, signal)) === "r";
   }
 
   /** Stops the parts in the reverse order of their start. */
@@ -233,8 +260,7 @@ class Dev {
     const { signal } = this.#context;
     const exit = end.by === "app" ? end.exit : await this.#app?.exited;
     if (end.by === "app") {
-      const how = exit!.signal === null ? `exited with code ${exit!.code}` : `was ended by ${exit!.signal}`;
-      this.#sayState("app", "exited", `${how}; everything else was stopped`, exit!.code === 0);
+      this.#sayState("app", "exited", `${howItEnded(exit!)}; everything else was stopped`, exit!.code === 0);
     }
     if (exit !== undefined && exit.code !== 0) throw new SilentExit(exit.code);
     if (exit === undefined && signal.aborted && !isCtrlC(signal.reason)) throw signal.reason;
@@ -288,6 +314,10 @@ class Dev {
 }
 
 const SLOW_START_MS = 5000;
+
+function howItEnded({ code, signal }: Exit): string {
+  return signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
+}
 
 function since(start: number): string {
   return `${((performance.now() - start) / 1000).toFixed(1)} s`;

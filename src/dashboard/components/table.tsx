@@ -5,7 +5,7 @@ import type { Pages } from "../api/pages.ts";
 import { clockOffset } from "../clock.ts";
 import { count, dayOf } from "../format.ts";
 import { ErrorBox, Loading } from "./page.tsx";
-import { savedScroll } from "../router.tsx";
+import { peekedId, savedScroll } from "../router.tsx";
 
 export interface Column<Item> {
   label: string;
@@ -160,7 +160,9 @@ export function PagedTable<Item extends { id: string }>(props: {
           keyOf={({ id }) => id}
           timeOf={props.timeOf}
           isReal={props.isReal}
-          {...(keepsPosition ? { onHold: (isHeld) => hold(isHeld || scrollY > TOP_PIXELS) } : {})}
+          {...(keepsPosition
+            ? { onHold: (isHeld) => hold(isHeld || scrollY > TOP_PIXELS || peekedId.value !== "") }
+            : {})}
         />
       )}
       {foundFew && hasMore && (

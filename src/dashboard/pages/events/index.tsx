@@ -10,7 +10,7 @@ import { isUnfinished, PagedTable } from "../../components/table.tsx";
 import { EventType, None, RowTime } from "../../components/values.tsx";
 import { VirtualList } from "../../components/virtual-list.tsx";
 import { count, dayOf, searchable } from "../../format.ts";
-import { environment, hrefOf, Link, route } from "../../router.tsx";
+import { environment, hrefOf, Link, peekedId, route } from "../../router.tsx";
 import {
   Choice,
   CopyCommand,
@@ -121,7 +121,9 @@ function EventList() {
               scrollTop={list.scrollTop}
               onShown={(events) => readOutcomes(events.map(({ id }) => id))}
               onNearEnd={readOn}
-              onRead={(scrollTop, isPointed) => list.read(scrollTop, scrollTop >= ROW_HEIGHT || isPointed)}
+              onRead={(scrollTop, isPointed) =>
+                list.read(scrollTop, scrollTop >= ROW_HEIGHT || isPointed || peekedId.value !== "")
+              }
             />
           </div>
         )}

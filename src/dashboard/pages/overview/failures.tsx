@@ -84,7 +84,7 @@ export function standingOf(
       : standing("disabled", "Disabled", 0);
   }
   if (since !== null) return standing("failing", `Failing since ${shortTime(Date.parse(since))}`, 5);
-  if (counts === undefined || counts.attempts === 0) return standing("quiet", "Nothing sent", 1);
+  if (counts === undefined || counts.attempts === 0) return standing("quiet", "Nothing sent", 2);
   const { attempts, failed } = counts;
   if (failed === 0) return standing("healthy", "Healthy", 1);
   const newest = Date.parse(newestOf(failures));

@@ -90,7 +90,7 @@ describe("--write-env", () => {
     [[".env:"], 2, '"" is not the name of a variable'],
     [[".env", "--secret", "a\nb"], 1, "--write-env: cannot write FOLDER/.env: the value of SERVICE_WEBHOOK_SECRET"],
     [["none/.env"], 1, "--write-env: cannot write FOLDER/none/.env: folder FOLDER/none does not exist"],
-    [["."], 1, "--write-env: cannot write FOLDER/.: EISDIR"],
+    [["."], 1, "--write-env: cannot write FOLDER/.: it is a folder; pass a file in it"],
   ])("is checked before the connection: %j", async ([file, ...args], exitCode, message) => {
     const folder = createFolder();
     const env = { SERVICE_BASE_URL: "http://127.0.0.1:9", SERVICE_API_KEY: on.platform.sandboxKey };

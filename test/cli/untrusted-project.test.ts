@@ -252,6 +252,13 @@ describe("service dev trust", () => {
     expect(readFileSync(settings, "utf8")).toContain("http://app.example:3000");
   });
 
+  it("ends with --revoke", async () => {
+    const project = await makeProject({ "service.yaml": "forward: { to: 'app.example:3000' }" });
+    expect(await project.service(["dev", "trust", "--yes"])).toMatchObject({ exitCode: 0 });
+    expect(await project.service(["dev", "trust", "--revoke"])).toMatchObject({ exitCode: 0 });
+    expect(await project.service(["dev"])).toEqual(failsWith("Events are not sent to http://app.example:3000"));
+  });
+
   it("needs --yes without a terminal, and a service.yaml", async () => {
     const project = await makeProject({ "service.yaml": "forward: { to: 'app.example:3000' }" });
     expect(await project.service(["dev", "trust"])).toEqual(failsWith("--yes is required", 2));

@@ -251,7 +251,12 @@ async function explained(flag: string, file: string, work: () => Promise<void>):
     await work();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === "ENOENT" || code === "ENOTDIR" ? `folder ${dirname(file)} does not exist` : message;
+    const reason =
+      code === "EISDIR"
+        ? "it is a folder; pass a file in it"
+        : code === "ENOENT" || code === "ENOTDIR"
+          ? `folder ${dirname(file)} does not exist`
+          : message;
     throw new UserError(`${flag}: cannot write ${file}: ${reason}`, { cause: error });
   }
 }

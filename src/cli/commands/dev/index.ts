@@ -34,8 +34,12 @@ export const command: CommandDefinition = {
       about:
         "Allow the service.yaml in this folder to send events to other machines and your API key to its platform. Asks again once it names others.",
       summary: "Allow service.yaml to use other machines",
-      options: [flag("--yes", "Skip the confirmation")],
-      run: async (context: Context, flags: { yes?: true }) => (await import("./trust.ts")).runTrust(flags, context),
+      options: [
+        flag("--yes", "Skip the confirmation"),
+        flag("--revoke", "Allow nothing any more", { conflicts: "yes" }),
+      ],
+      run: async (context: Context, flags: { yes?: true; revoke?: true }) =>
+        (await import("./trust.ts")).runTrust(flags, context),
     },
   ],
 };

@@ -8,8 +8,14 @@ import { printable } from "../../terminal/printable.ts";
 import { requireProject } from "./run.ts";
 
 /** `service dev trust`: allows the project file what it names now, and nothing that it names later. */
-export async function runTrust({ yes }: { yes?: true }, context: Context): Promise<void> {
+export async function runTrust({ yes, revoke }: { yes?: true; revoke?: true }, context: Context): Promise<void> {
   const { output, cwd } = context;
+  if (revoke) {
+    const nothing: ProjectTrust = { platform: null, receivers: [] };
+    await context.updateSettings((settings) => withTrust(settings, cwd, nothing));
+    if (output.json) return await output.document({ folder: cwd, ...nothing });
+    return output.success(`${PROJECT_FILE} may use no other machine`);
+  }
   const { project } = requireProject(context);
   // Until its first start, a platform on this machine has no port.
   const platform = project.platform?.port === "auto" ? undefined : await context.project();

@@ -21,7 +21,7 @@ for (const name of readdirSync(guides)) {
 const { page, assets } = await reference();
 writeFileSync(join(folder, "api.html"), page);
 for (const [name, text] of assets) writeFileSync(join(folder, name), text);
-console.log(`${join(folder, "index.html")}`);
+console.log(join(folder, "index.html"));
 
 /** Links of the platform become files of the site. */
 function relative(text) {

@@ -88,7 +88,7 @@ export interface CommandEntry {
   runsProgram?: true;
   /** True if `--jq` selects the input of the command instead of its output. */
   jqSelects?: true;
-  load(): Promise<{ command: CommandDefinition }>;
+  load: () => Promise<{ command: CommandDefinition }>;
 }
 
 /** A command as Commander parses it, with its definition. */
@@ -208,12 +208,7 @@ export function optionOf(flag: Flag): Option {
   if (choices !== undefined) option.choices(choices);
   if (parse !== undefined) option.argParser(parse);
   // Commander's variadic flags would also swallow the positional arguments that follow.
-  if (collect !== undefined) Object.assign(option, { isRepeatable: true }).argParser(collect as Collect);
+  if (collect !== undefined) option.argParser(collect as Collect);
   if (conflicts !== undefined) option.conflicts(conflicts);
   return standard === undefined ? option : option.default(standard, defaultText);
-}
-
-/** Returns true if a flag collects the values of several uses. */
-export function isRepeatable(option: Option): boolean {
-  return "isRepeatable" in option;
 }

@@ -48,7 +48,7 @@ interface Outcome extends CliResult {
 async function check(
   provider: Provider,
   verify: Verifier,
-  { scheme = provider as string, dedupe = true, content = JSON.stringify(PAYLOADS[provider], undefined, 2) } = {},
+  { scheme = String(provider), dedupe = true, content = JSON.stringify(PAYLOADS[provider], undefined, 2) } = {},
 ): Promise<Outcome> {
   const secret = SECRETS[provider];
   const application = await startApplication(receiverWith(verify, secret, dedupe));

@@ -48,7 +48,11 @@ interface Outcome extends CliResult {
 async function check(
   provider: Provider,
   verify: Verifier,
-  { scheme = String(provider), dedupe = true, content = JSON.stringify(PAYLOADS[provider], undefined, 2) } = {},
+  {
+    scheme = provider,
+    dedupe = true,
+    content = JSON.stringify(PAYLOADS[provider], undefined, 2),
+  }: { scheme?: string; dedupe?: boolean; content?: string } = {},
 ): Promise<Outcome> {
   const secret = SECRETS[provider];
   const application = await startApplication(receiverWith(verify, secret, dedupe));

@@ -110,3 +110,8 @@ export interface Provider {
 export function isPlatform({ scheme, template }: Provider): boolean {
   return scheme === SCHEMES.service && template === undefined;
 }
+
+/** Returns the headers that every delivery of a scheme has besides the signature's. */
+export function exampleHeaders({ headers = {} }: Scheme, id: string): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.replaceAll("{id}", id)]));
+}

@@ -4,7 +4,7 @@ import { type Scheme, sign } from "../webhooks/schemes.ts";
 import { type Clock, exchange, type Response } from "./exchange.ts";
 import type { Observer } from "./observer.ts";
 import { sampleEvent, type SampleEvent } from "./sample-events.ts";
-import { isPlatform, mediaTypeOf, type Provider, type Sample } from "./samples.ts";
+import { exampleHeaders, isPlatform, mediaTypeOf, type Provider, type Sample } from "./samples.ts";
 
 /** The receiver's own secret, the previous one if a rotation is checked too, and an unknown one. */
 interface Secrets {
@@ -108,7 +108,7 @@ export class Subject {
     const headers = new Map<string, string>([
       ["Content-Type", mediaTypeOf(body)],
       ["User-Agent", DELIVERY_USER_AGENT],
-      ...Object.entries((deviation.scheme ?? scheme).headers ?? {}),
+      ...Object.entries(exampleHeaders(deviation.scheme ?? scheme, sample.id)),
       ...Object.entries(
         sign({
           scheme: deviation.scheme ?? scheme,

@@ -35,7 +35,7 @@ export interface Scheme {
   timeout?: number;
   /** How the key is decoded from the secret (default: the UTF-8 bytes of the whole secret). */
   secret?: { encoding: "base64"; prefix?: string };
-  /** Headers that every delivery also has, with the values of an example. */
+  /** Headers that every delivery also has, with the values of an example. `{id}` is the delivery's ID. */
   headers?: Readonly<Record<string, string>>;
   /** The provider's page about verification. */
   docs?: string;

@@ -89,6 +89,7 @@ export const SCHEMES = {
       "X-Shopify-Topic": "orders/create",
       "X-Shopify-Shop-Domain": "example.myshopify.com",
       "X-Shopify-API-Version": "2026-10",
+      "X-Shopify-Event-Id": "{id}",
     },
     docs: "https://shopify.dev/docs/apps/build/webhooks/verify-deliveries",
   },

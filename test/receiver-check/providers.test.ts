@@ -90,11 +90,11 @@ describe("service webhooks check --scheme", () => {
     expect(new Set(acted).size).toBe(acted.length);
   });
 
-  it("finds no problem in a receiver of shopify that decodes the signature, as its documentation does", async () => {
+  it("finds no problem in a receiver of shopify that decodes the signature and stores the event ID, as its documentation does", async () => {
     const { report } = await check("shopify", (body, headers, secret) => {
       const expected = createHmac("sha256", secret).update(body).digest();
       const given = Buffer.from(String(headers["x-shopify-hmac-sha256"]), "base64");
-      return given.length === expected.length && given.equals(expected) && headers["x-shopify-webhook-id"];
+      return given.length === expected.length && given.equals(expected) && headers["x-shopify-event-id"];
     });
     expect({ grade: report.grade, failed: idsWith(report, "failed") }).toEqual({ grade: "A", failed: [] });
     expect(report.checks.find(({ id }) => id === "two-v1-own-first")!.title).toBe(

@@ -1,6 +1,6 @@
 import { DELIVERY_USER_AGENT } from "../../../contract/headers.ts";
 import { ForwardHeaderError, parseForwardHeaders } from "../../../relay/forward-headers.ts";
-import { mediaTypeOf } from "../../../receiver-check/samples.ts";
+import { exampleHeaders, mediaTypeOf } from "../../../receiver-check/samples.ts";
 import { SignatureError } from "../../../webhooks/index.ts";
 import { type Scheme, sign } from "../../../webhooks/schemes.ts";
 import { UsageError } from "../../errors.ts";
@@ -47,8 +47,8 @@ export function signatureHeaders({ scheme, secrets, payload, id, now }: NewDeliv
 
 /** Returns all headers of a delivery that this command makes. `own` are those of `--header`. */
 export function deliveryHeaders(delivery: NewDelivery, own: readonly string[]): string[] {
-  const { payload, scheme } = delivery;
+  const { payload, scheme, id = "" } = delivery;
   const defaults = ["Content-Type", mediaTypeOf(payload), "User-Agent", DELIVERY_USER_AGENT];
-  const examples = Object.entries(scheme.headers ?? {}).flat();
+  const examples = Object.entries(exampleHeaders(scheme, id)).flat();
   return mergeHeaders(defaults, examples, own, signatureHeaders(delivery));
 }

@@ -161,7 +161,7 @@ describe("service doctor", () => {
     expect(of("credential")).toMatchObject({
       status: "warning",
       detail: expect.stringMatching(/1 scope; expires in [23] days/),
-      advice: "Replace it: service keys roll key_1",
+      advice: "Replace it: service keys rotate key_1",
     });
     expect(of("signing_secrets")).toEqual({
       id: "signing_secrets",

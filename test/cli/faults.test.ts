@@ -76,8 +76,8 @@ describe("service faults", () => {
   it.each([
     [["POST /v1/orders"], 2, "No effect specified"],
     [["POST /v1/orders", "--status", "503", "--truncate"], 2, "A fault has one effect"],
-    [["orders", "--status", "503"], 2, "Must be a method and a path, such as 'POST /v1/orders*'."],
-    [["/v1/orders", "--status", "503", "--rate", "1.5"], 2, "Must be a number from 0 to 1"],
+    [["orders", "--status", "503"], 2, "must be a method and a path, such as 'POST /v1/orders*'"],
+    [["/v1/orders", "--status", "503", "--rate", "1.5"], 2, "--rate: must be a number from 0 to 1"],
     [["/v1/orders", "--status", "404"], 1, "status"],
     [["/v1/order", "--status", "503"], 1, "did you mean /v1/orders?"],
     [["PUT /v1/orders", "--status", "503"], 1, "must be one of GET, POST, PATCH, DELETE"],

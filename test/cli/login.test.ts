@@ -144,7 +144,7 @@ describe("opening the browser", () => {
       env: { ...loginEnv(on.platform, dir), PATH: path, DISPLAY: ":0" },
       columns: 400,
     });
-    await terminal.waitFor("service login --device");
+    await terminal.waitFor("login --device");
     const url = /http:\/\/\S+\/oauth\/authorize\S+/.exec(terminal.text())![0];
     await followRedirect(await decide(on.user, url, "approve"));
     expect(await terminal.ended).toBe(0);

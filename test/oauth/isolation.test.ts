@@ -92,6 +92,7 @@ describe("every operation on an object of another account", () => {
       users: (await session("POST", "/v1/users", { email: "isolated@example.com" })).body.id,
       sessions: (await session("GET", "/v1/sessions")).body.data[0].id,
       oauth_grants: (await session("GET", "/v1/oauth_grants")).body.data[0].id,
+      faults: await created("/v1/faults", { match: { path: "/v1/versions" }, effect: "delay", delay_ms: 1 }),
       snapshots: (await api("POST", "/v1/sandbox/snapshots", { name: "isolated" })).body.name,
     };
   }

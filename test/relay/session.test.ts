@@ -233,6 +233,7 @@ describe("stopping a session", () => {
     await reports.wait("ready");
     platform.session.socket.pause();
     const stopped = session.stop();
+    await new Promise(setImmediate);
     clock.advance(2_000);
     expect((await stopped).error).toBeUndefined();
   });

@@ -72,6 +72,6 @@ it("the command creates refunds, and triggers their events", async () => {
   await apiOf(single.baseUrl, single.sandboxKey)("POST", `/v1/payments/${payment}/succeed`);
   const flags = ["--amount", "1", "--currency", "eur", "--payment", payment, "--reason", "other"];
   expect((await runCli(["refunds", "create", ...flags], { env })).stderr).toContain(
-    "Allowed choices are requested, duplicate, fraudulent",
+    "is not one of requested, duplicate, fraudulent",
   );
 });

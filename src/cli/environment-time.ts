@@ -45,6 +45,11 @@ export class EnvironmentClock {
     return this.#context.now() + this.#aheadMs;
   }
 
+  /** Real time in Unix milliseconds, for what passes while it is read how far the environment's is ahead. */
+  realNow(): number {
+    return this.#context.now();
+  }
+
   /** `clock +1d 2h`, or undefined without a test clock that is ahead. */
   get badge(): string | undefined {
     if (this.#aheadMs === 0) return undefined;

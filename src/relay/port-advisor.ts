@@ -7,7 +7,7 @@ import type { Report } from "./report.ts";
 const COMMON_PORTS = [3000, 3001, 4000, 4200, 5000, 5173, 8000, 8080, 8787, 9000];
 const NEIGHBORS = [-2, -1, 1, 2];
 const LOOPBACK = ["127.0.0.1", "::1"];
-/** On a busy machine, even a refusal takes a while. */
+/** On a busy machine, even a rejected connection takes a while. */
 const TIMEOUT_MS = 1000;
 
 export interface PortAdvisorOptions {

@@ -91,7 +91,7 @@ it("a frame with details, a filter and 1,000 rows is computed in time", () => {
       edited: (event) => event,
       sign: (_event, headers) => headers,
     },
-    { now: () => now, badge: undefined },
+    { now: () => now, realNow: () => now, badge: undefined },
     { columns: 200, rows: 60 },
   );
   const times: number[] = [];

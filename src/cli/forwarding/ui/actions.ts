@@ -113,7 +113,7 @@ export class Actions {
 
   #say(text: string, style?: "good" | "warn" | "bad"): void {
     const { model } = this.#options;
-    model.say(text, model.clock.now(), style);
+    model.say(text, style);
   }
 }
 

@@ -30,7 +30,7 @@ function smallScreen({ size, history }: Model): Line[] {
 }
 
 function screen(model: Model, now: number): Line[] {
-  return [stateLine(model, now), totalsLine(model), ...bodyLines(model), ...messageLines(model, now), keysLine(model)];
+  return [stateLine(model, now), totalsLine(model), ...bodyLines(model), ...messageLines(model), keysLine(model)];
 }
 
 /** Renders the connection and the targets, or the time until the next attempt while disconnected. */
@@ -117,10 +117,10 @@ function emptyList(model: Model, width: number, height: number): Line[] {
 }
 
 /** Renders the filter being typed, a message, or the failure of the selected delivery. */
-function messageLines({ typing, filter, message, selected, view, size }: Model, now: number): Line[] {
+function messageLines({ typing, filter, message, selected, view, size, clock }: Model): Line[] {
   const { columns } = size;
   if (typing) return [[[" Filter: ", "accent"], [`${printable(filter)}_`], ["  enter keep  esc cancel", "dim"]], []];
-  if (message !== undefined && now < message.until) return sentence(message.text, message.style, columns);
+  if (message !== undefined && clock.realNow() < message.until) return sentence(message.text, message.style, columns);
   return sentence(view === "list" && selected !== undefined ? failureOf(selected) : "", "dim", columns);
 }
 

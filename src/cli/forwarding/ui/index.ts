@@ -53,7 +53,7 @@ export class ListenUi implements Display {
     const { context, clock } = this.#options;
     this.#model = new Model(feed, clock, this.#screen.size);
     this.#actions = new Actions({ context, model: this.#model, screen: this.#screen });
-    if (this.#others > 0) this.#model.say(othersText(this.#others), clock.now(), "warn");
+    if (this.#others > 0) this.#model.say(othersText(this.#others), "warn");
     this.#screen.enter();
     this.#draw();
   }
@@ -71,10 +71,10 @@ export class ListenUi implements Display {
   }
 
   warn(text: string): void {
-    const { context, clock } = this.#options;
+    const { context } = this.#options;
     if (this.#model === undefined || this.#isOver) return context.output.warn(text);
     this.#warnings.push(text);
-    this.#model.say(text, clock.now(), "warn");
+    this.#model.say(text, "warn");
     this.#drawSoon();
   }
 

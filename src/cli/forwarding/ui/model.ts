@@ -13,7 +13,7 @@ import { helpOf } from "./help.ts";
 import { History, type Row } from "./history.ts";
 import { layoutOf } from "./layout.ts";
 
-/** A line for the user, shown until a time in Unix milliseconds. */
+/** A line for the user, shown until a real time in Unix milliseconds. */
 export interface Message {
   text: string;
   style: "good" | "warn" | "bad" | undefined;
@@ -29,7 +29,7 @@ const WARNING_MS = 30_000;
 export class Model {
   readonly history = new History();
   readonly feed: Feed;
-  readonly clock: Pick<EnvironmentClock, "now" | "badge">;
+  readonly clock: Pick<EnvironmentClock, "now" | "realNow" | "badge">;
   size: Size;
   view: "list" | "details" | "help" = "list";
   paused = false;
@@ -51,7 +51,7 @@ export class Model {
   #offset = 0;
   #details: { row: Row; version: number; width: number; lines: Span[][] } | undefined;
 
-  constructor(feed: Feed, clock: Pick<EnvironmentClock, "now" | "badge">, size: Size) {
+  constructor(feed: Feed, clock: Pick<EnvironmentClock, "now" | "realNow" | "badge">, size: Size) {
     this.feed = feed;
     this.clock = clock;
     this.size = size;
@@ -90,7 +90,7 @@ export class Model {
         return;
       case "forwarded":
         this.history.ended(report, now);
-        return this.#notice(report, now);
+        return this.#notice(report);
       case "duplicate":
         this.history.totals.duplicates += 1;
         return;
@@ -104,20 +104,16 @@ export class Model {
       case "restored": {
         this.lost = undefined;
         const caughtUp = report.caughtUp === 1 ? "1 event" : `${report.caughtUp} events`;
-        return this.say(
-          `Reconnected after ${formatDuration(report.downtimeMs)}; caught up on ${caughtUp}`,
-          now,
-          "good",
-        );
+        return this.say(`Reconnected after ${formatDuration(report.downtimeMs)}; caught up on ${caughtUp}`, "good");
       }
       case "gap":
         this.history.dropWaiting(report.dropped ?? []);
-        return this.say(gapText(report), now, "bad");
+        return this.say(gapText(report), "bad");
       case "reset":
         this.history.dropWaiting(report.dropped);
-        return this.say(resetText(report), now, "warn");
+        return this.say(resetText(report), "warn");
       case "hint":
-        this.say(report.message, now, "warn");
+        this.say(report.message, "warn");
         this.message!.receiver = report.url.origin;
         return;
       case "ready":
@@ -126,17 +122,17 @@ export class Model {
   }
 
   /** Drops a message that is no longer true, and offers to resend what failed while the receiver was down. */
-  #notice({ status, url }: ForwardedReport, now: number): void {
+  #notice({ status, url }: ForwardedReport): void {
     if (status === undefined) return void this.#down.add(url.origin);
     if (this.message?.receiver === url.origin) this.message = undefined;
     if (!this.#down.delete(url.origin)) return;
     const failed = this.history.failed().length;
-    if (failed > 0) this.say(`${failed} failed; R resends ${failed === 1 ? "it" : "them"}`, now);
+    if (failed > 0) this.say(`${failed} failed; R resends ${failed === 1 ? "it" : "them"}`);
   }
 
   /** Shows a message for a few seconds. */
-  say(text: string, now: number, style?: Message["style"]): void {
-    const until = now + (style === "warn" || style === "bad" ? WARNING_MS : MESSAGE_MS);
+  say(text: string, style?: Message["style"]): void {
+    const until = this.clock.realNow() + (style === "warn" || style === "bad" ? WARNING_MS : MESSAGE_MS);
     this.message = { text: printable(text), style, until };
   }
 

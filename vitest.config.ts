@@ -7,8 +7,8 @@ import { ClosingLine } from "./test/support/closing-line.ts";
 /** Files that measure their process, its memory or its processor time, or that replace a module of Node.js in it. */
 const ALONE = [
   "test/bad-input/time-budget.test.ts",
-  "test/delivery/isolation.test.ts",
-  "test/oauth/password-changes.test.ts",
+  "test/platform/delivery/isolation.test.ts",
+  "test/platform/oauth/password-changes.test.ts",
   "test/postgres/transactions.test.ts",
   "test/relay/endurance.test.ts",
   "test/relay/ledger.test.ts",
@@ -31,9 +31,9 @@ const LONG = new Set([
   "test/cli/unread-output.test.ts",
   "test/dashboard/access.test.ts",
   "test/dashboard/layout.test.ts",
-  "test/delivery/bulk-operations.test.ts",
-  "test/delivery/crash.test.ts",
-  "test/delivery/descriptors.test.ts",
+  "test/platform/delivery/bulk-operations.test.ts",
+  "test/platform/delivery/crash.test.ts",
+  "test/platform/delivery/descriptors.test.ts",
   "test/faults/main-job.test.ts",
   "test/faults/readiness.test.ts",
   "test/package/build.test.ts",
@@ -54,7 +54,7 @@ const LONG = new Set([
   "test/postgres/statistics.test.ts",
   "test/receiver-check/command.test.ts",
   "test/receiver-check/receivers.test.ts",
-  "test/storage/postgres.test.ts",
+  "test/platform/storage/postgres.test.ts",
 ]);
 
 class LongFirst extends BaseSequencer {

@@ -1,5 +1,5 @@
 import type { ComponentType } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { type KindWith, OBJECT_KINDS, type ObjectKind, RESOURCES } from "../contract/resources.ts";
 import { HEADERS } from "../contract/headers.ts";
 import { signedOut } from "./api/call.ts";
@@ -7,6 +7,7 @@ import { follow, startLive } from "./api/live.ts";
 import { startStore } from "./api/store.ts";
 import { Commands } from "./commands.tsx";
 import { showToast, Toasts } from "./components/toasts.tsx";
+import { wasResetHere } from "./reset.ts";
 import { Overview } from "./pages/overview/index.tsx";
 import { environment, hrefOf, Link, route, settle } from "./router.tsx";
 import { Shell } from "./shell.tsx";
@@ -62,7 +63,7 @@ export function App() {
       startStore(),
       follow({
         missed(reason) {
-          if (reason === "reset") showToast("The sandbox was reset");
+          if (reason === "reset" && !wasResetHere()) showToast("The sandbox was reset");
           else if (reason === "gap")
             showToast("Some events are missing here: the platform no longer stores them.", false);
         },
@@ -96,10 +97,22 @@ async function resume(): Promise<void> {
   if (response.ok) signedOut.value = false;
 }
 
+/** A dialog, because an open form may be one: what is outside of it cannot be clicked. */
 function SignedOut() {
+  const element = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => element.current?.showModal(), []);
   return (
-    <main class="signed-out">
-      <h1>You are signed out</h1>
+    <dialog
+      ref={element}
+      class="signed-out"
+      aria-labelledby="signed-out"
+      onCancel={(event) => event.preventDefault()}
+      onKeyDown={(event) => {
+        // A browser closes a dialog at a second Escape without an event.
+        if (event.key === "Escape") event.preventDefault();
+      }}
+    >
+      <h1 id="signed-out">You are signed out</h1>
       <p>Your session has expired, or you signed out in another tab.</p>
       <p>To keep what you entered on this page, sign in in another tab, then continue here.</p>
       <div class="row-actions">
@@ -113,6 +126,6 @@ function SignedOut() {
           Continue
         </button>
       </div>
-    </main>
+    </dialog>
   );
 }

@@ -11,7 +11,7 @@ const KEYS = [
   ["Enter", "Open the row"],
   ["e", "Explain what is shown"],
   ["r", "Retry or replay it"],
-  ["Escape", "Close the row beside the list, the menu or dialog"],
+  ["Escape", "Close the row next to the list, the menu or dialog"],
   ["?", "Show these shortcuts"],
 ] as const;
 
@@ -67,7 +67,7 @@ function onKey(event: KeyboardEvent): void {
   event.preventDefault();
 }
 
-/** Does what a key stands for on this page, in the row beside the list first. Returns false for other keys. */
+/** Does what a key stands for on this page, in the row next to the list first. Returns false for other keys. */
 function follow(key: string): boolean {
   if (!/^[a-z]$/.test(key)) return false;
   const found = [".peek ", "main "].map((place) =>

@@ -142,9 +142,23 @@ export function money(amount: number, currency: string): string {
   }
 }
 
-function minorDigits(currency: string): number {
+/** Returns how many decimal places a currency has. Throws for text that cannot be a currency. */
+export function minorDigits(currency: string): number {
   const format = new Intl.NumberFormat(undefined, { style: "currency", currency });
   return format.resolvedOptions().maximumFractionDigits ?? 2;
+}
+
+/** Returns an amount as a user types it: `19.99` for 1999 in EUR. */
+export function typedAmount(amount: number, currency: string): string {
+  return (amount / 10 ** minorDigits(currency)).toFixed(minorDigits(currency));
+}
+
+/** Returns the minor units of an amount that a user typed, such as `19.99`; undefined if it is none of the currency. */
+export function minorUnits(text: string, currency: string): number | undefined {
+  const [, whole, fraction = ""] = /^(\d+)(?:[.,](\d+))?$/.exec(text.trim()) ?? [];
+  if (whole === undefined || !/^[A-Z]{3}$/.test(currency)) return undefined;
+  const digits = minorDigits(currency);
+  return fraction.length > digits ? undefined : Number(whole + fraction.padEnd(digits, "0"));
 }
 
 /** Names by what a user agent contains, the most specific first: Edge and Opera contain Chrome's, and Chrome Safari's. */

@@ -112,7 +112,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
       const about = {
         group: "Endpoints",
         aliases: `${endpoint.url} ${endpoint.id} webhook`,
-        note: endpoint.status,
+        note: endpoint.health.failing_since !== null && endpoint.status === "enabled" ? "failing" : endpoint.status,
       } as const;
       return [
         { ...about, label: name, run: () => go(hrefOf("endpoints", endpoint.id)) },
@@ -159,7 +159,12 @@ export function Palette({ onClose }: { onClose: () => void }) {
     return words.every((word) => searched.includes(word));
   };
   const matching = all.filter((command) => (wanted === "" ? command.group !== "Endpoints" : isMatch(command)));
-  const commands = [...idCommands(wanted), ...filterCommands(`${wanted} `, endpoints), ...matching, ...found];
+  const commands = [
+    ...idCommands(wanted.replace(/^why\s+/i, "")),
+    ...filterCommands(`${wanted} `, endpoints),
+    ...matching,
+    ...found,
+  ];
   const run = (command: Command | undefined) => {
     if (command === undefined) return;
     onClose();

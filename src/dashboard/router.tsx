@@ -81,15 +81,15 @@ export function go(href: string, { replace = false } = {}): void {
   if (before.page !== route.value.page || before.id !== route.value.id) scrollTo(0, 0);
 }
 
-/** A list at least this wide shows one of its rows beside it. */
+/** A list at least this wide shows one of its rows next to it. */
 const wide = matchMedia("(min-width: 1200px)");
 export const isWide = signal(wide.matches);
 wide.addEventListener("change", ({ matches }) => (isWide.value = matches));
 
-/** Returns the ID of the row that is shown beside its list; empty if none is. */
+/** Returns the ID of the row that is shown next to its list; empty if none is. */
 export const peekedId = computed(() => (isWide.value ? (route.value.query.get("peek") ?? "") : ""));
 
-/** Shows a row beside its list: Back closes it. */
+/** Shows a row next to its list: Back closes it. */
 export function peek(id: string): void {
   const { page, query } = route.value;
   const all = { ...Object.fromEntries(query), peek: id };
@@ -162,7 +162,7 @@ export function followLink(event: MouseEvent, href: string, open = () => go(href
   open();
 }
 
-/** True within a list whose rows are shown beside it. */
+/** True within a list whose rows are shown next to it. */
 export const Peeking = createContext(false);
 
 /** A link within the dashboard. */
@@ -172,7 +172,7 @@ export function Link(props: {
   children: ComponentChildren;
   current?: boolean;
   label?: string;
-  /** The object of a row: a first click shows it beside the list, Enter or a second one opens its page. */
+  /** The object of a row: a first click shows it next to the list, Enter or a second one opens its page. */
   row?: string;
   /** The key that follows it. */
   shortcut?: string;

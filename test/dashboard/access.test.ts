@@ -7,10 +7,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect } from "vitest";
 import { requestSignInLink } from "../../src/platform/admin/client.ts";
 import { duration } from "../../src/dashboard/format.ts";
 import { verify } from "../../src/webhooks/index.ts";
-import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
-import { obtainTokens } from "../oauth/support/authorization-server.ts";
-import { Browser } from "../oauth/support/browser.ts";
-import { ourServer } from "../oauth/support/our-server.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
+import { obtainTokens } from "../platform/oauth/support/authorization-server.ts";
+import { Browser } from "../platform/oauth/support/browser.ts";
+import { ourServer } from "../platform/oauth/support/our-server.ts";
 import { apiOf } from "../support/api.ts";
 import { it } from "../support/chromium.ts";
 import { type Board, openBoard } from "./support/board.ts";
@@ -375,7 +375,7 @@ describe("request log and test clock", () => {
     await page.getByRole("link", { name: "customer.created" }).first().press("Enter");
     await page.getByText("Failed; no more retries").waitFor();
     // Attempts with the same outcome are one entry.
-    const attempt = page.locator(".timeline > li").filter({ hasText: "connection error" });
+    const attempt = page.locator(".timeline > li").filter({ hasText: "refused" });
     await attempt.getByText(/^× \d+$/).waitFor();
     await expect.poll(() => attempt.count()).toBe(1);
   });

@@ -74,7 +74,7 @@ it("the commands on the page work with this server", async () => {
     .toEqual([
       `service login --base-url ${platform.baseUrl}`,
       "service listen --forward-to localhost:3000",
-      "WEBHOOK_SECRET=$(service listen --print-secret) node receiver.mjs",
+      "SERVICE_WEBHOOK_SECRET=$(service listen --print-secret) node receiver.mjs",
       "service trigger order.completed",
     ]);
   const env = {

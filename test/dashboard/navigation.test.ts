@@ -247,7 +247,7 @@ it("the form of an order suggests customers by any text, and the page of the ord
   await board.menu("Orders");
   await page.getByRole("button", { name: "Create order" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("Amount").fill("1999");
+  await dialog.getByLabel("Amount").fill("19.99");
   await dialog.getByLabel("Customer").fill("person-7@");
   const suggested = () =>
     dialog.locator("datalist option").evaluateAll((options) => options.map((option) => option.getAttribute("value")));

@@ -85,6 +85,28 @@ describe("during network failures", { shuffle: false }, () => {
     await page.getByText("No matching events").waitFor();
   });
 
+  it("a form keeps its input while its session has expired, and sends it afterwards", async () => {
+    const { page } = board;
+    await board.show("sandbox/customers");
+    await page.getByRole("button", { name: "Create customer" }).click();
+    await page.getByLabel("Email").fill("kept@example.com");
+    const expired = { status: 401, contentType: "application/problem+json", body: '{"code":"revoked_credential"}' };
+    await page.route("**/v1/customers", (route) =>
+      route.request().method() === "POST" ? route.fulfill(expired) : route.continue(),
+    );
+    const submit = page.getByRole("dialog").getByRole("button", { name: "Create customer" });
+    await submit.click();
+    await page.getByRole("heading", { name: "You are signed out" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    await page.unroute("**/v1/customers");
+    // The session is another one after signing in again in another tab.
+    await page.getByRole("button", { name: "Continue" }).click();
+    await expect.poll(() => page.getByLabel("Email").inputValue()).toBe("kept@example.com");
+    await submit.click();
+    await page.getByRole("heading", { name: "kept@example.com" }).waitFor();
+  });
+
   it("a malformed URL shows an object that does not exist", async () => {
     const { page } = board;
     await board.show("sandbox/customers/%E0%A4%A");
@@ -107,7 +129,7 @@ describe("during network failures", { shuffle: false }, () => {
     await board.show("sandbox/orders");
     await page.getByRole("button", { name: "Create order" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("Amount").fill("1999");
+    await dialog.getByLabel("Amount").fill("19.99");
     for (let lost = 1; lost <= 2; lost++) {
       const failed = page.waitForEvent("requestfailed");
       await dialog.getByRole("button", { name: "Create order" }).click();
@@ -121,7 +143,7 @@ describe("during network failures", { shuffle: false }, () => {
     // A new request creates another order.
     await board.menu("Orders");
     await page.getByRole("button", { name: "Create order" }).click();
-    await dialog.getByLabel("Amount").fill("1999");
+    await dialog.getByLabel("Amount").fill("19.99");
     await dialog.getByRole("button", { name: "Create order" }).click();
     await page.getByRole("heading", { name: "Order of EUR 19.99" }).waitFor();
     expect((await api("GET", "/v1/orders")).body.data).toHaveLength(2);

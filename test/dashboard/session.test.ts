@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { requestSignInLink } from "../../src/platform/admin/client.ts";
 import { problemOfHost } from "../../src/platform/http/host.ts";
-import { Browser } from "../oauth/support/browser.ts";
-import { type EmbeddedPlatform, startEmbedded } from "../oauth/support/embedded-platform.ts";
+import { Browser } from "../platform/oauth/support/browser.ts";
+import { type EmbeddedPlatform, startEmbedded } from "../platform/oauth/support/embedded-platform.ts";
 import { type Api, apiOf } from "../support/api.ts";
 
 const BUILT = fileURLToPath(new URL("../../dist/dashboard/", import.meta.url));
@@ -227,7 +227,7 @@ describe("the page of the dashboard", () => {
     }
   });
 
-  it("tells a browser in a page that an address is unknown, and a program in a problem document", async () => {
+  it("tells a browser in a page that an address is unknown, and a program in problem details", async () => {
     const get = (path: string, accept: string) => fetch(platform.baseUrl + path, { headers: { Accept: accept } });
     const browser = await get("/nowhere", "text/html,*/*");
     expect([browser.status, browser.headers.get("content-type")]).toEqual([404, "text/html; charset=utf-8"]);

@@ -6,7 +6,7 @@ import { environment } from "../router.tsx";
 import { asCallError, call, type CallError, send } from "./call.ts";
 import { follow, liveState, type Topic } from "./live.ts";
 
-/** The state of one read: nothing yet, an error, or data (and the error of a later try beside it). */
+/** The state of one read: nothing yet, an error, or data (and the error of a later try next to it). */
 export interface Query<Data> {
   data: Data | undefined;
   error: CallError | undefined;

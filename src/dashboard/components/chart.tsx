@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Statistics, StatisticsEndpoint } from "../../contract/schemas/statistics.ts";
+import { clockOffset } from "../clock.ts";
 import { count, counted, milliseconds, shortTime } from "../format.ts";
 
 type Minutes = Statistics["minutes"];
@@ -17,6 +18,7 @@ export function AttemptsChart({ minutes }: { minutes: Minutes }) {
   const line = up * unit;
   const slot = WIDTH / Math.max(1, minutes.length);
   const shown = minutes[pointed ?? -1];
+  const realNow = placeOfRealTime(minutes);
   const sum = (of: "succeeded" | "failed") => minutes.reduce((total, minute) => total + minute[of], 0);
   const bars = (of: "succeeded" | "failed", sign: 1 | -1) =>
     minutes
@@ -29,7 +31,11 @@ export function AttemptsChart({ minutes }: { minutes: Minutes }) {
   return (
     <figure class="chart">
       <figcaption>
-        Attempts <small>per minute{down > 0 ? ", failed below the line" : ""}</small>
+        Attempts{" "}
+        <small>
+          per minute{down > 0 ? ", failed below the line" : ""}
+          {realNow !== undefined && <span class="real-time">; the dashed line is real time</span>}
+        </small>
         <span class="legend">
           {shown !== undefined && (
             <>
@@ -65,6 +71,7 @@ export function AttemptsChart({ minutes }: { minutes: Minutes }) {
           <path class="grid" d={`M0 ${line + 0.5}H${WIDTH}`} />
           <path class="up" d={bars("succeeded", -1)} />
           <path class="down" d={bars("failed", 1)} />
+          {realNow !== undefined && <path class="real-time" d={`M${realNow * WIDTH} 0V${HEIGHT}`} />}
         </svg>
         <span class="axis" aria-hidden="true">
           <span>{count(up)}</span>
@@ -87,6 +94,14 @@ export function AttemptsChart({ minutes }: { minutes: Minutes }) {
       </div>
     </figure>
   );
+}
+
+/** Returns the place of real time, of which a sandbox's clock may be ahead, as a share of the minutes. */
+function placeOfRealTime(minutes: Minutes): number | undefined {
+  const [first, second] = minutes.map(({ at }) => Date.parse(at));
+  if (clockOffset.value === 0 || first === undefined || second === undefined) return undefined;
+  const place = (Date.now() - first) / ((second - first) * minutes.length);
+  return place >= 0 && place <= 1 ? place : undefined;
 }
 
 /** The last attempts of an endpoint as cells of one height, each as red as its share of failures. */

@@ -6,7 +6,7 @@ import { ErrorBox } from "./page.tsx";
 
 export interface FieldProps {
   label: string;
-  /** The field of the request, whose errors are shown beside it. */
+  /** The field of the request, whose errors are shown next to it. */
   name: string;
   value: string;
   onInput: (value: string) => void;
@@ -85,7 +85,7 @@ function isOf(pointer: string, name: string): boolean {
   return pointer === `/${name}` || pointer.startsWith(`/${name}/`);
 }
 
-/** A form that makes one call. Errors of fields are shown beside them. */
+/** A form that makes one call. Errors of fields are shown next to them. */
 export function Form(props: {
   submit: string;
   /** True while the platform would reject the call. */
@@ -93,7 +93,7 @@ export function Form(props: {
   run: () => Promise<void>;
   onCancel?: () => void;
   children: (error: CallError | undefined) => ComponentChildren;
-  /** Fields whose errors are shown beside them. */
+  /** Fields whose errors are shown next to them. */
   fields: readonly string[];
 }) {
   const form = useRef<HTMLFormElement>(null);

@@ -37,7 +37,7 @@ export function iconOf(page: string): IconName {
   return page in PATHS ? (page as IconName) : "docs";
 }
 
-/** A picture beside text: assistive technology does not read it. */
+/** A picture next to text: assistive technology does not read it. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">

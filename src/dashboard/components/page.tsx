@@ -16,13 +16,13 @@ interface PageProps {
   subtitle?: ComponentChildren;
   /** What is shown instead of the title, which only a screen reader then reads. */
   headline?: ComponentChildren;
-  /** How many there are, beside the title. */
+  /** How many there are, next to the title. */
   count?: ComponentChildren;
   actions?: ComponentChildren;
   children: ComponentChildren;
 }
 
-/** What shows a page beside a list: how to leave it. Undefined for a page of its own. */
+/** What shows a page next to a list: how to leave it. Undefined for a page of its own. */
 export const Peeked = createContext<{ href: string; close: () => void } | undefined>(undefined);
 
 /** The frame of a page. Its heading takes the focus, so that a screen reader announces the page. */
@@ -117,17 +117,6 @@ export function Facts({ rows }: { rows: readonly (readonly [label: string, value
 
 /** Shows why something failed, with the details that support needs. */
 export function ErrorBox({ error, onRetry }: { error: CallError; onRetry?: () => void }) {
-  if (error.status === 404) {
-    return (
-      <div class="empty" role="alert">
-        <Icon name="search" />
-        <p>
-          <strong>Not found.</strong>
-        </p>
-        <p>{error.message}</p>
-      </div>
-    );
-  }
   return (
     <div class="notice bad" role="alert">
       <p>
@@ -175,9 +164,28 @@ export function Empty(props: { title: string; icon?: IconName; children?: Compon
   );
 }
 
-/** Shows data once it is loaded. The error of a later attempt appears above the previous data. */
+/** In place of a page's content. What was shown before was deleted meanwhile. */
+function Gone({ wasShown, message }: { wasShown: boolean; message: string }) {
+  return (
+    <div class="empty" role="alert">
+      <Icon name="search" />
+      <p>
+        <strong>{wasShown ? "Deleted." : "Not found."}</strong>
+      </p>
+      <p>{wasShown ? "It no longer exists." : message}</p>
+    </div>
+  );
+}
+
+/** Returns true if what was asked for does not exist, or no longer. */
+export function isGone({ error }: Query<unknown>): boolean {
+  return error?.status === 404;
+}
+
+/** Shows data once it is loaded. The error of a later attempt appears above the previous data, unless that is deleted. */
 export function Loaded<Data>({ of, children }: { of: Query<Data>; children: (data: Data) => ComponentChildren }) {
   const { data, error, reload } = of;
+  if (error !== undefined && isGone(of)) return <Gone wasShown={data !== undefined} message={error.message} />;
   return (
     <>
       {error !== undefined && <ErrorBox error={error} onRetry={reload} />}

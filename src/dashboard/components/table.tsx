@@ -9,6 +9,8 @@ import { peekedId, savedScroll } from "../router.tsx";
 
 export interface Column<Item> {
   label: string;
+  /** What the heading has instead of the label, which only a screen reader then reads. */
+  head?: ComponentChildren;
   cell: (item: Item) => ComponentChildren;
   /** Whether a row has a value here; a column without any is omitted. */
   isFor?: (item: Item) => boolean;
@@ -47,7 +49,7 @@ export function Table<Item>(props: {
           <tr>
             {columns.map((column) => (
               <th key={column.label} scope="col" class={classOf(column)}>
-                {column.label === "Actions" ? <span class="sr-only">Actions</span> : column.label}
+                {column.head ?? (column.label === "Actions" ? <span class="sr-only">Actions</span> : column.label)}
               </th>
             ))}
           </tr>
@@ -92,7 +94,7 @@ const TOP_PIXELS = 80;
 const ENOUGH_FOUND = 20;
 const ENOUGH_PAGES = 10;
 
-/** Returns true while a search should read further pages by itself. */
+/** Returns true while a search should read further pages automatically. */
 export function isUnfinished(found: number, pagesRead: number): boolean {
   return found < ENOUGH_FOUND && pagesRead < ENOUGH_PAGES;
 }
@@ -110,6 +112,8 @@ export function PagedTable<Item extends { id: string }>(props: {
   keepsPosition?: boolean;
   timeOf?: (item: Item) => string;
   isReal?: boolean;
+  /** Called when the pointer enters or leaves the rows. */
+  onHold?: (isHeld: boolean) => void;
 }) {
   const { items: shown, error, hasMore, isLoading, pendingCount, hold, startOver, loadMore, reload } = props.pages;
   const { keepsPosition = false, search = "" } = props;
@@ -160,9 +164,10 @@ export function PagedTable<Item extends { id: string }>(props: {
           keyOf={({ id }) => id}
           timeOf={props.timeOf}
           isReal={props.isReal}
-          {...(keepsPosition
-            ? { onHold: (isHeld) => hold(isHeld || scrollY > TOP_PIXELS || peekedId.value !== "") }
-            : {})}
+          onHold={(isHeld) => {
+            if (keepsPosition) hold(isHeld || scrollY > TOP_PIXELS || peekedId.value !== "");
+            props.onHold?.(isHeld);
+          }}
         />
       )}
       {foundFew && hasMore && (

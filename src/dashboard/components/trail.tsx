@@ -6,7 +6,8 @@ import { nameOfEndpoint } from "../api/endpoints.ts";
 import { environmentNow } from "../clock.ts";
 import { clockTime, count, duration, milliseconds, shortTime } from "../format.ts";
 import { followLink, hrefOf, Link } from "../router.tsx";
-import { isNotSent, retryWait, stateOf } from "./values.tsx";
+import { errorInShort, isNotSent } from "../responses.ts";
+import { retryWait, stateOf } from "./values.tsx";
 
 /** Something in a lane at a time, in Unix milliseconds: an attempt that was made, or a later one. */
 interface Mark {
@@ -164,11 +165,8 @@ function laneOf(delivery: Delivery, { endpoints }: Chain): Lane {
 /** Returns the response to an attempt, or what happened instead, with its time. */
 function outcomeOf({ status_code: code, error, duration_ms: took }: Attempt): string {
   if (code !== null) return `${code} in ${milliseconds(took)}`;
-  return isNotSent(error)
-    ? "not sent"
-    : /timeout|within/i.test(error ?? "")
-      ? `timeout after ${milliseconds(took)}`
-      : "connection error";
+  const words = errorInShort(error);
+  return words === "timeout" ? `timeout after ${milliseconds(took)}` : words;
 }
 
 function textOf({ attempts = [], status }: Delivery, [next, ...later]: readonly number[]): string {

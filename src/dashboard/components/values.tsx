@@ -2,9 +2,11 @@ import { useComputed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { LIMITS } from "../../contract/limits.ts";
 import { kindsWith, type KindWith, RESOURCES } from "../../contract/resources.ts";
+import { isSuccess } from "../../contract/is-success.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
 import { clockOffset, environmentNow, tick } from "../clock.ts";
 import { clockTime, counted, dueTime, exactTime, localTime, pastTime, relativeTime } from "../format.ts";
+import { errorInShort, isNotSent, outcomeInWords } from "../responses.ts";
 import { hrefOf, Link } from "../router.tsx";
 import { Icon } from "./icon.tsx";
 
@@ -138,6 +140,7 @@ export function EventType({ type }: { type: string }) {
   return (
     <>
       <span class="type-prefix">{type.slice(0, dot)}</span>
+      <wbr />
       {type.slice(dot)}
     </>
   );
@@ -157,18 +160,19 @@ export function Url({ text }: { text: string }) {
   );
 }
 
-/** The status code of a response, or what happened instead. */
+/** The response to a delivery, of which only 2xx is a success, or what happened instead. */
 export function StatusCode({ code, error = null }: { code: number | null; error?: string | null }) {
-  if (code === null) {
-    const text = isNotSent(error) ? "not sent" : /timeout|within/i.test(error ?? "") ? "timeout" : "connection error";
-    return <span class={`code ${isNotSent(error) ? "off" : "bad"}`}>{text}</span>;
-  }
-  return <span class={`code ${code < 400 ? "good" : "bad"}`}>{code}</span>;
+  const tone = isSuccess(code) ? "good" : isNotSent(error) ? "off" : "bad";
+  return (
+    <span class={`code ${tone}`} title={outcomeInWords(code, error)}>
+      {code ?? errorInShort(error)}
+    </span>
+  );
 }
 
-/** Returns true for an attempt that was recorded without a request, because nothing could be sent any more. */
-export function isNotSent(error: string | null): boolean {
-  return /^(endpoint_deleted|event_expired|endpoint_disabled|expired|(event|secret|url)_damaged):/.test(error ?? "");
+/** The response to an API request. */
+export function RequestStatus({ code }: { code: number }) {
+  return <span class={`code ${code < 400 ? "good" : "bad"}`}>{code}</span>;
 }
 
 /** Kinds of objects that have a page; users share one. */

@@ -151,9 +151,9 @@ function Values() {
           [
             "Status codes",
             <Line>
-              <StatusCode code={200} /> <StatusCode code={404} /> <StatusCode code={500} />{" "}
-              <StatusCode code={null} error="connect ECONNREFUSED" />{" "}
-              <StatusCode code={null} error="endpoint_deleted:" />
+              <StatusCode code={200} /> <StatusCode code={404} /> <StatusCode code={500} /> <StatusCode code={302} />{" "}
+              <StatusCode code={null} error="connection_refused: no server" />{" "}
+              <StatusCode code={null} error="endpoint_deleted: the endpoint was deleted" />
             </Line>,
           ],
           ["Tags", <Line children={[<span class="tag">you</span>, " ", <span class="tag wait">old</span>]} />],

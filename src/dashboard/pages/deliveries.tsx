@@ -1,12 +1,18 @@
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import type { DELIVERY_FILTERS } from "../../contract/schemas/delivery.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
+import { asCallError, useCall } from "../api/call.ts";
 import { nameOfEndpoint, useEndpoints } from "../api/endpoints.ts";
 import { type Pages, usePages } from "../api/pages.ts";
+import { Action } from "../components/action.tsx";
 import { Empty, Page } from "../components/page.tsx";
 import { Split } from "../components/split.tsx";
 import { type Column, PagedTable } from "../components/table.tsx";
+import { showToast } from "../components/toasts.tsx";
 import { DeliveryState, DueTime, EventType, None, RowTime, StatusCode, Url } from "../components/values.tsx";
+import { clockTime, count, counted } from "../format.ts";
+import { isNotSent } from "../responses.ts";
 import { hrefOf, Link, route } from "../router.tsx";
 import { RetryFailed, RunningOperations } from "./bulk.tsx";
 import { DeliveryDetail } from "./delivery.tsx";
@@ -71,6 +77,9 @@ function DeliveryList() {
   const name = endpoints.find(([id]) => id === endpoint)?.[1];
   const isDeleted = endpoint !== "" && name === undefined;
   const known = endpoints.length === 0 || !isDeleted ? [] : [[endpoint, endpoint] as const];
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  // What was retried or left the list is not chosen any more.
+  const selected = (pages.items ?? []).filter((one) => chosen.has(one.id) && one.status !== "succeeded");
   const codes = RESPONSES.some(([value]) => value === code) ? RESPONSES : [...RESPONSES, [code, code] as const];
   return (
     <Split detail={DeliveryDetail}>
@@ -79,10 +88,14 @@ function DeliveryList() {
         actions={
           <>
             <CopyCommand of="deliveries" filters={filters} />
-            <RetryFailed
-              {...(endpoint === "" ? {} : { endpoint: { id: endpoint, name: name ?? endpoint } })}
-              filters={filters}
-            />
+            {selected.length > 0 ? (
+              <RetrySelected deliveries={selected} onDone={() => setChosen(new Set())} />
+            ) : (
+              <RetryFailed
+                {...(endpoint === "" ? {} : { endpoint: { id: endpoint, name: name ?? endpoint } })}
+                filters={filters}
+              />
+            )}
           </>
         }
       >
@@ -103,6 +116,7 @@ function DeliveryList() {
           pages={pages}
           search={status === "retrying" ? status : code || query}
           keepsPosition
+          selection={{ chosen, onChoose: setChosen }}
           empty={
             <Empty icon="deliveries" title={isFiltered ? "No matching deliveries" : "No deliveries yet"}>
               <p>Every event is sent to the endpoints that subscribe to its type, and to listeners.</p>
@@ -114,6 +128,73 @@ function DeliveryList() {
   );
 }
 
+/** Retries each of the chosen deliveries, and says how many could not be. */
+function RetrySelected({ deliveries, onDone }: { deliveries: readonly Delivery[]; onDone: () => void }) {
+  const call = useCall();
+  const words = counted(deliveries.length, "delivery", "deliveries");
+  return (
+    <Action
+      class="primary"
+      run={async () => {
+        const results = await Promise.allSettled(
+          deliveries.map(({ id }) => call("POST", `/v1/deliveries/${id}/retry`)),
+        );
+        const failures = results.flatMap((result) =>
+          result.status === "rejected" ? [asCallError(result.reason)] : [],
+        );
+        onDone();
+        if (failures[0] === undefined) return `Retrying ${words}`;
+        showToast(`${failures.length} of ${words} cannot be retried. ${failures[0].message}`, false);
+        return undefined;
+      }}
+    >
+      Retry {count(deliveries.length)} selected
+    </Action>
+  );
+}
+
+interface Selection {
+  chosen: ReadonlySet<string>;
+  onChoose: (chosen: ReadonlySet<string>) => void;
+}
+
+/** A box for each delivery that can be retried, and one for all of them. */
+function choiceColumn(
+  { chosen, onChoose }: Selection,
+  deliveries: readonly Delivery[],
+  canRetry: (delivery: Delivery) => boolean,
+): Column<Delivery> {
+  const ids = deliveries.filter(canRetry).map(({ id }) => id);
+  const areAll = ids.length > 0 && ids.every((id) => chosen.has(id));
+  const toggle = (id: string) => {
+    const others = new Set(chosen);
+    if (!others.delete(id)) others.add(id);
+    onChoose(others);
+  };
+  return {
+    label: "Selected",
+    from: "tablet",
+    isTime: true,
+    isFor: canRetry,
+    head: (
+      <input
+        type="checkbox"
+        aria-label="Select all deliveries that can be retried"
+        checked={areAll}
+        onChange={() => onChoose(new Set(areAll ? [] : ids))}
+      />
+    ),
+    cell: ({ id, created }) => (
+      <input
+        type="checkbox"
+        aria-label={`Select delivery of ${clockTime(created)}`}
+        checked={chosen.has(id)}
+        onChange={() => toggle(id)}
+      />
+    ),
+  };
+}
+
 export function DeliveryTable(props: {
   label: string;
   pages: Pages<Delivery>;
@@ -122,6 +203,7 @@ export function DeliveryTable(props: {
   search?: string;
   /** Filters that all rows match are shown once, above the list. */
   of?: "event" | "endpoint";
+  selection?: Selection;
 }) {
   const endpoints = useEndpoints();
   const known = new Map(endpoints.items?.map((endpoint) => [endpoint.id, endpoint]));
@@ -133,7 +215,10 @@ export function DeliveryTable(props: {
     return found.description?.trim() ? found.description : <Url text={found.url} />;
   };
   const isOfEvent = props.of === "event";
+  const canRetry = ({ status, endpoint }: Delivery) =>
+    status !== "succeeded" && known.get(endpoint ?? "")?.status === "enabled";
   const columns: Column<Delivery>[] = [
+    ...(props.selection === undefined ? [] : [choiceColumn(props.selection, props.pages.items ?? [], canRetry)]),
     {
       label: "Time",
       isTime: true,
@@ -163,8 +248,15 @@ export function DeliveryTable(props: {
       label: "Response",
       from: "tablet",
       isNumber: true,
-      cell: ({ last_status_code: code, last_error: error }) =>
-        code === null && error === null ? <None /> : <StatusCode code={code} error={error} />,
+      cell: ({ last_status_code: code, last_error: error, attempt_count: recorded }) =>
+        code === null && error === null ? (
+          <None />
+        ) : recorded > 1 && isNotSent(error) ? (
+          // The last one is the reason why there are no more.
+          <span class="soft">after {counted(recorded - 1, "attempt")}</span>
+        ) : (
+          <StatusCode code={code} error={error} />
+        ),
     },
     {
       label: "Next attempt",

@@ -14,7 +14,6 @@ import {
   Copy,
   DeliveryState,
   DueTime,
-  isNotSent,
   message,
   ObjectLink,
   pretty,
@@ -23,6 +22,7 @@ import {
   WhyLink,
 } from "../components/values.tsx";
 import { count, milliseconds } from "../format.ts";
+import { isNotSent, outcomeInWords } from "../responses.ts";
 import { hrefOf, Link } from "../router.tsx";
 
 export function DeliveryDetail({ id }: { id: string }) {
@@ -173,16 +173,23 @@ function AttemptGroup(props: { group: Group; isLast: boolean; request: SentReque
   const latest = attempts.at(-1)!;
   const { status_code: code, error, response_excerpt: response, duration_ms: took } = latest;
   const isGood = isSuccess(code);
+  const wasSent = !isNotSent(error);
   const last = number + attempts.length - 1;
   const { url, body, isExpired } = props.request;
   const { request_headers: sent, response_headers: received } = latest;
   return (
-    <li class={isGood ? "good" : isNotSent(error) ? "ended" : "bad"}>
+    <li class={isGood ? "good" : wasSent ? "bad" : "ended"}>
       <p class="attempt-head">
-        <strong>{attempts.length === 1 ? `Attempt ${number}` : `Attempts ${number} to ${last}`}</strong>
+        <strong>
+          {!wasSent
+            ? "No more attempts"
+            : attempts.length === 1
+              ? `Attempt ${number}`
+              : `Attempts ${number} to ${last}`}
+        </strong>
         {attempts.length > 1 && <span class="tag">× {count(attempts.length)}</span>}
-        <StatusCode code={code} error={error} />
-        <span class="soft">{milliseconds(took)}</span>
+        {wasSent && <StatusCode code={code} error={error} />}
+        {wasSent && <span class="soft">{milliseconds(took)}</span>}
         <ClockTime at={latest.at} />
         <span class="attempt-actions">
           {body !== undefined && sent !== null && url !== undefined && (
@@ -195,7 +202,7 @@ function AttemptGroup(props: { group: Group; isLast: boolean; request: SentReque
           />
         </span>
       </p>
-      {error !== null && <p>{error}</p>}
+      {error !== null && <p>{outcomeInWords(code, error)}</p>}
       {attempts.length > 1 && (
         <details>
           <summary>All {count(attempts.length)} attempts</summary>
@@ -208,7 +215,7 @@ function AttemptGroup(props: { group: Group; isLast: boolean; request: SentReque
           </ol>
         </details>
       )}
-      {!isNotSent(error) && (
+      {wasSent && (
         <div class="columns uneven">
           <details open={props.isLast}>
             <summary>Response</summary>

@@ -10,11 +10,11 @@ import {
   pathOf,
   RESOURCES,
 } from "../../contract/resources.ts";
-import { type CallError, withQuery } from "../api/call.ts";
+import { CallError, withQuery } from "../api/call.ts";
 import type { Item } from "../api/objects.ts";
 import { useQuery } from "../api/store.ts";
 import { Field, type FieldProps } from "../components/form.tsx";
-import { money } from "../format.ts";
+import { minorDigits, minorUnits, money, typedAmount } from "../format.ts";
 import { type Permissions, PermissionsField, permissionsOf, scopesOf } from "./api-keys/scopes.tsx";
 import { titleOf } from "./objects/item.tsx";
 
@@ -42,6 +42,8 @@ export function valueOf(name: string, field: FieldEntry, item: Readonly<Record<s
       return value === true;
     case "datetime-local":
       return inLocalTime((value ?? null) as string | null);
+    case "amount":
+      return value === undefined ? "" : typedAmount(value as number, item!["currency"] as string);
     default:
       return String(value ?? (item === undefined ? presetOf(field) : ""));
   }
@@ -53,7 +55,8 @@ function presetOf({ type, required, choices: [first] = [], examples: [example] =
 }
 
 /** Returns the member of a request's body for what an input holds. The platform reports errors in other text. */
-export function memberOf(field: FieldEntry, value: Value): unknown {
+export function memberOf(field: FieldEntry, value: Value, currency: Value | undefined): unknown {
+  const unset = value === "" && !field.required ? null : value;
   switch (inputOf(field)) {
     case "scope":
       return scopesOf(value as Permissions);
@@ -66,9 +69,11 @@ export function memberOf(field: FieldEntry, value: Value): unknown {
     case "datetime-local":
       return inUtc(value as string);
     case "amount":
-      return /^\d+$/.test((value as string).trim()) ? Number(value) : value;
+      return minorUnits(value as string, ((currency ?? "") as string).toUpperCase()) ?? unset;
+    case "number":
+      return /^\d+$/.test(value as string) ? Number(value) : unset;
     default:
-      return value === "" && !field.required ? null : value;
+      return unset;
   }
 }
 
@@ -171,9 +176,17 @@ function Input(props: {
       );
     case "date":
     case "datetime-local":
+    case "number":
       return <Field {...shared} type={input} />;
     case "amount":
-      return <Field {...shared} hint={amountHint(value as string, currency)} />;
+      return (
+        <Field
+          {...shared}
+          placeholder="19.99"
+          hint={amountHint(value as string, currency)}
+          error={error && amountError(error, name, value as string, currency)}
+        />
+      );
     default:
       return <Field {...shared} isLong={type === "list" || type === "headers"} />;
   }
@@ -217,10 +230,30 @@ function ObjectField({ of, ...field }: FieldProps & { of: ObjectKind }) {
   return <Field {...field} suggestions={suggestions} hint={`ID, or search ${nounsOf(of)}`} />;
 }
 
-/** Shows the amount in the currency's major unit, as soon as both can be read. */
+/** Shows the amount with its currency, and as the API has it, as soon as both can be read. */
 function amountHint(amount = "", currency = ""): string {
-  const isReadable = /^\d+$/.test(amount) && /^[A-Z]{3}$/.test(currency);
-  return isReadable ? money(Number(amount), currency) : "In the currency's minor unit: 1999 is 19.99";
+  const code = currency.toUpperCase();
+  const units = minorUnits(amount, code);
+  if (units !== undefined) return `${money(units, code)}, which the API has as ${units}`;
+  return /^[A-Z]{3}$/.test(code) ? `In ${code}, with ${minorDigits(code)} decimal places at most` : "Such as 19.99";
+}
+
+/** Returns the error in terms of the form: the platform reports an amount in minor units. */
+function amountError(error: CallError, name: string, amount: string, currency = ""): CallError {
+  const code = currency.toUpperCase();
+  if (!/^[A-Z]{3}$/.test(code) || minorUnits(amount, code) !== undefined) return error;
+  const digits = minorDigits(code);
+  const example = typedAmount(1999, code);
+  const detail =
+    amount.trim() === ""
+      ? `Enter an amount, such as ${example}`
+      : /^\d+[.,]\d+$/.test(amount.trim())
+        ? `Use at most ${digits} decimal places, such as ${example}`
+        : `Enter a number, such as ${example}`;
+  return new CallError(error.status, {
+    detail: error.message,
+    errors: error.fields.map((field) => (field.pointer === `/${name}` ? { ...field, detail } : field)),
+  });
 }
 
 /** Returns a value that a field could have; of an ID its beginning. */

@@ -12,9 +12,9 @@ import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
 import { Split } from "../components/split.tsx";
 import { PagedTable } from "../components/table.tsx";
 import { Trail } from "../components/trail.tsx";
-import { Copy, message, ObjectLink, Raw, RowTime, StatusCode, Time, WhyLink } from "../components/values.tsx";
+import { Copy, message, ObjectLink, Raw, RequestStatus, RowTime, Time, WhyLink } from "../components/values.tsx";
 import { milliseconds } from "../format.ts";
-import { hrefOf, Link, route } from "../router.tsx";
+import { filter, hrefOf, Link, route } from "../router.tsx";
 import {
   Choice,
   CopyCommand,
@@ -35,6 +35,11 @@ export function RequestLogs() {
 }
 
 const METHODS = [["", "All"] as const, ...["GET", "POST", "PATCH", "DELETE"].map((name) => [name, name] as const)];
+/** Reads are many and change nothing: by default the log shows those that failed. */
+const READS = [
+  ["", "Failed only"],
+  ["all", "All"],
+] as const;
 const TERMS: Terms = {
   ...TIME_TERMS,
   method: oneOf("method", METHODS),
@@ -46,8 +51,11 @@ function RequestList() {
   const { method, status, key, query } = Object.fromEntries(
     (["method", "status", "key", "query"] as const).map((name) => [name, filterOf(name)]),
   ) as Record<"method" | "status" | "key" | "query", string>;
-  const filters = { method, status, key, query, ...createdFilters() };
-  const isFiltered = Object.values(filters).some((value) => value !== "");
+  // A method that was chosen is what is asked for.
+  const areReadsHidden = method === "" && filterOf("reads") === "";
+  const chosen = { method, status, key, query, ...createdFilters() };
+  const filters = { ...chosen, reads: areReadsHidden ? "failed" : "" };
+  const isFiltered = Object.values(chosen).some((value) => value !== "");
   return (
     <Split detail={RequestDetail}>
       <Page
@@ -58,6 +66,7 @@ function RequestList() {
         <Filters>
           <Search hint="Search a path, ID or error, or status:4xx method:post" terms={TERMS} />
           <Choice label="Method" name="method" options={METHODS} />
+          {method === "" && <Choice label="GET requests" name="reads" options={READS} />}
           <Search
             label="Status"
             name="status"
@@ -78,6 +87,14 @@ function RequestList() {
           empty={
             <Empty icon="logs" title={isFiltered ? "No matching requests" : "No requests yet"}>
               {!isFiltered && <p>API requests appear here. They are retained for 7 days, without secrets.</p>}
+              {areReadsHidden && (
+                <p>
+                  GET requests that succeeded are hidden.{" "}
+                  <button type="button" class="small" onClick={() => filter({ reads: "all" })}>
+                    Show them
+                  </button>
+                </p>
+              )}
             </Empty>
           }
         />
@@ -111,13 +128,13 @@ export function RequestTable(props: {
           isLong: true,
           cell: ({ id, method: verb, path: of }) => (
             <Link class="main-link" href={hrefOf("logs", id)} row={id}>
-              <code>
-                <span class="method">{verb}</span> {of}
+              <code class="target">
+                <span class="method">{verb}</span> <span>{of}</span>
               </code>
             </Link>
           ),
         },
-        { label: "Status", isNumber: true, cell: ({ status: code }) => <StatusCode code={code} /> },
+        { label: "Status", isNumber: true, cell: ({ status: code }) => <RequestStatus code={code} /> },
         {
           label: "Error",
           from: "tablet",
@@ -184,7 +201,7 @@ function RequestFacts({ log }: { log: RequestLogDetail }) {
       <Card title="Details">
         <Facts
           rows={[
-            ["Status", <StatusCode code={log.status} />],
+            ["Status", <RequestStatus code={log.status} />],
             [
               "Error",
               log.error_code === null ? undefined : <a href={`/problems/${log.error_code}`}>{log.error_code}</a>,

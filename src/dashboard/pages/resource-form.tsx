@@ -22,7 +22,9 @@ export function ResourceForm<Saved extends { id: string; metadata?: Record<strin
   const [values, setValues] = useState<Values>(() =>
     Object.fromEntries(fields.map(([name, field]) => [name, valueOf(name, field, item)])),
   );
-  const body = Object.fromEntries(fields.map(([name, field]) => [name, memberOf(field, values[name]!)]));
+  const body = Object.fromEntries(
+    fields.map(([name, field]) => [name, memberOf(field, values[name]!, values["currency"])]),
+  );
   const changes = useChanges(body);
   const hasMetadata = !("custom" in RESOURCES[kind]);
   const [opened] = useState(item?.metadata ?? {});

@@ -10,6 +10,7 @@ import { Field, Form } from "../components/form.tsx";
 import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
 import { ClockTime } from "../components/values.tsx";
 import { count, counted, dateAndTime, duration } from "../format.ts";
+import { noteReset } from "../reset.ts";
 import { environment, hrefOf, Link } from "../router.tsx";
 import { Faults } from "./faults.tsx";
 
@@ -159,9 +160,14 @@ function States() {
                 <ConfirmedAction
                   class="small"
                   title={`Restore ${state.name}?`}
-                  explanation={<p>It replaces all data and endpoints of the sandbox.</p>}
+                  explanation={
+                    <p>
+                      It replaces all objects and endpoints of the sandbox, and removes its events, deliveries and logs.
+                    </p>
+                  }
                   verb="Restore"
                   run={async () => {
+                    noteReset();
                     await call("POST", `${SNAPSHOTS}/${state.name}/restore`);
                     return `The sandbox is restored to ${state.name}`;
                   }}
@@ -196,6 +202,7 @@ function States() {
 function Reset() {
   const call = useCall();
   const reset = (endpoints: SandboxReset["endpoints"]) => async () => {
+    noteReset();
     await call("POST", "/v1/sandbox/reset", { endpoints });
     return "The sandbox is empty and in real time";
   };

@@ -1,9 +1,18 @@
+import { attemptsOf } from "../../explain/attempts.ts";
 import { type Chain, explainedKind } from "../../explain/chain.ts";
 import { useExplanation } from "../api/explanation.ts";
 import { Also, Answer } from "../components/answer.tsx";
 import { Card, Empty, ErrorBox, Facts, Page } from "../components/page.tsx";
 import { Trail } from "../components/trail.tsx";
-import { ClockTime, DeliveryState, hrefOfId, ObjectLink, Status, StatusCode } from "../components/values.tsx";
+import {
+  ClockTime,
+  DeliveryState,
+  hrefOfId,
+  ObjectLink,
+  RequestStatus,
+  Status,
+  StatusCode,
+} from "../components/values.tsx";
 import { nameOfEndpoint } from "../api/endpoints.ts";
 import { hrefOf, Link, route } from "../router.tsx";
 
@@ -42,51 +51,54 @@ export function Why() {
         <>
           {kind !== "webhook_endpoint" && <Trail chain={chain} />}
           <Also explanation={explanation} />
-          <Card title="What led to it">
-            <Facts
-              rows={[
-                [
-                  "API request",
-                  chain.request && (
-                    <>
-                      <StatusCode code={chain.request.status} />{" "}
-                      <Link href={hrefOf("logs", chain.request.id)}>
-                        {chain.request.method} {chain.request.path}
-                      </Link>
-                    </>
-                  ),
-                ],
-                [
-                  "Object",
-                  chain.subject && (
-                    <>
-                      {chain.subject.status !== undefined && (
-                        <Status status={isFailing(chain) ? "failing" : chain.subject.status} />
-                      )}{" "}
-                      <ObjectLink id={chain.subject.id} />
-                    </>
-                  ),
-                ],
-                [
-                  "Event",
-                  chain.event && (
-                    <>
-                      <Link href={hrefOf("events", chain.event.id)}>{chain.event.type}</Link>,{" "}
-                      <ClockTime at={chain.event.created} />
-                    </>
-                  ),
-                ],
-                [
-                  "Operation",
-                  chain.operation && `${chain.operation.done + chain.operation.failed} of ${chain.operation.total}`,
-                ],
-              ]}
-            />
-          </Card>
+          {chain.missing === undefined && (
+            <Card title="What led to it">
+              <Facts
+                rows={[
+                  [
+                    "API request",
+                    chain.request && (
+                      <>
+                        <RequestStatus code={chain.request.status} />{" "}
+                        <Link href={hrefOf("logs", chain.request.id)}>
+                          {chain.request.method} {chain.request.path}
+                        </Link>
+                      </>
+                    ),
+                  ],
+                  [
+                    "Object",
+                    chain.subject && (
+                      <>
+                        {chain.subject.status !== undefined && (
+                          <Status status={isFailing(chain) ? "failing" : chain.subject.status} />
+                        )}{" "}
+                        <ObjectLink id={chain.subject.id} />
+                      </>
+                    ),
+                  ],
+                  [
+                    "Event",
+                    chain.event && (
+                      <>
+                        <Link href={hrefOf("events", chain.event.id)}>{chain.event.type}</Link>,{" "}
+                        <ClockTime at={chain.event.created} />
+                      </>
+                    ),
+                  ],
+                  [
+                    "Operation",
+                    chain.operation && `${chain.operation.done + chain.operation.failed} of ${chain.operation.total}`,
+                  ],
+                ]}
+              />
+            </Card>
+          )}
           {chain.deliveries.length > 0 && (
             <Card title="Deliveries">
               <ul class="chain">
                 {chain.deliveries.map((delivery) => {
+                  const last = attemptsOf(delivery).at(-1);
                   const endpoint = chain.endpoints.get(delivery.endpoint ?? "");
                   return (
                     <li key={delivery.id}>
@@ -100,9 +112,7 @@ export function Why() {
                             ? "an endpoint that was deleted"
                             : nameOfEndpoint(endpoint)}
                       </span>{" "}
-                      {delivery.attempt_count > 0 && (
-                        <StatusCode code={delivery.last_status_code} error={delivery.last_error} />
-                      )}
+                      {last !== undefined && <StatusCode code={last.status_code} error={last.error} />}
                     </li>
                   );
                 })}

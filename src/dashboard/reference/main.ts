@@ -5,6 +5,7 @@ import { openTry } from "./try.ts";
 
 const LANGUAGE = "service-reference-language";
 
+followOldLink();
 showTheme(theme.value);
 for (const control of document.querySelectorAll<HTMLElement>("button[hidden], .search[hidden]")) control.hidden = false;
 chooseLanguage(remembered(LANGUAGE) ?? "curl");
@@ -26,7 +27,7 @@ search.addEventListener("keydown", (event) => {
     search.value = "";
     filter("");
   }
-  if (event.key === "Enter" && !event.isComposing)
+  if (event.key === "Enter" && !event.isComposing && search.value.trim() !== "")
     document.querySelector<HTMLAnchorElement>("#menu li[data-text]:not([hidden]) a")?.click();
 });
 document.addEventListener("keydown", (event) => {
@@ -35,6 +36,12 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   search.focus();
 });
+
+/** The list of all operations has their anchors: a link to one of them leads to its page. */
+function followOldLink(): void {
+  const link = document.getElementById(location.hash.slice(1))?.querySelector<HTMLAnchorElement>(".contents a");
+  if (link != null) location.replace(link.href);
+}
 
 function chooseLanguage(name: string): void {
   document.body.dataset["language"] = name;
@@ -65,6 +72,7 @@ async function copy(button: HTMLElement): Promise<void> {
 
 function filter(words: string): void {
   let count = 0;
+  document.querySelector("#menu")!.classList.toggle("searching", words !== "");
   for (const group of document.querySelectorAll<HTMLElement>("#menu > ul > li")) {
     const items = [...group.querySelectorAll<HTMLElement>("li[data-text]")];
     for (const item of items) {
@@ -79,7 +87,9 @@ function filter(words: string): void {
 /** Highlights the link of the visible section. */
 function markSection(): void {
   const links = new Map(
-    [...document.querySelectorAll<HTMLAnchorElement>("#menu a")].map((link) => [link.hash.slice(1), link]),
+    [...document.querySelectorAll<HTMLAnchorElement>("#menu a")]
+      .filter(({ pathname, hash }) => pathname === location.pathname && hash !== "")
+      .map((link) => [link.hash.slice(1), link]),
   );
   const inSight = new Set<string>();
   const observer = new IntersectionObserver(
@@ -101,5 +111,5 @@ function markSection(): void {
     },
     { rootMargin: "-80px 0px -70% 0px" },
   );
-  for (const part of document.querySelectorAll("article, #introduction")) observer.observe(part);
+  for (const part of document.querySelectorAll("article")) observer.observe(part);
 }

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { requestSignInLink } from "../../../src/platform/admin/client.ts";
 import type { PlatformSettings } from "../../../src/platform/start.ts";
-import { type EmbeddedPlatform, startEmbedded } from "../../oauth/support/embedded-platform.ts";
+import { type EmbeddedPlatform, startEmbedded } from "../../platform/oauth/support/embedded-platform.ts";
 import { type Api, apiOf } from "../../support/api.ts";
 import { startChromium } from "../../support/chromium.ts";
 import { PATIENCE } from "../../support/patience.ts";

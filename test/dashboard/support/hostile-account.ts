@@ -1,4 +1,4 @@
-import { startScriptedReceiver } from "../../delivery/support/scripted-receiver.ts";
+import { startScriptedReceiver } from "../../platform/delivery/support/scripted-receiver.ts";
 import type { Board } from "./board.ts";
 
 /** Text that would run a script if it became markup. The script sets `name` in the page's scope. */

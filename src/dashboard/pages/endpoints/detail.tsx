@@ -17,7 +17,7 @@ import { AttemptsChart } from "../../components/chart.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
 import { type MenuItem, MoreMenu } from "../../components/menu.tsx";
-import { Card, Empty, ErrorBox, Facts, Loaded, Page } from "../../components/page.tsx";
+import { Card, Empty, ErrorBox, Facts, isGone, Loaded, Page } from "../../components/page.tsx";
 import { showToast } from "../../components/toasts.tsx";
 import { Time } from "../../components/values.tsx";
 import { counted, duration, percent } from "../../format.ts";
@@ -50,7 +50,8 @@ export function EndpointDetail({ id }: { id: string }) {
       back={{ href: hrefOf("endpoints"), label: "Endpoints" }}
       id={id}
       actions={
-        data !== undefined && (
+        data !== undefined &&
+        !isGone(query) && (
           <Actions
             endpoint={data}
             path={path}

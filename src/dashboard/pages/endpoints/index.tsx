@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
@@ -13,7 +13,7 @@ import { PagedTable } from "../../components/table.tsx";
 import { Url } from "../../components/values.tsx";
 import { count, counted } from "../../format.ts";
 import { go, hrefOf, Link, route } from "../../router.tsx";
-import { standingOf, StandingStatus } from "../overview/failures.tsx";
+import { standingsOf, StandingStatus } from "../overview/failures.tsx";
 import { ResourceForm } from "../resource-form.tsx";
 import { EndpointDetail, isOldSecret } from "./detail.tsx";
 
@@ -25,13 +25,13 @@ export function Endpoints() {
 function EndpointList() {
   const pages = useEndpoints();
   const statistics = useQuery<Statistics>("/v1/statistics");
-  const countsOf = (id: string) => statistics.data?.endpoints.find(({ endpoint }) => endpoint === id);
-  const standing = (endpoint: WebhookEndpoint) =>
-    standingOf(
-      endpoint,
-      countsOf(endpoint.id),
-      statistics.data?.failures.filter(({ endpoint: id }) => id === endpoint.id) ?? [],
-    );
+  const standings = new Map(
+    (statistics.data && standingsOf(statistics.data, pages.items))?.map((one) => [one.endpoint?.id, one]),
+  );
+  const countsOf = (id: string) => standings.get(id)?.counts;
+  // In the order in which they stay, once their states are known.
+  const isKnown = statistics.data !== undefined || statistics.error !== undefined;
+  const { items, hold } = useWorstFirst(isKnown ? pages.items : undefined, [...standings.keys()]);
   const [created, setCreated] = useState<WebhookEndpoint>();
   const old = pages.items?.filter(isOldSecret).length ?? 0;
   return (
@@ -65,8 +65,9 @@ function EndpointList() {
           </p>
         )}
         <PagedTable
-          label="Endpoints, newest first"
-          pages={pages}
+          label="Endpoints, worst first"
+          pages={{ ...pages, items }}
+          onHold={hold}
           empty={
             <Empty
               icon="endpoints"
@@ -99,8 +100,10 @@ function EndpointList() {
             },
             {
               label: "State",
-              cell: (endpoint) =>
-                statistics.data === undefined ? "…" : <StandingStatus standing={standing(endpoint)} />,
+              cell: ({ id }) => {
+                const standing = standings.get(id);
+                return standing === undefined ? "…" : <StandingStatus standing={standing} />;
+              },
             },
             {
               label: "Last hour",
@@ -151,4 +154,17 @@ function EndpointList() {
       </Page>
     </Split>
   );
+}
+
+/** Orders endpoints as the IDs are. Under the pointer they keep their places: the state of each may change at any time. */
+function useWorstFirst(endpoints: readonly WebhookEndpoint[] | undefined, ids: readonly (string | undefined)[]) {
+  const held = useRef<readonly (string | undefined)[] | undefined>(undefined);
+  const order = held.current ?? ids;
+  const placeOf = ({ id }: WebhookEndpoint) => (order.includes(id) ? order.indexOf(id) : order.length);
+  return {
+    items: endpoints?.toSorted((a, b) => placeOf(a) - placeOf(b)),
+    hold: (isHeld: boolean) => {
+      held.current = isHeld ? order : undefined;
+    },
+  };
 }

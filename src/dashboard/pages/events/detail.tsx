@@ -151,6 +151,8 @@ function Payload({ event, raw }: { event: Event; raw: string }) {
   );
 }
 
+const NOBODY = "Not replayed: no enabled endpoint subscribes to this type, and no listener is running.";
+
 function ReplayDialog({ id, onClose }: { id: string; onClose: () => void }) {
   const call = useCall();
   const endpoints = useEndpoints();
@@ -165,7 +167,9 @@ function ReplayDialog({ id, onClose }: { id: string; onClose: () => void }) {
         run={async () => {
           const body = endpoint === "" ? {} : { endpoint };
           const { deliveries } = await call<Replay>("POST", `/v1/events/${id}/replay`, body);
-          showToast(`Replayed: ${counted(deliveries.length, "delivery", "deliveries")}`);
+          const isSent = deliveries.length > 0;
+          const words = isSent ? `Replayed: ${counted(deliveries.length, "delivery", "deliveries")}` : NOBODY;
+          showToast(words, isSent);
           onClose();
         }}
       >

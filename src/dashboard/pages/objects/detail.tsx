@@ -17,7 +17,7 @@ import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
 import { Action, ConfirmedAction } from "../../components/action.tsx";
 import { Answer } from "../../components/answer.tsx";
-import { Card, Empty, Facts, Loaded, Page } from "../../components/page.tsx";
+import { Card, Empty, Facts, isGone, Loaded, Page } from "../../components/page.tsx";
 import { Trail } from "../../components/trail.tsx";
 import { Copy, ObjectLink, Raw, Time } from "../../components/values.tsx";
 import { hrefOf, Link, useGo } from "../../router.tsx";
@@ -36,7 +36,7 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
       title={titleOf(kind, data)}
       back={{ href: hrefOf(page.name), label: labels }}
       id={id}
-      actions={data !== undefined && <Actions kind={kind} item={data} onDone={query.reload} />}
+      actions={data !== undefined && !isGone(query) && <Actions kind={kind} item={data} onDone={query.reload} />}
     >
       <Loaded of={query}>
         {(item) => (

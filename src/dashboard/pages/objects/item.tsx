@@ -7,6 +7,7 @@ import {
   resourceOf,
   RESOURCES,
 } from "../../../contract/resources.ts";
+import { typeOf } from "../../../contract/field-types.ts";
 import { type FindObject, type Item, useObjects } from "../../api/objects.ts";
 import type { Pages } from "../../api/pages.ts";
 import { type Column, PagedTable } from "../../components/table.tsx";
@@ -20,9 +21,9 @@ export function shownFields(kind: ObjectKind): [name: string, field: Field][] {
   return [...fields.filter(([, { type }]) => type === "status"), ...fields.filter(([, { type }]) => type !== "status")];
 }
 
-/** Returns the field that names an object in titles and links: its first one. */
+/** Returns the field that names an object in titles and links: the first of its list, other than links to other objects. */
 export function titleField(kind: ObjectKind): string {
-  return Object.keys(RESOURCES[kind].fields)[0]!;
+  return Object.entries<Field>(RESOURCES[kind].fields).find(([, { type, inList }]) => inList && type !== "id")![0];
 }
 
 /** Returns the title of an object's page: `Order of EUR 19.99`, or its address. */
@@ -128,7 +129,7 @@ export function ObjectTable(props: {
   const columns = ordered.map(([name, field]): Column<Item> => ({
     label: field.label,
     ...(field.type === "code" ? { from: "desktop" } : {}),
-    isNumber: field.type === "amount",
+    isNumber: typeOf(field.type).stored === "integer",
     isLong: field.type === "email" || field.type === "text",
     cell: (item) =>
       name === title ? (

@@ -11,8 +11,9 @@ import { perform } from "../../components/action.tsx";
 import { Strip } from "../../components/chart.tsx";
 import { MoreMenu } from "../../components/menu.tsx";
 import { Table } from "../../components/table.tsx";
-import { None, RowTime, Status, StatusCode } from "../../components/values.tsx";
-import { count, percent, shortTime } from "../../format.ts";
+import { None, RowTime, Status } from "../../components/values.tsx";
+import { count, counted, percent, shortTime } from "../../format.ts";
+import { isTimeout, outcomeInWords } from "../../responses.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
 import { enableAndReplay, RetryDialog } from "../bulk.tsx";
 
@@ -24,12 +25,14 @@ export function FailureTable({ failures }: { failures: readonly StatisticsFailur
       items={failures}
       keyOf={({ endpoint, status_code, error }) => JSON.stringify([endpoint, status_code, error])}
       columns={[
-        { label: "Response", cell: ({ status_code: code, error }) => <StatusCode code={code} error={error} /> },
         {
-          label: "Error",
+          label: "Response",
           isLong: true,
-          isFor: ({ error }) => error !== null,
-          cell: ({ error }) => <span title={error ?? ""}>{error}</span>,
+          cell: ({ status_code: code, error }) => (
+            <span class="bad-text" title={error ?? ""}>
+              {outcomeInWords(code, error)}
+            </span>
+          ),
         },
         { label: "Attempts", isNumber: true, cell: (failure) => count(failure.count) },
         { label: "Last", from: "tablet", cell: ({ last_at: at }) => <RowTime at={at} /> },
@@ -87,11 +90,18 @@ export function standingOf(
   if (counts === undefined || counts.attempts === 0) return standing("quiet", "Nothing sent", 2);
   const { attempts, failed } = counts;
   if (failed === 0) return standing("healthy", "Healthy", 1);
+  if (failed === attempts) {
+    return standing(
+      "failing",
+      attempts === 1 ? "Failing, 1 attempt" : `Failing, all ${counted(attempts, "attempt")}`,
+      5,
+    );
+  }
   const newest = Date.parse(newestOf(failures));
   if (hasRecovered(endpoint, counts, failures) && !(environmentNow() - newest < RECENT_MILLISECONDS)) {
     return standing("recovered", `Recovered after ${shortTime(newest)}`, 2);
   }
-  const areTimeouts = failures.length > 0 && failures.every(({ error }) => /timeout|within/i.test(error ?? ""));
+  const areTimeouts = failures.length > 0 && failures.every(({ error }) => isTimeout(error));
   return standing("slow", `${percent(failed, attempts)} ${areTimeouts ? "time out" : "fail"}`, 3);
 }
 
@@ -100,12 +110,16 @@ export function StandingStatus({ standing: { state, text } }: { standing: Standi
   return <Status status={state === "recovered" ? "healthy" : state} text={text} />;
 }
 
-/** Endpoints that are shown with their cause, read for each of them. */
-const MAX_CAUSES = 6;
+/** The rank from which an endpoint needs attention. */
+export const TROUBLE = 3;
+
+/** Endpoints whose last response is quoted, read for each of them. */
+const MAX_QUOTES = 6;
 
 /** Every endpoint in a row, the worst first: since when it fails and why, how many deliveries wait, and what to do. */
 export function EndpointTable({ standings, onChange }: { standings: readonly Standing[]; onChange: () => void }) {
-  const troubled = new Set(standings.filter(({ rank }) => rank >= 3).slice(0, MAX_CAUSES));
+  const isTroubled = ({ rank }: Standing) => rank >= TROUBLE;
+  const withQuote = new Set(standings.filter(isTroubled).slice(0, MAX_QUOTES));
   return (
     <div class="endpoint-table">
       <Table
@@ -116,12 +130,18 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
           {
             label: "Endpoint",
             isLong: true,
-            cell: ({ endpoint }) =>
-              endpoint === undefined ? (
-                "Listeners"
-              ) : (
-                <Link href={hrefOf("endpoints", endpoint.id)}>{nameOfEndpoint(endpoint)}</Link>
-              ),
+            cell: ({ endpoint, failures: [top], rank }) => (
+              <>
+                {endpoint === undefined ? (
+                  "Listeners"
+                ) : (
+                  <Link href={hrefOf("endpoints", endpoint.id)}>{nameOfEndpoint(endpoint)}</Link>
+                )}
+                {rank >= TROUBLE && top !== undefined && (
+                  <span class="narrow-only soft">{outcomeInWords(top.status_code, top.error)}</span>
+                )}
+              </>
+            ),
           },
           { label: "State", cell: (standing) => <StandingStatus standing={standing} /> },
           {
@@ -133,8 +153,8 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
             label: "Why",
             from: "tablet",
             isLong: true,
-            isFor: (standing) => troubled.has(standing),
-            cell: (standing) => <Cause standing={standing} />,
+            isFor: isTroubled,
+            cell: (standing) => <Cause standing={standing} isQuoted={withQuote.has(standing)} />,
           },
           {
             label: "Waiting",
@@ -154,7 +174,7 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
           {
             label: "Actions",
             from: "tablet",
-            isFor: (standing) => standing.endpoint !== undefined && (troubled.has(standing) || standing.rank !== 1),
+            isFor: ({ endpoint, rank }) => endpoint !== undefined && rank !== 1,
             cell: ({ endpoint, counts }) =>
               endpoint && <RowActions endpoint={endpoint} waiting={counts?.pending ?? 0} onChange={onChange} />,
           },
@@ -165,13 +185,13 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
 }
 
 /** The last response of an endpoint that was no success. */
-function Cause({ standing: { endpoint, failures } }: { standing: Standing }) {
+function Cause({ standing: { endpoint, failures }, isQuoted }: { standing: Standing; isQuoted: boolean }) {
   const call = useCall();
   const [quote, setQuote] = useState("");
   const [top] = failures;
   const key = `${endpoint?.id} ${top?.status_code} ${top?.error}`;
   useEffect(() => {
-    if (endpoint === undefined || top === undefined || top.status_code === null) return;
+    if (!isQuoted || endpoint === undefined || top === undefined || top.status_code === null) return;
     const read = async () => {
       for (const status of ["retrying", "failed"] as const) {
         const query = { endpoint: endpoint.id, status, limit: 1 };
@@ -184,10 +204,10 @@ function Cause({ standing: { endpoint, failures } }: { standing: Standing }) {
     read().catch(() => {});
   }, [key]);
   if (top === undefined) return <None />;
-  const text = top.error ?? [top.status_code, quote].filter(Boolean).join(" ");
+  const words = outcomeInWords(top.status_code, top.error);
   return (
-    <span class="bad-text" title={text}>
-      {text}
+    <span title={[words, quote || top.error].filter(Boolean).join("\n")}>
+      <span class="bad-text">{words}</span> <span class="soft">{quote}</span>
     </span>
   );
 }

@@ -10,7 +10,7 @@ import { lazy } from "../../lazy.tsx";
 import { environment, hrefOf, Link } from "../../router.tsx";
 import { RetryFailed, RunningOperations } from "../bulk.tsx";
 import { Choice, filterOf } from "../filters.tsx";
-import { EndpointTable, type Standing, standingsOf } from "./failures.tsx";
+import { EndpointTable, type Standing, standingsOf, TROUBLE } from "./failures.tsx";
 import { useProgress } from "./progress.ts";
 
 const QuickStart = lazy("QuickStart");
@@ -25,9 +25,10 @@ export function Overview() {
   const [minutes, period] = RANGES[range];
   const statistics = useQuery<Statistics>(withQuery("/v1/statistics", { minutes }));
   const endpoints = useEndpoints();
-  const progress = useProgress(endpoints, environment.value === "sandbox");
   const { data: known } = statistics;
   const standings = known === undefined ? [] : standingsOf(known, endpoints.items);
+  const isTroubled = standings.some(({ rank }) => rank >= TROUBLE);
+  const progress = useProgress(endpoints, environment.value === "sandbox" && !isTroubled);
   const failing = standings.filter(({ state }) => state === "failing");
   const waiting = failing.reduce((sum, { counts }) => sum + (counts?.pending ?? 0), 0);
   const [only] = failing.length === 1 ? failing : [];
@@ -76,7 +77,9 @@ export function Overview() {
               note="worst first"
               actions={
                 standings.length > MAX_ROWS && (
-                  <Link href={hrefOf("endpoints")}>All {count(standings.length)} endpoints</Link>
+                  <Link href={hrefOf("endpoints")}>
+                    All {count(standings.filter(({ endpoint }) => endpoint !== undefined).length)} endpoints
+                  </Link>
                 )
               }
             >
@@ -141,7 +144,7 @@ function Figures({ totals, queue, minutes }: Statistics) {
       <Figure label="events" value={count(events)} href={hrefOf("events", "", created)} />
       <Figure label="attempts" value={count(attempts)} href={hrefOf("deliveries", "", created)} />
       <Figure
-        label={failed === 0 ? "succeeded" : `succeeded, ${count(failed)} failed`}
+        label={failed === 0 ? "attempts succeeded" : `attempts succeeded, ${count(failed)} failed`}
         value={percent(succeeded, attempts)}
         href={hrefOf("deliveries", "", { status: "retrying" })}
       />

@@ -6,7 +6,7 @@ import { withQuery } from "../../api/call.ts";
 import type { Pages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
 
-/** A user with this many deliveries needs no first steps. */
+/** A user with this many events or deliveries needs no first steps. */
 const PRACTICED = 20;
 
 /** Which of the first steps are done. */
@@ -17,19 +17,24 @@ export interface Progress {
   delivered: Delivery | undefined;
 }
 
-/** Watches the first steps until they are done: undefined while unknown, null if none is left to show. */
+/**
+ * Watches the first steps until they are done: undefined while unknown, null if none is left to show, or if they are not
+ * wanted because something else is.
+ */
 export function useProgress(endpoints: Pages<WebhookEndpoint>, isWanted: boolean): Progress | null | undefined {
-  const [isDone, setDone] = useState(!isWanted);
-  const read = (path: string, query: Record<string, string | number>) => (isDone ? undefined : withQuery(path, query));
-  const events = useQuery<{ data: Event[] }>(read("/v1/events", { limit: 1 }));
+  const [isDone, setDone] = useState(false);
+  const read = (path: string, query: Record<string, string | number>) =>
+    isDone || !isWanted ? undefined : withQuery(path, query);
+  const events = useQuery<{ data: Event[] }>(read("/v1/events", { limit: PRACTICED }));
   const succeeded = useQuery<{ data: Delivery[] }>(read("/v1/deliveries", { status: "succeeded", limit: PRACTICED }));
   const deliveries = succeeded.data?.data ?? [];
-  const isOver = deliveries.length >= PRACTICED || hasRepeated(deliveries);
+  const isOver =
+    [deliveries, events.data?.data ?? []].some(({ length }) => length >= PRACTICED) || hasRepeated(deliveries);
   useEffect(() => {
     if (isOver) setDone(true);
   }, [isOver]);
   const isUnreadable = [endpoints, events, succeeded].some(({ error }) => error !== undefined);
-  if (isDone || isOver) return null;
+  if (isDone || isOver || !isWanted) return null;
   if (endpoints.items === undefined || events.data === undefined || succeeded.data === undefined) {
     return isUnreadable ? null : undefined;
   }

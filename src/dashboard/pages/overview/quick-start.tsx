@@ -11,7 +11,7 @@ const RECEIVER = `import { createServer } from "node:http";
 import { nodeWebhook } from "service-cli/webhooks";
 
 createServer(
-  nodeWebhook({ secrets: process.env.WEBHOOK_SECRET }, (event, request, response) => {
+  nodeWebhook({ secrets: process.env.SERVICE_WEBHOOK_SECRET }, (event, request, response) => {
     console.log("verified", event.type, event.id);
     response.writeHead(204).end();
   }),
@@ -58,7 +58,7 @@ export function QuickStart({ progress }: { progress: Progress }) {
             </p>
             <pre>{RECEIVER}</pre>
             <CopyLine
-              text="WEBHOOK_SECRET=$(service listen --print-secret) node receiver.mjs"
+              text="SERVICE_WEBHOOK_SECRET=$(service listen --print-secret) node receiver.mjs"
               what="the command that starts the handler"
             />
           </details>

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, expect, vi } from "vitest";
+import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
+import { it } from "../support/chromium.ts";
+import { PATIENCE } from "../support/patience.ts";
+import { type Board, openBoard } from "./support/board.ts";
+
+let board: Board;
+let receiver: ScriptedReceiver;
+/** IDs of the endpoints by their names. */
+const ids = new Map<string, string>();
+
+/** Of each endpoint the statuses that it returns, the last one from then on. */
+const STATUSES: Record<string, number[]> = {
+  broken: [500],
+  moved: [302],
+  partly: [500, 200],
+  healthy: [200],
+};
+
+beforeAll(async () => {
+  receiver = await startScriptedReceiver(({ path }, response) => {
+    const statuses = STATUSES[path.slice(1)] ?? [500];
+    response.writeHead(statuses.length > 1 ? statuses.shift()! : statuses[0]!).end();
+  });
+  board = await openBoard();
+  const { api } = board;
+  for (const name of Object.keys(STATUSES)) await createEndpoint(name, `${receiver.url}/${name}`);
+  await createEndpoint("refused", "http://127.0.0.1:9/hook");
+  await api("POST", "/v1/customers", { email: "first@example.com" });
+  const attempted = async () => (await api("GET", "/v1/deliveries")).body.data.every(wasAttempted);
+  await vi.waitUntil(attempted, { timeout: PATIENCE });
+  await api("POST", "/v1/customers", { email: "second@example.com" });
+  await vi.waitUntil(attempted, { timeout: PATIENCE });
+});
+afterAll(async () => {
+  await board.close();
+  await receiver.close();
+  expect(board.complaints).toEqual([]);
+});
+
+async function createEndpoint(name: string, url: string): Promise<void> {
+  const { api } = board;
+  const { body } = await api("POST", "/v1/webhook_endpoints", { url, events: ["customer.*"], description: name });
+  ids.set(name, body.id);
+}
+
+function wasAttempted({ attempt_count: attempts }: { attempt_count: number }): boolean {
+  return attempts > 0;
+}
+
+const rowOf = (text: string) => board.page.getByRole("row").filter({ hasText: text });
+
+it("the overview counts endpoints of which no attempt succeeded as failing, and says why in words", async () => {
+  const { page } = board;
+  await board.show("sandbox");
+  await page.getByText("3 endpoints are failing.").waitFor();
+  await page.getByText("1 endpoint fails in part.").waitFor();
+  await rowOf("broken")
+    .getByText(/^Failing, all \d+ attempts$/)
+    .waitFor();
+  await rowOf("broken").locator(".bad-text").getByText("500 Internal Server Error").waitFor();
+  await rowOf("moved").locator(".bad-text").getByText("302 Found").waitFor();
+  await rowOf("refused").locator(".bad-text").getByText("Connection refused").waitFor();
+  expect(await page.getByText("Quick start").count()).toBe(0);
+});
+
+it("the list of endpoints begins with the worst", async () => {
+  const { page } = board;
+  await board.show("sandbox/endpoints");
+  await rowOf("healthy").locator(".status").getByText("Healthy").waitFor();
+  const names = await page.locator("tbody tr .main-link").allTextContents();
+  expect(names.slice(0, 3).toSorted()).toEqual(["broken", "moved", "refused"]);
+  expect(names.slice(3)).toEqual(["partly", "healthy"]);
+});
+
+it("a redirect is a failed response", async () => {
+  await board.show(`sandbox/deliveries?endpoint=${ids.get("moved")}`);
+  await rowOf("Retrying").first().locator(".code.bad").getByText("302", { exact: true }).waitFor();
+});
+
+it("chosen deliveries are retried together", async () => {
+  const { page, api } = board;
+  await board.show("sandbox/deliveries");
+  await page.getByLabel("Endpoint").selectOption("broken");
+  await page
+    .getByLabel(/^Select delivery of /)
+    .first()
+    .waitFor();
+  await expect.poll(() => page.getByLabel(/^Select delivery of /).count()).toBe(2);
+  await page.getByLabel("Select all deliveries that can be retried").check();
+  const path = `/v1/deliveries?endpoint=${ids.get("broken")}`;
+  const counts = async () =>
+    (await api("GET", path)).body.data.map((one: { attempt_count: number }) => one.attempt_count);
+  const before = await counts();
+  await page.getByRole("button", { name: "Retry 2 selected" }).click();
+  await page.getByText("Retrying 2 deliveries").waitFor();
+  await expect
+    .poll(async () => (await counts()).every((made: number, index: number) => made > before[index]))
+    .toBe(true);
+  await page.getByRole("button", { name: "Retry failed" }).waitFor();
+});
+
+it("a delivery to a deleted endpoint says how often it was attempted", async () => {
+  const { page, api } = board;
+  await createEndpoint("deleted", `${receiver.url}/deleted`);
+  await api("POST", "/v1/customers", { email: "third@example.com" });
+  const path = `/v1/deliveries?endpoint=${ids.get("deleted")}`;
+  const delivery = async () => (await api("GET", path)).body.data[0];
+  await expect.poll(async () => (await delivery())?.attempt_count).toBe(1);
+  await api("DELETE", `/v1/webhook_endpoints/${ids.get("deleted")}`);
+  await expect.poll(async () => (await delivery()).status).toBe("canceled");
+  await board.show("sandbox/deliveries?status=canceled");
+  await rowOf("Deleted endpoint").getByText("after 1 attempt").waitFor();
+  await rowOf("Deleted endpoint").getByRole("link").first().press("Enter");
+  await page.locator(".timeline").getByText("No more attempts").waitFor();
+});
+
+it("the request log hides reads that succeeded until they are asked for", async () => {
+  const { page, api } = board;
+  await api("GET", "/v1/customers");
+  await api("GET", "/v1/customers/cus_0000000000000000000000");
+  await board.menu("Request log");
+  await rowOf("resource_not_found").or(rowOf("not_found")).first().waitFor();
+  expect(await rowOf("GET").filter({ hasText: "200" }).count()).toBe(0);
+  await page.getByLabel("GET requests").selectOption("all");
+  await rowOf("GET").filter({ hasText: "200" }).first().waitFor();
+});
+
+it("a replay without a receiver is shown as an error", async () => {
+  const { page, api } = board;
+  await api("POST", "/v1/orders", { amount: 100, currency: "EUR" });
+  const [event] = (await api("GET", "/v1/events?type=order.created")).body.data;
+  await board.show(`sandbox/events/${event.id}`);
+  await page.getByRole("button", { name: "Replay" }).click();
+  await page.getByRole("button", { name: "Replay now" }).click();
+  await page
+    .locator(".toast.bad")
+    .getByText(/^Not replayed: no enabled endpoint subscribes/)
+    .waitFor();
+});

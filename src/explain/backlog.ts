@@ -1,3 +1,4 @@
+import { shellCommand } from "../contract/shell-command.ts";
 import type { Statistics } from "../contract/schemas/statistics.ts";
 import { counted, type Finding, span, waits } from "./finding.ts";
 import type { Receiver } from "./receivers.ts";
@@ -27,6 +28,6 @@ export function backlog(
         ? "No attempt in the last hour has finished"
         : `${counted(attempts, "attempt")} in the last hour, ${failed} failed; half of them took ${median} or longer`,
     action: "Return 2xx at once: store the event in the receiver and process it later",
-    fix: null,
+    fix: shellCommand`service deliveries list --status pending --endpoint ${endpoint ?? ""}`,
   };
 }

@@ -31,7 +31,7 @@ export function causeOf(outcome: Outcome, receiver: Receiver): Cause {
       ? causeOfStatus({ ...outcome, status_code: status }, receiver)
       : receiver.endpoint === null
         ? causeOfListener(error ?? "", receiver)
-        : causeOfError(error ?? "", receiver);
+        : causeOfError(outcome, receiver);
   // Names of endpoints stay as they are.
   return /^(the|your) /.test(cause.what) ? { ...cause, what: capitalized(cause.what) } : cause;
 }
@@ -50,23 +50,23 @@ const LISTENER_ERRORS: readonly (readonly [RegExp, FindingCode])[] = [
   [/^no network route to /, "unreachable"],
 ];
 
-function causeOfListener(error: string, { name }: Receiver): Cause {
+function causeOfListener(error: string, { name, again }: Receiver): Cause {
   const [pattern, code = "delivery_failed"] = LISTENER_ERRORS.find(([one]) => one.test(error)) ?? [];
   if (code === "connection_refused") {
     const { hosts } = pattern!.exec(error)!.groups!;
-    const action = "Start your application there, then replay the event";
+    const action = `Start your application there, then ${again}`;
     return { code, what: `Connection refused: no server is listening at ${hosts}`, action };
   }
   return {
     code,
     what: error === "" ? `${name} did not respond` : capitalized(error),
-    action: `${code === "timeout" ? RESPOND_FIRST : "Check your application"}, then replay the event`,
+    action: `${code === "timeout" ? RESPOND_FIRST : "Check your application"}, then ${again}`,
   };
 }
 
-function causeOfError(error: string, receiver: Receiver): Cause {
+function causeOfError({ error, response_excerpt: body }: Outcome, receiver: Receiver): Cause {
   const { endpoint, name, shownUrl: url, host } = receiver;
-  const [, code = "", description = error] = /^([a-z_]+): (.*)$/s.exec(error) ?? [];
+  const [, code = "", description = error ?? ""] = /^([a-z_]+): (.*)$/s.exec(error ?? "") ?? [];
   switch (code) {
     case "connection_refused":
       return {
@@ -77,7 +77,7 @@ function causeOfError(error: string, receiver: Receiver): Cause {
     case "timeout":
       return {
         code,
-        what: `${name} did not respond within ${LIMITS.deliverySeconds} s`,
+        what: `${name} did not ${body ? "complete its response" : "respond"} within ${LIMITS.deliverySeconds} s`,
         action: `${RESPOND_FIRST}, then retry`,
       };
     case "dns":
@@ -93,7 +93,7 @@ function causeOfError(error: string, receiver: Receiver): Cause {
         code: "target_blocked",
         what: `The platform does not deliver to ${url}: ${description}`,
         action: "Forward events to a private address with a listener",
-        fix: "service listen --forward-to localhost:3000",
+        fix: shellCommand`service listen --forward-to ${receiver.url}`,
       };
     case "connection_closed":
       return {
@@ -103,9 +103,9 @@ function causeOfError(error: string, receiver: Receiver): Cause {
       };
     case "interrupted":
       return { code, what: "The platform stopped during the attempt", action: "Retry now" };
-    case "invalid_reply":
+    case "invalid_response":
       return {
-        code: "invalid_response",
+        code,
         what: `${name} sent a response that is not HTTP`,
         action: `Start an HTTP server there, or ${CORRECT_URL}, then retry`,
       };
@@ -160,7 +160,8 @@ function causeOfTls(description: string, { endpoint, url, host, isLive }: Receiv
     };
   }
   const what = `${host} does not speak TLS`;
-  if (isLive) return { code: "tls", what, action: "Use the port of a TLS server in the endpoint's URL", fix: null };
+  if (isLive)
+    return { code: "tls", what, action: "Use the port of a TLS server in the endpoint's URL", fix: getOf(endpoint) };
   return {
     code: "tls",
     what,
@@ -178,9 +179,8 @@ const PAGE = /^\s*<(!doctype html|html)/i;
 function causeOfStatus(outcome: Outcome & { status_code: number }, to: Receiver): Cause {
   const { status_code: status, response_excerpt: body, response_headers: headers } = outcome;
   const text = body ?? "";
-  const { endpoint, name } = to;
-  const again = endpoint === null ? "replay the event" : "retry";
-  const againNow = endpoint === null ? "Replay the event" : "Retry now";
+  const { endpoint, name, again } = to;
+  const againNow = endpoint === null ? capitalized(again) : "Retry now";
   const receiver = endpoint === null ? "your application" : "the receiver";
   const what = `${name} responded with ${status}`;
   const mayReject = [400, 401, 403, 422].includes(status);
@@ -229,8 +229,8 @@ function secretCheck({ delivery }: Outcome, { endpoint }: Receiver): Pick<Cause,
     return { action: "Set the listener's secret in your application", fix: "service listen --print-secret" };
   }
   return {
-    action: "Check that the receiver has the endpoint's secret",
-    fix: delivery === undefined ? null : shellCommand`service webhooks verify --delivery ${delivery}`,
+    action: "Compare the receiver's secret with the endpoint's, which the command asks for",
+    fix: delivery === undefined ? getOf(endpoint) : shellCommand`service webhooks verify --delivery ${delivery}`,
   };
 }
 
@@ -255,7 +255,7 @@ function redirect(what: string, location: string | undefined, { endpoint, url }:
   if (SIGN_IN.test(location ?? "")) return { code: "redirect", what, action: `${NO_LOGIN}, then ${again}` };
   if (target === undefined || endpoint === null) {
     const action = `Correct ${endpoint === null ? "--forward-to" : "the endpoint's URL"}; deliveries do not follow redirects`;
-    return { code: "redirect", what, action, fix: null };
+    return { code: "redirect", what, action, fix: getOf(endpoint) };
   }
   return {
     code: "redirect",
@@ -263,6 +263,11 @@ function redirect(what: string, location: string | undefined, { endpoint, url }:
     action: "Set the endpoint's URL to the redirect's target; deliveries do not follow redirects",
     fix: shellCommand`service endpoints update ${endpoint} --url ${target}`,
   };
+}
+
+/** Returns the command that shows what has to be corrected; null for a listener, whose flags are in another terminal. */
+function getOf(endpoint: string | null): string | null {
+  return endpoint === null ? null : shellCommand`service endpoints get ${endpoint}`;
 }
 
 function resolved(location: string, base: string): string | undefined {

@@ -2,6 +2,7 @@ import { matchesSubscriptions } from "../contract/event-types.ts";
 import { type IdKind, kindOfId, timeOfId } from "../contract/ids.ts";
 import { parseJson } from "../contract/parse-json.ts";
 import { OBJECT_KINDS, pathOf, type ResourceKind } from "../contract/resources.ts";
+import type { Identity } from "../contract/schemas/account.ts";
 import type { ApiKey } from "../contract/schemas/api-key.ts";
 import type { BulkOperation } from "../contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
@@ -10,6 +11,7 @@ import type { RequestLog, RequestLogDetail } from "../contract/schemas/request-l
 import type { Statistics, StatisticsFailure } from "../contract/schemas/statistics.ts";
 import type { TestClock } from "../contract/schemas/test-clock.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
+import type { Missing } from "./missing.ts";
 import { KEY_ERRORS } from "./request.ts";
 
 /** Deliveries that are shown with their attempts. */
@@ -26,6 +28,8 @@ const MAX_CHANGES = 10;
 export interface EndpointChange {
   /** The environment's time, in Unix milliseconds. */
   time: number;
+  /** The ID of the request. */
+  request: string;
   url?: string;
   events?: string[];
   status?: string;
@@ -66,6 +70,8 @@ export interface Chain {
   /** The last event that reported the recovery of the endpoint. */
   recovery: Event | undefined;
   operation: BulkOperation | undefined;
+  /** Set if nothing is left of the ID. */
+  missing: Missing | undefined;
   /** The environment's time, in Unix milliseconds. */
   now: number;
   /** Set while the sandbox's clock is ahead of real time. */
@@ -97,7 +103,7 @@ export interface ChainApi {
   problemOf(error: unknown): { status: number; code: string; requiredScope: unknown } | undefined;
 }
 
-/** Reads everything about an ID of this kind. Throws the error of `get` if it does not exist. */
+/** Reads everything about an ID of this kind. */
 export function readChain(api: ChainApi, id: string, kind: IdKind): Promise<Chain> {
   return new ChainReader(api, id, kind).read();
 }
@@ -117,8 +123,9 @@ class ChainReader {
   async read(): Promise<Chain> {
     const id = this.#id;
     const kind = this.#kind;
-    // The requested object must exist. The rest may have been removed, or be outside the credential's scopes.
-    const found = await this.#first<object>(kind, id);
+    // Anything may have been deleted. The rest may be outside the credential's scopes, too.
+    const found = await this.#existing(kind, id);
+    if (found === undefined && !OBJECT_KINDS.some((one) => one === kind)) return await this.#ofMissing();
     const request = kind === "request" ? (found as RequestLogDetail) : undefined;
     const operation = kind === "bulk_operation" ? (found as BulkOperation) : undefined;
     const requested = kind === "delivery" ? (found as Delivery) : undefined;
@@ -129,9 +136,11 @@ class ChainReader {
     else if (requested !== undefined) events = await this.#events([requested.event]);
     else if (request !== undefined) events = await this.#events(await this.#eventsOf(request));
     else if (operation === undefined) {
-      subject = found as SomeObject;
+      subject = found as SomeObject | undefined;
       events = await this.#about(id);
     }
+    // The events of an object remain after its deletion.
+    if (found === undefined && events.length === 0) return await this.#ofMissing();
     const isEndpoint = kind === "webhook_endpoint";
     const [event, ...otherEvents] = isEndpoint ? [] : events;
     const [causing, current, clock, listed] = await Promise.all([
@@ -143,7 +152,7 @@ class ChainReader {
     const chain = {
       id,
       kind,
-      isLive: (found as { livemode?: boolean }).livemode === true,
+      isLive: ((found ?? event) as { livemode?: boolean }).livemode === true,
       request: causing,
       key: KEY_ERRORS.has(causing?.error_code ?? null)
         ? await this.#optional<ApiKey>("api_key", causing?.key)
@@ -159,7 +168,55 @@ class ChainReader {
     const rest = isEndpoint
       ? await this.#ofEndpoint(found as WebhookEndpoint, chain.clock)
       : await this.#ofEvent(chain, requested);
-    return { ...chain, ...rest, missingScopes: [...this.#missing] };
+    return { ...chain, ...rest, missing: undefined, missingScopes: [...this.#missing] };
+  }
+
+  async #existing(kind: IdKind, id: string): Promise<object | undefined> {
+    try {
+      return await this.#first<object>(kind, id);
+    } catch (error) {
+      if (this.#api.problemOf(error)?.status !== 404) throw error;
+      return undefined;
+    }
+  }
+
+  async #ofMissing(): Promise<Chain> {
+    const id = this.#id;
+    const path = `${pathOfKind(this.#kind)}/${id}`;
+    const [identity, clock, newest, deletions] = await Promise.all([
+      this.#allowed(async () => (await this.#api.get("/v1/me")) as Identity),
+      this.#clock(),
+      this.#allowed(() => this.#list<ListedEvent>("/v1/events", {}, 1)),
+      this.#allowed(() => this.#requests({ path, method: "DELETE" }, 1)),
+    ]);
+    const own = {
+      id,
+      kind: this.#kind,
+      isLive: identity?.livemode === true,
+      now: clock === undefined ? Date.now() : Date.parse(clock.now),
+    };
+    return {
+      ...own,
+      missing: { ...own, deletion: deletions?.data[0], resetAt: clock?.reset_at ?? null, newest: newest?.data[0] },
+      clock: undefined,
+      otherEvents: [],
+      deliveries: [],
+      listed: [],
+      endpoints: new Map(),
+      changes: new Map(),
+      request: undefined,
+      key: undefined,
+      subject: undefined,
+      event: undefined,
+      statistics: undefined,
+      recovery: undefined,
+      operation: undefined,
+      missingScopes: [...this.#missing],
+    };
+  }
+
+  #requests(filters: Record<string, string>, limit: number) {
+    return this.#list<RequestLog>(pathOf("request_log"), { ...filters, status: "2xx" }, limit);
   }
 
   async #ofEvent({ event, listed, clock }: Pick<Chain, "event" | "listed" | "clock">, requested: Delivery | undefined) {
@@ -175,9 +232,11 @@ class ChainReader {
     const isReplayed = deliveries.some(
       ({ status, endpoint }) => status !== "succeeded" && own.get(endpoint ?? "") === undefined,
     );
+    // A listener may retry an event beside its deliveries.
+    const isOfEvent = event !== undefined && requested === undefined;
     const [all, statistics] = await Promise.all([
       isNobodys || isReplayed ? this.#allEndpoints() : [],
-      unattempted !== undefined || isNobodys || isReplayed
+      unattempted !== undefined || isReplayed || isOfEvent
         ? this.#statistics({ endpoint: unattempted?.endpoint, event: event?.id })
         : undefined,
     ]);
@@ -213,6 +272,7 @@ class ChainReader {
     const [event] = recovery?.data ?? [];
     const { attempts = 0, failed: failures = 0 } = statistics?.totals ?? {};
     const isFine =
+      endpoint.status === "enabled" &&
       attempts > 0 &&
       failures === 0 &&
       newest.every(({ status }) => status === "succeeded") &&
@@ -311,16 +371,16 @@ class ChainReader {
       return timeOfId(id) + offset * 1000;
     };
     const changeOf = (request: RequestLogDetail): EndpointChange => ({
-      ...fieldsOf<Omit<EndpointChange, "time">>(request.request_body),
+      ...fieldsOf<Omit<EndpointChange, "time" | "request">>(request.request_body),
       time: timeOf(request),
+      request: request.id,
     });
     return new Map(changes.map(([id, requests]) => [id, requests.map(changeOf)]));
   }
 
   /** Returns the newest successful requests, newest first. */
   async #requestsTo(path: string, method: string): Promise<RequestLogDetail[]> {
-    const query = { path, method, status: "2xx" };
-    const listed = await this.#allowed(() => this.#list<RequestLog>(pathOf("request_log"), query, MAX_CHANGES));
+    const listed = await this.#allowed(() => this.#requests({ path, method }, MAX_CHANGES));
     const found = await Promise.all(
       (listed?.data ?? []).map(({ id }) => this.#optional<RequestLogDetail>("request", id)),
     );

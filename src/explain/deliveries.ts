@@ -10,6 +10,7 @@ import { causeOf } from "./causes.ts";
 import { currentCause, lastAttemptTime } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { counted, everyAttempt, type Finding, span, type TimeFormat, waits } from "./finding.ts";
+import { retries } from "./listeners.ts";
 import { type Receiver, receiverOf, receiverOfEndpoint } from "./receivers.ts";
 import { forwardOf, isListened, replayOf } from "./replays.ts";
 
@@ -26,11 +27,15 @@ export function ofDeliveries(chain: Chain, time: TimeFormat): Finding[] {
   const receivers = groupByReceiver(listed.length === 0 ? deliveries : listed);
   const got = receivers.flatMap((own) => own.findLast(isSucceeded) ?? []);
   const findings: Finding[] = [];
-  for (const own of receivers) {
+  // Nothing has to be done about an endpoint that was deleted, so those that still fail come first.
+  for (const own of receivers.toSorted(
+    (a, b) => Number(isOfDeleted(a[0]!, chain)) - Number(isOfDeleted(b[0]!, chain)),
+  )) {
     if (own.some(isSucceeded)) continue;
     const newest = deliveries.find(({ id }) => id === own[0]!.id);
     if (newest !== undefined) findings.push(ofDelivery(newest, chain, time));
   }
+  findings.push(...retries(chain, time));
   if (got.length === 1) findings.push(delivered(got[0]!, chain, time));
   else if (got.length > 1) {
     const noun = receivers.every(([one]) => one!.endpoint !== null) ? "endpoints" : "receivers";
@@ -44,6 +49,11 @@ export function ofDeliveries(chain: Chain, time: TimeFormat): Finding[] {
     });
   }
   return findings;
+}
+
+function isOfDeleted({ endpoint }: Delivery, { endpoints, missingScopes }: Chain): boolean {
+  const isUnknown = missingScopes.includes("webhook_endpoints:read");
+  return endpoint !== null && endpoints.get(endpoint) === undefined && !isUnknown;
 }
 
 const isSucceeded = ({ status }: Delivery) => status === "succeeded";
@@ -124,8 +134,7 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
   const attempts = attemptsOf(delivery);
   const receiver = receiverOf(delivery, endpoint);
   const evidence = attemptEvidence(attempts, time);
-  const isUnknown = chain.missingScopes.includes("webhook_endpoints:read");
-  if (delivery.endpoint !== null && endpoint === undefined && !isUnknown) {
+  if (isOfDeleted(delivery, chain)) {
     return { subject: id, evidence, ...ofDeletedEndpoint(delivery, receiver, chain) };
   }
   const isDisabled = endpoint?.status === "disabled";
@@ -137,7 +146,8 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
   });
   const last = attempts.at(-1);
   if (isDisabled && (status === "pending" || last?.status_code === 410)) {
-    return { ...disabled(endpoint, time, 0), subject: id, evidence };
+    const finding = disabled(endpoint, chain, time, 0);
+    return { ...finding, subject: id, evidence: evidence ?? finding.evidence };
   }
   const again = againOf(delivery, chain);
   if (status === "canceled") {
@@ -157,14 +167,16 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
     : next === null
       ? what
       : `${what}; attempt ${attempts.length + 1} is due ${due}`;
-  if (isToWait && next !== null) return found({ code, summary, action: "Wait for the next attempt", fix: null });
+  if (isToWait && next !== null) {
+    return found({ code, summary, action: "Wait for the next attempt", fix: shellCommand`service why ${id}` });
+  }
   return found({ code, summary, action, fix });
 }
 
 /** Returns the command that sends a delivery again. */
-function againOf({ id, endpoint, event, event_type: type }: Delivery, chain: Chain): string {
+function againOf({ id, endpoint, listener, event, event_type: type }: Delivery, chain: Chain): string {
   if (endpoint !== null) return shellCommand`service deliveries retry ${id}`;
-  return isListened(chain, type) ? replayOf(event) : forwardOf(event);
+  return isListened(chain, type) ? replayOf(event) : forwardOf({ event, type, listener }, chain);
 }
 
 /** The response is the cause, if there was one: the deletion only followed it. */
@@ -178,12 +190,15 @@ function ofDeletedEndpoint(delivery: Delivery, receiver: Receiver, chain: Chain)
     cause === undefined
       ? `The endpoint ${receiver.endpoint} was deleted before the first attempt`
       : `${cause.what}; it was deleted after ${counted(attempts.length, "attempt")}`;
+  // A replay would send duplicates to the other receivers.
+  if (chain.listed.some(({ endpoint }) => endpoint !== delivery.endpoint))
+    return { code, summary, action: null, fix: null };
   if (isSubscribed(chain, type) || isListened(chain, type)) {
     return { code, summary, action: "Replay the event to its current subscribers", fix: replayOf(event) };
   }
   if (chain.isLive)
     return { code, summary, action: `Create an endpoint for ${type}, then replay the event`, fix: null };
-  return { code, summary, action: "Forward the event to your application", fix: forwardOf(event) };
+  return { code, summary, action: "Forward the event to your application", fix: forwardOf({ event, type }, chain) };
 }
 
 function isSubscribed({ endpoints }: Chain, type: string): boolean {
@@ -193,8 +208,9 @@ function isSubscribed({ endpoints }: Chain, type: string): boolean {
 }
 
 /** Returns that an endpoint is disabled, by whom, and how many deliveries wait. */
-export function disabled(endpoint: WebhookEndpoint, time: TimeFormat, waiting: number): Finding {
-  const { id, disabled_reason: reason, disabled_at: at } = endpoint;
+export function disabled(endpoint: WebhookEndpoint, { changes }: Chain, time: TimeFormat, waiting: number): Finding {
+  const { id, disabled_reason: reason, disabled_at: at, events } = endpoint;
+  const change = changes.get(id)?.find(({ status }) => status === "disabled");
   const { name } = receiverOfEndpoint(endpoint);
   const when = at === null ? "" : ` at ${time(at)}`;
   const how = reason === "gone" ? `${when}, because it responded with 410 Gone` : ` by a user${when}`;
@@ -203,7 +219,7 @@ export function disabled(endpoint: WebhookEndpoint, time: TimeFormat, waiting: n
     code: "endpoint_disabled",
     subject: id,
     summary: `${name} was disabled${how}${wait}`,
-    evidence: null,
+    evidence: change === undefined ? `It subscribes to ${events.join(", ")}` : `Request ${change.request} disabled it`,
     ...enabling(endpoint),
   };
 }

@@ -5,15 +5,22 @@ import type { Chain } from "./chain.ts";
 import { ofDeliveries, ofDelivery } from "./deliveries.ts";
 import { ofEndpoint } from "./endpoint.ts";
 import { counted, type Finding, span, type TimeFormat } from "./finding.ts";
+import { ofMissing } from "./missing.ts";
 import { noReceiver } from "./no-receiver.ts";
 import { failedRequest, uneventful } from "./request.ts";
 
 /** Returns what happened, the most important first; the first one is the answer. */
 export function diagnose(chain: Chain, time: TimeFormat): Finding[] {
+  if (chain.missing !== undefined) return [ofMissing(chain.missing, time)];
   const findings = [...answersOf(chain, time), ...notesOf(chain)];
   return findings.map(({ code, subject, summary, evidence, action, fix }) => {
-    return { code, subject, summary, evidence, action, fix: fix && chain.isLive ? `${fix} --live` : fix };
+    return { code, subject, summary, evidence, action, fix: fix && chain.isLive ? inLive(fix) : fix };
   });
+}
+
+/** Returns commands with `--live`. */
+function inLive(commands: string): string {
+  return `${commands.replaceAll(" && service ", " --live && service ")} --live`;
 }
 
 function answersOf(chain: Chain, time: TimeFormat): Finding[] {
@@ -63,7 +70,7 @@ function notesOf({ id, clock, missingScopes, kind, event, deliveries }: Chain): 
   const isTimed = event !== undefined || deliveries.length > 0 || kind === "webhook_endpoint";
   if (clock === undefined || !isTimed) return notes;
   const ahead = span(clock.offset_seconds * 1000);
-  const summary = `Times of events and attempts are on the test clock, now ${ahead} ahead; times of API requests are real`;
+  const summary = `Times of events and attempts are on the test clock, now ${ahead} ahead; times of API requests and listeners are real`;
   return [...notes, { code: "clock_ahead", subject: id, summary, evidence: null, action: null, fix: null }];
 }
 

@@ -1,5 +1,5 @@
 import { matchesSubscriptions, typesOfSubscription } from "../contract/event-types.ts";
-import type { Delivery } from "../contract/schemas/delivery.ts";
+import type { Attempt, Delivery } from "../contract/schemas/delivery.ts";
 import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
@@ -34,7 +34,8 @@ export function ofEndpoint(chain: Chain, time: TimeFormat): Finding | undefined 
   if (endpoint.status === "disabled") {
     const gone = deliveries.find(({ last_status_code: status }) => status === 410);
     const evidence = gone === undefined ? null : attemptEvidence(attemptsOf(gone), time);
-    return { ...disabled(endpoint, time, statistics?.queue.pending ?? 0), evidence };
+    const finding = disabled(endpoint, chain, time, statistics?.queue.pending ?? 0);
+    return { ...finding, evidence: evidence ?? finding.evidence };
   }
   if (statistics === undefined) return undefined;
   const state = { endpoint, statistics, deliveries, receiver: receiverOfEndpoint(endpoint), time, chain };
@@ -113,7 +114,9 @@ function countsOf({ endpoint, statistics }: State): StatisticsEndpoint | undefin
 }
 
 function adviceOf({ action, fix, isToWait = false }: Cause, state: State): Pick<Finding, "action" | "fix"> {
-  if (isToWait && state.statistics.queue.pending > 0) return { action: "Wait for the next attempts", fix: null };
+  if (isToWait && state.statistics.queue.pending > 0) {
+    return { action: "Wait for the next attempts", fix: shellCommand`service why ${state.endpoint.id}` };
+  }
   return { action, fix: fix === undefined ? resend(state) : fix };
 }
 
@@ -126,8 +129,19 @@ function andWaits(statistics: Statistics): string {
 
 function exampleEvidence(failure: StatisticsFailure, state: State): string {
   const { last_at: at, status_code: status, error } = failure;
-  const evidence = attemptEvidence(exampleOf(failure, state.deliveries)?.attempts ?? [], state.time);
-  return evidence ?? `Last failed attempt at ${state.time(at)}: ${status ?? error}`;
+  const example = exampleOf(failure, state.deliveries)?.attempts ?? retriedExample(failure, state.deliveries);
+  return attemptEvidence(example, state.time) ?? `Last failed attempt at ${state.time(at)}: ${status ?? error}`;
+}
+
+/** Returns the attempts up to one with a result that a later attempt made good. */
+function retriedExample({ status_code: status, error }: StatisticsFailure, deliveries: readonly Delivery[]): Attempt[] {
+  for (const { attempts = [] } of deliveries) {
+    const index = attempts.findLastIndex(
+      (attempt) => attempt.status_code === status && (attempt.error ?? "").startsWith(error ?? ""),
+    );
+    if (index !== -1) return attempts.slice(0, index + 1);
+  }
+  return [];
 }
 
 /** Returns the command that sends again what an endpoint did not get. */
@@ -206,13 +220,15 @@ function nothingReceived(state: State): Finding | undefined {
   if (types.length === 0) return statistics.totals.attempts > 0 ? undefined : nothingHappened(endpoint, time);
   const match = types.find(({ type }) => matchesSubscriptions(endpoint.events, type));
   if (match !== undefined) return missed(match, state);
-  const events = [...endpoint.events, ...types.map(({ type }) => type)].join(",");
+  const objects = endpoint.events.map((name) => `${name.replace("!", "").split(".", 1)[0]}.`);
+  const { type } = types.find((one) => objects.some((object) => one.type.startsWith(object))) ?? types[0]!;
+  const events = [...endpoint.events, type].join(",");
   return {
     code: "no_matching_event",
     subject: endpoint.id,
     summary: `${receiver.name} subscribes to ${endpoint.events.join(", ")}, and no such event has happened since it was created`,
     evidence: `Other events happened: ${listOf(types, time)}`,
-    action: "Subscribe the endpoint to these types too",
+    action: `Subscribe the endpoint to ${type} too`,
     fix: shellCommand`service endpoints update ${endpoint.id} --events ${events}`,
   };
 }

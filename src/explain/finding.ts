@@ -12,6 +12,7 @@ export type FindingCode =
   | "dns"
   | "endpoint_deleted"
   | "endpoint_disabled"
+  | "endpoint_event"
   | "endpoint_recovered"
   | "event_damaged"
   | "interrupted"
@@ -21,6 +22,7 @@ export type FindingCode =
   | "no_event"
   | "no_matching_event"
   | "no_receiver"
+  | "not_found"
   | "not_forwarded"
   | "rate_limited"
   | "receiver_error"
@@ -57,6 +59,7 @@ const UNTROUBLED: ReadonlySet<FindingCode> = new Set([
   "bulk_running",
   "delivered",
   "delivery_pending",
+  "endpoint_event",
   "endpoint_recovered",
   "no_event",
 ]);

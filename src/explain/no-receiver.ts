@@ -1,34 +1,59 @@
 import { matchesSubscriptions } from "../contract/event-types.ts";
 import { timeOfId } from "../contract/ids.ts";
 import type { Event } from "../contract/schemas/event.ts";
-import type { ListenerResult } from "../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import { obstacleAt } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { disabled } from "./deliveries.ts";
 import type { Finding, TimeFormat } from "./finding.ts";
+import { noListener, ofResult } from "./listeners.ts";
 import { receiverOfEndpoint } from "./receivers.ts";
-import { forwardOf, isListened, replayOf } from "./replays.ts";
+import { forwardOf, isListened, openConnections, replayOf } from "./replays.ts";
 
 type Answer = Pick<Finding, "code" | "summary" | "evidence" | "action" | "fix">;
 
 /** Returns why an event has no delivery. */
 export function noReceiver(event: Event, chain: Chain, time: TimeFormat): Finding {
   const endpoints = [...chain.endpoints.values()].filter((endpoint) => endpoint !== undefined);
-  const subscribed = endpoints.filter(({ events }) => matchesSubscriptions(events, event.type));
-  const older = subscribed.find(({ id }) => timeOfId(id) <= timeOfId(event.id));
+  const reported = REPORTS[event.type] === undefined ? undefined : event.data.object["id"];
+  const subscribed = endpoints.filter(({ id, events }) => id !== reported && matchesSubscriptions(events, event.type));
+  const older = subscribed.filter(({ id }) => timeOfId(id) <= timeOfId(event.id));
   const [newer] = subscribed;
   const [result] = chain.statistics?.listener_results ?? [];
+  const unsubscribed = `${subscribed.length === 0 ? `No endpoint subscribes to ${event.type}. ` : ""}${subscriptionsOf(endpoints)}`;
   const answer =
-    older !== undefined
-      ? missedBy(older, event, chain, time)
+    older.length > 0
+      ? missedByAll(older, event, chain, time)
       : result !== undefined
-        ? ofListener(result, event, chain)
-        : newer !== undefined
-          ? missedBy(newer, event, chain, time)
-          : ofNobody(event, endpoints, chain);
+        ? ofResult(result, event, chain, time)
+        : (ofSystem(event, chain) ??
+          noListener(event, unsubscribed, chain, time) ??
+          (newer === undefined ? ofNobody(event, endpoints, chain) : missedBy(newer, event, chain, time)));
   return { subject: event.id, ...answer };
+}
+
+/** Returns why endpoints that subscribe to an event have no delivery of it. */
+function missedByAll(endpoints: readonly WebhookEndpoint[], event: Event, chain: Chain, time: TimeFormat): Answer {
+  const missed = { type: event.type, time: timeOfId(event.id) };
+  const isDisabled = ({ status }: WebhookEndpoint) => status === "disabled";
+  const were = endpoints.filter((one) => isDisabled(one) || obstacleAt(one, missed, chain)?.why === "disabled");
+  if (were.length < 2) return missedBy(were[0] ?? endpoints[0]!, event, chain, time);
+  const names = were.map((endpoint) => receiverOfEndpoint(endpoint).name);
+  return {
+    code: "no_receiver",
+    summary: `${names.slice(0, -1).join(", ")} and ${names.at(-1)} subscribe to ${event.type}, but were disabled when the event happened`,
+    evidence: subscriptionsOf(were),
+    ...redelivery(were.filter(isDisabled), event),
+  };
+}
+
+/** Returns what sends an event to endpoints, of which these have to be enabled first. */
+function redelivery(disabled: readonly WebhookEndpoint[], event: Event): Pick<Answer, "action" | "fix"> {
+  const first = disabled.map(({ id }) => shellCommand`service endpoints enable ${id} && `).join("");
+  const noun = disabled.length === 1 ? "the endpoint" : "the endpoints";
+  const action = disabled.length === 0 ? "Replay the event" : `Enable ${noun}, then replay the event`;
+  return { action, fix: first + replayOf(event.id) };
 }
 
 /** Returns why an endpoint that subscribes to an event has no delivery of it. */
@@ -38,8 +63,9 @@ function missedBy(endpoint: WebhookEndpoint, event: Event, chain: Chain, time: T
   const obstacle = obstacleAt(endpoint, { type: event.type, time: created }, chain);
   const evidence = subscriptionsOf([endpoint]);
   if (endpoint.status === "disabled") {
-    const { summary, action, fix } = disabled(endpoint, time, 0);
-    return { code: "no_receiver", summary: `No endpoint got the event: ${summary}`, evidence, action, fix };
+    const { summary } = disabled(endpoint, chain, time, 0);
+    const sending = redelivery([endpoint], event);
+    return { code: "no_receiver", summary: `No endpoint got the event: ${summary}`, evidence, ...sending };
   }
   const reason =
     timeOfId(endpoint.id) > created
@@ -50,53 +76,34 @@ function missedBy(endpoint: WebhookEndpoint, event: Event, chain: Chain, time: T
           ? "but was disabled when the event happened"
           : "but did not yet when the event happened";
   const summary = `${name} subscribes to ${event.type}, ${reason}`;
-  return { code: "no_receiver", summary, evidence, action: "Replay the event", fix: replayOf(event.id) };
+  return { code: "no_receiver", summary, evidence, ...redelivery([], event) };
 }
 
-/** Returns what a listener did with an event that no endpoint subscribes to. */
-function ofListener({ listener, result }: ListenerResult, { id, type }: Event, chain: Chain): Answer {
-  switch (result) {
-    case "forwarding":
-      return {
-        code: "delivery_pending",
-        summary: "A listener is forwarding the event and has not reported a result yet",
-        evidence: `${listener} has the event, and reports its attempts after the last one`,
-        action: "Check again in a moment",
-        fix: shellCommand`service why ${id}`,
-      };
-    case "filtered":
-      return {
-        code: "not_forwarded",
-        summary: "The listener did not forward the event: its --where excludes it",
-        evidence: `${listener} reported that its filter excludes the event`,
-        action: "Forward the event without the filter",
-        fix: forwardOf(id),
-      };
-    case "not_forwarded":
-      return {
-        code: "not_forwarded",
-        summary: `The listener printed the event without forwarding it: it has no --forward-to or --route for ${type}`,
-        evidence: `${listener} reported that it did not forward the event`,
-        action: "Forward the event to your application",
-        fix: forwardOf(id),
-      };
-    case "disconnected": {
-      const again = isListened(chain, type)
-        ? { action: "Replay the event to the connected listener", fix: replayOf(id) }
-        : { action: "Forward the event again", fix: forwardOf(id) };
-      return {
-        code: "listener_disconnected",
-        summary: "The listener disconnected before it reported a result for the event",
-        evidence: `${listener} had the event and did not acknowledge it`,
-        ...again,
-      };
-    }
-  }
+/** Events about an endpoint's state, which the endpoint itself does not get. */
+const REPORTS: Record<string, string> = {
+  "webhook_endpoint.failing": "that NAME fails",
+  "webhook_endpoint.recovered": "that NAME has recovered",
+  "webhook_endpoint.disabled": "that NAME was disabled",
+};
+
+function ofSystem({ type, data }: Event, { endpoints }: Chain): Answer | undefined {
+  const id = data.object["id"];
+  const report = REPORTS[type];
+  if (report === undefined || typeof id !== "string") return undefined;
+  const endpoint = endpoints.get(id);
+  const name = endpoint === undefined ? `the endpoint ${id}` : receiverOfEndpoint(endpoint).name;
+  return {
+    code: "endpoint_event",
+    summary: `The platform reported ${report.replace("NAME", name)}; nothing has to receive this event`,
+    evidence: `An endpoint does not get reports about itself, and no other one subscribes to ${type}`,
+    action: "Explain the state of the endpoint",
+    fix: shellCommand`service why ${id}`,
+  };
 }
 
 /** Returns why neither an endpoint nor a listener got an event. */
 function ofNobody({ id, type }: Event, endpoints: readonly WebhookEndpoint[], chain: Chain): Answer {
-  const { listeners = 0, listener_events: types } = chain.statistics ?? {};
+  const { listeners = 0 } = chain.statistics ?? {};
   const code = "no_receiver";
   const unsubscribed = `No endpoint subscribes to ${type}`;
   const evidence = subscriptionsOf(endpoints);
@@ -111,7 +118,10 @@ function ofNobody({ id, type }: Event, endpoints: readonly WebhookEndpoint[], ch
   }
   const enabled = endpoints.filter(({ status }) => status === "enabled");
   const related = `${type.split(".", 1)[0]}.`;
-  const candidate = enabled.find(({ events }) => events.some((name) => name.startsWith(related))) ?? enabled[0];
+  // Of several endpoints for other objects, none is more likely than another.
+  const candidate =
+    enabled.find(({ events }) => events.some((name) => name.startsWith(related))) ??
+    (enabled.length === 1 ? enabled[0] : undefined);
   if (candidate !== undefined) {
     const events = [...candidate.events, type].join(",");
     return {
@@ -124,7 +134,7 @@ function ofNobody({ id, type }: Event, endpoints: readonly WebhookEndpoint[], ch
   }
   if (chain.isLive)
     return { code, summary: unsubscribed, evidence, action: `Create an endpoint for ${type}`, fix: null };
-  const fix = forwardOf(id);
+  const fix = forwardOf({ event: id, type }, chain);
   if (listeners === 0) {
     const summary = `${unsubscribed}, and no listener is connected`;
     return { code, summary, evidence, action: "Forward the event to your application", fix };
@@ -133,8 +143,8 @@ function ofNobody({ id, type }: Event, endpoints: readonly WebhookEndpoint[], ch
   return {
     code,
     summary: `${unsubscribed}, nor ${isOne ? "does the connected listener" : `do the ${listeners} connected listeners`}`,
-    evidence: `${isOne ? "The listener subscribes" : "The listeners subscribe"} to ${(types ?? []).join(", ")}`,
-    action: "Forward the event with a listener for all types",
+    evidence: `${isOne ? "The listener subscribes" : "The listeners subscribe"} to ${[...new Set(openConnections(chain).flatMap(({ events }) => events))].join(", ")}`,
+    action: `Forward the event with a listener for ${type}`,
     fix,
   };
 }

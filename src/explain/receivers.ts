@@ -11,6 +11,8 @@ export interface Receiver {
   shownUrl: string;
   host: string;
   isLive: boolean;
+  /** What sends the event again: `retry`. */
+  again: string;
 }
 
 const MAX_URL = 100;
@@ -20,14 +22,15 @@ const MAX_NAME = 60;
 export function receiverOf(delivery: Delivery, endpoint: WebhookEndpoint | undefined): Receiver {
   if (endpoint !== undefined) return receiverOfEndpoint(endpoint);
   const name = delivery.endpoint === null ? "your application" : `the endpoint ${delivery.endpoint}`;
-  return { endpoint: delivery.endpoint, name, url: name, shownUrl: name, host: name, isLive: delivery.livemode };
+  const again = delivery.endpoint === null ? "replay the event" : "retry";
+  return { endpoint: delivery.endpoint, name, url: name, shownUrl: name, host: name, isLive: delivery.livemode, again };
 }
 
 export function receiverOfEndpoint({ id, url, description, livemode: isLive }: WebhookEndpoint): Receiver {
   const [, host = url, path = ""] = /^\w+:\/\/([^/?#]+)([^?#]*)/.exec(url) ?? [];
   const isNamed = description !== null && description.trim() !== "";
   const name = shorten(isNamed ? description : host + path.replace(/\/$/, ""), MAX_NAME);
-  return { endpoint: id, name, url, shownUrl: shorten(url, MAX_URL), host, isLive };
+  return { endpoint: id, name, url, shownUrl: shorten(url, MAX_URL), host, isLive, again: "retry" };
 }
 
 function shorten(text: string, length: number): string {

@@ -47,7 +47,8 @@ const MAX_ERRORS = 3;
 function fieldErrors(errors: NonNullable<Problem["errors"]>): string {
   const shown = errors.slice(0, MAX_ERRORS).map(({ pointer, detail }) => {
     const field = pointer.replace(/^[/?]/, "").replaceAll("/", ".");
-    return `${field === "" ? "the body" : field} ${detail}`;
+    // `currency is required`, but `customer: no customer has the ID`.
+    return `${field === "" ? "the body" : field}${detail.startsWith("no ") ? ":" : ""} ${detail}`;
   });
   const rest = errors.length - shown.length;
   return [...shown, ...(rest === 0 ? [] : [counted(rest, "more error")])].join("; ");
@@ -80,6 +81,10 @@ function remedyOf(
   if (code === "insufficient_scope" && isUsable && typeof scope === "string") {
     const scopes = [...key.scopes, scope].join(",");
     return { action: "Add the scope to the key", fix: shellCommand`service keys update ${key.id} --scope ${scopes}` };
+  }
+  if (code === "insufficient_scope" && typeof scope === "string") {
+    const fix = shellCommand`service keys create --scope ${scope}`;
+    return { action: "Create a key with the scope, and send the request with it", fix };
   }
   if (code === "ip_not_allowed" && isUsable && address !== null) {
     const addresses = [...key.ip_allowlist, `${address}/${address.includes(":") ? 128 : 32}`].join(",");

@@ -34,7 +34,7 @@ describe("service why of an endpoint", () => {
       code: "no_matching_event",
       summary: "Billing subscribes to customer.deleted, and no such event has happened since it was created",
       evidence: "Other events happened: order.created (T)",
-      action: "Subscribe the endpoint to these types too",
+      action: "Subscribe the endpoint to order.created too",
       fix: `service endpoints update ${endpoint} --events customer.deleted,order.created`,
     });
     await world.api("POST", `/v1/webhook_endpoints/${endpoint}/ping`, {});
@@ -82,7 +82,7 @@ describe("service why of an endpoint", () => {
     expect(plain(await world.why(endpoint))).toEqual({
       code: "endpoint_disabled",
       summary: "Billing was disabled by a user at T; 1 delivery is waiting until it is enabled",
-      evidence: null,
+      evidence: expect.stringMatching(/^Request req_\w+ disabled it$/),
       action: "Enable the endpoint",
       fix: `service endpoints enable ${endpoint}`,
     });

@@ -2,8 +2,6 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Explanation } from "../../src/cli/explanation.ts";
 import { advanceClock } from "../support/advance-clock.ts";
 import { apiOf } from "../support/api.ts";
-import { freePort } from "../support/free-port.ts";
-import { startListener } from "../support/listener.ts";
 import { explained, plain } from "./support/explained.ts";
 
 /** The statuses of the next responses. Afterwards the receiver responds with 200. */
@@ -19,7 +17,7 @@ beforeEach(async () => {
 
 const DELIVERED = { code: "delivered", action: null, fix: null };
 /** Returns a command that forwards to this receiver. */
-const forwarding = (fix: string | null) => fix!.replace("localhost:3000", world.receiver.url);
+const forwarding = (fix: string | null) => fix!.replace(/--forward-to \S+/, `--forward-to ${world.receiver.url}`);
 const succeeded = (event: string, count = 1) =>
   expect.poll(async () => (await world.deliveries(`event=${event}&status=succeeded`)).length).toBe(count);
 
@@ -173,9 +171,27 @@ describe("service why of an event", () => {
       code: "no_receiver",
       summary: "No endpoint got the event: Billing was disabled by a user at T",
       evidence: "Billing subscribes to order.*",
-      action: "Enable the endpoint",
-      fix: `service endpoints enable ${endpoint}`,
+      action: "Enable the endpoint, then replay the event",
+      fix: `service endpoints enable ${endpoint} && service events replay ${event.id}`,
     });
+  });
+
+  it("names each endpoint that was disabled when it happened, also after they are enabled", async () => {
+    const endpoints = [
+      await world.endpoint("/a", undefined, "Billing"),
+      await world.endpoint("/b", undefined, "Warehouse"),
+    ];
+    for (const id of endpoints) await world.api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
+    const { event } = await world.order(0);
+    const disabled = await world.why(event.id);
+    const summary = expect.stringMatching(
+      /^(Billing and Warehouse|Warehouse and Billing) subscribe to order.created, but were disabled when the event happened$/,
+    );
+    expect(disabled).toMatchObject({ summary, action: "Enable the endpoints, then replay the event" });
+    for (const id of endpoints) await world.api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "enabled" });
+    expect(await world.why(event.id)).toMatchObject({ summary, fix: `service events replay ${event.id}` });
+    await world.run(disabled.fix);
+    await succeeded(event.id, 2);
   });
 
   it("says that its endpoint subscribed after it happened", async () => {
@@ -207,93 +223,17 @@ describe("service why of an event", () => {
     });
   });
 
-  it("says that a listener left it out, or is gone", async () => {
-    const listener = await startListener(world.env, ["--forward-to", world.receiver.url, "--events", "customer.*"]);
-    const { event } = await world.order(0);
-    expect(plain(await world.why(event.id))).toMatchObject({
-      code: "no_receiver",
-      summary: "No endpoint subscribes to order.created, nor does the connected listener",
-      evidence: "The listener subscribes to customer.*",
-      action: "Forward the event with a listener for all types",
-      fix: `service events replay ${event.id} --forward-to localhost:3000`,
-    });
-    await listener.interrupt();
-    await expect.poll(async () => (await world.api("GET", "/v1/statistics")).body.listeners).toBe(0);
-    expect(plain(await world.why(event.id))).toMatchObject({
-      code: "no_receiver",
-      summary: "No endpoint subscribes to order.created, and no listener is connected",
-    });
-  });
-
-  it("says that a listener still forwards it, and that it was disconnected meanwhile", async () => {
-    const url = `http://127.0.0.1:${await freePort()}/hooks`;
-    const listener = await startListener(world.env, ["--forward-to", url, "--retries", "10"]);
-    const { event } = await world.order(0);
-    await listener.record(({ event: name }) => name === "forwarded");
-    expect(await world.why(event.id)).toMatchObject({
-      code: "delivery_pending",
-      summary: "A listener is forwarding the event and has not reported a result yet",
-      evidence: expect.stringMatching(/^lsn_\w+ has the event, and reports its attempts after the last one$/),
-      action: "Check again in a moment",
-      fix: `service why ${event.id}`,
-    });
-    await listener.kill();
-    await expect.poll(async () => (await world.api("GET", "/v1/statistics")).body.listeners).toBe(0);
-    const answer = await world.why(event.id);
-    expect(answer).toMatchObject({
-      code: "listener_disconnected",
-      summary: "The listener disconnected before it reported a result for the event",
-      evidence: expect.stringMatching(/^lsn_\w+ had the event and did not acknowledge it$/),
-      action: "Forward the event again",
-      fix: `service events replay ${event.id} --forward-to localhost:3000`,
-    });
-    const next = await startListener(world.env, ["--forward-to", world.receiver.url]);
-    const { action, fix } = await world.why(event.id);
-    expect(action).toBe("Replay the event to the connected listener");
-    await world.run(fix);
-    await succeeded(event.id);
-    await next.interrupt();
-  });
-
-  it.each([
-    [
-      ["--where", "data.object.amount=7", "--forward-to", "localhost:3000"],
-      "The listener did not forward the event: its --where excludes it",
-      /^lsn_\w+ reported that its filter excludes the event$/,
-      "Forward the event without the filter",
-    ],
-    [
-      [],
-      "The listener printed the event without forwarding it: it has no --forward-to or --route for order.created",
-      /^lsn_\w+ reported that it did not forward the event$/,
-      "Forward the event to your application",
-    ],
-  ])("says that a listener with %j did not forward it, also after its end", async (args, summary, evidence, action) => {
-    const listener = await startListener(world.env, args);
-    const { event } = await world.order(0);
-    const fix = `service events replay ${event.id} --forward-to localhost:3000`;
-    const expected = { code: "not_forwarded", summary, evidence: expect.stringMatching(evidence), action, fix };
-    await expect.poll(async () => (await world.why(event.id)).code).toBe("not_forwarded");
-    expect(await world.why(event.id)).toMatchObject(expected);
-    await listener.interrupt();
-    await world.endpoint("/later");
-    expect(await world.why(event.id)).toMatchObject(expected);
-    await world.clear();
-    await world.run(forwarding(fix));
-    await succeeded(event.id);
-  });
-
-  it("says what a listener forwarded to, and replays what it did not deliver", async () => {
-    const port = await freePort();
-    const listener = await startListener(world.env, ["--forward-to", `http://127.0.0.1:${port}/a`, "--retries", "0"]);
-    const { event } = await world.order(0);
-    await expect.poll(async () => (await world.deliveries(`event=${event.id}&status=failed`)).length).toBe(1);
-    await listener.interrupt();
-    expect(plain(await world.why(event.id))).toMatchObject({
-      code: "connection_refused",
-      summary: `Connection refused: no server is listening at 127.0.0.1:${port}`,
-      action: "Start your application there, then replay the event",
-      fix: `service events replay ${event.id} --forward-to localhost:3000`,
+  it("says what the platform reported about an endpoint, which nothing has to receive", async () => {
+    const endpoint = await world.endpoint("/a", ["*"], "Billing");
+    await world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status: "disabled" });
+    const { body } = await world.api("GET", `/v1/events?related=${endpoint}&type=webhook_endpoint.disabled`);
+    expect(await world.why(body.data[0].id)).toMatchObject({
+      code: "endpoint_event",
+      summary: "The platform reported that Billing was disabled; nothing has to receive this event",
+      evidence:
+        "An endpoint does not get reports about itself, and no other one subscribes to webhook_endpoint.disabled",
+      action: "Explain the state of the endpoint",
+      fix: `service why ${endpoint}`,
     });
   });
 
@@ -379,7 +319,21 @@ describe("service why of a request", () => {
   });
 });
 
-it("returns commands for the live environment there", async () => {
+it("says that the sandbox was reset since the ID was created", async () => {
+  const { event } = await world.order(0);
+  await advanceClock(world.api, 3600);
+  const { event: later } = await world.order(0);
+  await world.api("POST", "/v1/sandbox/reset", {});
+  for (const { id, created } of [event, later]) {
+    const { exitCode, stderr } = await world.service(["why", id]);
+    expect(exitCode).toBe(3);
+    expect(stderr).toMatch(new RegExp(`No event has the ID ${id} in the sandbox, which was reset or restored at 2`));
+    expect(stderr).toContain(`The ID was created at ${created}.`);
+    expect(stderr).toContain("See the newest events: service events list");
+  }
+});
+
+it("returns commands for live mode there", async () => {
   const live = apiOf(world.platform.baseUrl, world.platform.liveKey);
   const url = "https://no-such-host.invalid/hooks";
   const { body } = await live("POST", "/v1/webhook_endpoints", { url, events: ["order.*"] });

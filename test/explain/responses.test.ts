@@ -50,7 +50,7 @@ describe("service why of a delivery, and of its event", () => {
       "signature_rejected",
       "Billing rejected the signature with 400; attempt 2 is due at T",
       '400 in N ms, "Webhook signature verification failed"',
-      "Check that the receiver has the endpoint's secret",
+      "Compare the receiver's secret with the endpoint's, which the command asks for",
       "service webhooks verify --delivery DELIVERY",
     ],
     [
@@ -99,7 +99,7 @@ describe("service why of a delivery, and of its event", () => {
       "Billing responded with 429 and Retry-After: 120; attempt 2 is due at T",
       '429 in N ms, "slow down"',
       "Wait for the next attempt",
-      null,
+      "service why DELIVERY",
     ],
     [
       "/503",
@@ -107,7 +107,7 @@ describe("service why of a delivery, and of its event", () => {
       "Billing responded with 503 and Retry-After: 120; attempt 2 is due at T",
       '503 in N ms, "restarting"',
       "Wait for the next attempt",
-      null,
+      "service why DELIVERY",
     ],
     [
       "/302",
@@ -144,6 +144,10 @@ describe("service why of a delivery, and of its event", () => {
     const { id } = deliveries[0]!;
     const { fix } = await world.why(endpoint.id);
     expect(fix).toBe(`service webhooks verify --delivery ${id}`);
+    const unasked = await world.run(fix);
+    expect(unasked.exitCode).toBe(2);
+    expect(unasked.stderr).toContain(`The signing secret that your receiver uses for ${endpoint.id} is needed`);
+    expect(unasked.stderr).toContain("pass --secret-file FILE or --secret, or set SERVICE_WEBHOOK_SECRET");
     const wrong = await world.run(fix, { env: { SERVICE_WEBHOOK_SECRET: "whsec_another" } });
     expect(wrong.exitCode).toBe(1);
     expect(wrong.stderr).toContain(`${id} was signed with another secret`);
@@ -168,6 +172,22 @@ describe("service why of a delivery, and of its event", () => {
       evidence: "Attempt 1 at T: 302 in N ms, Location: /login",
       action: "Let this path verify the signature instead of requiring a login, then retry",
       fix: `service deliveries retry ${rejected[0]!.id}`,
+    });
+  });
+
+  it("names the endpoint that still fails first, and has no command for one that was deleted", async () => {
+    await world.endpoint("/500", undefined, "Warehouse");
+    await world.endpoint("/ok", undefined, "Ledger");
+    const deleted = await world.endpoint("/401", undefined, "Billing");
+    const { event } = await world.order();
+    await world.api("DELETE", `/v1/webhook_endpoints/${deleted}`);
+    expect((await world.why(event.id)).summary).toMatch(/^Warehouse responded with 500; /);
+    const { stdout } = await world.service(["why", event.id, "--json"]);
+    const { findings } = JSON.parse(stdout) as { findings: unknown[] };
+    expect(findings[1]).toMatchObject({
+      summary: `The endpoint ${deleted} responded with 401; it was deleted after 1 attempt`,
+      action: null,
+      fix: null,
     });
   });
 

@@ -73,7 +73,7 @@ it("names the backlog of a receiver that does not respond, for the endpoint and 
     summary: "23 deliveries are waiting for Billing, the oldest for N s, because it has not responded yet",
     evidence: "No attempt in the last hour has finished",
     action: "Return 2xx at once: store the event in the receiver and process it later",
-    fix: null,
+    fix: `service deliveries list --status pending --endpoint ${endpoint}`,
   };
   expect(plain(await world.why(endpoint))).toEqual(expected);
   expect(await world.deliveries(`endpoint=${endpoint}&status=retrying`)).toEqual([]);

@@ -5,8 +5,12 @@ import type { Delivery } from "../../../src/contract/schemas/delivery.ts";
 import type { Event } from "../../../src/contract/schemas/event.ts";
 import type { WebhookEndpoint } from "../../../src/contract/schemas/webhook-endpoint.ts";
 import type { PlatformSettings } from "../../../src/platform/start.ts";
-import { type ScriptedReceiver, type Script, startScriptedReceiver } from "../../delivery/support/scripted-receiver.ts";
-import { type EmbeddedPlatform, startEmbedded } from "../../oauth/support/embedded-platform.ts";
+import {
+  type ScriptedReceiver,
+  type Script,
+  startScriptedReceiver,
+} from "../../platform/delivery/support/scripted-receiver.ts";
+import { type EmbeddedPlatform, startEmbedded } from "../../platform/oauth/support/embedded-platform.ts";
 import { type Api, apiOf } from "../../support/api.ts";
 import { type CliOptions, type CliResult, createConfigDir, runCli } from "../../support/run-cli.ts";
 
@@ -87,10 +91,14 @@ export function explained(script: Script, settings: Partial<PlatformSettings> = 
       expect(answer).toBeDefined();
       expect(explanation.cause).toBe(answer!.code);
       expect(answer!.code).not.toBe("clock_ahead");
-      if (answer!.fix !== null) await expectToWork(service, answer!.fix);
+      for (const fix of answer!.fix?.split(" && ") ?? []) await expectToWork(service, fix);
       return answer!;
     },
-    run: (fix, options) => service(wordsOf(fix!), options),
+    async run(fix, options) {
+      const [last, ...earlier] = fix!.split(" && ").toReversed();
+      for (const command of earlier.toReversed()) expect((await service(wordsOf(command), options)).exitCode).toBe(0);
+      return service(wordsOf(last!), options);
+    },
     async clear() {
       const { data } = (await api("GET", "/v1/webhook_endpoints?limit=100")).body as { data: WebhookEndpoint[] };
       for (const { id } of data) await api("DELETE", `/v1/webhook_endpoints/${id}`);

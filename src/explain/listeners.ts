@@ -1,0 +1,128 @@
+import type { Event } from "../contract/schemas/event.ts";
+import type { ListenerResult, ListenerConnection } from "../contract/schemas/statistics.ts";
+import { shellCommand } from "../contract/shell-command.ts";
+import { matchesSubscriptions } from "../contract/event-types.ts";
+import { timeOfId } from "../contract/ids.ts";
+import { attemptEvidence } from "./attempts.ts";
+import { causeOf } from "./causes.ts";
+import type { Chain } from "./chain.ts";
+import { type Finding, type TimeFormat } from "./finding.ts";
+import { forwardOf, isListened, openConnections, replayOf, targetOf } from "./replays.ts";
+
+type Answer = Pick<Finding, "code" | "summary" | "evidence" | "action" | "fix">;
+
+const NAME = "your application";
+
+/** Returns why attempts of listeners failed that retry an event, beside its deliveries. */
+export function retries(chain: Chain, time: TimeFormat): Finding[] {
+  const { event, statistics } = chain;
+  if (event === undefined) return [];
+  return (statistics?.listener_results ?? [])
+    .filter(({ result, attempts }) => result === "forwarding" && attempts.length > 0)
+    .map((result) => ({ subject: event.id, ...ofResult(result, event, chain, time) }));
+}
+
+/** Returns what a listener did with an event that it left without a delivery. */
+export function ofResult(found: ListenerResult, { id, type }: Event, chain: Chain, time: TimeFormat): Answer {
+  const { listener, result } = found;
+  const forward = forwardOf({ event: id, type, listener }, chain);
+  switch (result) {
+    case "forwarding":
+      return found.attempts.length > 0 ? retrying(found, id, chain, time) : forwarding(found, { id, type }, chain);
+    case "filtered":
+      return {
+        code: "not_forwarded",
+        summary: "The listener did not forward the event: its --where excludes it",
+        evidence: `${listener} reported that its filter excludes the event`,
+        action: "Forward the event without the filter",
+        fix: forward,
+      };
+    case "not_forwarded":
+      return {
+        code: "not_forwarded",
+        summary: `The listener printed the event without forwarding it: it has no --forward-to or --route for ${type}`,
+        evidence: `${listener} reported that it did not forward the event`,
+        action: "Forward the event to your application",
+        fix: forward,
+      };
+    case "disconnected": {
+      const what = found.attempts.length === 0 ? undefined : lastCause(found, "replay the event").what;
+      return {
+        code: "listener_disconnected",
+        summary:
+          what === undefined
+            ? "The listener disconnected before it reported a result for the event"
+            : `${what}, and the listener disconnected before the next attempt`,
+        evidence: attemptEvidence(found.attempts, time) ?? `${listener} had the event and did not acknowledge it`,
+        ...(isListened(chain, type)
+          ? { action: "Replay the event to the connected listener", fix: replayOf(id) }
+          : { action: "Forward the event again", fix: forward }),
+      };
+    }
+  }
+}
+
+function forwarding({ listener }: ListenerResult, { id, type }: Pick<Event, "id" | "type">, chain: Chain): Answer {
+  const target = targetOf({ type, listener }, chain);
+  return {
+    code: "delivery_pending",
+    summary: `A listener is forwarding the event${target === undefined ? "" : ` to ${target}`}, and no attempt has failed so far`,
+    evidence: `${listener} has the event and has not reported a response yet`,
+    action: "Check again in a moment",
+    fix: shellCommand`service why ${id}`,
+  };
+}
+
+function retrying(found: ListenerResult, id: string, { now }: Chain, time: TimeFormat): Answer {
+  const { attempts, next_attempt: next } = found;
+  const { code, what, action, fix } = lastCause(found, "wait for the listener's next attempt");
+  const due = next !== null && Date.parse(next) > now ? `at ${time(next)}` : "now";
+  return {
+    code,
+    summary: `${what}; the listener's next attempt is due ${due}`,
+    evidence: attemptEvidence(attempts, time),
+    action,
+    fix: fix ?? shellCommand`service why ${id}`,
+  };
+}
+
+function lastCause({ attempts }: ListenerResult, again: string) {
+  const receiver = { endpoint: null, name: NAME, url: NAME, shownUrl: NAME, host: NAME, isLive: false, again };
+  return causeOf({ ...attempts.at(-1)!, delivery: undefined }, receiver);
+}
+
+/** Returns that no listener was connected when an event happened, if one has been before or is since. */
+export function noListener(event: Event, unsubscribed: string, chain: Chain, time: TimeFormat): Answer | undefined {
+  const { id, type, request } = event;
+  // Connections have real times, as requests have.
+  const at = timeOfId(request.id ?? id);
+  const connections = (chain.statistics?.listener_connections ?? []).filter(({ events }) =>
+    matchesSubscriptions(events, type),
+  );
+  const isBefore = (timestamp: string | null) => timestamp !== null && Date.parse(timestamp) <= at;
+  const last = connections.find(({ disconnected_at: end }) => isBefore(end));
+  const open = openConnections(chain).filter((one) => connections.includes(one));
+  const isLater = open.length > 0 && open.every(({ connected_at: start }) => Date.parse(start) > at);
+  if (last === undefined && !isLater) return undefined;
+  const before =
+    last === undefined
+      ? `the one that is connected now did so at ${time(open[0]!.connected_at)}`
+      : `the last one disconnected at ${time(last.disconnected_at!)}`;
+  const action = isListened(chain, type)
+    ? { action: "Replay the event to the connected listener", fix: replayOf(id) }
+    : {
+        action: "Forward the event to your application now",
+        fix: forwardOf({ event: id, type, listener: last?.listener ?? null }, chain),
+      };
+  return {
+    code: "listener_disconnected",
+    summary: `No listener was connected when the event happened: ${before}`,
+    evidence: [...(last === undefined ? [] : [shown(last, time)]), unsubscribed].join(". "),
+    ...action,
+  };
+}
+
+function shown({ listener, targets, connected_at: start, disconnected_at: end }: ListenerConnection, time: TimeFormat) {
+  const urls = targets.map(({ url }) => url).join(", ");
+  return `${listener} forwarded to ${urls} from ${time(start)} to ${time(end!)}`;
+}

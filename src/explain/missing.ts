@@ -1,0 +1,72 @@
+import { type IdKind, timeOfId } from "../contract/ids.ts";
+import { nounOf, OBJECT_KINDS, type ResourceKind } from "../contract/resources.ts";
+import { shellCommand } from "../contract/shell-command.ts";
+import { formatTimestamp } from "../contract/timestamps.ts";
+import type { ListedEvent } from "../contract/schemas/event.ts";
+import type { RequestLog } from "../contract/schemas/request-log.ts";
+import { type Finding, type TimeFormat } from "./finding.ts";
+
+/** What is known about an ID that does not exist. */
+export interface Missing {
+  id: string;
+  kind: IdKind;
+  isLive: boolean;
+  /** The environment's time, in Unix milliseconds. */
+  now: number;
+  /** The API request that deleted the object. */
+  deletion: RequestLog | undefined;
+  /** When the sandbox was last reset or restored, in real time. */
+  resetAt: string | null;
+  newest: ListedEvent | undefined;
+}
+
+const RETENTION: Record<string, string> = {
+  event: "Events and their deliveries are deleted after 30 days",
+  delivery: "Events and their deliveries are deleted after 30 days",
+  request: "Requests without a valid credential are not retained, others for 7 days",
+};
+
+/** Returns what happened to an ID of which nothing is left, or where else it may be. */
+export function ofMissing(missing: Missing, time: TimeFormat): Finding {
+  const { id, kind, isLive, now, deletion, resetAt, newest } = missing;
+  const noun = kind === "request" ? "request" : nounOf(kind as ResourceKind);
+  const environment = isLive ? "live environment" : "sandbox";
+  const live = isLive ? " --live" : "";
+  if (deletion !== undefined) {
+    return {
+      code: kind === "webhook_endpoint" ? "endpoint_deleted" : "not_found",
+      subject: id,
+      summary: `The ${noun} ${id} was deleted from the ${environment} at ${time(deletion.created)}`,
+      evidence: `${deletion.method} ${deletion.path}: ${deletion.status}, request ${deletion.id}`,
+      action: "See the request that deleted it",
+      fix: shellCommand`service logs get ${deletion.id}` + live,
+    };
+  }
+  const created = timeOfId(id);
+  // An ID of the future is from before the reset too: it ended the time of the test clock.
+  const isReset = resetAt !== null && (created <= Date.parse(resetAt) || created > now);
+  const known = [
+    isReset &&
+      `The ID was created at ${time(formatTimestamp(created))}. A reset deletes objects, events and logs, and so does restoring a snapshot`,
+    !isReset && resetAt !== null && `The sandbox was last reset or restored at ${time(resetAt)}`,
+    !isReset && RETENTION[kind],
+    newest === undefined
+      ? `The ${environment} has no events`
+      : `The newest event there is ${newest.id}, ${newest.type} at ${time(newest.created)}`,
+  ];
+  const isObject = OBJECT_KINDS.some((object) => object === kind);
+  return {
+    code: "not_found",
+    subject: id,
+    summary: `No ${noun} has the ID ${id} in the ${environment}${isReset ? `, which was reset or restored at ${time(resetAt)}` : ""}`,
+    evidence: known.filter(Boolean).join(". "),
+    ...(isReset
+      ? isObject || kind === "event" || kind === "delivery"
+        ? { action: "See the newest events", fix: "service events list" }
+        : { action: "See the newest requests", fix: "service logs list" }
+      : {
+          action: `Look in the ${isLive ? "sandbox" : "live environment"}`,
+          fix: shellCommand`service why ${id}` + (isLive ? "" : " --live"),
+        }),
+  };
+}

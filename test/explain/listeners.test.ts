@@ -1,0 +1,180 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { freePort } from "../support/free-port.ts";
+import { startListener } from "../support/listener.ts";
+import { explained, plain } from "./support/explained.ts";
+
+/** Paths that respond with 500. */
+const failing = new Set<string>();
+const world = explained(({ path }, response) => {
+  const status = failing.has(path) ? 500 : 200;
+  response.writeHead(status).end(status === 200 ? "ok" : "the warehouse is closed");
+});
+beforeEach(async () => {
+  await world.clear();
+});
+
+/** Returns a command that forwards to this receiver. */
+const forwarding = (fix: string | null) => fix!.replace(/--forward-to \S+/, `--forward-to ${world.receiver.url}`);
+const succeeded = (event: string, count = 1) =>
+  expect.poll(async () => (await world.deliveries(`event=${event}&status=succeeded`)).length).toBe(count);
+
+describe("service why of an event and a listener", () => {
+  it("says that a listener left it out, or is gone", async () => {
+    const listener = await startListener(world.env, ["--forward-to", world.receiver.url, "--events", "customer.*"]);
+    const { event } = await world.order(0);
+    expect(plain(await world.why(event.id))).toMatchObject({
+      code: "no_receiver",
+      summary: "No endpoint subscribes to order.created, nor does the connected listener",
+      evidence: "The listener subscribes to customer.*",
+      action: "Forward the event with a listener for order.created",
+      fix: `service events replay ${event.id} --forward-to ${world.receiver.url.replace("http://", "")}`,
+    });
+    await listener.interrupt();
+    await expect.poll(async () => (await world.api("GET", "/v1/statistics")).body.listeners).toBe(0);
+    expect(plain(await world.why(event.id))).toMatchObject({
+      code: "no_receiver",
+      summary: "No endpoint subscribes to order.created, and no listener is connected",
+    });
+  });
+
+  it("says that a listener still forwards it, and that it was disconnected meanwhile", async () => {
+    const url = `http://127.0.0.1:${await freePort()}/hooks`;
+    const listener = await startListener(world.env, ["--forward-to", url, "--retries", "10"]);
+    const { event } = await world.order(0);
+    await listener.record(({ event: name }) => name === "forwarded");
+    await expect.poll(async () => (await world.why(event.id)).code).toBe("connection_refused");
+    expect(plain(await world.why(event.id))).toMatchObject({
+      summary: expect.stringMatching(
+        /^Connection refused: no server is listening at 127\.0\.0\.1:\d+; the listener's next attempt is due (at T|now)$/,
+      ),
+      evidence: expect.stringMatching(/^Attempt \d at T: connection refused/),
+      action: "Start your application there, then wait for the listener's next attempt",
+      fix: `service why ${event.id}`,
+    });
+    await listener.kill();
+    await expect.poll(async () => (await world.api("GET", "/v1/statistics")).body.listeners).toBe(0);
+    const answer = await world.why(event.id);
+    expect(answer).toMatchObject({
+      code: "listener_disconnected",
+      summary: expect.stringMatching(/^Connection refused: .+, and the listener disconnected before the next attempt$/),
+      evidence: expect.stringMatching(/^Attempt \d at .+: connection refused/),
+      action: "Forward the event again",
+      fix: `service events replay ${event.id} --forward-to ${url.replace("http://", "")}`,
+    });
+    const next = await startListener(world.env, ["--forward-to", world.receiver.url]);
+    const { action, fix } = await world.why(event.id);
+    expect(action).toBe("Replay the event to the connected listener");
+    await world.run(fix);
+    await succeeded(event.id);
+    await next.interrupt();
+  });
+
+  it.each([
+    [
+      ["--where", "data.object.amount=7", "--forward-to", "localhost:4000/hooks"],
+      "The listener did not forward the event: its --where excludes it",
+      /^lsn_\w+ reported that its filter excludes the event$/,
+      "Forward the event without the filter",
+      "localhost:4000/hooks",
+    ],
+    [
+      [],
+      "The listener printed the event without forwarding it: it has no --forward-to or --route for order.created",
+      /^lsn_\w+ reported that it did not forward the event$/,
+      "Forward the event to your application",
+      // An earlier session of the same listener may have had a target.
+      "\\S+",
+    ],
+  ])(
+    "says that a listener with %j did not forward it, also after its end",
+    async (args, summary, evidence, action, target) => {
+      const listener = await startListener(world.env, args);
+      const { event } = await world.order(0);
+      const fix = expect.stringMatching(new RegExp(`^service events replay ${event.id} --forward-to ${target}$`));
+      const expected = { code: "not_forwarded", summary, evidence: expect.stringMatching(evidence), action, fix };
+      await expect.poll(async () => (await world.why(event.id)).code).toBe("not_forwarded");
+      expect(await world.why(event.id)).toMatchObject(expected);
+      await listener.interrupt();
+      await world.endpoint("/later");
+      expect(await world.why(event.id)).toMatchObject(expected);
+      await world.clear();
+      await world.run(forwarding((await world.why(event.id)).fix));
+      await succeeded(event.id);
+    },
+  );
+
+  it("says what a listener forwarded to, and replays what it did not deliver", async () => {
+    const port = await freePort();
+    const listener = await startListener(world.env, ["--forward-to", `http://127.0.0.1:${port}/a`, "--retries", "0"]);
+    const { event } = await world.order(0);
+    await expect.poll(async () => (await world.deliveries(`event=${event.id}&status=failed`)).length).toBe(1);
+    await listener.interrupt();
+    expect(plain(await world.why(event.id))).toMatchObject({
+      code: "connection_refused",
+      summary: `Connection refused: no server is listening at 127.0.0.1:${port}`,
+      action: "Start your application there, then replay the event",
+      fix: `service events replay ${event.id} --forward-to 127.0.0.1:${port}/a`,
+    });
+  });
+
+  it("says that no listener was connected, since when, and how to get the event", async () => {
+    const first = await startListener(world.env, [
+      "--forward-to",
+      `${world.receiver.url}/hooks`,
+      "--events",
+      "order.*",
+    ]);
+    await world.endpoint("/c", ["customer.*"], "Customers");
+    await world.endpoint("/p", ["payment.*"], "Payments");
+    await first.kill();
+    await expect.poll(async () => (await world.api("GET", "/v1/statistics")).body.listeners).toBe(0);
+    const { event } = await world.order(0);
+    const target = `${world.receiver.url.replace("http://", "")}/hooks`;
+    const answer = await world.why(event.id);
+    expect(plain(answer)).toMatchObject({
+      code: "listener_disconnected",
+      summary: "No listener was connected when the event happened: the last one disconnected at T",
+      evidence: expect.stringMatching(
+        /^lsn_\w+ forwarded to http:\/\/127\.0\.0\.1:\d+\/hooks from T to T\. No endpoint subscribes to order\.created\. Payments subscribes to /,
+      ),
+      action: "Forward the event to your application now",
+      fix: `service events replay ${event.id} --forward-to ${target}`,
+    });
+    const later = await startListener(world.env, ["--forward-to", world.receiver.url]);
+    expect(await world.why(event.id)).toMatchObject({
+      code: "listener_disconnected",
+      action: "Replay the event to the connected listener",
+      fix: `service events replay ${event.id}`,
+    });
+    await later.interrupt();
+    await world.run(answer.fix);
+    await succeeded(event.id);
+    expect(world.receiver.received.at(-1)).toMatchObject({ path: "/hooks", event: event.id });
+  });
+
+  it("says what failed while a listener retries, although an endpoint got the event", async () => {
+    await world.endpoint("/a", undefined, "Billing");
+    const url = `${world.receiver.url}/local`;
+    const listener = await startListener(world.env, ["--forward-to", url, "--retries", "10"]);
+    failing.add("/local");
+    const { event } = await world.order();
+    await succeeded(event.id);
+    const isRetried = ({ event: name, attempt }: { event: string; attempt?: unknown }) =>
+      name === "forwarded" && attempt === 2;
+    await listener.record(isRetried);
+    const answer = await world.why(event.id);
+    expect(plain(answer)).toMatchObject({
+      code: "receiver_error",
+      summary: expect.stringMatching(
+        /^Your application responded with 500; the listener's next attempt is due (at T|now)$/,
+      ),
+      evidence: expect.stringMatching(/^Attempt \d at T: 500 in N ms, "the warehouse is closed"$/),
+      action: "Fix the error in your application, then wait for the listener's next attempt",
+      fix: `service why ${event.id}`,
+    });
+    failing.clear();
+    await succeeded(event.id, 2);
+    expect(plain(await world.why(event.id)).summary).toBe("Delivered to both receivers");
+    await listener.interrupt();
+  });
+});

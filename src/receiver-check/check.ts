@@ -37,6 +37,8 @@ export interface Finding {
   fix?: string;
   /** True if the receiver accepted a delivery that it must reject. */
   accepted?: boolean;
+  /** True if the receiver neither accepted nor rejected such a delivery, but failed. */
+  broken?: boolean;
   /** True if a connection failed: the receiver may be down, or was for a moment. */
   disconnected?: boolean;
 }
@@ -80,13 +82,13 @@ export function rejectedAll(sent: string, variants: readonly Variant[]): Finding
   if (variants.some(({ response }) => isAccepted(response))) return { ...finding, accepted: true };
   const broken = variants.find(({ response }) => !isRejected(response));
   if (broken === undefined) return finding;
-  return { ...finding, ...BREAKDOWNS[breakdownOf(broken.response)] };
+  return { ...finding, ...BREAKDOWNS[breakdownOf(broken.response)], broken: true };
 }
 
 const BREAKDOWNS = {
   failed: {
     explanation:
-      "The receiver neither accepted nor rejected the delivery: it failed. Anyone who knows its URL can cause this at will.",
+      "The receiver did not accept the delivery, but it failed instead of rejecting it. Anyone who knows its URL can cause this at will.",
     fix: "Catch errors of the verification, check lengths before a constant-time comparison, and respond with 400.",
   },
   silent: {

@@ -20,6 +20,8 @@ export interface Response {
   status?: number;
   failure?: { kind: FailureKind; message: string };
   milliseconds: number;
+  /** True if it is the response to a repetition, since the first try got none in time. */
+  isRepeated?: true;
   /** The beginning of the response body, on one line. */
   excerpt: string;
   /** The target of a redirect. */
@@ -45,9 +47,9 @@ export function isDisconnection({ failure }: Response): boolean {
 
 /** Summarizes the response: `204 in 3 ms`. */
 export function formatResponse(response: Response): string {
-  const { status, failure, milliseconds, excerpt, location } = response;
+  const { status, failure, milliseconds, excerpt, location, isRepeated } = response;
   if (status === undefined) return failure?.message ?? "no response";
-  const summary = `${status} in ${formatDuration(milliseconds)}`;
+  const summary = `${status} in ${formatDuration(milliseconds)}${isRepeated ? " at the second try" : ""}`;
   if (location !== undefined && status >= 300 && status < 400) return `${summary}, a redirect to ${location}`;
   if (status < 400 || excerpt === "") return summary;
   const isCut = excerpt.length > EXCERPT_LENGTH;

@@ -7,6 +7,8 @@ import { type Clock, exchange, formatResponse, isAccepted } from "./exchange.ts"
 export interface Observer {
   /** For display: `the probe at http://…`. */
   name: string;
+  /** What makes effects visible, as the end of a sentence. */
+  advice: string;
   /**
    * Returns how often the receiver has acted: on these events if the observer can distinguish events, else on any.
    * Rejects with ObserverError.
@@ -17,6 +19,13 @@ export interface Observer {
 /** The observer itself does not work, so effects cannot be counted. */
 export class ObserverError extends Error {
   override name = "ObserverError";
+  /** False without a response. */
+  readonly isReached: boolean;
+
+  constructor(message: string, isReached: boolean) {
+    super(message);
+    this.isReached = isReached;
+  }
 }
 
 const LIMIT_MILLISECONDS = 5000;
@@ -26,6 +35,7 @@ export function probeAt(url: URL, { clock, signal }: { clock: Clock; signal: Abo
   const name = `the probe at ${url.href}`;
   return {
     name,
+    advice: "the probe must count each processed event",
     async count() {
       const response = await exchange({
         url,
@@ -41,6 +51,7 @@ export function probeAt(url: URL, { clock, signal }: { clock: Clock; signal: Abo
       if (count !== undefined) return count;
       throw new ObserverError(
         `${name} gave no count (${formatResponse(response)}): it must respond to a GET with a whole number or {"count": number}`,
+        response.status !== undefined,
       );
     },
   };
@@ -64,11 +75,12 @@ export interface Sink extends Observer {
 }
 
 const READ_BYTES = 65_536;
-/** The forms of IDs that nothing else has. */
+/** The forms of IDs of deliveries. */
 const EVENT_ID = /(?:evt_|msg_|Ev)[0-9A-Za-z]{22}/;
+const UUID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/i;
 
 /**
- * Opens a sink. A call that names an event, in its path or its body, counts for that event; any other counts for all.
+ * Opens a sink. A call that names an event, in its path or its body, counts for that event; one that names none, for all.
  * Rejects if it cannot listen on the address.
  */
 export async function openSink({ host, port }: { host: string; port: number }): Promise<Sink> {
@@ -89,7 +101,12 @@ export async function openSink({ host, port }: { host: string; port: number }): 
   return {
     url,
     name: `the sink at ${url}`,
-    count: async (ids) => calls.filter((text) => ids.some((id) => text.includes(id)) || !EVENT_ID.test(text)).length,
+    advice: "the receiver must call the sink once for each processed event",
+    async count(ids) {
+      // Other UUIDs mean nothing to a provider whose IDs have another form.
+      const form = ids.some((id) => UUID.test(id)) ? UUID : EVENT_ID;
+      return calls.filter((text) => ids.some((id) => text.includes(id)) || !form.test(text)).length;
+    },
     close() {
       server.close();
       server.closeAllConnections();

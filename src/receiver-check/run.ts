@@ -1,4 +1,4 @@
-import { type Response, isAccepted, isDisconnection, isRejected } from "./exchange.ts";
+import { formatResponse, type Response, isAccepted, isDisconnection, isRejected } from "./exchange.ts";
 import { type Check, type Finding, type Group, type Level, RULES, skipped, type Status } from "./check.ts";
 import { accepting, judgeFirst, LOAD, respondsInTime, timeoutOf, VALID_DELIVERY } from "./checks/accepting.ts";
 import { Subject, type SubjectOptions } from "./subject.ts";
@@ -63,6 +63,8 @@ interface RunOptions extends SubjectOptions {
   reachMilliseconds: number;
   /** How to fix a receiver that rejects every delivery, if its mistake is unknown. */
   rejectedFix: string | undefined;
+  /** Called while the first delivery is awaited, with each response that differs from the one before. */
+  onWaiting?: ((seen: string) => void) | undefined;
   /** Called after each check. */
   onResult: (result: CheckResult) => void;
 }
@@ -70,8 +72,9 @@ interface RunOptions extends SubjectOptions {
 /** Number of results of a run. */
 export const CHECK_COUNT = checksOf({ scheme: SCHEMES.service, template: undefined }).length + 2;
 
-/** Maximum timeout for a receiver that was fast at first: more only slows the check down. */
+/** Timeout for a receiver that was fast at first. The provider's own is that of one check only. */
 const LATER_LIMIT_MILLISECONDS = 5000;
+const MAX_LATER_LIMIT_MILLISECONDS = 10_000;
 const RETURN_MILLISECONDS = 5000;
 const RETRY_MILLISECONDS = 250;
 
@@ -82,9 +85,11 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
   const limitMilliseconds = timeoutOf(provider.scheme) * 1000;
   const subject = new Subject(options, limitMilliseconds);
   const results: CheckResult[] = [];
+  const broken = new Set<string>();
   const add = (check: Omit<Check, "run">, finding: Finding, since: number): void => {
     const result = resultOf(check, finding, provider, clock.elapsed() - since);
     results.push(result);
+    if (finding.broken) broken.add(check.id);
     onResult(result);
   };
 
@@ -96,7 +101,7 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
   add(VALID_DELIVERY, mistake === undefined ? valid : { ...valid, fix: mistake }, started);
   add(respondsInTime(provider.scheme), inTime, started);
   const seconds = Math.ceil((LATER_LIMIT_MILLISECONDS + 3 * response.milliseconds) / 1000);
-  subject.limitMilliseconds = Math.min(limitMilliseconds, seconds * 1000);
+  subject.limitMilliseconds = Math.min(seconds * 1000, Math.max(limitMilliseconds, MAX_LATER_LIMIT_MILLISECONDS));
   let obstacle = isAccepted(response) ? undefined : "Skipped: the receiver did not accept a valid delivery";
 
   const checks = checksOf(provider);
@@ -122,7 +127,7 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
     object: "receiver_check",
     url: url.href,
     passed: !results.some(({ level, status }) => level === "required" && status === "failed"),
-    ...gradeOf(results, checks),
+    ...gradeOf(results, checks, broken),
     counts: {
       passed: count("passed"),
       failed: count("failed"),
@@ -160,17 +165,22 @@ async function runBatch(
 /** Delivers one event until it is accepted, or the time is over. */
 async function firstResponse(
   subject: Subject,
-  { clock, waitMilliseconds, reachMilliseconds }: RunOptions,
+  { clock, waitMilliseconds, reachMilliseconds, onWaiting }: RunOptions,
 ): Promise<Response> {
   const sample = subject.sample();
   const started = clock.elapsed();
   let isReached = false;
+  let lastAnswer: string | undefined;
   for (let attempt = 1; ; attempt++) {
     const response = await subject.deliver(sample, { attempt });
     isReached ||= !isDisconnection(response);
     const limit = isReached ? waitMilliseconds : Math.min(waitMilliseconds, reachMilliseconds);
     const left = started + limit - clock.elapsed();
     if (isAccepted(response) || left <= 0) return response;
+    const { status, failure, excerpt } = response;
+    const answer = `${status} ${excerpt} ${failure?.message}`;
+    if (answer !== lastAnswer) onWaiting?.(formatResponse(response));
+    lastAnswer = answer;
     await clock.sleep(Math.min(RETRY_MILLISECONDS, left));
   }
 }
@@ -224,24 +234,38 @@ function resultOf(
 /** Maximum number of failed required checks for a C. */
 const FEW = 2;
 
-/** Returns the grade and its reason. `checks` contains the meaning of failures. */
-function gradeOf(results: readonly CheckResult[], checks: readonly Check[]): { grade: Grade; verdict: string } {
+/**
+ * Returns the grade and its reason. `checks` contains the meaning of failures; `broken` are those in which the receiver
+ * accepted nothing, but failed instead of rejecting it: one mistake, and no forgery.
+ */
+function gradeOf(
+  results: readonly CheckResult[],
+  checks: readonly Check[],
+  broken: ReadonlySet<string>,
+): { grade: Grade; verdict: string } {
   const forgeries = new Set(checks.filter(({ forgery }) => forgery).map(({ id }) => id));
   const optional = new Set(checks.filter(({ optional }) => optional).map(({ id }) => id));
   const failed = results.filter(({ status }) => status === "failed");
   const isUnverified = failed.some(({ explanation }) => explanation === UNVERIFIED.explanation);
-  const required = failed.filter(({ level }) => level === "required");
-  const unjudged = results.filter(({ id, status }) => status === "skipped" && !optional.has(id)).length;
+  const allRequired = failed.filter(({ level }) => level === "required");
+  const required = allRequired.filter(({ id }) => !broken.has(id));
+  const skipped = results.filter(({ status }) => status === "skipped");
+  const unjudged = skipped.some(({ id }) => !optional.has(id));
   if (results[0]?.status !== "passed") return { grade: "F", verdict: "The receiver does not accept valid deliveries." };
   if (isUnverified) return { grade: "F", verdict: "The receiver accepts signatures made with any secret." };
   if (required.some(({ id }) => forgeries.has(id))) {
-    return { grade: "F", verdict: "The receiver accepts deliveries that it must reject, or fails on them." };
+    return { grade: "F", verdict: "The receiver accepts deliveries that it must reject." };
   }
-  if (required.length > FEW) return { grade: "D", verdict: `${required.length} required checks failed.` };
+  const mistakes = required.length + (broken.size > 0 ? 1 : 0);
+  if (mistakes > FEW) return { grade: "D", verdict: `${allRequired.length} required checks failed.` };
+  if (broken.size > 0 && required.length === 0) {
+    return { grade: "C", verdict: "The receiver accepts no forged delivery, but fails instead of rejecting it." };
+  }
   if (required.length > 0) {
-    return { grade: "C", verdict: `${required.length} required check${required.length === 1 ? "" : "s"} failed.` };
+    const count = allRequired.length;
+    return { grade: "C", verdict: `${count} required check${count === 1 ? "" : "s"} failed.` };
   }
   if (failed.length > 0) return { grade: "B", verdict: "Every required check passed; an advisory one did not." };
-  if (unjudged > 0) return { grade: "B", verdict: `Nothing failed, but ${unjudged} could not run.` };
+  if (unjudged) return { grade: "B", verdict: `Nothing failed, but ${skipped.length} could not run.` };
   return { grade: "A", verdict: "All checks passed." };
 }

@@ -1,8 +1,7 @@
 import { isUtf8 } from "node:buffer";
-import { randomUUID } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import type { IdGenerator } from "../contract/ids.ts";
 import { parseJson } from "../contract/parse-json.ts";
-import { rewriteJson } from "../contract/rewrite-json.ts";
 import { valueAt } from "../contract/value-at.ts";
 import { SCHEMES, type Scheme } from "../webhooks/schemes.ts";
 
@@ -23,42 +22,85 @@ export class TemplateError extends Error {
   override name = "TemplateError";
 }
 
-/** A payload of which each delivery is a copy, with an ID of its own if the scheme has a place for one. */
+/**
+ * A payload of which each delivery is a copy, byte for byte but for an ID of its own if the scheme has a place for one.
+ */
 export class Template {
+  /** False if deliveries have no ID: a receiver cannot recognize a repeated one. */
+  readonly hasId: boolean;
   readonly #scheme: Scheme;
   readonly #body: string | Uint8Array;
   readonly #ids: IdGenerator;
-  readonly #hasNumber: boolean;
+  readonly #place: Place | undefined;
   #numbers = 0;
 
   /** Throws TemplateError if the ID has no place in the payload. */
   constructor(scheme: Scheme, bytes: Uint8Array, ids: IdGenerator) {
     this.#scheme = scheme;
-    this.#body = jsonIn(bytes) ?? bytes;
+    this.#body = textIn(bytes) ?? bytes;
     this.#ids = ids;
-    const { path } = scheme.id ?? {};
-    const found = path === undefined ? undefined : idAt(path, this.#body, scheme);
-    this.#hasNumber = typeof found === "number";
+    this.#place = scheme.id?.path === undefined ? undefined : placeOfId(scheme.id.path, this.#body, scheme);
+    this.hasId = scheme.id?.header !== undefined || this.#place !== undefined;
   }
 
-  /** Returns a copy with an ID that no other one has; `at` is Unix milliseconds. */
-  sample(at: number): Sample {
-    const { path } = this.#scheme.id ?? {};
+  /**
+   * Returns a copy with an ID that no other one has; `at` is Unix milliseconds. With `otherObject`, it is about an object
+   * that no other one is about, as far as its ID is known by its name.
+   */
+  sample(at: number, { otherObject = false }: { otherObject?: boolean } = {}): Sample {
     const body = this.#body;
-    if (path === undefined || typeof body !== "string") return { id: newId(this.#scheme, this.#ids, at), body };
-    const id = this.#hasNumber ? at * 1000 + this.#numbers++ : newId(this.#scheme, this.#ids, at);
-    return { id: String(id), body: rewriteJson(body, (value) => withId(value, path.split("."), id)) };
+    const about = (json: string): string => (otherObject ? withOtherIds(json) : json);
+    if (this.#place === undefined || typeof body !== "string") {
+      const id = newId(this.#scheme, this.#ids, at);
+      return { id, body: isJsonObject(body) ? about(body) : body };
+    }
+    const { start, end, isNumber } = this.#place;
+    const id = isNumber ? at * 1000 + this.#numbers++ : newId(this.#scheme, this.#ids, at);
+    return { id: String(id), body: about(body.slice(0, start)) + JSON.stringify(id) + about(body.slice(end)) };
   }
 }
 
-/** Throws TemplateError unless the body has a string or number at the path. */
-function idAt(path: string, body: string | Uint8Array, { name }: Scheme): unknown {
-  if (typeof body !== "string") {
+/** Where a value is in JSON. */
+interface Place {
+  start: number;
+  end: number;
+  isNumber: boolean;
+}
+
+/** Returns undefined for a form. Throws TemplateError unless any other body has a string or number at the path. */
+function placeOfId(path: string, body: string | Uint8Array, { name }: Scheme): Place | undefined {
+  if (isForm(body)) return undefined;
+  const places: Place[] = [];
+  const mark = randomUUID();
+  const content =
+    typeof body === "string" &&
+    parseJson(
+      body.replaceAll(STRING_OR_NUMBER, (token, colon: string | undefined, start: number) => {
+        if (colon !== undefined) return token;
+        places.push({ start, end: start + token.length, isNumber: !token.startsWith('"') });
+        return `"${mark}${places.length - 1}"`;
+      }),
+    );
+  if (content === undefined || content === false) {
     throw new TemplateError(`is not JSON in UTF-8, but ${name} has the ID of a delivery in the body: ${path}`);
   }
-  const found = valueAt(JSON.parse(body), path);
-  if (typeof found === "string" || typeof found === "number") return found;
+  const found = valueAt(content, path);
+  if (typeof found === "string") return places[Number(found.slice(mark.length))];
   throw new TemplateError(`has no string or number at ${path}, where ${name} has the ID of a delivery`);
+}
+
+/** The name of a member has a colon after it. */
+const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"(\s*:)?|-?\d[\d.eE+-]*/g;
+
+/** Members that have the ID of an object at most providers, with a string or a whole number. */
+const ID_MEMBER = /("(?:id|sha|after|ts|client_msg_id)"\s*:\s*)(?:"([^"\\]+)"|(\d+)(?![\d.eE]))/g;
+
+/** Returns JSON whose members with IDs of objects have others of the same form. */
+function withOtherIds(json: string): string {
+  const renew = (value: string): string => value.replace(/[\dA-Za-z]{0,6}$/, String(randomInt(100_000, 1_000_000)));
+  return json.replaceAll(ID_MEMBER, (_member, name: string, text: string | undefined, number: string | undefined) =>
+    text === undefined ? name + renew(number!) : `${name}"${renew(text)}"`,
+  );
 }
 
 /** Returns the ID that a body has where the scheme expects one. */
@@ -68,28 +110,25 @@ export function idIn(body: Uint8Array, { id }: Scheme): string | undefined {
   return typeof found === "string" || typeof found === "number" ? String(found) : undefined;
 }
 
-/** Returns the JSON without spaces and with its exact numbers, or undefined if the bytes are not JSON in UTF-8. */
-function jsonIn(bytes: Uint8Array): string | undefined {
-  try {
-    return rewriteJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes), (value) => value);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Returns a copy with this ID at the path. */
-function withId(value: unknown, [key, ...rest]: readonly string[], id: string | number): unknown {
-  if (key === undefined) return id;
-  const member = withId(valueAt(value, key), rest, id);
-  return Array.isArray(value) ? value.with(Number(key), member) : { ...(value as object), [key]: member };
+/** Returns JSON as it is, a form without the line break of its file, or undefined for anything else. */
+function textIn(bytes: Uint8Array): string | undefined {
+  if (!isUtf8(bytes)) return undefined;
+  const text = new TextDecoder().decode(bytes);
+  if (parseJson(text) !== undefined) return text;
+  return FORM.test(text) ? text.trimEnd() : undefined;
 }
 
 /** Returns true for JSON with members, to which others can be added. */
 export function isJsonObject(body: string | Uint8Array): body is string {
-  return typeof body === "string" && body.startsWith("{");
+  return typeof body === "string" && body.trimStart().startsWith("{");
 }
 
-const FORM = /^[^\s=&]+=[^\s=&]*(?:&[^\s=&]+=[^\s=&]*)*$/;
+const FORM = /^[^\s"=&]+=[^\s"=&]*(?:&[^\s"=&]+=[^\s"=&]*)*(?:\r?\n)?$/;
+
+/** Returns true for the fields of a form, to which others can be added. */
+export function isForm(body: string | Uint8Array): boolean {
+  return typeof body === "string" && FORM.test(body);
+}
 
 /** Returns the media type that a body appears to have. */
 export function mediaTypeOf(body: Uint8Array): string {

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
+import { parseJson } from "../contract/parse-json.ts";
 import { isAccepted } from "./exchange.ts";
-import { PARSED_BODY_FIX } from "./checks/raw-body.ts";
-import { isJsonObject, type Sample } from "./samples.ts";
+import { isForm, type Sample } from "./samples.ts";
 import type { Deviation, Subject } from "./subject.ts";
 import { SIGNATURE_LENGTHS } from "./terms.ts";
 import { SignatureError } from "../webhooks/index.ts";
@@ -9,6 +9,20 @@ import { signedParts } from "../webhooks/scheme.ts";
 import { type Scheme, SCHEMES } from "../webhooks/schemes.ts";
 
 const PREFIX = "whsec_";
+
+export const PARSED_BODY_FIX =
+  "Verify the raw request body, before any JSON parser reads it: register the route before express.json(), or keep the bytes.";
+
+const PARSED_FORM_FIX =
+  "Verify the raw request body, before any parser of forms reads it: register the route before express.urlencoded(), or keep the bytes.";
+
+const DECODED_BODY_FIX =
+  "The receiver decodes the body as Latin-1: compute the HMAC over the bytes of the raw body, or decode them as UTF-8.";
+
+/** Returns true if the text is what a library of Stripe, Svix, Standard Webhooks, GitHub or Shopify says of such a body. */
+export function saysParsedBody(text: string): boolean {
+  return /parsed JavaScript object|string or (?:a )?Buffer|payload must be a string|missing_body/i.test(text);
+}
 
 interface Mistake {
   /** Returns what a receiver with this mistake accepts. */
@@ -18,25 +32,56 @@ interface Mistake {
 
 /** Returns the fix of the mistake with which the receiver verifies, if it accepts what this mistake would sign. */
 export async function signingMistake(subject: Subject): Promise<string | undefined> {
-  if (await parsesBody(subject)) return PARSED_BODY_FIX;
+  const { body } = subject.sample();
+  if (typeof body === "string") {
+    const fix = await bodyMistake(subject, body);
+    if (fix !== undefined) return fix;
+  }
   for (const { deviate, fix } of mistakesOf(subject)) {
     const sample = subject.sample();
-    try {
-      if (isAccepted(await subject.deliver(sample, deviate(sample)))) return fix;
-    } catch (error) {
-      // The secret has no such form.
-      if (!(error instanceof SignatureError)) throw error;
-    }
+    if (await accepts(subject, sample, deviate)) return fix;
   }
   return undefined;
 }
 
-/** Returns true if the receiver accepts the payload with the numbers that JavaScript writes, but not with its own. */
-async function parsesBody(subject: Subject): Promise<boolean> {
-  const sample = subject.sample();
-  if (!isJsonObject(sample.body)) return false;
-  const body = JSON.stringify(JSON.parse(sample.body));
-  return body !== sample.body && isAccepted(await subject.deliver(sample, { body }));
+/** The same, for mistakes of reading a body like this one. */
+export async function bodyMistake(subject: Subject, body: string): Promise<string | undefined> {
+  const others = misreadings(body).filter(({ text }) => text !== body);
+  for (const { text, fix } of others) {
+    if (await accepts(subject, { ...subject.sample(), body }, () => ({ signedBody: text }))) return fix;
+  }
+  return undefined;
+}
+
+async function accepts(subject: Subject, sample: Sample, deviate: Mistake["deviate"]): Promise<boolean> {
+  try {
+    return isAccepted(await subject.deliver(sample, deviate(sample)));
+  } catch (error) {
+    // The secret has no such form.
+    if (error instanceof SignatureError) return false;
+    throw error;
+  }
+}
+
+/** Returns what receivers compute the HMAC over that do not take the raw bytes. */
+function misreadings(body: string): { text: string; fix: string }[] {
+  const latin1 = { text: Buffer.from(body).toString("latin1"), fix: DECODED_BODY_FIX };
+  if (isForm(body)) {
+    const fields = [...new URLSearchParams(body)];
+    const encoded = fields.map((field) => field.map(encodeURIComponent).join("=")).join("&");
+    const texts = [new URLSearchParams(body).toString(), encoded, JSON.stringify(Object.fromEntries(fields))];
+    return [...texts.map((text) => ({ text, fix: PARSED_FORM_FIX })), latin1];
+  }
+  const value = parseJson(body);
+  if (value === undefined) return [latin1];
+  const spaced = JSON.stringify(value, undefined, 1).replaceAll(/,\n */g, ", ").replaceAll(/\n */g, "");
+  const ascii = spaced.replaceAll(
+    /[\u0080-\uffff]/g,
+    (unit) => String.raw`\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  // As JavaScript and other languages write it, and as Python does.
+  const texts = [JSON.stringify(value), spaced, ascii];
+  return [...texts.map((text) => ({ text, fix: PARSED_BODY_FIX })), latin1];
 }
 
 function mistakesOf(subject: Subject): Mistake[] {
@@ -73,12 +118,16 @@ function mistakesOf(subject: Subject): Mistake[] {
             fix: `The receiver expects the signature without ${prefix}: remove ${prefix} from what ${header} contains, or add it to the computed one.`,
           },
         ]),
-    ...(signed === "{body}"
+    ...OTHER_TEMPLATES.filter((template) => template !== signed && isPossible(template, signed)).map((template) => ({
+      deviate: (sample: Sample) => macOf(subject, sample, { signed: template }),
+      fix: `The receiver computes the HMAC over ${template === "{body}" ? "the body alone" : `\`${template}\``}: compute it over \`${signed}\`.`,
+    })),
+    ...(scheme.timestamp === undefined
       ? []
       : [
           {
-            deviate: (sample: Sample) => macOf(subject, sample, { signed: "{body}" }),
-            fix: `The receiver computes the HMAC over the body alone: compute it over \`${signed}\`.`,
+            deviate: (sample: Sample) => inMilliseconds(subject, sample),
+            fix: `The receiver takes the timestamp for milliseconds: it is in seconds. Compare it with Date.now() / 1000.`,
           },
         ]),
     {
@@ -86,6 +135,34 @@ function mistakesOf(subject: Subject): Mistake[] {
       fix: `The receiver computes the HMAC with SHA-1: compute it with SHA-256, and compare it with ${header}.`,
     },
   ];
+}
+
+/** What receivers compute the HMAC over that forget a part, or follow the documentation of another provider. */
+const OTHER_TEMPLATES = [
+  "{body}",
+  "{timestamp}.{body}",
+  "{timestamp}:{body}",
+  "{timestamp}{body}",
+  "{id}.{body}",
+  "v0:{body}",
+  "{id}.{timestamp}.{body}",
+];
+
+/** A delivery has only those values that are signed. */
+function isPossible(template: string, signed: string): boolean {
+  return ["{id}", "{timestamp}"].every((name) => signed.includes(name) || !template.includes(name));
+}
+
+/** Returns a delivery whose timestamp is in milliseconds. */
+function inMilliseconds(subject: Subject, sample: Sample): Deviation {
+  const { timestamp } = subject.provider.scheme;
+  const milliseconds = String(subject.clock.now());
+  const { timestamp: seconds, header } = macOf(subject, sample, { timestamp: milliseconds });
+  return {
+    timestamp: seconds!,
+    header: (right) => header!(right)!.replace(String(seconds), milliseconds),
+    ...(timestamp?.header === undefined ? {} : { timestampHeader: milliseconds }),
+  };
 }
 
 /** Mistakes of reading and decoding the secret. */
@@ -120,7 +197,7 @@ function keyMistakes(scheme: Scheme, secret: string): Mistake[] {
 function macOf(
   subject: Subject,
   { id, body }: Sample,
-  { algorithm = "sha256", signed }: { algorithm?: string; signed?: string },
+  { algorithm = "sha256", signed, timestamp: text }: { algorithm?: string; signed?: string; timestamp?: string },
 ): Deviation {
   const { scheme } = subject.provider;
   const { secret: form, signature } = scheme;
@@ -129,7 +206,7 @@ function macOf(
   const key = form === undefined ? current : Buffer.from(current.slice(form.prefix?.length), form.encoding);
   const timestamp = subject.now();
   const hmac = createHmac(algorithm, key);
-  const values = { id, timestamp: String(timestamp), body };
+  const values = { id, timestamp: text ?? String(timestamp), body };
   for (const part of signedParts(signed ?? scheme.signed, values)) hmac.update(part);
   const mac = hmac.digest(encoding);
   // GitHub's deliveries also have the older header X-Hub-Signature, with SHA-1.

@@ -47,6 +47,8 @@ export interface Deviation {
   headers?: Readonly<Record<string, string>>;
   attempt?: number;
   limitMilliseconds?: number;
+  /** False to judge an unanswered delivery at once (default: it is repeated, since the machine may be busy). */
+  repeats?: boolean;
 }
 
 /** The receiver under test. */
@@ -58,8 +60,8 @@ export class Subject {
   readonly clock: Clock;
   /** Timeout of a delivery that sets none. */
   limitMilliseconds: number;
-  /** False once the observer has seen no effect of the receiver. */
-  effectsShow = true;
+  /** Why the observer cannot tell what the receiver does, once that is known. */
+  noEffects: string | undefined;
   readonly #options: SubjectOptions;
 
   constructor(options: SubjectOptions, limitMilliseconds: number) {
@@ -85,6 +87,11 @@ export class Subject {
     return { id: event.id, body: JSON.stringify(event) };
   }
 
+  /** Contents about an object that no other delivery is about, if the payload has its ID where most providers do. */
+  sampleOfOtherObject(): Sample {
+    return this.provider.template?.sample(this.clock.now(), { otherObject: true }) ?? this.sample();
+  }
+
   /** Contents that differ from the sample's by their ID only. */
   sampleLike(sample: Sample): Sample {
     const other = this.sample();
@@ -100,7 +107,14 @@ export class Subject {
     return Math.floor(this.clock.now() / 1000);
   }
 
+  /** Resolves with the response, if there is none in time with that to a repetition. */
   async deliver(sample: Sample, deviation: Deviation = {}): Promise<Response> {
+    const response = await this.#deliverOnce(sample, deviation);
+    if (response.failure?.kind !== "timeout" || deviation.repeats === false) return response;
+    return { ...(await this.#deliverOnce(sample, deviation)), isRepeated: true };
+  }
+
+  async #deliverOnce(sample: Sample, deviation: Deviation): Promise<Response> {
     const { provider, url, skipVerify, signal } = this.#options;
     const body = Buffer.from((deviation.body ?? sample.body) as Uint8Array);
     const { scheme } = provider;

@@ -62,10 +62,12 @@ function withoutByteOrderMark(text: string): string {
 
 /** Decodes without a byte order mark. Throws if the bytes are not UTF-8: replacing them would change what was signed. */
 function decodeUtf8(bytes: Uint8Array): string {
+  decoder ??= new TextDecoder();
   const text = decoder.decode(bytes);
   // Node takes twice as long with `fatal`, so only text with a replacement character is decoded that way, to tell whether
   // the sender wrote it.
   return text.includes("\uFFFD") ? new TextDecoder("utf-8", { fatal: true }).decode(bytes) : text;
 }
 
-const decoder = /* @__PURE__ */ new TextDecoder();
+/** Created at the first use: importing the library must work where there is none, as in jsdom. */
+let decoder: InstanceType<typeof TextDecoder> | undefined;

@@ -25,6 +25,8 @@ export {
 export { type FetchRequest, fetchWebhook, type HonoContext, honoWebhook, verifyRequest } from "./adapters/fetch.ts";
 export { type LambdaRequest, type LambdaResponse, lambdaWebhook } from "./adapters/lambda.ts";
 export {
+  type ExpressRequest,
+  type ExpressResponse,
   expressWebhook,
   type KoaContext,
   koaWebhook,

@@ -14,8 +14,11 @@ export const TOLERANCE_SECONDS = 300;
 /** The raw request body: a string, a Uint8Array (a Buffer is one) or an ArrayBuffer. A string stands for its UTF-8 bytes. */
 export type Payload = string | Uint8Array | ArrayBuffer;
 
-/** One signing secret, or several during a rotation, each the whole string with its `whsec_`. */
-export type Secrets = string | readonly string[];
+/**
+ * One signing secret, or several during a rotation, each the whole string with its `whsec_`. Unset variables of the
+ * environment are skipped, and rejected with `no_secrets` if none is set.
+ */
+export type Secrets = string | undefined | ReadonlyArray<string | undefined>;
 
 /** Options of `verify` and its variants. */
 export interface VerifyOptions {
@@ -236,21 +239,20 @@ export function assertTolerance(tolerance: unknown): void {
   }
 }
 
-/** Returns the secrets as a list. Throws SignatureError: `no_secrets`, `empty_secret`, `invalid_secret`. */
+/** Returns the secrets that are set, as a list. Throws SignatureError: `no_secrets`, `empty_secret`, `invalid_secret`. */
 export function listSecrets(secrets: Secrets): readonly string[] {
-  if (secrets === undefined || secrets === null) {
-    throw new SignatureError("no_secrets", "`secrets` is missing: pass the endpoint's signing secret");
-  }
-  const list = typeof secrets === "string" ? [secrets] : secrets;
-  if (!Array.isArray(list)) {
+  const given = typeof secrets === "string" ? [secrets] : (secrets ?? []);
+  if (!Array.isArray(given)) {
     throw new SignatureError("invalid_secret", "`secrets` must be a string or an array of strings");
   }
+  const list: readonly unknown[] = given.filter((secret) => secret !== undefined);
   if (list.length === 0) {
-    throw new SignatureError("no_secrets", "`secrets` is an empty list: pass the endpoint's signing secret");
+    throw new SignatureError(
+      "no_secrets",
+      "`secrets` is empty: pass the endpoint's signing secret; is its variable set?",
+    );
   }
-  // By index: a hole in the list is as wrong as a number.
-  for (let index = 0; index < list.length; index += 1) {
-    const secret: unknown = list[index];
+  for (const [index, secret] of list.entries()) {
     if (typeof secret !== "string") {
       throw new SignatureError("invalid_secret", `secret ${index + 1} of ${list.length} is not a string`);
     }
@@ -259,7 +261,7 @@ export function listSecrets(secrets: Secrets): readonly string[] {
       throw new SignatureError("empty_secret", `secret ${index + 1} of ${list.length} is empty: is its variable set?`);
     }
   }
-  return list;
+  return list as string[];
 }
 
 /**

@@ -2,6 +2,8 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { randomUUID } from "node:crypto";
+import { createInterface } from "node:readline";
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -9,10 +11,11 @@ import stringWidth from "string-width";
 import { afterAll, describe, expect, it } from "vitest";
 import type { ReceiverReport } from "../../src/receiver-check/run.ts";
 import { freePort } from "../support/free-port.ts";
-import { BIN, cliEnv, createConfigDir, runCli } from "../support/run-cli.ts";
+import { BIN, cliEnv, createConfigDir, interruption, runCli } from "../support/run-cli.ts";
 import { SELF_SIGNED } from "../support/self-signed.ts";
 import { CTRL_C, runInTerminal } from "../support/terminal.ts";
 import { type Application, startApplication, type Work } from "./support/application.ts";
+import { receiverWith, VERIFIERS } from "./support/provider-receivers.ts";
 import { type Flaw, handWritten } from "./support/hand-written-receiver.ts";
 
 const SECRET = `whsec_${"c".repeat(43)}`;
@@ -40,17 +43,16 @@ const statusOf = ({ checks }: ReceiverReport, id: string): string => checks.find
 describe.concurrent("service webhooks check", () => {
   it("reports a probe that does not count, or counts nothing", async () => {
     const { webhooks } = await start();
-    const broken = await reportOf([webhooks, "--probe", webhooks]);
-    expect(broken.checks.find(({ id }) => id === "duplicate-in-turn")).toMatchObject({
-      status: "failed",
-      seen: expect.stringMatching(/gave no count \(400/),
-    });
+    const broken = await runCli(["webhooks", "check", webhooks, "--probe", webhooks], { env: KNOWN });
+    expect(broken).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(broken.stderr).toMatch(/^Error: --probe: the probe at \S+ gave no count \(400/);
     const { count } = await start();
     const blind = await reportOf([webhooks, "--probe", count]);
+    expect(blind.passed).toBe(true);
     expect(statusOf(blind, "duplicate-at-once")).toBe("skipped");
     expect(blind.checks.find(({ id }) => id === "duplicate-in-turn")).toMatchObject({
-      status: "failed",
-      seen: expect.stringContaining("counted nothing within"),
+      status: "skipped",
+      seen: expect.stringMatching(/counted nothing within .* choose another one with --type$/),
     });
   });
 
@@ -84,13 +86,78 @@ describe.concurrent("service webhooks check", () => {
     });
     let stdout = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
-    child.stderr.setEncoding("utf8").on("data", (line: string) => {
-      secret = (JSON.parse(line) as { secret: string }).secret;
+    createInterface(child.stderr).on("line", (line) => {
+      secret = (JSON.parse(line) as { secret?: string }).secret ?? secret;
     });
     const exitCode = await new Promise((resolve) => child.on("close", resolve));
     expect(secret).toMatch(/^whsec_[\w-]{43}$/);
     expect(exitCode).toBe(0);
     expect(statusOf(JSON.parse(stdout) as ReceiverReport, "wrong-secret")).toBe("passed");
+  });
+
+  it("shows each new rejection while it waits for the receiver to use the secret", async () => {
+    let requests = 0;
+    const application = await startApplication(() => (_request, response) => {
+      requests += 1;
+      response.writeHead(requests < 3 ? 400 : 401).end(requests < 3 ? "no signature" : "bad signature");
+    });
+    started.push(application);
+    const controller = new AbortController();
+    const { stderr } = await runCli(["webhooks", "check", application.webhooks, "--wait", "1h"], {
+      signal: controller.signal,
+      onStderr: (text) => {
+        if (text.includes("bad signature")) controller.abort(interruption());
+      },
+    });
+    const waiting = stderr.split("\n").filter((line) => line.startsWith("Waiting: "));
+    expect(waiting).toEqual([
+      expect.stringMatching(/400 in .*: no signature$/),
+      expect.stringMatching(/401 in .*: bad signature$/),
+    ]);
+  });
+
+  it("does not count a call of the sink that names the UUID of another delivery", async () => {
+    const sink = `127.0.0.1:${await freePort()}`;
+    const calls: Promise<unknown>[] = [];
+    const application = await startApplication(
+      receiverWith(VERIFIERS.github, "secret"),
+      () => void calls.push(fetch(`http://${sink}/${randomUUID()}`, { method: "POST" }).catch(() => {})),
+    );
+    started.push(application);
+    const args = ["--scheme", "github", "--secret", "secret", "--effects", "--sink", sink];
+    const report = await reportOf([application.webhooks, ...args], {});
+    await Promise.all(calls);
+    expect(report.checks.find(({ id }) => id === "duplicate-in-turn")).toMatchObject({
+      status: "skipped",
+      seen: expect.stringMatching(/counted nothing within .* must call the sink once for each processed event/),
+    });
+  });
+
+  it.each([[["--scheme", "stripe"]], [["--payload", BIN]]])("rejects --type with %s", async (flags) => {
+    for (const name of ["--type", "--event"]) {
+      const args = ["webhooks", "check", "localhost:1", ...flags, name, "push"];
+      const { exitCode, stderr } = await runCli(args, { env: KNOWN });
+      expect(exitCode).toBe(2);
+      expect(stderr).toMatch(/^Error: --type is for the events of this platform.*\nTo send .* pass --payload/);
+    }
+  });
+
+  it("exits with 1 if its output is closed before it has passed", async () => {
+    const { webhooks } = await start();
+    const child = spawn(process.execPath, [BIN, "webhooks", "check", webhooks], {
+      env: cliEnv(KNOWN),
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    child.stdout.once("data", () => child.stdout.destroy());
+    expect(await new Promise((resolve) => child.on("close", resolve))).toBe(1);
+  });
+
+  it("exits with 2 if the file of the payload does not exist", async () => {
+    const args = ["webhooks", "check", "1", "--scheme", "stripe", "--payload", "missing.json"];
+    expect(await runCli(args, { env: KNOWN })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("--payload: missing.json does not exist"),
+    });
   });
 
   it("says why the receiver is unreachable, and skips all other checks", async () => {
@@ -236,7 +303,7 @@ describe("the whole report of service webhooks check", () => {
   it("skips checks whose result it cannot see", async () => {
     const { webhooks } = await start("has no dedupe");
     const report = await reportOf([webhooks]);
-    expect(report).toMatchObject({ passed: true, grade: "B", verdict: "Nothing failed, but 2 could not run." });
+    expect(report).toMatchObject({ passed: true, grade: "B", verdict: "Nothing failed, but 3 could not run." });
     expect([statusOf(report, "duplicate-in-turn"), statusOf(report, "duplicate-at-once")]).toEqual([
       "skipped",
       "skipped",

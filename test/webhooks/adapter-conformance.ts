@@ -97,7 +97,7 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
       ["an empty v1", PAYLOAD, `t=${NOW},v1=`, "signature_malformed"],
       ["a body that is not JSON", "hello", headerOf("hello"), "payload_not_json"],
       ["an empty body", "", headerOf(""), "payload_not_json"],
-    ])("%s with 400 and a problem document", async (_name, body, header, code) => {
+    ])("%s with 400 and problem details", async (_name, body, header, code) => {
       const onEvent = vi.fn<() => void>();
       const receiver = await start(OPTIONS, onEvent);
       const { status, type, problem } = await deliver(receiver, body, header);

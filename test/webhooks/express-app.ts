@@ -7,11 +7,13 @@ interface Request extends http.IncomingMessage {
   body: unknown;
   rawBody?: Buffer;
   params: Record<string, string>;
+  query: Record<string, unknown>;
 }
 interface Response extends http.ServerResponse {
   status(code: number): this;
   json(body: unknown): this;
   sendStatus(code: number): this;
+  send(body?: unknown): this;
 }
 type Handler = (request: Request, response: Response, next: NextFunction) => unknown;
 type ErrorHandler = (error: unknown, request: Request, response: Response, next: NextFunction) => unknown;

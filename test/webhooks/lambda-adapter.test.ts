@@ -73,7 +73,7 @@ describe.each([
     ],
     ["another method", { body: PAYLOAD, method: "PUT" }, 405, "method_not_allowed"],
     ["a body over the limit", { body: `"${"ë".repeat(600)}"` }, 413, "body_too_large"],
-  ])("responds with a problem document to %s", async (_name, delivery, status, code) => {
+  ])("responds with problem details to %s", async (_name, delivery, status, code) => {
     const onEvent = vi.fn<() => void>();
     const response = await lambdaWebhook({ ...OPTIONS, limit: 1000 }, onEvent)(format(delivery), {});
     expect(response).toMatchObject({ statusCode: status, headers: { "content-type": "application/problem+json" } });

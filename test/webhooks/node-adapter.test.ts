@@ -1,22 +1,20 @@
-import http from "node:http";
+import type http from "node:http";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { nodeWebhook, type NodeWebhookOptions } from "../../src/webhooks/index.ts";
 import { deliver, describeAdapter } from "./adapter-conformance.ts";
 import { EVENT, headerOf, NOW, PAYLOAD, SECRET } from "./deliveries.ts";
-import { listen, openDelivery, readToEnd, type Receiver, serve } from "./receiver-server.ts";
+import { listen, openDelivery, readToEnd, type Receiver } from "./receiver-server.ts";
 
 const OPTIONS = { secrets: SECRET, now: () => NOW };
 
 describeAdapter({
   name: "node:http",
   start: async (options, onEvent) =>
-    serve(
-      http.createServer(
-        nodeWebhook(options, async (event, _request, response) => {
-          await onEvent(event);
-          response.writeHead(204).end();
-        }),
-      ),
+    listen(
+      nodeWebhook(options, async (event, _request, response) => {
+        await onEvent(event);
+        response.writeHead(204).end();
+      }),
     ),
 });
 
@@ -30,6 +28,20 @@ describe("node:http", () => {
       expect(await response.json()).toMatchObject({ code: "method_not_allowed" });
     }
     expect(onEvent).not.toHaveBeenCalled();
+  });
+
+  it("returns a promise that resolves once the handler has responded", async () => {
+    let ended: boolean | undefined;
+    const webhook = nodeWebhook(OPTIONS, async (_event, _request, response) => {
+      await Promise.resolve();
+      response.writeHead(204).end();
+    });
+    const receiver = await listen(async (request, response) => {
+      await webhook(request, response);
+      ended = response.writableEnded;
+    });
+    expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 204 });
+    await vi.waitFor(() => expect(ended).toBe(true));
   });
 
   it("uses the bytes that a parser kept in rawBody or body", async () => {
@@ -88,7 +100,7 @@ describe("node:http", () => {
     const drained = await listen((request, response) => void drain(request).then(() => webhook(request, response)));
     expect(await deliver(drained, "")).toMatchObject({ problem: { code: "body_already_parsed" } });
     const begun = await listen((request, response) => {
-      request.once("data", () => webhook(request.pause(), response));
+      request.once("data", () => void webhook(request.pause(), response));
     });
     expect(await deliver(begun, PAYLOAD)).toMatchObject({ problem: { code: "body_already_parsed" } });
   });
@@ -153,7 +165,7 @@ describe("node:http", () => {
     const webhook = nodeWebhook({ ...OPTIONS, onError }, () => undefined);
     const receiver = await listen((request, response) => {
       response.writeHead(503).end();
-      webhook(request, response);
+      return webhook(request, response);
     });
     expect(await deliver(receiver, PAYLOAD, "")).toMatchObject({ status: 503 });
     expect(await deliver(receiver, PAYLOAD, "")).toMatchObject({ status: 503 });

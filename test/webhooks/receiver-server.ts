@@ -9,8 +9,8 @@ export interface Receiver {
   port: number;
 }
 
-export async function listen(listener: http.RequestListener): Promise<Receiver> {
-  return serve(http.createServer(listener));
+export async function listen(listener: (...args: Parameters<http.RequestListener>) => unknown): Promise<Receiver> {
+  return serve(http.createServer((request, response) => void listener(request, response)));
 }
 
 export async function serve(server: http.Server): Promise<Receiver> {

@@ -96,8 +96,8 @@ describe("verify and verifyAsync reject options with", () => {
     ["an empty secret", { secrets: "" }, "empty_secret"],
     ["a blank secret", { secrets: " \n" }, "empty_secret"],
     ["an empty secret among others", { secrets: [SECRET, ""] }, "empty_secret"],
-    ["an unset secret among others", { secrets: [SECRET, undefined] }, "invalid_secret"],
-    ["a hole in the list", { secrets: [SECRET, , SECRET] }, "invalid_secret"], // oxlint-disable-line no-sparse-arrays -- a hole is the case
+    ["only unset secrets", { secrets: [undefined, undefined] }, "no_secrets"],
+    ["null among others", { secrets: [SECRET, null] }, "invalid_secret"],
     ["a number for secrets", { secrets: 5 }, "invalid_secret"],
     ["a Buffer for a secret", { secrets: [Buffer.from(SECRET)] }, "invalid_secret"],
     ["a tolerance that is not a number", { tolerance: Number.NaN }, "invalid_tolerance"],
@@ -111,6 +111,38 @@ describe("verify and verifyAsync reject options with", () => {
     const all = { payload: PAYLOAD, header: headerOf(PAYLOAD), secrets: SECRET, now: NOW, ...options };
     expect(rejection(() => verify(all as VerifyOptions)).code).toBe(code);
     await expect(verifyAsync(all as VerifyOptions)).rejects.toMatchObject({ name: "SignatureError", code });
+  });
+});
+
+describe("secrets from the environment", () => {
+  it("may be unset, except one", () => {
+    const signed = { payload: PAYLOAD, header: headerOf(PAYLOAD), now: NOW };
+    expect(verify({ ...signed, secrets: [undefined, SECRET] })).toEqual(EVENT);
+    expect(verify({ ...signed, secrets: [SECRET, undefined] })).toEqual(EVENT);
+    const unset = process.env["SERVICE_UNSET_SECRET"];
+    expect(rejection(() => verify({ ...signed, secrets: unset })).message).toMatch(/is its variable set/);
+  });
+});
+
+describe("the status of a SignatureError", () => {
+  const statusOf = (options: Partial<VerifyOptions>) => {
+    const all = { payload: PAYLOAD, header: headerOf(PAYLOAD), secrets: SECRET, now: NOW, ...options };
+    const { status, statusCode } = rejection(() => verify(all));
+    expect(statusCode).toBe(status);
+    return status;
+  };
+
+  it("is 400 for a delivery that is forged, old or malformed", () => {
+    for (const header of [`t=${NOW},v1=${"0".repeat(64)}`, headerOf(PAYLOAD, NOW - 400), "v1", undefined]) {
+      expect(statusOf({ header })).toBe(400);
+    }
+  });
+
+  it("is 500 for faults of the receiver", () => {
+    for (const fault of [{ secrets: [] }, { secrets: "" }, { tolerance: -1 }, { now: Number.NaN }]) {
+      expect(statusOf(fault)).toBe(500);
+    }
+    expect(statusOf({ payload: EVENT as unknown as string })).toBe(500);
   });
 });
 

@@ -4,7 +4,7 @@ import type { Scheme } from "../../webhooks/schemes.ts";
 import { formatDuration, formatResponse, isAccepted, type Response } from "../exchange.ts";
 import { firstTypeOf } from "../sample-events.ts";
 import { isPlatform, type Provider } from "../samples.ts";
-import { PARSED_BODY_FIX } from "./raw-body.ts";
+import { PARSED_BODY_FIX, saysParsedBody } from "../signing-mistake.ts";
 
 type FirstCheck = Omit<Check, "run">;
 
@@ -16,7 +16,7 @@ export const VALID_DELIVERY: FirstCheck = {
   title: "Accepts a valid delivery",
   group: "Accepting",
   level: "required",
-  explanation: "A delivery without a 2xx response has failed: the provider sends it again, or never.",
+  explanation: "A delivery without a 2xx response has failed: the provider retries it, or drops it.",
   fix: "Check that the secret is the receiver's, complete and with its prefix, if it has one, that the receiver verifies the raw body, and that the URL is its webhook route.",
 };
 
@@ -46,16 +46,17 @@ export function judgeFirst(response: Response): [valid: Finding, inTime: Finding
   const inTime: Finding =
     response.status === undefined
       ? skipped(SENT, "No response")
-      : { status: "passed", sent: SENT, seen: `response in ${formatDuration(response.milliseconds)}` };
+      : {
+          status: "passed",
+          sent: SENT,
+          seen: `response in ${formatDuration(response.milliseconds)}${response.isRepeated ? " at the second try" : ""}`,
+        };
   if (isAccepted(response)) return [{ status: "passed", sent: SENT, seen }, inTime];
   return [{ status: "failed", sent: SENT, seen, ...adviceFor(response) }, inTime];
 }
 
-/** What the libraries of Stripe, Svix, Standard Webhooks, GitHub and Shopify say about a body that is not raw. */
-const PARSED_BODY = /parsed JavaScript object|string or (?:a )?Buffer|payload must be a string|missing_body/i;
-
 function adviceFor({ status, failure, excerpt }: Response): Pick<Finding, "fix"> {
-  if (PARSED_BODY.test(excerpt)) return { fix: PARSED_BODY_FIX };
+  if (saysParsedBody(excerpt)) return { fix: PARSED_BODY_FIX };
   if (failure?.kind === "refused") return { fix: "Start the receiver, and check the port." };
   if (status === undefined)
     return { fix: "Check the receiver's log: it may have crashed, or not support this protocol." };
@@ -145,9 +146,14 @@ export const LOAD: readonly Check[] = [
     fix: "Store the event, respond, and do the work later, so that a response is cheap.",
     async run(subject) {
       const limitMilliseconds = timeoutOf(subject.provider.scheme) * 1000;
-      const responses = await Promise.all(
-        Array.from({ length: DELIVERIES }, () => subject.deliver(subject.sample(), { limitMilliseconds })),
-      );
+      const burst = async (): Promise<Response[]> =>
+        await Promise.all(
+          Array.from({ length: DELIVERIES }, () =>
+            subject.deliver(subject.sample(), { limitMilliseconds, repeats: false }),
+          ),
+        );
+      let responses = await burst();
+      if (responses.some(({ failure }) => failure?.kind === "timeout")) responses = await burst();
       const sent = `${DELIVERIES} valid deliveries at once`;
       const failed = responses.filter(({ status }) => status === undefined || status >= 500);
       const slowest = Math.max(...responses.map(({ milliseconds }) => milliseconds));

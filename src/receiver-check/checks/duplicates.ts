@@ -73,11 +73,13 @@ const PATIENCE_IN_WORDS = formatDuration(PATIENCE_MILLISECONDS);
 const COPIES = 8;
 const EVENTS_AT_ONCE = 3;
 
-const common = ({ scheme }: Provider) =>
+const common = ({ scheme, template }: Provider) =>
   ({
     group: "Duplicates",
     level: "required",
-    notApplicable: scheme.id === undefined && "The scheme has no ID of a delivery",
+    notApplicable:
+      (scheme.id === undefined && "The scheme has no ID of a delivery") ||
+      (template?.hasId === false && `A form of ${scheme.name} has no ID of a delivery`),
   }) as const;
 
 /** Only effects reveal it: a receiver that acts twice also returns 2xx twice. */
@@ -113,27 +115,29 @@ async function observed(
   if (observer === undefined) {
     return skipped(sent, "Responses do not show what a receiver has done: pass --probe URL or --effects");
   }
-  if (!subject.effectsShow) return skipped(sent, `${observer.name} does not show what the receiver does`);
+  if (subject.noEffects !== undefined) return skipped(sent, subject.noEffects);
   try {
     return { sent, ...(await judge(subject, observer)) };
   } catch (error) {
-    if (error instanceof ObserverError) return { status: "failed", sent, seen: error.message, ...NO_OBSERVATION };
+    if (error instanceof ObserverError) return skipped(sent, error.message);
     throw error;
   }
 }
 
-const NO_OBSERVATION = {
-  explanation: "The receiver's effects are not visible, so its handling of duplicates is unknown.",
-  fix: "Make the probe count processed events, or make the receiver call the sink once for each processed event.",
-};
-
 async function inTurn(subject: Subject, observer: Observer): Promise<Omit<Finding, "sent">> {
   const event = subject.sample();
   const sameAgain = subject.sampleLike(event);
-  const effects = await Effects.countFor([event.id, sameAgain.id], observer, subject.clock);
+  const other = subject.sampleOfOtherObject();
+  const effects = await Effects.countFor(
+    [event, sameAgain, other].map(({ id }) => id),
+    observer,
+    subject.clock,
+  );
   await subject.deliver(event);
-  const first = await effects.reach(1);
-  if (first === 0) return unseen(observer, subject);
+  if ((await effects.reach(1)) === 0) {
+    await subject.deliver(other);
+    return (await effects.reach(1)) === 0 ? unseen(observer, subject) : onlyFirst(observer, subject);
+  }
   await subject.deliver(event, { attempt: 2 });
   await subject.deliver(sameAgain);
   return verdict(await effects.settle(2), 2, observer);
@@ -164,17 +168,28 @@ function verdict(count: number, expected: number, observer: Observer): Omit<Find
   return {
     status: "failed",
     seen: `${effects} within ${PATIENCE_IN_WORDS}, counted by ${observer.name}`,
-    explanation: "Events with IDs of their own were not processed, as if they were duplicates of another one.",
-    fix: "Detect duplicates by the event's ID only: two events may have the same contents about the same object.",
+    ...BY_OBJECT,
   };
 }
 
-function unseen(observer: Observer, subject: Subject): Omit<Finding, "sent"> {
-  subject.effectsShow = false;
+const BY_OBJECT = {
+  explanation: "Events with IDs of their own were not processed, as if they were duplicates of another one.",
+  fix: "Detect duplicates by the event's ID only: two events may have the same contents about the same object.",
+};
+
+/** The receiver has already processed an event about the object of the payload. */
+function onlyFirst(observer: Observer, subject: Subject): Omit<Finding, "sent"> {
+  subject.noEffects = "The receiver processes one event of each object only";
   return {
     status: "failed",
-    seen: `${observer.name} counted nothing within ${PATIENCE_IN_WORDS}`,
-    explanation: `The receiver accepted ${isPlatform(subject.provider) ? subject.eventType : "the payload"}, but no effect was visible, so its handling of duplicates is unknown.`,
-    fix: "Choose an event that the receiver processes (--event or --payload), and make each effect visible in the probe's count or as a call of the sink.",
+    seen: `no effect of an event about an object that the receiver knows, one of an event about another object, counted by ${observer.name}`,
+    ...BY_OBJECT,
+    fix: `${BY_OBJECT.fix} This receiver detects them by the object's ID.`,
   };
+}
+
+function unseen({ name, advice }: Observer, subject: Subject): Omit<Finding, "sent"> {
+  const other = isPlatform(subject.provider) ? "--type" : "--payload";
+  subject.noEffects = `${name} counted nothing within ${PATIENCE_IN_WORDS}: ${advice}. If it ignores this type of event, choose another one with ${other}`;
+  return { status: "skipped", seen: subject.noEffects };
 }

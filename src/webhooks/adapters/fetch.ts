@@ -42,7 +42,7 @@ export async function verifyRequest(request: FetchRequest, options: WebhookOptio
  * For Next.js, Remix, Workers, Deno and Bun. Responds to rejected deliveries; rethrows errors of the handler. Throws
  * SignatureError at once if the options are invalid.
  */
-export function fetchWebhook<Request extends FetchRequest>(
+export function fetchWebhook<Request extends FetchRequest = globalThis.Request>(
   options: WebhookOptions,
   handler: (event: WebhookEvent, request: Request) => Response | Promise<Response>,
 ): (request: Request) => Promise<Response> {

@@ -41,6 +41,21 @@ export interface NodeResponse {
   destroy(): unknown;
 }
 
+/** What a handler of `expressWebhook` may use of Express's `Request` without annotating it. */
+export interface ExpressRequest extends NodeRequest {
+  readonly ip?: string | undefined;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly query: Readonly<Record<string, unknown>>;
+}
+
+/** What a handler of `expressWebhook` may use of Express's `Response` without annotating it. */
+export interface ExpressResponse extends NodeResponse {
+  status(code: number): this;
+  sendStatus(code: number): this;
+  json(body?: unknown): this;
+  send(body?: unknown): this;
+}
+
 /** Options of `nodeWebhook`. */
 export interface NodeWebhookOptions extends WebhookOptions {
   /** Called with errors of the handler and of the `secrets` function: the response is a bare 500 and says nothing of them. */
@@ -64,15 +79,16 @@ export interface KoaContext {
 /**
  * Returns a listener for `node:http`: `http.createServer(nodeWebhook({ secrets }, (event, request, response) => {
  * response.writeHead(204).end() }))`. Calls the handler with verified events only, and responds to everything else with a
- * problem document (RFC 9457). Annotate the handler's parameters with `IncomingMessage` and `ServerResponse` to use more of
- * them. Throws SignatureError at once if the options are invalid.
+ * problem document (RFC 9457). Its promise never rejects, and resolves once the handler is done. Annotate the handler's
+ * parameters with `IncomingMessage` and `ServerResponse` to use more of them. Throws SignatureError at once if the options
+ * are invalid.
  */
-export function nodeWebhook<Request extends NodeRequest, Response extends NodeResponse>(
+export function nodeWebhook<Request extends NodeRequest = NodeRequest, Response extends NodeResponse = NodeResponse>(
   { onError, ...options }: NodeWebhookOptions,
   handler: (event: WebhookEvent, request: Request, response: Response) => unknown,
-): (request: Request, response: Response) => void {
+): (request: Request, response: Response) => Promise<void> {
   const receive = createReceiver(options);
-  const serve = async (request: Request, response: Response): Promise<void> => {
+  return async (request, response) => {
     try {
       const event = await receiveOrRespond(receive, request, response);
       if (event !== undefined) await handler(event, request, response);
@@ -85,7 +101,6 @@ export function nodeWebhook<Request extends NodeRequest, Response extends NodeRe
       }
     }
   };
-  return (request, response) => void serve(request, response);
 }
 
 /**
@@ -93,7 +108,10 @@ export function nodeWebhook<Request extends NodeRequest, Response extends NodeRe
  * { response.sendStatus(204) }))`, registered before `express.json()`. Errors of the handler reach `next`. Throws
  * SignatureError at once if the options are invalid.
  */
-export function expressWebhook<Request extends NodeRequest, Response extends NodeResponse>(
+export function expressWebhook<
+  Request extends NodeRequest = ExpressRequest,
+  Response extends NodeResponse = ExpressResponse,
+>(
   options: WebhookOptions,
   handler: (event: WebhookEvent, request: Request, response: Response, next: NextFunction) => unknown,
 ): (request: Request, response: Response, next: NextFunction) => void {

@@ -9,7 +9,7 @@ import {
   verify,
   verifyAsync,
 } from "../signature.ts";
-import { SignatureError, type SignatureErrorCode } from "../signature-error.ts";
+import { SignatureError } from "../signature-error.ts";
 import type { SignatureHeaderValue } from "../signature-header.ts";
 
 /** Options of every adapter. */
@@ -72,23 +72,10 @@ export interface Problem {
   body: string;
 }
 
-/** Codes whose status is not 400. 500 marks faults of the receiver itself. */
-const STATUS: Partial<Record<SignatureErrorCode, number>> = {
-  method_not_allowed: 405,
-  body_too_large: 413,
-  body_already_parsed: 500,
-  payload_not_raw: 500,
-  no_secrets: 500,
-  empty_secret: 500,
-  invalid_secret: 500,
-  invalid_now: 500,
-  crypto_unavailable: 500,
-};
-
 /** Returns the response to a rejected delivery. Rethrows errors of any other class: their text is not for the sender. */
 export function problemFor(error: unknown): Problem {
   if (!(error instanceof SignatureError)) throw error;
-  const status = STATUS[error.code] ?? 400;
+  const { status } = error;
   const headers: Record<string, string> = { "content-type": "application/problem+json" };
   if (status === 405) headers["allow"] = "POST";
   const title = status === 500 ? "The receiver is misconfigured" : "The delivery was rejected";

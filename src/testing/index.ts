@@ -10,6 +10,7 @@ import { keysOf, type ReadyLine } from "./ready-line.ts";
 import { delay, millisecondsOf } from "./time.ts";
 
 export { PlatformError, type Problem } from "./api.ts";
+export { event, type EventDetails } from "./event-factory.ts";
 
 export interface StartOptions {
   /** SQLite file or PostgreSQL URL to use instead of an empty temporary database. */
@@ -116,13 +117,16 @@ export async function startPlatform(options: StartOptions = {}): Promise<Platfor
     log,
   );
   const listeners = new Set<Listener>();
+  const folders = [configDir];
   const close = async (): Promise<void> => {
     await Promise.all([...listeners].map((listener) => listener.close()));
     await serve.stop();
-    await rm(configDir, { recursive: true, force: true });
+    await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));
   };
   try {
     const ready = await serve.ready<ReadyLine>();
+    // A platform that had to be killed has not deleted it.
+    if (ready.temporary_folder !== undefined) folders.push(ready.temporary_folder);
     const { base_url: baseUrl } = ready;
     const { sandbox_key: apiKey, live_key: liveKey } = keysOf(ready, database);
     const env = { SERVICE_BASE_URL: baseUrl, SERVICE_API_KEY: apiKey, SERVICE_CONFIG_DIR: configDir };
@@ -198,8 +202,9 @@ async function listenWith(
   forwardTo: string,
   secret: string | undefined,
 ): Promise<Listener> {
-  const own = secret === undefined ? [] : ["--secret", secret];
-  const listen = startOwnCommand(["listen", "--forward-to", forwardTo, ...own], env);
+  // Not a flag, which every user of the machine can read.
+  const own = secret === undefined ? {} : { SERVICE_WEBHOOK_SECRET: secret };
+  const listen = startOwnCommand(["listen", "--forward-to", forwardTo], { ...env, ...own });
   const close = (): Promise<void> => listen.stop();
   try {
     const ready = await listen.ready<{ secret: string }>();

@@ -5,6 +5,8 @@ export interface ReadyLine extends Partial<Keys> {
   base_url: string;
   /** The file that has the keys of a database that is not temporary. */
   credentials_file?: string;
+  /** The folder of a temporary database. */
+  temporary_folder?: string;
 }
 
 interface Keys {
@@ -12,7 +14,7 @@ interface Keys {
   live_key: string;
 }
 
-/** Returns the first keys of a database, which an SQLite file has beside it after its first start, too. */
+/** Returns the first keys of a database, which an SQLite file has next to it after its first start, too. */
 export function keysOf(ready: ReadyLine, database: string | undefined): Keys {
   const { sandbox_key, live_key, credentials_file = `${database}.credentials` } = ready;
   if (sandbox_key !== undefined && live_key !== undefined) return { sandbox_key, live_key };

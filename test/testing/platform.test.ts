@@ -1,7 +1,9 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -153,6 +155,28 @@ describe("startPlatform", () => {
     await other.close();
     expect(existsSync(folder)).toBe(false);
   });
+
+  it("leaves no files if it is closed while a receiver does not respond", async () => {
+    const temporary = mkdtempSync(join(tmpdir(), "kit-files-"));
+    vi.stubEnv("TMPDIR", temporary);
+    const receiver = createServer().listen(0, "127.0.0.1");
+    await once(receiver, "listening");
+    try {
+      const other = await startPlatform();
+      expect(readdirSync(temporary)).not.toEqual([]);
+      const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+      await other.request("POST", "/v1/webhook_endpoints", { url, events: ["*"] });
+      const attempt = once(receiver, "request");
+      await other.request("POST", "/v1/customers", ADA);
+      await attempt;
+      await other.close();
+      expect(readdirSync(temporary)).toEqual([]);
+    } finally {
+      vi.unstubAllEnvs();
+      receiver.closeAllConnections();
+      receiver.close();
+    }
+  });
 });
 
 describe("waitForEvent", () => {
@@ -214,10 +238,11 @@ describe("listen", () => {
     await receiver.close();
   });
 
-  it("signs with a secret that is given, and forwards nothing once closed", async () => {
+  it("signs with a secret that is given, which the list of processes does not show, until it is closed", async () => {
     const secret = `whsec_${"a".repeat(43)}`;
     const receiver = await startReceiver(() => secret);
     const listener = await platform.listen({ forwardTo: receiver.url, secret });
+    expect(execFileSync("ps", ["-A", "-o", "args="], { encoding: "utf8" })).not.toContain(secret);
     await platform.request("POST", "/v1/customers", ADA);
     await receiver.until(() => receiver.events.length === 1);
     await listener.close();

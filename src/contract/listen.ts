@@ -76,6 +76,12 @@ export interface ResetFrame {
   cursor: string;
 }
 
+/** Another listener joined or left: how many others listen to the same environment now. */
+export interface ListenersFrame {
+  frame: "listeners";
+  others: number;
+}
+
 /** Why the platform is about to close the session. */
 export interface ByeFrame {
   frame: "bye";
@@ -83,7 +89,7 @@ export interface ByeFrame {
   message: string;
 }
 
-export type PlatformFrame = ReadyFrame | EventsFrame | GapFrame | ResetFrame | ByeFrame;
+export type PlatformFrame = ReadyFrame | EventsFrame | GapFrame | ResetFrame | ListenersFrame | ByeFrame;
 
 /** One attempt to forward an event: the receiver's status, or the error if there was no response. */
 export interface ForwardAttempt {
@@ -115,6 +121,32 @@ interface AcksFrame {
   acks: Ack[];
 }
 
+/** A failed attempt whose event stays unacknowledged, and how many milliseconds later the next attempt follows. */
+export interface Retry extends ForwardAttempt {
+  seq: number;
+  retry_in_ms: number;
+}
+
+interface RetriesFrame {
+  frame: "retries";
+  retries: Retry[];
+}
+
+/** Where a listener forwards the events of a subscription. */
+export interface ListenTarget {
+  /** `*`, `<prefix>.*` or an event type. */
+  events: string;
+  url: string;
+}
+
+/** Sent once, after the ready frame, by a client that forwards. The first target that fits an event gets it. */
+interface TargetsFrame {
+  frame: "targets";
+  targets: ListenTarget[];
+}
+
+export type ClientFrame = AcksFrame | RetriesFrame | TargetsFrame;
+
 /** The error for an invalid frame. Its message names the mistake. */
 export class FrameError extends Error {
   override name = "FrameError";
@@ -125,6 +157,9 @@ const FIELD_KINDS = {
   string: (value: unknown) => typeof value === "string",
   // These are printed and written to files. What they contain is not limited further, so that the platform may grow.
   name: (value: unknown) => matches(/^[\w.-]{1,100}$/, value),
+  "name of events": (value: unknown) => matches(/^[\w.*]{1,100}$/, value),
+  URL: (value: unknown) =>
+    matches(/^https?:\/\/[\x21-\x7e]+$/, value) && (value as string).length <= LIMITS.listenTargetLength,
   "event ID": (value: unknown) => matches(/^evt_\w{1,100}$/, value),
   "signing secret": (value: unknown) => matches(/^whsec_[\w+/=-]{1,200}$/, value),
   environment: (value: unknown) => ENVIRONMENTS.some((environment) => environment === value),
@@ -180,10 +215,11 @@ const PLATFORM_FRAMES: Record<PlatformFrame["frame"], Shape> = {
   },
   gap: { fields: { from: "event ID", to: "event ID", reason: "name?" } },
   reset: { fields: { cursor: "event ID" } },
+  listeners: { fields: { others: "count" } },
   bye: { fields: { code: "name", message: "string" } },
 };
 
-const CLIENT_FRAMES: Record<AcksFrame["frame"], Shape> = {
+const CLIENT_FRAMES: Record<ClientFrame["frame"], Shape> = {
   acks: {
     fields: { acks: "list" },
     items: {
@@ -199,6 +235,18 @@ const CLIENT_FRAMES: Record<AcksFrame["frame"], Shape> = {
       max: LIMITS.acksPerFrame,
     },
   },
+  retries: {
+    fields: { retries: "list" },
+    items: {
+      of: "retries",
+      shape: { fields: { seq: "count", retry_in_ms: "duration", ...ATTEMPT } },
+      max: LIMITS.acksPerFrame,
+    },
+  },
+  targets: {
+    fields: { targets: "list" },
+    items: { of: "targets", shape: { fields: { events: "name of events", url: "URL" } }, max: LIMITS.listenTargets },
+  },
 };
 
 /** Reads a frame from the platform. Throws FrameError. Unknown members are ignored: the protocol may grow. */
@@ -207,8 +255,8 @@ export function parsePlatformFrame(text: string): PlatformFrame {
 }
 
 /** Reads a frame from a listening client. Throws FrameError. */
-export function parseClientFrame(text: string): AcksFrame {
-  return parseFrame(text, CLIENT_FRAMES) as AcksFrame;
+export function parseClientFrame(text: string): ClientFrame {
+  return parseFrame(text, CLIENT_FRAMES) as ClientFrame;
 }
 
 function parseFrame(text: string, frames: Record<string, Shape>): unknown {

@@ -54,12 +54,18 @@ export class Capture {
 
   constructor(options: CaptureOptions) {
     this.#options = options;
-    const schemes: readonly Scheme[] = options.scheme === undefined ? Object.values(SCHEMES) : [options.scheme];
-    this.identify = identifierOf(schemes);
+    const schemes: readonly Scheme[] = Object.values(SCHEMES);
+    const expected = options.scheme;
+    this.identify = identifierOf(expected === undefined ? schemes : [expected]);
     const signing: Signing<Pending> = {
       headers: ({ headers }) => headers,
       rejectedHint: ({ headers, response }) =>
-        hintForOriginal(headers, schemes, response === undefined && options.verify === undefined),
+        hintForOriginal({
+          headers,
+          schemes,
+          expected,
+          isRepeated: response === undefined && options.verify === undefined,
+        }),
     };
     this.#dispatcher = new Dispatcher<Pending>(options, signing, {
       settled: ({ response }, outcome) => answerWith(response!, outcome),
@@ -101,7 +107,7 @@ export class Capture {
   async stop(): Promise<Summary> {
     this.#server.close();
     await this.#dispatcher.windUp();
-    const summary = { ...this.#dispatcher.close(0), received: this.#received };
+    const summary = { ...this.#dispatcher.close(), received: this.#received };
     this.#server.closeIdleConnections();
     // A sender whose delivery was not answered sends it again.
     setImmediate(() => this.#server.closeAllConnections());
@@ -110,6 +116,8 @@ export class Capture {
   }
 
   #receive(request: IncomingMessage, response: ServerResponse): void {
+    const challenge = challengeIn(request);
+    if (challenge !== undefined) return void response.writeHead(200, PLAIN_TEXT).end(challenge);
     if (request.method !== "POST") {
       response.setHeader("Allow", "POST");
       return refuse(request, response, 405, "Only POST is captured.");
@@ -141,11 +149,13 @@ export class Capture {
     this.#received += 1;
     const { id = `delivery_${this.#received}`, type = request.url ?? "/" } = this.identify(headers, body);
     const delivery = { at: now(), id, type, body, bytes, headers };
-    report({ event: "received", ...delivery, verified: verify?.(content, headers) });
-    received(delivery);
+    const verified = verify?.(content, headers);
+    report({ event: "received", ...delivery, verified });
+    received(verified === undefined || verified === true ? delivery : { ...delivery, invalid: verified.code });
     if (this.#dispatcher.add({ ...delivery, bytes: content, response })) return;
     // After the turn in which the recording is written.
-    setImmediate(() => response.writeHead(200, NO_BODY).end());
+    const challenge = slackChallengeIn(body);
+    setImmediate(() => response.writeHead(200, challenge === undefined ? NO_BODY : PLAIN_TEXT).end(challenge));
   }
 }
 
@@ -167,8 +177,26 @@ function answerWith(response: ServerResponse, { status, excerpt = "" }: Outcome)
   // Some providers check what a receiver answers, such as the challenge with which Slack verifies a URL.
   const hasBody = excerpt !== "" && status !== 204 && status !== 304;
   if (!hasBody) return void response.writeHead(status, status === 204 || status === 304 ? {} : NO_BODY).end();
-  const type = { "Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff" };
-  response.writeHead(status, type).end(excerpt);
+  response.writeHead(status, PLAIN_TEXT).end(excerpt);
+}
+
+const PLAIN_TEXT = { "Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff" };
+
+/**
+ * Returns the text that a provider expects back when a URL is registered: that of `hub.challenge` of Meta and WebSub, or of
+ * `challenge` of Dropbox, in the query of a GET.
+ */
+function challengeIn({ method, url = "" }: IncomingMessage): string | undefined {
+  if (method !== "GET" || !url.includes("challenge=")) return undefined;
+  const { searchParams } = new URL(url, "http://localhost");
+  return searchParams.get("hub.challenge") ?? searchParams.get("challenge") ?? undefined;
+}
+
+/** Returns the text that Slack expects back when a URL is registered. */
+function slackChallengeIn(body: string): string | undefined {
+  if (!body.includes('"url_verification"')) return undefined;
+  const content = parseJson(body);
+  return valueAt(content, "type") === "url_verification" ? textIn(content, ["challenge"]) : undefined;
 }
 
 type Identify = (headers: readonly string[], body: string) => { id?: string; type?: string };

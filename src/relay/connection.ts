@@ -5,6 +5,7 @@ import {
   LISTEN_PATH,
   type GapFrame,
   type ListenQuery,
+  type ListenTarget,
   type ReadyFrame,
   type SentEvent,
 } from "../contract/listen.ts";
@@ -12,7 +13,7 @@ import { isLoopback } from "../network/connect-options.ts";
 import { CatchUp } from "./catch-up.ts";
 import type { Clock } from "../network/clock.ts";
 import { type Disconnection, fatalError, ListenError } from "./disconnection.ts";
-import { Acknowledgements, Ledger, type Entry, type Outcome } from "./ledger.ts";
+import { Acknowledgements, type AttemptOutcome, Ledger, type Entry, type Outcome, toRetry } from "./ledger.ts";
 import { PlatformSocket, type SocketEnd } from "./socket.ts";
 
 /** After a connection that lasted this long, the next failure counts as the first. */
@@ -29,7 +30,7 @@ export interface ConnectionOptions {
   baseUrl: URL;
   /**
    * Returns the Authorization header's value, for each connection. After a 401 it is called with the rejected value, and
-   * the session ends if it returns the same. Throws a ListenError to end the session.
+   * the run ends if it returns the same. Throws a ListenError to end the run.
    */
   authorization: (rejected?: string) => Promise<string>;
   /** Opens connections through a proxy. The message of an error with the code ERR_PROXY is shown as it is. */
@@ -40,9 +41,11 @@ export interface ConnectionOptions {
   device?: string | undefined;
   /** Subscriptions (default: all events). */
   events?: readonly string[] | undefined;
+  /** Where events are forwarded, for the platform's explanations; not for a run that ends after one event. */
+  targets?: readonly ListenTarget[] | undefined;
   /** Where to start: after an event ID, `now`, or `-<seconds>`. */
   after?: string | undefined;
-  /** Ends the session after this many milliseconds without a connection. */
+  /** Ends the run after this many milliseconds without a connection. */
   maxDowntimeMs?: number | undefined;
   /** Time limit for the first connection in milliseconds; 0 allows one attempt (default: unlimited). */
   waitMs?: number | undefined;
@@ -58,7 +61,9 @@ export interface ConnectionObserver {
   gap(frame: GapFrame): void;
   /** The sandbox was reset: events received before no longer exist. */
   reset(): void;
-  /** Everything up to here is complete: a later session can start after it. */
+  /** This many others listen to the same environment now. */
+  listeners(others: number): void;
+  /** Everything up to here is complete: a later run can start after it. */
   passed(cursor: string): void;
   /** The connection was lost; the next attempt follows after `retryInMs`. */
   lost(reason: Disconnection, retryInMs: number): void;
@@ -116,6 +121,12 @@ export class Connection {
     this.#acknowledgements?.acknowledge(entry);
   }
 
+  /** Reports a failed attempt of an event that will be retried. */
+  reportRetry(entry: Entry, attempt: AttemptOutcome, retryInMs: number): void {
+    const retry = toRetry(entry, attempt, retryInMs);
+    if (retry !== undefined) this.#socket?.send({ frame: "retries", retries: [retry] });
+  }
+
   /** Sends the acknowledgements that are due and closes the connection, within 2 s. */
   close(): void {
     if (this.#state === "stopped" || this.#state === "closing") return;
@@ -152,6 +163,7 @@ export class Connection {
         event: (event) => this.#event(event),
         gap: (frame) => this.#observer.gap(frame),
         reset: () => this.#observer.reset(),
+        listeners: (others) => this.#observer.listeners(others),
         confirmed: (count) => this.#confirmed(count),
         ended: (end) => this.#ended(end),
       },
@@ -168,7 +180,7 @@ export class Connection {
     return query;
   }
 
-  /** Returns where to start. A time in the past stays where it was when the session started. */
+  /** Returns where to start. A time in the past stays where it was when the run started. */
   #start(): string | undefined {
     const { after, clock } = this.#options;
     if (after === undefined || !/^-\d+$/.test(after)) return after;
@@ -177,7 +189,7 @@ export class Connection {
   }
 
   #ready(frame: ReadyFrame): void {
-    const { clock } = this.#options;
+    const { clock, targets = [] } = this.#options;
     const first = !this.#everReady;
     this.#everReady = true;
     this.#state = "ready";
@@ -190,6 +202,7 @@ export class Connection {
       () => clock.elapsed(),
       (ack) => this.#socket?.acknowledge(ack),
     );
+    if (targets.length > 0) this.#socket?.send({ frame: "targets", targets: [...targets] });
     this.#observer.ready(frame, first);
     this.#tellCursor();
     if (first) return;

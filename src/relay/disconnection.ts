@@ -15,25 +15,25 @@ export interface Disconnection {
 export interface UpgradeRejection {
   status: number;
   message: string;
-  /** The body, if it is a problem document (RFC 9457). */
+  /** The body, if it is problem details (RFC 9457). */
   problem: Problem | undefined;
   retryAfterSeconds: number | undefined;
 }
 
 /**
- * Why a session cannot continue: `unauthorized` (401), `forbidden` (403), `rejected` (another 4xx), `unreachable` (the
+ * Why a run cannot continue: `unauthorized` (401), `forbidden` (403), `rejected` (another 4xx), `unreachable` (the
  * first connection failed), `downtime` (no connection for longer than allowed), `protocol` (the platform violated the
  * protocol, again and in the same way).
  */
 export type ListenErrorCode = "unauthorized" | "forbidden" | "rejected" | "unreachable" | "downtime" | "protocol";
 
-/** Ends a session. An authorization callback may throw one to stop reconnecting. */
+/** Ends a run. An authorization callback may throw one to stop reconnecting. */
 export class ListenError extends Error {
   override name = "ListenError";
   readonly code: ListenErrorCode;
   /** The HTTP status of the rejection, or that of its error code if the platform ended an open connection. */
   readonly status: number | undefined;
-  /** The rejection's body, if it is a problem document. */
+  /** The rejection's body, if it is problem details. */
   readonly problem: Problem | undefined;
 
   constructor(
@@ -87,7 +87,7 @@ export function describeSocketClose(code: number, text: string): Disconnection {
   };
 }
 
-/** Returns the error that ends the session after the end of a connection; undefined if reconnecting may help. */
+/** Returns the error that ends the run after the end of a connection; undefined if reconnecting may help. */
 export function fatalError(end: {
   reason: Disconnection;
   rejection?: UpgradeRejection;

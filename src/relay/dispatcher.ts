@@ -8,7 +8,7 @@ import { type Clock, systemClock } from "../network/clock.ts";
 import { type Delivery, objectIdOf, type RelayedEvent } from "./delivery.ts";
 import { hintForStatus } from "./forward-failure.ts";
 import type { ForwardResult, ForwarderOptions } from "./forwarder.ts";
-import type { Outcome } from "./ledger.ts";
+import type { AttemptOutcome, Outcome } from "./ledger.ts";
 import type { ForwardedReport, Hint, Summary } from "./report.ts";
 import { type Route, Router } from "./targets.ts";
 import { Schedule } from "./schedule.ts";
@@ -57,6 +57,8 @@ export type Signing<Event extends RelayedEvent> =
 interface Outlet<Event extends RelayedEvent> {
   /** Called once for each added event that was forwarded, after its last attempt. */
   settled(event: Event, outcome: Outcome): void;
+  /** Called after each failed attempt that is retried. */
+  retrying?(event: Event, attempt: AttemptOutcome, retryInMs: number): void;
   report(report: ForwardedReport | Hint): void;
 }
 
@@ -179,8 +181,8 @@ export class Dispatcher<Event extends RelayedEvent> {
     return this.#ended;
   }
 
-  /** Closes all connections and returns the totals; the caller counts the duplicates. */
-  close(duplicates: number): Summary {
+  /** Closes all connections and returns the totals; the caller counts the duplicates, if it drops any. */
+  close(duplicates?: number): Summary {
     this.#router.close();
     const [p50, p99] = [50, 99].map((rank) =>
       this.#latency.count === 0 ? undefined : this.#latency.percentile(rank) / 1000,
@@ -286,7 +288,9 @@ export class Dispatcher<Event extends RelayedEvent> {
   #retryAfter(milliseconds: number, delivery: Delivery<Event>, result: ForwardResult): void {
     // A copy: a slice would keep the whole response in memory.
     const excerpt = Buffer.from(result.excerpt.slice(0, MAX_EARLIER_EXCERPT)).toString();
-    delivery.earlier.push({ ...attemptOutcome(result), excerpt, endedAt: this.#clock.elapsed() });
+    const attempt = { ...attemptOutcome(result), excerpt };
+    delivery.earlier.push({ ...attempt, endedAt: this.#clock.elapsed() });
+    this.#outlet.retrying?.(delivery.event, attempt, milliseconds);
     if (delivery.earlier.length > LIMITS.earlierAttempts) delivery.earlier.shift();
     delivery.attempt += 1;
     this.#startAfter(milliseconds, delivery);

@@ -4,7 +4,7 @@ import type { Scheme } from "../webhooks/schemes.ts";
 import { InvalidResponseError } from "../network/response-parser.ts";
 
 /** Stable codes of network failures. */
-export type NetworkFailureCode = FailureKind | "invalid_reply" | "network";
+export type NetworkFailureCode = FailureKind | "invalid_response" | "network";
 
 export interface NetworkFailure {
   code: NetworkFailureCode;
@@ -21,7 +21,7 @@ export interface Peer {
 /** Describes an error of a socket or of an HTTP exchange. */
 export function describeNetworkError(error: unknown, peer: Peer): NetworkFailure {
   const failed = error instanceof Error ? error : new Error(String(error));
-  const kind = error instanceof InvalidResponseError ? "invalid_reply" : (failureKindOf(error) ?? "network");
+  const kind = error instanceof InvalidResponseError ? "invalid_response" : (failureKindOf(error) ?? "network");
   return { code: kind, message: messageFor(kind, failed, peer) };
 }
 
@@ -39,7 +39,7 @@ function messageFor(kind: NetworkFailureCode, error: Error, { name, hosts }: Pee
       return `no network route to ${hosts}`;
     case "tls":
       return `no TLS connection to ${hosts}: ${describeTlsError(error)}`;
-    case "invalid_reply":
+    case "invalid_response":
       return `${name} at ${hosts} sent an invalid HTTP response (${error.message})`;
     case "network":
       return `the request to ${hosts} failed: ${error.message}`;
@@ -92,18 +92,39 @@ export function hintForStatus(
   return undefined;
 }
 
-const OTHER_SECRET = "If the receiver verifies signatures, check that it uses the same secret.";
+const OTHER_SECRET = "If the receiver verifies signatures, check that it uses the same secret and the raw body.";
 
-/**
- * Returns what to do if a receiver rejects a delivery of another sender, which has its original headers: a flat list of
- * names and values.
- */
-export function hintForOriginal(headers: readonly string[], schemes: readonly Scheme[], isRepeated: boolean): string {
+/** Returns the scheme whose signature these headers, a flat list of names and values, contain. */
+function schemeOf(headers: readonly string[], schemes: readonly Scheme[]): Scheme | undefined {
   const names = new Set(headers.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()));
-  const scheme = schemes.find(({ signature }) => names.has(signature.header.toLowerCase()));
+  return schemes.find(({ signature }) => names.has(signature.header.toLowerCase()));
+}
+
+interface Original {
+  /** A flat list of names and values. */
+  headers: readonly string[];
+  /** Those that it may be signed with. */
+  schemes: readonly Scheme[];
+  /** The scheme of the receiver, if it is known. */
+  expected?: Scheme | undefined;
+  /** True if it was not sent just now. */
+  isRepeated: boolean;
+  /** The rule that its signature broke when it was captured. */
+  invalid?: string | undefined;
+}
+
+/** Returns what to do if a receiver rejects a delivery of another sender, which has its original headers. */
+export function hintForOriginal({ headers, schemes, expected, isRepeated, invalid }: Original): string {
+  const scheme = schemeOf(headers, expected === undefined ? schemes : [expected, ...schemes]);
   if (scheme === undefined) {
-    const missing = schemes.length === 1 ? `${schemes[0]!.signature.header} header` : "signature of a known provider";
+    const missing = expected === undefined ? "signature of a known provider" : `${expected.signature.header} header`;
     return `The delivery has no ${missing}, so a receiver that verifies signatures rejects it.`;
+  }
+  if (expected !== undefined && scheme !== expected) {
+    return `The delivery has a signature of ${scheme.name}, so a receiver of ${expected.name} rejects it.`;
+  }
+  if (invalid !== undefined) {
+    return `The signature was not valid when the delivery was captured (${invalid}). To sign newly, pass --scheme and --secret-file.`;
   }
   if (!isRepeated || scheme.timestamp === undefined) return OTHER_SECRET;
   return `Receivers reject the original signature of ${scheme.name} once it is too old. To sign newly, pass --scheme and --secret-file.`;
@@ -127,7 +148,7 @@ function hintFor(code: NetworkFailureCode, url: URL, host: HostKind): string {
       return "If the receiver serves plain http, forward to http://. If its certificate is for development only, set NODE_EXTRA_CA_CERTS to the file of its authority, or add --skip-verify.";
     case "unreachable":
       return "Check the address, and that this machine can reach its network.";
-    case "invalid_reply":
+    case "invalid_response":
       return url.protocol === "http:"
         ? "Check what listens on that port. If it serves https, forward to https://."
         : "Check what listens on that port.";

@@ -1,4 +1,4 @@
-import type { Ack, ForwardAttempt } from "../contract/listen.ts";
+import type { Ack, ForwardAttempt, Retry } from "../contract/listen.ts";
 import { Queue } from "./queue.ts";
 
 /** How an attempt to forward an event ended. */
@@ -66,7 +66,7 @@ export class Ledger {
     return this.size >= MAX_REMEMBERED && this.#entries.at(this.#completed)!.outcome === undefined;
   }
 
-  /** Sets where the session starts, as the platform reported; later calls change nothing. */
+  /** Sets where the run starts, as the platform reported; later calls change nothing. */
   startAt(cursor: string): void {
     this.#cursor ??= cursor;
   }
@@ -201,6 +201,12 @@ function toAck(seq: number, outcome: Outcome | undefined, now: () => number): Ac
     ago_ms: rounded(Math.max(0, now() - attempt.endedAt)),
   }));
   return ack;
+}
+
+/** Returns a failed attempt that is retried; undefined while the platform has not sent its event on this connection. */
+export function toRetry({ sequences }: Entry, attempt: AttemptOutcome, retryInMs: number): Retry | undefined {
+  const seq = sequences.at(-1);
+  return seq === undefined ? undefined : { seq, retry_in_ms: rounded(retryInMs), ...toAttempt(attempt) };
 }
 
 function toAttempt(outcome: AttemptOutcome | undefined): ForwardAttempt {

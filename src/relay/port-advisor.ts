@@ -14,7 +14,7 @@ export interface PortAdvisorOptions {
   clock: Clock;
   /** Ports that are never suggested: the platform's own. */
   except: readonly number[];
-  /** Addresses on which a receiver should listen once the session is ready. */
+  /** Addresses on which a receiver should listen once the connection is ready. */
   expected: readonly URL[];
   report: (report: Report) => void;
 }

@@ -1,6 +1,6 @@
-import { validateHeaderName, validateHeaderValue } from "node:http";
 import { systemClock, type Clock } from "../network/clock.ts";
 import type { RelayedEvent } from "./delivery.ts";
+import { isHeaderName, isHeaderValue } from "../contract/headers.ts";
 import { headerPairs } from "./forward-headers.ts";
 import { Dispatcher, type ForwardingOptions, type Signing } from "./dispatcher.ts";
 import type { Report, Summary } from "./report.ts";
@@ -14,6 +14,8 @@ const MAX_WAITING = 1_024;
 export interface RecordedEvent extends RelayedEvent {
   /** When it was received, in Unix milliseconds. */
   at: number;
+  /** The rule that its signature broke when it was captured. */
+  invalid?: string | undefined;
 }
 
 /** A line that is not a recorded event; the message says what is wrong with it. */
@@ -22,10 +24,10 @@ export class RecordingError extends Error {
 }
 
 /** Returns the event as a line of a recording, without its line end. The body is a string, so that its bytes are kept. */
-export function formatRecordedEvent({ at, id, type, body, bytes, headers }: RecordedEvent): string {
+export function formatRecordedEvent({ at, id, type, body, bytes, headers, invalid }: RecordedEvent): string {
   const content = bytes === undefined ? { body } : { body_base64: Buffer.from(bytes).toString("base64") };
   const pairs = headers === undefined ? undefined : headerPairs(headers);
-  const line = JSON.stringify({ time: new Date(at).toISOString(), id, type, headers: pairs, ...content });
+  const line = JSON.stringify({ time: new Date(at).toISOString(), id, type, invalid, headers: pairs, ...content });
   return line.replace(LINE_SEPARATORS, (character) => (character === "\u2028" ? "\\u2028" : "\\u2029"));
 }
 
@@ -37,7 +39,7 @@ export function parseRecordedEvent(line: string, number: number): RecordedEvent 
   } catch {
     throw new RecordingError(`line ${number} is not JSON`);
   }
-  const { time, id, type, body_base64: encoded, headers: pairs } = (value ?? {}) as Record<string, unknown>;
+  const { time, id, type, invalid, body_base64: encoded, headers: pairs } = (value ?? {}) as Record<string, unknown>;
   const bytes = typeof encoded === "string" ? Buffer.from(encoded, "base64") : undefined;
   const body = bytes?.toString("utf8") ?? (value as { body?: unknown } | null)?.body;
   const at = typeof time === "string" ? Date.parse(time) : Number.NaN;
@@ -48,22 +50,18 @@ export function parseRecordedEvent(line: string, number: number): RecordedEvent 
   if (pairs !== undefined && headers === undefined) {
     throw new RecordingError(`line ${number} has invalid headers: each must be a pair of a name and a value`);
   }
-  return { at, id, type, body, bytes, headers };
+  return { at, id, type, body, bytes, headers, invalid: typeof invalid === "string" ? invalid : undefined };
 }
 
 /** Returns undefined unless all are valid: an invalid one would break the request. */
 function flatHeaders(pairs: unknown): string[] | undefined {
-  if (!Array.isArray(pairs)) return undefined;
-  try {
-    return pairs.flatMap((pair: [string, string]) => {
-      const [name, text] = pair;
-      validateHeaderName(name);
-      validateHeaderValue(name, text);
-      return [name, text];
-    });
-  } catch {
-    return undefined;
-  }
+  return Array.isArray(pairs) && pairs.every(isHeader) ? pairs.flat() : undefined;
+}
+
+function isHeader(pair: unknown): pair is [name: string, value: string] {
+  if (!Array.isArray(pair) || pair.length !== 2) return false;
+  const [name, value]: unknown[] = pair;
+  return typeof name === "string" && typeof value === "string" && isHeaderName(name) && isHeaderValue(value);
 }
 
 export interface ReplayOptions extends ForwardingOptions {
@@ -103,7 +101,7 @@ export async function replay(
     await waitUntil(() => waiting === 0);
     signal.removeEventListener("abort", onAbort);
     await dispatcher.windUp();
-    const summary = dispatcher.close(0);
+    const summary = dispatcher.close();
     report({ event: "summary", ...summary });
     return summary;
   };
@@ -118,7 +116,7 @@ export async function replay(
     }
   } catch (error) {
     // A file that cannot be read has nothing to sum up.
-    if (first === undefined) dispatcher.close(0);
+    if (first === undefined) dispatcher.close();
     else await finish();
     throw error;
   }

@@ -6,7 +6,7 @@ import type { Disconnection } from "./disconnection.ts";
 import type { ForwardFailure } from "./forward-failure.ts";
 import type { ResponseHeaders } from "../network/response-parser.ts";
 
-/** Totals of a session. Durations in milliseconds. */
+/** Totals of a run. Durations in milliseconds. */
 export interface Summary {
   /** Events received, without duplicates. */
   received: number;
@@ -14,8 +14,8 @@ export interface Summary {
   forwarded: number;
   /** Forwards that got another response, or none. */
   failed: number;
-  /** Events that were received again and dropped. */
-  duplicates: number;
+  /** Events that were received again and dropped; undefined if none would be. */
+  duplicates?: number | undefined;
   /** Percentiles of the duration of forwards; undefined if there were none. */
   p50: number | undefined;
   p99: number | undefined;
@@ -23,7 +23,7 @@ export interface Summary {
   chaos?: ChaosSummary;
 }
 
-/** Something that happened in a session. Durations in milliseconds. */
+/** Something that happened in a run. Durations in milliseconds. */
 export type Report =
   | ({ event: "ready" } & Omit<ReadyFrame, "frame">)
   | ReceivedReport
@@ -38,6 +38,8 @@ export type Report =
   | ({ event: "gap"; dropped?: readonly string[] } & Omit<GapFrame, "frame">)
   /** The sandbox was reset. Events that waited to be forwarded were dropped; those of its new log follow. */
   | { event: "reset"; dropped: readonly string[] }
+  /** Another listener joined or left: this many others listen to the same environment now. */
+  | { event: "joined" | "left"; others: number }
   | { event: "duplicate"; id: string; type: string }
   | Hint
   | ({ event: "summary" } & Summary);

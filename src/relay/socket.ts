@@ -8,6 +8,7 @@ import {
   parsePlatformFrame,
   type Ack,
   type ByeFrame,
+  type ClientFrame,
   type GapFrame,
   type PlatformFrame,
   type ReadyFrame,
@@ -46,6 +47,8 @@ export interface PlatformSocketObserver {
   event(event: SentEvent): void;
   gap(frame: GapFrame): void;
   reset(): void;
+  /** This many others listen to the same environment now. */
+  listeners(others: number): void;
   /** The platform has read this many of the acknowledgements sent on this socket. */
   confirmed(acknowledgements: number): void;
   /** Called once, as the last. */
@@ -126,6 +129,11 @@ export class PlatformSocket {
     else if (waiting === 1) this.#cancelFlush = this.#clock.after(GATHER_MS, () => this.#flush());
   }
 
+  /** Sends a frame at once. */
+  send(frame: ClientFrame): void {
+    if (this.#state === "open") this.#socket.send(JSON.stringify(frame));
+  }
+
   /** Sends what is pending and closes the connection, within 2 s. */
   close(): void {
     if (this.#state === "opening")
@@ -192,7 +200,7 @@ export class PlatformSocket {
     }
     if (frame.frame === "events") {
       for (const event of frame.events) {
-        // An event may break the protocol, or end the session.
+        // An event may break the protocol, or end the run.
         if (this.#state !== "open") return;
         this.#observer.event(event);
       }
@@ -200,6 +208,7 @@ export class PlatformSocket {
     }
     if (frame.frame === "gap") return this.#observer.gap(frame);
     if (frame.frame === "reset") return this.#observer.reset();
+    if (frame.frame === "listeners") return this.#observer.listeners(frame.others);
     this.#state = "open";
     this.#cancelOpening();
     this.#observer.ready(frame);

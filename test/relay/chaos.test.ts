@@ -5,7 +5,7 @@ import type { ForwardedReport } from "../../src/relay/report.ts";
 import { type SignatureError, verifySignature } from "../../src/webhooks/index.ts";
 import { FakeClock } from "./support/fake-clock.ts";
 import { FakePlatform, SESSION_SECRET } from "./support/fake-platform.ts";
-import { openSession } from "./support/open-session.ts";
+import { startRun } from "./support/start-run.ts";
 import { type Respond, type ReceivedRequest, startReceiver } from "./support/receivers.ts";
 
 const idOf = ({ headers }: ReceivedRequest): string => String(headers["service-event-id"]);
@@ -36,7 +36,7 @@ async function disturb(
   const clock = new FakeClock();
   const receiver = await startReceiver(respond);
   const settings = parseChaosSettings(chaos, () => 1);
-  const { reports, session } = openSession(platform, {
+  const { reports, run } = startRun(platform, {
     target: receiver.url,
     chaos: settings,
     concurrency: 1,
@@ -51,7 +51,7 @@ async function disturb(
     clock.advance(100);
     await new Promise(setImmediate);
   }
-  const { summary } = await session.stop();
+  const { summary } = await run.stop();
   return { receiver, reports, summary, sent: platform.log.map(({ id }) => id) };
 }
 
@@ -105,7 +105,7 @@ describe("chaos", () => {
     const clock = new FakeClock();
     const receiver = await startReceiver();
     const chaos = parseChaosSettings("delay=1-3s,seed=2", () => 1);
-    const { reports } = openSession(platform, { target: receiver.url, chaos, clock });
+    const { reports } = startRun(platform, { target: receiver.url, chaos, clock });
     await reports.wait("ready");
     for (let i = 0; i < 20; i += 1) platform.append();
     await reports.wait("received", 20);
@@ -150,7 +150,7 @@ describe("chaos", () => {
     const responses: ServerResponse[] = [];
     const receiver = await startReceiver((response) => void responses.push(response));
     const chaos = parseChaosSettings("burst=20,seed=1", () => 1);
-    const { reports } = openSession(platform, { target: receiver.url, chaos, clock });
+    const { reports } = startRun(platform, { target: receiver.url, chaos, clock });
     await reports.wait("ready");
     for (let i = 0; i < 19; i += 1) platform.append();
     await reports.wait("received", 19);
@@ -170,16 +170,16 @@ describe("chaos", () => {
     await receiver.received(21);
   });
 
-  it("drops delayed events without acknowledging them when the session stops", async () => {
+  it("drops delayed events without acknowledging them when the run stops", async () => {
     const platform = await FakePlatform.start();
     const clock = new FakeClock();
     const receiver = await startReceiver();
     const chaos = parseChaosSettings("burst=20,delay=5s,seed=1", () => 1);
-    const { reports, session } = openSession(platform, { target: receiver.url, chaos, clock });
+    const { reports, run } = startRun(platform, { target: receiver.url, chaos, clock });
     await reports.wait("ready");
     platform.append();
     await reports.wait("received");
-    await session.stop();
+    await run.stop();
     expect(clock.waiting).toEqual([]);
     expect(platform.acknowledgements).toEqual([]);
     expect(receiver.requests).toEqual([]);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { volume } from "../support/volume.ts";
 import { FakePlatform } from "./support/fake-platform.ts";
-import { openSession } from "./support/open-session.ts";
+import { startRun } from "./support/start-run.ts";
 import { startReceiver } from "./support/receivers.ts";
 
 const CUTS = volume(1_000);
@@ -27,7 +27,7 @@ it(`loses nothing, forwards nothing twice and keeps the order of each object ove
     };
     end(n % 4);
   });
-  const { reports, session } = openSession(platform, { target: receiver.url, ordered: true });
+  const { reports, run } = startRun(platform, { target: receiver.url, ordered: true });
   await reports.wait("ready");
   let random = 7;
   let n = 0;
@@ -48,7 +48,7 @@ it(`loses nothing, forwards nothing twice and keeps the order of each object ove
   expect(handled.size).toBe(EVENTS);
   expect([...handled.values()].filter((times) => times !== 1)).toEqual([]);
   for (const order of orders.values()) expect(order).toEqual(order.toSorted((a, b) => a - b));
-  const { summary } = await session.stop();
+  const { summary } = await run.stop();
   expect(summary).toMatchObject({ received: EVENTS, forwarded: EVENTS, failed: 0 });
   expect(summary.duplicates).toBe(reports.of("duplicate").length);
   expect(summary.duplicates).toBeGreaterThan(0);

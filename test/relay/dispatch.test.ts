@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { FakeClock } from "./support/fake-clock.ts";
 import { FakePlatform } from "./support/fake-platform.ts";
 import { READY } from "./support/frames.ts";
-import { openSession } from "./support/open-session.ts";
+import { startRun } from "./support/start-run.ts";
 import { type ReceivedRequest, startReceiver } from "./support/receivers.ts";
 
 /** Returns an event of an object. */
@@ -19,7 +19,7 @@ describe("routes", () => {
   it("send an event to the first one that covers its type, and the rest to the target", async () => {
     const platform = await FakePlatform.start();
     const [orders, created, rest] = [await startReceiver(), await startReceiver(), await startReceiver()];
-    const { reports } = openSession(platform, {
+    const { reports } = startRun(platform, {
       target: rest.url,
       routes: [
         { subscription: "order.*", url: orders.url },
@@ -40,12 +40,12 @@ describe("routes", () => {
   it("acknowledge unforwarded events that none covers", async () => {
     const platform = await FakePlatform.start();
     const orders = await startReceiver();
-    const { reports, session } = openSession(platform, { routes: [{ subscription: "order.*", url: orders.url }] });
+    const { reports, run } = startRun(platform, { routes: [{ subscription: "order.*", url: orders.url }] });
     await reports.wait("ready");
     const { id } = platform.append("customer.created");
     await platform.until(() => platform.acknowledged(id).length === 1);
     expect(platform.acknowledged(id)).toEqual([{ seq: 1, duration_ms: 0 }]);
-    expect((await session.stop()).summary).toMatchObject({ received: 1, forwarded: 0, failed: 0 });
+    expect((await run.stop()).summary).toMatchObject({ received: 1, forwarded: 0, failed: 0 });
   });
 });
 
@@ -56,7 +56,7 @@ describe("a reset of the sandbox", () => {
     const pending: ServerResponse[] = [];
     const receiver = await startReceiver((response) => void pending.push(response));
     const options = { target: receiver.url, concurrency: 2, retries: 3, ordered, clock };
-    const { reports } = openSession(platform, options);
+    const { reports } = startRun(platform, options);
     await reports.wait("ready");
     const objects = ["a", "b", "c", "a", "a", "d", "b"];
     const old = objects.map((object) => about(platform, object));
@@ -95,7 +95,7 @@ describe("a reset of the sandbox", () => {
     const platform = await FakePlatform.start();
     const pending: ServerResponse[] = [];
     const receiver = await startReceiver((response) => void pending.push(response));
-    const { reports } = openSession(platform, { target: receiver.url, concurrency: 1 });
+    const { reports } = startRun(platform, { target: receiver.url, concurrency: 1 });
     await reports.wait("ready");
     const old = [platform.append(), platform.append(), platform.append()].map(({ id }) => id);
     await receiver.received(1);
@@ -123,7 +123,7 @@ describe("ordered forwarding", () => {
     const platform = await FakePlatform.start();
     const pending = new Map<string, ServerResponse>();
     const receiver = await startReceiver((response, request) => pending.set(idOf(request), response));
-    const { reports } = openSession(platform, { target: receiver.url, ordered: true });
+    const { reports } = startRun(platform, { target: receiver.url, ordered: true });
     await reports.wait("ready");
     const [a1, a2, b1, a3, b2] = ["a", "a", "b", "a", "b"].map((object) => about(platform, object));
     await reports.wait("received", 5);
@@ -149,7 +149,7 @@ describe("ordered forwarding", () => {
       const isFirst = receiver.requests.filter((other) => idOf(other) === idOf(request)).length === 1;
       response.writeHead(isFirst && idOf(request) === platform.log[0]!.id ? 500 : 200).end();
     });
-    const { reports } = openSession(platform, { target: receiver.url, ordered: true, retries: 1, clock });
+    const { reports } = startRun(platform, { target: receiver.url, ordered: true, retries: 1, clock });
     await reports.wait("ready");
     const [a1, a2, b1] = ["a", "a", "b"].map((object) => about(platform, object));
     await reports.wait("forwarded", 2);
@@ -162,7 +162,7 @@ describe("ordered forwarding", () => {
   it("forwards events about no object without an order", async () => {
     const platform = await FakePlatform.start();
     const receiver = await startReceiver();
-    const { reports } = openSession(platform, { target: receiver.url, ordered: true });
+    const { reports } = startRun(platform, { target: receiver.url, ordered: true });
     await reports.wait("ready");
     for (const body of ["not JSON", "null", '{"data":null}', '{"data":{"object":{"id":7}}}'])
       platform.append("a.b", body);
@@ -177,7 +177,7 @@ describe("retries", () => {
     const clock = new FakeClock();
     const statuses = [500, 503, 201];
     const receiver = await startReceiver((response) => response.writeHead(statuses.shift()!).end());
-    const { reports, session } = openSession(platform, { target: receiver.url, retries: 3, clock, random: () => 0.5 });
+    const { reports, run } = startRun(platform, { target: receiver.url, retries: 3, clock, random: () => 0.5 });
     await reports.wait("ready");
     const { id } = platform.append();
     expect(await reports.wait("forwarded")).toMatchObject({ status: 500, attempt: 1, retryInMs: 1_000 });
@@ -204,7 +204,7 @@ describe("retries", () => {
       },
     ]);
     expect(receiver.requests.map(attemptOf)).toEqual(["1", "2", "3"]);
-    expect((await session.stop()).summary).toMatchObject({ received: 1, forwarded: 1, failed: 0 });
+    expect((await run.stop()).summary).toMatchObject({ received: 1, forwarded: 1, failed: 0 });
   });
 
   it.each([
@@ -216,7 +216,7 @@ describe("retries", () => {
     const platform = await FakePlatform.start();
     const receiver = await startReceiver((response) => response.writeHead(status, { "retry-after": value }).end());
     const options = { target: receiver.url, retries: 1, clock: new FakeClock(), random: () => 0.5 };
-    const { reports } = openSession(platform, options);
+    const { reports } = startRun(platform, options);
     await reports.wait("ready");
     platform.append();
     expect(await reports.wait("forwarded")).toMatchObject({ retryInMs: wait });
@@ -226,7 +226,7 @@ describe("retries", () => {
     const platform = await FakePlatform.start();
     const clock = new FakeClock();
     const receiver = await startReceiver((response) => response.writeHead(500).end());
-    const { reports, session } = openSession(platform, { target: receiver.url, retries: 1, clock });
+    const { reports, run } = startRun(platform, { target: receiver.url, retries: 1, clock });
     await reports.wait("ready");
     const { id } = platform.append();
     await reports.wait("forwarded");
@@ -235,7 +235,7 @@ describe("retries", () => {
     clock.advance(2);
     await platform.until(() => platform.acknowledged(id).length === 1);
     expect(platform.acknowledged(id)).toMatchObject([{ status_code: 500 }]);
-    expect((await session.stop()).summary).toMatchObject({ failed: 1 });
+    expect((await run.stop()).summary).toMatchObject({ failed: 1 });
   });
 
   it("release their slot while they wait", async () => {
@@ -244,7 +244,7 @@ describe("retries", () => {
       response.writeHead(idOf(request) === platform.log[0]!.id ? 500 : 200).end(),
     );
     const options = { target: receiver.url, retries: 1, concurrency: 1, clock: new FakeClock() };
-    const { reports } = openSession(platform, options);
+    const { reports } = startRun(platform, options);
     await reports.wait("ready");
     platform.append();
     platform.append();
@@ -252,12 +252,12 @@ describe("retries", () => {
     expect(receiver.requests.map(attemptOf)).toEqual(["1", "1"]);
   });
 
-  it("count as failed if a stop interrupts them, and are sent again in the next session", async () => {
+  it("count as failed if a stop interrupts them, and are sent again in the next run", async () => {
     const platform = await FakePlatform.start();
     const clock = new FakeClock();
     const receiver = await startReceiver((response) => response.writeHead(500).end());
     const passed: string[] = [];
-    const { reports, session } = openSession(platform, {
+    const { reports, run } = startRun(platform, {
       target: receiver.url,
       retries: 5,
       clock,
@@ -266,7 +266,7 @@ describe("retries", () => {
     const { cursor } = await reports.wait("ready");
     platform.append();
     await reports.wait("forwarded");
-    expect((await session.stop()).summary).toMatchObject({ received: 1, forwarded: 0, failed: 1 });
+    expect((await run.stop()).summary).toMatchObject({ received: 1, forwarded: 0, failed: 1 });
     expect(platform.acknowledgements).toEqual([]);
     expect(passed).toEqual([cursor]);
     expect(clock.waiting).toEqual([]);
@@ -278,14 +278,14 @@ describe("the position to resume from", () => {
     const platform = await FakePlatform.start();
     const receiver = await startReceiver();
     const passed: string[] = [];
-    const { reports, session } = openSession(platform, {
+    const { reports, run } = startRun(platform, {
       target: receiver.url,
       passed: (cursor) => passed.push(cursor),
     });
     await reports.wait("ready");
     for (let i = 0; i < 20; i += 1) platform.append();
     await reports.wait("forwarded", 20);
-    await session.stop();
+    await run.stop();
     expect(passed.at(-1)).toBe(platform.log.at(-1)!.id);
   });
 });
@@ -294,15 +294,15 @@ describe("a pause", () => {
   it("starts nothing until it ends", async () => {
     const platform = await FakePlatform.start();
     const receiver = await startReceiver();
-    const { reports, session } = openSession(platform, { target: receiver.url });
+    const { reports, run } = startRun(platform, { target: receiver.url });
     await reports.wait("ready");
-    session.pause();
+    run.pause();
     platform.append();
     platform.append();
     await reports.wait("received", 2);
     await platform.session.roundTrip();
     expect(receiver.requests).toEqual([]);
-    session.resume();
+    run.resume();
     await reports.wait("forwarded", 2);
   });
 });
@@ -311,21 +311,21 @@ describe("an event that is resent manually", () => {
   it("is independent of its own delivery: neither counted nor acknowledged", async () => {
     const platform = await FakePlatform.start();
     const receiver = await startReceiver();
-    const { reports, session } = openSession(platform, { target: receiver.url });
+    const { reports, run } = startRun(platform, { target: receiver.url });
     await reports.wait("ready");
     const event = platform.append();
     await reports.wait("forwarded");
-    expect(session.resend(event)).toBe(1);
+    expect(run.resend(event)).toBe(1);
     expect(await reports.wait("forwarded", 2)).toMatchObject({ id: event.id, copy: "resent", resend: 1, attempt: 2 });
-    expect((await session.stop()).summary).toMatchObject({ received: 1, forwarded: 1 });
+    expect((await run.stop()).summary).toMatchObject({ received: 1, forwarded: 1 });
     expect(platform.acknowledged(event.id)).toHaveLength(1);
-    expect(session.resend(event)).toBeUndefined();
+    expect(run.resend(event)).toBeUndefined();
   });
 
   it("is not sent without a receiver", async () => {
     const platform = await FakePlatform.start();
-    const { reports, session } = openSession(platform);
+    const { reports, run } = startRun(platform);
     await reports.wait("ready");
-    expect(session.resend(platform.append())).toBeUndefined();
+    expect(run.resend(platform.append())).toBeUndefined();
   });
 });

@@ -3,10 +3,10 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { createIdGenerator } from "../../src/contract/ids.ts";
 import type { Report } from "../../src/relay/report.ts";
-import type { SessionOptions } from "../../src/relay/session.ts";
+import type { RunOptions } from "../../src/relay/run.ts";
 import { FakeClock } from "./support/fake-clock.ts";
 import { FakePlatform } from "./support/fake-platform.ts";
-import { openSession } from "./support/open-session.ts";
+import { startRun } from "./support/start-run.ts";
 import { volume } from "../support/volume.ts";
 import { closedPort, startReceiver } from "./support/receivers.ts";
 
@@ -49,11 +49,7 @@ describe("events for a receiver that fails", () => {
   const MAX_GROWTH = (EVENTS * EVENT_BYTES) / 3;
 
   /** Relays to a receiver until every event is acknowledged. Returns the maximum growth of the heap. */
-  async function exhaust(
-    target: URL,
-    statuses: readonly (number | undefined)[],
-    options: Partial<SessionOptions> = {},
-  ) {
+  async function exhaust(target: URL, statuses: readonly (number | undefined)[], options: Partial<RunOptions> = {}) {
     const platform = await FakePlatform.start();
     const clock = new FakeClock();
     const counts = { attempts: 0, failures: 0, other: 0 };
@@ -65,7 +61,7 @@ describe("events for a receiver that fails", () => {
       if (statuses.includes(reported.status)) counts.failures += 1;
       else counts.other += 1;
     };
-    const { session } = openSession(platform, { target, clock, report, ...options });
+    const { run } = startRun(platform, { target, clock, report, ...options });
     await platform.until(() => platform.sessions.length === 1);
     let base: number | undefined;
     let highest = 0;
@@ -81,7 +77,7 @@ describe("events for a receiver that fails", () => {
     }
     expect(platform.session.peak).toBeLessThanOrEqual(256);
     expect(platform.acknowledgedIds.size).toBe(EVENTS);
-    const { summary } = await session.stop();
+    const { summary } = await run.stop();
     expect(summary).toMatchObject({ received: EVENTS, forwarded: 0, failed: EVENTS });
     return { ...counts, highest };
   }
@@ -131,7 +127,7 @@ it(`leaves nothing behind in ${HOURS} hours of heartbeats, events and a new conn
   const until = async (isMet: () => boolean) => {
     while (!isMet()) await new Promise<void>((resolve) => (reported = resolve));
   };
-  const { session } = openSession(platform, { target: receiver.url, clock, report });
+  const { run } = startRun(platform, { target: receiver.url, clock, report });
   await platform.until(() => platform.sessions.length === 1);
   await platform.session.roundTrip();
   const figures: { timers: number; resources: number; heap: number }[] = [];
@@ -164,6 +160,6 @@ it(`leaves nothing behind in ${HOURS} hours of heartbeats, events and a new conn
   expect(late.timers).toBeLessThanOrEqual(early.timers);
   expect(late.resources).toBeLessThanOrEqual(early.resources + 2);
   expect(late.heap - early.heap).toBeLessThan(8 * MEBIBYTE);
-  const { summary } = await session.stop();
+  const { summary } = await run.stop();
   expect(summary).toMatchObject({ received: EVENTS, forwarded: EVENTS, failed: 0 });
 });

@@ -130,7 +130,7 @@ describe("a forward fails with a message", () => {
       const receiver = await startRawReceiver((socket) => socket.end(response));
       const { failure, status } = await send(openForwarder({ url: receiver.url }));
       expect(status).toBeUndefined();
-      expect(failure?.code).toMatch(/^(reset|invalid_reply)$/);
+      expect(failure?.code).toMatch(/^(reset|invalid_response)$/);
     }
   });
 
@@ -145,7 +145,7 @@ describe("a forward fails with a message", () => {
     const receiver = await startRawReceiver((socket) => socket.write(bytes));
     const { failure, status } = await send(openForwarder({ url: receiver.url }));
     expect(status).toBeUndefined();
-    expect(failure).toMatchObject({ code: "invalid_reply", hint: expect.any(String) });
+    expect(failure).toMatchObject({ code: "invalid_response", hint: expect.any(String) });
   });
 
   it("when the certificate is self-signed, unless verification is skipped", async () => {

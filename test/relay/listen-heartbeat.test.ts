@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "./support/fake-clock.ts";
 import { FakePlatform } from "./support/fake-platform.ts";
-import { openSession } from "./support/open-session.ts";
+import { startRun } from "./support/start-run.ts";
 
 describe("the heartbeat", () => {
   it("pings every 15 s and stays connected while anything is received", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
-    const { reports } = openSession(platform, { clock });
+    const { reports } = startRun(platform, { clock });
     await reports.wait("ready");
     for (let beat = 1; beat <= 8; beat += 1) {
       clock.advance(15_000);
@@ -22,7 +22,7 @@ describe("the heartbeat", () => {
   it("counts the silence from the last received data", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start({ autoPong: false });
-    const { reports } = openSession(platform, { clock });
+    const { reports } = startRun(platform, { clock });
     await reports.wait("ready");
     clock.advance(500);
     platform.session.send({ frame: "gap", from: "evt_1", to: "evt_2" });
@@ -36,7 +36,7 @@ describe("the heartbeat", () => {
   it("closes a connection after 30 s of silence", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start({ autoPong: false });
-    const { reports } = openSession(platform, { clock });
+    const { reports } = startRun(platform, { clock });
     await reports.wait("ready");
     clock.advance(29_999);
     expect(reports.of("lost")).toEqual([]);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../src/contract/limits.ts";
 import { FakeClock } from "./support/fake-clock.ts";
 import { FakePlatform, type FakeSession } from "./support/fake-platform.ts";
-import { openSession } from "./support/open-session.ts";
+import { startRun } from "./support/start-run.ts";
 import { closedPort, startReceiver } from "./support/receivers.ts";
 import { bye, READY } from "./support/frames.ts";
 import { respond, PROBLEM } from "./support/upgrade-response.ts";
@@ -20,7 +20,7 @@ describe("an upgrade that fails temporarily", () => {
     const platform = await FakePlatform.start({
       intercept: (_request, stream) => platform.upgrades.length < 3 && respond(stream, status, type, body),
     });
-    const { reports } = openSession(platform);
+    const { reports } = startRun(platform);
     await reports.wait("ready");
     expect(reports.of("retrying")).toMatchObject([
       { failures: 1, reason: { code: "http_status", message: expect.stringContaining(message) } },
@@ -38,7 +38,7 @@ describe("an upgrade that fails temporarily", () => {
       intercept: (_request, stream) =>
         platform.upgrades.length < 2 && respond(stream, 429, "text/plain", "slow", `Retry-After: ${value}\r\n`),
     });
-    const { reports } = openSession(platform, { clock });
+    const { reports } = startRun(platform, { clock });
     expect(await reports.wait("retrying")).toMatchObject({ retryInMs: wait });
     clock.advance(wait);
     await reports.wait("ready");
@@ -53,7 +53,7 @@ describe("an upgrade that fails temporarily", () => {
         return starts.length < 3 && respond(stream, 503, "text/plain", "busy");
       },
     });
-    const { reports } = openSession(platform, { after: "-600", clock });
+    const { reports } = startRun(platform, { after: "-600", clock });
     for (let failures = 1; failures < 3; failures++) {
       await reports.wait("retrying", failures);
       clock.advance(30_000);
@@ -65,7 +65,7 @@ describe("an upgrade that fails temporarily", () => {
   it("is delayed for a platform that accepts and disconnects, until a connection is used or lasts", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
-    const { reports } = openSession(platform, { clock, random: () => 0.5 });
+    const { reports } = startRun(platform, { clock, random: () => 0.5 });
     await reports.wait("ready");
     const waits: number[] = [];
     for (let round = 1; round <= 9; round += 1) {
@@ -95,7 +95,7 @@ describe("an upgrade that fails temporarily", () => {
       intercept: (_request, stream) =>
         platform.upgrades.length < 2 && stream.write("HTTP/1.1 503 No\r\nContent-Length: 10\r\n\r\nabc") !== undefined,
     });
-    const { reports } = openSession(platform, { clock });
+    const { reports } = startRun(platform, { clock });
     await platform.until(() => platform.upgrades.length === 1);
     clock.advance(10_000);
     expect((await reports.wait("retrying")).reason.code).toBe("timeout");
@@ -112,7 +112,7 @@ describe("an upgrade that fails temporarily", () => {
         platform.upgrades.length < 2 &&
         stream.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n${lines}\r\n`),
     });
-    const { reports } = openSession(platform);
+    const { reports } = startRun(platform);
     await reports.wait("ready");
     expect(reports.of("retrying")).toMatchObject([{ reason: { code: "protocol" } }]);
   });
@@ -121,11 +121,11 @@ describe("an upgrade that fails temporarily", () => {
     const platform = await FakePlatform.start();
     const port = await closedPort();
     const options = { clock: new FakeClock(), baseUrl: new URL(`http://127.0.0.1:${port}`) };
-    expect((await openSession(platform, options).reports.wait("retrying")).reason).toEqual({
+    expect((await startRun(platform, options).reports.wait("retrying")).reason).toEqual({
       code: "refused",
       message: `connection refused: nothing listens on 127.0.0.1:${port}`,
     });
-    const unknown = openSession(platform, { ...options, baseUrl: new URL("http://platform.invalid") });
+    const unknown = startRun(platform, { ...options, baseUrl: new URL("http://platform.invalid") });
     expect((await unknown.reports.wait("retrying")).reason.code).toBe("dns");
   });
 
@@ -135,13 +135,13 @@ describe("an upgrade that fails temporarily", () => {
     await fc.assert(
       fc.asyncProperty(fc.double({ min: 0, max: 0.999, noNaN: true }), async (fraction) => {
         const clock = new FakeClock();
-        const { reports, session } = openSession(platform, { clock, baseUrl, random: () => fraction });
+        const { reports, run } = startRun(platform, { clock, baseUrl, random: () => fraction });
         for (let failures = 1; failures <= 9; failures += 1) {
           const { retryInMs } = await reports.wait("retrying", failures);
           expect(retryInMs).toBeCloseTo(fraction * Math.min(5000, 250 * 2 ** (failures - 1)));
           clock.advance(retryInMs);
         }
-        await session.stop();
+        await run.stop();
       }),
       { numRuns: 10 },
     );
@@ -172,7 +172,7 @@ describe("a connection is replaced", () => {
 
   it.each(faults)("when %s", async (_what, fault, code, message) => {
     const platform = await FakePlatform.start();
-    const { reports } = openSession(platform);
+    const { reports } = startRun(platform);
     await reports.wait("ready");
     fault(platform.session);
     const { reason } = await reports.wait("lost");
@@ -192,7 +192,7 @@ describe("a connection is replaced", () => {
       platform.opening = undefined;
       session.socket.send(JSON.stringify(frame));
     };
-    const { reports } = openSession(platform);
+    const { reports } = startRun(platform);
     await reports.wait("ready");
     expect(reports.of("retrying")).toMatchObject([{ reason: { code: "protocol" } }]);
   });
@@ -201,7 +201,7 @@ describe("a connection is replaced", () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
     platform.opening = () => (platform.opening = undefined);
-    const { reports } = openSession(platform, { clock });
+    const { reports } = startRun(platform, { clock });
     await platform.until(() => platform.sessions.length === 1);
     clock.advance(10_000);
     expect((await reports.wait("retrying")).reason.code).toBe("timeout");
@@ -211,7 +211,7 @@ describe("a connection is replaced", () => {
 
   it("when the platform overruns the window", async () => {
     const platform = await FakePlatform.start({ window: Infinity });
-    const { reports } = openSession(platform, { target: (await startReceiver(() => {})).url, clock: new FakeClock() });
+    const { reports } = startRun(platform, { target: (await startReceiver(() => {})).url, clock: new FakeClock() });
     await reports.wait("ready");
     for (let i = 0; i <= LIMITS.maxListenWindow; i += 1) platform.append();
     expect((await reports.wait("lost")).reason).toMatchObject({
@@ -226,15 +226,15 @@ describe("a limited downtime", () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
     const baseUrl = new URL(`http://127.0.0.1:${await closedPort()}`);
-    const { reports, session } = openSession(platform, { clock, baseUrl, maxDowntimeMs: 60_000, random: () => 0.999 });
+    const { reports, run } = startRun(platform, { clock, baseUrl, maxDowntimeMs: 60_000, random: () => 0.999 });
     for (let failures = 1; reports.of("summary").length === 0; failures += 1) {
       const { retryInMs } = await Promise.race([
         reports.wait("retrying", failures),
-        session.ended.then(() => ({ retryInMs: 0 })),
+        run.ended.then(() => ({ retryInMs: 0 })),
       ]);
       clock.advance(retryInMs);
     }
-    expect((await session.ended).error).toMatchObject({ code: "downtime", message: expect.stringContaining("60 s") });
+    expect((await run.ended).error).toMatchObject({ code: "downtime", message: expect.stringContaining("60 s") });
     expect(clock.elapsed()).toBeLessThanOrEqual(90_000);
   });
 
@@ -244,7 +244,7 @@ describe("a limited downtime", () => {
     const platform = await FakePlatform.start({
       intercept: (_request, stream) => rejecting && respond(stream, 503, "text/plain", "no"),
     });
-    const { reports, session } = openSession(platform, { clock, maxDowntimeMs: 60_000, random: () => 0.999 });
+    const { reports, run } = startRun(platform, { clock, maxDowntimeMs: 60_000, random: () => 0.999 });
     await reports.wait("ready");
     clock.advance(20_000);
     platform.cut();
@@ -259,7 +259,7 @@ describe("a limited downtime", () => {
     await new Promise(setImmediate);
     expect(reports.of("summary")).toEqual([]);
     clock.advance(1_000);
-    expect((await session.ended).error).toMatchObject({ code: "downtime" });
+    expect((await run.ended).error).toMatchObject({ code: "downtime" });
     expect(clock.elapsed() - lostAt).toBe(60_000);
   });
 });

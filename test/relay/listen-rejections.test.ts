@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ListenError } from "../../src/relay/disconnection.ts";
 import { FakePlatform } from "./support/fake-platform.ts";
-import { openSession } from "./support/open-session.ts";
+import { startRun } from "./support/start-run.ts";
 import { startReceiver } from "./support/receivers.ts";
 import { bye } from "./support/frames.ts";
 import { respond, PROBLEM } from "./support/upgrade-response.ts";
@@ -14,13 +14,13 @@ describe("an upgrade that is permanently rejected", () => {
     [404, "rejected"],
     [407, "rejected"],
     [426, "rejected"],
-  ])("ends the session: %i is %s", async (status, code) => {
+  ])("ends the run: %i is %s", async (status, code) => {
     const problem = { ...PROBLEM, status };
     const platform = await FakePlatform.start({
       intercept: (_request, stream) => respond(stream, status, "application/problem+json", JSON.stringify(problem)),
     });
-    const { session, reports } = openSession(platform);
-    const { error } = await session.ended;
+    const { run, reports } = startRun(platform);
+    const { error } = await run.ended;
     expect(error).toBeInstanceOf(ListenError);
     expect(error).toMatchObject({ code, status, problem, message: expect.stringContaining("The key was revoked.") });
     expect(platform.upgrades).toHaveLength(1);
@@ -33,20 +33,20 @@ describe("an upgrade that is permanently rejected", () => {
     ["application/problem+json", "null"],
     ["text/html", "<h1>Sign in</h1>"],
     ["application/problem+json", JSON.stringify({ ...PROBLEM, detail: "x".repeat(100_000) })],
-  ])("reports the status if the body is not a problem document: %s", async (type, body) => {
+  ])("reports the status if the body is not problem details: %s", async (type, body) => {
     const platform = await FakePlatform.start({ intercept: (_request, stream) => respond(stream, 403, type, body) });
-    const { error } = await openSession(platform).session.ended;
+    const { error } = await startRun(platform).run.ended;
     expect(error).toMatchObject({ code: "forbidden", status: 403, problem: undefined });
   });
 
-  it("ends a connected session after forwards in flight", async () => {
+  it("ends a connected run after forwards in flight", async () => {
     let revoked = false;
     const platform = await FakePlatform.start({
       intercept: (_request, stream) => revoked && respond(stream, 401, "text/plain", "no"),
     });
     const pending: (() => void)[] = [];
     const receiver = await startReceiver((response) => pending.push(() => response.end()));
-    const { session, reports } = openSession(platform, { target: receiver.url });
+    const { run, reports } = startRun(platform, { target: receiver.url });
     await reports.wait("ready");
     platform.append();
     await receiver.received(1);
@@ -54,34 +54,34 @@ describe("an upgrade that is permanently rejected", () => {
     platform.cut();
     await platform.until(() => platform.upgrades.length === 2);
     pending[0]!();
-    const { error, summary } = await session.ended;
+    const { error, summary } = await run.ended;
     expect(error).toMatchObject({ status: 401 });
     expect(summary).toMatchObject({ received: 1, forwarded: 1 });
   });
 });
 
 describe("the credential", () => {
-  it("is not used after the session has ended", async () => {
+  it("is not used after the run has ended", async () => {
     const platform = await FakePlatform.start();
     let deliver: (value: string) => void = () => {};
-    const { session } = openSession(platform, { authorization: () => new Promise((resolve) => (deliver = resolve)) });
-    await session.stop();
+    const { run } = startRun(platform, { authorization: () => new Promise((resolve) => (deliver = resolve)) });
+    await run.stop();
     deliver("Bearer late");
-    await openSession(platform).reports.wait("ready");
+    await startRun(platform).reports.wait("ready");
     expect(platform.upgrades.map(({ headers }) => headers.authorization)).toEqual(["Bearer token"]);
   });
 
   it("is requested for each connection", async () => {
     const platform = await FakePlatform.start();
     let requests = 0;
-    const { reports } = openSession(platform, { authorization: async () => `Bearer ${(requests += 1)}` });
+    const { reports } = startRun(platform, { authorization: async () => `Bearer ${(requests += 1)}` });
     await reports.wait("ready");
     platform.cut();
     await platform.until(() => platform.sessions.length === 2);
     expect(platform.upgrades.map(({ headers }) => headers.authorization)).toEqual(["Bearer 1", "Bearer 2"]);
   });
 
-  it("is replaced once after a 401, which ends the session if it repeats", async () => {
+  it("is replaced once after a 401, which ends the run if it repeats", async () => {
     const problem = JSON.stringify({ ...PROBLEM, status: 401 });
     const platform = await FakePlatform.start({
       intercept: (request, stream) =>
@@ -89,7 +89,7 @@ describe("the credential", () => {
     });
     const stored = ["Bearer good", "Bearer bad"];
     const rejections: (string | undefined)[] = [];
-    const { session, reports } = openSession(platform, {
+    const { run, reports } = startRun(platform, {
       authorization: async (rejected) => {
         rejections.push(rejected);
         return rejected === undefined ? "Bearer old" : stored.shift()!;
@@ -97,7 +97,7 @@ describe("the credential", () => {
     });
     await reports.wait("ready");
     platform.cut();
-    expect((await session.ended).error).toMatchObject({ code: "unauthorized", status: 401 });
+    expect((await run.ended).error).toMatchObject({ code: "unauthorized", status: 401 });
     expect(rejections).toEqual([undefined, "Bearer old", undefined, "Bearer old"]);
     expect(platform.upgrades.map(({ headers }) => headers.authorization)).toEqual([
       "Bearer old",
@@ -107,22 +107,22 @@ describe("the credential", () => {
     ]);
   });
 
-  it("is replaced after the platform ended the session because of it, which is reported", async () => {
+  it("is replaced after the platform closed the connection because of it, which is reported", async () => {
     const platform = await FakePlatform.start();
-    const { session, reports } = openSession(platform, {
+    const { run, reports } = startRun(platform, {
       authorization: async (rejected) => (rejected === undefined ? "Bearer old" : "Bearer new"),
     });
     await reports.wait("ready");
     platform.session.send(bye("invalid_credential"));
     await reports.wait("restored");
     expect(reports.all.map(({ event }) => event)).toEqual(["ready", "lost", "restored"]);
-    await session.stop();
+    await run.stop();
   });
 
   it("is requested again after a temporary failure", async () => {
     const platform = await FakePlatform.start();
     const results = [new Error("the network is down"), "Bearer a\nb", "Bearer token"];
-    const { reports, session } = openSession(platform, {
+    const { reports, run } = startRun(platform, {
       authorization: async () => {
         const next = results.shift() ?? new ListenError("unauthorized", "signed out");
         if (next instanceof Error) throw next;
@@ -135,7 +135,7 @@ describe("the credential", () => {
       { reason: { code: "authorization" } },
     ]);
     platform.cut();
-    expect((await session.ended).error).toMatchObject({ code: "unauthorized", message: "signed out" });
+    expect((await run.ended).error).toMatchObject({ code: "unauthorized", message: "signed out" });
   });
 });
 
@@ -144,12 +144,12 @@ describe("a permanent goodbye", () => {
     ["revoked_credential", "unauthorized", 401],
     ["insufficient_scope", "forbidden", 403],
     ["sandbox_only", "forbidden", 403],
-  ])("ends the session: %s", async (reason, code, status) => {
+  ])("ends the run: %s", async (reason, code, status) => {
     const platform = await FakePlatform.start();
-    const { reports, session } = openSession(platform);
+    const { reports, run } = startRun(platform);
     await reports.wait("ready");
     platform.session.send(bye(reason));
-    expect((await session.ended).error).toMatchObject({ code, status, message: expect.stringContaining("later") });
+    expect((await run.ended).error).toMatchObject({ code, status, message: expect.stringContaining("later") });
     expect(platform.sessions).toHaveLength(1);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../src/contract/limits.ts";
 import { FakeClock } from "./support/fake-clock.ts";
 import { FakePlatform } from "./support/fake-platform.ts";
-import { openSession } from "./support/open-session.ts";
+import { startRun } from "./support/start-run.ts";
 import { startReceiver } from "./support/receivers.ts";
 
 describe("a session whose connection is cut", () => {
@@ -13,7 +13,7 @@ describe("a session whose connection is cut", () => {
       if (headers["service-event-id"] === platform.log[1]!.id) pending.push(() => response.end());
       else response.writeHead(202).end("fine");
     });
-    const { reports } = openSession(platform, { target: receiver.url });
+    const { reports } = startRun(platform, { target: receiver.url });
     await reports.wait("ready");
     const [first, stuck, last] = [platform.append(), platform.append(), platform.append()];
     await platform.until(() => platform.acknowledgements.length === 2);
@@ -33,7 +33,7 @@ describe("a session whose connection is cut", () => {
 
   it("trusts an acknowledgement only after the response to the following ping", async () => {
     const platform = await FakePlatform.start({ autoPong: false });
-    const { reports } = openSession(platform);
+    const { reports } = startRun(platform);
     const { cursor } = await reports.wait("ready");
     const [first, second] = [await appendAndAcknowledge(platform), await appendAndAcknowledge(platform)];
     const results: [pong: string[], cursor: string][] = [
@@ -59,7 +59,7 @@ describe("a session whose connection is cut", () => {
 
   it("sends another ping for acknowledgements sent during a ping", async () => {
     const platform = await FakePlatform.start({ autoPong: false });
-    await openSession(platform).reports.wait("ready");
+    await startRun(platform).reports.wait("ready");
     await appendAndAcknowledge(platform);
     await platform.until(() => platform.session.pings.length === 1);
     await appendAndAcknowledge(platform);
@@ -71,7 +71,7 @@ describe("a session whose connection is cut", () => {
   it("sends a ping after 64 acknowledgements, or after 50 ms", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start({ autoPong: false });
-    const { reports } = openSession(platform, { clock });
+    const { reports } = startRun(platform, { clock });
     await reports.wait("ready");
     const { session } = platform;
     const acknowledge = async (count: number) => {
@@ -106,7 +106,7 @@ describe("a session whose connection is cut", () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
     const receiver = await startReceiver(() => {});
-    const { reports } = openSession(platform, { target: receiver.url, clock, after: "now" });
+    const { reports } = startRun(platform, { target: receiver.url, clock, after: "now" });
     const { cursor } = await reports.wait("ready");
     platform.append();
     await receiver.received(1);
@@ -122,7 +122,7 @@ describe("a session whose connection is cut", () => {
   it("reports the events that were caught up", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
-    const { reports, session } = openSession(platform, { clock, random: () => 0.5 });
+    const { reports, run } = startRun(platform, { clock, random: () => 0.5 });
     await reports.wait("ready");
     platform.cut();
     await reports.wait("lost");
@@ -138,7 +138,7 @@ describe("a session whose connection is cut", () => {
     platform.append();
     expect(await reports.wait("restored")).toEqual({ event: "restored", downtimeMs: 125, caughtUp: 3 });
     await reports.wait("received", 4);
-    await session.stop();
+    await run.stop();
     expect(reports.of("restored")).toHaveLength(1);
     expect(clock.waiting).toEqual([]);
   });
@@ -148,7 +148,7 @@ describe("a session whose connection is cut", () => {
     const platform = await FakePlatform.start({ window: LIMITS.minListenWindow });
     let pending: (() => void)[] = [];
     const receiver = await startReceiver((response) => pending.push(() => response.end()));
-    const { reports } = openSession(platform, { target: receiver.url, clock, random: () => 0.5 });
+    const { reports } = startRun(platform, { target: receiver.url, clock, random: () => 0.5 });
     await reports.wait("ready");
     platform.cut();
     await reports.wait("lost");
@@ -173,7 +173,7 @@ describe("a session whose connection is cut", () => {
   it("reports the events that were caught up once no more arrive, or at the next loss", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
-    const { reports } = openSession(platform, { clock, random: () => 0.5 });
+    const { reports } = startRun(platform, { clock, random: () => 0.5 });
     await reports.wait("ready");
     for (const end of [() => clock.advance(2_000), () => platform.cut()]) {
       const lost = reports.of("lost").length;
@@ -193,7 +193,7 @@ describe("a session whose connection is cut", () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
     platform.time = clock.now() + 3 * 86_400_000;
-    const { reports } = openSession(platform, { clock, random: () => 0.5 });
+    const { reports } = startRun(platform, { clock, random: () => 0.5 });
     await reports.wait("ready");
     platform.append();
     await reports.wait("received");
@@ -220,7 +220,7 @@ describe("an event that arrives twice", () => {
     const platform = await FakePlatform.start();
     const pending: (() => void)[] = [];
     const receiver = await startReceiver((response) => pending.push(() => response.end()));
-    const { reports } = openSession(platform, { target: receiver.url });
+    const { reports } = startRun(platform, { target: receiver.url });
     await reports.wait("ready");
     const event = platform.append();
     platform.session.sendEvent(event);
@@ -235,7 +235,7 @@ describe("an event that arrives twice", () => {
   it("is dropped after its acknowledgement, and acknowledged again", async () => {
     const platform = await FakePlatform.start();
     const receiver = await startReceiver((response) => response.writeHead(202).end());
-    const { reports } = openSession(platform, { target: receiver.url });
+    const { reports } = startRun(platform, { target: receiver.url });
     await reports.wait("ready");
     const event = platform.append();
     await platform.until(() => platform.acknowledged(event.id).length === 1);
@@ -255,7 +255,7 @@ describe("an event that arrives twice", () => {
   it("is forwarded again when it is replayed, and the session continues after the replay", async () => {
     const platform = await FakePlatform.start();
     const receiver = await startReceiver();
-    const { reports } = openSession(platform, { target: receiver.url });
+    const { reports } = startRun(platform, { target: receiver.url });
     await reports.wait("ready");
     const [old, last] = [platform.append(), platform.append()];
     const replays = [platform.replay(old), platform.replay(old)];
@@ -275,7 +275,7 @@ describe("an event that arrives twice", () => {
 describe("a gap in the log", () => {
   it("is reported, and does not change the position", async () => {
     const platform = await FakePlatform.start();
-    const { reports } = openSession(platform);
+    const { reports } = startRun(platform);
     const { cursor } = await reports.wait("ready");
     platform.session.send({ frame: "gap", from: "evt_1", to: "evt_2" });
     expect(await reports.wait("gap")).toEqual({ event: "gap", from: "evt_1", to: "evt_2" });

@@ -1,11 +1,10 @@
 import type { Ack, ForwardAttempt } from "../../contract/listen.ts";
 import { isSuccess } from "../../contract/is-success.ts";
 import { LIMITS } from "../../contract/limits.ts";
-import type { ListenerResult } from "../../contract/schemas/statistics.ts";
 import type { Tenant } from "../domain/request-context.ts";
 import type { EnvironmentNow } from "../time/environment-time.ts";
 import type { LogTools } from "./log-reader.ts";
-import type { UndeliveredEvents } from "./undelivered.ts";
+import type { FailedAttempts, Undelivered, UndeliveredEvents } from "./undelivered.ts";
 import { type AttemptRow, hasListenerAttempt, insertAttempts, storableText } from "../storage/attempts.ts";
 import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
 import {
@@ -69,12 +68,12 @@ export class AckRecorder {
   }
 
   /** Notes that the connection ended before the listener acknowledged an event. */
-  addDisconnected(eventId: string): void {
-    this.#addUndelivered(eventId, "disconnected");
+  addDisconnected(eventId: string, failed: FailedAttempts | undefined): void {
+    this.#addUndelivered(eventId, "disconnected", failed);
   }
 
-  #addUndelivered(eventId: string, result: ListenerResult["result"]): void {
-    this.#undelivered.add(this.#tenant.environment, eventId, { listener: this.listenerId, result });
+  #addUndelivered(eventId: string, result: Undelivered["result"], failed?: FailedAttempts): void {
+    this.#undelivered.add(this.#tenant.environment, eventId, { listener: this.listenerId, result, failed });
   }
 
   /** Drops what is not recorded yet: the sandbox of these events was reset. */
@@ -108,7 +107,7 @@ export class AckRecorder {
         await database.write(
           async (tx) => {
             const { id, environment } = listener;
-            // Other sessions of the same device may record outcomes of the same events.
+            // Other connections of the same device may record outcomes of the same events.
             await lockListener(tx, id);
             const { clock_offset: offset } = await findEnvironment(tx, environment);
             const { newId } = await time.read(tx, { environment, livemode: false });

@@ -52,6 +52,8 @@ export function registerEventStream(app: FastifyInstance, tools: StreamTools, au
     const { tenant } = caller;
     const { after, type = "*" } = readQuery(request.url) as { after?: string; type?: string };
     void reply.header("Content-Type", "text/event-stream; charset=utf-8");
+    // Otherwise nginx collects events until its buffer is full.
+    void reply.header("X-Accel-Buffering", "no");
     connections.take(tenant, reply.raw);
     const { now } = await time.read(database, tenant);
     const start = await findStart(database, tenant.environment, lastEventId(request.headers) ?? after, now);

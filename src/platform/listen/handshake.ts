@@ -14,7 +14,7 @@ import type { RequestRecorder } from "../observability/request-recorder.ts";
 import type { Versions } from "../domain/versions.ts";
 import type { ResponseTools } from "../http/send.ts";
 
-/** A request to listen, before it becomes a session. */
+/** A request to listen, before it becomes a connection. */
 export interface Handshake {
   request: IncomingMessage;
   id: string;
@@ -76,7 +76,7 @@ export async function admit(
   return caller;
 }
 
-/** Sends an error response instead of a session, and closes the socket. */
+/** Sends an error response instead of accepting it, and closes the socket. */
 export function reject(tools: HandshakeTools, stream: Duplex, handshake: Handshake, error: unknown): void {
   const apiError = toApiError(error);
   if (apiError === undefined) tools.log.error({ err: error }, "a listener could not be accepted");

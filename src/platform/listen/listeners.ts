@@ -4,9 +4,12 @@ import type { Vault } from "../security/vault.ts";
 import type { Clock, Random, Log } from "../ports.ts";
 import { matchesSubscriptions } from "../../contract/event-types.ts";
 import type { IdGenerator } from "../../contract/ids.ts";
+import type { ListenTarget } from "../../contract/listen.ts";
+import type { ListenerConnection } from "../../contract/schemas/statistics.ts";
+import { formatTimestamp } from "../../contract/timestamps.ts";
 import { StorageUnavailableError, type Database, type Queries } from "../storage/database.ts";
 import {
-  countSessionsElsewhere,
+  countConnectionsElsewhere,
   deleteOldListenerCounts,
   saveListenerCount,
   touchListeners,
@@ -69,26 +72,36 @@ function newListener(
   return { ...owned, id, secret: vault.seal(formatSigningSecret(random.bytes(32)), id), created };
 }
 
-/** How often a process reports that its sessions are alive. */
+/** How often a process reports that its connections are alive. */
 const COUNT_INTERVAL_MILLISECONDS = 15_000;
-/** A process that has not reported for this long has died, and its sessions with it. */
+/** A process that has not reported for this long has died, and its connections with it. */
 const SILENT_MILLISECONDS = 3 * COUNT_INTERVAL_MILLISECONDS;
 const DAY_MILLISECONDS = 86_400_000;
 
-interface Listener {
+/** A connection of `service listen`. Times are real, in Unix milliseconds. */
+export interface Listener {
   id: string;
   tenant: Tenant;
   subscriptions: readonly string[];
+  /** Where it forwards; empty until the client has said so, and if it only prints. */
+  targets: readonly ListenTarget[];
+  connectedAt: number;
+  disconnectedAt?: number;
 }
+
+/** Closed connections that are remembered, one of each listener. */
+const MAX_ENDED = 1000;
 
 /**
  * Tracks who listens: records in the database that the listeners of this process are in use and, if several processes
- * share it, how many sessions each of them has.
+ * share it, how many connections each of them has.
  */
 export class ListenerRegistry {
   readonly #tools: ListenerTools;
   readonly #process: string;
   readonly #listeners = new Set<Listener>();
+  /** By listener; the last to end is last. Only explanations need them: in memory. */
+  readonly #ended = new Map<string, Listener>();
   readonly #isOnlyProcess: boolean;
   readonly #countReports: Periodic;
   readonly #seenUpdates: Periodic;
@@ -107,16 +120,17 @@ export class ListenerRegistry {
   }
 
   /**
-   * Counts a session until its connection is closed. Returns how many others listen to its environment, in any process.
+   * Counts a connection until it is closed. Returns how many others listen to its environment, in any process.
    * Of two that connect at once, at least one learns of the other.
    */
   async enter(listener: Listener, connection: Duplex): Promise<number> {
     if (connection.destroyed) return 0;
     const { environment } = listener.tenant;
-    const others = this.#sessionsIn(environment);
+    const others = this.#connectionsIn(environment);
     this.#listeners.add(listener);
     connection.once("close", () => {
       this.#listeners.delete(listener);
+      this.#remember(listener);
       if (!this.#isOnlyProcess) void this.#report(listener.tenant.environment);
     });
     if (this.#isOnlyProcess) return others;
@@ -125,17 +139,38 @@ export class ListenerRegistry {
   }
 
   /**
-   * Returns how many sessions listen to an environment, in any process, and to what if all are in this one. With an event
-   * type, those of this process count only if they subscribe to it.
+   * Returns how many connections listen to an environment, in any process. With an event type, those of this process
+   * count only if they subscribe to it.
    */
-  async count(queries: Queries, environment: number, type?: string) {
+  async count(queries: Queries, environment: number, type?: string): Promise<number> {
     const own = [...this.#listeners].filter(
       ({ tenant, subscriptions }) =>
         tenant.environment === environment && (type === undefined || matchesSubscriptions(subscriptions, type)),
     );
-    const elsewhere = this.#isOnlyProcess ? 0 : await this.#countElsewhere(queries, environment);
-    const events = [...new Set(own.flatMap(({ subscriptions }) => subscriptions))];
-    return { listeners: own.length + elsewhere, listener_events: elsewhere === 0 ? events : null };
+    return own.length + (this.#isOnlyProcess ? 0 : await this.#countElsewhere(queries, environment));
+  }
+
+  /** Returns the connections of this process in a sandbox: open ones, then the last of each listener that forwarded. */
+  connectionsOf({ account, livemode }: Tenant): ListenerConnection[] {
+    const connections = [...this.#listeners, ...[...this.#ended.values()].reverse()];
+    return connections
+      .filter(({ tenant }) => tenant.account.id === account.id && tenant.livemode === livemode)
+      .map(({ id, subscriptions, targets, connectedAt, disconnectedAt }) => ({
+        listener: id,
+        events: [...subscriptions],
+        targets: [...targets],
+        connected_at: formatTimestamp(connectedAt),
+        disconnected_at: disconnectedAt === undefined ? null : formatTimestamp(disconnectedAt),
+      }));
+  }
+
+  /** A connection without targets only printed events, or asked for the secret. */
+  #remember(listener: Listener): void {
+    if (listener.targets.length === 0) return;
+    listener.disconnectedAt = this.#tools.clock.now();
+    this.#ended.delete(listener.id);
+    this.#ended.set(listener.id, listener);
+    if (this.#ended.size > MAX_ENDED) this.#ended.delete(this.#ended.keys().next().value!);
   }
 
   /** Resolves once all changes are reported. */
@@ -146,10 +181,10 @@ export class ListenerRegistry {
 
   #countElsewhere(queries: Queries, environment: number): Promise<number> {
     const since = this.#tools.clock.now() - SILENT_MILLISECONDS;
-    return countSessionsElsewhere(queries, environment, this.#process, since);
+    return countConnectionsElsewhere(queries, environment, this.#process, since);
   }
 
-  #sessionsIn(environment: number): number {
+  #connectionsIn(environment: number): number {
     return [...this.#listeners].filter(({ tenant }) => tenant.environment === environment).length;
   }
 
@@ -172,8 +207,8 @@ export class ListenerRegistry {
           async (tx) => {
             for (const environment of environments) {
               const process = this.#process;
-              const sessions = this.#sessionsIn(environment);
-              await saveListenerCount(tx, { environment, process, sessions, reported_at: clock.now() });
+              const connections = this.#connectionsIn(environment);
+              await saveListenerCount(tx, { environment, process, sessions: connections, reported_at: clock.now() });
             }
           },
           { isolation: "read committed" },

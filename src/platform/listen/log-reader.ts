@@ -173,7 +173,8 @@ export class LogReader {
       if (events.length > 0 && bytes > READ_BYTES) break;
       const opened = await openBody(this.#tools.database, this.#tenant.environment, event);
       if (opened === undefined) break;
-      events.push({ ...event, ...opened });
+      const { position, id, type, replayId } = event;
+      events.push({ position, id, type, replayId, body: opened.body, isDamaged: opened.isDamaged });
     }
     return events;
   }

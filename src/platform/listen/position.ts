@@ -12,7 +12,7 @@ import {
   positionBefore,
 } from "../storage/event-log.ts";
 
-/** Where a session starts in its environment's log. */
+/** Where a connection starts in its environment's log. */
 export interface Start {
   /** Events after this position are sent. */
   position: LogPosition;

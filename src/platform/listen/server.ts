@@ -1,13 +1,16 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
+import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
 import { type WebSocket, WebSocketServer } from "ws";
 import { EVENT_TYPES, matchesSubscriptions, typesOfSubscription } from "../../contract/event-types.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import {
   LISTEN_DEVICE_HEADER,
+  LISTEN_PATH,
   LISTEN_SUBPROTOCOL,
   type ListenQuery,
+  type ListenTarget,
   type PlatformFrame,
 } from "../../contract/listen.ts";
 import { nearest } from "../../contract/nearest.ts";
@@ -20,6 +23,7 @@ import { AckRecorder } from "./acknowledgements.ts";
 import { admit, type Handshake, type HandshakeTools, recordHandshake, reject } from "./handshake.ts";
 import {
   CredentialWatch,
+  type Listener,
   type ListenerRegistry,
   type ListenerTools,
   OpenConnections,
@@ -27,17 +31,20 @@ import {
 } from "./listeners.ts";
 import type { LogTools } from "./log-reader.ts";
 import { cursorOf, findStart, type Start } from "./position.ts";
-import { ListenSession } from "./session.ts";
-import { UndeliveredEvents } from "./undelivered.ts";
+import { ListenerConnection } from "./connection.ts";
+import { toListenerResult, type Undelivered, UndeliveredEvents } from "./undelivered.ts";
 import type { Activity } from "../observability/activity.ts";
 
 /** An acknowledgement with an excerpt of 16 KiB, escaped at worst. */
 const MAX_FRAME_BYTES = 256 * 1024;
 
 export interface ListenServer {
-  /** Returns what listeners do or did with an event that they left without a delivery, the newest result first. */
-  resultsOf(environment: number, eventId: string): ListenerResult[];
-  /** Rejects new sessions and ends open ones, within a few seconds. Resolves when nothing of them is left. */
+  /**
+   * Returns what listeners do or did with an event that they left without a delivery, the newest result first. `now` is
+   * the environment's time.
+   */
+  resultsOf(environment: number, eventId: string, now: number): ListenerResult[];
+  /** Rejects new connections and closes open ones, within a few seconds. Resolves when nothing of them is left. */
   close(): Promise<void>;
 }
 
@@ -53,15 +60,15 @@ const QUERY = Type.Object(
 /** What a client has requested and is authorized for. */
 interface Granted {
   caller: Caller;
-  subscriptions: string[];
+  listener: Listener;
   window: number;
   start: Start;
-  listener: { id: string; secret: string };
-  /** How many other sessions listen to the environment. */
+  secret: string;
+  /** How many others listen to the environment. */
   others: number;
 }
 
-/** What sessions are served with. */
+/** What connections are served with. */
 interface ListenTools extends HandshakeTools, ListenerTools, LogTools {
   report: (activity: Activity) => void;
 }
@@ -79,9 +86,9 @@ export function createListenServer(
     maxPayload: MAX_FRAME_BYTES,
     handleProtocols: (offered) => (offered.has(LISTEN_SUBPROTOCOL) ? LISTEN_SUBPROTOCOL : false),
   });
-  const sessions = new OpenSessions();
+  const connected = new ConnectedListeners();
   const undelivered = new UndeliveredEvents();
-  const watch = new CredentialWatch(tools, sessions.callers);
+  const watch = new CredentialWatch(tools, connected.callers);
   const connections = new OpenConnections("listeners", LIMITS.listenersPerEnvironment);
   const readQuery = compileQuery(QUERY);
 
@@ -95,20 +102,33 @@ export function createListenServer(
     const subscriptions = readSubscriptions(query.events);
     const { now } = await tools.time.read(tools.database, tenant);
     const start = await findStart(tools.database, tenant.environment, query.after, now);
-    const listener = await openListener(tools, caller, deviceOf(request));
-    const others = await registry.enter({ id: listener.id, tenant, subscriptions }, stream);
-    return { caller, subscriptions, window: query.window ?? LIMITS.listenWindowDefault, start, listener, others };
+    const { id, secret } = await openListener(tools, caller, deviceOf(request));
+    const listener: Listener = { id, tenant, subscriptions, targets: [], connectedAt: tools.clock.now() };
+    const others = await registry.enter(listener, stream);
+    return { caller, listener, window: query.window ?? LIMITS.listenWindowDefault, start, secret, others };
+  };
+
+  /** Tells the listeners of this process, except the one that joined. Without a database, the next change tells them. */
+  const tellOthers = (environment: number, newest?: ListenerConnection) => {
+    const told = connected.of(environment).filter((connection) => connection !== newest);
+    if (told.length === 0) return;
+    registry.count(tools.database, environment).then(
+      (count) => told.forEach((connection) => connection.tellOthers(count - 1)),
+      (error: unknown) => tools.log.warn({ err: error }, "the listeners of an environment could not be counted"),
+    );
   };
 
   const open = (handshake: Handshake, granted: Granted, socket: WebSocket, stream: Duplex) => {
-    const { caller, subscriptions, window, start, listener, others } = granted;
+    const { caller, listener, window, start, secret, others } = granted;
+    const { subscriptions } = listener;
     const { tenant } = caller;
     recordHandshake(tools, handshake, 101);
     const recorder = new AckRecorder(tools, listener.id, tenant, undelivered);
     const types = EVENT_TYPES.filter((type) => matchesSubscriptions(subscriptions, type));
-    const settings = { tenant, types, window, start };
-    const session = new ListenSession(tools, socket, stream, settings, recorder);
-    sessions.add(session, caller, recorder);
+    const setTargets = (targets: readonly ListenTarget[]) => (listener.targets = targets);
+    const settings = { tenant, types, window, start, setTargets };
+    const connection = new ListenerConnection(tools, socket, stream, settings, recorder);
+    connected.add(connection, caller, recorder);
     watch.start();
     const activity = { event: "listener" as const, listener: listener.id, environment: tenant.name };
     tools.report({ ...activity, state: "connected" });
@@ -116,20 +136,22 @@ export function createListenServer(
     const ready: PlatformFrame = {
       frame: "ready",
       session: listener.id,
-      secret: listener.secret,
+      secret,
       cursor: cursorOf(start.position),
       account: tenant.account.id,
       environment: tenant.name,
-      subscriptions,
+      subscriptions: [...subscriptions],
       others,
     };
-    session.start(ready);
+    connection.start(ready);
+    tellOthers(tenant.environment, connection);
+    socket.once("close", () => tellOthers(tenant.environment));
   };
 
   const accept = async (handshake: Handshake, stream: Duplex, head: Buffer) => {
     const granted = await grant(handshake, stream);
-    // Checked last: a session that begins after the goodbyes would keep the process from exiting.
-    if (sessions.isClosing) throw stopping();
+    // Checked last: a connection that begins after the goodbyes would keep the process from exiting.
+    if (connected.isClosing) throw stopping();
     sockets.handleUpgrade(handshake.request, stream, head, (socket) => open(handshake, granted, socket, stream));
   };
 
@@ -141,17 +163,28 @@ export function createListenServer(
   });
 
   return {
-    resultsOf: (environment, eventId) => [
-      ...sessions.holding(environment, eventId).map((listener) => ({ listener, result: "forwarding" as const })),
-      ...undelivered.resultsOf(environment, eventId),
-    ],
+    resultsOf: (environment, eventId, now) =>
+      [...connected.forwarding(environment, eventId), ...undelivered.resultsOf(environment, eventId)].map((result) =>
+        toListenerResult(result, now - tools.clock.now()),
+      ),
     async close() {
       watch.stop();
-      await sessions.close();
+      await connected.close();
       sockets.close();
       await registry.close();
     },
   };
+}
+
+/** A plain request to listen is a WebSocket's whose upgrade a proxy has removed, which 404 would not tell. */
+export function registerLostUpgrade(app: FastifyInstance): void {
+  app.get(LISTEN_PATH, () => {
+    throw new ApiError(
+      "upgrade_required",
+      `${LISTEN_PATH} is a WebSocket, but the request has no Upgrade header. A proxy has probably removed it: let it pass Upgrade and Connection on.`,
+      { headers: { Upgrade: "websocket" } },
+    );
+  });
 }
 
 function readSubscriptions(events: string | undefined): string[] {
@@ -190,47 +223,54 @@ export function stopping(): ApiError {
   });
 }
 
-/** The sessions of this process, each from its first frame until its last outcome is recorded. */
-class OpenSessions {
-  /** Open sessions, with the owner of the credential. */
-  readonly callers = new Map<ListenSession, Caller>();
+/** The connections of this process, each from its first frame until its last outcome is recorded. */
+class ConnectedListeners {
+  /** Open connections, with the owner of the credential. */
+  readonly callers = new Map<ListenerConnection, Caller>();
   readonly #recorders = new Set<AckRecorder>();
   #closing = false;
 
-  /** Returns true once the platform stops: then no session may begin. */
+  /** Returns true once the platform stops: then no connection may begin. */
   get isClosing(): boolean {
     return this.#closing;
   }
 
-  add(session: ListenSession, caller: Caller, recorder: AckRecorder): void {
-    this.callers.set(session, caller);
+  add(connection: ListenerConnection, caller: Caller, recorder: AckRecorder): void {
+    this.callers.set(connection, caller);
     this.#recorders.add(recorder);
-    void session.closed.then(async () => {
-      this.callers.delete(session);
+    void connection.closed.then(async () => {
+      this.callers.delete(connection);
       await recorder.settled();
       this.#recorders.delete(recorder);
     });
   }
 
+  /** Returns the connections of an environment. */
+  of(environment: number): ListenerConnection[] {
+    return [...this.callers].flatMap(([connection, { tenant }]) =>
+      tenant.environment === environment ? [connection] : [],
+    );
+  }
+
   /** Returns the listeners of an environment that have an event and have not acknowledged it. */
-  holding(environment: number, eventId: string): string[] {
-    return [...this.callers].flatMap(([session, { tenant }]) =>
-      tenant.environment === environment && session.holds(eventId) ? [session.listenerId] : [],
+  forwarding(environment: number, eventId: string): Undelivered[] {
+    return [...this.callers].flatMap(([connection, { tenant }]) =>
+      tenant.environment === environment ? (connection.forwardingOf(eventId) ?? []) : [],
     );
   }
 
   /**
-   * Says goodbye to every session. Resolves when their sockets are closed and their outcomes recorded. After the
+   * Says goodbye to every connection. Resolves when their sockets are closed and their outcomes recorded. After the
    * timeout, sockets are closed and outcomes tried once more. Outcomes that the database rejects then are missing from
    * the deliveries; nothing else is lost, because the receiver has had these events and the client knows it.
    */
   async close(): Promise<void> {
     this.#closing = true;
-    const sessions = [...this.callers.keys()];
-    for (const session of sessions) session.close(SERVICE_RESTART, GOODBYE);
+    const connections = [...this.callers.keys()];
+    for (const connection of connections) connection.close(SERVICE_RESTART, GOODBYE);
     const settled = () => Promise.all([...this.#recorders].map((recorder) => recorder.settled()));
-    await within(CLOSE_MILLISECONDS, Promise.all(sessions.map(({ closed }) => closed)).then(settled));
-    for (const session of sessions) session.cut();
+    await within(CLOSE_MILLISECONDS, Promise.all(connections.map(({ closed }) => closed)).then(settled));
+    for (const connection of connections) connection.cut();
     for (const recorder of this.#recorders) recorder.giveUp();
     await settled();
   }

@@ -196,7 +196,8 @@ export class FakeSession {
       platform.changed();
     });
     socket.on("message", (data: Buffer) => {
-      for (const ack of parseClientFrame(data.toString("utf8")).acks) this.#acknowledge(ack);
+      const frame = parseClientFrame(data.toString("utf8"));
+      if (frame.frame === "acks") for (const ack of frame.acks) this.#acknowledge(ack);
     });
   }
 

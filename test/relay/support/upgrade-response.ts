@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 
-/** A problem document of a platform that rejects the upgrade. */
+/** The problem details of a platform that rejects the upgrade. */
 export const PROBLEM = {
   type: "about:blank",
   title: "No",

@@ -1,7 +1,15 @@
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import type { EventType } from "../../contract/event-types.ts";
-import { type Ack, FrameError, type GapReason, parseClientFrame, type PlatformFrame } from "../../contract/listen.ts";
+import {
+  type Ack,
+  FrameError,
+  type GapReason,
+  type ListenTarget,
+  parseClientFrame,
+  type PlatformFrame,
+  type Retry,
+} from "../../contract/listen.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { ApiError } from "../domain/api-error.ts";
 import type { Tenant } from "../domain/request-context.ts";
@@ -10,6 +18,7 @@ import type { AckRecorder } from "./acknowledgements.ts";
 import type { Watched } from "./listeners.ts";
 import { type LogClient, LogReader, type LogTools, MAX_BUFFERED_BYTES } from "./log-reader.ts";
 import type { Start } from "./position.ts";
+import { type FailedAttempts, type Undelivered, withRetry } from "./undelivered.ts";
 import { type Reader, recordUnread } from "../http/unread.ts";
 import { Window } from "./window.ts";
 
@@ -22,22 +31,26 @@ interface UnacknowledgedEvent {
   bytes: number;
   /** True if the sandbox was reset since: its outcome is recorded nowhere. */
   isGone: boolean;
+  failed?: FailedAttempts;
 }
 
-export interface SessionSettings {
+export interface ConnectionSettings {
   tenant: Tenant;
   types: readonly EventType[];
   /** The maximum number of unacknowledged events. */
   window: number;
   start: Start;
+  /** Called once the client has said where it forwards. */
+  setTargets: (targets: readonly ListenTarget[]) => void;
 }
 
 /** One listening client. It gets as many events of the log as its window has room for, and acknowledges each. */
-export class ListenSession implements LogClient, Watched, Reader {
+export class ListenerConnection implements LogClient, Watched, Reader {
   readonly #tools: LogTools;
   readonly #socket: WebSocket;
   readonly #stream: Duplex;
   readonly #recorder: AckRecorder;
+  readonly #setTargets: ConnectionSettings["setTargets"];
   readonly #unacknowledged = new Map<number, UnacknowledgedEvent>();
   readonly #window: Window;
   readonly #reader: LogReader;
@@ -49,11 +62,12 @@ export class ListenSession implements LogClient, Watched, Reader {
   /** Resolves once either side has closed the socket. */
   readonly closed: Promise<void>;
 
-  constructor(tools: LogTools, socket: WebSocket, stream: Duplex, settings: SessionSettings, recorder: AckRecorder) {
+  constructor(tools: LogTools, socket: WebSocket, stream: Duplex, settings: ConnectionSettings, recorder: AckRecorder) {
     this.#tools = tools;
     this.#socket = socket;
     this.#stream = stream;
     this.#recorder = recorder;
+    this.#setTargets = settings.setTargets;
     this.#lastReceivedAt = tools.clock.elapsed();
     this.#window = new Window(settings.window, () => tools.clock.elapsed());
     this.closed = new Promise((resolve) => {
@@ -72,7 +86,9 @@ export class ListenSession implements LogClient, Watched, Reader {
     });
     this.#socket.on("close", () => {
       this.#stop();
-      for (const { id, isGone } of this.#unacknowledged.values()) if (!isGone) this.#recorder.addDisconnected(id);
+      for (const { id, isGone, failed } of this.#unacknowledged.values()) {
+        if (!isGone) this.#recorder.addDisconnected(id, failed);
+      }
     });
     this.#socket.send(JSON.stringify(ready));
     this.#stream.on("drain", () => {
@@ -90,13 +106,15 @@ export class ListenSession implements LogClient, Watched, Reader {
     this.#socket.close(code, reason.code);
   }
 
-  get listenerId(): string {
-    return this.#recorder.listenerId;
+  /** Returns what the client does with an event that it has not acknowledged; undefined if it has no such event. */
+  forwardingOf(eventId: string): Undelivered | undefined {
+    const event = [...this.#unacknowledged.values()].find(({ id, isGone }) => id === eventId && !isGone);
+    return event && { listener: this.#recorder.listenerId, result: "forwarding", failed: event.failed };
   }
 
-  /** Returns true while the client has an event that it has not acknowledged. */
-  holds(eventId: string): boolean {
-    return [...this.#unacknowledged.values()].some(({ id, isGone }) => id === eventId && !isGone);
+  /** Says how many others listen to the environment now. */
+  tellOthers(others: number): void {
+    this.#sendIfOpen({ frame: "listeners", others });
   }
 
   /** Closes without waiting for the client's side. */
@@ -133,14 +151,24 @@ export class ListenSession implements LogClient, Watched, Reader {
     this.#recordContact();
     try {
       if (isBinary) throw new FrameError("frames are text");
-      const { acks } = parseClientFrame(data.toString("utf8"));
-      const last = acks.reduce((highest, { seq }) => Math.max(highest, seq), 0);
+      const frame = parseClientFrame(data.toString("utf8"));
+      if (frame.frame === "targets") return this.#setTargets(frame.targets);
+      const items = frame.frame === "acks" ? frame.acks : frame.retries;
+      const last = items.reduce((highest, { seq }) => Math.max(highest, seq), 0);
       if (last > this.#sent) throw new FrameError(`ack of ${last}, but ${this.#sent} events were sent`);
-      for (const ack of acks) this.#acknowledge(ack);
+      if (frame.frame === "retries") return this.#addRetries(frame.retries);
+      for (const ack of frame.acks) this.#acknowledge(ack);
       this.#reader.ask();
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
       this.close(1008, { code: "protocol_error", message: error.message });
+    }
+  }
+
+  #addRetries(retries: readonly Retry[]): void {
+    for (const retry of retries) {
+      const event = this.#unacknowledged.get(retry.seq);
+      if (event !== undefined) event.failed = withRetry(event.failed, retry, this.#tools.clock.now());
     }
   }
 

@@ -1,16 +1,13 @@
 import { onTestFinished } from "vitest";
-import { Session, type SessionOptions } from "../../../src/relay/session.ts";
+import { Run, type RunOptions } from "../../../src/relay/run.ts";
 import { FakeClock } from "./fake-clock.ts";
 import type { FakePlatform } from "./fake-platform.ts";
 import { Reports } from "./reports.ts";
 
-/** Starts a session with a platform, and stops it when the test ends. */
-export function openSession(
-  platform: FakePlatform,
-  options: Partial<SessionOptions> = {},
-): { session: Session; reports: Reports } {
+/** Starts a run with a platform, and stops it when the test ends. */
+export function startRun(platform: FakePlatform, options: Partial<RunOptions> = {}): { run: Run; reports: Reports } {
   const reports = new Reports();
-  const session = new Session({
+  const run = new Run({
     baseUrl: platform.url,
     authorization: () => Promise.resolve("Bearer token"),
     report: reports.add,
@@ -19,11 +16,11 @@ export function openSession(
   });
   onTestFinished(async () => {
     platform.cut();
-    const stopped = session.stop();
+    const stopped = run.stop();
     // Forwards that a test left hanging must time out.
     if (options.clock instanceof FakeClock) options.clock.advance(20_000);
     await stopped;
   });
-  session.start();
-  return { session, reports };
+  run.start();
+  return { run, reports };
 }

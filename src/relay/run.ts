@@ -1,3 +1,5 @@
+import { LIMITS } from "../contract/limits.ts";
+import type { ListenTarget } from "../contract/listen.ts";
 import { systemClock } from "../network/clock.ts";
 import { Connection, type ConnectionObserver, type ConnectionOptions } from "./connection.ts";
 import type { RelayedEvent } from "./delivery.ts";
@@ -6,19 +8,19 @@ import { assertSigningSecret, Dispatcher, type ForwardingOptions } from "./dispa
 import type { Entry } from "./ledger.ts";
 import type { Report, Summary } from "./report.ts";
 
-export interface SessionOptions extends Omit<ConnectionOptions, "clock" | "random">, ForwardingOptions {
-  /** Signs with this secret instead of the session's own. */
+export interface RunOptions extends Omit<ConnectionOptions, "clock" | "random">, ForwardingOptions {
+  /** Signs with this secret instead of the platform's. */
   secret?: string | undefined;
   /** Returns false for an event that is acknowledged and neither reported nor forwarded. */
   filter?: ((event: RelayedEvent) => boolean) | undefined;
-  /** Called with the cursor after which a later session can start, each time that it moves. */
+  /** Called with the cursor after which a later run can start, each time that it moves. */
   passed?: ((cursor: string) => void) | undefined;
   /** Called with every report, in order. Must not throw. */
   report: (report: Report) => void;
 }
 
-/** How a session ended: because it was stopped, or by an error that reconnecting cannot solve. */
-export interface SessionEnd {
+/** How a run ended: because it was stopped, or by an error that reconnecting cannot solve. */
+export interface RunEnd {
   summary: Summary;
   error: ListenError | undefined;
 }
@@ -28,20 +30,28 @@ interface ReceivedEvent extends RelayedEvent {
   entry: Entry | undefined;
 }
 
+/** Returns the `targets` of a run that forwards like this, as far as the platform accepts them. */
+export function listenTargets({ target, routes = [] }: ForwardingOptions): ListenTarget[] {
+  const all = routes.map(({ subscription, url }) => ({ events: subscription, url: url.href }));
+  if (target !== undefined) all.push({ events: "*", url: target.href });
+  return all.filter(({ url }) => url.length <= LIMITS.listenTargetLength).slice(0, LIMITS.listenTargets);
+}
+
 /** Listens to the platform's events and forwards them. */
-export class Session {
-  /** Resolves once the session is over and its connections are closed; never rejects. */
-  readonly ended: Promise<SessionEnd>;
-  readonly #options: SessionOptions;
+export class Run {
+  /** Resolves once the run is over and its connections are closed; never rejects. */
+  readonly ended: Promise<RunEnd>;
+  readonly #options: RunOptions;
   readonly #connection: Connection;
   readonly #dispatcher: Dispatcher<ReceivedEvent>;
   #duplicates = 0;
+  #others = 0;
   #secret = "";
   #stopping = false;
   #disconnected: (error: ListenError | undefined) => void = () => {};
 
   /** Throws SignatureError if the given secret cannot sign. */
-  constructor(options: SessionOptions) {
+  constructor(options: RunOptions) {
     const { clock = systemClock, random = Math.random, secret, report } = options;
     if (secret !== undefined) assertSigningSecret(secret);
     this.#options = options;
@@ -49,6 +59,9 @@ export class Session {
     this.#dispatcher = new Dispatcher<ReceivedEvent>(options, signing, {
       settled: ({ entry }, outcome) => {
         if (entry !== undefined) this.#connection.acknowledge(entry, outcome);
+      },
+      retrying: ({ entry }, attempt, retryInMs) => {
+        if (entry !== undefined) this.#connection.reportRetry(entry, attempt, retryInMs);
       },
       report,
     });
@@ -62,8 +75,8 @@ export class Session {
     this.#connection.start();
   }
 
-  /** Waits for the forwards in flight, each within its time limit, sends their acknowledgements, and ends the session. */
-  stop(): Promise<SessionEnd> {
+  /** Waits for the forwards in flight, each within its time limit, sends their acknowledgements, and ends the run. */
+  stop(): Promise<RunEnd> {
     void this.#windUp().then(() => this.#connection.close());
     return this.ended;
   }
@@ -79,7 +92,7 @@ export class Session {
 
   /**
    * Forwards an event again, in addition to its own delivery. Returns the number in its report; undefined if no
-   * receiver is configured for it, or the session is ending.
+   * receiver is configured for it, or the run is ending.
    */
   resend({ id, type, body }: RelayedEvent): number | undefined {
     return this.#stopping ? undefined : this.#dispatcher.resend({ id, type, body, entry: undefined });
@@ -90,6 +103,7 @@ export class Session {
     return {
       ready: ({ session, secret, cursor, account, environment, subscriptions, others }, first) => {
         this.#secret = secret;
+        this.#others = others;
         if (!first) return;
         report({ event: "ready", session, secret, cursor, account, environment, subscriptions, others });
       },
@@ -101,6 +115,10 @@ export class Session {
       gap: ({ from, to, reason }) =>
         report({ event: "gap", from, to, ...(reason === "reset" ? { reason, dropped: this.#dropWaiting() } : {}) }),
       reset: () => report({ event: "reset", dropped: this.#dropWaiting() }),
+      listeners: (others) => {
+        if (others !== this.#others) report({ event: others > this.#others ? "joined" : "left", others });
+        this.#others = others;
+      },
       passed: (cursor) => passed?.(cursor),
       lost: (reason, retryInMs) => report({ event: "lost", reason, retryInMs }),
       failed: (reason, failures, retryInMs) => report({ event: "retrying", reason, failures, retryInMs }),
@@ -132,7 +150,7 @@ export class Session {
     return this.#dispatcher.windUp();
   }
 
-  #finish(error: ListenError | undefined): SessionEnd {
+  #finish(error: ListenError | undefined): RunEnd {
     const summary = this.#dispatcher.close(this.#duplicates);
     this.#options.report({ event: "summary", ...summary });
     return { summary, error };

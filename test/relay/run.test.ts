@@ -3,13 +3,13 @@ import { HEADERS } from "../../src/contract/headers.ts";
 import { SignatureError, verify } from "../../src/webhooks/index.ts";
 import { FakeClock } from "./support/fake-clock.ts";
 import { FakePlatform, SESSION_SECRET } from "./support/fake-platform.ts";
-import { openSession } from "./support/open-session.ts";
+import { startRun } from "./support/start-run.ts";
 import { closedPort, startReceiver } from "./support/receivers.ts";
 
-describe("a relay session", () => {
+describe("a run of the relay", () => {
   it("sends its parameters with the credential, and is ready when the platform confirms it", async () => {
     const platform = await FakePlatform.start();
-    const { reports } = openSession(platform, {
+    const { reports } = startRun(platform, {
       device: "laptop",
       events: ["order.*", "customer.created"],
       after: "-600",
@@ -33,7 +33,7 @@ describe("a relay session", () => {
 
   it("keeps the path of a platform's address", async () => {
     const platform = await FakePlatform.start();
-    const { reports } = openSession(platform, { baseUrl: new URL("/api/", platform.url) });
+    const { reports } = startRun(platform, { baseUrl: new URL("/api/", platform.url) });
     await reports.wait("ready");
     expect(platform.upgrades[0]!.url).toBe("/api/v1/listen?window=4096");
   });
@@ -41,7 +41,7 @@ describe("a relay session", () => {
   it("forwards the exact bytes with a new signature and acknowledges the response", async () => {
     const platform = await FakePlatform.start();
     const receiver = await startReceiver((response) => response.end("thanks"));
-    const { reports } = openSession(platform, { target: receiver.url });
+    const { reports } = startRun(platform, { target: receiver.url });
     await reports.wait("ready");
     const body = '{ "id": "evt_1",\n\t"object":"event", "n": 1.0, "text": "\\/ é \\u00e9 😀 \\ud83d\\ude00" }\n';
     const { id, type } = platform.append("order.completed", body);
@@ -77,7 +77,7 @@ describe("a relay session", () => {
     const platform = await FakePlatform.start();
     const receiver = await startReceiver();
     const options = { target: receiver.url, secret: "whsec_of_the_app", headers: ["X-Tenant", "42"] };
-    const { reports } = openSession(platform, options);
+    const { reports } = startRun(platform, options);
     await reports.wait("ready");
     platform.append();
     await receiver.received(1);
@@ -90,17 +90,17 @@ describe("a relay session", () => {
 
   it("rejects an invalid secret before it connects", async () => {
     const platform = await FakePlatform.start();
-    expect(() => openSession(platform, { secret: " " })).toThrow(/empty/);
+    expect(() => startRun(platform, { secret: " " })).toThrow(/empty/);
   });
 
   it("only reports and acknowledges without a target", async () => {
     const platform = await FakePlatform.start();
-    const { reports, session } = openSession(platform);
+    const { reports, run } = startRun(platform);
     await reports.wait("ready");
     const { id } = platform.append();
     await platform.until(() => platform.acknowledged(id).length > 0);
     expect(platform.acknowledged(id)).toEqual([{ seq: 1, duration_ms: 0 }]);
-    const { summary } = await session.stop();
+    const { summary } = await run.stop();
     expect(summary).toEqual({ received: 1, forwarded: 0, failed: 0, duplicates: 0, p50: undefined, p99: undefined });
   });
 
@@ -111,7 +111,7 @@ describe("a relay session", () => {
       if (isFirst) response.writeHead(401).end("bad signature");
       else response.writeHead(302, { location: "/login" }).end("moved");
     });
-    const { reports } = openSession(platform, { target: receiver.url });
+    const { reports } = startRun(platform, { target: receiver.url });
     await reports.wait("ready");
     platform.append();
     const rejected = await reports.wait("forwarded");
@@ -124,7 +124,7 @@ describe("a relay session", () => {
   it("reports and acknowledges an unreachable receiver, and continues", async () => {
     const platform = await FakePlatform.start();
     const port = await closedPort();
-    const { reports, session } = openSession(platform, { target: new URL(`http://localhost:${port}/`) });
+    const { reports, run } = startRun(platform, { target: new URL(`http://localhost:${port}/`) });
     await reports.wait("ready");
     const first = platform.append();
     const second = platform.append();
@@ -137,7 +137,7 @@ describe("a relay session", () => {
       failure: { code: "refused" },
       hint: expect.stringContaining(String(port)),
     });
-    const { summary } = await session.stop();
+    const { summary } = await run.stop();
     expect(summary).toMatchObject({ received: 2, forwarded: 0, failed: 2 });
   });
 
@@ -152,7 +152,7 @@ describe("a relay session", () => {
       for (const release of pending) release();
       pending = [];
     });
-    const { reports } = openSession(platform, { target: receiver.url, concurrency: 3 });
+    const { reports } = startRun(platform, { target: receiver.url, concurrency: 3 });
     await reports.wait("ready");
     for (let i = 0; i < 51; i += 1) platform.append();
     await platform.until(() => platform.acknowledgements.length === 51);
@@ -164,7 +164,7 @@ describe("a relay session", () => {
     const pending: (() => void)[] = [];
     const clock = new FakeClock();
     const receiver = await startReceiver((response) => pending.push(() => response.end()));
-    const { reports } = openSession(platform, { target: receiver.url, clock });
+    const { reports } = startRun(platform, { target: receiver.url, clock });
     await reports.wait("ready");
     for (let i = 0; i < 1_000; i += 1) platform.append();
     await receiver.received(16);
@@ -179,18 +179,18 @@ describe("a relay session", () => {
   });
 });
 
-describe("stopping a session", () => {
+describe("stopping a run", () => {
   it("finishes and acknowledges forwards in flight, and starts no others", async () => {
     const platform = await FakePlatform.start();
     const pending: (() => void)[] = [];
     const receiver = await startReceiver((response) => pending.push(() => response.end()));
     const clock = new FakeClock();
-    const { reports, session } = openSession(platform, { target: receiver.url, concurrency: 2, clock });
+    const { reports, run } = startRun(platform, { target: receiver.url, concurrency: 2, clock });
     await reports.wait("ready");
     const events = Array.from({ length: 5 }, () => platform.append());
     await receiver.received(2);
-    const stopped = session.stop();
-    expect(session.stop()).toBe(stopped);
+    const stopped = run.stop();
+    expect(run.stop()).toBe(stopped);
     platform.append();
     await platform.session.roundTrip();
     for (const release of pending) release();
@@ -215,11 +215,11 @@ describe("stopping a session", () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
     const receiver = await startReceiver(() => {});
-    const { reports, session } = openSession(platform, { target: receiver.url, clock });
+    const { reports, run } = startRun(platform, { target: receiver.url, clock });
     await reports.wait("ready");
     const { id } = platform.append();
     await receiver.received(1);
-    const stopped = session.stop();
+    const stopped = run.stop();
     clock.advance(10_000);
     const { summary } = await stopped;
     expect(summary).toMatchObject({ failed: 1 });
@@ -229,10 +229,10 @@ describe("stopping a session", () => {
   it("does not wait for a platform that does not respond", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
-    const { reports, session } = openSession(platform, { clock });
+    const { reports, run } = startRun(platform, { clock });
     await reports.wait("ready");
     platform.session.socket.pause();
-    const stopped = session.stop();
+    const stopped = run.stop();
     await new Promise(setImmediate);
     clock.advance(2_000);
     expect((await stopped).error).toBeUndefined();
@@ -240,14 +240,14 @@ describe("stopping a session", () => {
 
   it("works before the first connection and without one", async () => {
     const platform = await FakePlatform.start();
-    const waiting = openSession(platform, { authorization: () => new Promise(() => {}) });
-    expect((await waiting.session.stop()).error).toBeUndefined();
+    const waiting = startRun(platform, { authorization: () => new Promise(() => {}) });
+    expect((await waiting.run.stop()).error).toBeUndefined();
     const clock = new FakeClock();
-    const { reports, session } = openSession(platform, { clock, random: () => 0.5 });
+    const { reports, run } = startRun(platform, { clock, random: () => 0.5 });
     await reports.wait("ready");
     platform.cut();
     await reports.wait("lost");
-    expect((await session.stop()).error).toBeUndefined();
+    expect((await run.stop()).error).toBeUndefined();
     expect(clock.waiting).toEqual([]);
   });
 });

@@ -82,6 +82,17 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     remedy: "Use one of the methods in the `Allow` header.",
     example: { detail: "PUT is not allowed for this path. Allowed: GET, PATCH, DELETE." },
   },
+  upgrade_required: {
+    meaning: "The path is that of a WebSocket, and the request is a plain one.",
+    cause:
+      "`service listen` sent `Upgrade: websocket`, and a proxy between it and the platform removed the header; nginx does so by default. Or a program requested `/v1/listen` without a WebSocket.",
+    remedy:
+      "Let the proxy pass `Upgrade` and `Connection` on: the guide Reverse proxies has the lines for nginx, Caddy and HAProxy.",
+    example: {
+      detail:
+        "/v1/listen is a WebSocket, but the request has no Upgrade header. A proxy has probably removed it: let it pass Upgrade and Connection on.",
+    },
+  },
   request_timeout: {
     meaning: "The request was not complete within 30 seconds. The connection was closed.",
     cause:
@@ -253,14 +264,14 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     remedy: "Use the dashboard's own pages. A program uses an API key instead of a cookie.",
     example: { detail: "Only the dashboard's own pages may use a session." },
   },
-  exceeds_maker: {
+  exceeds_creator: {
     meaning: "The new key would have more permissions than the key that creates it.",
     cause:
       "A key with address ranges or an expiry date can only create keys within these ranges and with no later expiry date.",
     remedy: "Restrict the fields named in `errors`, or create the key with a credential that is not restricted.",
     example: {
       detail: "The new key would exceed the key that creates it: ip_allowlist must be within 203.0.113.0/24.",
-      errors: [{ pointer: "/ip_allowlist", code: "exceeds_maker", detail: "must be within 203.0.113.0/24" }],
+      errors: [{ pointer: "/ip_allowlist", code: "exceeds_creator", detail: "must be within 203.0.113.0/24" }],
     },
   },
   sandbox_only: {

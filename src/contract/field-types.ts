@@ -17,9 +17,9 @@ export interface FieldType {
   /** What help shows for the flag's value (default: the field's name). */
   readonly placeholder?: string;
   /** How the command reads the flag's value (default: as it is). */
-  readonly reads?: "whole number" | "duration" | "ID" | "upper case";
+  readonly reads?: "amount" | "whole number" | "duration" | "ID" | "upper case";
   /** The input in forms: one of the dashboard's own, or a type of HTML (default: text). */
-  readonly input?: "amount" | "checkbox" | "date" | "datetime-local" | "headers";
+  readonly input?: "amount" | "checkbox" | "date" | "datetime-local" | "headers" | "number";
 }
 
 /** A format of JSON Schema. */
@@ -61,8 +61,16 @@ export const FIELD_TYPES = {
     schema: { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
     stored: "integer",
     placeholder: "number",
-    reads: "whole number",
+    reads: "amount",
     input: "amount",
+  },
+  number: {
+    schema: { type: "integer" },
+    limits: { minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+    stored: "integer",
+    placeholder: "number",
+    reads: "whole number",
+    input: "number",
   },
   currency: {
     schema: { type: "string", format: "currency" },

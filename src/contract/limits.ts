@@ -60,6 +60,8 @@ export const LIMITS = {
   eventsPerFrame: 64,
   acksPerFrame: 64,
   earlierAttempts: 20,
+  listenTargets: 64,
+  listenTargetLength: 2000,
   silentConnections: 64,
   heartbeatSeconds: 15,
   silenceSeconds: 30,

@@ -414,7 +414,7 @@ const ENTRIES = {
     body: ApiKeyCreate,
     response: ApiKey,
     status: 201,
-    errors: ["insufficient_scope", "exceeds_maker"],
+    errors: ["insufficient_scope", "exceeds_creator"],
     command: "service keys create --name reporting --scope customers:read --expires-in 90d",
   },
   listApiKeys: {
@@ -436,7 +436,7 @@ const ENTRIES = {
     scope: "api_keys:write",
     body: ApiKeyUpdate,
     response: ApiKey,
-    errors: ["insufficient_scope", "exceeds_maker", "key_not_usable"],
+    errors: ["insufficient_scope", "exceeds_creator", "key_not_usable"],
     command: "service keys update {id} --name reporting",
   },
   revokeApiKey: {
@@ -452,7 +452,7 @@ const ENTRIES = {
     scope: "api_keys:write",
     response: ApiKey,
     status: 201,
-    errors: ["insufficient_scope", "exceeds_maker", "key_not_usable"],
+    errors: ["insufficient_scope", "exceeds_creator", "key_not_usable"],
     effect: "removes",
   },
   createOAuthApp: {

@@ -36,6 +36,7 @@ export const OAUTH_PATHS = {
   token: "/oauth/token",
   revoke: "/oauth/revoke",
   introspect: "/oauth/introspect",
+  userinfo: "/oauth/userinfo",
   deviceAuthorization: "/oauth/device_authorization",
   device: "/oauth/device",
 } as const;

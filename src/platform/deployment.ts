@@ -17,7 +17,7 @@ import { createVault, type Vault } from "./security/vault.ts";
 export interface DeploymentSettings extends DatabaseSettings {
   /** 32 bytes in hex or base64. */
   masterKey?: string | undefined;
-  /** Path of the master key file if no key is given (default: beside the SQLite file). */
+  /** Path of the master key file if no key is given (default: next to the SQLite file). */
   masterKeyFile?: string | undefined;
 }
 

@@ -29,7 +29,7 @@ import { localLimiters } from "./security/local-limiter.ts";
 import { sharedLimiters } from "./security/shared-limiter.ts";
 import { registerEventStream } from "./listen/event-stream.ts";
 import { ListenerRegistry } from "./listen/listeners.ts";
-import { createListenServer, type ListenServer } from "./listen/server.ts";
+import { createListenServer, registerLostUpgrade, type ListenServer } from "./listen/server.ts";
 import { createCountFolder } from "./maintenance/fold-counts.ts";
 import { createRetention } from "./maintenance/retention.ts";
 import { registerMcp } from "./api/mcp.ts";
@@ -124,9 +124,11 @@ export async function assembleParts(
   if (registry !== undefined) {
     const listeners: Listeners = {
       count: (queries, environment, type) => registry.count(queries, environment, type),
-      resultsOf: (environment, event) => listening?.resultsOf(environment, event) ?? [],
+      connectionsOf: (tenant) => registry.connectionsOf(tenant),
+      resultsOf: (environment, event, now) => listening?.resultsOf(environment, event, now) ?? [],
     };
     const document = serveApi(app, { ...shared, clockAdvancer, listeners, contact, requestSeconds }, authenticate);
+    registerLostUpgrade(app);
     registerRoutes(app, shared, { authenticate, document, settings, leakKeys, adminToken, contact });
   }
   const listening = registry && createListenServer(app.server, shared, authenticate, registry);

@@ -19,6 +19,9 @@ type Kind = KindWith<"fields">;
 type Apart = {
   [Type in FieldTypeName]: (typeof FIELD_TYPES)[Type]["stored"] extends "apart" ? Type : never;
 }[FieldTypeName];
+type Whole = {
+  [Type in FieldTypeName]: (typeof FIELD_TYPES)[Type]["stored"] extends "integer" ? Type : never;
+}[FieldTypeName];
 export type Fields<Of extends Kind> = (typeof RESOURCES)[Of]["fields"];
 export type NameOf<Of extends Kind> = {
   [Name in keyof Fields<Of>]: Fields<Of>[Name] extends { type: Apart } ? never : Name;
@@ -48,7 +51,7 @@ type PlainValueOf<Of extends Kind, One> = One extends { type: "status" }
       ? string[]
       : One extends { type: "boolean" }
         ? boolean
-        : One extends { type: "amount" }
+        : One extends { type: Whole }
           ? number
           : string;
 

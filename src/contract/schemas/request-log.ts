@@ -77,6 +77,9 @@ export const RequestLogListQuery = listQuery({
     Type.String({ pattern: "^[1-5](\\d\\d|xx)$", description: "A status, or a class such as 4xx", examples: ["4xx"] }),
   ),
   key: Type.Optional(Type.String({ format: "api_key-id" })),
+  reads: Type.Optional(
+    Type.Enum(["failed"], { description: "`failed`: of the GET and HEAD requests, only those that failed" }),
+  ),
   ...SEARCH_FILTERS,
 });
 export type RequestLogListQuery = Static<typeof RequestLogListQuery>;

@@ -1,9 +1,8 @@
 import { type Static, Type } from "typebox";
-import { LIMITS } from "../limits.ts";
 import { closed, Livemode, nullable, Timestamp } from "./fields.ts";
 
 const SnapshotName = Type.String({
-  pattern: `^[A-Za-z0-9][A-Za-z0-9._-]{0,${LIMITS.snapshotNameLength - 1}}$`,
+  format: "snapshot-name",
   description: "Letters, digits, dots, hyphens and underscores",
   examples: ["two-customers"],
 });

@@ -1,16 +1,38 @@
 import { type Static, Type } from "typebox";
 import { EVENT_TYPES } from "../event-types.ts";
 import { LIMITS } from "../limits.ts";
+import { Attempt } from "./delivery.ts";
 import { closed, idOf, nullable, Timestamp } from "./fields.ts";
 
 /** What a listener did with an event, if it reported no attempt. */
 const LISTENER_RESULTS = ["forwarding", "filtered", "not_forwarded", "disconnected"] as const;
 
 const ListenerResult = Type.Object(
-  { listener: idOf("listener"), result: Type.Enum([...LISTENER_RESULTS]) },
+  {
+    listener: idOf("listener"),
+    result: Type.Enum([...LISTENER_RESULTS]),
+    attempts: Type.Array(Attempt, {
+      description: "Attempts that failed and are retried; only the last one has the start of its response",
+    }),
+    next_attempt: nullable(Timestamp),
+  },
   { $id: "ListenerResult", description: "What a listener did with an event, if it reported no attempt" },
 );
 export type ListenerResult = Static<typeof ListenerResult>;
+
+const ListenerConnection = Type.Object(
+  {
+    listener: idOf("listener"),
+    events: Type.Array(Type.String(), { description: "Event types that it subscribes to" }),
+    targets: Type.Array(Type.Object({ events: Type.String(), url: Type.String() }), {
+      description: "Where it forwards; the first one that fits an event gets it",
+    }),
+    connected_at: Timestamp,
+    disconnected_at: nullable(Timestamp),
+  },
+  { $id: "ListenerConnection", description: "A connection of `service listen`; its times are real" },
+);
+export type ListenerConnection = Static<typeof ListenerConnection>;
 
 /** Number of intervals into which an endpoint's minutes are grouped. */
 export const STATISTICS_INTERVALS = 30;
@@ -79,12 +101,10 @@ export const Statistics = Type.Object(
     event_types: Type.Array(Type.Object({ type: Type.Enum([...EVENT_TYPES]), last_at: Timestamp }), {
       description: "The types of the retained events of the environment, that of the newest event first",
     }),
-    listeners: Type.Integer({ minimum: 0, description: "Open sessions of `service listen`" }),
-    listener_events: nullable(
-      Type.Array(Type.String(), {
-        description: "Event types that these sessions subscribe to; null if another process has some of the sessions",
-      }),
-    ),
+    listeners: Type.Integer({ minimum: 0, description: "Open connections of `service listen`" }),
+    listener_connections: Type.Array(ListenerConnection, {
+      description: "Connections of this process: open ones, then the last one of each listener that forwarded",
+    }),
     listener_results: nullable(
       Type.Array(ListenerResult, {
         description:

@@ -11,6 +11,12 @@ export const TestClock = Type.Object(
     object: Type.Literal("test_clock"),
     now: Timestamp,
     offset_seconds: Type.Integer({ description: "Offset from real time, in seconds" }),
+    reset_at: nullable(
+      Type.String({
+        format: "timestamp",
+        description: "When the sandbox was last reset or restored, in real time; null if it never was",
+      }),
+    ),
     status: Type.Union([Type.Literal("idle"), Type.Literal("advancing"), Type.Literal("canceled")], {
       description: "`canceled`: the last advance was stopped before its target",
     }),

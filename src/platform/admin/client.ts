@@ -37,7 +37,7 @@ interface AdminAccess {
   token: string;
 }
 
-/** The file is beside the database: anyone who may read it may administer the platform. */
+/** The file is next to the database: anyone who may read it may administer the platform. */
 function fileOf(database: string): string {
   return `${database}.admin`;
 }

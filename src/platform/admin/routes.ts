@@ -19,7 +19,7 @@ export interface SignInLink {
   expires_at: string;
 }
 
-/** Routes for the administrator of this machine, who proves it with the token in the file beside the database. */
+/** Routes for the administrator of this machine, who proves it with the token in the file next to the database. */
 export function adminRoutes(
   app: FastifyInstance,
   {
@@ -40,7 +40,7 @@ export function adminRoutes(
     if (isLocal && timingSafeEqual(sent, expectedDigest)) return;
     throw new ApiError(
       "invalid_credential",
-      "Requires the token from the file beside the database, and a connection from the same machine.",
+      "Requires the token from the file next to the database, and a connection from the same machine.",
       {
         headers: { "WWW-Authenticate": 'Bearer realm="service-admin"' },
       },

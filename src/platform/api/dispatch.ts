@@ -32,13 +32,21 @@ declare module "fastify" {
  */
 export function registerOperations(
   app: FastifyInstance,
-  tools: RunTools & { rateLimit: RateLimit | undefined; clock: Clock; random: Random },
+  tools: RunTools & {
+    rateLimit: RateLimit | undefined;
+    clock: Clock;
+    random: Random;
+    baseUrl: () => string;
+    publicUrl: URL | undefined;
+  },
   authenticate: Authenticate,
   operations: readonly Route[],
 ): void {
   const inFlight = new InFlight();
   app.decorateRequest("caller", null);
-  const { versions } = tools;
+  const { versions, baseUrl, publicUrl } = tools;
+  /** Absolute, because many clients do not resolve a relative link. */
+  const originOf = ({ headers }: FastifyRequest) => (publicUrl === undefined ? `http://${headers.host}` : baseUrl());
   /** Error responses name the caller's version, too, as soon as it is known. */
   const nameVersion = (reply: FastifyReply, { tenant: { account } }: Caller) =>
     void reply.header(HEADERS.version, versionOfResponse(versions, reply.request.headers, account.version));
@@ -84,7 +92,7 @@ export function registerOperations(
         if (operation.read !== undefined) {
           const body = await operation.read(call, tools.database);
           if (body instanceof RawJson && body.nextCursor !== undefined) {
-            void reply.header("Link", `<${nextPage(request.url, body.nextCursor)}>; rel="next"`);
+            void reply.header("Link", `<${originOf(request) + nextPage(request.url, body.nextCursor)}>; rel="next"`);
           }
           return send(reply, operation.status, toJson(versions, version, operation, body));
         }

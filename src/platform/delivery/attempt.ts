@@ -23,7 +23,7 @@ const WORDS: Record<string, string> = {
   connection_closed: "the connection closed before the response was complete",
   timeout: "the connection timed out",
   unreachable: "the address cannot be reached",
-  invalid_reply: "the response is not valid HTTP",
+  invalid_response: "the response is not valid HTTP",
 };
 
 /** Returns why an attempt got no complete response: a stable code, a colon, and a description. */
@@ -37,7 +37,7 @@ function describeAttemptError(error: Error): string {
 }
 
 function codeOf(error: Error): string {
-  if (error instanceof InvalidResponseError) return "invalid_reply";
+  if (error instanceof InvalidResponseError) return "invalid_response";
   const kind = failureKindOf(error);
   return kind === undefined ? "network" : KINDS[kind];
 }

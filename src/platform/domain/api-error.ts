@@ -12,7 +12,7 @@ export class ApiError extends Error {
   override name = "ApiError";
   readonly code: ErrorCode;
   readonly status: number;
-  /** Additional members of the problem document. */
+  /** Additional members of the problem details. */
   readonly members: Record<string, unknown>;
   /** Response headers of the error, such as `Retry-After`. */
   readonly headers: Record<string, string>;

@@ -27,7 +27,7 @@ export interface SecretTools {
   random: Random;
 }
 
-/** Creates a full key and stores only its digest. Returns the key, which cannot be retrieved again. */
+/** Creates a full-access key and stores only its digest. Returns the key, which cannot be retrieved again. */
 export async function createFullKey(
   tx: Transaction,
   tools: SecretTools,
@@ -113,7 +113,7 @@ export async function changeApiKey(
   const row = await findUsable(tx, context, id);
   const { scopes, expires_at: expiry } = input;
   if (scopes !== undefined && row.kind === "secret_key") {
-    const detail = "cannot be changed: a full key has all scopes. Create a restricted key instead";
+    const detail = "cannot be changed: a full-access key has all scopes. Create a restricted key instead";
     throw invalidFields([{ pointer: "/scopes", code: "not_changeable", detail }]);
   }
   const given = scopes === undefined ? input : { ...input, scopes: inOrder(scopes) };
@@ -231,7 +231,7 @@ interface Creator extends Bounds {
   user: { id: string } | null;
 }
 
-/** A key never grants more than its creator has. Throws ApiError `insufficient_scope` or `exceeds_maker`. */
+/** A key never grants more than its creator has. Throws ApiError `insufficient_scope` or `exceeds_creator`. */
 function assertWithin(creator: Bounds, key: Bounds): void {
   const lacking = key.scopes.filter((scope) => !creator.scopes.includes(scope));
   if (lacking.length > 0) {
@@ -240,7 +240,7 @@ function assertWithin(creator: Bounds, key: Bounds): void {
   const errors = [...rangeErrors(creator, key), ...endErrors(creator, key)];
   if (errors.length === 0) return;
   const detail = errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`).join("; ");
-  throw new ApiError("exceeds_maker", `The new key would exceed the key that creates it: ${detail}.`, {
+  throw new ApiError("exceeds_creator", `The new key would exceed the key that creates it: ${detail}.`, {
     members: { errors },
   });
 }
@@ -251,13 +251,13 @@ function rangeErrors(creator: Bounds, key: Bounds): FieldError[] {
   const inner = rangesOf(key.ipAllowlist);
   if (inner.length > 0 && inner.every((range) => outer.some((allowed) => covers(allowed, range)))) return [];
   const detail = `must be within ${creator.ipAllowlist.join(", ")}`;
-  return [{ pointer: "/ip_allowlist", code: "exceeds_maker", detail }];
+  return [{ pointer: "/ip_allowlist", code: "exceeds_creator", detail }];
 }
 
 function endErrors(creator: Bounds, key: Bounds): FieldError[] {
   if (creator.expiresAt === null || (key.expiresAt !== null && key.expiresAt <= creator.expiresAt)) return [];
   const detail = `must not be after ${formatTimestamp(creator.expiresAt)}`;
-  return [{ pointer: "/expires_at", code: "exceeds_maker", detail }];
+  return [{ pointer: "/expires_at", code: "exceeds_creator", detail }];
 }
 
 /** The ranges were validated when they were stored. */

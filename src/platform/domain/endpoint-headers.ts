@@ -1,3 +1,4 @@
+import { isHeaderName } from "../../contract/headers.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { FieldError } from "../../contract/schemas/problem.ts";
 import type { Vault } from "../security/vault.ts";
@@ -12,8 +13,6 @@ type HeaderChanges = Readonly<Record<string, string | null>>;
 /** Headers that a delivery sets itself, or that belong to the connection (RFC 9110 7.6.1). */
 const RESERVED =
   /^(service-.*|content-.*|proxy-.*|host|connection|user-agent|expect|keep-alive|te|trailer|transfer-encoding|upgrade|traceparent)$/i;
-/** A token of HTTP (RFC 9110 5.6.2). */
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /** Returns the headers after a change. Throws ApiError for invalid and reserved names, and for too many headers. */
 export function changeHeaders(headers: EndpointHeaders, changes: HeaderChanges): EndpointHeaders {
@@ -37,7 +36,7 @@ export function changeHeaders(headers: EndpointHeaders, changes: HeaderChanges):
 }
 
 function problemOf(name: string, isRepeated: boolean): Pick<FieldError, "code" | "detail"> | undefined {
-  if (!NAME.test(name)) {
+  if (!isHeaderName(name)) {
     return { code: "invalid_format", detail: "must be a header name: letters, digits and hyphens, such as X-Api-Key" };
   }
   if (RESERVED.test(name)) return { code: "reserved", detail: "is set by the delivery or its connection: remove it" };

@@ -20,7 +20,7 @@ export interface FirstAccount {
 }
 
 /**
- * Creates the first account of an empty database: an owner, a full key for each environment, and the CLI's own app.
+ * Creates the first account of an empty database: an owner, a full-access key for each environment, and the CLI's own app.
  * Returns undefined if there is an account already.
  */
 export async function createFirstAccount(

@@ -20,9 +20,15 @@ export async function pageOfRequestLogs(
   queries: Queries,
   tenant: Tenant,
   page: PageRequest,
-  { method, path, status, key }: RequestLogListQuery,
+  { method, path, status, key, reads }: RequestLogListQuery,
 ): Promise<RequestLog[]> {
-  const rows = await listRequestLogs(queries, page, { method, path, status, keyId: key });
+  const rows = await listRequestLogs(queries, page, {
+    method,
+    path,
+    status,
+    keyId: key,
+    onlyFailedReads: reads === "failed",
+  });
   return rows.map((row) => toRequestLog(row, tenant));
 }
 

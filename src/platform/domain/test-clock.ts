@@ -27,13 +27,14 @@ export async function showClock(
   now: number,
   advance?: ClockAdvance,
 ): Promise<TestClock> {
-  const { clock_offset: offset } = await findEnvironment(queries, environment);
+  const { clock_offset: offset, since } = await findEnvironment(queries, environment);
   const shown = advance ?? (await findLatestAdvance(queries, environment));
   const isRunning = shown?.status === "running";
   return {
     object: "test_clock",
     now: formatTimestamp(now + offset),
     offset_seconds: Math.floor(offset / 1000),
+    reset_at: since === null ? null : formatTimestamp(since),
     status: shown === undefined ? "idle" : STATUSES[shown.status],
     target: shown === undefined ? null : formatTimestamp(shown.ends_at),
     attempts: shown?.attempts ?? 0,

@@ -85,6 +85,7 @@ export function createApp(tools: AppTools): FastifyInstance {
       status: reply.statusCode,
       duration_ms: Math.round(reply.elapsedTime * 10) / 10,
       request_id: request.id,
+      ...(request.headers["user-agent"]?.startsWith("service-cli/") ? { client: "service-cli" } : {}),
       ...tracedLine(parseTraceparent(request.headers["traceparent"])),
     });
     done();
@@ -109,7 +110,7 @@ function isPageMissing({ is404, method, url, headers }: FastifyRequest): boolean
   return is404 && method === "GET" && !url.startsWith("/v1/") && /\btext\/html\b/.test(headers.accept ?? "");
 }
 
-/** Creates Fastify with the limits of the contract. Requests that cannot be parsed get a problem document, too. */
+/** Creates Fastify with the limits of the contract. Requests that cannot be parsed get problem details, too. */
 function createServer(tools: AppTools): FastifyInstance {
   const newRequestId = () => tools.newId("request", tools.clock.now());
   const app = Fastify({

@@ -20,6 +20,8 @@ function isCurrency(text: string): boolean {
 const LOCAL_PART = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 const DOMAIN_LABEL = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
+const SNAPSHOT_NAME = `^[A-Za-z0-9][A-Za-z0-9._-]{0,${LIMITS.snapshotNameLength - 1}}$`;
+
 /** The formats of the contract's schemas. */
 const FORMATS: Record<string, FormatRule> = {
   email: {
@@ -35,7 +37,7 @@ const FORMATS: Record<string, FormatRule> = {
   currency: {
     accepts: isCurrency,
     expected: "an ISO 4217 currency code in uppercase, such as EUR",
-    keywords: { pattern: "^[A-Z]{3}$", enum: [...CODES], examples: ["EUR"] },
+    keywords: { enum: [...CODES], examples: ["EUR"] },
   },
   timestamp: {
     accepts: (value) => parseTimestamp(value) !== undefined,
@@ -72,6 +74,11 @@ const FORMATS: Record<string, FormatRule> = {
     accepts: (value) => /^\/v1\/[^*?#\s]*\*?$/.test(value),
     expected: "a path such as /v1/orders, /v1/orders/{id} or /v1/orders*: * only at the end, and no query",
     keywords: { pattern: "^/v1/[^*?#\\s]*\\*?$" },
+  },
+  "snapshot-name": {
+    accepts: (value) => new RegExp(SNAPSHOT_NAME).test(value),
+    expected: `a name of 1 to ${LIMITS.snapshotNameLength} letters, digits, dots, hyphens and underscores that starts with a letter or digit`,
+    keywords: { pattern: SNAPSHOT_NAME },
   },
   "related-id": {
     accepts: isRelatable,

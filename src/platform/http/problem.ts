@@ -11,10 +11,10 @@ import { SandboxResetError } from "../storage/environments.ts";
 import { DamagedEventError } from "../storage/event-body.ts";
 import { ERROR_GUIDES } from "../../contract/error-guides.ts";
 
-/** Path of the pages that `type` of problem documents links to. */
+/** Path of the pages that `type` of problem details links to. */
 export const PROBLEMS_PATH = "/problems";
 
-/** Returns the problem document of an error response. */
+/** Returns the problem details of an error response. */
 export function toProblem(error: ApiError, requestId: string, baseUrl: string): Problem {
   return {
     type: `${baseUrl}${PROBLEMS_PATH}/${error.code}`,
@@ -83,7 +83,7 @@ const TLS_HANDSHAKE = 0x16;
  */
 const LINGER_MILLISECONDS = 2000;
 
-/** Responds on the bare socket with a problem document to what Node's HTTP parser rejects before there is a request. */
+/** Responds on the bare socket with problem details to what Node's HTTP parser rejects before there is a request. */
 export function rejectBrokenRequest(
   error: BrokenRequest,
   socket: Socket,
@@ -102,7 +102,7 @@ export function rejectBrokenRequest(
   );
 }
 
-/** The code for a proxy request, used beside the codes of Node's parser. */
+/** The code for a proxy request, used with the codes of Node's parser. */
 export const CONNECT_REQUEST = "CONNECT";
 
 /** The problem for each error of Node's parser. */
@@ -140,7 +140,7 @@ function brokenRequest({ code, rawPacket }: BrokenRequest): ApiError {
 
 const REQUEST_ID = "req_06Fv3Tt0q1Yd8mWc5KxLrB";
 
-/** Returns the problem document of an error response with this code. */
+/** Returns the problem details of an error response with this code. */
 export function exampleProblem(code: ErrorCode, baseUrl: string): Problem {
   const { detail, ...members } = ERROR_GUIDES[code].example;
   return toProblem(new ApiError(code, detail, { members }), REQUEST_ID, baseUrl);

@@ -42,7 +42,7 @@ export function logFailure(log: Log, error: unknown, { id, raw, method, url }: F
   else log.error({ request_id: id, method, path: loggedPath(url), err: error }, "a request failed");
 }
 
-/** Responds to anything thrown with a problem document, and logs faults of the platform. */
+/** Responds to anything thrown with problem details, and logs faults of the platform. */
 export function sendError(tools: ResponseTools, error: unknown, requestId: string, reply: FastifyReply): FastifyReply {
   const shown = toApiError(error) ?? INTERNAL_ERROR;
   if (shown.status === 500 && reply.request.fault === null) logFailure(tools.log, error, reply.request);

@@ -37,7 +37,7 @@ interface RestoreOptions {
 
 /**
  * Replaces an SQLite database that no process uses with a backup. The backup is copied and checked first. The replaced
- * database stays beside it under another name, with its log. If this is killed, one of the two databases is there, and
+ * database stays next to it under another name, with its log. If this is killed, one of the two databases is there, and
  * the platform never starts on a mixture. Throws RestoreError and StorageOpenError.
  */
 export async function restore(

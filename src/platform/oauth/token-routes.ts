@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { parseCredential } from "../../contract/credentials.ts";
 import { DEVICE_CODE_GRANT, OAUTH_PATHS, type Scope } from "../../contract/scopes.ts";
+import { CHALLENGE } from "../domain/api-error.ts";
 import { addressName } from "../../network/addresses.ts";
 import type { ClientAddress } from "../http/client-address.ts";
 import { toApiError } from "../http/problem.ts";
@@ -14,7 +15,7 @@ import { allScopeNames, formatScopeNames } from "./scope-names.ts";
 import type { GrantTools, TokenResponse } from "./tokens.ts";
 import { formOf, ParameterError, type Parameters, takeForms } from "../http/pages/parameters.ts";
 import type { Log } from "../ports.ts";
-import { findTokenByDigest, revokeAccessToken } from "../storage/access-tokens.ts";
+import { findTokenByDigest, revokeAccessToken, type TokenOwner } from "../storage/access-tokens.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";
 import { revokeGrant } from "../storage/oauth-grants.ts";
 import { findRefreshToken } from "../storage/refresh-tokens.ts";
@@ -85,6 +86,23 @@ export function tokenRoutes(scope: FastifyInstance, tools: TokenRouteTools): voi
     return introspect(tools, client, token);
   });
 
+  // OpenID Connect Core 5.3 names both methods.
+  scope.route({
+    method: ["GET", "POST"],
+    url: OAUTH_PATHS.userinfo,
+    config,
+    handler: async ({ headers }) => {
+      const [, token = ""] = /^bearer +(\S+)$/i.exec(headers.authorization ?? "") ?? [];
+      const owner = await findUsableToken(tools, token);
+      if (owner === undefined) throw invalidToken();
+      return {
+        sub: owner.user_id,
+        email: owner.user_email,
+        account: { id: owner.account_id, name: owner.account_name },
+      };
+    },
+  });
+
   scope.post(OAUTH_PATHS.deviceAuthorization, { config }, async (request) => {
     const form = readForm(request);
     const client = await authenticateClient(tools, request, form);
@@ -153,6 +171,7 @@ function metadataOf(issuer: string): Record<string, unknown> {
     token_endpoint: issuer + OAUTH_PATHS.token,
     revocation_endpoint: issuer + OAUTH_PATHS.revoke,
     introspection_endpoint: issuer + OAUTH_PATHS.introspect,
+    userinfo_endpoint: issuer + OAUTH_PATHS.userinfo,
     device_authorization_endpoint: issuer + OAUTH_PATHS.deviceAuthorization,
     scopes_supported: allScopeNames(),
     response_types_supported: ["code"],
@@ -197,26 +216,33 @@ type Introspection =
       sub?: string;
     };
 
+/** RFC 6750 3.1. */
+function invalidToken(): OAuthError {
+  const headers = { "WWW-Authenticate": `${CHALLENGE}, error="invalid_token"` };
+  return new OAuthError("invalid_token", "Send a valid access token: Authorization: Bearer", 401, headers);
+}
+
+/** Returns an access token with its user, unless it has expired or was revoked. */
+async function findUsableToken({ database, vault, clock }: GrantTools, token: string): Promise<TokenOwner | undefined> {
+  const row = await findTokenByDigest(database, vault.digest(token));
+  const isUsable = row?.revoked_at === null && row.grant_revoked_at === null && row.expires_at > clock.now();
+  return isUsable ? row : undefined;
+}
+
 const INACTIVE: Introspection = { active: false };
 
 /** Returns the state of a token for the client that it was issued to. */
-async function introspect(
-  { database, vault, clock, baseUrl }: TokenRouteTools,
-  client: ClientRow,
-  token: string,
-): Promise<Introspection> {
-  const digest = vault.digest(token);
-  const now = clock.now();
+async function introspect(tools: TokenRouteTools, client: ClientRow, token: string): Promise<Introspection> {
+  const { database, vault, clock, baseUrl } = tools;
   switch (parseCredential(token)?.kind) {
     case "access_token": {
-      const row = await findTokenByDigest(database, digest);
-      if (row === undefined || row.app_id !== client.id || row.expires_at <= now) return INACTIVE;
-      if (row.revoked_at !== null || row.grant_revoked_at !== null) return INACTIVE;
+      const row = await findUsableToken(tools, token);
+      if (row?.app_id !== client.id) return INACTIVE;
       return { ...describe(row, baseUrl()), token_type: "Bearer", sub: row.user_id };
     }
     case "refresh_token": {
-      const row = await findRefreshToken(database, digest);
-      if (row === undefined || row.app_id !== client.id || row.expires_at <= now) return INACTIVE;
+      const row = await findRefreshToken(database, vault.digest(token));
+      if (row === undefined || row.app_id !== client.id || row.expires_at <= clock.now()) return INACTIVE;
       if (row.used_at !== null || row.replaced_at !== null || row.grant_revoked_at !== null) return INACTIVE;
       return describe(row, baseUrl());
     }

@@ -7,6 +7,8 @@ export type Activity =
       status: number;
       duration_ms: number;
       request_id: string;
+      /** Set for a request of the `service` command. */
+      client?: "service-cli";
       /** Set if the request belongs to a trace. */
       trace_id?: string;
     }

@@ -2,7 +2,7 @@ import type { Clock, Log } from "../ports.ts";
 import { type Database, StorageUnavailableError, type Transaction, type WriteOptions } from "../storage/database.ts";
 import { type PartOf, writeRows } from "../storage/write-rows.ts";
 
-/** What the platform does by itself for all tenants. The names are the label of a metric. */
+/** What the platform does automatically for all tenants. The names are the label of a metric. */
 export const BACKGROUND_TASKS = [
   "bulk_operation",
   "clock_advance",

@@ -116,6 +116,7 @@ export class StorageUnavailableError extends Error {
 export class StorageOpenError extends Error {
   override name = "StorageOpenError";
   readonly code:
+    | "driver_missing"
     | "incomplete"
     | "locked"
     | "log_mismatch"

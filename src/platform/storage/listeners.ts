@@ -10,7 +10,7 @@ export interface ListenerRow {
   device: string;
   /** The sealed signing secret. */
   secret: Uint8Array;
-  /** Real time at which it last had an open session, true to the day; null if an older program created it. */
+  /** Real time at which it last had an open connection, true to the day; null if an older program created it. */
   seen_at: number | null;
   created: number;
 }
@@ -30,7 +30,7 @@ export async function insertListener(tx: Transaction, row: ListenerRow): Promise
   await insertRow(tx, "listeners", row, conflict);
 }
 
-/** Serializes `read committed` units of work about one listener, in whatever processes its sessions are. */
+/** Serializes `read committed` units of work about one listener, in whatever processes its connections are. */
 export async function lockListener(tx: Transaction, id: string): Promise<void> {
   await tx.get(`SELECT id FROM listeners WHERE id = $1 ${tx.dialect === "postgres" ? "FOR UPDATE" : ""}`, [id]);
 }
@@ -49,7 +49,7 @@ export function deleteListeners(tx: Transaction, environment: number, before: nu
   );
 }
 
-/** How many sessions listen to an environment at one process (PostgreSQL only: elsewhere there is one process). */
+/** How many connections listen to an environment at one process (PostgreSQL only: elsewhere there is one process). */
 interface ListenerCountRow {
   environment: number;
   /** Identifies the process and is never reused. */
@@ -68,8 +68,8 @@ export async function saveListenerCount(tx: Transaction, row: ListenerCountRow):
   );
 }
 
-/** Returns how many sessions listen to an environment at other processes, of those that have reported since a time. */
-export async function countSessionsElsewhere(
+/** Returns how many connections listen to an environment at other processes, of those that have reported since a time. */
+export async function countConnectionsElsewhere(
   queries: Queries,
   environment: number,
   process: string,

@@ -13,7 +13,7 @@ const FILLED = `LEAST(CAST($2 AS DOUBLE PRECISION),
                       b.tokens + GREATEST(0, ${NOW} - b.at) / CAST($3 AS DOUBLE PRECISION))`;
 const GRANTED = `LEAST(CAST($4 AS DOUBLE PRECISION), FLOOR(${FILLED}))`;
 
-/** Takes this many whole tokens, or as many as there are (PostgreSQL only: elsewhere one process counts by itself). */
+/** Takes this many whole tokens, or as many as there are (PostgreSQL only: elsewhere one process counts alone). */
 export async function takeTokens(tx: Transaction, { name, burst, refillMs }: Bucket, count: number) {
   const row = await tx.get<{ granted: number; tokens: number }>(
     `INSERT INTO rate_buckets AS b (name, tokens, at, granted)

@@ -41,6 +41,10 @@ const COLUMNS = NAMES.join(", ");
 /** Every status of a recorded request. */
 const STATUSES = [...new Set([101, 200, 201, ...Object.values(ERRORS).map(({ status }) => status)])];
 
+const READS: ReadonlySet<RequestMethod> = new Set(["GET", "HEAD"]);
+/** The first status of an error. */
+const FAILED = 400;
+
 /** Adds rows. An existing one stays as it is. */
 export const insertRequestLogs = insertRows<RequestLogRow>("request_logs", NAMES, "ON CONFLICT DO NOTHING");
 
@@ -89,6 +93,8 @@ export interface RequestLogFilters {
   /** `404`, or `4xx` for its class. */
   status: string | undefined;
   keyId: string | undefined;
+  /** True for only those of the GET and HEAD requests that failed. */
+  onlyFailedReads?: boolean;
 }
 
 /**
@@ -98,15 +104,19 @@ export interface RequestLogFilters {
 export function listRequestLogs(
   queries: Queries,
   page: PageRequest,
-  { method, path, status, keyId }: RequestLogFilters,
+  { method, path, status, keyId, onlyFailedReads = false }: RequestLogFilters,
 ): Promise<RequestLogRow[]> {
-  if ([method, path, status, keyId].every((value) => value === undefined)) {
+  if (!onlyFailedReads && [method, path, status, keyId].every((value) => value === undefined)) {
     return readPage(queries, "request_logs", COLUMNS, page, {});
   }
   const methods = method === undefined ? REQUEST_METHODS : [method];
-  const statuses = statusesOf(status);
-  if (queries.dialect === "postgres") return readJoinedPage(queries, page, { path, keyId }, methods, statuses);
-  const alternatives = methods.flatMap((name) => statuses.map((code) => ({ method: name, status: code })));
+  const alternatives = methods.flatMap((name) =>
+    statusesOf(status).flatMap((code) =>
+      onlyFailedReads && READS.has(name) && code < FAILED ? [] : { method: name, status: code },
+    ),
+  );
+  if (alternatives.length === 0) return Promise.resolve([]);
+  if (queries.dialect === "postgres") return readJoinedPage(queries, page, { path, keyId }, alternatives);
   const index = path !== undefined ? "path" : keyId !== undefined ? "key" : "status";
   // SQLite considers reading all rows of the environment as good.
   return readMergedPage(
@@ -131,10 +141,10 @@ function readJoinedPage(
   queries: Queries,
   { environment, position, before, from, limit }: PageRequest,
   { path, keyId }: Pick<RequestLogFilters, "path" | "keyId">,
-  methods: readonly RequestMethod[],
-  statuses: readonly number[],
+  alternatives: readonly { method: RequestMethod; status: number }[],
 ): Promise<RequestLogRow[]> {
   const bounds = [position ?? before ?? AFTER_ALL_IDS, from ?? "", limit + 1];
+  const [methods, statuses] = [alternatives.map(({ method }) => method), alternatives.map(({ status }) => status)];
   const parameters: SqlValue[] = [environment, methods.join(), statuses.join(), ...bounds];
   const value = (of: SqlValue) => `$${parameters.push(of)}`;
   let columns = "environment, method, status, id";
@@ -152,8 +162,7 @@ function readJoinedPage(
   }
   return queries.all<RequestLogRow>(
     `SELECT ${COLUMNS}
-     FROM unnest(string_to_array($2, ',')) AS m
-     CROSS JOIN unnest(string_to_array($3, ',')::int[]) AS s
+     FROM unnest(string_to_array($2, ','), string_to_array($3, ',')::int[]) AS alternatives (m, s)
      CROSS JOIN LATERAL (
        SELECT ${COLUMNS} FROM request_logs
        WHERE (${columns}) < (${prefix}, $4) AND (${columns}) >= (${prefix}, $5) ${others}

@@ -13,7 +13,7 @@ export interface EnvironmentNow {
 
 /**
  * The environments' clocks: real time, which a sandbox's test clock may be ahead of. IDs contain their time and sort by
- * it, so each environment creates its own: a sandbox in the future must not move the live environment's IDs there.
+ * it, so each environment creates its own: a sandbox in the future must not move live mode's IDs there.
  */
 export class EnvironmentTime {
   readonly #clock: Clock;

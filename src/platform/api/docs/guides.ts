@@ -3,6 +3,8 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { ApiError } from "../../domain/api-error.ts";
+import { html } from "../../http/pages/html.ts";
+import { type Page as PageText, sendPage } from "../../http/pages/page.ts";
 import { matchesTag } from "../openapi/serve.ts";
 import { DOCUMENT_HEADERS } from "./headers.ts";
 
@@ -23,6 +25,12 @@ interface Page {
   tag: string;
 }
 
+const UNKNOWN_GUIDE: PageText = {
+  title: "No such guide",
+  body: html`<h1>No such guide</h1>
+    <p>There is no guide at this address. See the <a href="${GUIDES_PATH}/">list of guides</a>.</p>`,
+};
+
 /** Serves the guides as they were built: pages with relative links, their script, style and search. */
 export function registerGuides(app: FastifyInstance, folder: string): void {
   const pages = readPages(folder);
@@ -30,8 +38,10 @@ export function registerGuides(app: FastifyInstance, folder: string): void {
   for (const path of [`${GUIDES_PATH}/`, `${GUIDES_PATH}/:name`]) {
     app.get<{ Params: { name?: string } }>(path, async ({ params: { name = "index.html" }, headers }, reply) => {
       const page = pages.get(name);
-      if (page === undefined)
+      if (page === undefined) {
+        if (headers.accept?.includes("text/html") === true) return sendPage(reply, 404, UNKNOWN_GUIDE);
         throw new ApiError("not_found", "There is no guide at this address. /docs/guides/ lists them.");
+      }
       const { mediaType, bytes, tag } = page;
       void reply.headers(DOCUMENT_HEADERS).header("Content-Type", mediaType).header("ETag", tag);
       return matchesTag(headers["if-none-match"], tag) ? reply.code(304).send() : reply.send(bytes);

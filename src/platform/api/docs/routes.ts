@@ -3,16 +3,16 @@ import { STATUS_CODES } from "node:http";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { ERROR_GUIDES } from "../../../contract/error-guides.ts";
 import { type ErrorCode, ERRORS, PROBLEM_MEDIA_TYPE } from "../../../contract/errors.ts";
+import { ApiError } from "../../domain/api-error.ts";
 import { matchesTag, type ServedDocument } from "../openapi/serve.ts";
 import { exampleProblem, PROBLEMS_PATH } from "../../http/problem.ts";
 import { html } from "../../http/pages/html.ts";
 import { type Page, sendPage } from "../../http/pages/page.ts";
 import { registerGuides } from "./guides.ts";
 import { DOCUMENT_HEADERS } from "./headers.ts";
+import { DOCS_PATH, REFERENCE_PATH } from "./paths.ts";
 import { inline } from "./prose.ts";
 import type { ReferenceFiles } from "./reference/page.ts";
-
-export const DOCS_PATH = "/docs";
 
 interface Reference {
   document: () => Promise<ServedDocument>;
@@ -38,27 +38,38 @@ export function registerDocs(
   );
 }
 
-/** The page is rendered at the first request. */
+/** The pages are rendered at the first request. */
 function referenceRoutes(
   app: FastifyInstance,
   baseUrl: () => string,
   { document, files }: Pick<Reference, "document"> & { files: ReferenceFiles },
 ): void {
-  let built: Promise<{ page: string; tag: string }> | undefined;
+  let built: Promise<ReadonlyMap<string, { page: string; tag: string }>> | undefined;
   const build = async () => {
-    const [{ text }, { referencePage }] = await Promise.all([document(), import("./reference/page.ts")]);
-    const page = referencePage(JSON.parse(text), baseUrl(), files);
-    return { page, tag: `W/"${createHash("sha256").update(page).digest("base64url").slice(0, 22)}"` };
+    const [{ text }, { referencePages }] = await Promise.all([document(), import("./reference/page.ts")]);
+    const pages = [...referencePages(JSON.parse(text), baseUrl(), files)];
+    const tagOf = (page: string) => `W/"${createHash("sha256").update(page).digest("base64url").slice(0, 22)}"`;
+    return new Map(pages.map(([name, page]) => [name, { page, tag: tagOf(page) }]));
   };
-  const show = async (ifNoneMatch: string | undefined, reply: FastifyReply) => {
-    const { page, tag } = await (built ??= build());
+  const show = async (name: string, ifNoneMatch: string | undefined, reply: FastifyReply) => {
+    const found = (await (built ??= build())).get(name);
+    if (found === undefined) {
+      throw new ApiError(
+        "not_found",
+        `There is no page of the API reference at this address. ${DOCS_PATH} lists them.`,
+      );
+    }
+    const { page, tag } = found;
     void reply.headers(DOCUMENT_HEADERS).header("ETag", tag);
     if (matchesTag(ifNoneMatch, tag)) return reply.code(304).send();
     return reply.header("Content-Type", "text/html; charset=utf-8").send(page);
   };
   for (const path of [DOCS_PATH, `${DOCS_PATH}/`]) {
-    app.get(path, async ({ headers }, reply) => show(headers["if-none-match"], reply));
+    app.get(path, async ({ headers }, reply) => show("", headers["if-none-match"], reply));
   }
+  app.get<{ Params: { group: string } }>(`${REFERENCE_PATH}/:group`, async ({ params, headers }, reply) =>
+    show(params.group, headers["if-none-match"], reply),
+  );
 }
 
 const CODES = Object.keys(ERRORS) as ErrorCode[];
@@ -71,7 +82,7 @@ function problemIndexPage(): Page {
     wide: true,
     body: html`<h1>Errors</h1>
       <p>
-        Every refusal is a problem document (RFC 9457): <code>${PROBLEM_MEDIA_TYPE}</code> with a stable
+        Every error response has problem details (RFC 9457): <code>${PROBLEM_MEDIA_TYPE}</code> with a stable
         <code>code</code>, a sentence in <code>detail</code> and the <code>request_id</code>. Its
         <code>type</code> leads to one of these pages.
       </p>

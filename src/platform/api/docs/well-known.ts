@@ -5,7 +5,7 @@ import { PROBLEMS_PATH } from "../../http/problem.ts";
 import { MCP_PATH } from "../mcp.ts";
 import type { Clock } from "../../ports.ts";
 import { HOME } from "../../oauth/home.ts";
-import { DOCS_PATH } from "./routes.ts";
+import { DOCS_PATH } from "./paths.ts";
 
 const SECURITY_PATH = "/.well-known/security.txt";
 /** RFC 9116 recommends less than a year. */
@@ -57,7 +57,7 @@ export function registerWellKnownPaths(
 > Customers, orders and payments over HTTP, with signed webhooks. JSON in and out, under /v1.
 
 Send an API key or an OAuth access token as \`Authorization: Bearer …\`. A credential belongs to the sandbox or to the
-live environment. Errors are problem documents (RFC 9457) with a stable \`code\`.
+live mode. Errors are problem details (RFC 9457) with a stable \`code\`.
 
 ## Reference
 

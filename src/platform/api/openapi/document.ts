@@ -18,7 +18,7 @@ environment, live or sandbox, and cannot access anything else.
 
 **Lists** are newest first. \`next_cursor\` leads to the next page, with the same filters.
 
-**Errors** are problem documents (RFC 9457) with a stable \`code\`; [each has a page](${PROBLEMS_PATH}).
+**Errors** are problem details (RFC 9457) with a stable \`code\`; [each has a page](${PROBLEMS_PATH}).
 
 **Idempotency**: every POST accepts an \`Idempotency-Key\`. For ${LIMITS.idempotencySeconds / 3600} hours a repeated request returns the first response.
 

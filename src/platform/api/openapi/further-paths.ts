@@ -45,7 +45,7 @@ function eventStream(schemas: Schemas, baseUrl: string): Json {
     description: [
       `Requires the scope \`${STREAM_SCOPE}\`. Server-sent events, in either environment, in the order of commits. Each event is a message of the default type; an event that is replayed is sent again under the ID of its replay.`,
       "`ready` comes first. `gap` says that events between two IDs are missing: they are older than 30 days, or a failover of the database lost them.",
-      `A client that reconnects sends the last \`id\` as \`${LAST_EVENT_ID}\`, which an \`EventSource\` does by itself, and misses nothing. The stream ends when its credential is revoked or expires.`,
+      `A client that reconnects sends the last \`id\` as \`${LAST_EVENT_ID}\`, which an \`EventSource\` does automatically, and misses nothing. The stream ends when its credential is revoked or expires.`,
     ].join("\n\n"),
     tags: [tagOf(EVENT_STREAM_PATH).name],
     security: [{ apiKey: [STREAM_SCOPE] }, { oauth: [oauthScopeName(STREAM_SCOPE)] }],

@@ -11,7 +11,7 @@ const DATE = { type: "string", pattern: "^\\d{4}-\\d{2}-\\d{2}$" };
 const RESPONSE_HEADERS = {
   RequestId: {
     name: HEADERS.requestId,
-    description: "ID of the request in logs, events and problem documents",
+    description: "ID of the request in logs, events and problem details",
     required: true,
     schema: { type: "string", ...keywordsOfFormat("request-id") },
   },
@@ -44,8 +44,8 @@ const RESPONSE_HEADERS = {
   },
   Link: {
     name: "Link",
-    description: 'Path of the next page, with `rel="next"` (RFC 8288); absent on the last page',
-    schema: { type: "string", examples: ['</v1/customers?cursor=AbC123>; rel="next"'] },
+    description: 'URL of the next page, with `rel="next"` (RFC 8288); absent on the last page',
+    schema: { type: "string", examples: ['<https://api.example.com/v1/customers?cursor=AbC123>; rel="next"'] },
   },
   RetryAfter: { name: "Retry-After", description: "Seconds to wait before a retry", schema: WHOLE_SECONDS },
   WwwAuthenticate: {
@@ -79,7 +79,7 @@ export const requestHeaders = (versions: readonly string[]): Json => ({
     name: HEADERS.version,
     in: "header",
     description: "API version of the request (default: the account's pinned version)",
-    schema: { ...DATE, enum: versions, examples: [versions.at(-1)] },
+    schema: { type: "string", enum: versions, examples: [versions.at(-1)] },
     example: versions.at(-1),
   },
   IdempotencyKey: {

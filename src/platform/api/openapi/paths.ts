@@ -61,7 +61,7 @@ function parametersOf({ method, path, query }: Operation, schemas: Schemas): Jso
 }
 
 interface ItemSchema {
-  properties?: { id?: TSchema; name?: TSchema };
+  properties?: { id?: TSchema & { anyOf?: [TSchema, TSchema] }; name?: TSchema };
   anyOf?: ItemSchema[];
 }
 
@@ -76,8 +76,9 @@ function idParameter(path: string, schemas: Schemas): Json {
   const listed: ListSchema | undefined = list?.response;
   const item = listed?.properties?.data?.items;
   const { id: itemId, name } = (item?.anyOf?.[0] ?? item)?.properties ?? {};
-  const id = itemId ?? name;
-  const schema = id === undefined ? { type: "string" } : schemas.place(id);
+  // An item may have null instead of an ID; a path may not.
+  const id = itemId?.anyOf?.[0] ?? itemId ?? name;
+  const { description: _, ...schema } = id === undefined ? { type: "string" } : schemas.place(id);
   return {
     name: "id",
     in: "path",

@@ -32,7 +32,7 @@ export function eventHandlers(vault: Vault, clock: Clock, listeners: Listeners):
     },
     replayEvent: async ({ id, body: { endpoint } }, tx, context) => {
       const { type, deliveries } = await replayEvent(tx, context, id, endpoint === undefined ? undefined : [endpoint]);
-      const { listeners: count } = await listeners.count(tx, context.tenant.environment, type);
+      const count = await listeners.count(tx, context.tenant.environment, type);
       return { object: "replay", event: id, deliveries, listeners: count };
     },
     replayEvents: ({ body }, tx, context) => createBulkOperation(tx, context, "events.replay", body),

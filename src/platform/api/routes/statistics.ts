@@ -1,19 +1,18 @@
-import type { ListenerResult, Statistics } from "../../../contract/schemas/statistics.ts";
+import type { ListenerResult, ListenerConnection } from "../../../contract/schemas/statistics.ts";
+import type { Tenant } from "../../domain/request-context.ts";
 import type { EnvironmentTime } from "../../time/environment-time.ts";
 import { readStatistics } from "../../observability/statistics.ts";
 import type { Queries } from "../../storage/database.ts";
 import type { Handlers } from "../operation.ts";
 
-/** What is known of the sessions of `service listen`. */
+/** What is known of the connections of `service listen`. */
 export interface Listeners {
-  /** Returns how many sessions listen to an environment, or to an event type of it, and to what. */
-  count(
-    queries: Queries,
-    environment: number,
-    type?: string,
-  ): Promise<Pick<Statistics, "listeners" | "listener_events">>;
-  /** Returns what listeners did with an event that they left without a delivery. */
-  resultsOf(environment: number, eventId: string): ListenerResult[];
+  /** Returns how many connections listen to an environment, or to an event type of it. */
+  count(queries: Queries, environment: number, type?: string): Promise<number>;
+  /** Returns the connections of this process in an environment: open ones, then the last of each listener. */
+  connectionsOf(tenant: Tenant): ListenerConnection[];
+  /** Returns what listeners did with an event that they left without a delivery. `now` is the environment's time. */
+  resultsOf(environment: number, eventId: string, now: number): ListenerResult[];
 }
 
 export function statisticsHandlers(time: EnvironmentTime, listeners: Listeners): Handlers<"statistics"> {
@@ -23,8 +22,9 @@ export function statisticsHandlers(time: EnvironmentTime, listeners: Listeners):
       const { now } = await time.read(queries, caller.tenant);
       return {
         ...(await readStatistics(queries, environment, now, query)),
-        ...(await listeners.count(queries, environment)),
-        listener_results: query.event === undefined ? null : listeners.resultsOf(environment, query.event),
+        listeners: await listeners.count(queries, environment),
+        listener_connections: listeners.connectionsOf(caller.tenant),
+        listener_results: query.event === undefined ? null : listeners.resultsOf(environment, query.event, now),
       };
     },
   };

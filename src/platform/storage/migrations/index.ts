@@ -4,7 +4,16 @@ import { leftOutRequests } from "./003-left-out-requests.ts";
 import { sandbox } from "./004-sandbox.ts";
 import { endpointHeaders } from "./005-endpoint-headers.ts";
 import { faults } from "./006-faults.ts";
+import { errorNames } from "./007-error-names.ts";
 import type { Migration } from "./migration.ts";
 
 /** In the order in which they run. A migration never changes once it is listed here. */
-export const MIGRATIONS: readonly Migration[] = [initial, logOrder, leftOutRequests, sandbox, endpointHeaders, faults];
+export const MIGRATIONS: readonly Migration[] = [
+  initial,
+  logOrder,
+  leftOutRequests,
+  sandbox,
+  endpointHeaders,
+  faults,
+  errorNames,
+];

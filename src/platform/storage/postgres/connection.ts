@@ -78,7 +78,7 @@ export class PostgresConnection {
       this.destroy();
       onEnd();
     };
-    // The client library rejects every unanswered statement by itself.
+    // The client library rejects every unanswered statement automatically.
     client.on("error", end);
     client.on("end", end);
   }

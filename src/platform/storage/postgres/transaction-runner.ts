@@ -232,7 +232,7 @@ async function commit(connection: PostgresConnection, beginning: Beginning): Pro
 
 async function rollBack(connection: PostgresConnection, beginning: Beginning): Promise<void> {
   if (!beginning.sent || !connection.isOpen) return;
-  // If even that fails, the connection must not be used again. The server rolls back by itself.
+  // If even that fails, the connection must not be used again. The server rolls back automatically.
   await connection.execute("ROLLBACK").catch(() => connection.destroy());
 }
 

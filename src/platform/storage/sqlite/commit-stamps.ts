@@ -26,7 +26,7 @@ const ATTEMPTS = 5;
  * Numbers the commits of one connection, in the header of the database file: `user_version` holds the number of the
  * last commit, `application_id` that of the previous one. Each process begins at a random number.
  *
- * SQLite replays a log (`-wal`) over any file it finds beside it, and so destroys a backup that was copied over the
+ * SQLite replays a log (`-wal`) over any file it finds next to it, and so destroys a backup that was copied over the
  * file of a killed process. The numbers tell which files belong to a log: those that hold the number of one of its
  * commits, or of the commit before its first.
  */

@@ -65,7 +65,7 @@ export class Connection {
     this.#database.exec(sql);
   }
 
-  /** Rolls back an open transaction. SQLite may have done so by itself. */
+  /** Rolls back an open transaction. SQLite may have done so automatically. */
   rollBack(): void {
     try {
       this.#database.exec("ROLLBACK");

@@ -87,7 +87,7 @@ export function createFile(file: string): void {
   }
 }
 
-/** Makes the names of files in a folder durable. Windows does so by itself, and opens no folder. */
+/** Makes the names of files in a folder durable. Windows does so automatically, and opens no folder. */
 export function flushFolder(folder: string): void {
   if (process.platform !== "win32") flushFile(folder);
 }

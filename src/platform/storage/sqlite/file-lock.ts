@@ -13,7 +13,7 @@ interface HeldLock {
 
 /**
  * Makes this process the only one that opens a database, until `release` or until the process exits for any reason: the
- * write lock of a small SQLite file beside the database, which the operating system frees when its process dies.
+ * write lock of a small SQLite file next to the database, which the operating system frees when its process dies.
  *
  * Deleting the lock file would admit a second process, so the holder checks it regularly.
  */

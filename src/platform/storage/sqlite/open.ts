@@ -37,7 +37,7 @@ const STOP_BLOCKING = "PRAGMA busy_timeout = 0";
 const LOCK_MILLISECONDS = 5000;
 
 export interface SqliteOptions {
-  /** The database file; a missing folder is created. Its `-wal`, `-shm` and `.lock` files are beside it. */
+  /** The database file; a missing folder is created. Its `-wal`, `-shm` and `.lock` files are next to it. */
   readonly file: string;
   /** In the order in which they run. */
   readonly migrations: readonly Migration[];
@@ -57,7 +57,7 @@ export interface SqliteOptions {
  *
  * Throws StorageOpenError if another process holds it ("locked"), if its schema is newer than this program
  * ("newer_schema") or from an unreleased build ("unreleased_schema"), if the file is something else ("not_a_database") or cannot be written ("not_writable"), and if this
- * Node.js has no SQLite ("unreachable").
+ * Node.js has no SQLite ("driver_missing").
  */
 export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const sqlite = await loadSqlite(options.driver);

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { html, Html } from "../../../http/pages/html.ts";
+import { REFERENCE_PATH } from "../paths.ts";
 import { inline, prose } from "../prose.ts";
 import { attributes, parameters } from "./attributes.ts";
 import { Documents, type OpenApiDocument, type Operation, type ParameterObject } from "./document.ts";
@@ -13,19 +14,36 @@ export interface ReferenceFiles {
 }
 
 /**
- * Renders the API reference at /docs: an OpenAPI document as one page that can be read, navigated and printed without
- * scripts. Its script adds search, a choice of languages and "Try it".
+ * Renders the API reference: an OpenAPI document as a page for each of its groups, by name, and one at "" that lists all
+ * operations. They can be read, navigated and printed without scripts. Their script adds search, a choice of languages
+ * and "Try it".
  */
-export function referencePage(document: OpenApiDocument, baseUrl: string, files: ReferenceFiles): string {
+export function referencePages(
+  document: OpenApiDocument,
+  baseUrl: string,
+  files: ReferenceFiles,
+): ReadonlyMap<string, string> {
   const documents = new Documents(document);
   const groups = groupsOf(documents);
+  const pages = groups.map((group, index) => {
+    const content = html`${groupSection(documents, group, baseUrl)} ${steps(groups[index - 1], groups[index + 1])}`;
+    return [
+      idOf(group.name),
+      pageOf(`${group.name} · API reference`, content, navigation(groups, group), files),
+    ] as const;
+  });
+  const start = html`${introduction(document, baseUrl)} ${contents(groups)}`;
+  return new Map([["", pageOf("API reference", start, navigation(groups, undefined), files)], ...pages]);
+}
+
+function pageOf(title: string, content: Html, menu: Html, files: ReferenceFiles): string {
   return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex" />
-        <title>API reference · Service</title>
+        <title>${title} · Service</title>
         <link rel="icon" href="${files.icon}" />
         <link rel="stylesheet" href="${files.style}" />
         <script type="module" src="${files.script}"></script>
@@ -40,10 +58,8 @@ export function referencePage(document: OpenApiDocument, baseUrl: string, files:
           </nav>
         </header>
         <div class="columns">
-          ${navigation(groups)}
-          <main id="content" tabindex="-1">
-            ${introduction(document, baseUrl)} ${groups.map((group) => groupSection(documents, group, baseUrl))}
-          </main>
+          ${menu}
+          <main id="content" tabindex="-1">${content}</main>
         </div>
       </body>
     </html> `.text;
@@ -60,33 +76,46 @@ interface Group {
 function groupsOf(documents: Documents): Group[] {
   const operations = documents.operations();
   const webhooks = documents.webhooks();
-  return documents.document.tags.map(({ name, description }) => {
+  return documents.document.tags.flatMap(({ name, description }): Group[] => {
     const of = (list: readonly Operation[]) => list.filter(({ tags }) => tags.includes(name));
     const received = of(webhooks);
-    const areWebhooks = received.length > 0;
-    return { name, description, areWebhooks, operations: areWebhooks ? received : of(operations) };
+    if (received.length === 0) return [{ name, description, areWebhooks: false, operations: of(operations) }];
+    // Their bodies are long.
+    const resources = [...new Set(received.map(resourceOf))];
+    return resources.map((resource) => ({
+      name: `${name}: ${resource}.*`,
+      description,
+      areWebhooks: true,
+      operations: received.filter((operation) => resourceOf(operation) === resource),
+    }));
   });
 }
 
-function navigation(groups: readonly Group[]): Html {
-  return html`<nav id="menu" aria-label="Reference">
+/** Returns the resource of an event type, such as `customer`. */
+function resourceOf({ path }: Operation): string {
+  return path.split(".", 1)[0]!;
+}
+
+/** Every group; the operations of those that are not open are found by the search. */
+function navigation(groups: readonly Group[], open: Group | undefined): Html {
+  const menu = html`<nav id="menu" aria-label="Reference">
     <div class="search" hidden>
       <input type="search" placeholder="Search" aria-label="Search the reference" autocomplete="off" />
       <kbd>/</kbd>
     </div>
     <p class="none" role="status"></p>
     <ul>
-      <li><a href="#introduction">Introduction</a></li>
+      <li><a href="/docs" ${open === undefined && html`aria-current="page"`}>Introduction</a></li>
       ${groups.map(
-        ({ name, operations, areWebhooks }) =>
+        (group) =>
           html`<li>
-            <a class="group" href="#${idOf(name)}">${name}</a>
-            <ul>
-              ${operations.map(
+            <a class="group" href="${hrefOf(group)}" ${group === open && html`aria-current="page"`}>${group.name}</a>
+            <ul ${group !== open && html`data-closed`}>
+              ${group.operations.map(
                 ({ operationId, summary, method, path }) =>
-                  html`<li data-text="${`${name} ${summary} ${method} ${path} ${operationId}`.toLowerCase()}">
-                    <a href="#${operationId}">
-                      ${areWebhooks ? html`<code>${path}</code>` : html`<span>${summary}</span>${methodBadge(method)}`}
+                  html`<li data-text="${`${group.name} ${summary} ${method} ${path} ${operationId}`.toLowerCase()}">
+                    <a href="${hrefOf(group, operationId)}">
+                      ${group.areWebhooks ? html`<code>${path}</code>` : html`<span>${summary}</span>${methodBadge(method)}`}
                     </a>
                   </li>`,
               )}
@@ -95,6 +124,41 @@ function navigation(groups: readonly Group[]): Html {
       )}
     </ul>
   </nav>`;
+  // It is on every page, and a third of it would be indentation.
+  return new Html(menu.text.replaceAll(/\n\s+/g, " "));
+}
+
+/** All operations with a link to the page of each. An item has the operation's anchor, so that links to it lead here. */
+function contents(groups: readonly Group[]): Html {
+  return html`<div class="contents">
+    ${groups.map(
+      (group) =>
+        html`<section>
+          <h2><a href="${hrefOf(group)}">${group.name}</a></h2>
+          <p>${inline(group.description)}</p>
+          <ul>
+            ${group.operations.map(
+              ({ operationId, summary, method, path }) =>
+                html`<li id="${operationId}">
+                  <a href="${hrefOf(group, operationId)}">${group.areWebhooks ? path : summary}</a>
+                  ${!group.areWebhooks && html`<code>${method} ${path}</code>`}
+                </li>`,
+            )}
+          </ul>
+        </section>`,
+    )}
+  </div>`;
+}
+
+function steps(previous: Group | undefined, next: Group | undefined): Html {
+  return html`<nav class="steps" aria-label="Pages">
+    ${previous !== undefined && html`<a rel="prev" href="${hrefOf(previous)}">← ${previous.name}</a>`}
+    ${next !== undefined && html`<a rel="next" href="${hrefOf(next)}">${next.name} →</a>`}
+  </nav>`;
+}
+
+function hrefOf({ name }: Group, operationId?: string): string {
+  return `${REFERENCE_PATH}/${idOf(name)}${operationId === undefined ? "" : `#${operationId}`}`;
 }
 
 function introduction({ info }: OpenApiDocument, baseUrl: string): Html {
@@ -128,10 +192,10 @@ function groupSection(
   { name, description, operations, areWebhooks }: Group,
   baseUrl: string,
 ): Html {
-  return html`<section id="${idOf(name)}" class="group">
+  return html`<section class="group">
     <div class="row">
       <div class="text">
-        <h2>${name}</h2>
+        <h1>${name}</h1>
         <p>${inline(description)}</p>
       </div>
     </div>
@@ -153,12 +217,12 @@ function operationSection(documents: Documents, operation: Operation, baseUrl: s
       ${
         body !== undefined &&
         body.schema.properties !== undefined &&
-        html`<h4>Body</h4>
+        html`<h3>Body</h3>
           ${attributes(documents, body.schema, { showsRequired: true })}`
       }
       ${
         success.schema?.properties !== undefined &&
-        html`<h4>Returns</h4>
+        html`<h3>Returns</h3>
           <p>${inline(success.description)}.</p>
           <details>
             <summary>Attributes of the response</summary>
@@ -170,7 +234,7 @@ function operationSection(documents: Documents, operation: Operation, baseUrl: s
         <summary>Errors</summary>
         ${errors.map(
           ({ status, description }) =>
-            html`<h5>${status} ${STATUS_CODES[status]}</h5>
+            html`<h4>${status} ${STATUS_CODES[status]}</h4>
               ${prose(description)}`,
         )}
       </details>
@@ -203,7 +267,7 @@ function webhookSection(documents: Documents, operation: Operation): Html {
 }
 
 function heading({ operationId, summary }: Operation): Html {
-  return html`<h3><a href="#${operationId}">${summary}</a></h3>`;
+  return html`<h2><a href="#${operationId}">${summary}</a></h2>`;
 }
 
 const PLACES = { path: "Path parameters", query: "Query parameters", header: "Headers" } as const;
@@ -216,7 +280,7 @@ function parameterLists(
   return places.flatMap((place) => {
     const found = list.filter((parameter) => parameter.in === place);
     if (found.length === 0) return [];
-    return html`<h4>${PLACES[place]}</h4>
+    return html`<h3>${PLACES[place]}</h3>
       ${parameters(documents, found)}`;
   });
 }
@@ -256,7 +320,10 @@ function methodBadge(method: string): Html {
 }
 
 function idOf(group: string): string {
-  return group.toLowerCase().replaceAll(" ", "-");
+  return group
+    .toLowerCase()
+    .replaceAll(/[^a-z]+/g, "-")
+    .replace(/-$/, "");
 }
 
 /** Renders indented JSON with keys and values highlighted. */

@@ -10,8 +10,11 @@ const MAX_SHIM_BYTES = 8192;
 /** Returns text in which each of these commands, such as `service trigger`, begins with `name`. */
 export function withCommandName(text: string, name: string, commands: readonly string[]): string {
   if (name === "service") return text;
-  // Not `/etc/service status`.
-  const inText = new RegExp(`(?<![\\w./@-])service(?= (?:${commands.join("|")})\\b| --help\\b)`, "g");
+  // Not `/etc/service status`; but after the code of a color, which ends with a letter.
+  const inText = new RegExp(
+    `(?<=\\u001B\\[[\\d;]*m|(?<![\\w./@-]))service(?= (?:${commands.join("|")})\\b| --help\\b)`,
+    "g",
+  );
   return text.replace(inText, () => name);
 }
 
@@ -40,6 +43,7 @@ export function commandName({ env, cwd, platform }: Shell, program: string): str
 
 /** Returns true if a file is the program, a link to it, or a shim that starts it. */
 function startsProgram(file: string, program: string): boolean {
+  if (!existsSync(file)) return false;
   try {
     if (realpathSync(file) === program) return true;
     return readFileSync(file).subarray(0, MAX_SHIM_BYTES).includes(`${PACKAGE}/bin/service.js`);

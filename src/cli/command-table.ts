@@ -78,7 +78,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "webhooks",
     group: WEBHOOKS,
-    summary: "Sign and verify payloads; check a receiver",
+    summary: "Test receivers of Stripe, GitHub, Slack and others",
     load: () => import("./commands/webhooks/index.ts"),
   },
   {
@@ -150,7 +150,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "Back up, migrate and inspect the database",
     load: () => import("./commands/db/index.ts"),
   },
-  { name: "version", group: MORE, summary: "Print version information", load: () => import("./commands/version.ts") },
+  {
+    name: "version",
+    group: MORE,
+    summary: "Print version information",
+    hidden: true,
+    load: () => import("./commands/version.ts"),
+  },
   {
     name: "help",
     group: MORE,

@@ -9,6 +9,8 @@ export interface CommandDefinition {
   name: string;
   /** Earlier names. They still work, but help does not show them. */
   formerly?: readonly string[];
+  /** True for a command that few need. It works, and docs/commands.md lists it, but help does not. */
+  hidden?: true;
   /** Imperative, sentence case, no period. */
   about: string;
   /** A shorter text for lists of commands (default: `about`). */
@@ -67,6 +69,8 @@ export interface Flag {
   /** Flags that it cannot be combined with, in camelCase. */
   conflicts?: string | string[];
   required?: boolean;
+  /** True for a flag that few need. It works, and docs/commands.md lists it, but help does not. */
+  hidden?: boolean;
   /** An earlier name, `--created-after`. It still works, but help does not show it. */
   formerly?: string;
 }
@@ -82,7 +86,7 @@ export interface CommandEntry {
   group: string;
   /** Imperative, sentence case, no period. */
   summary: string;
-  /** True for commands that only programs call. Help does not list them. */
+  /** True for commands that only programs call, and for what a flag does as well. Help does not list them. */
   hidden?: true;
   /** True if the arguments after `--` are a program to run and its arguments. */
   runsProgram?: true;
@@ -120,16 +124,15 @@ export function declareCommand(
   definition: CommandDefinition,
   { context, programArgs = [], hidden = false }: Execution = {},
 ): ParsedCommand {
-  const { name, about, summary = "", usage = "", notes, before, run, options = [] } = definition;
+  const { name, about, summary = "", usage = "", before, run, options = [] } = definition;
   const command = parent.command(name, { hidden }).description(about).summary(summary).usage(usage);
   Object.assign(command, { definition, programArgs });
   for (const operand of definition.args ?? []) command.addArgument(argumentOf(operand));
   for (const flag of options) {
-    command.addOption(optionOf(flag));
+    command.addOption(optionOf(flag).hideHelp(flag.hidden === true));
     if (flag.formerly !== undefined) command.addOption(formerOption(flag, flag.formerly));
   }
   if (definition.dryRun) command.addOption(dryRunOption());
-  if (notes !== undefined) command.addHelpText("after", notes);
   if (context !== undefined && before !== undefined) command.hook("preAction", () => before(context));
   if (context !== undefined && run !== undefined) {
     command.action(async (...given: unknown[]) => {
@@ -141,7 +144,11 @@ export function declareCommand(
   const taken = new Set(children.map((child) => child.name));
   for (const child of children) {
     const others = (OTHER_NAMES[child.name] ?? []).filter((other) => !taken.has(other));
-    declareCommand(command, child, { context, programArgs }).aliases([...(child.formerly ?? []), ...others]);
+    const { hidden: isHidden = false } = child;
+    declareCommand(command, child, { context, programArgs, hidden: isHidden }).aliases([
+      ...(child.formerly ?? []),
+      ...others,
+    ]);
   }
   return command;
 }

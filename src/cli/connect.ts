@@ -1,4 +1,5 @@
 import { parseBaseUrl } from "../client/base-url.ts";
+import { NetworkError } from "../client/errors.ts";
 import {
   type ApiRequest,
   type Client,
@@ -42,15 +43,14 @@ export function connect(
     proxies: proxiesOf(context),
     random: () => context.random(),
     uuid: () => context.uuid(),
-    onRetry: ({ reason, milliseconds }) =>
-      output.spinner.update(`${reason}; retrying in ${(milliseconds / 1000).toFixed(1)} s`),
+    onRetry: ({ reason, milliseconds, rateLimit }) => output.waiting(reason, milliseconds, rateLimit),
     ...tracingOf(context),
   });
   if (context.globals.dryRun) return dryRunClient(client, output);
   return {
     baseUrl: client.baseUrl,
     request<Body>(request: ApiRequest) {
-      const send = () => client.request<Body>(request);
+      const send = () => sendSafely<Body>(client, request, () => context.uuid());
       return request.isBackground === true ? send() : output.spinner.during(`Waiting for ${client.baseUrl.host}`, send);
     },
   };
@@ -70,6 +70,26 @@ function dryRunClient(client: Client, output: Output): Client {
     },
   };
 }
+
+/** Sends a request. A POST whose response was lost may have taken effect: the error says how to repeat it safely. */
+async function sendSafely<Body>(client: Client, request: ApiRequest, uuid: () => string) {
+  if (request.method !== "POST") return await client.request<Body>(request);
+  const idempotencyKey = request.idempotencyKey ?? uuid();
+  try {
+    return await client.request<Body>({ ...request, idempotencyKey });
+  } catch (error) {
+    if (!(error instanceof NetworkError) || !MAY_HAVE_WORKED.has(error.failure)) throw error;
+    // Commands with the flag pass the member, even if it is undefined.
+    const next =
+      "idempotencyKey" in request
+        ? `To repeat it safely, add --idempotency-key ${idempotencyKey}`
+        : "Check its effect before you repeat it.";
+    const { failure, message, passing, cause } = error;
+    throw new NetworkError(failure, message, `The request may have taken effect. ${next}`, { passing, cause });
+  }
+}
+
+const MAY_HAVE_WORKED: ReadonlySet<string> = new Set(["connection_lost", "timed_out"]);
 
 /** Throws UserError for a key that no header can contain. */
 function assertSendable(key: string): void {

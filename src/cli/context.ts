@@ -5,7 +5,7 @@ import { UserError } from "./errors.ts";
 import type { GlobalOptions } from "./global-options.ts";
 import { createPrompts, Input, type Prompts } from "./input.ts";
 import type { ProcessIo } from "./process-io.ts";
-import { credentialSource } from "./session/credential-source.ts";
+import { credentialSource } from "./credentials/credential-source.ts";
 import { PROJECT_FILE } from "./project/file-name.ts";
 import {
   type Connection,
@@ -204,7 +204,7 @@ export class Context {
    * Returns the credential of a connection, which renews itself if it can expire. Throws NotSignedInError without one.
    */
   credentialsOf(connection: Connection): string | CredentialSource {
-    const { value } = requireCredential(connection);
+    const { value } = requireCredential(connection, this);
     return credentialSource(this, value, {
       profile: connection.profile.value,
       environment: connection.environment,

@@ -1,10 +1,10 @@
 import type { Client } from "../client/http.ts";
 import { ApiError } from "../client/errors.ts";
-import { kindOfId } from "../contract/ids.ts";
-import { nounOf, type ResourceKind, RESOURCES } from "../contract/resources.ts";
+import { ID_PREFIXES, kindOfId } from "../contract/ids.ts";
+import { nounOf, type ResourceKind, RESOURCES, withArticle } from "../contract/resources.ts";
 import { type Chain, type ChainApi, EXPLAINED, explainedKind, readChain } from "../explain/chain.ts";
 import { diagnose } from "../explain/diagnosis.ts";
-import type { Finding, FindingCode } from "../explain/finding.ts";
+import { type Finding, type FindingCode, sentence } from "../explain/finding.ts";
 import { EXIT_CODES, UserError } from "./errors.ts";
 
 /** An explanation in the format of `--json` and the MCP tool. */
@@ -28,6 +28,7 @@ export async function explain(client: Client, id: string): Promise<{ chain: Chai
   if (kind === undefined) throw notExplained(id);
   const chain = await readChain(apiOf(client), id, kind);
   const findings = diagnose(chain, (timestamp) => timestamp);
+  if (findings[0]?.code === "not_found") throw notFound(findings[0]);
   const explanation: Explanation = {
     object: "explanation",
     id,
@@ -53,16 +54,32 @@ function apiOf(client: Client): ChainApi {
   };
 }
 
+function notFound({ summary, evidence, action, fix }: Finding): UserError {
+  return new UserError(summary, {
+    hint: `${sentence(evidence ?? "")}\n${action}: ${fix}`,
+    exitCode: EXIT_CODES.notFound,
+    code: "not_found",
+  });
+}
+
 function notExplained(id: string): UserError {
   const kind = kindOfId(id);
   const kinds = EXPLAINED.map((known) =>
     known === "request" ? "request (req_)" : `${nounOf(known as ResourceKind)} (${RESOURCES[known as "event"].prefix})`,
   );
   const problem =
-    kind === undefined ? "This is not an ID" : `There is nothing to explain about ${kind.replaceAll("_", " ")}s`;
+    kind === undefined ? malformed(id) : `There is nothing to explain about ${kind.replaceAll("_", " ")}s`;
   return new UserError(problem, {
     hint: `Pass the ID of one of: ${kinds.join(", ")}.`,
     exitCode: EXIT_CODES.usage,
     code: "invalid_id",
   });
+}
+
+function malformed(id: string): string {
+  const meant = EXPLAINED.find((kind) => id.startsWith(ID_PREFIXES[kind]));
+  const problem = `"${id}" is not an ID`;
+  if (meant === undefined) return problem;
+  const noun = meant === "request" ? meant : nounOf(meant as ResourceKind);
+  return `${problem}: ${withArticle(noun)} ID is ${ID_PREFIXES[meant]} and 22 letters or digits`;
 }

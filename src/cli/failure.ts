@@ -1,5 +1,6 @@
 import { ApiError, NetworkError, UnsafeRequestError } from "../client/errors.ts";
 import { EXIT_CODES, type ExitCode, InterruptedError, SilentExit, UserError } from "./errors.ts";
+import type { FieldError } from "../contract/schemas/problem.ts";
 import type { ProcessIo } from "./process-io.ts";
 import { compactJson } from "./terminal/json.ts";
 import { printable } from "./terminal/printable.ts";
@@ -46,12 +47,15 @@ function ownFailure(
 }
 
 function apiFailure(error: ApiError): Failure {
-  // If one field is invalid, the message often says everything.
-  const unsaid = error.errors.filter(({ code, detail }) => code !== "taken" && !error.message.includes(detail));
-  const fields = unsaid.map(({ pointer, detail }) => `${pointer.replace(/^[/?]/, "").replaceAll("/", ".")}: ${detail}`);
+  const [first, ...others] = error.errors.filter(({ code }) => code !== "taken");
+  const describe = ({ pointer, detail }: FieldError): string =>
+    `${error.nameOf(pointer)}: ${detail.replaceAll(/\bcreated_(?:after|before)\b/g, (name) => error.nameOf(`/${name}`))}`;
+  // The platform's sentence about the first field counts the others, which follow here.
+  const isSaid = first !== undefined && first.pointer !== "" && error.message.includes(first.detail);
+  const fields = (isSaid || first === undefined ? others : [first, ...others]).map(describe);
   const about = error.requestId === "" ? [] : [`${error.status} ${error.code}, request ${error.requestId}`];
   return {
-    message: error.message,
+    message: isSaid ? describe(first) : error.message,
     details: [...fields, ...about],
     hint: hintFor(error),
     exitCode: apiExitCode(error.status),
@@ -84,7 +88,7 @@ function hintFor({ status, code, attempts, retryAfter, problem, hint }: ApiError
   return undefined;
 }
 
-/** Prints on stderr why the command failed, as text or as a problem document. Returns its exit code. */
+/** Prints on stderr why the command failed, as text or as problem details. Returns its exit code. */
 export async function reportFailure(
   error: unknown,
   args: readonly string[],

@@ -29,7 +29,7 @@ export function addGlobalOptions<Root extends Command>(command: Root): Root {
     .addOption(new Option("--profile <name>", "Profile to use").argParser(notEmpty))
     .addOption(new Option("--api-key-stdin", "Read the API key from stdin"))
     .addOption(new Option("--base-url <url>", "URL of the platform's API").argParser(notEmpty))
-    .addOption(new Option("--live", "Use the live environment instead of the sandbox"))
+    .addOption(new Option("--live", "Use live mode instead of the sandbox"))
     .addOption(new Option("--no-color", "Disable color"))
     .addOption(new Option("--no-input", "Disable prompts; fail with the name of the required flag"))
     .addOption(new Option("--debug", "Show requests and stack traces on stderr"))

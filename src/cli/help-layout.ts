@@ -4,6 +4,8 @@ import { definitionOf, pathOf } from "./command.ts";
 import type { Styles } from "./terminal/styles.ts";
 import { wrapWords } from "./terminal/wrap.ts";
 
+/** Their fields are those of the resource's list. */
+const FIELDS_ELSEWHERE: ReadonlySet<string> = new Set(["get", "delete"]);
 const MIN_DESCRIPTION_WIDTH = 28;
 const MAX_WIDTH = 100;
 
@@ -18,9 +20,9 @@ export function formatHelp(
 ): string {
   const width = Math.min(helper.helpWidth ?? 80, MAX_WIDTH);
   const isRoot = command.parent === null;
-  const { examples = [], fields } = definitionOf(command) ?? {};
+  const { examples = [], fields, notes = "" } = definitionOf(command) ?? {};
   const sections = [
-    `${paragraphs(helper.commandDescription(command), width)}\n`,
+    `${paragraphs(runnable(helper.commandDescription(command)), width)}\n`,
     section(
       "Examples",
       examples.flatMap((example) => {
@@ -29,7 +31,7 @@ export function formatHelp(
         return [...comment, `${styles.accent("$")} ${first}`, ...rest].map((line) => `  ${line}`);
       }),
     ),
-    section("Usage", [`  ${runnable(`${usageOf(command)} `).trim()}`]),
+    section("Usage", hanging(`  ${runnable(`${usageOf(command)} `).trim()}`, width)),
     section(
       "Arguments",
       items(helper.visibleArguments(command), (argument) => [
@@ -52,9 +54,12 @@ export function formatHelp(
     ),
     section(
       "Fields",
-      fields === undefined ? [] : wrapWords(fields.fields.join(", "), width - 2).map((line) => `  ${line}`),
+      fields === undefined || FIELDS_ELSEWHERE.has(command.name())
+        ? []
+        : wrapWords(fields.fields.join(", "), width - 2).map((line) => `  ${line}`),
     ),
-    runnable(footer(command, isRoot)),
+    ...(notes === "" ? [] : [`${noteLines(runnable(notes.trim()), width).join("\n")}\n`]),
+    paragraphs(runnable(footer(command, isRoot)), width),
   ];
   return sections.filter((text) => text !== "").join("\n");
 
@@ -63,7 +68,7 @@ export function formatHelp(
   }
 
   function items<Item>(list: readonly Item[], parts: (item: Item) => [term: string, description: string]): string[] {
-    const pairs = list.map(parts);
+    const pairs = list.map(parts).map(([term, description]) => [term, runnable(description)] as const);
     const termWidth = Math.max(...pairs.map(([term]) => term.length));
     const available = width - termWidth - 4;
     if (available < MIN_DESCRIPTION_WIDTH) {
@@ -80,22 +85,42 @@ export function formatHelp(
   }
 }
 
-/** Breaks an example before its flags, as a shell accepts it. A comment that does not fit beside it precedes it. */
+/**
+ * Breaks an example before its flags, as a shell accepts it, or between words if that is not enough. A comment that does
+ * not fit next to it precedes it.
+ */
 function exampleLines(example: string, width: number): { comment: string[]; lines: string[] } {
   const [, typed = example, comment] = /^(.*\S)\s+(#.*)$/.exec(example) ?? [];
   if (example.length <= width) return { comment: [], lines: [example] };
   // A flag stays with its value, and quoted text in one piece.
   const parts = typed.match(/(?:"[^"]*"|'[^']*'|\s(?!-)|[^\s"'])+/g)!;
+  const words = (part: string) => (part.length + 6 > width ? part.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g)! : [part]);
   const lines: string[] = [];
-  for (const part of parts) {
+  for (const part of parts.flatMap(words)) {
     const last = lines.at(-1);
     if (last !== undefined && last.length + part.length + 3 <= width) lines[lines.length - 1] = `${last} ${part}`;
     else lines.push(last === undefined ? part : `    ${part}`);
   }
   return {
-    comment: comment === undefined ? [] : [comment],
+    comment: comment === undefined ? [] : wrapWords(comment, width),
     lines: lines.map((line, at) => (at === lines.length - 1 ? line : `${line} \\`)),
   };
+}
+
+/** Breaks a line between words. Further lines are indented more than the first one. */
+function hanging(line: string, width: number): string[] {
+  if (line.length <= width) return [line];
+  const indent = /^ */.exec(line)![0];
+  const further = `${indent}    `;
+  return wrapWords(line.trimStart(), width - further.length).map((text, at) => (at === 0 ? indent : further) + text);
+}
+
+/** Fits notes to the width: sentences flow, and indented lines stay as they are if they fit. */
+function noteLines(notes: string, width: number): string[] {
+  const blocks = notes.match(/^ .*$|^$|(?:^[^ \n].*\n?)+/gm) ?? [];
+  return blocks.flatMap((block) =>
+    block.startsWith(" ") ? hanging(block, width) : wrapWords(block.trim().replaceAll("\n", " "), width),
+  );
 }
 
 /** Names the required flags, which Commander leaves out. */

@@ -23,7 +23,7 @@ export class Input {
       const { code, message } = error as NodeJS.ErrnoException;
       const reason =
         code === "ENOENT" ? "does not exist" : code === "EISDIR" ? "is a folder" : `cannot be read: ${message}`;
-      throw new UserError(`${flag}: ${name} ${reason}`, { code: "input_file", cause: error });
+      throw new UsageError(`${flag}: ${name} ${reason}`, { code: "input_file", cause: error });
     }
   }
 

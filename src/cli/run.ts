@@ -1,10 +1,18 @@
 import { setMaxListeners } from "node:events";
 import { type Command, CommanderError } from "commander";
-import { explainQuotes, isHelpShown, rejectSwallowedFlags, usageErrorOf } from "./arguments/mistakes.ts";
+import { ApiError } from "../client/errors.ts";
+import {
+  commandNamed,
+  explainQuotes,
+  isHelpShown,
+  nameFlags,
+  rejectSwallowedFlags,
+  usageErrorOf,
+} from "./arguments/mistakes.ts";
 import { type CommandDefinition, declareCommand, definitionOf, ParsedCommand, pathOf } from "./command.ts";
 import { COMMANDS } from "./command-table.ts";
 import { Context } from "./context.ts";
-import { BrokenPipeError, EXIT_CODES, InterruptedError, LostOutputError, UsageError } from "./errors.ts";
+import { BrokenPipeError, EXIT_CODES, InterruptedError, LostOutputError, SilentExit, UsageError } from "./errors.ts";
 import { reportFailure } from "./failure.ts";
 import { addGlobalOptions, type GlobalOptions, readGlobalOptions } from "./global-options.ts";
 import { formatHelp } from "./help-layout.ts";
@@ -29,7 +37,7 @@ export async function runIn(io: ProcessIo, args: readonly string[]): Promise<num
     await settleOutput(signal);
     return EXIT_CODES.ok;
   } catch (error) {
-    if (signal.reason instanceof BrokenPipeError) return EXIT_CODES.ok;
+    if (signal.reason instanceof BrokenPipeError) return error instanceof SilentExit ? error.exitCode : EXIT_CODES.ok;
     return await reportFailure(error, args, io);
   }
 }
@@ -105,6 +113,7 @@ async function runProgram(args: readonly string[], io: ProcessIo): Promise<void>
     await program.parseAsync([...own], { from: "user" });
     await showUpdateNotice(context);
   } catch (error) {
+    if (error instanceof ApiError) nameFlags(error, commandNamed(program, operands));
     if (!(error instanceof CommanderError)) throw explainQuotes(error, own);
     if (!isHelpShown(error)) throw explainQuotes(usageErrorOf(error, program, operands), own);
   }

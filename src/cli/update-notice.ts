@@ -70,7 +70,7 @@ function isNewer(one: string, other: string): boolean {
   return (difference ?? 0) > 0;
 }
 
-/** The stored state of update checks, in a file beside the settings. Times are Unix milliseconds. */
+/** The stored state of update checks, in a file next to the settings. Times are Unix milliseconds. */
 interface UpdateState {
   /** When the registry was last queried. */
   checked: number;

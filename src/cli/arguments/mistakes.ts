@@ -1,6 +1,8 @@
 import type { Command, CommanderError, Option } from "commander";
 import { pathOf } from "../command.ts";
 import { UsageError } from "../errors.ts";
+import type { ApiError } from "../../client/errors.ts";
+import { type Field, RESOURCES } from "../../contract/resources.ts";
 import { nearest } from "../../contract/nearest.ts";
 
 /** Rejects a flag used as the value of another flag: `--email --name Ada`. No value begins like a flag. */
@@ -106,6 +108,30 @@ export function explainQuotes(error: unknown, args: readonly string[]): unknown 
   const quotes =
     'An argument begins with a single quote, which cmd.exe does not remove. Use double quotes: --events "order.*"';
   return new UsageError(message, { hint: hint === undefined ? quotes : `${hint}\n${quotes}`, code, cause: error });
+}
+
+/** Returns the name of the flag that sets a field of the API. */
+function flagFor(field: string): string {
+  if (field === "created_after") return "--since";
+  if (field === "created_before") return "--until";
+  const named = Object.values(RESOURCES).flatMap((resource) => {
+    const fields: Readonly<Record<string, Field>> = "fields" in resource ? resource.fields : {};
+    return fields[field]?.flag ?? [];
+  });
+  return `--${(named[0] ?? field).replaceAll("_", "-")}`;
+}
+
+/** Makes an error of the API name the flags that were typed instead of the fields that they set. */
+export function nameFlags(error: ApiError, command: Command): void {
+  const { nameOf } = error;
+  error.nameOf = (pointer) => {
+    const [, field = "", key] = /^[/?]([^/]+)(?:\/(.+))?/.exec(pointer) ?? [];
+    if (command.registeredArguments.some((argument) => argument.name() === field)) return `<${field}>`;
+    const long = flagFor(field);
+    if (!command.options.some((option) => option.long === long)) return nameOf(pointer);
+    // The position in a list says nothing about what was typed.
+    return key === undefined || /^\d+$/.test(key) ? long : `${long} ${key}`;
+  };
 }
 
 /** Returns the names of a command's subcommands that help lists. */

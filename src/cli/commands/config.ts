@@ -107,7 +107,7 @@ const KEY: Operand = {
 export const command: CommandDefinition = {
   name: "config",
   about:
-    "Manage settings. Precedence: flag, environment variable, service.yaml, stored setting, default. Credentials are managed by `service login` and `service logout`.",
+    "Manage settings. Precedence: flag, environment variable, service.yaml, profile, default. Credentials are managed by `service login` and `service logout`.",
   examples: [
     "service config list",
     "service config set base_url https://api.example.com --profile shop",

@@ -194,7 +194,7 @@ async function runPing(context: Context, id: string, { type, idempotencyKey }: P
   const body = type === undefined ? {} : { type };
   const event = await callVerb<Event>(context, ENDPOINTS, { id, verb: "ping", body, idempotencyKey });
   if (output.json || output.quiet || output.chosen) return await output.object(event, EVENTS.view);
-  const attempt = await output.spinner.during("Waiting for the response", () => firstAttempt(event.id, context));
+  const attempt = await output.spinner.during("Waiting for the response", () => firstAttempt(event.id, id, context));
   if (attempt === undefined) {
     throw new UserError(`${event.type} was not delivered within ${PING_SECONDS} s`, {
       hint: shellCommand`For the reason: service why ${event.id}`,
@@ -217,12 +217,12 @@ async function runPing(context: Context, id: string, { type, idempotencyKey }: P
 
 const MAX_EXCERPT = 200;
 
-/** Returns the first attempt to deliver an event that goes to one endpoint; undefined if there is none in time. */
-async function firstAttempt(event: string, context: Context): Promise<Attempt | undefined> {
+/** Returns the first attempt to deliver an event to this endpoint; undefined if there is none in time. */
+async function firstAttempt(event: string, endpoint: string, context: Context): Promise<Attempt | undefined> {
   const client = await context.client();
   const deadline = context.now() + PING_SECONDS * 1000;
   while (context.now() < deadline) {
-    const query = { event };
+    const query = { event, endpoint };
     const { body } = await client.request<{ data: Delivery[] }>({ method: "GET", path: "/v1/deliveries", query });
     const [delivery] = body.data;
     if (delivery !== undefined && delivery.attempt_count > 0) {

@@ -40,7 +40,7 @@ export const command: CommandDefinition = {
   examples: [
     "service events list --type 'order.*' --since 1h",
     `service events replay ${EVENTS.exampleId}`,
-    "service events tail --events 'payment.*'",
+    "service events tail --type 'payment.*'",
   ],
   commands: [
     listVerb(EVENTS, {
@@ -62,9 +62,9 @@ export const command: CommandDefinition = {
       args: [{ arg: "[id]", about: "ID of the event", parse: objectId }],
       options: [
         flag("--failed", "Only events with failed deliveries, sent only to their endpoints"),
-        ...bulkFlags("Replay to this webhook endpoint and to listeners only"),
+        ...bulkFlags("events", "Replay to this webhook endpoint and to listeners only"),
         flag("-f, --forward-to <target>", "Forward it to this URL too, such as localhost:3000/webhooks", {
-          conflicts: ["since", "type", "failed"],
+          conflicts: ["since", "until", "type", "failed"],
         }),
         IDEMPOTENCY_KEY,
       ],
@@ -77,7 +77,7 @@ export const command: CommandDefinition = {
         "service events replay --since 1h --type 'order.*' --failed",
       ],
       run(context: Context, id: string | undefined, flags: ReplayFlags) {
-        const ofMany = flags.since !== undefined || flags.failed === true;
+        const ofMany = flags.since !== undefined || flags.until !== undefined || flags.failed === true;
         assertOneOrMany(id, flags, { ofMany, command: "service events replay --since 1h --failed" });
         if (id !== undefined) return runReplay(id, flags, context);
         const filters = flags.failed === true ? { status: "failed" as const } : {};
@@ -89,17 +89,18 @@ export const command: CommandDefinition = {
       name: "tail",
       about: "Follow events until Ctrl-C",
       options: [
-        flag("-e, --events <list>", "Event types, separated by commas: 'order.*,customer.created'", {
+        flag("--type <list>", "Only these event types, separated by commas: 'order.*,customer.created'", {
           parse: parseSubscriptions,
+          formerly: "-e, --events",
         }),
       ],
       fields: EVENTS.view,
       examples: [
         "service events tail",
-        "service events tail --events 'order.*,payment.failed'",
+        "service events tail --type 'order.*,payment.failed'",
         "service events tail --json --jq '{id, type}'",
       ],
-      run: (context: Context, { events = ["*"] }: { events?: string[] }) => runTail(events, context),
+      run: (context: Context, { type = ["*"] }: { type?: string[] }) => runTail(type, context),
     },
   ],
 };

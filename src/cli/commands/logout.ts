@@ -1,7 +1,7 @@
 import { type CommandDefinition, flag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UserError } from "../errors.ts";
-import { signOutProfile } from "../session/end.ts";
+import { signOutProfile } from "../credentials/end.ts";
 import { resolveProfileName } from "../settings/connection.ts";
 import { type Profile, profileNamed, type Settings, withProfile } from "../settings/profiles.ts";
 

@@ -2,16 +2,17 @@ import { InvalidArgumentError } from "commander";
 import { memberNamesOf } from "../../client/response-check.ts";
 import type { QueryValue } from "../../client/base-url.ts";
 import type { RequestLog, RequestLogDetail, RequestMethod } from "../../contract/schemas/request-log.ts";
-import { objectId, pointInTime } from "../arguments/values.ts";
+import { objectId } from "../arguments/values.ts";
 import { type CommandDefinition, type Flag, flag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { printable } from "../terminal/printable.ts";
+import type { cutMiddle } from "../terminal/spans.ts";
 import { clockTime, colorStatus } from "../terminal/traffic.ts";
 import type { Column } from "../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "../resource/columns.ts";
 import { followList } from "../resource/follow.ts";
 import type { Resource } from "../resource/resource.ts";
-import { getVerb, listVerb, SEARCH } from "../resource/verbs.ts";
+import { getVerb, listVerb, SEARCH_FILTERS } from "../resource/verbs.ts";
 
 const METHODS: readonly RequestMethod[] = ["GET", "HEAD", "POST", "PATCH", "DELETE"];
 
@@ -20,6 +21,7 @@ const FILTERS: readonly Flag[] = [
   flag("--path <path>", "Filter by exact path, such as /v1/customers"),
   flag("--status <code>", "Filter by status code, or a class such as 4xx", { parse: parseStatus }),
   flag("--key <id>", "Filter by API key", { parse: objectId }),
+  flag("--reads <which>", "Show only the GET and HEAD requests that failed", { choices: ["failed"] }),
 ];
 
 /** Methods are uppercase in HTTP, but may be typed in any case. */
@@ -129,11 +131,7 @@ export const command: CommandDefinition = {
   ],
   commands: [
     listVerb(LOGS, {
-      filters: [
-        ...FILTERS,
-        SEARCH,
-        flag("--since <time>", "Earliest time: a timestamp, a date, or an age such as 2h", { parse: pointInTime }),
-      ],
+      filters: [...FILTERS, ...SEARCH_FILTERS],
       examples: [
         "service logs list --status 4xx --since 1h",
         "service logs list --key key_4Vf8aTqz0bKm2sNw9XyRcd",
@@ -153,17 +151,19 @@ export const command: CommandDefinition = {
 };
 
 const GAP = "  ";
+const MIN_PATH_WIDTH = 8;
 const METHOD_WIDTH = "DELETE".length;
 /** A request is listed once it has finished, under its start time. None takes longer than this. */
 const MAX_REQUEST_MILLISECONDS = 60_000;
 
-type Filters = Record<"method" | "path" | "status" | "key", QueryValue>;
+type Filters = Record<"method" | "path" | "status" | "key" | "reads", QueryValue>;
 
-async function runTail(context: Context, { method, path, status, key }: Filters): Promise<void> {
-  const print = context.output.stream(LOGS.view, (log: RequestLog) => logLine(log, context));
+async function runTail(context: Context, { method, path, status, key, reads }: Filters): Promise<void> {
+  const spans = await import("../terminal/spans.ts");
+  const print = context.output.stream(LOGS.view, (log: RequestLog) => logLine(log, context, spans.cutMiddle));
   await followList<RequestLog>(context, {
     path: LOGS.path,
-    query: { method, path, status, key },
+    query: { method, path, status, key, reads },
     maxLag: MAX_REQUEST_MILLISECONDS,
     ready: "Following API requests. Press Ctrl-C to stop.",
     waiting: "Waiting for requests",
@@ -171,17 +171,20 @@ async function runTail(context: Context, { method, path, status, key }: Filters)
   });
 }
 
-/** What does not fit is omitted, the least informative first. */
-function logLine(log: RequestLog, { output: { styles, width } }: Context): string {
+/** Without room for all, the middle of the path is left out: `why` needs the ID. */
+function logLine(log: RequestLog, { output: { styles, width } }: Context, cut: typeof cutMiddle): string {
   const time = clockTime(Date.parse(log.created));
   const method = printable(log.method).padEnd(METHOD_WIDTH);
-  const path = printable(log.path);
-  const parts = [styles.dim(time), colorStatus(log.status, styles), styles.strong(method), path];
-  let used = [time, String(log.status), method, path].join(GAP).length;
-  for (const text of [printable(log.error_code ?? ""), printable(log.id), `${log.duration_ms} ms`]) {
-    used += GAP.length + text.length;
-    if (text === "" || used > width) continue;
-    parts.push(styles.dim(text));
-  }
-  return parts.join(GAP);
+  const id = printable(log.id);
+  const room = width - [time, String(log.status), method, "", id].join(GAP).length;
+  const path = cut(printable(log.path), Math.max(room, MIN_PATH_WIDTH));
+  let left = room - path.length;
+  const fitting = (text: string): string[] => {
+    if (text === "" || left < GAP.length + text.length) return [];
+    left -= GAP.length + text.length;
+    return [styles.dim(text)];
+  };
+  const [duration, error] = [fitting(`${log.duration_ms} ms`), fitting(printable(log.error_code ?? ""))];
+  const status = colorStatus(log.status, styles);
+  return [styles.dim(time), status, styles.strong(method), path, ...error, styles.dim(id), ...duration].join(GAP);
 }

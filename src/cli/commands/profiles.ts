@@ -2,7 +2,7 @@ import { type Environment, ENVIRONMENTS } from "../../contract/environments.ts";
 import type { CommandDefinition, Operand } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UserError } from "../errors.ts";
-import { signOutProfile } from "../session/end.ts";
+import { signOutProfile } from "../credentials/end.ts";
 import { DEFAULT_PROFILE, type Profile, profileNamed, type Settings } from "../settings/profiles.ts";
 import type { Column, ResourceView } from "../terminal/view.ts";
 

@@ -55,15 +55,16 @@ export const command: CommandDefinition = {
   about: "Start the sandbox again, and keep named states of it. Keys, apps and listeners stay.",
   examples: ["service sandbox reset --yes", "service sandbox save empty", "service sandbox restore empty"],
   before({ globals }) {
-    if (globals.live) throw new UsageError("The live environment is never reset", { hint: "Remove --live." });
+    if (globals.live) throw new UsageError("Live mode is never reset", { hint: "Remove --live." });
   },
   commands: [
     {
       name: "reset",
-      about: "Start the sandbox again, in real time: without objects, events, deliveries and logs",
+      about:
+        "Start the sandbox again, in real time: objects, events, deliveries and logs are removed; keys, apps, endpoints and listeners stay",
       options: [
         flag("--remove-endpoints", "Remove the webhook endpoints, too"),
-        flag("--yes", "Do not ask"),
+        flag("--yes", "Skip the confirmation in a terminal (without one, the command never asks)"),
         IDEMPOTENCY_KEY,
       ],
       dryRun: true,
@@ -83,9 +84,12 @@ export const command: CommandDefinition = {
     },
     {
       name: "restore",
-      about: "Replace the sandbox by a saved state, with the same IDs and secrets, and without events",
+      about: "Replace the sandbox with a saved state, with the same IDs and secrets, and without events",
       args: [NAME],
-      options: [flag("--yes", "Do not ask"), IDEMPOTENCY_KEY],
+      options: [
+        flag("--yes", "Skip the confirmation in a terminal (without one, the command never asks)"),
+        IDEMPOTENCY_KEY,
+      ],
       dryRun: true,
       fields: SANDBOX,
       examples: ["service sandbox restore two-customers --yes"],
@@ -128,7 +132,10 @@ async function runReset(context: Context, { removeEndpoints, yes, idempotencyKey
     body: { endpoints: removeEndpoints ? "remove" : "keep" } satisfies SandboxReset,
     idempotencyKey,
   });
-  context.output.success("The sandbox is empty and in real time");
+  const kept = removeEndpoints ? "keys, apps and listeners" : "keys, apps, endpoints and listeners";
+  context.output.success(
+    `All objects, events and deliveries are removed, and the sandbox is in real time; ${kept} stay`,
+  );
   await context.output.object(body, SANDBOX);
 }
 
@@ -145,17 +152,27 @@ async function runSave(context: Context, name: string, { idempotencyKey }: Idemp
 }
 
 async function runRestore(context: Context, name: string, { yes, idempotencyKey }: ResetFlags): Promise<void> {
-  await confirm(context, `Replace all data of the sandbox by ${name}? (y/N)`, yes);
   const client = await context.client();
+  if (asks(context, yes)) {
+    const { body } = await client.request<SnapshotList>({ method: "GET", path: SNAPSHOTS });
+    // The platform's error for an unknown name comes before the question.
+    if (body.data.some((state) => state.name === name)) {
+      await confirm(context, `Replace all data of the sandbox with ${name}? (y/N)`, yes);
+    }
+  }
   const path = `${SNAPSHOTS}${apiPath`/${name}`}/restore`;
   const { body } = await client.request<Sandbox>({ method: "POST", path, idempotencyKey });
   context.output.success(`Restored the sandbox to ${name}`);
   await context.output.object(body, SANDBOX);
 }
 
+function asks({ interactive, globals }: Context, yes: true | undefined): boolean {
+  return !yes && interactive && !globals.dryRun;
+}
+
 /** Asks on a terminal. Throws UserError if the user declines. */
 async function confirm(context: Context, message: string, yes: true | undefined): Promise<void> {
-  if (yes || !context.interactive || context.globals.dryRun) return;
+  if (!asks(context, yes)) return;
   const typed = await context.prompts.text({ message, flag: "--yes" });
   if (!/^y(es)?$/i.test(typed.trim())) throw new UserError("Nothing was changed", { code: "not_confirmed" });
 }

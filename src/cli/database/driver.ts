@@ -19,8 +19,8 @@ export async function runInstallDriver(context: Context): Promise<void> {
   if (isMissing) await install(context);
   const version = await sqliteVersion(env);
   if (output.json) return await output.document({ sqlite_version: version, installed: isMissing });
-  if (isMissing) output.success(`Installed SQLite ${version} in ${driverFolder(env)}`);
-  else output.note(`SQLite ${version} is available. Nothing was installed.`);
+  if (isMissing) output.notice(`${output.noteStyles.good("✓")} Installed SQLite ${version} in ${driverFolder(env)}`);
+  else output.notice(`SQLite ${version} is available. Nothing was installed.`);
 }
 
 /**

@@ -11,8 +11,14 @@ export interface PostgresOptions {
 }
 
 export const POSTGRES_FLAGS: readonly Flag[] = [
-  flag("--database-pool <number>", "Maximum number of PostgreSQL connections (default: 16)", { parse: parseCount }),
-  flag("--database-timeout <seconds>", "PostgreSQL statement timeout (default: 5)", { parse: parseSeconds }),
+  flag("--database-pool <number>", "Maximum number of PostgreSQL connections (default: 16)", {
+    parse: parseCount,
+    hidden: true,
+  }),
+  flag("--database-timeout <seconds>", "PostgreSQL statement timeout (default: 5)", {
+    parse: parseSeconds,
+    hidden: true,
+  }),
   flag("--database-ca <file>", "CA certificates to verify PostgreSQL's certificate with (default: the system's)"),
   flag("--master-key-file <file>", "File that contains the master key; SERVICE_MASTER_KEY contains the key itself"),
 ];

@@ -7,7 +7,7 @@ import type { TextStream } from "../terminal/text-stream.ts";
 import type { Setup } from "./options.ts";
 import { createListenPrinter, type Display, type LineSink, omittedLine } from "./printer.ts";
 
-/** Returns a display for the reports of a session. A child command has stdout to itself. */
+/** Returns a display for the reports of a run. A child command has stdout to itself. */
 export async function openDisplay(
   context: Context,
   setup: Setup,

@@ -13,7 +13,7 @@ export interface EnvTarget {
   name: string;
 }
 
-interface SessionFilesOptions {
+interface RunFilesOptions {
   writeEnv: EnvTarget | undefined;
   readyFile: string | undefined;
   record: string | undefined;
@@ -23,13 +23,13 @@ interface SessionFilesOptions {
   onFailure: (error: Error) => void;
 }
 
-/** The files that a session writes for other programs: the secret, that it is ready, and its events. */
-export class SessionFiles {
-  readonly #options: SessionFilesOptions;
+/** The files that a run writes for other programs: the secret, that it is ready, and its events. */
+export class RunFiles {
+  readonly #options: RunFilesOptions;
   readonly #recorder: Recorder | undefined;
 
   /** Throws UserError if the recording cannot be opened. */
-  constructor(options: SessionFilesOptions) {
+  constructor(options: RunFilesOptions) {
     const { record, onFailure } = options;
     this.#options = options;
     if (record === undefined) return;
@@ -43,13 +43,13 @@ export class SessionFiles {
     if (writeEnv !== undefined) await checkEnvFile(writeEnv, secret);
   }
 
-  /** Marks the session as not ready. Rejects with UserError if the ready file could not be written later. */
+  /** Marks the run as not ready. Rejects with UserError if the ready file could not be written later. */
   async removeReady(): Promise<void> {
     const { readyFile } = this.#options;
     if (readyFile !== undefined) await removeReadyFile(readyFile);
   }
 
-  /** Marks the session as ready. Events are signed with this secret. */
+  /** Marks the run as ready. Events are signed with this secret. */
   async ready(secret: string, forwardTo: URL | undefined): Promise<void> {
     const { writeEnv, readyFile } = this.#options;
     if (writeEnv !== undefined) {

@@ -1,7 +1,7 @@
 import { isSuccess } from "../../contract/is-success.ts";
 import type { Replay } from "../../contract/schemas/event.ts";
 import type { ForwardedReport } from "../../relay/report.ts";
-import { Session } from "../../relay/session.ts";
+import { Run } from "../../relay/run.ts";
 import type { Context } from "../context.ts";
 import { UserError } from "../errors.ts";
 import { formatDuration } from "../terminal/time.ts";
@@ -26,7 +26,7 @@ export async function forwardReplay(
   const platform = await accessPlatform(context);
   let replaying: Promise<Replay> | undefined;
   let forwarded: ForwardedReport | undefined;
-  const session = new Session({
+  const run = new Run({
     ...platform,
     ...options,
     after: "now",
@@ -42,10 +42,10 @@ export async function forwardReplay(
       stop();
     },
   });
-  const stop = () => void session.stop();
+  const stop = () => void run.stop();
   signal.addEventListener("abort", stop, { once: true });
-  session.start();
-  const { error } = await session.ended;
+  run.start();
+  const { error } = await run.ended;
   signal.removeEventListener("abort", stop);
   if (error !== undefined) throw explainListenError(error, platform, false);
   const replayed = await replaying;

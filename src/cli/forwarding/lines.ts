@@ -43,6 +43,10 @@ export function linesOf(report: Report, context: LineContext): string[] {
     }
     case "reset":
       return notice(styles.warn("! reset"), resetText(report), context);
+    case "joined":
+      return notice(styles.warn("! also "), othersText(report.others), context);
+    case "left":
+      return [];
     case "duplicate":
       return [`${styles.dim(clockTime(now))} ${styles.dim(`= ${report.type} duplicate dropped`)}`];
     case "hint":
@@ -99,14 +103,14 @@ export function othersText(count: number): string {
 /** What a user needs to know about a session, each item with its label. */
 export function factsOf(
   ready: Extract<Report, { event: "ready" }>,
-  { target, routes, secret, chaos, credentialSource }: Setup,
+  { target, routes, secret, secretSource, chaos, credentialSource }: Setup,
 ): [label: string, text: string][] {
   const nowhere = "none: events are printed (to forward them, pass --forward-to)";
   const facts: [string, string][] = [
     ["events", ready.subscriptions.join(", ")],
     ...routes.map(({ subscription, url }): [string, string] => ["route", `${subscription} → ${url.href}`]),
     [routes.length === 0 ? "forward" : "otherwise", target?.href ?? nowhere],
-    ["secret", secret === undefined ? ready.secret : "from --secret"],
+    ["secret", secret === undefined ? ready.secret : `from ${secretSource}`],
   ];
   if (credentialSource !== undefined) facts.unshift(["key", `from ${credentialSource}`]);
   if (chaos !== undefined) facts.push(["chaos", chaos]);
@@ -206,7 +210,8 @@ function summaryLines(summary: Summary, styles: Styles, { width }: Layout): stri
   const { received, forwarded, failed, duplicates, p50, p99, chaos } = summary;
   const timing =
     p50 === undefined || p99 === undefined ? "" : `; p50 ${formatDuration(p50)}, p99 ${formatDuration(p99)}`;
-  const text = `Summary  ${received} received, ${forwarded} forwarded, ${failed} failed, ${duplicates} duplicates dropped${timing}`;
+  const dropped = duplicates === undefined ? "" : `, ${duplicates} duplicates dropped`;
+  const text = `Summary  ${received} received, ${forwarded} forwarded, ${failed} failed${dropped}${timing}`;
   const [first = "", ...rest] = width === undefined ? [text] : wrapList(text, width - 9);
   return [
     "",
@@ -263,7 +268,7 @@ export function layoutFor(width: number | undefined, fold: Fold | undefined): La
   return { ...(width !== undefined && width < WIDE ? NARROW : FULL), width, fold };
 }
 
-/** Returns an event's ID, without its middle if there is no room beside its type: the end distinguishes events. */
+/** Returns an event's ID, without its middle if there is no room next to its type: the end distinguishes events. */
 function fitId(id: string, typeLength: number, { narrow, status, timing, width = Infinity }: Layout): string {
   const available = width - (narrow ? 8 : 9) - 5 - status - typeLength - timing;
   return id.length > available ? `${id.slice(0, 4)}…${id.slice(-Math.max(available - 5, 4))}` : id;

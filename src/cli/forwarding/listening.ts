@@ -2,7 +2,7 @@ import { systemClock } from "../../network/clock.ts";
 import type { ForwardingOptions } from "../../relay/dispatcher.ts";
 import { PortAdvisor } from "../../relay/port-advisor.ts";
 import type { Report } from "../../relay/report.ts";
-import { Session } from "../../relay/session.ts";
+import { listenTargets, Run } from "../../relay/run.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { sign, SignatureError } from "../../webhooks/index.ts";
 import { type Condition, meets } from "../arguments/conditions.ts";
@@ -10,11 +10,11 @@ import type { Context } from "../context.ts";
 import type { EnvironmentClock } from "../environment-time.ts";
 import { endStream, SilentExit, UserError } from "../errors.ts";
 import { SECRET_VARIABLE } from "../receivers/secrets.ts";
-import { ChildCommand, type ChildEnd } from "../process/foreground.ts";
+import type { ChildCommand, ChildEnd } from "../process/foreground.ts";
 import { factsOf } from "./lines.ts";
 import type { Display } from "./printer.ts";
 import type { Feed } from "./ui/feed.ts";
-import { type EnvTarget, SessionFiles } from "./files.ts";
+import { type EnvTarget, RunFiles } from "./files.ts";
 import { type ForwardingFlags, type Setup, targetsOf, usageOf } from "./options.ts";
 import { explainListenError, type PlatformAccess } from "./platform-access.ts";
 import { openStartPosition, type StartPosition } from "./start-position.ts";
@@ -52,18 +52,18 @@ export interface ListeningOptions {
   clock: EnvironmentClock;
   /** True if something else starts the receiver, so that nothing needs to listen there yet. */
   receiverStarts?: boolean;
-  /** Called with the cursor after which a later session can start, each time that it moves. */
+  /** Called with the cursor after which a later run can start, each time that it moves. */
   passed?: (cursor: string) => void;
 }
 
-/** One session from start to end, with its files, its position and the child command. */
+/** One run from start to end, with its files, its position and the child command. */
 export class Listening {
   readonly #options: ListeningOptions;
   readonly #context: Context;
-  readonly #files: SessionFiles;
+  readonly #files: RunFiles;
   readonly #position: StartPosition;
   readonly #advisor: PortAdvisor;
-  readonly #session: Session;
+  readonly #run: Run;
   #readying: Promise<void> | undefined;
   #child: ChildCommand | undefined;
   #childEnd: ChildEnd | undefined;
@@ -83,7 +83,7 @@ export class Listening {
       events: flags.events,
       receivers: setup,
     });
-    this.#files = new SessionFiles({
+    this.#files = new RunFiles({
       writeEnv: flags.writeEnv,
       readyFile: flags.readyFile,
       record: flags.record,
@@ -101,10 +101,11 @@ export class Listening {
     const settings = {
       ...platform,
       ...forwarding,
+      targets: listenTargets(forwarding),
       events: flags.events,
       filter: filterOf(flags.where),
       after: flags.since === "last" ? this.#position.start() : flags.since,
-      secret: flags.secret,
+      secret: setup.secret,
       waitMs: waitMsOf(flags),
       maxDowntimeMs: flags.maxDowntime === undefined ? undefined : flags.maxDowntime * 1000,
       passed: (cursor: string) => {
@@ -113,23 +114,23 @@ export class Listening {
       },
       report: (report: Report) => this.#report(report),
     };
-    this.#session = usageOf(() => new Session(settings), SignatureError, "--secret");
+    this.#run = usageOf(() => new Run(settings), SignatureError, setup.secretSource ?? "--secret");
   }
 
   /**
    * Resolves once it has ended as requested. Otherwise rejects with the reason, or SilentExit with the command's code.
    */
   async run(): Promise<void> {
-    const { display, flags, platform } = this.#options;
+    const { display, flags, platform, setup } = this.#options;
     const { signal } = this.#context;
-    await this.#files.assertWritable(flags.secret);
+    await this.#files.assertWritable(setup.secret);
     await this.#files.removeReady();
     signal.addEventListener("abort", this.#onAbort, { once: true });
     try {
-      // Ctrl-C may have come while the session was prepared.
+      // Ctrl-C may have come while the run was prepared.
       if (signal.aborted) this.#onAbort();
-      else this.#session.start();
-      const { error, summary } = await this.#session.ended;
+      else this.#run.start();
+      const { error, summary } = await this.#run.ended;
       this.#failedForwards = summary.failed;
       if (error !== undefined) this.#fail(explainListenError(error, platform, flags.wait !== undefined));
       await this.#child?.ended;
@@ -158,7 +159,7 @@ export class Listening {
   #feed(ready: Ready): Feed {
     const { platform, setup } = this.#options;
     const { account, environment, secret } = ready;
-    const session = this.#session;
+    const run = this.#run;
     const origin = `${environment} of ${account}`;
     return {
       state: "Connected",
@@ -170,9 +171,9 @@ export class Listening {
       archive: "For older events, use the dashboard or service events list.",
       platform: platform.baseUrl,
       signs: true,
-      pause: () => session.pause(),
-      resume: () => session.resume(),
-      resend: (event) => session.resend(event),
+      pause: () => run.pause(),
+      resume: () => run.resume(),
+      resend: (event) => run.resend(event),
       assertEditable() {},
       edited(event, body) {
         const { id = event.id, type = event.type } = JSON.parse(body) as Record<string, unknown>;
@@ -190,12 +191,14 @@ export class Listening {
     const { flags, command, setup } = this.#options;
     if (flags.since === undefined) this.#position.startedAt(ready.cursor);
     void this.#readClock();
-    const secret = flags.secret ?? ready.secret;
+    const secret = setup.secret ?? ready.secret;
     await this.#files.ready(secret, setup.target);
-    if (command.length === 0 || this.#context.signal.aborted || this.#failure !== undefined) return;
+    if (command.length === 0) return;
+    const { ChildCommand } = await import("../process/foreground.ts");
+    if (this.#context.signal.aborted || this.#failure !== undefined) return;
     this.#child = new ChildCommand(command, { [SECRET_VARIABLE]: secret }, this.#context);
     this.#childEnd = await this.#child.ended;
-    await this.#session.stop();
+    await this.#run.stop();
   }
 
   async #readClock(): Promise<void> {
@@ -211,13 +214,13 @@ export class Listening {
     // terminal raw.
     this.#options.display.stop();
     // The command gets the signal itself, and exits in its own time.
-    if (this.#child === undefined) void this.#session.stop();
+    if (this.#child === undefined) void this.#run.stop();
   };
 
   #fail(error: unknown): void {
     this.#failure ??= { error };
     this.#child?.kill("SIGTERM");
-    void this.#session.stop();
+    void this.#run.stop();
   }
 
   #conclude(): void {

@@ -13,6 +13,7 @@ import { ForwardHeaderError, parseForwardHeaders } from "../../relay/forward-hea
 import { parseTarget, type Route, type Target, TargetError } from "../../relay/targets.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
+import { SECRET_VARIABLE, secretsIfGiven } from "../receivers/secrets.ts";
 
 /** Flags that `listen` and `listen replay` share. */
 export interface ForwardingFlags {
@@ -20,6 +21,7 @@ export interface ForwardingFlags {
   route: string[];
   header: string[];
   secret?: string;
+  secretFile?: string;
   concurrency: number;
   ordered: boolean;
   retries: number;
@@ -33,7 +35,7 @@ const SEEDS = 2 ** 32;
 
 /** Parses the flags, and warns of risky ones. Throws UsageError. */
 export function readForwardingOptions(
-  flags: Omit<ForwardingFlags, "secret">,
+  flags: Omit<ForwardingFlags, "secret" | "secretFile">,
   context: Context,
 ): { receivers: Receivers; options: ForwardingOptions; chaos: string | undefined } {
   const { warnings, ...receivers } = readReceivers(flags.forwardTo, flags.route);
@@ -69,10 +71,33 @@ export interface Receivers {
   routes: readonly Route[];
 }
 
+/**
+ * Returns the app's own signing secret and where it comes from, or nothing if the session's is used. Warns of a secret
+ * that the process list shows.
+ */
+export async function ownSecretOf(
+  { secret, secretFile }: Pick<ForwardingFlags, "secret" | "secretFile">,
+  context: Context,
+): Promise<Pick<Setup, "secret" | "secretSource">> {
+  const found = await secretsIfGiven({ secret: secret === undefined ? [] : [secret], secretFile }, context);
+  if (found === undefined) return {};
+  if (found.length > 1) throw new UsageError(`--secret-file: ${secretFile} contains several secrets; pass one`);
+  if (secret !== undefined) {
+    context.output.warn(
+      `--secret is visible in the process list. Pass --secret-file, or set ${SECRET_VARIABLE}, instead.`,
+    );
+  }
+  const secretSource =
+    secret === undefined ? (secretFile === undefined ? SECRET_VARIABLE : "--secret-file") : "--secret";
+  return { secret: found[0], secretSource };
+}
+
 /** Details that the ready message adds to the platform's information. */
 export interface Setup extends Receivers {
-  /** Signing secret, if it is not the session's own. */
+  /** Signing secret, if it is not the platform's. */
   secret?: string | undefined;
+  /** The flag or variable that the secret comes from. */
+  secretSource?: string | undefined;
   /** The injected faults, as flags that repeat them. */
   chaos?: string | undefined;
   /** The source of the credential. */

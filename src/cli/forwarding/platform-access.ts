@@ -4,13 +4,13 @@ import { parseBaseUrl } from "../../client/base-url.ts";
 import type { CredentialSource } from "../../client/http.ts";
 import { proxyFor } from "../../client/proxy-settings.ts";
 import { ListenError } from "../../relay/disconnection.ts";
-import { Session, type SessionOptions } from "../../relay/session.ts";
+import { Run, type RunOptions } from "../../relay/run.ts";
 import { proxiesOf } from "../connect.ts";
 import type { Context } from "../context.ts";
 import { rejectedCredentialHint } from "../settings/connection.ts";
 import { EXIT_CODES, type ExitCode, NotSignedInError, UsageError, UserError } from "../errors.ts";
 
-export interface PlatformAccess extends Pick<SessionOptions, "baseUrl" | "authorization" | "agent" | "device"> {
+export interface PlatformAccess extends Pick<RunOptions, "baseUrl" | "authorization" | "agent" | "device"> {
   /** Identifies this platform and credential. It is a secret if a key was given, so only use its hash. */
   identity: readonly string[];
   /** The source of the credential: `SERVICE_API_KEY`, `profile work`. */
@@ -20,7 +20,7 @@ export interface PlatformAccess extends Pick<SessionOptions, "baseUrl" | "author
 }
 
 /**
- * Returns where to listen, and the credential. Throws UsageError for the live environment, NotSignedInError without a
+ * Returns where to listen, and the credential. Throws UsageError for live mode, NotSignedInError without a
  * credential.
  */
 export async function accessPlatform(context: Context): Promise<PlatformAccess> {
@@ -54,7 +54,7 @@ async function agentFor(baseUrl: URL, context: Context): Promise<Agent | undefin
 
 const SCHEME = "Bearer ";
 
-/** Each connection gets a fresh token, because an access token expires long before a session. */
+/** Each connection gets a fresh token, because an access token expires long before a run. */
 async function bearer(credential: string | CredentialSource, rejected: string | undefined): Promise<string> {
   if (typeof credential === "string") return SCHEME + credential;
   try {
@@ -70,23 +70,23 @@ async function bearer(credential: string | CredentialSource, rejected: string | 
 const TIMEOUT_MS = 10_000;
 
 /** Requests the signing secret of this machine. */
-export async function fetchSessionSecret(platform: PlatformAccess, signal: AbortSignal): Promise<string> {
+export async function fetchListenSecret(platform: PlatformAccess, signal: AbortSignal): Promise<string> {
   signal.throwIfAborted();
   let secret: string | undefined;
-  const session = new Session({
+  const run = new Run({
     ...platform,
     after: "now",
     maxDowntimeMs: TIMEOUT_MS,
     report: (report) => {
       if (report.event !== "ready") return;
       secret = report.secret;
-      void session.stop();
+      void run.stop();
     },
   });
-  const stop = () => void session.stop();
+  const stop = () => void run.stop();
   signal.addEventListener("abort", stop, { once: true });
-  session.start();
-  const { error } = await session.ended;
+  run.start();
+  const { error } = await run.ended;
   signal.removeEventListener("abort", stop);
   if (error !== undefined) throw explainListenError(error, platform, true);
   if (secret === undefined) throw signal.reason;

@@ -7,11 +7,11 @@ import type { Styles } from "../terminal/styles.ts";
 import type { Report } from "../../relay/report.ts";
 import type { Feed } from "./ui/feed.ts";
 
-/** The output of a session, and the keys that act on it. */
+/** The output of a run, and the keys that act on it. */
 export interface Display {
   print(report: Report): void;
   warn(text: string): void;
-  /** Called when the session's clock has been read. */
+  /** Called when the run's clock has been read. */
   clockRead(): void;
   /** Shows the screen from now on, if there is one. */
   begin(feed: Feed): void;
@@ -30,7 +30,7 @@ export interface LineSink {
   readonly styles: Styles;
 }
 
-/** Prints the reports of a session: text for a person, JSON lines, or with `--quiet` the IDs of events. */
+/** Prints the reports of a run: text for a person, JSON lines, or with `--quiet` the IDs of events. */
 export async function createListenPrinter(
   context: Context,
   sink: LineSink,
@@ -188,6 +188,8 @@ function toRecord(
     case "gap":
     case "reset":
       return { ...report, dropped: report.dropped?.length, time };
+    case "joined":
+    case "left":
     case "duplicate":
     case "hint":
       return { ...report, time };

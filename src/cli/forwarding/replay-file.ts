@@ -4,7 +4,7 @@ import type { ForwardingOptions, Signing } from "../../relay/dispatcher.ts";
 import { parseRecordedEvent, type RecordedEvent, RecordingError, replay } from "../../relay/recording.ts";
 import type { Context } from "../context.ts";
 import { EnvironmentClock } from "../environment-time.ts";
-import { EXIT_CODES, SilentExit, UserError } from "../errors.ts";
+import { EXIT_CODES, SilentExit, UsageError, UserError } from "../errors.ts";
 import { streamSink } from "./display.ts";
 import type { Setup } from "./options.ts";
 import { createListenPrinter } from "./printer.ts";
@@ -74,7 +74,7 @@ async function* readRecording(file: string, context: Context): AsyncGenerator<Re
     if (context.signal.aborted) return;
     const { code } = error as NodeJS.ErrnoException;
     if (typeof code !== "string" || !/^E[A-Z]+$/.test(code)) throw error;
-    throw new UserError(`Cannot read ${file}: ${code === "ENOENT" ? "file not found" : code}`, {
+    throw new UsageError(`Cannot read ${file}: ${code === "ENOENT" ? "file not found" : code}`, {
       cause: error,
     });
   }

@@ -1,8 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import { ErrorCode } from "@modelcontextprotocol/sdk/types.js";
+import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { createClient } from "../../client/http.ts";
 import type { McpExchange } from "../../platform/index.ts";
-import { createMcpServer } from "./server.ts";
+import { UsageError } from "../errors.ts";
+import { chooseTools, createMcpServer } from "./server.ts";
 
 /**
  * Responds to one POST of MCP over HTTP without sessions: each request gets its own MCP server, so that any process
@@ -21,14 +24,26 @@ export async function serveMcp(exchange: McpExchange): Promise<void> {
     uuid: randomUUID,
   });
   const { id, name } = caller.tenant.account;
-  const server = createMcpServer({
-    version,
-    instructions: `The sandbox of account ${name} (${id}) at ${baseUrl}.`,
-    client,
-    scopes: caller.scopes,
-    now: Date.now,
-    uuid: randomUUID,
-  });
+  const query = new URLSearchParams(/\?.*/s.exec(request.url ?? "")?.[0]);
+  let server: Server;
+  try {
+    server = createMcpServer({
+      tools: chooseTools(query.get("tools") ?? undefined),
+      outputSchemas: query.get("output_schemas") === "true",
+      version,
+      instructions: `The sandbox of account ${name} (${id}) at ${baseUrl}.`,
+      client,
+      scopes: caller.scopes,
+      now: Date.now,
+      uuid: randomUUID,
+    });
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    const problem = { code: ErrorCode.InvalidParams, message: `${error.message}. ${error.hint}` };
+    response.writeHead(400, { "content-type": "application/json" });
+    response.end(JSON.stringify({ jsonrpc: "2.0", error: problem, id: null }));
+    return;
+  }
   const transport = new StreamableHTTPServerTransport();
   response.once("close", () => void server.close());
   await server.connect(transport);

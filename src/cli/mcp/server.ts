@@ -16,6 +16,7 @@ import { getPrompt, PROMPTS } from "./prompts.ts";
 import { EVENT_TEMPLATE, listGuides, readResource } from "./resources.ts";
 import { API_TOOLS, type Tool, type ToolSession } from "./tool.ts";
 import { EXPLAIN_TOOLS, TRIGGER_TOOLS, WAIT_TOOLS } from "./tools/composed.ts";
+import { UsageError } from "../errors.ts";
 import { failureOf } from "../failure.ts";
 import { ApiError } from "../../client/errors.ts";
 import type { Scope } from "../../contract/scopes.ts";
@@ -25,27 +26,30 @@ const TOOLS: readonly Tool[] = [...API_TOOLS, ...TRIGGER_TOOLS, ...WAIT_TOOLS, .
 /** What a server needs from its transport. */
 interface Served extends Pick<ToolSession, "client" | "now" | "uuid"> {
   version: string;
+  /** Those that the client chose. */
+  tools: readonly Tool[];
+  /** True if the list is to contain the schemas of results, which are most of it. */
+  outputSchemas?: boolean | undefined;
   /** Names the account and the platform. */
   instructions: string;
   /** The scopes of the credential. */
   scopes: readonly string[];
-  /** Tools that only this transport offers. */
-  furtherTools?: readonly Tool[];
   /** Called for each tool call. */
   onCall?: (running: Promise<CallToolResult>) => void;
 }
 
-/** Returns an unconnected server with resources, prompts and the tools that the scopes allow. */
+/** Returns an unconnected server with resources, prompts and the given tools that the scopes allow. */
 export function createMcpServer(served: Served): Server {
-  const { client, scopes, version, instructions, now, uuid } = served;
-  const tools = [...TOOLS, ...(served.furtherTools ?? [])];
+  const { client, scopes, version, tools, instructions, now, uuid, outputSchemas = false } = served;
   const server = new Server(
     { name: "service", version },
     { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions },
   );
 
   server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: tools.filter((tool) => missingScopes(tool, scopes).length === 0).map(describeTool),
+    tools: tools
+      .filter((tool) => missingScopes(tool, scopes).length === 0)
+      .map((tool) => describeTool(tool, outputSchemas)),
   }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { sendNotification, signal }) => {
     const tool = tools.find(({ name }) => name === params.name);
@@ -85,6 +89,23 @@ export function createMcpServer(served: Served): Server {
 
 /** The protocol's own code, which the SDK does not name. */
 const RESOURCE_NOT_FOUND = -32002;
+
+/**
+ * Returns the tools with the names, or of the groups, in a list such as `customers,explain` (default: all), also of those
+ * that only one transport offers. A client passes all that is listed to its model. Throws UsageError for an unknown name.
+ */
+export function chooseTools(choice: string | undefined, furtherTools: readonly Tool[] = []): readonly Tool[] {
+  const tools = [...TOOLS, ...furtherTools];
+  if (choice === undefined) return tools;
+  const isNamed = ({ name, group }: Tool, wanted: string) => wanted === name || wanted === group;
+  const names = choice.split(",").map((name) => name.trim());
+  const unknown = names.find((name) => !tools.some((tool) => isNamed(tool, name)));
+  if (unknown === undefined) return tools.filter((tool) => names.some((name) => isNamed(tool, name)));
+  const groups = [...new Set(tools.map(({ group }) => group))].join(", ");
+  throw new UsageError(`No tool or group of tools has the name "${unknown.slice(0, 100)}"`, {
+    hint: `Groups: ${groups}. Names of single tools, such as get_order, are possible, too.`,
+  });
+}
 
 /** Returns a phrase that names the scopes that a tool needs and the credential lacks. */
 function missingScopes(tool: Tool, scopes: readonly string[]): string[] {
@@ -126,12 +147,13 @@ async function asProtocolError<Result>(work: () => Promise<Result>): Promise<Res
 const COMMON_FORMATS: ReadonlySet<unknown> = new Set(["date", "date-time", "email", "uri"]);
 
 /** A tool in the format of `tools/list`. */
-function describeTool({ name, description, effect, idempotent = false, input, output }: Tool): ListedTool {
+function describeTool(tool: Tool, withOutput: boolean): ListedTool {
+  const { name, description, effect, idempotent = false, input, output } = tool;
   return {
     name,
     description,
     inputSchema: plainSchema(input) as ListedTool["inputSchema"],
-    outputSchema: plainSchema(output, ["examples"]) as NonNullable<ListedTool["outputSchema"]>,
+    ...(withOutput && { outputSchema: plainSchema(output, ["examples"]) as NonNullable<ListedTool["outputSchema"]> }),
     annotations: {
       readOnlyHint: effect === "reads",
       destructiveHint: effect === "removes",

@@ -5,8 +5,9 @@ import type { Client } from "../../client/http.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { type IdKind, ID_PREFIXES } from "../../contract/ids.ts";
 import { type Operation, OPERATIONS } from "../../contract/operations.ts";
-import { kindOfPath, nounOf, type ResourceKind, withArticle } from "../../contract/resources.ts";
+import { kindOfPath, nounOf, RESOURCES, type ResourceKind, withArticle } from "../../contract/resources.ts";
 import { closed, idOf } from "../../contract/schemas/fields.ts";
+import { Snapshot } from "../../contract/schemas/sandbox.ts";
 import type { Scope } from "../../contract/scopes.ts";
 import { UsageError } from "../errors.ts";
 
@@ -28,6 +29,8 @@ type Arguments = Readonly<Record<string, unknown>>;
 export interface Tool {
   /** snake_case. */
   name: string;
+  /** What a client may call it together with others, such as `customers`. */
+  group: string;
   description: string;
   /** Scopes of the credential: at least one of each inner list. */
   scopes: readonly (readonly Scope[])[];
@@ -53,15 +56,16 @@ const IDEMPOTENCY_KEY = Type.Optional(
 /** Returns the tool of an operation, which also validates its arguments. Each POST has an Idempotency-Key. */
 function toolOf(operation: Operation): Tool {
   const { name, method, path, scope, summary, query, body, response, effect, idempotent, tool, toolName } = operation;
-  const takesId = path.includes("{id}");
+  const item = path.includes("{id}") ? itemOf(kindOfPath(path)) : undefined;
   return {
     name: toolName ?? name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    group: RESOURCES[kindOfPath(path)].plural,
     description: typeof tool === "string" ? tool : `${summary}.`,
     scopes: scope === null ? [] : [[scope]],
     effect: effect ?? (method === "GET" ? "reads" : method === "DELETE" ? "removes" : "changes"),
     idempotent: idempotent ?? (method === "PATCH" || method === "DELETE"),
     input: closed({
-      ...(takesId ? { id: idOfResource(kindOfPath(path)) } : {}),
+      ...(item === undefined ? {} : { [item.argument]: item.schema }),
       ...(query ?? body)?.properties,
       ...(method === "POST" ? { idempotency_key: IDEMPOTENCY_KEY } : {}),
     }),
@@ -75,8 +79,10 @@ function toolOf(operation: Operation): Tool {
           { code: "invalid_arguments" },
         );
       }
-      const id = takesId ? textArgument("id", members) : undefined;
-      if (takesId && id === undefined) throw new UsageError("id is required", { code: "invalid_arguments" });
+      const id = item && textArgument(item.argument, members);
+      if (item !== undefined && id === undefined) {
+        throw new UsageError(`${item.argument} is required`, { code: "invalid_arguments" });
+      }
       const { body: result } = await client.request<object>({
         method,
         path: path.replace("{id}", () => apiPath`${id ?? ""}`),
@@ -91,9 +97,12 @@ function toolOf(operation: Operation): Tool {
 /** Tools for operations of the API. */
 export const API_TOOLS: readonly Tool[] = OPERATIONS.filter(({ tool }) => tool !== undefined).map(toolOf);
 
-function idOfResource(kind: ResourceKind): TSchema {
+/** Returns the argument for the item in a path: its ID, or the name of one without an ID. */
+function itemOf(kind: ResourceKind): { argument: "id" | "name"; schema: TSchema } {
   const idKind = (kind === "request_log" ? "request" : kind) as IdKind;
-  return idOf(idKind, { description: `ID of ${withArticle(nounOf(kind))}, ${ID_PREFIXES[idKind]}…` });
+  const prefix: string | undefined = ID_PREFIXES[idKind];
+  if (prefix === undefined) return { argument: "name", schema: Snapshot.properties.name };
+  return { argument: "id", schema: idOf(idKind, { description: `ID of ${withArticle(nounOf(kind))}, ${prefix}…` }) };
 }
 
 /** Removes an argument of the tool from those of the API. */

@@ -18,7 +18,7 @@ export interface ChildEnd {
   error?: UserError;
 }
 
-/** A command that runs in the foreground, beside this process: it has the terminal and gets the signals. */
+/** A command that runs in the foreground, next to this process: it has the terminal and gets the signals. */
 export class ChildCommand {
   readonly ended: Promise<ChildEnd>;
   #child: ChildProcess | undefined;

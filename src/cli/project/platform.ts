@@ -91,7 +91,7 @@ export function keepPort(project: Project, baseUrl: string, folder: string): voi
 const MAX_KEYS_BYTES = 64 * 1024;
 
 /**
- * `service serve` writes the first keys of a database to a file beside it, with the URL that serves them. A link to the
+ * `service serve` writes the first keys of a database to a file next to it, with the URL that serves them. A link to
  * keys of another platform, or another program at the URL of the project file, must not get them.
  */
 function readKeys(database: string, own: { folder: string; baseUrl: string }): ProjectPlatform["keys"] {

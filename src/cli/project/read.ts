@@ -1,4 +1,3 @@
-import { validateHeaderName, validateHeaderValue } from "node:http";
 import { join } from "node:path";
 import { InvalidArgumentError } from "commander";
 import { isMap, isNode, isScalar, type Node, type Pair } from "yaml";
@@ -13,6 +12,7 @@ import { MAX_YAML_BYTES, type ParsedYaml, parseYaml, YamlError } from "../yaml.t
 import { parseBaseUrl } from "../../client/base-url.ts";
 import { UnsafeRequestError } from "../../client/errors.ts";
 import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS, typesOfSubscription } from "../../contract/event-types.ts";
+import { isHeaderName, isHeaderValue } from "../../contract/headers.ts";
 import { nearest } from "../../contract/nearest.ts";
 import { parseUrl } from "../../network/parse-url.ts";
 import { parseTarget, TargetError } from "../../relay/targets.ts";
@@ -273,7 +273,7 @@ const KEY_FORMATS = {
       ? `${SCHEMES[key as SchemeName].name} has this name; choose another one`
       : undefined;
   },
-  "header-name": (key: string) => messageOf(() => validateHeaderName(key), TypeError, "is not a valid header name"),
+  "header-name": (key: string) => (isHeaderName(key) ? undefined : "is not a valid header name"),
 };
 
 export function isPort(number: number): boolean {
@@ -292,25 +292,17 @@ export const FORMATS = {
     messageOf(() => parseSubscriptions(names.join(",")), InvalidArgumentError),
   "header-name": KEY_FORMATS["header-name"],
   "header-value": (text: string) =>
-    messageOf(
-      () => validateHeaderValue("name", text),
-      TypeError,
-      "contains characters that are not allowed in a header",
-    ),
+    isHeaderValue(text) ? undefined : "contains characters that are not allowed in a header",
   url: (text: string) =>
     /^https?:$/.test(parseUrl(text)?.protocol ?? "") ? undefined : "must be a URL that begins with https://",
 };
 
-function messageOf(
-  parse: () => unknown,
-  expected: new (...args: never[]) => Error,
-  message?: string,
-): string | undefined {
+function messageOf(parse: () => unknown, expected: new (...args: never[]) => Error): string | undefined {
   try {
     parse();
     return undefined;
   } catch (error) {
-    if (error instanceof expected) return message ?? error.message;
+    if (error instanceof expected) return error.message;
     throw error;
   }
 }

@@ -27,6 +27,8 @@ interface CheckRequest {
   skipVerify: boolean;
   /** How to fix a receiver that rejects every delivery, if its mistake is unknown. */
   rejectedFix?: string | undefined;
+  /** Called while the first delivery is awaited, with each response that differs from the one before. */
+  onWaiting?: (seen: string) => void;
   onResult: (result: CheckResult) => void;
 }
 
@@ -53,6 +55,7 @@ export async function performCheck(request: CheckRequest, context: Context): Pro
       ids,
       signal: context.signal,
       rejectedFix: request.rejectedFix,
+      onWaiting: request.onWaiting,
       onResult: request.onResult,
     });
   } catch (error) {

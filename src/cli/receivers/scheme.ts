@@ -20,11 +20,22 @@ export const SCHEME_FLAG: Flag = flag(
 export async function schemeNamed(name: string, context: Context): Promise<Scheme> {
   if (Object.hasOwn(SCHEMES, name)) return SCHEMES[name as SchemeName];
   const { readProject } = await import("../project/read.ts");
-  const { schemes = {} } = readProject(context.cwd, "schemes")?.project ?? {};
+  const found = readProject(context.cwd, "schemes");
+  const { schemes = {} } = found?.project ?? {};
   if (Object.hasOwn(schemes, name)) return { name, ...schemes[name]! };
   const names = [...SCHEME_NAMES, ...Object.keys(schemes)];
   const near = nearest(name, names);
   throw new UsageError(`Unknown scheme "${name}"`, {
-    hint: near.length > 0 ? `Did you mean ${near.join(" or ")}?` : `Schemes: ${names.join(", ")}`,
+    hint:
+      near.length > 0
+        ? `Did you mean ${near.join(" or ")}?`
+        : `Schemes: ${names.join(", ")}${found === undefined ? ". There is no service.yaml in this folder." : ""}`,
   });
+}
+
+/** Returns the known provider whose signature these headers, a flat list of names and values, contain. */
+export function schemeNameIn(headers: readonly string[] = []): SchemeName | undefined {
+  const names = new Set(headers.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()));
+  const all = Object.keys(SCHEMES) as SchemeName[];
+  return all.find((name) => names.has(SCHEMES[name].signature.header.toLowerCase()));
 }

@@ -10,19 +10,23 @@ export const SECRET_VARIABLE = "SERVICE_WEBHOOK_SECRET";
 /** The flags that name the secrets. */
 export interface SecretFlags {
   secret: readonly string[];
-  secretFile?: string;
+  secretFile?: string | undefined;
 }
 
 /**
  * A secret may be given twice while it is rotated. Only the flag with the secret itself is visible in the process list.
  */
-export const SECRET_FLAGS: readonly Flag[] = [
-  flag("--secret <secret>", `Signing secret, repeatable during a rotation (default: ${SECRET_VARIABLE})`, {
-    collect,
-    default: [],
-  }),
-  flag("--secret-file <file>", "File with the secrets, one per line; - for stdin"),
-];
+export const SECRET_FLAGS = secretFlags(`default: ${SECRET_VARIABLE}`);
+
+/** The same for `secretsIfNamed`. */
+export const OPTIONAL_SECRET_FLAGS = secretFlags(`default with --scheme: ${SECRET_VARIABLE}`);
+
+function secretFlags(standard: string): readonly Flag[] {
+  return [
+    flag("--secret <secret>", `Signing secret, repeatable during a rotation (${standard})`, { collect, default: [] }),
+    flag("--secret-file <file>", "File with the secrets, one per line; - for stdin"),
+  ];
+}
 
 /** Returns the secrets of the flags, else of the environment. Throws UsageError if there are none. */
 export async function secretsOf(flags: SecretFlags, context: Context): Promise<readonly string[]> {
@@ -39,7 +43,13 @@ export async function secretsIfGiven(
   if (secret.length > 0 && secretFile !== undefined) {
     throw new UsageError("--secret cannot be combined with --secret-file");
   }
-  if (secret.length > 0) return secret;
+  if (secret.length > 0) {
+    const trimmed = secret.map((text) => text.trim());
+    if (trimmed.some((text, i) => text !== secret[i])) {
+      context.output.warn("--secret: the spaces around the secret were removed.");
+    }
+    return trimmed;
+  }
   if (secretFile !== undefined) {
     const lines = (await context.readInput(secretFile, "--secret-file")).toString("utf8").split(/\r?\n/);
     const secrets = lines.map((line) => line.trim()).filter((line) => line !== "");

@@ -7,7 +7,7 @@ import { shellCommand } from "../../contract/shell-command.ts";
 import { objectId, pointInTime } from "../arguments/values.ts";
 import { type Flag, flag } from "../command.ts";
 import type { Context } from "../context.ts";
-import { resolveTime } from "../environment-time.ts";
+import { EnvironmentClock, resolveTime } from "../environment-time.ts";
 import { UsageError, UserError } from "../errors.ts";
 import type { Column, ResourceView } from "../terminal/view.ts";
 import { CREATED_AT, ENVIRONMENT, statusColumn } from "./columns.ts";
@@ -19,6 +19,7 @@ const PATH = pathOf("bulk_operation");
 /** Flags that select many objects. */
 export interface BulkFlags {
   since?: string;
+  until?: string;
   type?: string;
   endpoint?: string;
   failed?: true;
@@ -38,12 +39,13 @@ interface BulkWork {
   flags: BulkFlags;
 }
 
-/** `--since`, `--type`, `--endpoint` and `--yes`, for commands that work on one object or on many. */
-export function bulkFlags(endpoint: string): Flag[] {
+/** `--since`, `--until`, `--type`, `--endpoint` and `--yes`, for commands that work on one object or on many. */
+export function bulkFlags(objects: string, endpoint: string): Flag[] {
   return [
-    flag("--since <time>", "Only objects created since: an age such as 1h, a date or a timestamp", {
+    flag("--since <time>", `Only ${objects} created since: an age such as 1h, a date or a timestamp`, {
       parse: pointInTime,
     }),
+    flag("--until <time>", `Only ${objects} created before this time, in the same formats`, { parse: pointInTime }),
     flag("--type <subscription>", "Only this event type, or a wildcard such as 'order.*'"),
     flag("--endpoint <id>", endpoint, { parse: objectId }),
     flag("--yes", "Skip the confirmation"),
@@ -56,11 +58,11 @@ export function assertOneOrMany(
   flags: BulkFlags,
   { ofMany, command }: { ofMany: boolean; command: string },
 ) {
-  const { since, type, failed, pending } = flags;
-  const many = Object.entries({ since, type, failed, pending }).find(([, value]) => value);
+  const { since, until, type, failed, pending } = flags;
+  const many = Object.entries({ since, until, type, failed, pending }).find(([, value]) => value);
   if (id !== undefined && many !== undefined) throw new UsageError(`--${many[0]} cannot be combined with an ID`);
   if (id === undefined && !ofMany) {
-    throw new UsageError("Missing an ID, or flags that select objects", { hint: `For example: ${command}` });
+    throw new UsageError("Pass an ID, or flags that select objects", { hint: `For example: ${command}` });
   }
 }
 
@@ -76,6 +78,7 @@ export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWo
     ...(flags.type === undefined ? {} : { type: flags.type }),
     ...(flags.endpoint === undefined ? {} : { endpoint: flags.endpoint }),
     ...(flags.since === undefined ? {} : { created_after: await resolveTime(flags.since, client, context) }),
+    ...(flags.until === undefined ? {} : { created_before: await resolveTime(flags.until, client, context) }),
   };
   const counted = (total: number) => `${total} ${total === 1 ? nounOf(kind) : nounsOf(kind)}`;
   if (!context.globals.dryRun) {
@@ -86,6 +89,12 @@ export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWo
     });
     if (plan.total === 0) {
       output.note(`No ${nounsOf(kind)} match.`);
+      if (filters.status === "failed") {
+        output.note(
+          "Deliveries of listeners do not count. To resend one, press R in `service listen`, or: service events replay <id>",
+        );
+      }
+      if (flags.since !== undefined || flags.until !== undefined) await noteClock(context);
       if (output.json) await output.document(plan);
       return;
     }
@@ -108,6 +117,13 @@ export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWo
   output.success(`${done} ${counted(operation.done)}${operation.status === "canceled" ? "; then canceled" : ""}`);
 }
 
+/** An age counts in the environment's time, which a person may not expect to be ahead. */
+async function noteClock(context: Context): Promise<void> {
+  const clock = new EnvironmentClock(context);
+  await clock.read();
+  if (clock.notice !== undefined) context.output.note(clock.notice);
+}
+
 async function confirm(question: string, count: string, yes: true | undefined, context: Context): Promise<void> {
   if (yes === true) return;
   const { environment } = await context.connection();
@@ -115,7 +131,7 @@ async function confirm(question: string, count: string, yes: true | undefined, c
     const consequence = `${count} will be resent`;
     return confirmDestruction(context, { id: count, consequence, yes, live: environment === "live" });
   }
-  const where = environment === "live" ? "the live environment" : "the sandbox";
+  const where = environment === "live" ? "live mode" : "the sandbox";
   const typed = await context.prompts.text({ message: `${question} in ${where}? (y/N)`, flag: "--yes" });
   if (!/^y(es)?$/i.test(typed.trim())) throw new UserError("Nothing was sent", { code: "not_confirmed" });
 }

@@ -27,11 +27,12 @@ export interface Flags extends Record<string, unknown> {
 
 const TEN_YEARS = 3653 * 86_400;
 /** `12.50` is the likeliest mistake. */
-const AMOUNT_KIND = "a whole number of the currency's minor unit: 1250 for 12.50 EUR";
+const AMOUNT_KIND = "a whole number of the currency's minor unit: 1999 for 19.99 EUR";
 
 /** The parsers of values, unless any text is valid. */
 const PARSERS: Readonly<Record<NonNullable<FieldType["reads"]>, (text: string) => unknown>> = {
-  "whole number": wholeNumber(0, undefined, AMOUNT_KIND),
+  amount: wholeNumber(0, undefined, AMOUNT_KIND),
+  "whole number": wholeNumber(0),
   "upper case": (text) => text.toUpperCase(),
   ID: objectId,
   duration: duration(60, TEN_YEARS),
@@ -93,7 +94,7 @@ export function createVerb<Item extends { id: string }>(
   return {
     name: "create",
     about,
-    options: [...own, ...further, IDEMPOTENCY_KEY],
+    options: [...own, ...further, { ...IDEMPOTENCY_KEY, hidden: false }],
     dryRun: true,
     fields: view,
     examples,
@@ -103,6 +104,12 @@ export function createVerb<Item extends { id: string }>(
       await show(await createObject(context, resource, body, flags.idempotencyKey), context);
     },
   };
+}
+
+/** A flag that also takes an empty text, which removes the field. */
+function removable(given: Flag): Flag {
+  const { parse } = given;
+  return parse === undefined ? given : { ...given, parse: (text: string) => (text === "" ? "" : parse(text)) };
 }
 
 interface Update {
@@ -122,7 +129,7 @@ export function updateVerb<Item extends object>(
   const fields = inputFieldsOf(kind).filter(([, { fixed }]) => !fixed);
   const flags = fields.map(([name, field]) => {
     const { label, required, change = `New ${lowerFirst(label)}${required ? "" : "; empty removes it"}` } = field;
-    return flagOf(name, field, change);
+    return required ? flagOf(name, field, change) : removable(flagOf(name, field, change));
   });
   const options = [...flags, ...further];
   return {

@@ -256,7 +256,7 @@ export async function confirmDestruction(
       code: "confirmation_required",
     });
   }
-  context.output.warn(`${consequence}. This is the live environment, and this cannot be undone.`);
+  context.output.warn(`${consequence}. This is live mode, and this cannot be undone.`);
   const typed = await context.prompts.text({ message: `Type ${id} to continue:`, flag: "--yes" });
   if (typed.trim() !== id) throw new UserError("The ID does not match; nothing was changed", { code: "not_confirmed" });
 }
@@ -266,11 +266,11 @@ export interface Idempotent {
   idempotencyKey?: string;
 }
 
-/** The flag of every command that creates or changes by POST. */
+/** The flag of every command that creates or changes by POST. The help of those that create shows it. */
 export const IDEMPOTENCY_KEY: Flag = flag(
   "--idempotency-key <key>",
   "Idempotency key, so that a retried command takes effect once",
-  { parse: parseIdempotencyKey },
+  { parse: parseIdempotencyKey, hidden: true },
 );
 
 /** Parses the flag's value: 1 to 255 visible ASCII characters, as the header allows. */

@@ -139,19 +139,17 @@ export function resolveProfileName(
   return name;
 }
 
-/** Returns the credential of a connection, or throws an error that says how to get one. */
-export function requireCredential({
-  credential,
-  profile,
-  environment,
-  baseUrl,
-}: Connection): Sourced<StoredCredential> {
+/** Returns the credential of a connection, or throws an error that says where it was looked for and how to get one. */
+export function requireCredential(
+  { credential, profile, environment, baseUrl }: Connection,
+  settings: { readonly settingsDirectory: string },
+): Sourced<StoredCredential> {
   if (credential !== undefined) return credential;
-  const where = environment === "live" ? " for the live environment" : "";
+  const where = environment === "live" ? " for live mode" : "";
   const login = loginCommand({ profile: profile.value, environment });
   const start = baseUrl.source === "project" ? "Start the platform with `service dev`, which creates a key.\n" : "";
   throw new NotSignedInError(
-    `Not signed in: profile "${profile.value}" has no credential${where}`,
+    `Not signed in: profile "${profile.value}" has no credential${where} in ${settings.settingsDirectory}`,
     `${start}Sign in with \`${login}\`, or set SERVICE_API_KEY.`,
   );
 }
@@ -160,10 +158,10 @@ export function requireCredential({
 export function rejectedCredentialHint({ credential, profile, environment }: Connection): string {
   const login = loginCommand({ profile: profile.value, environment });
   if (credential?.source === "environment") {
-    return `The key in ${credential.name} is wrong, expired or revoked: set it to a valid one, or unset it and run \`${login}\`.`;
+    return `Set ${credential.name} to a valid key, or unset it and run \`${login}\`.`;
   }
   if (credential?.source === "flag") {
-    return `The key that ${credential.name} read is wrong, expired or revoked: pass a valid one, or run \`${login}\`.`;
+    return `Pass a valid key with ${credential.name}, or run \`${login}\`.`;
   }
   return `Sign in with \`${login}\`, or set SERVICE_API_KEY to a valid key.`;
 }
@@ -205,7 +203,7 @@ function assertEnvironment({ value, name }: Sourced<StoredCredential>, environme
   const own = value.type === "api_key" ? /^[sr]k_(live|sandbox)_/.exec(value.api_key)?.[1] : undefined;
   if (own === undefined || own === environment) return;
   throw new UsageError(`The key from ${name} is a ${own} key, but this command uses the ${environment} environment`, {
-    hint: own === "live" ? "To use the live environment, pass --live." : "Remove --live, or use a live key.",
+    hint: own === "live" ? "To use live mode, pass --live." : "Remove --live, or use a live key.",
     code: "other_environment",
   });
 }

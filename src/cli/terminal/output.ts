@@ -46,6 +46,8 @@ export class Output {
   readonly noteStyles: Styles;
   readonly spinner: Spinner;
   readonly #options: OutputOptions;
+  /** The bar that is shown. */
+  #bar: ProgressBar | undefined;
 
   private constructor(options: OutputOptions, styles: Styles, noteStyles: Styles) {
     this.#options = options;
@@ -222,13 +224,33 @@ export class Output {
   /** Shows a progress bar on stderr for countable work, on a terminal only. */
   progress(total: number, label: string): ProgressBar {
     const enabled = this.#options.animate && !this.quiet && total > 1;
-    return createProgressBar(this.#options.stderr, {
+    const bar = createProgressBar(this.#options.stderr, {
       enabled,
       styles: this.noteStyles,
       total,
       label,
       now: this.#options.now,
     });
+    if (!enabled) return bar;
+    const release = this.spinner.hold();
+    let isOver = false;
+    this.#bar = bar;
+    return {
+      ...bar,
+      end: () => {
+        if (isOver) return;
+        isOver = true;
+        bar.end();
+        release();
+        this.#bar = undefined;
+      },
+    };
+  }
+
+  /** Says that a request waits for its next attempt, and the limit of requests per second if that is the reason. */
+  waiting(reason: string, milliseconds: number, rateLimit: number | undefined): void {
+    if (rateLimit !== undefined) this.#bar?.limitTo(rateLimit);
+    this.spinner.update(`${reason}; retrying in ${(milliseconds / 1000).toFixed(1)} s`);
   }
 
   #columns<Item>(view: ResourceView<Item>, standard: readonly Column<Item>[]): readonly Column<Item>[] {

@@ -11,6 +11,8 @@ export interface Spinner {
   during<Result>(text: string, work: () => Promise<Result>): Promise<Result>;
   /** Changes the text of a current or pending spinner. */
   update(text: string): void;
+  /** Shows nothing until the returned function is called: something else uses the line. */
+  hold(): () => void;
 }
 
 interface SpinnerOptions {
@@ -24,15 +26,22 @@ interface SpinnerOptions {
 
 /** A spinner on stderr. ora is loaded only once there is something to wait for. */
 export function createSpinner({ open, enabled, colored, styles }: SpinnerOptions): Spinner {
-  if (!enabled) return { during: (_text, work) => work(), update: () => {} };
+  if (!enabled) return { during: (_text, work) => work(), update: () => {}, hold: () => () => {} };
   let pending = 0;
   let text = "";
   let shown: { text: string; stop(): unknown } | undefined;
   let timer: NodeJS.Timeout | undefined;
+  let holds = 0;
+
+  function hide(): void {
+    clearTimeout(timer);
+    shown?.stop();
+    shown = undefined;
+  }
 
   async function show(): Promise<void> {
     const { default: ora } = await import("ora");
-    if (pending === 0 || shown !== undefined) return;
+    if (pending === 0 || holds > 0 || shown !== undefined) return;
     const color = colored ? "cyan" : false;
     shown = ora({ text: styles.dim(text), color, stream: open(), discardStdin: false, isEnabled: true }).start();
   }
@@ -54,23 +63,29 @@ export function createSpinner({ open, enabled, colored, styles }: SpinnerOptions
       try {
         return await work();
       } finally {
-        if (--pending === 0) {
-          clearTimeout(timer);
-          shown?.stop();
-          shown = undefined;
-        }
+        if (--pending === 0) hide();
       }
+    },
+    hold() {
+      holds += 1;
+      hide();
+      return () => void (holds -= 1);
     },
   };
 }
 
 const BAR_WIDTH = 24;
+const MIN_BAR_WIDTH = 8;
 const CLEAR_LINE = "\r\u001b[2K";
 
 /** The progress of countable work. */
 export interface ProgressBar {
   /** Counts one more as done. */
   advance(count?: number): void;
+  /** Prints something above the bar. */
+  interrupt(print: () => void): void;
+  /** Shows the maximum rate of the work, per second. */
+  limitTo(rate: number): void;
   /** Removes the bar from the screen. */
   end(): void;
 }
@@ -89,8 +104,9 @@ const MIN_RATED_MS = 1000;
 
 /** A progress bar on stderr, on terminals only: with the rate, and the time that is left. */
 export function createProgressBar(stream: TextStream, { enabled, styles, total, label, now }: BarOptions): ProgressBar {
-  if (!enabled) return { advance: () => {}, end: () => {} };
+  if (!enabled) return { advance: () => {}, interrupt: (print) => print(), limitTo: () => {}, end: () => {} };
   let done = 0;
+  let limit = "";
   let drawn = "";
   const started = now();
 
@@ -102,9 +118,16 @@ export function createProgressBar(stream: TextStream, { enabled, styles, total, 
   }
 
   function draw(): void {
-    const filled = Math.round((done / total) * BAR_WIDTH);
-    const bar = styles.accent("━".repeat(filled)) + styles.dim("─".repeat(BAR_WIDTH - filled));
-    const line = `${bar} ${done}/${total} ${styles.dim(label + pace())}`;
+    const count = `${done}/${total}`;
+    const columns = stream.columns ?? 80;
+    // A line that wraps could not be replaced.
+    const words = [` ${label}${pace()}${limit}`, `${pace()}${limit}`, ""];
+    const room = (text: string): number => columns - 2 - count.length - text.length;
+    const text = words.find((candidate) => room(candidate) >= MIN_BAR_WIDTH) ?? "";
+    const width = Math.max(Math.min(room(text), BAR_WIDTH), 0);
+    const filled = Math.round((done / total) * width);
+    const bar = styles.accent("━".repeat(filled)) + styles.dim("─".repeat(width - filled));
+    const line = `${bar} ${count}${styles.dim(text)}`;
     if (line === drawn) return;
     drawn = line;
     stream.write(CLEAR_LINE + line);
@@ -114,6 +137,16 @@ export function createProgressBar(stream: TextStream, { enabled, styles, total, 
   return {
     advance(count = 1) {
       done += count;
+      draw();
+    },
+    interrupt(print) {
+      stream.write(CLEAR_LINE);
+      print();
+      drawn = "";
+      draw();
+    },
+    limitTo(rate) {
+      limit = `, limited to ${rate < 10 ? Number(rate.toFixed(1)) : Math.round(rate)}/s`;
       draw();
     },
     end() {

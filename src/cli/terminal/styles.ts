@@ -62,7 +62,7 @@ export async function loadStyles(level: ColorLevel): Promise<Styles> {
   };
 }
 
-/** Returns colors that tell parts of the output apart, beside their names; none for level 0. */
+/** Returns colors that tell parts of the output apart, in addition to their names; none for level 0. */
 export async function loadColors(level: ColorLevel): Promise<((text: string) => string)[]> {
   if (level === 0) return [];
   const { Chalk } = await import("chalk");

@@ -30,7 +30,7 @@ export async function valuesOfOption(option: Option, command: Command, context: 
     return { suggestions: plainSuggestions(definitionOf(command)?.fields?.fields ?? []), list: true };
   if (name === "profile") return { suggestions: profiles(context) };
   if (name === "events") return { suggestions: plainSuggestions(EVENT_TYPES), list: true };
-  if (name === "type" || option.flags === "--event <type>") return { suggestions: plainSuggestions(EVENT_TYPES) };
+  if (name === "type") return { suggestions: plainSuggestions(EVENT_TYPES) };
   if (name === "scope") return { suggestions: plainSuggestions(SCOPES), list: true };
   // `--endpoint <id>` takes the ID of a webhook endpoint.
   const kind = LISTED.find((listed) => listed === name || listed.endsWith(`_${name}`));

@@ -135,12 +135,32 @@ export async function runRestore(file: string, options: RestoreOptions, context:
 }
 
 /** Returns a line for each table: columns on a terminal, separated by a tab in a pipe. */
-function countLines(rows: Readonly<Record<string, number | null>>, { terminal }: Context["output"]): string[] {
-  const counts = Object.entries(rows).map(([table, count]) => [table, count === null ? "unreadable" : String(count)]);
-  if (!terminal) return counts.map((cells) => cells.join("\t"));
-  const width = (at: 0 | 1): number => Math.max(...counts.map((cells) => cells[at]!.length));
-  const [tableWidth, countWidth] = [width(0), width(1)];
-  return counts.map(([table, count]) => `${table!.padEnd(tableWidth)}  ${count!.padStart(countWidth)}`);
+function countLines(rows: Readonly<Record<string, number | null>>, output: Context["output"]): string[] {
+  return alignedLines(
+    Object.entries(rows).map(([table, count]) => [table, count === null ? "unreadable" : String(count)]),
+    output,
+  );
+}
+
+/** Returns a line for each table: its name, its count, and what follows. */
+function alignedLines(
+  tables: readonly (readonly [name: string, count: string, ...rest: string[]])[],
+  { terminal }: Context["output"],
+): string[] {
+  if (!terminal) return tables.map((cells) => cells.join("\t"));
+  const width = (at: 0 | 1): number => Math.max(...tables.map((cells) => cells[at].length));
+  const [nameWidth, countWidth] = [width(0), width(1)];
+  return tables.map(([name, count, ...rest]) =>
+    [name.padEnd(nameWidth), count.padStart(countWidth), ...rest].join("  "),
+  );
+}
+
+function copiedCells({
+  name,
+  rows,
+  checksum,
+}: Awaited<ReturnType<typeof copyDatabase>>[number]): [string, string, string] {
+  return [name, String(rows), checksum.slice(0, 16)];
 }
 
 /** Returns 3,727,360 for 3727360. */
@@ -206,10 +226,11 @@ export async function runCopy(from: string, to: string, options: DbOptions, cont
         counts.set(table, count);
         output.note(`${table}  ${count}`);
       });
-      if (output.json) await output.document({ from, to: describeDatabase(to), tables });
+      if (output.json) await output.document({ from: file, to: describeDatabase(to), tables });
       else {
-        for (const { name, rows, checksum } of tables) output.line(`${name}\t${rows}\t${checksum.slice(0, 16)}`);
-        output.note("Row counts and checksums match. Start the platform with the master key of the SQLite file.");
+        for (const line of alignedLines(tables.map(copiedCells), output)) output.line(line);
+        output.success(`Copied ${file} to ${describeDatabase(to)}: row counts and checksums match`);
+        output.note("Start the platform with the master key of the SQLite file.");
       }
     } finally {
       await target.close();

@@ -103,7 +103,7 @@ export const command: CommandDefinition = {
         flag("--pending", "Retry all deliveries that wait for their next attempt, in the background", {
           conflicts: "failed",
         }),
-        ...bulkFlags("Only deliveries to this webhook endpoint"),
+        ...bulkFlags("deliveries", "Only deliveries to this webhook endpoint"),
         IDEMPOTENCY_KEY,
       ],
       dryRun: true,

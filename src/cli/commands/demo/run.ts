@@ -269,13 +269,12 @@ interface DemoReceiver {
 async function startReceiver(secret: () => string): Promise<DemoReceiver> {
   const events: WebhookEvent[] = [];
   let onEvent = (_event?: WebhookEvent): void => {};
-  const server: Server = createServer(
-    nodeWebhook({ secrets: () => secret() }, (event, _request, response) => {
-      events.push(event);
-      onEvent(event);
-      response.writeHead(204).end();
-    }),
-  );
+  const receive = nodeWebhook({ secrets: () => secret() }, (event, _request, response) => {
+    events.push(event);
+    onEvent(event);
+    response.writeHead(204).end();
+  });
+  const server: Server = createServer((request, response) => void receive(request, response));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(0, "127.0.0.1", resolve);

@@ -32,11 +32,11 @@ export const command: CommandDefinition = {
     {
       name: "trust",
       about:
-        "Allow the service.yaml in this folder to send events to other machines and your API key to its platform. Asks again once it names others.",
+        "Allow the service.yaml in this folder to send events to other machines and your API key to its platform. If the file later names new hosts, you are asked again.",
       summary: "Allow service.yaml to use other machines",
       options: [
         flag("--yes", "Skip the confirmation"),
-        flag("--revoke", "Allow nothing any more", { conflicts: "yes" }),
+        flag("--revoke", "Withdraw the permission", { conflicts: "yes" }),
       ],
       run: async (context: Context, flags: { yes?: true; revoke?: true }) =>
         (await import("./trust.ts")).runTrust(flags, context),

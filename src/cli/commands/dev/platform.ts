@@ -9,6 +9,9 @@ import type { ProcessGroup } from "../../process/process-group.ts";
 /** A line of `service serve --json`. */
 interface ServeRecord extends Problem {
   event?: string;
+  client?: string;
+  method?: string;
+  status?: number;
   level?: string;
   time?: string;
   message?: string;
@@ -61,10 +64,16 @@ export class PlatformProcess {
   }
 }
 
+/** What commands read themselves would hide what the app does. */
+function isOwnRead({ event, client, method, status = 0 }: ServeRecord): boolean {
+  return event === "request" && client !== undefined && method === "GET" && status < 400;
+}
+
 function print(record: ServeRecord, line: string, context: Context): void {
   const { output } = context;
   if (output.json) return output.line(line);
   const { event, level, time: _time, message, ...fields } = record;
+  if (isOwnRead(record)) return;
   // The listener's own lines say that it is connected.
   if (event === "request" || event === "delivery") {
     output.line(activityLine(record as unknown as Parameters<typeof activityLine>[0], context.now(), output.styles));

@@ -13,8 +13,8 @@ export interface Examination extends ConnectionTarget {
   platform: Reachability;
   /** The API versions of the platform; undefined if they cannot be read. */
   supported: readonly string[] | undefined;
-  /** How far the sandbox's test clock is ahead of real time; undefined in live and if it cannot be read. */
-  testClockSeconds: number | undefined;
+  /** The sandbox's test clock; undefined in live, and without a credential that may read it. */
+  testClock: { aheadSeconds: number } | { problem: string } | undefined;
   credential: CredentialState;
 }
 
@@ -54,10 +54,7 @@ export async function examine(context: Context): Promise<Examination> {
     environment,
     platform,
     supported: works ? (await read<{ data: string[] }>("/v1/versions", context))?.data : undefined,
-    testClockSeconds:
-      works && environment === "sandbox"
-        ? (await read<TestClock>(pathOf("test_clock"), context))?.offset_seconds
-        : undefined,
+    testClock: works && environment === "sandbox" ? await readTestClock(context) : undefined,
     credential,
   };
 }
@@ -107,6 +104,18 @@ async function tryCredential(
     }
     if (!(error instanceof ApiError) && !(error instanceof NetworkError)) throw error;
     return { state: "unknown", ...named, problem: error.message };
+  }
+}
+
+async function readTestClock(context: Context): Promise<Examination["testClock"]> {
+  const client = await context.client();
+  try {
+    const { body } = await client.request<TestClock>({ method: "GET", path: pathOf("test_clock") });
+    return { aheadSeconds: body.offset_seconds };
+  } catch (error) {
+    if (error instanceof ApiError && (error.status === 403 || error.status === 404)) return undefined;
+    if (error instanceof ApiError || error instanceof NetworkError) return { problem: error.message };
+    throw error;
   }
 }
 

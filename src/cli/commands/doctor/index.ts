@@ -100,10 +100,16 @@ async function diagnose(checks: readonly Check[], limit: AbortSignal, { output, 
   signal.throwIfAborted();
   const isDrawn = output.terminal && !output.json && !output.quiet && !output.chosen;
   if (isDrawn) for (const line of drawResults(results, output)) output.line(line);
-  else await output.list(results, RESULTS);
+  else await output.list(output.json ? results : results.map((result) => runnable(result, output)), RESULTS);
   const count = (status: Result["status"]): number => results.filter((result) => result.status === status).length;
   output.note(`\n${summary(count("failed"), count("warning"))}`);
   return results;
+}
+
+/** Returns a result whose commands work in this shell. */
+function runnable(result: Result, output: Output): Result {
+  const { detail, advice } = result;
+  return { ...result, detail: output.runnable(detail), advice: advice && output.runnable(advice) };
 }
 
 /** A check that throws is a finding too. */

@@ -6,6 +6,7 @@ import { LIMITS } from "../../../contract/limits.ts";
 import type { ApiKey } from "../../../contract/schemas/api-key.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import { LATEST_VERSION } from "../../../contract/versions.ts";
+import { pathOf } from "../../../contract/resources.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { portOf } from "../../../network/connect-options.ts";
 import type { Context } from "../../context.ts";
@@ -56,13 +57,22 @@ function checkVersion({ platform, supported }: Examination, { version }: Context
   return failed(`${detail}; the platform supports ${supported.join(", ")}`, "Update the older of the two.");
 }
 
-function checkClock({ platform, testClockSeconds }: Examination): Finding {
+const CLOCK_ADVICE = `See the response: service api ${pathOf("test_clock")}`;
+
+function checkClock({ platform, testClock }: Examination): Finding {
   const { problem, clockAheadSeconds: ahead } = platform;
   if (problem !== undefined) return skipped(NOT_REACHED);
   if (ahead === undefined) return skipped("the platform did not report its time");
-  const testClock = testClockSeconds ? `; the sandbox's test clock is ${formatSpan(testClockSeconds)} ahead` : "";
-  if (ahead === 0) return ok(`in sync with the platform${testClock}`);
-  const detail = `${formatSpan(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"} the platform${testClock}`;
+  const sandbox =
+    testClock === undefined || "problem" in testClock || testClock.aheadSeconds === 0
+      ? ""
+      : `; the sandbox's test clock is ${formatSpan(testClock.aheadSeconds)} ahead`;
+  const difference = `${formatSpan(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"}`;
+  const detail = `${ahead === 0 ? "in sync with" : difference} the platform${sandbox}`;
+  if (testClock !== undefined && "problem" in testClock) {
+    return warning(`${detail}; the sandbox's test clock cannot be read: ${testClock.problem}`, CLOCK_ADVICE);
+  }
+  if (ahead === 0) return ok(detail);
   const advice = "Synchronize the system clock: timedatectl set-ntp true";
   if (Math.abs(ahead) < LIMITS.signatureToleranceSeconds) return warning(detail, advice);
   return failed(`${detail}: signatures will be rejected as stale`, advice);

@@ -74,7 +74,9 @@ export const command: CommandDefinition = {
         flag("--disconnect", "Close the connection before the request has an effect"),
         flag("--lose-response", "Close the connection after the request took effect, without a response"),
         flag("--truncate", "Close the connection after half of the response's body"),
-        flag("--rate <number>", "Part of the matching requests, from 0 to 1 (default: 1)", { parse: parseRate }),
+        flag("--rate <number>", "Fraction of matching requests that fail, from 0 to 1 (default: 1)", {
+          parse: parseRate,
+        }),
         flag("--times <number>", "Maximum number of requests (default: no limit)", {
           parse: wholeNumber(1, LIMITS.maxFaultTimes),
         }),

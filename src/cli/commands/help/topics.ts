@@ -17,7 +17,8 @@ SERVICE_DATABASE         Database of \`service serve\`: SQLite file or PostgreSQ
                          URL (default: a file in the data folder)
 SERVICE_MASTER_KEY       Key that encrypts the secrets stored by \`service serve\`
                          (default: a file next to the database)
-SERVICE_WEBHOOK_SECRET   Signing secret for \`service webhooks\`
+SERVICE_WEBHOOK_SECRET   Signing secret for \`service webhooks\` and
+                         \`service listen\`
 SERVICE_NO_INPUT         If set, disables prompts; same as --no-input
 SERVICE_NO_UPDATE_NOTIFIER
                          If set, disables update notices; same as
@@ -61,7 +62,7 @@ Commands that run until you stop them (listen, events tail, logs tail, demo)
 exit with 0 after Ctrl-C.
 
 Errors are printed to stderr: what failed, why, what to do next, and the request
-ID. With --json, an error is a problem document (RFC 9457) on one line of
+ID. With --json, an error is one line of problem details (RFC 9457) on
 stderr. Errors of the CLI itself have the same form.
 `,
   },
@@ -123,9 +124,9 @@ To try it locally:
 
 For the webhooks of any provider, add --scheme stripe, github, shopify, slack,
 svix, standard, or one of service.yaml. These need no platform:
-  service webhooks check 3000/stripe --scheme stripe --payload event.json
+  service webhooks check 3000/stripe --scheme stripe
                                                   grade a receiver
-  service webhooks send 3000/stripe --scheme stripe --payload event.json
+  service webhooks send 3000/stripe --scheme stripe
                                                   send a signed delivery
   service webhooks capture --forward-to 3000/stripe --record stripe.ndjson
                                                   receive at the end of a tunnel

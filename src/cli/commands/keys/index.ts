@@ -107,7 +107,9 @@ export const command: CommandDefinition = {
   commands: [
     createVerb("api_key", KEYS, {
       about: "Create an API key and show it, once",
-      further: [flag("--full-access", "Create a full key, with all scopes of your credential", { conflicts: "scope" })],
+      further: [
+        flag("--full-access", "Create a full-access key, with all scopes of your credential", { conflicts: "scope" }),
+      ],
       async check(flags, context) {
         rejectQuiet(context, "api_key");
         if (flags["scope"] !== undefined || flags["fullAccess"] === true) return;

@@ -28,8 +28,13 @@ const FORWARDING: readonly Flag[] = [
     default: [],
   }),
   flag("-H, --header <header>", "Additional request header: 'Name: value' (repeatable)", { collect, default: [] }),
-  flag("--secret <secret>", "Signing secret to use instead of the session's"),
-  flag("--concurrency <number>", "Maximum number of concurrent forwards", { parse: wholeNumber(1, 256), default: 16 }),
+  flag("--secret-file <file>", `File with the signing secret of your application (default: ${SECRET_VARIABLE})`),
+  flag("--secret <secret>", "The same as a value, which the process list shows", { hidden: true }),
+  flag("--concurrency <number>", "Maximum number of concurrent forwards", {
+    parse: wholeNumber(1, 256),
+    default: 16,
+    hidden: true,
+  }),
   flag("--ordered", "Preserve event order per object", { default: false }),
   flag("--retries <number>", "Maximum number of retries of a failed forward", {
     parse: wholeNumber(0, 100),
@@ -39,7 +44,7 @@ const FORWARDING: readonly Flag[] = [
   flag("--skip-verify", "Skip TLS certificate verification of your application", { default: false }),
   flag(
     "--chaos <faults>",
-    "Faults to inject: duplicate, reorder, drop, badsig, stale =0.1, delay=0-3s, burst=20, seed=7",
+    "Faults to inject, separated by commas: duplicate=0.1, reorder=0.1, drop=0.1, badsig=0.1, stale=0.1, delay=0-3s, burst=20, seed=7",
   ),
 ];
 
@@ -65,13 +70,19 @@ export const command: CommandDefinition = {
       "Write the signing secret to this .env file (default name: SERVICE_WEBHOOK_SECRET)",
       { parse: parseEnvTarget },
     ),
-    flag("--ready-file <file>", "File to write once the listener is ready; removed at exit", { parse: parseFile }),
+    flag("--ready-file <file>", "File to write once the listener is ready; removed at exit", {
+      parse: parseFile,
+      hidden: true,
+    }),
     flag("--record <file>", "File to append every event to, for `service listen replay`", { parse: parseFile }),
     flag("--fail-on-error", "Exit with 1 if a forward failed after all retries", { default: false }),
     flag("--wait [duration]", "Maximum wait for the platform to start (default: 30s)", {
       parse: duration(1, MAX_SECONDS),
     }),
-    flag("--max-downtime <duration>", "Exit after this long without a connection", { parse: duration(1, MAX_SECONDS) }),
+    flag("--max-downtime <duration>", "Exit after this long without a connection", {
+      parse: duration(1, MAX_SECONDS),
+      hidden: true,
+    }),
     flag("--no-ui", "Print plain lines instead of the terminal UI"),
     ...FORWARDING,
   ],
@@ -82,7 +93,7 @@ export const command: CommandDefinition = {
     "service listen --forward-to 3000 --chaos duplicate=0.1,reorder=0.2,badsig=0.05",
     "service listen --forward-to 3000 --where data.object.currency=EUR",
     "service listen --forward-to 3000 --fail-on-error -- npm test",
-    "export WEBHOOK_SECRET=$(service listen --print-secret)",
+    "export SERVICE_WEBHOOK_SECRET=$(service listen --print-secret)",
   ],
   async run(context: Context, loose: string[], flags: ListenFlags, listen: ParsedCommand) {
     rejectUnexpectedWords(loose);

@@ -3,8 +3,8 @@ import { SignatureError } from "../../../webhooks/index.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
-import { type ForwardingFlags, readForwardingOptions, usageOf } from "../../forwarding/options.ts";
-import { accessPlatform, fetchSessionSecret } from "../../forwarding/platform-access.ts";
+import { type ForwardingFlags, ownSecretOf, readForwardingOptions, usageOf } from "../../forwarding/options.ts";
+import { accessPlatform, fetchListenSecret } from "../../forwarding/platform-access.ts";
 import { replayFile } from "../../forwarding/replay-file.ts";
 
 export interface ReplayFlags extends ForwardingFlags {
@@ -12,8 +12,8 @@ export interface ReplayFlags extends ForwardingFlags {
 }
 
 /**
- * Sends a recording again. Exits with 1 if a receiver did not accept all of it. Only a missing `--secret` needs the
- * platform.
+ * Sends a recording again. Exits with 1 if a receiver did not accept all of it. Needs the platform
+ * only for the session's secret, if no other is given.
  */
 export async function runReplay(file: string, flags: ReplayFlags, context: Context): Promise<void> {
   const { output, signal } = context;
@@ -24,8 +24,9 @@ export async function runReplay(file: string, flags: ReplayFlags, context: Conte
       hint: shellCommand`Pass --forward-to: service listen replay ${file} --forward-to 3000`,
     });
   }
-  const secret = flags.secret ?? (await fetchSessionSecret(await accessPlatform(context), signal));
-  usageOf(() => assertSigningSecret(secret), SignatureError, "--secret");
+  const own = await ownSecretOf(flags, context);
+  const secret = own.secret ?? (await fetchListenSecret(await accessPlatform(context), signal));
+  usageOf(() => assertSigningSecret(secret), SignatureError, own.secretSource ?? "--secret");
   const signing = { secret: () => secret };
   await replayFile(file, { ...options, speed: flags.speed, signing }, { ...receivers, chaos }, context);
 }

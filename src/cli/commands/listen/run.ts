@@ -2,8 +2,8 @@ import type { Context } from "../../context.ts";
 import { EnvironmentClock } from "../../environment-time.ts";
 import { openDisplay } from "../../forwarding/display.ts";
 import { Listening, type ListenFlags } from "../../forwarding/listening.ts";
-import { readForwardingOptions } from "../../forwarding/options.ts";
-import { accessPlatform, fetchSessionSecret } from "../../forwarding/platform-access.ts";
+import { ownSecretOf, readForwardingOptions } from "../../forwarding/options.ts";
+import { accessPlatform, fetchListenSecret } from "../../forwarding/platform-access.ts";
 
 /**
  * Listens until Ctrl-C, until the command that runs meanwhile has exited, or until the platform rejects it permanently.
@@ -16,14 +16,15 @@ export async function runListen(flags: ListenFlags, command: readonly string[], 
   const { receivers, options: forwarding, chaos } = readForwardingOptions(flags, context);
   if (receivers.target?.origin === platform.baseUrl.origin)
     output.warn("--forward-to points to the platform itself, not to your application.");
-  const setup = { ...receivers, secret: flags.secret, chaos, credentialSource: platform.credentialSource };
+  const secret = await ownSecretOf(flags, context);
+  const setup = { ...receivers, ...secret, chaos, credentialSource: platform.credentialSource };
   const clock = new EnvironmentClock(context);
   const display = await openDisplay(context, setup, { runsCommand: command.length > 0, ui: flags.ui, clock });
   await new Listening({ flags, command, platform, setup, forwarding, display, clock }, context).run();
 }
 
 async function printSecret(context: Context): Promise<void> {
-  const secret = await fetchSessionSecret(await accessPlatform(context), context.signal);
+  const secret = await fetchListenSecret(await accessPlatform(context), context.signal);
   if (context.output.json) await context.output.document({ secret });
   else context.output.line(secret);
 }

@@ -2,14 +2,15 @@ import { AuthorizationError } from "../../../client/errors.ts";
 import type { AuthorizationServer } from "../../../client/oauth/authorization-server.ts";
 import { revokeToken, type TokenSet, type AuthorizationParameters } from "../../../client/oauth/authorization.ts";
 import type { SuccessPage } from "../../../client/oauth/loopback.ts";
+import { ENVIRONMENTS } from "../../../contract/environments.ts";
 import type { Identity } from "../../../contract/schemas/account.ts";
 import { type Scope, SCOPES } from "../../../contract/scopes.ts";
 import { whyNoBrowser } from "../../browser-availability.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
-import { explainAuthorization, openAuthorizationServer } from "../../session/authorization-server.ts";
-import { signOutProfile } from "../../session/end.ts";
-import { storedTokens } from "../../session/refresh.ts";
+import { explainAuthorization, openAuthorizationServer } from "../../credentials/authorization-server.ts";
+import { signOutProfile } from "../../credentials/end.ts";
+import { storedTokens } from "../../credentials/refresh.ts";
 import { type ConnectionTarget, resolveTarget } from "../../settings/connection.ts";
 import type { Profile } from "../../settings/profiles.ts";
 import { signInByBrowser, signInByDevice } from "./oauth.ts";
@@ -28,7 +29,8 @@ export interface LoginFlags {
 
 /** `service login`: OAuth, in a browser here or on another device. Import this module lazily. */
 export async function runLogin(flags: LoginFlags, context: Context): Promise<void> {
-  const { settings, globals, env, output } = context;
+  const { settings, env, output } = context;
+  const globals = { ...context.globals, live: await isForLive(context) };
   const flow = chooseFlow(flags, context);
   const project = await context.project();
   const target = resolveTarget({ flags: { ...globals, authUrl: flags.authUrl }, env, settings, project });
@@ -58,6 +60,12 @@ export async function runLogin(flags: LoginFlags, context: Context): Promise<voi
   } catch (error) {
     throw explain(error);
   }
+}
+
+/** Asks for the environment on a terminal, unless `--live` says it. The user chooses the account in the browser. */
+async function isForLive({ globals, interactive, prompts }: Context): Promise<boolean> {
+  if (globals.live || !interactive || globals.json) return globals.live;
+  return (await prompts.one({ message: "Environment", flag: "--live", choices: ENVIRONMENTS })) === "live";
 }
 
 /** Verifies that the tokens work, and stores them. Tokens that cannot be stored are revoked. */

@@ -1,6 +1,7 @@
-import type { CommandDefinition } from "../../command.ts";
+import { type CommandDefinition, flag } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
+import type { McpOptions } from "./run.ts";
 
 /** `service mcp`. */
 export const command: CommandDefinition = {
@@ -18,12 +19,16 @@ Add the command to the configuration of your MCP client:
 
 The platform serves the same tools over HTTP, at /mcp.
 `,
-  examples: ["service mcp", "service mcp --profile shop"],
-  async run(context: Context) {
+  options: [
+    flag("--tools <list>", "Only these tools, by name or group, such as customers,events,explain (default: all)"),
+    flag("--output-schemas", "List the schemas of results, too, for clients that validate them"),
+  ],
+  examples: ["service mcp", "service mcp --profile shop", "service mcp --tools customers,events"],
+  async run(context: Context, options: McpOptions) {
     if (context.globals.live) {
       throw new UsageError("MCP tools are available in the sandbox only", { hint: "Remove --live." });
     }
     const { runMcp } = await import("./run.ts");
-    await runMcp(context);
+    await runMcp(context, options);
   },
 };

@@ -3,14 +3,20 @@ import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js"
 import type { Identity } from "../../../contract/schemas/account.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
-import { createMcpServer } from "../../mcp/server.ts";
+import { chooseTools, createMcpServer } from "../../mcp/server.ts";
 import { receiverTools } from "../../mcp/tools/receiver.ts";
 
 /** Maximum duration of a stop. */
 const MAX_SETTLE_MILLISECONDS = 10_000;
 
+export interface McpOptions {
+  tools?: string;
+  outputSchemas?: boolean;
+}
+
 /** Serves until the client closes stdin, or a signal ends it. Import this module lazily: the protocol is large. */
-export async function runMcp(context: Context): Promise<void> {
+export async function runMcp(context: Context, options: McpOptions): Promise<void> {
+  const tools = chooseTools(options.tools, receiverTools(context));
   const client = await context.client();
   const { body: identity } = await client.request<Identity>({ method: "GET", path: "/v1/me" });
   if (identity.livemode)
@@ -18,13 +24,14 @@ export async function runMcp(context: Context): Promise<void> {
 
   const calls = new Set<Promise<unknown>>();
   const server = createMcpServer({
+    tools,
+    outputSchemas: options.outputSchemas,
     version: context.version,
     instructions: `The sandbox of account ${identity.account.name} (${identity.account.id}) at ${client.baseUrl.origin}.`,
     client,
     scopes: identity.scopes,
     now: () => context.now(),
     uuid: () => context.uuid(),
-    furtherTools: receiverTools(context),
     onCall(running) {
       calls.add(running);
       void running.finally(() => calls.delete(running));

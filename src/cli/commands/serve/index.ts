@@ -34,7 +34,7 @@ export const command: CommandDefinition = {
       "Proxies whose X-Forwarded-For header is trusted, separated by commas; never a client range (repeatable)",
       { collect: collectList, default: [] },
     ),
-    flag("--contact <uri>", "Security contact for security.txt: a mailto: or https: URI"),
+    flag("--contact <uri>", "Security contact for security.txt: a mailto: or https: URI", { hidden: true }),
     flag("--request-timeout <seconds>", "Maximum time for the response to a request", {
       parse: parseTimeout,
       default: 20,
@@ -42,6 +42,7 @@ export const command: CommandDefinition = {
     flag("--drain-delay <seconds>", "Seconds between failing the readiness check and stopping", {
       parse: parseSeconds,
       default: 0,
+      hidden: true,
     }),
     flag("--allow-private-targets", "Allow webhooks to private addresses and http sandbox endpoints", {
       default: false,
@@ -56,7 +57,9 @@ export const command: CommandDefinition = {
       choices: ["debug", "info", "warn", "error"],
       default: "info",
     }),
-    flag("--leak-keys <url|file>", "Public keys of the code host that reports leaked keys"),
+    flag("--leak-keys <url|file>", "Public keys with which a code host signs its reports of leaked keys", {
+      hidden: true,
+    }),
     ...POSTGRES_FLAGS,
   ],
   examples: [

@@ -9,6 +9,8 @@ export interface FirstCredentials {
   live_key?: string;
   sign_in_url?: string;
   credentials_file?: string;
+  /** The folder of a temporary database, which a process that is killed leaves. */
+  temporary_folder?: string;
 }
 
 /** Prints the platform's activity: lines for a person, or JSON lines. */

@@ -112,7 +112,8 @@ function firstCredentials(
   if (firstAccount === undefined) return undefined;
   const { id: account, keys, signInUrl } = firstAccount;
   const shown = { account, sandbox_key: keys.sandbox, live_key: keys.live, sign_in_url: signInUrl };
-  if (options.ephemeral || context.output.terminal) return shown;
+  if (options.ephemeral) return { ...shown, temporary_folder: dirname(database) };
+  if (context.output.terminal) return shown;
   const file = isPostgresUrl(database)
     ? join(dirname(options.masterKeyFile ?? defaultKeyFile(context)), `${account}.credentials`)
     : `${database}.credentials`;

@@ -145,6 +145,7 @@ async function triggerMany(
   const needsEvents = output.json || output.quiet || wait === true;
   const events: Event[] = [];
   const bar = output.progress(count, type);
+  if (rate !== undefined) bar.limitTo(rate);
   const started = context.now();
   let next = 0;
   let done = 0;
@@ -180,7 +181,7 @@ async function triggerMany(
   bar.end();
   const failed = outcomes.find((outcome) => outcome.status === "rejected");
   if (failed !== undefined) {
-    output.note(`Triggered ${done} of ${count} × ${type}`);
+    output.notice(`Triggered ${done} of ${count} × ${type}`);
     throw failed.reason;
   }
   const milliseconds = context.now() - started;

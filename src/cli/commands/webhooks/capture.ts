@@ -1,5 +1,4 @@
 import { Capture } from "../../../relay/capture.ts";
-import type { RelayedEvent } from "../../../relay/delivery.ts";
 import { headerPairs } from "../../../relay/forward-headers.ts";
 import type { ReceivedReport } from "../../../relay/report.ts";
 import { SignatureError } from "../../../webhooks/index.ts";
@@ -12,9 +11,10 @@ import { compactJson } from "../../terminal/json.ts";
 import { openDisplay } from "../../forwarding/display.ts";
 import { openFileWarning, Recorder } from "../../forwarding/files.ts";
 import { type Receivers, readForwardingOptions } from "../../forwarding/options.ts";
+import { isLoopback, portOf } from "../../../network/connect-options.ts";
 import { labelled, layoutFor } from "../../forwarding/lines.ts";
 import type { Feed } from "../../forwarding/ui/feed.ts";
-import { type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
+import { type SchemeFlag, schemeNamed, schemeNameIn } from "../../receivers/scheme.ts";
 import { type SecretFlags, secretsIfNamed } from "../../receivers/secrets.ts";
 import { mergeHeaders, signatureHeaders } from "./signed-headers.ts";
 
@@ -46,6 +46,12 @@ export async function runCapture(flags: CaptureFlags, context: Context): Promise
   const signing = secrets && { scheme, secrets };
   if (signing !== undefined) assertSecrets(signing);
   const { receivers, options } = readForwardingOptions({ ...FORWARDING, ...flags }, context);
+  const { target } = receivers;
+  if (target !== undefined && isLoopback(target.hostname) && portOf(target) === flags.port) {
+    throw new UsageError(`--forward-to: ${target.host} is the address at which this command captures`, {
+      hint: "Pass the address of your application, or capture at another --port.",
+    });
+  }
   const clock = new EnvironmentClock(context);
   const display = await openDisplay(context, receivers, { runsCommand: false, ui: flags.ui, clock });
   let failure: Error | undefined;
@@ -99,8 +105,10 @@ function verifierOf({ scheme, secrets }: Signing, context: Context) {
       verify({ scheme, payload, headers: new Headers(headerPairs(flat)), secrets, now });
       return true;
     } catch (error) {
-      if (error instanceof SignatureError) return { code: error.code, message: error.message };
-      throw error;
+      if (!(error instanceof SignatureError)) throw error;
+      const provider = error.code.endsWith("_missing") ? schemeNameIn(flat) : undefined;
+      if (provider === undefined || SCHEMES[provider] === scheme) return { code: error.code, message: error.message };
+      return { code: error.code, message: `this is a signature of ${SCHEMES[provider].name}, not of ${scheme.name}` };
     }
   };
 }
@@ -122,8 +130,8 @@ async function start(capture: Capture, port: number): Promise<number> {
     return await capture.start();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === "EADDRINUSE" ? "another program listens there" : message;
-    throw new UsageError(`Cannot listen on 127.0.0.1:${port}: ${reason}`, {
+    const reason = code === "EADDRINUSE" ? "the port is in use by another program" : message;
+    throw new UserError(`Cannot listen on 127.0.0.1:${port}: ${reason}`, {
       hint: "Choose another port with --port.",
       cause: error,
     });
@@ -173,8 +181,9 @@ function feedOf(
   const { scheme = "service", secretFile } = flags;
   // A secret in a flag is not shown again.
   const secret = secretFile === undefined || secretFile === "-" ? [] : ["--secret-file", secretFile];
-  const send =
-    shellCommand`service webhooks send ${String(port)} --scheme ${scheme} --payload event.json ${secret}`.trim();
+  // There is no sample of a scheme of service.yaml.
+  const payload = Object.hasOwn(SCHEMES, scheme) ? [] : ["--payload", "event.json"];
+  const send = shellCommand`service webhooks send ${String(port)} --scheme ${scheme} ${[...payload, ...secret]}`.trim();
   /** Signs newly if there is a secret. The ID stays, so that the receiver recognizes the delivery. */
   const sign: Feed["sign"] = ({ id, body, bytes }, headers) => {
     if (signing === undefined) return headers;
@@ -196,7 +205,7 @@ function feedOf(
     resend: (event) => capture.resend(event, sign(event, event.headers ?? [])),
     assertEditable(event) {
       if (event.bytes !== undefined) throw new UserError("Cannot edit: the payload is not text in UTF-8");
-      const name = signing === undefined ? providerOf(event) : undefined;
+      const name = signing === undefined ? schemeNameIn(event.headers) : undefined;
       if (name === undefined) return;
       throw new UserError(
         `Cannot edit: ${SCHEMES[name].name} signs this delivery, and there is no secret to sign another payload with. Start again with --scheme ${name} --secret-file FILE`,
@@ -205,11 +214,4 @@ function feedOf(
     edited: (event, body) => ({ ...event, ...capture.identify(event.headers ?? [], body), body }),
     sign,
   };
-}
-
-/** Returns the known provider whose signature a delivery has. */
-function providerOf({ headers = [] }: RelayedEvent): keyof typeof SCHEMES | undefined {
-  const names = new Set(headerPairs(headers).map(([name]) => name.toLowerCase()));
-  const all = Object.keys(SCHEMES) as (keyof typeof SCHEMES)[];
-  return all.find((name) => names.has(SCHEMES[name].signature.header.toLowerCase()));
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { InvalidArgumentError } from "commander";
 import { collect, pairsFlag } from "../../arguments/repeated.ts";
-import { duration, parseEventType, wholeNumber } from "../../arguments/values.ts";
+import { duration, wholeNumber } from "../../arguments/values.ts";
 import type { CheckFlags } from "./check/run.ts";
 import type { CaptureFlags } from "./capture.ts";
 import type { ReplayFlags } from "./replay.ts";
@@ -9,7 +9,7 @@ import type { SendFlags } from "./send.ts";
 import { SCHEME_FLAG, type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
 import { parseFile, parseSpeed, parseTimeout } from "../../forwarding/flags.ts";
 import { verification } from "./verify.ts";
-import { SECRET_FLAGS, type SecretFlags, secretsOf } from "../../receivers/secrets.ts";
+import { OPTIONAL_SECRET_FLAGS, SECRET_FLAGS, type SecretFlags, secretsOf } from "../../receivers/secrets.ts";
 import { type CommandDefinition, type Flag, flag, type Operand } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
@@ -31,9 +31,8 @@ const TIMEOUT: Flag = flag("--timeout <duration>", "Timeout of one delivery", {
   defaultText: "10s",
 });
 
-/** Flags of the commands that send deliveries. */
+/** Flags of the commands that send deliveries, besides those of the signature. */
 const SENDING: readonly Flag[] = [
-  ...SIGNING,
   flag("-H, --header <header>", "Request header: 'Name: value' (repeatable)", { collect, default: [] }),
   TIMEOUT,
   flag("--skip-verify", "Skip TLS certificate verification of the receiver", { default: false }),
@@ -48,8 +47,8 @@ export const command: CommandDefinition = {
   examples: [
     "service webhooks sign --payload event.json",
     "service webhooks verify --header 't=1764590400,v1=5257a8…' --payload event.json",
-    "service webhooks check localhost:3000/webhooks",
-    "service webhooks send localhost:3000/stripe --scheme stripe --payload event.json",
+    "service webhooks check localhost:3000/stripe --scheme stripe",
+    "service webhooks send localhost:3000/stripe --scheme stripe",
     "service webhooks capture --forward-to localhost:3000/webhooks --record webhooks.ndjson",
   ],
   commands: [
@@ -67,7 +66,7 @@ export const command: CommandDefinition = {
       examples: [
         "service webhooks sign --secret whsec_… --payload event.json",
         "service webhooks sign --scheme github --payload push.json --json",
-        `curl -H "Service-Signature: $(service webhooks sign --payload event.json)" --data-binary @event.json localhost:3000`,
+        `header=$(service webhooks sign --payload event.json); curl -H "Service-Signature: $header" --data-binary @event.json localhost:3000`,
       ],
       run: runSign,
     },
@@ -82,7 +81,7 @@ export const command: CommandDefinition = {
         ...SIGNING,
         flag(
           "--payload <file>",
-          "File with the body of a delivery, of which each delivery is a copy with its own ID; - for stdin",
+          "File with a sample body. Each delivery sends a copy with a new ID; - for stdin (default: a sample of the provider)",
         ),
         flag("-H, --header <header>", "Header of each delivery: 'Name: value' (repeatable)", { collect, default: [] }),
         flag("--probe <url>", 'URL that returns the number of processed events: a number, or {"count": number}'),
@@ -92,7 +91,9 @@ export const command: CommandDefinition = {
           default: { host: "127.0.0.1", port: 4011 } satisfies CheckFlags["sink"],
           defaultText: "127.0.0.1:4011",
         }),
-        flag("--event <type>", "Event type to send; one that the receiver processes", { default: "order.completed" }),
+        flag("--type <type>", "Event type to send. Choose one that the receiver processes (default: order.completed)", {
+          formerly: "--event",
+        }),
         flag("--junit <file>", "File for the results as JUnit XML"),
         flag(
           "--wait <duration>",
@@ -106,19 +107,18 @@ Pass the secret that the receiver has. Without one, the command prints a new
 secret and waits until the receiver has been started with it. To check a
 rotation, pass both secrets.
 To check that duplicate events are processed once, pass --probe or --effects.
-With --scheme, the check sends deliveries as that provider does; pass one as
---payload.
+With --scheme, the check sends deliveries as that provider does: copies of a
+sample, or of your own --payload.
 The deliveries are synthetic: check a receiver on which they do no harm.
 `,
       examples: [
         "service webhooks check localhost:3000/webhooks",
-        "service webhooks check localhost:3000/stripe --scheme stripe --payload event.json",
+        "service webhooks check localhost:3000/stripe --scheme stripe",
         "printenv STRIPE_WEBHOOK_SECRET | service webhooks check 3000/stripe --scheme stripe --payload event.json --secret-file -",
         "service webhooks check 3000/webhooks --secret-file secret.txt --probe localhost:3000/count",
         "service webhooks check localhost:3000/webhooks --effects --junit webhooks.xml --wait 30s",
       ],
       async run(context: Context, url: string, flags: CheckFlags) {
-        parseEventType(flags.event);
         const { runCheck } = await import("./check/run.ts");
         await runCheck(url, flags, context);
       },
@@ -130,8 +130,9 @@ The deliveries are synthetic: check a receiver on which they do no harm.
       summary: "Send a signed delivery",
       args: [RECEIVER],
       options: [
+        ...SIGNING,
         ...SENDING,
-        flag("--payload <file>", "File with the body to send; - for stdin", { required: true }),
+        flag("--payload <file>", "File with the body to send; - for stdin (default: a sample of the provider)"),
         pairsFlag("--set <path=value>", "Value to change in a JSON payload: data.object.amount=500"),
         flag("--count <number>", "Number of deliveries, each with an ID of its own", {
           parse: wholeNumber(1, MAX_DELIVERIES),
@@ -140,7 +141,7 @@ The deliveries are synthetic: check a receiver on which they do no harm.
       ],
       fields: SENT,
       examples: [
-        "service webhooks send localhost:3000/webhooks --payload event.json",
+        "service webhooks send localhost:3000/webhooks",
         "service webhooks send localhost:3000/stripe --scheme stripe --payload event.json --set data.object.amount=500",
         "service webhooks send 3000/github --scheme github --payload push.json -H 'X-GitHub-Event: push' --count 10",
       ],
@@ -153,7 +154,8 @@ The deliveries are synthetic: check a receiver on which they do no harm.
         "Receive the webhooks of any provider on this machine, as the far end of a tunnel, and forward their exact bytes with the original headers. The sender gets the status of your application, or 200 without --forward-to. With a secret, signatures are verified and shown; deliveries with invalid ones are forwarded too.",
       summary: "Receive and forward the webhooks of any provider",
       options: [
-        ...SIGNING,
+        ...OPTIONAL_SECRET_FLAGS,
+        SCHEME_FLAG,
         flag("--port <number>", "Port to listen on; 0 for a free one", {
           parse: wholeNumber(0, 65_535),
           default: 4020,
@@ -179,6 +181,8 @@ The deliveries are synthetic: check a receiver on which they do no harm.
       summary: "Send recorded deliveries again",
       args: [{ arg: "<file>", about: "Recording of `service webhooks capture` or `service listen`; - for stdin" }],
       options: [
+        ...OPTIONAL_SECRET_FLAGS,
+        SCHEME_FLAG,
         ...SENDING,
         flag("-f, --forward-to <target>", "URL to send to, such as localhost:3000/webhooks", { required: true }),
         flag("--speed <factor>", "Speed factor: 1 for the original timing, max for no waits", {

@@ -1,11 +1,12 @@
 import { hintForOriginal } from "../../../relay/forward-failure.ts";
 import { endToEndHeaders } from "../../../relay/forward-headers.ts";
 import { type RecordedEvent, RecordingError } from "../../../relay/recording.ts";
-import { SCHEMES } from "../../../webhooks/schemes.ts";
+import { type Scheme, SCHEMES } from "../../../webhooks/schemes.ts";
 import type { Context } from "../../context.ts";
+import { printable } from "../../terminal/printable.ts";
 import { readForwardingOptions } from "../../forwarding/options.ts";
 import { replayFile } from "../../forwarding/replay-file.ts";
-import { type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
+import { type SchemeFlag, schemeNamed, schemeNameIn } from "../../receivers/scheme.ts";
 import { type SecretFlags, secretsIfNamed } from "../../receivers/secrets.ts";
 import { deliveryHeaders, mergeHeaders, type NewDelivery, readHeaders, signatureHeaders } from "./signed-headers.ts";
 
@@ -20,6 +21,8 @@ export interface ReplayFlags extends SecretFlags, SchemeFlag {
   skipVerify: boolean;
 }
 
+const KNOWN_SCHEMES: readonly Scheme[] = Object.values(SCHEMES);
+
 /** Sends a recording again: with the signatures that it contains, or newly signed if a scheme or secret is given. */
 export async function runReplay(file: string, flags: ReplayFlags, context: Context): Promise<void> {
   context.output.rejectFilters();
@@ -33,9 +36,31 @@ export async function runReplay(file: string, flags: ReplayFlags, context: Conte
       : newHeaders(event, { scheme, secrets, payload, id: event.id, now: context.now() }, own);
   const rejectedHint =
     secrets === undefined
-      ? (event: RecordedEvent) => hintForOriginal(event.headers ?? [], Object.values(SCHEMES), true)
+      ? (event: RecordedEvent) =>
+          hintForOriginal({
+            headers: event.headers ?? [],
+            schemes: KNOWN_SCHEMES,
+            isRepeated: true,
+            invalid: event.invalid && printable(event.invalid),
+          })
       : undefined;
-  const check = (event: RecordedEvent): void => void headers(event, new Uint8Array());
+  let isOther = false;
+  const check = (event: RecordedEvent): void => {
+    headers(event, new Uint8Array());
+    if (secrets === undefined) return;
+    const provider = schemeNameIn(event.headers);
+    if (!isOther && provider !== undefined && SCHEMES[provider] !== scheme && KNOWN_SCHEMES.includes(scheme)) {
+      isOther = true;
+      const { name } = SCHEMES[provider];
+      context.output.warn(
+        `The recording is of ${name}, but is signed as ${scheme.name}. To sign it as ${name}, pass --scheme ${provider}.`,
+      );
+    }
+    if (event.invalid === undefined) return;
+    context.output.warn(
+      `The signature of ${printable(event.id)} was not valid when it was captured (${printable(event.invalid)}). It is sent with a valid one.`,
+    );
+  };
   await replayFile(
     file,
     { ...options, speed: flags.speed, signing: { headers, rejectedHint }, check },

@@ -39,7 +39,7 @@ export function payloadsOf(
   const template = templateOf(scheme, bytes, ids);
   return (at) => {
     const { id, body } = template.sample(at);
-    return { id, bytes: Buffer.from(body as string) };
+    return { id: template.hasId ? id : undefined, bytes: Buffer.from(body as Uint8Array) };
   };
 }
 

@@ -1,7 +1,9 @@
 import { isSuccess } from "../../../contract/is-success.ts";
 import { randomBytes } from "node:crypto";
-import { createIdGenerator } from "../../../contract/ids.ts";
-import { newId } from "../../../receiver-check/samples.ts";
+import { createIdGenerator, type IdGenerator } from "../../../contract/ids.ts";
+import { sampleEvent } from "../../../receiver-check/sample-events.ts";
+import { mediaTypeOf, newId } from "../../../receiver-check/samples.ts";
+import { type Scheme, SCHEMES } from "../../../webhooks/schemes.ts";
 import { systemClock } from "../../../network/clock.ts";
 import { headerPairs } from "../../../relay/forward-headers.ts";
 import { hintForStatus } from "../../../relay/forward-failure.ts";
@@ -18,10 +20,13 @@ import { parseAddress } from "../../receivers/check.ts";
 import { type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
 import { type SecretFlags, secretsOf } from "../../receivers/secrets.ts";
 import { payloadsOf } from "./send-payload.ts";
+import { PARSED_BODY_FIX, saysParsedBody } from "../../../receiver-check/signing-mistake.ts";
+import { samplePayload } from "../../receivers/sample-payload.ts";
+import { shellCommand } from "../../../contract/shell-command.ts";
 import { deliveryHeaders, readHeaders } from "./signed-headers.ts";
 
 export interface SendFlags extends SecretFlags, SchemeFlag {
-  payload: string;
+  payload?: string;
   set: Pair[];
   count: number;
   header: string[];
@@ -42,9 +47,16 @@ export async function runSend(address: string, flags: SendFlags, context: Contex
   const scheme = await schemeNamed(flags.scheme ?? "service", context);
   const given = readHeaders(flags.header, scheme);
   const secrets = await secretsOf(flags, context);
-  const bytes = await context.readInput(flags.payload, "--payload");
   const ids = createIdGenerator(randomBytes);
-  const payloads = payloadsOf(bytes, { scheme, changes: flags.set, isRepeated: flags.count > 1, ids });
+  const bytes =
+    flags.payload === undefined
+      ? (samplePayload(flags.scheme ?? "service", scheme, context) ?? eventOf(ids, context))
+      : await context.readInput(flags.payload, "--payload");
+  warnUnlessJson(bytes, scheme, context);
+  // A receiver has processed a sample with the same ID before. One that was given is sent: a deliberate duplicate.
+  const isGiven = flags.set.some(([path]) => path === scheme.id?.path);
+  const isRepeated = !isGiven && (flags.count > 1 || flags.payload === undefined);
+  const payloads = payloadsOf(bytes, { scheme, changes: flags.set, isRepeated, ids });
   const next = (): Delivery => {
     const now = context.now();
     const { bytes: payload, id: own } = payloads(now);
@@ -59,17 +71,39 @@ export async function runSend(address: string, flags: SendFlags, context: Contex
     host: hostKind(context.platform),
   });
   let failed = 0;
+  let sent = 0;
   try {
-    for (let sent = 0; sent < flags.count; sent += 1) {
+    for (; sent < flags.count; sent += 1) {
       const delivery = next();
       const result = await post(forwarder, delivery, signal);
       if (!isSuccess(result.status)) failed += 1;
-      await print(delivery, { ...result, url, hint: hintFor(result, flags) }, context);
+      await print(delivery, { ...result, url, hint: hintFor(result, address, flags) }, context);
     }
+  } catch (error) {
+    if (signal.aborted) context.output.notice(`Sent ${sent} of ${flags.count} deliveries`);
+    throw error;
   } finally {
     forwarder.close();
   }
   if (failed > 0) throw new SilentExit(EXIT_CODES.failed);
+}
+
+/** Bodies of GitHub and Slack may be forms. */
+function warnUnlessJson(bytes: Uint8Array, scheme: Scheme, { output }: Context): void {
+  const isKnown = Object.values<Scheme>(SCHEMES).includes(scheme);
+  const type = mediaTypeOf(bytes);
+  const isForm = type === "application/x-www-form-urlencoded";
+  if (!isKnown || type === "application/json" || (isForm && (scheme === SCHEMES.github || scheme === SCHEMES.slack)))
+    return;
+  output.warn(`The payload is not JSON, but those of ${scheme.name} are: a receiver may reject it for that.`);
+}
+
+const EVENT_TYPE = "order.completed";
+
+/** Returns a sample of the platform's events. */
+function eventOf(ids: IdGenerator, context: Context): Buffer {
+  context.output.notice(`Sending a sample: ${EVENT_TYPE}. To send your own payload, pass --payload.`);
+  return Buffer.from(JSON.stringify(sampleEvent(EVENT_TYPE, ids, context.now())));
 }
 
 /** Rejects with the reason if the user interrupts. */
@@ -85,12 +119,29 @@ function post(forwarder: Forwarder, delivery: Delivery, signal: AbortSignal): Pr
   });
 }
 
-function hintFor({ status, failure, location }: ForwardResult, { scheme }: SendFlags): string | undefined {
+function hintFor(
+  { status, failure, location, excerpt }: ForwardResult,
+  address: string,
+  { scheme, payload, header, secret, secretFile, skipVerify }: SendFlags,
+): string | undefined {
   if (status === undefined) return failure?.hint;
-  const rejected = () =>
-    "If the receiver expects the signature of another provider, pass --scheme. Else check the secret.";
-  return hintForStatus(status, location, scheme === undefined ? rejected : undefined);
+  return hintForStatus(status, location, () => {
+    if (saysParsedBody(excerpt)) return PARSED_BODY_FIX;
+    const other =
+      scheme === undefined ? "If the receiver expects the signature of another provider, pass --scheme. " : "";
+    const flags = [
+      ...(scheme === undefined ? [] : ["--scheme", scheme]),
+      ...(payload === undefined ? [] : ["--payload", payload === "-" ? "event.json" : payload]),
+      ...header.flatMap((line) => (CREDENTIAL_HEADER.test(line) ? [] : ["-H", line])),
+      ...(secretFile === undefined || secretFile === "-" ? [] : ["--secret-file", secretFile]),
+      ...(skipVerify ? ["--skip-verify"] : []),
+    ];
+    const withSecret = secret.length === 0 ? "" : " (with the same --secret)";
+    return `${other}Check that the receiver uses the same secret and verifies the raw body. To find the mistake: ${shellCommand`service webhooks check ${address} ${flags}`.trim()}${withSecret}`;
+  });
 }
+
+const CREDENTIAL_HEADER = /^[^:]*(?:auth|cookie|token|key|secret)/i;
 
 const MAX_LINES = 10;
 
@@ -116,11 +167,13 @@ async function print({ id, headers }: Delivery, result: Result, { output }: Cont
   }
   if (output.quiet) return id === undefined ? undefined : output.line(printable(id));
   const { styles } = output;
-  const shown = status === undefined ? styles.bad(failure!.code) : colorStatus(status, styles);
+  const outcome = status === undefined ? styles.bad(failure!.code) : colorStatus(status, styles);
   const name = id === undefined ? "" : `  ${styles.dim(printable(id))}`;
-  output.line(`${shown} in ${formatDuration(durationMs)}${name}`);
-  const sentence = (text: string): string[] =>
-    output.terminal ? wrapWords(printable(text), output.width - 2) : [printable(text)];
+  output.line(`${outcome} in ${formatDuration(durationMs)}${name}`);
+  const sentence = (text: string): string[] => {
+    const shown = output.runnable(printable(text));
+    return output.terminal ? wrapWords(shown, output.width - 2) : [shown];
+  };
   if (failure !== undefined) for (const line of sentence(failure.message)) output.line(`  ${line}`);
   const lines = excerpt.trimEnd().split("\n");
   if (excerpt.trim() !== "") for (const line of lines.slice(0, MAX_LINES)) output.line(`  ${printable(line)}`);

@@ -4,7 +4,7 @@ import { shellCommand } from "../../../contract/shell-command.ts";
 import { valueAt } from "../../../contract/value-at.ts";
 import { idIn } from "../../../receiver-check/samples.ts";
 import type { SignatureError, WebhookEvent } from "../../../webhooks/index.ts";
-import type { DeliveryHeaders } from "../../../webhooks/schemes.ts";
+import { type DeliveryHeaders, type Scheme, SCHEMES } from "../../../webhooks/schemes.ts";
 import { collect } from "../../arguments/repeated.ts";
 import { objectId, wholeNumber } from "../../arguments/values.ts";
 import { type CommandDefinition, flag } from "../../command.ts";
@@ -13,7 +13,7 @@ import { UsageError, UserError } from "../../errors.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 import { parseHeaders } from "../../arguments/headers.ts";
 import { SCHEME_FLAG, type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
-import { SECRET_FLAGS, type SecretFlags, secretsIfGiven, secretsOf } from "../../receivers/secrets.ts";
+import { SECRET_FLAGS, SECRET_VARIABLE, type SecretFlags, secretsIfGiven, secretsOf } from "../../receivers/secrets.ts";
 
 interface VerifyFlags extends SecretFlags, SchemeFlag {
   header?: string[];
@@ -68,7 +68,7 @@ export const verification: CommandDefinition = {
     SCHEME_FLAG,
     flag(
       "--header <header>",
-      "Value of the Service-Signature header; with --scheme, a header of the delivery: 'Name: value' (repeatable)",
+      "Value of the signature's header, or headers of the delivery, one 'Name: value' per line (repeatable)",
       { collect },
     ),
     flag("--payload <file>", "File with the raw body of the delivery; - for stdin"),
@@ -107,7 +107,7 @@ async function runVerify(context: Context, flags: VerifyFlags): Promise<void> {
   const { output } = context;
   const { tolerance, now = Math.floor(context.now() / 1000) } = flags;
   try {
-    const headers = headersOf(header, flags);
+    const headers = headersOf(header, scheme, flags);
     const { timestamp = null, id } = verify({ scheme, payload, headers, secrets, tolerance, now });
     const event = flags.scheme === undefined ? parseEvent(payload) : undefined;
     output.success("The signature is valid");
@@ -123,12 +123,10 @@ async function runVerify(context: Context, flags: VerifyFlags): Promise<void> {
 
 /** Verifies what an endpoint received: a wrong secret is then the only mistake that is left. */
 async function verifyDelivered(id: string, flags: VerifyFlags, context: Context): Promise<void> {
-  const { output, prompts } = context;
+  const { output } = context;
   const { deliveredRequest } = await import("./delivered-request.ts");
   const { endpoint, headers, payload, signedAt: now } = await deliveredRequest(id, context);
-  const secrets = (await secretsIfGiven(flags, context)) ?? [
-    await prompts.secret({ message: "Signing secret of the receiver", flag: "--secret" }),
-  ];
+  const secrets = (await secretsIfGiven(flags, context)) ?? [await askSecret(endpoint, context)];
   const { verify } = await import("../../../webhooks/schemes.ts");
   const { parseEvent } = await import("../../../webhooks/event.ts");
   const { SignatureError } = await import("../../../webhooks/index.ts");
@@ -148,6 +146,14 @@ async function verifyDelivered(id: string, flags: VerifyFlags, context: Context)
   output.note("\nIf the receiver still rejects it, verify the raw body there, before anything parses it.");
 }
 
+async function askSecret(endpoint: string, { interactive, output, prompts }: Context): Promise<string> {
+  const why = `The signing secret that your receiver uses for ${endpoint} is needed: the platform showed the endpoint's secret once, at its creation, and only the receiver has it now.`;
+  const how = `To give it without being asked, pass --secret-file FILE or --secret, or set ${SECRET_VARIABLE}.`;
+  if (!interactive) throw new UsageError("No signing secret to compare with", { hint: `${why}\n${how}` });
+  output.note(`${why} It is compared on this machine and sent nowhere.\n${how}\n`);
+  return await prompts.secret({ message: "Signing secret of the receiver (whsec_…)", flag: "--secret" });
+}
+
 function verificationFailed(error: SignatureError): UserError {
   return new UserError(`Verification failed: ${error.message}`, {
     code: error.code,
@@ -156,11 +162,25 @@ function verificationFailed(error: SignatureError): UserError {
   });
 }
 
-/** Without --scheme, the flag is the value of the platform's header. */
-function headersOf(header: readonly string[], { scheme }: SchemeFlag): DeliveryHeaders {
+/** The lines may be pasted together. One without a name is the value of the signature's header. */
+function headersOf(given: readonly string[], { signature }: Scheme, { scheme }: SchemeFlag): DeliveryHeaders {
+  const lines = given.flatMap((text) => text.split(/\r?\n/)).filter((line) => !NO_HEADER.test(line));
   if (scheme === undefined) {
-    const values = header.map((value) => value.replace(HEADER_NAME, ""));
+    const other = Object.entries(SCHEMES).find(
+      ([name, known]) => name !== "service" && lines.some((line) => isNamed(line, known.signature.header)),
+    );
+    if (other !== undefined && !lines.some((line) => HEADER_NAME.test(line))) {
+      const [name, known] = other;
+      throw new UsageError(`${known.signature.header} is the header of ${known.name}: pass --scheme ${name}`);
+    }
+    const own = lines.length === 1 ? lines : lines.filter((line) => !line.includes(":") || HEADER_NAME.test(line));
+    const values = own.map((line) => line.replace(HEADER_NAME, ""));
     return { [HEADERS.signature]: values.length === 1 ? values[0] : values };
   }
-  return new Headers(parseHeaders(header));
+  return new Headers(parseHeaders(lines.map((line) => (line.includes(":") ? line : `${signature.header}: ${line}`))));
 }
+
+const isNamed = (line: string, header: string): boolean => line.toLowerCase().startsWith(`${header.toLowerCase()}:`);
+
+/** An empty line, or the line of a request above its headers. */
+const NO_HEADER = /^\s*$|^[A-Z]+ \S+ HTTP\/\d/;

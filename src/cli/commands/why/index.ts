@@ -23,12 +23,12 @@ const FIELDS = {
 export const command: CommandDefinition = {
   name: "why",
   about:
-    "Explain an ID: the API request, the object, the event, every delivery and attempt, the likely cause, and the command that fixes it",
+    "Explain an ID: the likely cause, the command that fixes it, and the API request, object, event, deliveries and attempts",
   args: [
     {
       arg: "[id]",
       about:
-        "ID of an event, delivery, request, object, endpoint or bulk operation; in a terminal: the last failed delivery",
+        "ID of an event, delivery, request, object, endpoint or bulk operation (default in a terminal: the last failed delivery)",
       parse: objectId,
     },
   ],
@@ -64,12 +64,6 @@ async function runWhy(context: Context, named: string | undefined): Promise<void
   const { chain, explanation } = await output.spinner.during(`Looking up ${id}`, () => explain(client, id));
   if (output.json || output.chosen) return output.document(explanation);
   if (output.quiet) return output.line(explanation.cause ?? "");
-  if (!output.terminal) {
-    for (const { code, subject, summary, fix } of explanation.findings) {
-      output.line([code, subject, summary, fix ?? ""].map(printable).join("\t"));
-    }
-    return;
-  }
   const lines = explanationLines(chain, explanation.findings, context);
   for (const line of lines) output.line(output.runnable(line));
 }
@@ -79,9 +73,33 @@ const MAX_ATTEMPTS = 5;
 const MAX_OTHERS = 3;
 const LABEL_WIDTH = 10;
 
-/** Renders the chain from the request to the responses, then the likely cause and its fix. */
+/** Renders the answer, then what else is known, then the chain from the request to the responses. */
 function explanationLines(chain: Chain, findings: readonly Finding[], { output }: Context): string[] {
-  const { styles, width } = output;
+  const { styles, terminal } = output;
+  // In a pipe, a line is not broken.
+  const width = terminal ? output.width : Infinity;
+  const lines: string[] = [];
+  const [cause, ...rest] = findings;
+  if (cause !== undefined) lines.push(...findingLines(cause, labelOf(cause), styles, width));
+  // An explanation of its own would not add to a finding about the same ID.
+  const isShown = ({ subject }: Finding, index: number) => index < MAX_OTHERS || subject === chain.id;
+  const isNote = ({ code }: Finding) => code === "clock_ahead";
+  for (const finding of rest.filter(isShown)) {
+    if (!isNote(finding)) lines.push("", ...findingLines(finding, "Also", styles, width));
+  }
+  const others = rest
+    .filter((finding, index) => !isShown(finding, index))
+    .map(({ subject }) => shellCommand`service why ${subject}`);
+  if (others.length > 0) lines.push("", `${others.length} more:`, ...others.map((line) => `  ${styles.accent(line)}`));
+  const led = chainLines(chain, styles);
+  if (led.length > 0) lines.push("", ...led);
+  for (const { summary } of findings.filter(isNote)) {
+    lines.push("", ...foldText(sentence(summary), width, 3).map((line) => styles.dim(line)));
+  }
+  return lines;
+}
+
+function chainLines(chain: Chain, styles: Styles): string[] {
   const { request, subject, event, otherEvents, operation, deliveries } = chain;
   const row = (label: string, ...parts: string[]) => `${styles.dim(label.padEnd(LABEL_WIDTH))}${parts.join("  ")}`;
   const lines: string[] = [];
@@ -114,21 +132,6 @@ function explanationLines(chain: Chain, findings: readonly Finding[], { output }
   if (otherEvents.length > 0) {
     lines.push("", styles.dim("Earlier events of this object"));
     for (const other of otherEvents) lines.push(`  ${printable(other.type)}  ${styles.dim(printable(other.id))}`);
-  }
-  const [cause, ...rest] = findings;
-  if (cause !== undefined) lines.push("", ...findingLines(cause, labelOf(cause), styles, width));
-  // An explanation of its own would not add to a finding about the same ID.
-  const isShown = ({ subject }: Finding, index: number) => index < MAX_OTHERS || subject === chain.id;
-  const isNote = ({ code }: Finding) => code === "clock_ahead";
-  for (const finding of rest.filter(isShown)) {
-    if (!isNote(finding)) lines.push("", ...findingLines(finding, "Also", styles, width));
-  }
-  const others = rest
-    .filter((finding, index) => !isShown(finding, index))
-    .map(({ subject }) => shellCommand`service why ${subject}`);
-  if (others.length > 0) lines.push("", `${others.length} more:`, ...others.map((line) => `  ${styles.accent(line)}`));
-  for (const { summary } of findings.filter(isNote)) {
-    lines.push("", ...foldText(sentence(summary), width, 3).map((line) => styles.dim(line)));
   }
   return lines;
 }

@@ -1,5 +1,5 @@
 import { printable } from "../../terminal/printable.ts";
-import { fitLine, widthOf, wrapLine } from "../../terminal/spans.ts";
+import { cutText, fitLine, widthOf, wrapLine } from "../../terminal/spans.ts";
 import { paint, type Span, type Styles } from "../../terminal/styles.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
 import { offers } from "./feed.ts";
@@ -125,8 +125,11 @@ function messageLines({ typing, filter, message, selected, view, size, clock }: 
 }
 
 function sentence(text: string, style: Span[1], columns: number): Line[] {
-  const lines = wrapWords(text, columns - 2).map((line): Line => [[` ${line}`, style]]);
-  return [...lines, ...emptyLines(MESSAGE_ROWS)].slice(0, MESSAGE_ROWS);
+  const all = wrapWords(text, columns - 2);
+  const lines = all.slice(0, MESSAGE_ROWS);
+  // The details show the rest.
+  if (all.length > lines.length) lines.push(`${cutText(lines.pop()!, columns - 3)}…`);
+  return [...lines.map((line): Line => [[` ${line}`, style]]), ...emptyLines(MESSAGE_ROWS - lines.length)];
 }
 
 function failureOf(row: Row): string {

@@ -4,7 +4,7 @@ import type { EnvironmentClock } from "../../environment-time.ts";
 import { FullScreen } from "../../terminal/full-screen.ts";
 import type { Key } from "../../terminal/keys.ts";
 import type { Display } from "../printer.ts";
-import { gapText, othersText } from "../lines.ts";
+import { gapText } from "../lines.ts";
 import { Actions } from "./actions.ts";
 import { type Feed, offers } from "./feed.ts";
 import { frameOf } from "./frame.ts";
@@ -53,7 +53,7 @@ export class ListenUi implements Display {
     const { context, clock } = this.#options;
     this.#model = new Model(feed, clock, this.#screen.size);
     this.#actions = new Actions({ context, model: this.#model, screen: this.#screen });
-    if (this.#others > 0) this.#model.say(othersText(this.#others), "warn");
+    if (this.#others > 0) this.#model.sayOthers(this.#others);
     this.#screen.enter();
     this.#draw();
   }
@@ -61,7 +61,7 @@ export class ListenUi implements Display {
   print(report: Report): void {
     const { clock, print } = this.#options;
     if (report.event === "summary") this.stop();
-    if (report.event === "ready") this.#others = report.others;
+    if ("others" in report) this.#others = report.others;
     if (this.#model !== undefined && !this.#isOver) {
       if (report.event === "gap") this.#warnings.push(gapText(report));
       this.#model.apply(report, clock.now());

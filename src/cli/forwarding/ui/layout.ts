@@ -2,7 +2,7 @@ import type { Size } from "../../terminal/full-screen.ts";
 
 /** A smaller terminal only has room for a message. */
 export const MIN_SIZE: Size = { columns: 40, rows: 10 };
-/** At this width or more, the details are beside the list. */
+/** At this width or more, the details are next to the list. */
 const SPLIT_COLUMNS = 100;
 const LIST_SHARE = 0.44;
 const MAX_LIST_COLUMNS = 72;

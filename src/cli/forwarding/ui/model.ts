@@ -5,7 +5,7 @@ import type { Size } from "../../terminal/full-screen.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { Span } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";
-import { gapText, resetText } from "../lines.ts";
+import { gapText, othersText, resetText } from "../lines.ts";
 import { detailsOf } from "./details.ts";
 import type { Feed } from "./feed.ts";
 import { filterOf } from "./filter.ts";
@@ -20,6 +20,8 @@ export interface Message {
   until: number;
   /** The receiver that it is about: it is no longer true once this one responds. */
   receiver?: string;
+  /** True if it is about other sessions: it is no longer true once they end. */
+  isAboutOthers?: boolean;
 }
 
 const MESSAGE_MS = 8_000;
@@ -116,6 +118,13 @@ export class Model {
         this.say(report.message, "warn");
         this.message!.receiver = report.url.origin;
         return;
+      case "joined":
+        return this.sayOthers(report.others);
+      case "left":
+        if (!this.message?.isAboutOthers) return;
+        this.message = undefined;
+        if (report.others > 0) this.sayOthers(report.others);
+        return;
       case "ready":
       case "summary":
     }
@@ -128,6 +137,12 @@ export class Model {
     if (!this.#down.delete(url.origin)) return;
     const failed = this.history.failed().length;
     if (failed > 0) this.say(`${failed} failed; R resends ${failed === 1 ? "it" : "them"}`);
+  }
+
+  /** Says that other sessions listen to the same events. */
+  sayOthers(count: number): void {
+    this.say(othersText(count), "warn");
+    this.message!.isAboutOthers = true;
   }
 
   /** Shows a message for a few seconds. */
@@ -204,6 +219,8 @@ export class Model {
   }
 
   setFilter(text: string): void {
+    // A message about rows that may no longer be shown.
+    if (text !== this.#filter) this.message = undefined;
     this.#filter = text;
     this.#matches = filterOf(text);
     if (this.#selected !== undefined && this.#matches?.(this.#selected) === false) this.#select(undefined);

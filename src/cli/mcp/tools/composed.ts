@@ -16,6 +16,7 @@ const MAX_EVENTS = 100;
 export const TRIGGER_TOOLS: readonly Tool[] = [
   ownTool({
     name: "trigger_event",
+    group: "events",
     description:
       "Trigger an event through the API calls that an application would make: order.completed creates an order and completes it. Returns the event, or a list if count is more than 1.",
     scopes: [
@@ -81,6 +82,7 @@ const ExplanationSchema = Type.Object({
 export const EXPLAIN_TOOLS: readonly Tool[] = [
   ownTool({
     name: "explain",
+    group: "explain",
     description:
       "Explain an ID (evt_, dlv_, req_, cus_, ord_, pay_, we_ or blk_): its API request, object, event, deliveries and " +
       "attempts, the likely cause of a failure as a stable code, and the command that fixes it.",
@@ -100,6 +102,7 @@ const MAX_SECONDS = 300;
 export const WAIT_TOOLS: readonly Tool[] = [
   ownTool({
     name: "wait_for_event",
+    group: "events",
     description:
       "Wait for an event of a type or about an object. Returns the first event after the call, or after the event in `after`, " +
       "even if it has already happened. If none happens in time, `event` is null: call again with the returned `after`.",

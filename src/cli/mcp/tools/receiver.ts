@@ -8,7 +8,7 @@ import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { clockOf, parseAddress, performCheck } from "../../receivers/check.ts";
 import { SCHEME_NAMES, schemeNamed } from "../../receivers/scheme.ts";
-import { SCHEMES } from "../../../webhooks/schemes.ts";
+import { samplePayload } from "../../receivers/sample-payload.ts";
 import { secretsIfGiven } from "../../receivers/secrets.ts";
 import { ownTool, type Tool } from "../tool.ts";
 
@@ -16,6 +16,7 @@ import { ownTool, type Tool } from "../tool.ts";
 export const receiverTools = (context: Context): readonly Tool[] => [
   ownTool({
     name: "check_receiver",
+    group: "receivers",
     description:
       "Grade a webhook receiver on this machine: send deliveries that it must accept and deliveries that it must reject. Each check reports its rule, what was sent and seen, and for a failure an explanation and a fix. The deliveries are synthetic and do not involve the platform.",
     scopes: [],
@@ -44,7 +45,8 @@ export const receiverTools = (context: Context): readonly Tool[] => [
       ),
       payload: Type.Optional(
         Type.String({
-          description: "Body of one delivery of the provider as text; each delivery is a copy with its own ID",
+          description:
+            "Body of one delivery of the provider as text; each delivery is a copy with its own ID (default: a sample of the provider)",
         }),
       ),
     }),
@@ -53,9 +55,6 @@ export const receiverTools = (context: Context): readonly Tool[] => [
       { progress },
     ) {
       const scheme = await schemeNamed(name, context);
-      if (payload === undefined && scheme !== SCHEMES.service) {
-        throw new UsageError(`payload is required with the scheme ${name}`, { code: "invalid_arguments" });
-      }
       const given = [secret, previous].filter((text) => text !== undefined);
       const secrets = await secretsIfGiven({ secret: given }, context);
       if (secrets === undefined) {
@@ -69,7 +68,7 @@ export const receiverTools = (context: Context): readonly Tool[] => [
         {
           url: onThisMachine(url, "url"),
           scheme,
-          payload: payload === undefined ? undefined : Buffer.from(payload),
+          payload: payload === undefined ? samplePayload(name, scheme, context) : Buffer.from(payload),
           secrets,
           eventType: event,
           observer:

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { statSync } from "node:fs";
 import { devNull } from "node:os";
 import { dirname } from "node:path";
+import { shellCommand } from "../../../../contract/shell-command.ts";
 import { UserError } from "../../../errors.ts";
 import { type Finding, matchesIn, MAX_CREDENTIAL_LENGTH, withoutNuls } from "./finding.ts";
 
@@ -141,10 +142,20 @@ async function* git({ path, env, signal }: Repository, args: readonly string[], 
       : error;
   });
   if (code === 0) return;
+  // Outside a repository, git takes the flags of `diff --cached` for mistakes.
+  if (code === USAGE) {
+    throw new UserError(`${path} is not in a git repository`, {
+      code: "git",
+      hint: shellCommand`To scan the files themselves: service keys scan ${path}`,
+    });
+  }
   const lines = stderrText.trim().split("\n");
   const message = (lines.findLast((line) => line.startsWith("fatal: ")) ?? lines.at(-1) ?? "").replace(/^fatal: /, "");
   throw new UserError(`Cannot read the git repository of ${path}: ${message}`, { code: "git", hint: hintOf(message) });
 }
+
+/** Git's exit code for a wrong command line. */
+const USAGE = 129;
 
 function hintOf(message: string): string | undefined {
   if (!/^unable to read|lazy fetching|missing (blob|tree|object)/i.test(message)) return undefined;

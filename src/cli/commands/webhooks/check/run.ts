@@ -1,15 +1,18 @@
+import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { clockOf, newSecret, parseAddress, performCheck } from "../../../receivers/check.ts";
 import { checkLine, gradeLine, junitOf, reportLines } from "../../../terminal/check-report.ts";
+import { parseEventType } from "../../../arguments/values.ts";
 import { parseHeaders } from "../../../arguments/headers.ts";
+import { samplePayload } from "../../../receivers/sample-payload.ts";
 import { type SchemeFlag, schemeNamed } from "../../../receivers/scheme.ts";
 import { SECRET_VARIABLE, type SecretFlags, secretsIfGiven } from "../../../receivers/secrets.ts";
 import type { Context } from "../../../context.ts";
-import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../../errors.ts";
+import { BrokenPipeError, EXIT_CODES, SilentExit, UsageError, UserError } from "../../../errors.ts";
 import { formatSpan } from "../../../terminal/time.ts";
-import { type Observer, openSink, probeAt, type Sink } from "../../../../receiver-check/observer.ts";
-import { SCHEMES } from "../../../../webhooks/schemes.ts";
+import { type Observer, ObserverError, openSink, probeAt, type Sink } from "../../../../receiver-check/observer.ts";
+import { type Scheme, SCHEMES } from "../../../../webhooks/schemes.ts";
 import { RULES } from "../../../../receiver-check/check.ts";
 import { CHECK_COUNT, type CheckResult, type ReceiverReport } from "../../../../receiver-check/run.ts";
 
@@ -19,13 +22,14 @@ export interface CheckFlags extends SecretFlags, SchemeFlag {
   probe?: string;
   effects?: true;
   sink: { host: string; port: number };
-  event: string;
+  type?: string;
   junit?: string;
   /** Seconds. */
   wait?: number;
   skipVerify?: true;
 }
 
+const DEFAULT_TYPE = "order.completed";
 const WAIT_FOR_SECRET_SECONDS = 300;
 /** Waiting longer for a port on which nothing listens would hide the mistake. */
 const REACH_SECONDS = 10;
@@ -37,16 +41,23 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
   const url = parseAddress(address, "url");
   const probe = flags.probe === undefined ? undefined : parseAddress(flags.probe, "--probe");
   const scheme = await schemeNamed(flags.scheme ?? "service", context);
-  if (flags.payload === undefined && scheme !== SCHEMES.service) {
-    throw new UsageError(`--scheme ${flags.scheme} needs --payload: a file with the body of a delivery`);
-  }
   const headers = parseHeaders(flags.header);
   const given = await secretsIfGiven(flags, context);
-  const payload = flags.payload === undefined ? undefined : await context.readInput(flags.payload, "--payload");
+  if (flags.type !== undefined && (scheme !== SCHEMES.service || flags.payload !== undefined)) {
+    throw new UsageError("--type is for the events of this platform: the payload determines the type", {
+      hint: "To send another type of event, pass --payload with a file that contains one.",
+    });
+  }
+  if (flags.junit !== undefined && !existsSync(dirname(resolve(context.cwd, flags.junit)))) {
+    throw new UserError(`--junit: the folder of ${flags.junit} does not exist`);
+  }
+  const payload = await payloadOf(flags, scheme, context);
+  const probing = probe && probeAt(probe, { clock: clockOf(context), signal: context.signal });
   const sink = flags.effects ? await openEffects(flags, context) : undefined;
   try {
     const secrets = given ?? [newSecret(scheme)];
     const waitSeconds = flags.wait ?? (given === undefined ? WAIT_FOR_SECRET_SECONDS : 0);
+    if (probing !== undefined) await assertCounts(probing, waitSeconds > 0);
     if (given === undefined) announceSecret(secrets[0]!, waitSeconds, context);
     const bar = output.progress(CHECK_COUNT, "checks");
     const streams = !output.terminal && !output.json && !output.quiet;
@@ -59,11 +70,12 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
           payload,
           headers,
           secrets,
-          eventType: flags.event,
-          observer: sink ?? probeOf(probe, context),
+          eventType: flags.type === undefined ? DEFAULT_TYPE : parseEventType(flags.type),
+          observer: sink ?? probing,
           waitSeconds,
           reachSeconds: flags.wait ?? REACH_SECONDS,
           skipVerify: flags.skipVerify === true,
+          onWaiting: (seen) => bar.interrupt(() => output.notice(`Waiting: the delivery was not accepted: ${seen}`)),
           rejectedFix: given === undefined ? NO_SECRET_FIX : undefined,
           onResult: (result: CheckResult) => {
             bar.advance();
@@ -72,6 +84,10 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
         },
         context,
       );
+    } catch (error) {
+      // Nothing says that the receiver has passed.
+      if (context.signal.reason instanceof BrokenPipeError) throw new SilentExit(EXIT_CODES.failed);
+      throw error;
     } finally {
       bar.end();
     }
@@ -81,6 +97,12 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
   } finally {
     sink?.close();
   }
+}
+
+/** Returns undefined for events of the platform. */
+async function payloadOf({ payload, scheme: name = "service" }: CheckFlags, scheme: Scheme, context: Context) {
+  if (payload !== undefined) return await context.readInput(payload, "--payload");
+  return samplePayload(name, scheme, context);
 }
 
 async function print(report: ReceiverReport, { output }: Context): Promise<void> {
@@ -97,8 +119,14 @@ function linesOf(report: ReceiverReport, { styles, width }: Context["output"]): 
   return reportLines(report, { label: "Receiver", name: report.url, groups: Object.keys(RULES) }, styles, width);
 }
 
-function probeOf(url: URL | undefined, context: Context): Observer | undefined {
-  return url === undefined ? undefined : probeAt(url, { clock: clockOf(context), signal: context.signal });
+/** Throws UserError unless the probe counts, or may still start. */
+async function assertCounts(probe: Observer, isWaiting: boolean): Promise<void> {
+  try {
+    await probe.count([]);
+  } catch (error) {
+    if (!(error instanceof ObserverError)) throw error;
+    if (error.isReached || !isWaiting) throw new UserError(`--probe: ${error.message}`, { cause: error });
+  }
 }
 
 async function openEffects({ sink: address }: CheckFlags, { output }: Context): Promise<Sink> {

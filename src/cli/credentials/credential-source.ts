@@ -1,4 +1,4 @@
-import type { SessionContext, SessionName } from "./refresh.ts";
+import type { RefreshContext, CredentialName } from "./refresh.ts";
 import { isDue, type StoredCredential } from "../settings/profiles.ts";
 import type { CredentialSource } from "../../client/http.ts";
 
@@ -7,9 +7,9 @@ import type { CredentialSource } from "../../client/http.ts";
  * expire and after a 401, under a lock that all processes share.
  */
 export function credentialSource(
-  context: SessionContext,
+  context: RefreshContext,
   stored: StoredCredential,
-  name: SessionName,
+  name: CredentialName,
 ): string | CredentialSource {
   if (stored.type === "api_key") return stored.api_key;
   let tokens = stored;
@@ -25,8 +25,8 @@ export function credentialSource(
 
   async function refresh(rejected: string | undefined): Promise<string> {
     // The OAuth library is loaded only here: a command with a fresh token does not pay for it.
-    const { refreshSession } = await import("./refresh.ts");
-    tokens = await refreshSession(context, name, rejected);
+    const { refreshCredentials } = await import("./refresh.ts");
+    tokens = await refreshCredentials(context, name, rejected);
     return tokens.access_token;
   }
 

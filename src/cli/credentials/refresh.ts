@@ -20,7 +20,7 @@ import type { Environment } from "../../contract/environments.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 
 /** The part of a command's context that renewing a session uses. */
-export interface SessionContext extends RequestContext {
+export interface RefreshContext extends RequestContext {
   readonly settingsDirectory: string;
   now(): number;
   sleep(milliseconds: number): Promise<void>;
@@ -28,7 +28,7 @@ export interface SessionContext extends RequestContext {
 }
 
 /** Identifies the stored session. */
-export interface SessionName {
+export interface CredentialName {
   profile: string;
   environment: Environment;
 }
@@ -42,9 +42,9 @@ const PAUSE_MILLISECONDS = 400;
  * age. Throws NotSignedInError if the session was revoked. A failure of the network or the server changes nothing.
  * Import this module lazily.
  */
-export async function refreshSession(
-  context: SessionContext,
-  name: SessionName,
+export async function refreshCredentials(
+  context: RefreshContext,
+  name: CredentialName,
   rejected: string | undefined,
 ): Promise<StoredTokens> {
   const directory = context.settingsDirectory;
@@ -70,11 +70,11 @@ export async function refreshSession(
 }
 
 async function refreshLocked(
-  context: SessionContext,
-  name: SessionName,
+  context: RefreshContext,
+  name: CredentialName,
   rejected: string | undefined,
 ): Promise<StoredTokens> {
-  const { profile, stored } = storedSession(context, name);
+  const { profile, stored } = storedCredentials(context, name);
   const isWanted = rejected === undefined ? isDue(stored, context.now()) : stored.access_token === rejected;
   if (!isWanted) return stored;
   // Detects a full disk now: the tokens are used up once they are sent.
@@ -89,7 +89,7 @@ async function refreshLocked(
       : explainAuthorization(error);
   }
   const renewed = storedTokens(tokens, context.now(), stored);
-  await context.updateSettings((settings) => withSession(settings, name, stored, renewed));
+  await context.updateSettings((settings) => withTokens(settings, name, stored, renewed));
   return renewed;
 }
 
@@ -97,7 +97,7 @@ async function refreshLocked(
  * A refresh whose response was lost may be sent again: for half a minute, the server accepts the direct parent of an
  * unused token once more.
  */
-async function rotate(context: SessionContext, profile: Profile, stored: StoredTokens): Promise<TokenSet> {
+async function rotate(context: RefreshContext, profile: Profile, stored: StoredTokens): Promise<TokenSet> {
   for (let attempts = 1; ; attempts++) {
     try {
       const server = await openAuthorizationServer(context, profile.auth_url);
@@ -120,7 +120,7 @@ export function storedTokens(tokens: TokenSet, now: number, before?: StoredToken
   };
 }
 
-function storedSession(context: SessionContext, name: SessionName): { profile: Profile; stored: StoredTokens } {
+function storedCredentials(context: RefreshContext, name: CredentialName): { profile: Profile; stored: StoredTokens } {
   const profile = profileNamed(readSettings(context.settingsDirectory), name.profile);
   const stored = profile?.credentials[name.environment];
   if (profile !== undefined && stored?.type === "oauth") return { profile, stored };
@@ -131,7 +131,7 @@ function storedSession(context: SessionContext, name: SessionName): { profile: P
 }
 
 /** If the user signed out or in again meanwhile, that result stays. */
-function withSession(settings: Settings, name: SessionName, before: StoredTokens, after: StoredTokens): Settings {
+function withTokens(settings: Settings, name: CredentialName, before: StoredTokens, after: StoredTokens): Settings {
   const profile = profileNamed(settings, name.profile);
   const present = profile?.credentials[name.environment];
   if (profile === undefined || present?.type !== "oauth" || present.refresh_token !== before.refresh_token) {
@@ -141,7 +141,7 @@ function withSession(settings: Settings, name: SessionName, before: StoredTokens
   return withProfile(settings, name.profile, { ...profile, credentials });
 }
 
-function ended(name: SessionName, cause: AuthorizationError): NotSignedInError {
+function ended(name: CredentialName, cause: AuthorizationError): NotSignedInError {
   const error = new NotSignedInError(
     `The session of profile "${name.profile}" has expired`,
     `Sign in again: ${loginCommand(name)}`,

@@ -1,4 +1,4 @@
-// Builds the dashboard: files with hashed names, each beside its compressed form, and a manifest that lists the first
+// Builds the dashboard: files with hashed names, each next to its compressed form, and a manifest that lists the first
 // ones.
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";

@@ -106,13 +106,14 @@ function prepare(tokens, { file, text }, anchors) {
       const href = linkOf(links[j].attrGet("href"), file, anchors);
       links[j].attrSet("href", href);
       // What is only in the repository cannot be reached from here.
-      if (href.startsWith("../")) for (const link of links.slice(j, j + 2)) [link.tag, link.attrs] = ["span", []];
+      if (/^(\.\.|contributors)\//.test(href))
+        for (const link of links.slice(j, j + 2)) [link.tag, link.attrs] = ["span", []];
     }
   }
 }
 
 function linkOf(href, file, anchors) {
-  if (/^https?:/.test(href)) return href;
+  if (/^(https?:|\.\.\/)/.test(href)) return href;
   const [path, anchor] = href.split("#");
   const target = path === "" ? file : path;
   if (anchor !== undefined) return anchors.get(`${target}#${anchor}`) ?? `${basename(target, ".md")}.html#${anchor}`;

@@ -2,7 +2,7 @@
 //
 // The CLI is three CommonJS files (the version, what all commands share, the named command), which Node loads in a
 // third of the time that a dozen ES modules take. What only some commands need (the platform, the relay, prompts, color
-// …) is beside them as ES modules that load on demand.
+// …) is next to them as ES modules that load on demand.
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -41,8 +41,8 @@ const LAZY = {
   mcp: "src/cli/commands/mcp/run.ts",
   "read-fixture": "src/cli/triggering/fixture/read.ts",
   "scan-keys": "src/cli/commands/keys/scan/run.ts",
-  "refresh-session": "src/cli/session/refresh.ts",
-  "revoke-sessions": "src/cli/session/revoke.ts",
+  "refresh-credentials": "src/cli/credentials/refresh.ts",
+  "revoke-sessions": "src/cli/credentials/revoke.ts",
   "write-settings": "src/cli/settings/write.ts",
   jq: "src/cli/terminal/jq.ts",
   browser: "src/cli/browser.ts",

@@ -18,9 +18,7 @@ for (const name of readdirSync(guides)) {
   if (!/\.(html|json)$/.test(name)) cpSync(join(guides, name), join(folder, name));
   else writeFileSync(join(folder, name), relative(readFileSync(join(guides, name), "utf8")));
 }
-const { page, assets } = await reference();
-writeFileSync(join(folder, "api.html"), page);
-for (const [name, text] of assets) writeFileSync(join(folder, name), text);
+for (const [name, text] of await reference()) writeFileSync(join(folder, name), text);
 console.log(join(folder, "index.html"));
 
 /** Links of the platform become files of the site. */
@@ -28,6 +26,7 @@ function relative(text) {
   return text
     .replaceAll('"/docs/guides"', '"index.html"')
     .replaceAll(/"\/docs(#[\w-]*)?"/g, '"api.html$1"')
+    .replaceAll(/"\/docs\/reference\/([\w-]+)(#[\w-]*)?"/g, '"reference-$1.html$2"')
     .replaceAll(/"\/problems(\/\w+)?"/g, '"errors.html"')
     .replaceAll(/ ?<a href="\/(dashboard|openapi\.json)">[^<]*<\/a>/g, "");
 }
@@ -36,7 +35,7 @@ function unrooted(text) {
   return text.replaceAll("/dashboard/assets/", "");
 }
 
-/** Returns the page of the API reference, and what it loads, from a platform that runs for as long. */
+/** Returns the files of the API reference by name, from a platform that runs for as long. */
 async function reference() {
   const serve = spawn(
     process.execPath,
@@ -48,14 +47,18 @@ async function reference() {
   try {
     const [line] = await once(createInterface(serve.stdout), "line");
     const { base_url: url } = JSON.parse(line);
-    const text = await (await fetch(`${url}/docs`)).text();
-    const paths = [...new Set([...text.matchAll(/"(\/dashboard\/assets\/[^"]+)"/g)].map(([, path]) => path))];
-    const assets = paths.map(async (path) => [
-      path.split("/").at(-1),
-      unrooted(await (await fetch(url + path)).text()),
-    ]);
-    const page = unrooted(relative(text)).replaceAll(url, "http://127.0.0.1:4010");
-    return { page, assets: await Promise.all(assets) };
+    const textOf = async (path) => (await fetch(url + path)).text();
+    const linkedFrom = (text, pattern) => [...new Set([...text.matchAll(pattern)].map(([, name]) => name))];
+    const start = await textOf("/docs");
+    const names = linkedFrom(start, /"\/docs\/reference\/([\w-]+)/g);
+    const pages = [["api.html", start]];
+    for (const name of names) pages.push([`reference-${name}.html`, await textOf(`/docs/reference/${name}`)]);
+    const paths = linkedFrom(pages.map(([, text]) => text).join(""), /"\/dashboard\/assets\/([^"]+)"/g);
+    const assets = await Promise.all(paths.map(async (name) => [name, await textOf(`/dashboard/assets/${name}`)]));
+    return [
+      ...pages.map(([name, text]) => [name, unrooted(relative(text)).replaceAll(url, "http://127.0.0.1:4010")]),
+      ...assets.map(([name, text]) => [name, unrooted(text)]),
+    ];
   } finally {
     serve.kill();
     await once(serve, "exit");

@@ -1,9 +1,9 @@
-// Writes docs/compatibility.md from results of `npm run test:interop`, as its JSON reporter writes them.
+// Writes docs/contributors/compatibility.md from results of `npm run test:interop`, as its JSON reporter writes them.
 //
 //   npm run test:interop -- --reporter=json --outputFile=results.json
 //   node scripts/write-compatibility.js results.json …
 //
-// With results of several runs, the last one of each test file counts.
+// With results of several runs, the last one of each test file counts. A tool without results keeps its row of the page.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
@@ -45,6 +45,37 @@ const TOOLS = [
   { tool: "Redocly lint", pinned: "@redocly/cli", tests: /Redocly CLI lint/ },
   { tool: "fish", tests: /in fish/ },
   { tool: "HAProxy", tests: /haproxy/i },
+  { tool: "nginx", tests: /nginx/ },
+  { tool: "Caddy", tests: /Caddy/ },
+  { tool: "Auth.js", pinned: "@auth/core", tests: /signs in with Auth\.js/ },
+  { tool: "Better Auth", pinned: "better-auth", tests: /signs in with Better Auth/ },
+  { tool: "openid-client", pinned: "openid-client", tests: /signs in with openid-client/ },
+  { tool: "Authlib", pinned: "Authlib", tests: /signs in with Authlib/ },
+  { tool: "Hey API", pinned: "@hey-api/openapi-ts", tests: /hey-api/ },
+  { tool: "Orval with zod", pinned: "orval", tests: /orval with zod/ },
+  { tool: "openapi-zod-client", pinned: "openapi-zod-client", tests: /openapi-zod-client/ },
+  { tool: "swagger-typescript-api", pinned: "swagger-typescript-api", tests: /swagger-typescript-api/ },
+  { tool: "Kubb", version: "4.39.3", tests: /Kubb/ },
+  { tool: "oazapfts", pinned: "oazapfts", tests: /oazapfts/ },
+  { tool: "Express, types", pinned: "@types/express", tests: /strict mode: express\.js/ },
+  { tool: "Koa, types", pinned: "@types/koa", tests: /strict mode: koa\.js/ },
+  { tool: "AWS Lambda, types", pinned: "@types/aws-lambda", tests: /strict mode: lambda\.js/ },
+  { tool: "Cloudflare Workers, types", pinned: "@cloudflare/workers-types", tests: /strict mode: worker\.js/ },
+  { tool: "Fastify, types", pinned: "fastify", tests: /strict mode: fastify\.js/ },
+  { tool: "Hono, types", pinned: "hono", tests: /strict mode: hono\.js/ },
+  { tool: "Next.js, types", pinned: "next", tests: /strict mode: app\/webhooks\/route\.js/ },
+  { tool: "NestJS, types", version: "11.1.28", tests: /strict mode: nest\.ts/ },
+  { tool: "SvelteKit, types", pinned: "@sveltejs/kit", tests: /strict mode: src\/routes/ },
+  { tool: "Astro, types", pinned: "astro", tests: /strict mode: src\/pages/ },
+  { tool: "h3, types", pinned: "h3", tests: /strict mode: h3-/ },
+  { tool: "Elysia, types", pinned: "elysia", tests: /strict mode: elysia\.ts/ },
+  { tool: "TypeScript", pinned: "typescript", tests: /compile in strict mode/ },
+  { tool: "Python", tests: /in Python rejects/ },
+  { tool: "Go", tests: /in Go rejects/ },
+  { tool: "Jest", pinned: "jest", tests: /^Jest runs/ },
+  { tool: "svix", pinned: "svix", tests: /svix/ },
+  { tool: "@octokit/webhooks", pinned: "@octokit/webhooks", tests: /octokit/ },
+  { tool: "pre-commit", pinned: "pre-commit", tests: /^pre-commit|pre-commit-hooks/ },
   { tool: "promtool", tests: /^promtool / },
   { tool: "Prometheus", tests: /^Prometheus / },
   { tool: "kubectl", tests: /^kubectl / },
@@ -57,7 +88,7 @@ const TOOLS = [
 ];
 
 /** Of one tool, in a cell of the table. */
-const MAX_TITLES = 2;
+const MAX_TITLES = 1;
 
 const sources = readdirSync(tests, { recursive: true })
   .filter((name) => name.endsWith(".ts"))
@@ -74,8 +105,15 @@ const byFile = new Map(
 );
 const results = [...byFile.values()].flat();
 
+const path = `${root}docs/contributors/compatibility.md`;
+const earlier = readFileSync(path, "utf8")
+  .split("\n")
+  .map((line) => line.split(/(?<!\\)\|/).map((text) => text.trim().replaceAll("\\|", "|")))
+  .map((cells) => cells.slice(1, -1));
 const rows = TOOLS.map((entry) => {
   const own = results.filter(({ fullName }) => entry.tests.test(fullName));
+  const kept = earlier.find(([tool]) => tool === entry.tool);
+  if (kept !== undefined && resultOf(own) === "Not run") return kept;
   return [entry.tool, versionOf(entry, own), triedIn(own), resultOf(own)];
 });
 const others = results.filter(({ fullName }) => !TOOLS.some((entry) => entry.tests.test(fullName)));
@@ -94,18 +132,19 @@ ${process.version} and ${process.platform}, written by \`scripts/write-compatibi
 | --- | --- | --- | --- |
 ${rows.map((row) => `| ${row.map(cell).join(" | ")} |`).join("\n")}
 
-"Not run" means that this run had no test of the tool, or that the tool was not installed. Some environments cannot be
+"Not run" means that no run had a test of the tool, or that the tool was not installed. "Types" are those of the examples of
+the guides, compiled in strict mode. Not tried: openapi-generator,
+Bruno, k6, Hurl, Traefik, Envoy and an OpenTelemetry collector. Some environments cannot be
 installed at all: for a GitHub Actions runner, \`test/package/action.test.ts\` runs the steps of \`action.yml\` with bash; for AWS
 Lambda, Vercel and Cloudflare, the tests use the event formats of Lambda, EdgeVM and workerd. What the lockfile installs is
 tested by \`npm test\` instead: the MCP SDK, also in Chromium, openid-client, Express, Fastify, Hono, Koa and stripe.
 `;
-const path = `${root}docs/compatibility.md`;
 writeFileSync(path, page);
 execFileSync(process.execPath, [`${root}node_modules/oxfmt/bin/oxfmt`, path]);
 
 function versionOf({ pinned, version }, own) {
   if (pinned !== undefined) {
-    const pins = new RegExp(`["'\`]${pinned.replaceAll(/[/.]/g, "\\$&")}(?:@|",\\s+")(\\d[\\w.-]*)`, "g");
+    const pins = new RegExp(`["'\`]${pinned.replaceAll(/[/.]/g, "\\$&")}(?:@|==|",\\s+")(\\d[\\w.-]*)`, "g");
     return [...new Set(Array.from(sources.matchAll(pins), ([, found]) => found))].join(", ");
   }
   return version ?? own.find(({ meta }) => meta?.toolVersion !== undefined)?.meta.toolVersion ?? "";

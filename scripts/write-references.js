@@ -13,6 +13,7 @@ const PAGES = [
   { page: "docs/errors.md", source: "scripts/error-reference.ts" },
   { page: "docs/service.schema.json", source: "scripts/project-schema.ts" },
   { page: "src/webhooks/event-objects.ts", source: "scripts/event-objects.ts" },
+  { page: "src/testing/event-samples.ts", source: "scripts/event-samples.ts" },
 ];
 
 const root = fileURLToPath(new URL("..", import.meta.url));

@@ -1,26 +1,17 @@
-import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { blocksOf, packagesIn } from "./pages.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const PACKAGES = ["express", "fastify", "hono", "koa", "@photostructure/sqlite", "stripe"];
 
-/** Creates a folder with these files, like an application that has this package installed. */
-export async function makeApplicationFolder(files: ReadonlyMap<string, string>): Promise<string> {
+/** Creates a folder with these files, like an application that installed what the page installs, and nothing else. */
+export async function makeApplicationFolder(page: string, files: ReadonlyMap<string, string>): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "service-docs-"));
-  for (const [name, text] of [["package.json", '{ "type": "module" }'] as const, ...files]) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true });
-    writeFileSync(join(folder, name), text);
-  }
-  for (const name of PACKAGES) {
-    mkdirSync(dirname(join(folder, "node_modules", name)), { recursive: true });
-    symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name));
-  }
-  symlinkSync(root, join(folder, "node_modules/service-cli"));
-  mkdirSync(join(folder, "node_modules/.bin"));
-  symlinkSync(join(root, "bin/service.js"), join(folder, "node_modules/.bin/service-cli"));
+  for (const [name, text] of [["package.json", '{ "type": "module" }'] as const, ...files]) writeIn(folder, name, text);
+  install(folder, blocksOf(page).flatMap(packagesIn));
   await build({
     entryPoints: [fileURLToPath(new URL("children/serve-fetch.ts", import.meta.url))],
     outfile: join(folder, "serve-fetch.js"),
@@ -30,4 +21,25 @@ export async function makeApplicationFolder(files: ReadonlyMap<string, string>):
     logLevel: "warning",
   });
   return folder;
+}
+
+export function writeIn(folder: string, name: string, text: string): void {
+  mkdirSync(dirname(join(folder, name)), { recursive: true });
+  writeFileSync(join(folder, name), text);
+}
+
+/** Installs packages from this repository, as npm would from its registry. Throws for one that the tests do not have. */
+export function install(folder: string, packages: readonly string[]): void {
+  for (const name of packages) {
+    const source = name === "service-cli" ? root : join(root, "node_modules", name);
+    if (!existsSync(source)) throw new Error(`The tests have no package ${name}`);
+    link(source, join(folder, "node_modules", name));
+    if (name === "service-cli") link(join(root, "bin/service.js"), join(folder, "node_modules/.bin/service-cli"));
+  }
+}
+
+function link(source: string, path: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  rmSync(path, { force: true });
+  symlinkSync(source, path);
 }

@@ -1,15 +1,25 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const pages = ["README.md", "CONTRIBUTING.md", "AGENTS.md", "CHANGELOG.md", "SECURITY.md", "bench/RESULTS.md"].concat(
-  readdirSync(join(root, "docs"))
+const markdownIn = (folder: string): string[] =>
+  readdirSync(join(root, folder))
     .filter((name) => name.endsWith(".md"))
-    .map((name) => `docs/${name}`),
-);
+    .map((name) => `${folder}/${name}`);
+const packaged = ["README.md", ...markdownIn("docs")];
+const pages = [
+  ...packaged,
+  ...markdownIn("docs/contributors"),
+  "CONTRIBUTING.md",
+  "AGENTS.md",
+  "CHANGELOG.md",
+  "SECURITY.md",
+  "bench/RESULTS.md",
+];
 
 const read = (page: string): string => readFileSync(join(root, page), "utf8");
 
@@ -43,6 +53,33 @@ it.each(pages)("%s links to existing pages", (page) => {
   const missing = links.map(([, target]) => target!).filter((target) => !existsSync(join(root, dirname(page), target)));
   expect(missing).toEqual([]);
 });
+
+describe("a file that a page names", () => {
+  const tracked = execFileSync("git", ["ls-files"], { cwd: root, encoding: "utf8" }).split("\n");
+  const isInRepository = (path: string): boolean =>
+    tracked.some((file) => file === path || file.startsWith(`${path}/`));
+  const isInPackage = (path: string): boolean =>
+    /^(README\.md|LICENSE|package\.json|(bin|dist|docs)(\/|$))/.test(path) && !path.startsWith("docs/contributors");
+
+  it.each(packaged)("is in the package, or the sentence of %s says where it is", (page) => {
+    const missing = sentencesOf(page).filter((sentence) => {
+      const links = [...sentence.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(([, path]) =>
+        join(dirname(page), path!),
+      );
+      const code = [...sentence.matchAll(/`([\w.-]+(?:\/[\w.-]+)*)`/g)].map(([, path]) => path!);
+      const named = [...links, ...code.filter((path) => /[./]/.test(path))].filter(isInRepository);
+      return named.some((path) => !isInPackage(path)) && !/\brepository\b/i.test(sentence);
+    });
+    expect(missing).toEqual([]);
+  });
+});
+
+/** Returns the sentences of a page, with its rows and list items. */
+function sentencesOf(page: string): string[] {
+  const prose = read(page).replaceAll(/^```.*?^```$/gms, "");
+  const paragraphs = prose.split(/\n\n|\n(?=\s*(?:- |\d+\. |\|))/);
+  return paragraphs.flatMap((paragraph) => paragraph.replaceAll(/\s+/g, " ").split(/(?<=[.!?]\)?) (?=[A-Z`[])/));
+}
 
 it("docs/dev.md shows the defaults of the schema", () => {
   const [, block = ""] = /```yaml\n(# yaml-language-server.*?)```/s.exec(read("docs/dev.md")) ?? [];

@@ -1,23 +1,55 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 /** A fenced code block of a page. */
 export interface Block {
   language: string;
+  /** What follows the language: `until stopped`, or what a reader needs to run it, such as `needs Docker`. */
+  note: string;
   text: string;
+}
+
+/** The pages of the package, relative to docs/. */
+export const PAGES = ["../README.md"].concat(
+  readdirSync(new URL("../../docs", import.meta.url)).filter((name) => name.endsWith(".md")),
+);
+
+/** Returns the text of a page in docs/. */
+export function textOf(page: string): string {
+  return readFileSync(new URL(`../../docs/${page}`, import.meta.url), "utf8");
 }
 
 /** Returns the code blocks of a page in docs/, in order. */
 export function blocksOf(page: string): Block[] {
-  const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), "utf8");
-  return [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = "", text = ""]) => ({ language, text }));
+  return [...textOf(page).matchAll(/^```(\w+)(?: ([^\n]+))?\n(.*?)^```$/gms)].map(
+    ([, language = "", note = "", text = ""]) => ({ language, note, text }),
+  );
 }
 
-/** Returns the files of a page by the name in their first line, such as `// inbox.js`. */
+/** Returns the name in the first line of a file, such as `// inbox.js`. */
+export function nameIn(text: string): string | undefined {
+  return /^(?:\/\/|#) (\S+\.\w+)\n/.exec(text)?.[1];
+}
+
+/** Returns the files of a page by their names. */
 export function filesOf(page: string): Map<string, string> {
-  const files = new Map<string, string>();
-  for (const { text } of blocksOf(page)) {
-    const [, name] = /^(?:\/\/|#) (\S+\.\w+)\n/.exec(text) ?? [];
-    if (name !== undefined) files.set(name, text);
-  }
-  return files;
+  return new Map(
+    blocksOf(page).flatMap(({ text }) => {
+      const name = nameIn(text);
+      return name === undefined ? [] : [[name, text] as const];
+    }),
+  );
+}
+
+/** Returns the packages that commands, or a package.json, install. */
+export function packagesIn({ language, text }: Block): string[] {
+  if (language === "json") return Object.keys((JSON.parse(text) as { dependencies?: object }).dependencies ?? {});
+  if (language !== "sh") return [];
+  return [...text.matchAll(/npm install ([^\n&#]+)/g)].flatMap(([, names]) =>
+    names!
+      .trim()
+      .split(" ")
+      .filter((name) => !name.startsWith("-"))
+      // A checkout of this repository.
+      .map((name) => (name === '"$OLDPWD"' ? "service-cli" : name)),
+  );
 }

@@ -1,9 +1,9 @@
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { spawn } from "@lydell/node-pty";
 import { expect, it, onTestFinished } from "vitest";
 import type { ReceiverReport } from "../../src/receiver-check/run.ts";
-import { type DevProject, makeProject, startDev } from "../cli/support/dev-project.ts";
+import { type DevProject, makeProject } from "../cli/support/dev-project.ts";
 import { startApplication } from "../receiver-check/support/application.ts";
 import { receiverWith, VERIFIERS } from "../receiver-check/support/provider-receivers.ts";
 import { freePort } from "../support/free-port.ts";
@@ -13,8 +13,8 @@ import { blocksOf, filesOf } from "./pages.ts";
 const README = "../README.md";
 const SECRET = "whsec_of_this_test";
 
-const commandsIn = (pattern: RegExp, page = README): string[][] =>
-  blocksOf(page)
+const commandsIn = (pattern: RegExp): string[][] =>
+  blocksOf(README)
     .filter(({ language }) => language === "sh")
     .flatMap(({ text }) => text.trimEnd().split("\n"))
     .filter((line) => pattern.test(line))
@@ -29,41 +29,14 @@ it("the check of README.md grades a receiver of Stripe by its effects", async ()
     calls.push(fetch(`http://127.0.0.1:${sink}/${id}`, { method: "POST" }).catch(() => {}));
   });
   const cwd = createConfigDir();
-  writeFileSync(join(cwd, "event.json"), '{"id":"evt_1","type":"charge.succeeded"}');
   const args = words.slice(2).map((word) => word.replace("localhost:3000/stripe", application.webhooks));
   const env = { SERVICE_WEBHOOK_SECRET: SECRET };
-  const { exitCode, stdout } = await runCli([...args, "--sink", String(sink), "--json"], { cwd, env });
+  const { exitCode, stdout } = await runCli([...args, "--effects", "--sink", String(sink), "--json"], { cwd, env });
   const { grade, checks } = JSON.parse(stdout) as ReceiverReport;
   expect({ exitCode, grade }).toEqual({ exitCode: 0, grade: "A" });
   expect(checks.find(({ id }) => id === "duplicate-at-once")).toMatchObject({ status: "passed" });
   await Promise.all(calls);
   application.close();
-});
-
-it.each([README, "tutorial.md"])("the tour of %s forwards an event to its application", async (page) => {
-  const application = filesOf(page).get("receiver.mjs")!;
-  const project = await makeProject({ "receiver.mjs": application.replace("3000", "APP_PORT") });
-  mkdirSync(join(project.folder, "node_modules"));
-  symlinkSync(process.cwd(), join(project.folder, "node_modules/service-cli"));
-  const commands = commandsIn(/^npx service-cli /, page).map((words) => words.slice(2));
-  const [init, dev, trigger, ...more] = commands.filter(([name]) => name !== "webhooks");
-  const target = init!.map((word) => word.replace("3000", String(project.appPort)));
-  expect(await project.service([...target, "--port", String(project.port)])).toMatchObject({ exitCode: 0 });
-  expect(dev).toEqual(["dev"]);
-  const running = startDev(project);
-  await running.waitFor(/✓ Ready after/);
-  const triggered = await project.service(trigger!);
-  expect(triggered).toMatchObject({ exitCode: 0 });
-  const [id = ""] = /evt_\w+/.exec(triggered.stdout) ?? [];
-  if (page === README) await running.waitFor(new RegExp(`^app {6}│ order\\.completed ${id}$`, "m"));
-  else await running.waitFor(/← 500 {5}order\.completed/);
-  for (const words of more) {
-    const result = await project.service(words.map((word) => word.replace(/^evt_\w+/, id)));
-    expect(result, words.join(" ")).toMatchObject({ exitCode: 0 });
-  }
-  running.child.kill("SIGINT");
-  // The application handles no signals.
-  expect(await running.ended).toBe(130);
 });
 
 /** A shell with a prompt, where `service` is another program, as on Debian. */

@@ -10,12 +10,14 @@ import { filesOf } from "./pages.ts";
 
 const SECRETS = [`whsec_${"d".repeat(43)}`, `whsec_${"e".repeat(43)}`] as const;
 const ROUTE = "app/webhooks/route.js";
-const files = filesOf("receiving-webhooks.md");
+const PAGE = "receiving-webhooks.md";
+const files = filesOf(PAGE);
 
 let folder: string;
 beforeAll(async () => {
   // In Next.js, a separate process does the work; here one process does both.
   folder = await makeApplicationFolder(
+    PAGE,
     new Map([...files, ["next.js", `import "./work.js";\nexport * from "./${ROUTE}";\n`]]),
   );
 });

@@ -54,6 +54,11 @@ describe("the guides at /docs/guides", () => {
     expect([response.status, await response.json()]).toEqual([404, expect.objectContaining({ code: "not_found" })]);
   });
 
+  it("return a page with a link to the list for an unknown page in a browser", async () => {
+    const response = await fetch(`${platform.baseUrl}/docs/guides/unknown`, { headers: { Accept: "text/html" } });
+    expect([response.status, await response.text()]).toEqual([404, expect.stringContaining('href="/docs/guides/"')]);
+  });
+
   inChromium("can be found by words in guides, commands, API and errors", async () => {
     await page.goto(`${platform.baseUrl}/docs/guides/tutorial.html`);
     const results = page.locator("#search ol a");

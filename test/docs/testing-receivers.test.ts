@@ -77,7 +77,7 @@ describe("the YAML of the page", () => {
 });
 
 it("the receiver of Stripe passes every check", async () => {
-  const folder = await makeApplicationFolder(new Map([["stripe.js", files.get("stripe.js")!]]));
+  const folder = await makeApplicationFolder(PAGE, new Map([["stripe.js", files.get("stripe.js")!]]));
   const [port, sink] = [await freePort(), await freePort()].map(String);
   const secret = "whsec_for_tests";
   const env = { PORT: port, EFFECTS_URL: `http://127.0.0.1:${sink}`, STRIPE_WEBHOOK_SECRET: secret };
@@ -93,7 +93,7 @@ it("the receiver of Stripe passes every check", async () => {
 it("the steps of the workflow pass in order", async () => {
   const application = new Map([...filesOf("receiving-webhooks.md"), ["orders.test.js", files.get("orders.test.js")!]]);
   application.set("package.json", blocksOf(PAGE).find(({ language }) => language === "json")!.text);
-  const folder = await makeApplicationFolder(application);
+  const folder = await makeApplicationFolder(PAGE, application);
   const [platform, port, sink] = [await freePort(), await freePort(), await freePort()].map(String);
   const onFreePorts = (text: string): string =>
     text.replaceAll("4010", platform!).replaceAll("localhost:3000", `localhost:${port}`).replaceAll("4011", sink!);

@@ -19,7 +19,7 @@ const files = filesOf(PAGE);
 
 let folder: string;
 beforeAll(async () => {
-  folder = await makeApplicationFolder(files);
+  folder = await makeApplicationFolder(PAGE, files);
 });
 
 const signedNow = (): string => library.sign({ payload: PAYLOAD, secrets: SECRET });

@@ -10,7 +10,7 @@ import { installPackages } from "./support/packages.ts";
 
 it("Jest runs the tests of the guide", async () => {
   const tools = await installPackages("jest@30.2.0");
-  const folder = await makeApplicationFolder(filesOf("testing.md"));
+  const folder = await makeApplicationFolder("testing.md", filesOf("testing.md"));
   const jest = join(tools, "node_modules/jest/bin/jest.js");
   const args = [jest, "--rootDir", folder, "--testMatch", "**/client.test.cjs"];
   const { stderr } = await promisify(execFile)(process.execPath, args, { cwd: folder, env: cliEnv() });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type OurServer, ourServer } from "../oauth/support/our-server.ts";
+import { type OurServer, ourServer } from "../platform/oauth/support/our-server.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { importPackage } from "./support/packages.ts";
 

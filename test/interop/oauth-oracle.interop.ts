@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { AUTHORIZATION_CHECKS } from "../oauth/checks/authorization.ts";
-import { CLIENT_CHECKS } from "../oauth/checks/client-authentication.ts";
-import { DEVICE_CHECKS } from "../oauth/checks/device.ts";
-import { TOKEN_CHECKS } from "../oauth/checks/tokens.ts";
+import { AUTHORIZATION_CHECKS } from "../platform/oauth/checks/authorization.ts";
+import { CLIENT_CHECKS } from "../platform/oauth/checks/client-authentication.ts";
+import { DEVICE_CHECKS } from "../platform/oauth/checks/device.ts";
+import { TOKEN_CHECKS } from "../platform/oauth/checks/tokens.ts";
 import { startOracle } from "./oracle/start.ts";
-import type { AuthorizationServer } from "../oauth/support/authorization-server.ts";
+import type { AuthorizationServer } from "../platform/oauth/support/authorization-server.ts";
 
 /** Differences between oidc-provider and our server, and why the check is still right. */
 const DIFFERENCES: Record<string, string> = {

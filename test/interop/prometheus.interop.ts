@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { startScriptedReceiver, type ScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { startScriptedReceiver, type ScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { apiOf } from "../support/api.ts";
 import { freePort } from "../support/free-port.ts";
 import { alertQueries, dashboardQueries, deployed, type NamedQuery } from "../support/monitoring.ts";

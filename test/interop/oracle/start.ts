@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { type AuthorizationServer, type Outcome, post } from "../../oauth/support/authorization-server.ts";
-import { Browser, formsOf, type Visit } from "../../oauth/support/browser.ts";
+import { type AuthorizationServer, type Outcome, post } from "../../platform/oauth/support/authorization-server.ts";
+import { Browser, formsOf, type Visit } from "../../platform/oauth/support/browser.ts";
 import { installPackages } from "../support/packages.ts";
 
 /** oidc-provider requires a newer Node.js than ours. */

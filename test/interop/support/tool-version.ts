@@ -4,7 +4,7 @@ import { environmentOf } from "./debian.ts";
 
 declare module "vitest" {
   interface TaskMeta {
-    /** The version of the program that the test runs, for docs/compatibility.md. */
+    /** The version of the program that the test runs, for docs/contributors/compatibility.md. */
     toolVersion?: string;
   }
 }

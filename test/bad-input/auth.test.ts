@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatCredential } from "../../src/contract/credentials.ts";
-import type { EmbeddedPlatform } from "../oauth/support/embedded-platform.ts";
-import { type PreparedAccount, startWithTwoAccounts } from "../oauth/support/two-accounts.ts";
+import type { EmbeddedPlatform } from "../platform/oauth/support/embedded-platform.ts";
+import { type PreparedAccount, startWithTwoAccounts } from "../platform/oauth/support/two-accounts.ts";
 import { apiOf } from "../support/api.ts";
 import { type RawResponse, sendRaw } from "../support/raw-http.ts";
 

@@ -90,7 +90,7 @@ async function attemptsOf(event: string): Promise<{ platform?: Attempt; relay?: 
 /** Returns the verdict for an attempt's error, or the error itself. */
 function verdictOf({ status_code: status, error, response_excerpt: body }: Attempt): unknown {
   if (status !== null) return { status, body: body ?? "" };
-  if (/^invalid_reply|invalid HTTP response/.test(error!)) return "invalid";
+  if (/^invalid_response|invalid HTTP response/.test(error!)) return "invalid";
   return /^connection_closed|before the response was complete/.test(error!) ? "cut" : error!;
 }
 

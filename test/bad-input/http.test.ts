@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { describe, expect, it } from "vitest";
+import { kitPlatform } from "../testing/kit.ts";
 import { type RawResponse, sendRaw } from "../support/raw-http.ts";
 
-let platform: RunningPlatform;
-beforeAll(async () => {
-  platform = await startPlatform();
-});
-afterAll(() => platform.stop());
+const platform = kitPlatform();
 
 const send = (first: string, headers: readonly string[] = [], body: string | Buffer = ""): Promise<RawResponse> => {
-  const lines = [first, "Host: localhost", `Authorization: Bearer ${platform.sandboxKey}`, ...headers, "", ""];
+  const lines = [first, "Host: localhost", `Authorization: Bearer ${platform.apiKey}`, ...headers, "", ""];
   return sendRaw(platform.baseUrl, Buffer.concat([Buffer.from(lines.join("\r\n"), "latin1"), Buffer.from(body)]));
 };
 const post = (headers: readonly string[], body: string | Buffer = "") =>

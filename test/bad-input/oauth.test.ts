@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { describe, expect, it } from "vitest";
+import { kitPlatform } from "../testing/kit.ts";
 
-let platform: RunningPlatform;
-beforeAll(async () => {
-  platform = await startPlatform();
-});
-afterAll(() => platform.stop());
+const platform = kitPlatform();
 
 async function send(path: string, body: string, headers: Record<string, string> = {}) {
-  const response = await fetch(`${platform.authUrl}/oauth/${path}`, {
+  const response = await fetch(`${platform.baseUrl}/oauth/${path}`, {
     method: "POST",
     headers: { "Content-Type": "application/x-www-form-urlencoded", ...headers },
     body,
@@ -66,7 +62,7 @@ it.each([
   "a".repeat(7000),
   "%zz",
 ])("shows an inert error page for /oauth/authorize?%s", async (query) => {
-  const response = await fetch(`${platform.authUrl}/oauth/authorize?${query}`, { redirect: "manual" });
+  const response = await fetch(`${platform.baseUrl}/oauth/authorize?${query}`, { redirect: "manual" });
   const page = await response.text();
   expect(response.status).toBe(400);
   expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");

@@ -1,20 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { type Api, apiOf } from "../support/api.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { kitPlatform } from "../testing/kit.ts";
 import { sendRaw } from "../support/raw-http.ts";
 
-let platform: RunningPlatform;
+const platform = kitPlatform();
 let api: Api;
 beforeAll(async () => {
-  platform = await startPlatform();
-  api = apiOf(platform.baseUrl, platform.sandboxKey);
+  api = apiOf(platform.baseUrl, platform.apiKey);
   for (const name of ["one", "two", "three"]) await api("POST", "/v1/customers", { email: `${name}@example.com` });
 });
-afterAll(() => platform.stop());
 
 /** Requests the path as written; an HTTP client would normalize it. */
 async function get(path: string): Promise<{ status: number; body: Record<string, unknown> }> {
-  const head = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${platform.sandboxKey}\r\n\r\n`;
+  const head = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${platform.apiKey}\r\n\r\n`;
   const { status, body } = await sendRaw(platform.baseUrl, head);
   return { status, body: JSON.parse(body) as Record<string, unknown> };
 }
@@ -109,7 +107,7 @@ it("returns the text of a path or query as JSON data, never as markup", async ()
   for (const path of ["/v1/<script>", "/v1/customers/<script>", "/v1/customers?<script>=1"]) {
     const response = await sendRaw(
       platform.baseUrl,
-      `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${platform.sandboxKey}\r\n\r\n`,
+      `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${platform.apiKey}\r\n\r\n`,
     );
     expect(response.headers["content-type"]).toMatch(/^application\/problem\+json/);
     expect(response.headers["x-content-type-options"]).toBe("nosniff");

@@ -1,13 +1,9 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { expect, it } from "vitest";
+import { kitPlatform } from "../testing/kit.ts";
 
-let platform: RunningPlatform;
-beforeAll(async () => {
-  platform = await startPlatform();
-});
-afterAll(() => platform.stop());
+const platform = kitPlatform();
 
 /** Sends an incomplete request and resolves with the platform's response. */
 async function leave(unfinished: string): Promise<string> {
@@ -21,7 +17,7 @@ async function leave(unfinished: string): Promise<string> {
 }
 
 it("incomplete requests are ended, incomplete headers first, and keep nothing open", { timeout: 60_000 }, async () => {
-  const head = `POST /v1/customers HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${platform.sandboxKey}\r\n`;
+  const head = `POST /v1/customers HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${platform.apiKey}\r\n`;
   const json = `${head}Content-Type: application/json\r\n`;
   let isHeadOpen = true;
   let wereHeadersFirst = false;

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { describe, expect, it } from "vitest";
+import { kitPlatform } from "../testing/kit.ts";
 import { sendRaw } from "../support/raw-http.ts";
 
-let platform: RunningPlatform;
-beforeAll(async () => {
-  platform = await startPlatform();
-});
-afterAll(() => platform.stop());
+const platform = kitPlatform();
 
 /** Returns the message of the error response, which must name the mistake and the correct form. */
 async function detailOf(first: string, headers: readonly string[] = [], body = ""): Promise<string> {
-  const lines = [first, "Host: localhost", `Authorization: Bearer ${platform.sandboxKey}`, ...headers, "", body];
+  const lines = [first, "Host: localhost", `Authorization: Bearer ${platform.apiKey}`, ...headers, "", body];
   const response = await sendRaw(platform.baseUrl, lines.join("\r\n"));
   expect(response.headers["content-type"]).toMatch(/^application\/problem\+json/);
   return (JSON.parse(response.body) as { detail: string }).detail;

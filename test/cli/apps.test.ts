@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { describe, expect, it } from "vitest";
+import { kitPlatform } from "../testing/kit.ts";
 import { runCli } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
 
-let platform: RunningPlatform;
-beforeAll(async () => {
-  platform = await startPlatform();
-});
-afterAll(() => platform.stop());
+const platform = kitPlatform();
 
 const REDIRECT = "https://reports.example.com/oauth/callback";
 const service = (...args: string[]) => runCli(args, { env: platform.env });
@@ -24,7 +20,7 @@ const create = (...flags: string[]) =>
 /** Returns the token endpoint's error for a client with this proof. A wrong secret is `invalid_client`. */
 async function errorFor({ client_id = "" }: Record<string, string>, secret: string | undefined): Promise<unknown> {
   const form = { grant_type: "authorization_code", code: "x", client_id, ...(secret && { client_secret: secret }) };
-  const response = await fetch(`${platform.authUrl}/oauth/token`, { method: "POST", body: new URLSearchParams(form) });
+  const response = await fetch(`${platform.baseUrl}/oauth/token`, { method: "POST", body: new URLSearchParams(form) });
   return ((await response.json()) as { error: unknown }).error;
 }
 
@@ -90,6 +86,6 @@ describe("service apps", () => {
       "http://example.com/cb",
     );
     expect(exitCode).toBe(1);
-    expect(stderr).toContain("redirect_uris");
+    expect(stderr).toContain("--redirect-uri: must be https");
   });
 });

@@ -4,7 +4,7 @@ import type { Delivery } from "../../src/contract/schemas/delivery.ts";
 import { type Respond, json as respond, startServer } from "../client/support/scripted-server.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
 import { CTRL_C, ENTER, runInTerminal } from "../support/terminal.ts";
-import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 
 const cli = cliOnPlatform();
 const { json, service } = cli;
@@ -57,15 +57,30 @@ describe("service deliveries retry --failed", () => {
   });
 
   it.each([
-    [["deliveries", "retry"], "Missing an ID, or flags that select objects"],
-    [["events", "replay"], "Missing an ID, or flags that select objects"],
+    [["deliveries", "retry"], "Pass an ID, or flags that select objects"],
+    [["events", "replay"], "Pass an ID, or flags that select objects"],
     [["deliveries", "retry", "dlv_4Vf8aTqz0bKm2sNw9XyRcd", "--failed"], "--failed cannot be combined with an ID"],
     [["events", "replay", "--since", "yesterday"], "or an age such as 10m"],
   ])("rejects %j", async (args, reason) => {
     expect(await service(args)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(reason) });
   });
 
-  it("requires --yes for the live environment without a terminal", async () => {
+  it("says that the clock is ahead when no object is as young as --since says", async () => {
+    await json("clock", "advance", "1d");
+    const session = runInTerminal(["events", "replay", "--since", "1s"], { env: cli.platform.env });
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toMatch(/No events match\.\nclock \+\S.*: the sandbox's time is ahead of real time/);
+  });
+
+  it("selects objects that were created before --until", async () => {
+    await json("trigger", "order.created");
+    const until = new Date(Date.now() - 3_600_000).toISOString().replace(/\.\d+/, "");
+    const { stdout, exitCode } = await service(["events", "replay", "--until", until, "-n", "--json"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain(`"created_before":"${until}"`);
+  });
+
+  it("requires --yes for live mode without a terminal", async () => {
     const env = { SERVICE_API_KEY: cli.platform.liveKey };
     const live = ["--live", "--base-url", cli.platform.baseUrl];
     await service(["api", "POST", "/v1/customers", "-f", "email=ada@example.com", ...live], { env });

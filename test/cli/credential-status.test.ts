@@ -86,10 +86,10 @@ describe("a rejected key", () => {
   const key = formatCredential("sk_sandbox_", Buffer.alloc(32, 7));
 
   it.each([
-    ["customers list", { SERVICE_API_KEY: key }, "The key in SERVICE_API_KEY is wrong, expired or revoked"],
-    ["listen", { SERVICE_API_KEY: key }, "The key in SERVICE_API_KEY is wrong, expired or revoked"],
-    ["customers list --api-key-stdin", {}, "The key that --api-key-stdin read is wrong, expired or revoked"],
-    ["listen --api-key-stdin", {}, "The key that --api-key-stdin read is wrong, expired or revoked"],
+    ["customers list", { SERVICE_API_KEY: key }, "Set SERVICE_API_KEY to a valid key"],
+    ["listen", { SERVICE_API_KEY: key }, "Set SERVICE_API_KEY to a valid key"],
+    ["customers list --api-key-stdin", {}, "Pass a valid key with --api-key-stdin"],
+    ["listen --api-key-stdin", {}, "Pass a valid key with --api-key-stdin"],
   ])("is named by service %s, with its source", async (command, env, message) => {
     const ended = await runCli(command.split(" "), {
       env: { SERVICE_BASE_URL: platform.baseUrl, ...env },

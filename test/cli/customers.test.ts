@@ -76,7 +76,7 @@ describe("service customers create", () => {
     expect(stderr).toMatch(new RegExp(`To see the existing customer: service customers get ${id}\\n$`));
   });
 
-  it("prints the platform's problem document with --json", async () => {
+  it("prints the platform's problem details with --json", async () => {
     const { exitCode, stdout, stderr } = await service(["customers", "create", "--email", "nobody", "--json"]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(JSON.parse(stderr)).toMatchObject({

@@ -2,9 +2,9 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { listen } from "../client/support/scripted-server.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { kitPlatform } from "../testing/kit.ts";
 import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
 import { API_KEY, ENDPOINT, listOf } from "../support/api-objects.ts";
@@ -23,11 +23,7 @@ interface Diagnosis {
 }
 
 const DAY = 86_400_000;
-let platform: RunningPlatform;
-beforeAll(async () => {
-  platform = await startPlatform();
-});
-afterAll(() => platform.stop());
+const platform = kitPlatform();
 
 async function diagnose(env: Record<string, string>, ...args: string[]): Promise<Diagnosis> {
   const { exitCode, stdout, stderr } = await runCli(["doctor", "--json", ...args], { env });
@@ -126,7 +122,7 @@ describe("service doctor", () => {
   it("reports a rejected key", async () => {
     const { exitCode, of } = await diagnose({
       ...platform.env,
-      SERVICE_API_KEY: `${platform.sandboxKey.slice(0, -1)}?`,
+      SERVICE_API_KEY: `${platform.apiKey.slice(0, -1)}?`,
     });
     expect(exitCode).toBe(1);
     expect(of("credential")).toMatchObject({

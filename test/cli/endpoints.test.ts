@@ -3,6 +3,7 @@ import type { Delivery } from "../../src/contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../../src/contract/schemas/webhook-endpoint.ts";
 import { json as respond, startServer } from "../client/support/scripted-server.ts";
 import { ENDPOINT, listOf } from "../support/api-objects.ts";
+import { startListener } from "../support/listener.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { type CliOptions, runCli } from "../support/run-cli.ts";
 import { ENTER, runInTerminal } from "../support/terminal.ts";
@@ -199,6 +200,18 @@ describe("service endpoints ping and rotate-secret", () => {
     await receiver.until(() => receiver.ids().has(event.id));
     const deliveries = await json<Delivery[]>("deliveries", "list", "--event", event.id);
     expect(deliveries.map(({ endpoint }) => endpoint)).toEqual([endpoint.id]);
+  });
+
+  it("shows the response of the endpoint, not of a listener", async () => {
+    const listener = await startListener(cli.platform.env, ["--forward-to", receiver.url]);
+    try {
+      const args = ["--url", "http://127.0.0.1:9/", "--events", "payment.failed"];
+      const endpoint = await json<WebhookEndpoint>("endpoints", "create", ...args);
+      const { exitCode, stderr } = await service(["endpoints", "ping", endpoint.id, "--type", "order.completed"]);
+      expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(/^Error: No response in /) });
+    } finally {
+      await listener.interrupt();
+    }
   });
 
   it("waits for the response to a ping, and exits with 1 for any but 2xx", async () => {

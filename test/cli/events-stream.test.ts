@@ -51,8 +51,8 @@ describe("service events tail", () => {
   it.each([
     ["order.*", ["order.created", "order.completed"]],
     ["order.completed,payment.*", ["order.completed", "payment.created"]],
-  ])("prints only these events with --events %s", async (subscriptions, expected) => {
-    const tail = tailEvents(["--events", subscriptions, "--json"]);
+  ])("prints only these events with --type %s", async (subscriptions, expected) => {
+    const tail = tailEvents(["--type", subscriptions, "--json"]);
     await tail.begun(() => provoke("order.completed"));
     for (const type of ["customer.created", "payment.created"]) await json("trigger", type);
     const last = await json<Event>("trigger", "order.completed");

@@ -24,6 +24,14 @@ function gitWith(input: string, ...args: string[]): string {
   }).trim();
 }
 
+describe("service keys scan --staged outside a repository", () => {
+  it("says so, and how to scan the files", async () => {
+    const { exitCode, stderr } = await scan("--staged");
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^Error: .* is not in a git repository\nTo scan the files themselves: service keys scan /);
+  });
+});
+
 describe("service keys scan --staged", () => {
   beforeEach(() => git("init", "-q"));
 

@@ -1,8 +1,8 @@
 import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { apiOf } from "../support/api.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { kitPlatform } from "../testing/kit.ts";
 import { runCli } from "../support/run-cli.ts";
 import { masked, newKey, places, scannedFolder } from "./support/scanned-folder.ts";
 
@@ -118,19 +118,15 @@ describe("service keys scan", () => {
 });
 
 describe("service keys scan --revoke", () => {
-  let platform: RunningPlatform;
-  beforeAll(async () => {
-    platform = await startPlatform();
-  });
-  afterAll(() => platform.stop());
+  const platform = kitPlatform();
 
-  const created = async (body: object, key = platform.sandboxKey) =>
+  const created = async (body: object, key = platform.apiKey) =>
     (await apiOf(platform.baseUrl, key)("POST", "/v1/api_keys", body)).body.key as string;
   const statusOf = async (key: string) => (await apiOf(platform.baseUrl, key)("GET", "/v1/me")).status;
   const revoke = (...args: string[]) =>
     runCli(["keys", "scan", "--revoke", ...args], { cwd: folder.path, env: platform.env });
 
-  it("revokes full keys by themselves, and restricted ones with the profile's credential", async () => {
+  it("revokes full-access keys with themselves as the credential, and restricted ones with the profile's credential", async () => {
     const keys = [
       await created({}),
       await created({ scopes: ["customers:read"] }),

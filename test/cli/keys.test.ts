@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parseCredential } from "../../src/contract/credentials.ts";
 import { apiOf } from "../support/api.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { kitPlatform } from "../testing/kit.ts";
 import { runCli } from "../support/run-cli.ts";
 import { ENTER, runInTerminal } from "../support/terminal.ts";
 
-let platform: RunningPlatform;
-beforeAll(async () => {
-  platform = await startPlatform();
-});
-afterAll(() => platform.stop());
+const platform = kitPlatform();
 
 const service = (...args: string[]) => runCli(args, { env: platform.env });
 const live = (args: string[]) => ({
@@ -52,7 +48,7 @@ describe("service keys create", () => {
     expect(await statusWith(created["key"])).toBe(200);
   });
 
-  it("creates a full key without --scope, and a live one with --live", async () => {
+  it("creates a full-access key without --scope, and a live one with --live", async () => {
     const { args, env } = live(["keys", "create", "--full-access", "--json"]);
     const { stdout } = await runCli(args, { env });
     expect(JSON.parse(stdout)).toMatchObject({ livemode: true, key: expect.stringMatching(/^sk_live_/) });
@@ -76,7 +72,7 @@ describe("service keys create", () => {
   it.each([
     [["--scope", "customer:read"], "Did you mean customers:read?"],
     [["--expires-in", "soon"], "must be a duration such as 30s, 10m, 2h, 3d or 1w"],
-    [["--full-access", "--ip-allow", "10.0.0.0/33"], "ip_allowlist"],
+    [["--full-access", "--ip-allow", "10.0.0.0/33"], "--ip-allow: must be an address range"],
     [["--quiet"], "--json --jq .key"],
   ])("rejects %j with an explanation", async (flags, message) => {
     const { exitCode, stdout, stderr } = await service("keys", "create", ...flags);

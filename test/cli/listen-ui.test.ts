@@ -219,6 +219,7 @@ describe("the details of service listen", () => {
     await screen.shows(`Nothing listens on 127.0.0.1:${port} yet.`);
     const other = await listenOnScreen(args, { env: cli.platform.env });
     await other.shows("One other session is listening; each receives every event");
+    await screen.shows("One other session is listening; each receives every event");
     const lost = [await trigger("customer.created"), await trigger("customer.created")];
     await screen.shows("0 forwarded  2 failed");
     const back = createServer((_request, response) => void response.writeHead(204).end());

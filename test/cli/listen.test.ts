@@ -89,6 +89,44 @@ describe("flags of service listen", () => {
     }
   });
 
+  it("announces a session that begins or ends later", async () => {
+    const one = await startListener(on.platform.env, []);
+    const two = await startListener(on.platform.env, []);
+    expect(await one.record(({ event }) => event === "joined")).toMatchObject({ others: 1 });
+    await two.interrupt();
+    expect(await one.record(({ event }) => event === "left")).toMatchObject({ others: 0 });
+    await one.interrupt();
+    expect(two.records.map(({ event }) => event)).toEqual(["ready", "summary"]);
+  });
+
+  it("signs with the application's own secret, from a file or the environment", async () => {
+    const own = `whsec_${Buffer.from("the secret of the application").toString("base64")}`;
+    const file = join(createFolder(), "secret.txt");
+    writeFileSync(file, `${own}\n`);
+    const fromFile = await startListener(on.platform.env, ["--secret-file", file]);
+    expect(fromFile).toMatchObject({ secret: own });
+    await fromFile.interrupt();
+    expect(fromFile.stderr()).not.toContain("visible");
+    const fromEnv = await startListener({ ...on.platform.env, SERVICE_WEBHOOK_SECRET: own }, []);
+    expect(fromEnv).toMatchObject({ secret: own });
+    await fromEnv.interrupt();
+    const visible = await startListener(on.platform.env, ["--secret", own]);
+    expect(visible).toMatchObject({ secret: own });
+    await visible.interrupt();
+    expect(visible.stderr()).toContain("--secret is visible in the process list");
+  });
+
+  it.each([
+    [["--secret-file", "two.txt"], "--secret-file: two.txt contains several secrets; pass one"],
+    [["--secret-file", "missing.txt"], "--secret-file: missing.txt does not exist"],
+    [["--secret", "a", "--secret-file", "two.txt"], "--secret cannot be combined with --secret-file"],
+  ])("rejects %j", async (args, reason) => {
+    const folder = createFolder();
+    writeFileSync(join(folder, "two.txt"), "a\nb\n");
+    const { exitCode, stderr } = await service(["listen", ...args], { cwd: folder });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(reason) });
+  });
+
   it("prints a seed that repeats a --chaos run, and the receiver's behavior", async () => {
     const args = ["--forward-to", on.receiver.url, "--chaos", "badsig=1,duplicate=1", "--events", "payment.created"];
     const listener = await startListener(on.platform.env, args);

@@ -40,7 +40,7 @@ describe.concurrent("service login --device", () => {
     });
   });
 
-  it("signs in to the live environment with --live, in addition to the sandbox", async () => {
+  it("signs in to live mode with --live, in addition to the sandbox", async () => {
     const dir = createConfigDir();
     for (const flags of [["--device"], ["--device", "--live"]]) {
       const login = await startLogin(flags, loginEnv(on.platform, dir));

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { it as itInBrowser, startChromium } from "../support/chromium.ts";
 import { startPlatform } from "../support/platform.ts";
 import { createConfigDir, runCli } from "../support/run-cli.ts";
-import { runInTerminal } from "../support/terminal.ts";
+import { ENTER, runInTerminal } from "../support/terminal.ts";
 import { decide, followRedirect, loginEnv, spawnLogin, startLogin, visit } from "./support/running-login.ts";
 import { ownedPlatform } from "./support/owned-platform.ts";
 
@@ -98,7 +98,7 @@ describe("service login in a browser", () => {
     await finish(first);
   });
 
-  it("signs in to the live environment with --live, which the consent page shows", async () => {
+  it("signs in to live mode with --live, which the consent page shows", async () => {
     const login = await begin(["--live"]);
     expect((await on.user.get(login.announcement.authorization_url!)).text).toContain("real data");
     await finish(login);
@@ -144,6 +144,8 @@ describe("opening the browser", () => {
       env: { ...loginEnv(on.platform, dir), PATH: path, DISPLAY: ":0" },
       columns: 400,
     });
+    await terminal.waitFor("Environment");
+    terminal.type(ENTER);
     await terminal.waitFor("login --device");
     const url = /http:\/\/\S+\/oauth\/authorize\S+/.exec(terminal.text())![0];
     await followRedirect(await decide(on.user, url, "approve"));
@@ -151,6 +153,24 @@ describe("opening the browser", () => {
     expect(terminal.text()).toContain("Could not open a browser.");
     expect(terminal.text()).toContain("✓ Signed in to");
   });
+});
+
+const ARROW_DOWN = "\u001b[B";
+
+it("asks for the environment on a terminal", async () => {
+  const terminal = runInTerminal(["login", "--no-browser"], {
+    env: loginEnv(on.platform, createConfigDir()),
+    columns: 400,
+  });
+  await terminal.waitFor("Environment");
+  terminal.type(ARROW_DOWN);
+  await terminal.waitFor(/❯ live/);
+  terminal.type(ENTER);
+  await terminal.waitFor("Open this URL to sign in:");
+  const url = /http:\/\/\S+\/oauth\/authorize\S+/.exec(terminal.text())![0];
+  await followRedirect(await decide(on.user, url, "approve"));
+  expect(await terminal.ended).toBe(0);
+  expect(terminal.text()).toMatch(/✓ Signed in to .* \(live\)/);
 });
 
 it("does not print tokens, code and verifier with --debug", async () => {

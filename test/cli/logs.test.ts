@@ -49,6 +49,13 @@ describe("service logs list", () => {
     expect(session.text()).toMatch(/POST {4}\/v1\/orders\/\S{4,}…/);
   });
 
+  it("filters by time", async () => {
+    const id = await provoke();
+    const ids = async (...args: string[]) => (await service("logs", "list", "-q", ...args)).stdout.trim().split("\n");
+    expect(await ids("--since", "1h")).toContain(id);
+    expect(await ids("--until", "1h")).not.toContain(id);
+  });
+
   it("filters by method, path, status and key", async () => {
     const { stdout } = await service("keys", "create", "--scope", "customers:read", "--json");
     const { id, key } = JSON.parse(stdout) as { id: string; key: string };
@@ -122,18 +129,18 @@ describe("service logs tail", () => {
     expect(await tail.end(signal)).toBe(exitCode);
   });
 
-  it.each([60, 140])("fits a line into %i columns, until Ctrl-C", async (columns) => {
+  it.each([60, 80, 140])("fits a line with the whole ID into %i columns, until Ctrl-C", async (columns) => {
     const session = runInTerminal(["logs", "tail"], { env: cli.platform.env, columns });
     await session.waitFor("Following API requests. Press Ctrl-C to stop.");
-    const id = await ask("POST", "/v1/orders", { amount: -1 });
-    await session.waitFor(/\d\d:\d\d:\d\d {2}400 {2}POST {4}\/v1\/orders {2}invalid_request/);
+    const id = await ask("POST", "/v1/orders/ord_0352BNAZLiDRVpAWRYCwcT/complete");
+    await session.waitFor(new RegExp(`404 {2}POST {4}/v1\\S*e {2}.*${id}`));
     session.type(CTRL_C);
     expect(await session.ended).toBe(0);
     const line = session
       .text()
       .split("\n")
-      .find((text) => text.includes("400  POST"))!;
+      .find((text) => text.includes("404  POST"))!;
     expect(line.slice(line.search(/\d\d:/)).length).toBeLessThanOrEqual(columns);
-    expect(line.includes(id)).toBe(columns === 140);
+    expect(line.includes("not_found")).toBe(columns === 140);
   });
 });

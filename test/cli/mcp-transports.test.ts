@@ -17,11 +17,13 @@ afterAll(() => Promise.all(clients.map((client) => client.close())));
 const TRANSPORTS = {
   stdio: (key: string) => {
     const env = cliEnv({ ...on.platform.env, SERVICE_API_KEY: key });
-    return new StdioClientTransport({ command: process.execPath, args: [BIN, "mcp"], env });
+    return new StdioClientTransport({ command: process.execPath, args: [BIN, "mcp", "--output-schemas"], env });
   },
   http: (key: string) => {
     const requestInit = { headers: { Authorization: `Bearer ${key}` } };
-    return new StreamableHTTPClientTransport(new URL(`${on.platform.baseUrl}/mcp`), { requestInit });
+    return new StreamableHTTPClientTransport(new URL(`${on.platform.baseUrl}/mcp?output_schemas=true`), {
+      requestInit,
+    });
   },
 };
 

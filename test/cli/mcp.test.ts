@@ -31,10 +31,15 @@ const strayOutput: Error[] = [];
 let warnings = "";
 
 /** An MCP client connected to the built command, which uses this key. */
-async function connect(key: string): Promise<Client> {
+async function connect(key: string, ...flags: string[]): Promise<Client> {
   const client = new Client({ name: "test", version: "1" });
   const env = cliEnv({ ...platform.env, SERVICE_API_KEY: key });
-  const transport = new StdioClientTransport({ command: process.execPath, args: [BIN, "mcp"], env, stderr: "pipe" });
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [BIN, "mcp", ...flags],
+    env,
+    stderr: "pipe",
+  });
   transport.stderr!.on("data", (text) => (warnings += String(text)));
   // Collects output on stdout that is not a protocol message.
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client is no EventTarget
@@ -75,6 +80,33 @@ function textOf({ content }: Pick<CallToolResult, "content">): string {
 async function toolNames(client: Client): Promise<string[]> {
   return (await client.listTools()).tools.map(({ name }) => name);
 }
+
+describe("service mcp --tools", () => {
+  it("offers the tools that it names, alone or by group", async () => {
+    const client = await connect(platform.sandboxKey, "--tools", "events,check_receiver");
+    const names = ["list_events", "get_event", "replay_event", "trigger_event", "wait_for_event", "check_receiver"];
+    expect(await toolNames(client)).toEqual(names);
+    const refused = client.callTool({ name: "get_order", arguments: {} });
+    await expect(refused).rejects.toThrow("Unknown tool get_order");
+  });
+
+  it("names the groups after a misspelled one", async () => {
+    const env = { ...platform.env, SERVICE_API_KEY: platform.sandboxKey };
+    const { exitCode, stderr } = await runCli(["mcp", "--tools", "event"], { env });
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/name "event"\n.*Groups: customers, .*receivers/);
+  });
+
+  it("names them without a credential, too", async () => {
+    const { exitCode, stderr } = await runCli(["mcp", "--tools", "event"], { env: { SERVICE_CONFIG_DIR: "/nowhere" } });
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('No tool or group of tools has the name "event"')]);
+  });
+
+  it("names the settings folder in which it found no credential", async () => {
+    const { stderr } = await runCli(["mcp"], { env: { SERVICE_CONFIG_DIR: "/nowhere" } });
+    expect(stderr).toContain('profile "default" has no credential in /nowhere');
+  });
+});
 
 describe("service mcp", () => {
   it("names the account of the sandbox", () => {
@@ -187,6 +219,19 @@ describe("service mcp", () => {
     expect(await wrong({})).toContain("id is required");
   });
 
+  it("restores and deletes a saved state by its name", async () => {
+    const { id } = await result("create_customer", { email: "saved@example.com" });
+    const name = "one-customer";
+    await result("save_snapshot", { name });
+    await result("delete_customer", { id });
+    expect(await result("restore_snapshot", { name })).toMatchObject({ object: "sandbox", snapshot: name });
+    expect(await result("get_customer", { id })).toMatchObject({ id });
+    expect(textOf(await call("delete_snapshot", {}))).toContain("name is required");
+    expect(await result("delete_snapshot", { name })).toMatchObject({ name });
+    const descriptions = JSON.stringify((await full.listTools()).tools.map(({ inputSchema }) => inputSchema));
+    expect(descriptions).not.toContain("undefined");
+  });
+
   it("manages customers", async () => {
     const created = await result("create_customer", { email: "mcp@example.com", metadata: { plan: "pro" } });
     expect(created).toMatchObject({ object: "customer", email: "mcp@example.com", livemode: false });
@@ -282,8 +327,9 @@ describe("service mcp", () => {
       arguments: { ...args, payload: '{"ref":"refs/heads/main"}' },
     });
     expect(report).toMatchObject({ grade: "A", counts: { not_applicable: 8 } });
+    const sample = await full.callTool({ name: "check_receiver", arguments: args });
+    expect(sample.structuredContent).toMatchObject({ grade: "A", counts: { not_applicable: 8 } });
     application.close();
-    expect(textOf(await call("check_receiver", args))).toContain("payload is required with the scheme github");
     expect(textOf(await call("check_receiver", { ...args, scheme: "git-hub", payload: "{}" }))).toContain(
       "Did you mean github?",
     );
@@ -326,7 +372,7 @@ describe("service mcp", () => {
     ]);
   });
 
-  it("rejects the live environment", async () => {
+  it("rejects live mode", async () => {
     expect(await runCli(["mcp", "--live"], { env: platform.env })).toMatchObject({
       exitCode: 2,
       stdout: "",

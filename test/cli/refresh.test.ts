@@ -50,7 +50,7 @@ describe("a command with tokens", () => {
     let loaded = "";
     child.stderr.on("data", (text) => (loaded += String(text)));
     expect(await once(child, "close")).toEqual([0, null]);
-    expect(loaded).not.toContain("refresh-session");
+    expect(loaded).not.toContain("refresh-credentials");
     expect(proxy.count(TOKEN)).toBe(0);
     expect(readStored(dir)).toEqual(before);
   });

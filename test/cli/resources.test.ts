@@ -160,7 +160,7 @@ describe("service api", () => {
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ amount: 3 });
     expect(await service(["api", "POST", "/v1/orders", "--input", "/nowhere.json"])).toMatchObject({
-      exitCode: 1,
+      exitCode: 2,
       stderr: "Error: --input: /nowhere.json does not exist\n",
     });
     expect(await service(["api", "POST", "/v1/orders", "--input", "-"], { input: "{" })).toMatchObject({

@@ -33,7 +33,7 @@ describe("service sandbox reset", () => {
     await session.waitFor("Remove all data and endpoints of the sandbox? (y/N)");
     session.type(`y${ENTER}`);
     expect(await session.ended).toBe(0);
-    expect(session.text()).toContain("✓ The sandbox is empty and in real time");
+    expect(session.text()).toContain("✓ All objects, events and deliveries are removed");
     expect(await emails()).toEqual([]);
   });
 
@@ -59,7 +59,7 @@ describe("service sandbox reset", () => {
     expect(session.text()).toMatch(/^Last used +[\dT:-]+Z$/m);
   });
 
-  it("is rejected for the live environment", async () => {
+  it("is rejected for live mode", async () => {
     const { exitCode, stderr } = await service(["sandbox", "reset", "--live", "--yes"]);
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("never reset") });
   });
@@ -131,7 +131,7 @@ describe("saved states", () => {
     expect(await json("sandbox", "save", "one-customer")).toMatchObject({ name: "one-customer", objects: 1 });
     await json("customers", "create", "--email", "bob@example.com");
     const question = inTerminal("restore", "one-customer");
-    await question.waitFor("Replace all data of the sandbox by one-customer? (y/N)");
+    await question.waitFor("Replace all data of the sandbox with one-customer? (y/N)");
     question.type(`y${ENTER}`);
     expect(await question.ended).toBe(0);
     expect(await emails()).toEqual(["ada@example.com"]);

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { formatCredential } from "../../src/contract/credentials.ts";
 import { createJsonLog } from "../../src/platform/observability/json-log.ts";
-import { startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { apiOf } from "../support/api.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { runCli } from "../support/run-cli.ts";

@@ -15,17 +15,14 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { withLock } from "../../src/cli/settings/lock.ts";
-import { type RunningPlatform, startNode, startPlatform } from "../support/platform.ts";
+import { startNode } from "../support/platform.ts";
+import { kitPlatform } from "../testing/kit.ts";
 import { BIN, createConfigDir, runCli, spawnCli } from "../support/run-cli.ts";
 import { volume } from "../support/volume.ts";
 
-let platform: RunningPlatform;
-beforeAll(async () => {
-  platform = await startPlatform();
-});
-afterAll(() => platform.stop());
+const platform = kitPlatform();
 
 const STORED = JSON.stringify({
   version: 1,
@@ -41,7 +38,7 @@ function withFile(text: string, mode = 0o600): { dir: string; path: string } {
 }
 
 const login = (env: Record<string, string | undefined>) =>
-  runCli(["login", "--api-key-stdin", "--base-url", platform.baseUrl], { env, input: platform.sandboxKey });
+  runCli(["login", "--api-key-stdin", "--base-url", platform.baseUrl], { env, input: platform.apiKey });
 
 describe("a settings file that cannot be used", () => {
   it.each([
@@ -164,7 +161,7 @@ describe("the modes of file and folder", () => {
         stdio: ["pipe", "ignore", "ignore"],
       },
     );
-    child.stdin.end(platform.sandboxKey);
+    child.stdin.end(platform.apiKey);
     expect(await once(child, "exit")).toEqual([0, null]);
     expect(statSync(dir).mode & 0o777).toBe(0o700);
     expect(statSync(join(dir, "config.json")).mode & 0o777).toBe(0o600);

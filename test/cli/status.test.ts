@@ -44,7 +44,7 @@ describe("service status", () => {
     });
     // A sign-in would have no effect while the variable is set.
     const { stdout } = await runCli(["status"], { env: rejected });
-    expect(stdout).toContain("set it to a valid one, or unset it and run `service login`");
+    expect(stdout).toContain("Set SERVICE_API_KEY to a valid key, or unset it and run `service login`");
   });
 
   it("exits with 7 if the platform is unreachable, and says why", async () => {

@@ -1,10 +1,10 @@
 import stringWidth from "string-width";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { kitPlatform } from "../testing/kit.ts";
 import { runCli } from "../support/run-cli.ts";
 import { runInTerminal, type TerminalSession } from "../support/terminal.ts";
 
-let platform: RunningPlatform;
+const platform = kitPlatform();
 let ada: string;
 
 const NAME = "岡本 太郎, whose name goes on and on";
@@ -13,7 +13,6 @@ const inTerminal = (args: readonly string[], options: Parameters<typeof runInTer
   runInTerminal(args, { ...options, env: { ...platform.env, ...options.env } });
 
 beforeAll(async () => {
-  platform = await startPlatform();
   ada = await service(
     "customers",
     "create",
@@ -28,7 +27,6 @@ beforeAll(async () => {
   await service("orders", "create", "--amount", "1999", "--currency", "EUR", "-q");
   await service("orders", "create", "--amount", "500", "--currency", "JPY", "-q");
 });
-afterAll(() => platform.stop());
 
 async function linesOf(session: TerminalSession): Promise<string[]> {
   expect(await session.ended).toBe(0);

@@ -1,17 +1,13 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { apiOf } from "../support/api.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { kitPlatform } from "../testing/kit.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { type CliOptions, type CliResult, createConfigDir, runCli } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
 
-let platform: RunningPlatform;
-beforeAll(async () => {
-  platform = await startPlatform();
-});
-afterAll(() => platform.stop());
+const platform = kitPlatform();
 
 const trigger = (args: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
   runCli(["trigger", ...args], { ...options, env: { ...platform.env, ...options.env } });
@@ -100,7 +96,7 @@ describe("service trigger --fixture", () => {
   path: /v1/orders/\${ada}/\${later.id}
 - 5
 `;
-    const before = await apiOf(platform.baseUrl, platform.sandboxKey)("GET", "/v1/customers?limit=1");
+    const before = await apiOf(platform.baseUrl, platform.apiKey)("GET", "/v1/customers?limit=1");
     const { exitCode, stdout, stderr } = await fixture(wrong);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr.trimEnd().split("\n")).toEqual([
@@ -117,9 +113,7 @@ describe("service trigger --fixture", () => {
       "call 5: ${later.id} does not refer to an earlier call",
       "call 6: must be an object with method, path and body",
     ]);
-    expect((await apiOf(platform.baseUrl, platform.sandboxKey)("GET", "/v1/customers?limit=1")).body).toEqual(
-      before.body,
-    );
+    expect((await apiOf(platform.baseUrl, platform.apiKey)("GET", "/v1/customers?limit=1")).body).toEqual(before.body);
   });
 
   it.each([
@@ -171,7 +165,7 @@ describe("service trigger --fixture", () => {
   it("waits with --wait for the deliveries of all caused events", async () => {
     let secret = "";
     const receiver = await startReceiver(() => secret);
-    const api = apiOf(platform.baseUrl, platform.sandboxKey);
+    const api = apiOf(platform.baseUrl, platform.apiKey);
     const endpoint = await api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
     secret = endpoint.body.secret;
     const { exitCode, stdout } = await fixture(SHOP, "--wait");
@@ -203,7 +197,7 @@ describe("service trigger --cleanup", () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     const id = /cus_\w+/.exec(stdout)![0];
     expect(stdout.trimEnd().split("\n").at(-1)).toBe(`DELETE\t/v1/customers/${id}\t200\t${id}`);
-    expect((await apiOf(platform.baseUrl, platform.sandboxKey)("GET", `/v1/customers/${id}`)).status).toBe(404);
+    expect((await apiOf(platform.baseUrl, platform.apiKey)("GET", `/v1/customers/${id}`)).status).toBe(404);
 
     const orders = await trigger(["order.created", "--count", "5", "--cleanup"]);
     expect(orders.exitCode).toBe(0);

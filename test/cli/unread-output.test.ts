@@ -6,7 +6,8 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { afterEach, expect, it } from "vitest";
 import { apiOf } from "../support/api.ts";
-import { startPlatform, withCredentials } from "../support/platform.ts";
+import { withCredentials } from "../support/platform.ts";
+import { startPlatform } from "../testing/kit.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { BIN, cliEnv, runCli } from "../support/run-cli.ts";
 
@@ -92,5 +93,5 @@ it("listen keeps forwarding if its output is not read", async () => {
   program.kill("SIGTERM");
   await once(program, "exit");
   await receiver.close();
-  await platform.stop();
+  await platform.close();
 });

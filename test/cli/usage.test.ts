@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { BIN, type CliOptions, runCli } from "../support/run-cli.ts";
+import { withCommandName } from "../../src/cli/command-name.ts";
+import { startAnyReceiver } from "./support/any-receiver.ts";
 
 const usage = async (...args: string[]): Promise<string> => {
   const { exitCode, stdout, stderr } = await runCli(args);
@@ -84,7 +86,7 @@ describe("a usage error exits with 2 and suggests the intended word", () => {
     [["orders", "list", "--status", "done"], '--status: "done" is not one of pending, completed, canceled'],
     [["orders", "create", "--currency", "EUR", "--amount", "-5"], "must be at least 0"],
     [["orders", "create", "--currency", "EUR", "--amount", "9007199254740993"], "must be a whole number"],
-    [["orders", "create", "--currency", "EUR", "--amount", "12.50"], "minor unit: 1250 for 12.50 EUR"],
+    [["orders", "create", "--currency", "EUR", "--amount", "12.50"], "minor unit: 1999 for 19.99 EUR"],
     [["customers", "get", "../v1/orders"], "must be an ID such as cus_"],
     [["customers", "get", ""], "must be an ID such as cus_"],
     [["trigger", "order.complete"], 'Unknown event type "order.complete"\nDid you mean order.completed?'],
@@ -104,7 +106,7 @@ describe("a usage error exits with 2 and suggests the intended word", () => {
     expect(await usage(...args)).toContain(reason);
   });
 
-  it("prints it as a problem document with --json in any position", async () => {
+  it("prints it as problem details with --json in any position", async () => {
     for (const args of [
       ["customers", "list", "--json", "--limit", "0"],
       ["--json", "customers", "list", "--limit", "0"],
@@ -150,6 +152,24 @@ describe("commands to copy", () => {
     expect(await hint({ cwd: join(cwd, "src"), env })).toContain("Sign in with `npx service-cli login`");
     const { stdout } = await runCli(["clock", "advance", "--help"], { cwd, env });
     expect(stdout).toContain("$ npx service-cli clock advance 3d");
+    const capture = await runCli(["webhooks", "capture", "--help"], { cwd, env });
+    expect(capture.stdout.replaceAll(/\s+/g, " ")).toContain("for `npx service-cli webhooks replay`");
+    const replay = await runCli(["webhooks", "replay", "--help"], { cwd, env });
+    expect(replay.stdout.replaceAll(/\s+/g, " ")).toContain(
+      "of `npx service-cli webhooks capture` or `npx service-cli listen`",
+    );
+    const receiver = await startAnyReceiver((response) => response.writeHead(400).end());
+    const send = await runCli(["webhooks", "send", receiver.url, "--secret", "s"], { cwd, env });
+    expect(send.stdout).toContain("To find the mistake: npx service-cli webhooks check");
+  });
+
+  it("begin with that name in color and in the tables of a pipe too", async () => {
+    const { cwd, env } = shell({ "node_modules/service-cli": dirname(dirname(BIN)) });
+    const { stdout } = await runCli(["doctor"], { cwd, env });
+    expect(stdout).toContain("npx service-cli login");
+    expect(withCommandName("\u001B[36mservice events list\u001B[39m", "npx service-cli", ["events"])).toBe(
+      "\u001B[36mnpx service-cli events list\u001B[39m",
+    );
   });
 
   it("begin with npx if npx started the command", async () => {

@@ -68,7 +68,7 @@ describe("the screen of service webhooks capture", () => {
 
   it("lists deliveries, and shows in the details whether the signature is valid, and the headers", async () => {
     const { screen, post } = await capture(signed, { columns: 80, rows: 30 });
-    await screen.shows(/Waiting for events[^]* webhooks send \d+ --scheme stripe --payload event.json/);
+    await screen.shows(/Waiting for events[^]* webhooks send \d+ --scheme stripe(?! --payload)/);
     await post(BODY, sign({ scheme: "stripe", payload: BODY, secrets: SECRET }));
     await screen.shows(/❯ [\d:]+ +200 +charge\.succeeded +[\d.]+ m?s +evt_1/);
     await post(BODY);
@@ -115,6 +115,17 @@ describe("the screen of service webhooks capture", () => {
       });
       expect(timestampOf("stripe", again!) > 1_000_000_000).toBe(isFresh);
     }
+  });
+
+  it("removes a message once the filter changes", async () => {
+    const { screen, post } = await capture([]);
+    await post(BODY);
+    await screen.shows("1 forwarded");
+    screen.type("r");
+    await screen.shows("Resent evt_1");
+    screen.type("/charge\r");
+    await screen.shows("filter: charge (2)");
+    expect(screen.text()).not.toContain("Resent evt_1");
   });
 
   it("edits a payload, and resends it with the original headers and a fresh signature", async () => {
@@ -198,7 +209,7 @@ describe("the screen of service webhooks capture", () => {
     const file = join(createConfigDir(), "secret.txt");
     writeFileSync(file, SECRET);
     const { screen } = await capture(["--scheme", "stripe", "--secret-file", file], { columns: 200 });
-    await screen.shows(` --payload event.json --secret-file ${file}`);
+    await screen.shows(` --scheme stripe --secret-file ${file}`);
     const { screen: plain } = await capture([]);
     await plain.shows(/curl --data-binary @event.json http:\/\/127.0.0.1:\d+\//);
   });

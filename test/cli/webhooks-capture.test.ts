@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import { sign, verify } from "../../src/webhooks/schemes.ts";
 import { listen } from "../client/support/scripted-server.ts";
 import { freePort } from "../support/free-port.ts";
-import { createConfigDir, runCli } from "../support/run-cli.ts";
+import { createConfigDir, interruption, runCli } from "../support/run-cli.ts";
 import { type ArrivedRequest, startAnyReceiver } from "./support/any-receiver.ts";
 import { startCapture } from "./support/capturing.ts";
 
@@ -101,6 +101,30 @@ describe("service webhooks capture", () => {
     expect(await hintOf(["--scheme", "stripe", "--secret", SECRET])).toMatch(/has no Stripe-Signature header/);
     expect(await hintOf([])).toMatch(/has no signature of a known provider/);
     expect(await hintOf([], signed(BODY))).toMatch(/uses the same secret/);
+  });
+
+  it("returns the challenge with which a provider verifies a URL", async () => {
+    const capture = await startCapture([]);
+    const textOf = async (path: string) => {
+      const response = await fetch(`${capture.url}${path}`);
+      return [response.status, response.headers.get("content-type"), await response.text()];
+    };
+    const plain = "text/plain; charset=utf-8";
+    expect(await textOf("?hub.mode=subscribe&hub.challenge=1158201444")).toEqual([200, plain, "1158201444"]);
+    expect(await textOf("?challenge=%3Cb%3E")).toEqual([200, plain, "<b>"]);
+    const slack = await post(capture.url, '{"type":"url_verification","challenge":"3eZbrw1aBm2rZgRNFdxV"}');
+    expect([slack.status, await slack.text()]).toEqual([200, "3eZbrw1aBm2rZgRNFdxV"]);
+  });
+
+  it("does not claim to drop duplicates", async () => {
+    const controller = new AbortController();
+    let stdout = "";
+    const onStdout = (text: string) => {
+      stdout += text;
+      if (stdout.includes("Ctrl-C")) controller.abort(interruption());
+    };
+    await runCli(["webhooks", "capture", "--port", "0"], { signal: controller.signal, onStdout });
+    expect(stdout).toMatch(/Summary {2}0 received, 0 forwarded, 0 failed\n/);
   });
 
   it("ends on SIGTERM with its summary and no error", async () => {
@@ -247,7 +271,7 @@ describe("service webhooks capture", () => {
   it("names the flag for another port if the port is in use", async () => {
     const url = await listen(createServer());
     const { exitCode, stderr } = await runCli(["webhooks", "capture", "--port", new URL(url).port]);
-    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringMatching(/another program[^]*--port/) });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(/another program[^]*--port/) });
   });
 });
 
@@ -323,6 +347,27 @@ describe("service webhooks replay", () => {
       .update(body)
       .digest("base64");
     expect(headers).toMatchObject({ "acme-delivery": id, "acme-signature": `sha256=${mac}` });
+  });
+
+  it("warns before it signs a delivery whose signature was not valid", async () => {
+    const recording = file();
+    const args = ["--scheme", "stripe", "--secret", SECRET];
+    const capture = await startCapture(["--record", recording, ...args]);
+    await post(capture.url, BODY, signed(BODY));
+    await post(capture.url, BODY.replace("evt_1", "evt_forged"), signed(BODY));
+    await capture.interrupt();
+    const receiver = await startAnyReceiver();
+    const { exitCode, stderr } = await replay(recording, receiver.url, ...args);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 0,
+      stderr:
+        "Warning: The signature of evt_forged was not valid when it was captured (signature_mismatch). It is sent with a valid one.\n",
+    });
+    expect(receiver.requests).toHaveLength(2);
+    expect(await replay(recording, receiver.url)).toMatchObject({ stderr: "" });
+    const strict = await startAnyReceiver((response) => response.writeHead(400).end());
+    const { stdout } = await replay(recording, strict.url);
+    expect(stdout).toMatch(/hint The signature was not valid when the delivery was captured \(signature_mismatch\)/);
   });
 
   it("sends a recording without headers newly signed only", async () => {

@@ -84,6 +84,43 @@ describe("service webhooks send", () => {
     expect(receiver.requests.map((request) => request.headers[header.toLowerCase()] ?? inBody(request))).toEqual(ids);
   });
 
+  it("sends the ID of --set, as a deliberate duplicate, with --count and without --payload", async () => {
+    const receiver = await startAnyReceiver();
+    await send(receiver.url, ["--scheme", "stripe", "--set", "id=evt_same", "--count", "2"]);
+    const args = [
+      "webhooks",
+      "send",
+      receiver.url,
+      "--scheme",
+      "slack",
+      "--secret",
+      SECRET,
+      "--set",
+      "event_id=Ev_same",
+    ];
+    expect((await runCli(args)).stdout).toMatch(/^200 in .*Ev_same\n$/);
+    const ids = receiver.requests.map(({ body }) => JSON.parse(body.toString()) as { id?: string; event_id?: string });
+    expect(ids).toMatchObject([{ id: "evt_same" }, { id: "evt_same" }, { event_id: "Ev_same" }]);
+  });
+
+  it("warns of a payload that is not JSON if those of the provider are", async () => {
+    const receiver = await startAnyReceiver();
+    const warning = /^Warning: The payload is not JSON, but those of Stripe are/;
+    expect((await send(receiver.url, ["--scheme", "stripe"], "a b")).stderr).toMatch(warning);
+    expect((await send(receiver.url, ["--scheme", "slack"], "a=b")).stderr).toBe("");
+  });
+
+  it("suggests a check with the same headers and options, but without secrets", async () => {
+    const receiver = await startAnyReceiver((response) => response.writeHead(400).end());
+    const headers = ["-H", "X-GitHub-Event: ping", "-H", "Authorization: Bearer abc"];
+    const { stdout } = await send(receiver.url, ["--scheme", "github", ...headers, "--skip-verify"]);
+    expect(stdout).toMatch(/ -H 'X-GitHub-Event: ping' --skip-verify \(with the same --secret\)\n$/);
+    expect(stdout).not.toMatch(/Bearer|whsec_/);
+    const file = fileWith(SECRET);
+    const known = await runCli(["webhooks", "send", receiver.url, "--secret-file", file]);
+    expect(known.stdout).toMatch(new RegExp(`check \\S+ --secret-file ${file}\n$`));
+  });
+
   it("keeps numbers that JavaScript would round, next to those that change", async () => {
     const receiver = await startAnyReceiver();
     const payload = '{"id":12345678901234567891,"a":0,"b":[12345678901234567890,1.10,1E+400]}';
@@ -98,8 +135,30 @@ describe("service webhooks send", () => {
   it("suggests another scheme if none was given and the receiver rejects the delivery", async () => {
     const receiver = await startAnyReceiver((response) => response.writeHead(400).end());
     expect((await send(receiver.url, [])).stdout).toMatch(/hint .* another provider, pass --scheme/);
-    expect((await send(receiver.url, ["--scheme", "github"])).stdout).toMatch(/hint .* uses the same secret/);
+    expect((await send(receiver.url, ["--scheme", "github"])).stdout).toMatch(
+      /hint .* uses the same secret and verifies the raw body. To find the mistake: .*webhooks check .* --scheme github --payload /,
+    );
   });
+
+  it("names a parsed body, not the secret, if the response of a provider's library does", async () => {
+    const text = "Webhook payload must be provided as a string or a Buffer";
+    const receiver = await startAnyReceiver((response) => response.writeHead(400).end(text));
+    const { stdout } = await send(receiver.url, ["--scheme", "stripe"]);
+    expect(stdout).toMatch(/hint Verify the raw request body/);
+    expect(stdout).not.toMatch(/hint .*secret/);
+  });
+
+  it.each(Object.keys(SCHEMES) as SchemeName[])(
+    "sends a sample of %s without --payload, each time with a new ID, and says so",
+    async (scheme) => {
+      const receiver = await startAnyReceiver();
+      const args = ["webhooks", "send", receiver.url, "--scheme", scheme, "--secret", SECRET, "--quiet"];
+      const ids = [await runCli(args), await runCli(args)].map(({ stdout }) => stdout.trim());
+      expect(new Set(ids).size).toBe(2);
+      for (const request of receiver.requests) expect(() => verified(scheme, request)).not.toThrow();
+      expect((await runCli(args.slice(0, -1))).stderr).toMatch(/^Sending a sample.*pass --payload\.\n$/);
+    },
+  );
 
   it("prints no ID if the delivery has none", async () => {
     const receiver = await startAnyReceiver();

@@ -142,12 +142,30 @@ describe("--scheme", () => {
     expect(changed).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("Rule: signature_mismatch") });
   });
 
+  it("names the scheme of a header that is another provider's", async () => {
+    const { exitCode, stderr } = await service(
+      ["verify", "--secret", SECRET, "--header", "stripe-signature: t=1,v1=0", "--payload", "-"],
+      { input: "{}" },
+    );
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("Stripe-Signature is the header of Stripe: pass --scheme stripe");
+  });
+
   const verifyGitHub = (payload: string, headers: readonly string[], ...args: string[]) => {
     const known = ["--scheme", "github", "--secret", "secret", "--payload", "-"];
     return service(["verify", ...known, ...headers.flatMap((header) => ["--header", header]), ...args], {
       input: payload,
     });
   };
+
+  it("takes the value of the signature's header without its name, and headers that were pasted together", async () => {
+    const value = "sha256=5d5d139563c95b5967b9bd9a8c9b233a9dedb45072794cd232dc1b74832607d0";
+    const own = createHmac("sha256", "secret").update("{}").digest("hex");
+    expect((await verifyGitHub("{}", [`sha256=${own}`])).exitCode).toBe(0);
+    expect((await verifyGitHub("{}", [value])).stderr).toContain("Rule: signature_mismatch");
+    const pasted = `POST / HTTP/1.1\r\nX-GitHub-Delivery: d-1\r\nX-Hub-Signature-256: sha256=${own}\r\n\r\n`;
+    expect((await verifyGitHub("{}", [pasted])).stdout).toBe("scheme\tGitHub\nid\td-1\n");
+  });
 
   it("names the header that is missing, and no platform", async () => {
     const { stderr } = await verifyGitHub("{}", ["X-GitHub-Event: push"]);
@@ -223,11 +241,11 @@ describe("--scheme", () => {
     });
   });
 
-  it("rejects a header without a name", async () => {
+  it("takes a header without a name as the signature", async () => {
     const args = ["verify", "--scheme", "github", "--secret", SECRET, "--header", "sha256=00", "--payload", "-"];
     expect(await service(args, { input: PAYLOAD })).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining('write a header as "Name: value"'),
+      exitCode: 1,
+      stderr: expect.stringContaining("a signature in X-Hub-Signature-256 is not an HMAC-SHA256 in hex"),
     });
   });
 });

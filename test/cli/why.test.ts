@@ -117,7 +117,8 @@ describe("service why", () => {
     const { cause, deliveries, findings } = await why(event.id);
     expect(deliveries[0]).toMatchObject({ endpoint: null, attempts: [{ status_code: 500 }, { status_code: 503 }] });
     expect(cause).toBe("receiver_error");
-    expect(findings[0]!.fix).toBe(`service events replay ${event.id} --forward-to localhost:3000`);
+    const target = receiver.url.replace(/^http:\/\/|\/$/g, "");
+    expect(findings[0]!.fix).toBe(`service events replay ${event.id} --forward-to ${target}`);
   });
 
   it("explains a request whose key lacks a scope", async () => {
@@ -156,20 +157,64 @@ describe("service why", () => {
   });
 
   it.each([
-    ["nonsense", 2, "This is not an ID"],
+    ["nonsense", 2, '"nonsense" is not an ID'],
+    ["evt_nonsense", 2, '"evt_nonsense" is not an ID: an event ID is evt_ and 22 letters or digits'],
     ["key_06Fv3Tt0q1Yd8mWc5KxLrB", 2, "There is nothing to explain about api keys"],
-    ["evt_06Fv3Tt0q1Yd8mWc5KxLrB", 3, "No event has the ID"],
   ])("rejects %s", async (id, exitCode, reason) => {
     expect(await service(["why", id])).toMatchObject({ exitCode, stderr: expect.stringContaining(reason) });
   });
 
-  it("prints a line for each finding in a pipe, and the code alone with --quiet", async () => {
-    const event = await json<Event>("trigger", "payment.created");
+  it("prints the same in a pipe as on a terminal, the answer first, and the code alone with --quiet", async () => {
+    const { event, delivery } = await attempted(await receiverThat({ status: 500, body: "out of stock" }));
     const { stdout } = await service(["why", event.id]);
-    expect(stdout).toMatch(
-      new RegExp(`^no_receiver\t${event.id}\tNo endpoint subscribes .*\tservice events replay .*\n$`),
-    );
-    expect((await service(["why", event.id, "--quiet"])).stdout).toBe("no_receiver\n");
+    const [summary, evidence, action, fix] = stdout.split("\n");
+    expect(summary).toMatch(/^Cause: .+ responded with 500; attempt 2 is due at .+\.$/);
+    expect(evidence).toMatch(/^Attempt 1 at .+: 500 in .+, "out of stock"$/);
+    expect({ action, fix }).toEqual({
+      action: "Fix the error in the receiver, then retry:",
+      fix: `  service deliveries retry ${delivery.id}`,
+    });
+    const session = runInTerminal(["why", event.id], { env: cli.platform.env, columns: 500 });
+    expect(await session.ended).toBe(0);
+    const lines = (text: string) =>
+      text
+        .split("\n")
+        .map((line) => line.trimEnd())
+        .filter((line) => line !== "");
+    expect(lines(stdout)).toEqual(lines(session.text()));
+    expect((await service(["why", event.id, "--quiet"])).stdout).toBe("receiver_error\n");
+  });
+
+  it("says where it looked for an ID that does not exist, and where else it may be", async () => {
+    const id = "evt_06Fv3Tt0q1Yd8mWc5KxLrB";
+    const event = await json<Event>("trigger", "payment.created");
+    const { exitCode, stderr } = await service(["why", id]);
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain(`No event has the ID ${id} in the sandbox`);
+    expect(stderr).toContain(`The newest event there is ${event.id}, payment.created at ${event.created}`);
+    expect(stderr).toContain(`Look in the live environment: service why ${id} --live`);
+    const { baseUrl, sandboxKey } = cli.platform;
+    const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "explain", arguments: { id } } };
+    const headers = { Accept: "application/json, text/event-stream" };
+    const { body } = await apiOf(baseUrl, sandboxKey)("POST", "/mcp", call, headers);
+    expect(JSON.stringify(body)).toContain(`No event has the ID ${id} in the sandbox`);
+  });
+
+  it("says when an endpoint was deleted, and by which request", async () => {
+    const { body: endpoint } = await api("POST", "/v1/webhook_endpoints", {
+      url: "http://127.0.0.1:9/",
+      events: ["*"],
+    });
+    const deletion = (await api("DELETE", `/v1/webhook_endpoints/${endpoint.id}`)).headers.get("request-id")!;
+    await expect.poll(async () => (await service(["why", endpoint.id])).exitCode).toBe(0);
+    const { cause, findings } = await why(endpoint.id);
+    expect(cause).toBe("endpoint_deleted");
+    expect(findings[0]).toMatchObject({
+      summary: expect.stringMatching(`^The webhook endpoint ${endpoint.id} was deleted from the sandbox at 2`),
+      evidence: expect.stringContaining(`, request ${deletion}`),
+      action: "See the request that deleted it",
+      fix: `service logs get ${deletion}`,
+    });
   });
 
   it("draws the chain on a terminal, no wider than it", async () => {

@@ -103,7 +103,7 @@ describe("an error response", () => {
     });
   });
 
-  it("is understood without a problem document, for example from a proxy", async () => {
+  it("is understood without problem details, for example from a proxy", async () => {
     const server = await startServer(json(418, { oops: true }, { "request-id": "" }));
     await expect(clientOf(server.url).request({ method: "GET", path: "/" })).rejects.toMatchObject({
       status: 418,

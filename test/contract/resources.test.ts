@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { inputFieldsOf, kindsWith, OBJECT_KINDS, pathOf, resourceOf, RESOURCES } from "../../src/contract/resources.ts";
 import { runCli } from "../support/run-cli.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { kitPlatform } from "../testing/kit.ts";
 
 interface Schema {
   properties: Record<string, { enum?: string[] }>;
@@ -17,13 +17,11 @@ interface Operation {
   responses: Record<string, Body>;
 }
 
-let platform: RunningPlatform;
+const platform = kitPlatform();
 let document: { components: { schemas: Record<string, Schema> }; paths: Record<string, Record<string, Operation>> };
 beforeAll(async () => {
-  platform = await startPlatform();
   document = (await (await fetch(`${platform.baseUrl}/openapi.json`)).json()) as typeof document;
 });
-afterAll(() => platform.stop());
 
 function schemaOf({ content }: Body): Schema {
   return document.components.schemas[content["application/json"].schema.$ref.split("/").at(-1)!]!;

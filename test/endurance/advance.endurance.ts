@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { figure } from "../delivery/support/figures.ts";
-import { startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { figure } from "../platform/delivery/support/figures.ts";
+import { startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { apiOf } from "../support/api.ts";
 import { startNode } from "../support/platform.ts";
 

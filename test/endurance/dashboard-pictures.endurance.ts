@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect } from "vitest";
 import { type Board, openBoard } from "../dashboard/support/board.ts";
-import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { it } from "../support/chromium.ts";
 
 const PICTURES = fileURLToPath(new URL("../../test-results/dashboard-pictures/", import.meta.url));

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { frameOf } from "../../src/cli/forwarding/ui/frame.ts";
 import { Model } from "../../src/cli/forwarding/ui/model.ts";
 import { PLAIN } from "../../src/cli/terminal/styles.ts";
-import { figure } from "../delivery/support/figures.ts";
+import { figure } from "../platform/delivery/support/figures.ts";
 import { startScriptedReceiver } from "../cli/support/scripted-receiver.ts";
 import { FakePlatform } from "../relay/support/fake-platform.ts";
 import { BIN, cliEnv } from "../support/run-cli.ts";

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { shortestWait } from "../../src/platform/delivery/schedule.ts";
-import { figure } from "../delivery/support/figures.ts";
-import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { figure } from "../platform/delivery/support/figures.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { apiOf } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 

@@ -120,7 +120,7 @@ async function startLoaded(
         onPostgres("SELECT (SELECT COUNT(*) FROM event_count_changes) AS e, COUNT(*) AS p FROM pending_count_changes"),
       )
       .toEqual([{ e: "0", p: "0" }]);
-    // PostgreSQL does this by itself within a minute.
+    // PostgreSQL does this automatically within a minute.
     await onPostgres("VACUUM ANALYZE");
   }
   return {

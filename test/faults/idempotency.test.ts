@@ -6,10 +6,10 @@ import { once } from "node:events";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Connection } from "../../src/platform/storage/sqlite/connection.ts";
 import { loadSqlite, type SqliteRuntime } from "../../src/platform/storage/sqlite/runtime.ts";
-import { type ChildPlatform, startChildPlatform } from "../delivery/support/child-platform.ts";
+import { type RunningPlatform, startPlatformOn } from "../support/platform.ts";
 import { volume } from "../support/volume.ts";
 import { findViolations } from "../invariants/invariants.ts";
-import { figure } from "../delivery/support/figures.ts";
+import { figure } from "../platform/delivery/support/figures.ts";
 
 const ROUNDS = volume(200, 4);
 /** Number of platforms that are killed in parallel, each with its own database: a round mostly waits for a restart. */
@@ -29,7 +29,7 @@ interface Worker {
   database: string;
   /** The ID of the sandbox environment. */
   environment: number;
-  platform: ChildPlatform;
+  platform: RunningPlatform;
   /** An event with a large response. */
   event: string;
   requests: number;
@@ -37,7 +37,7 @@ interface Worker {
   acknowledged: Set<string>;
 }
 
-const list = async (platform: ChildPlatform, path: string) => {
+const list = async (platform: RunningPlatform, path: string) => {
   const found: { amount: number }[] = [];
   for (let cursor = ""; ;) {
     const { body } = await platform.api("GET", `${path}limit=100${cursor}`);
@@ -57,7 +57,7 @@ function sandboxOf(database: string): number {
 /** HTTP/1.1 requests on one connection, pipelined without waiting for responses. */
 function pipelined({ platform, event }: Worker, amount: number): string {
   const body = JSON.stringify({ amount, currency: "EUR" });
-  const headers = `Host: localhost\r\nAuthorization: ${platform.authorization}\r\n`;
+  const headers = `Host: localhost\r\nAuthorization: Bearer ${platform.sandboxKey}\r\n`;
   const json = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nIdempotency-Key: ${amount}\r\n`;
   return `${`GET /v1/events/${event} HTTP/1.1\r\n${headers}\r\n`.repeat(CLOG.responses)}POST /v1/orders HTTP/1.1\r\n${headers}${json}\r\n${body}`;
 }
@@ -78,7 +78,7 @@ async function killBeforeResponse(worker: Worker, amount: number): Promise<strin
   const sql = "SELECT count(*) AS stored FROM idempotency_keys WHERE environment = $1 AND path = '/v1/orders'";
   await expect.poll(() => reader.get(sql, [environment])?.["stored"], { interval: 2 }).toBe(worker.requests);
   reader.close();
-  await platform.end("SIGKILL");
+  await platform.kill();
   let received = "";
   socket.on("data", (text: string) => (received += text));
   await new Promise((resolve) => {
@@ -93,7 +93,7 @@ async function round(worker: Worker): Promise<void> {
   const received = await killBeforeResponse(worker, amount);
   expect(received).toMatch(/^HTTP\/1\.1 200 /);
   expect(received).not.toContain("HTTP/1.1 201 ");
-  worker.platform = await startChildPlatform({ database: worker.database });
+  worker.platform = await startPlatformOn(worker.database);
   const again = () =>
     worker.platform.api("POST", "/v1/orders", { amount, currency: "EUR" }, { "Idempotency-Key": String(amount) });
   const [first, second] = [await again(), await again()];
@@ -110,7 +110,7 @@ it(`killed ${ROUNDS} times between a commit and its response, it creates each or
   await Promise.all(
     Array.from({ length: WORKERS }, async (_lane, index) => {
       const database = join(folder, `lane-${index}.db`);
-      const platform = await startChildPlatform({ database });
+      const platform = await startPlatformOn(database);
       const data = { id: "large", filler: "x".repeat(CLOG.bytes) };
       const { body } = await platform.api("POST", "/v1/events", { type: "payment.failed", data });
       const acknowledged = new Set([`${body.type} ${data.id}`]);
@@ -121,7 +121,7 @@ it(`killed ${ROUNDS} times between a commit and its response, it creates each or
       const amounts = (await list(worker.platform, "/v1/orders?")).map(({ amount }) => amount);
       expect(amounts.toSorted((a, b) => a - b)).toEqual(each);
       expect(await findViolations({ api: worker.platform.api, acknowledged, createdByHand: true })).toEqual([]);
-      expect(await worker.platform.end("SIGTERM")).toBe(0);
+      expect(await worker.platform.stop()).toBe(0);
     }),
   );
   const seconds = ((performance.now() - began) / 1000).toFixed(0);
@@ -129,7 +129,7 @@ it(`killed ${ROUNDS} times between a commit and its response, it creates each or
 });
 
 it("50 requests at once with one key have one effect", async () => {
-  const platform = await startChildPlatform({ database: join(folder, "at-once.db") });
+  const platform = await startPlatformOn(join(folder, "at-once.db"));
   const headers = { "Idempotency-Key": "one" };
   const post = () => platform.api("POST", "/v1/orders", { amount: 1, currency: "EUR" }, headers);
   const responses = await Promise.all(Array.from({ length: 50 }, post));
@@ -146,5 +146,5 @@ it("50 requests at once with one key have one effect", async () => {
   expect((await post()).body.id).toBe(created[0]!.body.id);
   expect(await list(platform, "/v1/orders?")).toHaveLength(1);
   expect(await list(platform, "/v1/events?")).toHaveLength(1);
-  expect(await platform.end("SIGTERM")).toBe(0);
+  expect(await platform.stop()).toBe(0);
 });

@@ -2,14 +2,14 @@ import { execFileSync } from "node:child_process";
 import { expect, it, onTestFinished } from "vitest";
 import { apiOf } from "../support/api.ts";
 import { startListener } from "../support/listener.ts";
-import { startPlatform } from "../support/platform.ts";
+import { startPlatform } from "../testing/kit.ts";
 import { startReceiver } from "../support/receiver.ts";
 
 const EVENTS = 20;
 
 it("listen without free file descriptors fails no forward, reports it once, and forwards once some are free", async () => {
   const platform = await startPlatform();
-  onTestFinished(async () => void (await platform.stop()));
+  onTestFinished(() => platform.close());
   let secret = "";
   const receiver = await startReceiver(() => secret);
   onTestFinished(() => receiver.close());
@@ -21,7 +21,7 @@ it("listen without free file descriptors fails no forward, reports it once, and 
   const limitTo = (count: number) => execFileSync("prlimit", ["--pid", `${listener.pid}`, `--nofile=${count}:`]);
   // A lower limit than the number of open descriptors.
   limitTo(3);
-  const api = apiOf(platform.baseUrl, platform.sandboxKey);
+  const api = apiOf(platform.baseUrl, platform.apiKey);
   for (let i = 0; i < EVENTS; i++) {
     expect((await api("POST", "/v1/events", { type: "order.completed", data: { id: `${i}` } })).status).toBe(201);
   }
@@ -43,13 +43,13 @@ it("listen without free file descriptors fails no forward, reports it once, and 
 
 it("listen exits when it is stopped without free file descriptors, and counts unsent events as failed", async () => {
   const platform = await startPlatform();
-  onTestFinished(async () => void (await platform.stop()));
+  onTestFinished(() => platform.close());
   const receiver = await startReceiver(() => "unused");
   onTestFinished(() => receiver.close());
   const listener = await startListener(platform.env, ["--forward-to", receiver.url]);
   onTestFinished(() => listener.kill());
   execFileSync("prlimit", ["--pid", `${listener.pid}`, "--nofile=3:"]);
-  const api = apiOf(platform.baseUrl, platform.sandboxKey);
+  const api = apiOf(platform.baseUrl, platform.apiKey);
   expect((await api("POST", "/v1/events", { type: "order.completed", data: {} })).status).toBe(201);
   await listener.record(({ event }) => event === "hint");
   await listener.interrupt();

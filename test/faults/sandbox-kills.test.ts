@@ -7,8 +7,8 @@ import { createRetention } from "../../src/platform/maintenance/retention.ts";
 import { BackgroundWork } from "../../src/platform/observability/background-work.ts";
 import { openDatabase } from "../../src/platform/storage/open-database.ts";
 import { ClockTrust } from "../../src/platform/time/clock-trust.ts";
-import { createMinuteClock } from "../delivery/support/minute-clock.ts";
-import { bundlePrograms } from "../storage/child-process.ts";
+import { createMinuteClock } from "../platform/delivery/support/minute-clock.ts";
+import { bundlePrograms } from "../platform/storage/child-process.ts";
 import { apiOf } from "../support/api.ts";
 import { startNode } from "../support/platform.ts";
 import { usePostgres } from "../support/postgres.ts";
@@ -26,7 +26,7 @@ interface State {
 let folder: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "service-sandbox-kills-"));
-  await bundlePrograms([new URL("../delivery/children/die-in-write.ts", import.meta.url)], folder);
+  await bundlePrograms([new URL("../platform/delivery/children/die-in-write.ts", import.meta.url)], folder);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

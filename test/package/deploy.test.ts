@@ -11,7 +11,7 @@ import { runCli } from "../support/run-cli.ts";
 const systemd = /^systemd (\d+)/.exec(
   spawnSync("systemd-analyze", ["--version"], { encoding: "utf8" }).stdout ?? "",
 )?.[1];
-const operating = readFileSync(new URL("../../docs/operating.md", import.meta.url), "utf8");
+const deploying = readFileSync(new URL("../../docs/deploying.md", import.meta.url), "utf8");
 
 describe("deploy/service.service", () => {
   it("starts the platform with existing flags", async () => {
@@ -30,11 +30,11 @@ describe("deploy/service.service", () => {
   });
 
   // Versions of systemd rate settings differently.
-  it.skipIf(!operating.includes(`systemd ${systemd})`))("has the exposure level that the documentation states", () => {
+  it.skipIf(!deploying.includes(`systemd ${systemd})`))("has the exposure level that the documentation states", () => {
     const args = ["security", "--offline=true", "--no-pager", deployed("service.service")];
     const rated = execFileSync("systemd-analyze", args, { encoding: "utf8" });
     const [, level] = /Overall exposure level for service\.service: (\d\.\d)/.exec(rated) ?? [];
-    expect(operating).toContain(`exposure level of ${level} of 10 (systemd ${systemd})`);
+    expect(deploying).toContain(`exposure level of ${level} of 10 (systemd ${systemd})`);
   });
 });
 

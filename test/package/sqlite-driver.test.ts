@@ -48,15 +48,18 @@ it("a Node.js with SQLite needs no driver", async () => {
   expect([exitCode, stderr]).toEqual([0, ""]);
   expect(JSON.parse(stdout)).toEqual({ sqlite_version: expect.stringMatching(/^3\./), installed: false });
   expect(installed()).toEqual([]);
+  const piped = await runCli(["db", "install-driver"], { env: { XDG_DATA_HOME: data } });
+  expect(piped.stderr).toMatch(/^SQLite 3\.\S+ is available\. Nothing was installed\.\n$/);
 });
 
 describe("a Node.js without SQLite", () => {
   it("fails to serve with the command to run, which provides one for every command", async () => {
     const refused = await spawnCli([...SERVE, "--json"], { env });
     expect([refused.exitCode, refused.stdout]).toEqual([1, ""]);
-    expect(JSON.parse(refused.stderr).detail).toMatch(
-      /Use Node\.js 22\.13 or later, or .*: service db install-driver$/,
-    );
+    expect(JSON.parse(refused.stderr)).toMatchObject({
+      code: "driver_missing",
+      detail: expect.stringMatching(/Use Node\.js 22\.13 or later, or .*: service db install-driver$/),
+    });
 
     const { exitCode, stdout, stderr } = await spawnCli(["db", "install-driver", "--json"], { env });
     expect([exitCode, stderr]).toEqual([0, ""]);

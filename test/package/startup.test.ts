@@ -11,7 +11,7 @@ const cli = cliOnPlatform();
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 const PROGRAM = ["bin/service.js", "dist/cli/core.cjs", "dist/cli/main.cjs"];
-/** Modules of Node that take long to load. Which others Node loads by itself depends on its version. */
+/** Modules of Node that take long to load. Which others Node loads automatically depends on its version. */
 const SLOW = ["child_process", "crypto", "http", "http2", "https", "tls", "worker_threads", "zlib"];
 
 /** Runs a command and returns what it loaded: files of the package, and slow modules of Node. */

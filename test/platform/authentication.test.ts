@@ -1,15 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { formatCredential } from "../../src/contract/credentials.ts";
 import { VERSIONS } from "../../src/contract/versions.ts";
 import { apiOf } from "../support/api.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { kitPlatform } from "../testing/kit.ts";
 
-let platform: RunningPlatform;
-
-beforeAll(async () => {
-  platform = await startPlatform();
-});
-afterAll(() => platform.stop());
+const platform = kitPlatform();
 
 const call = (authorization: string | undefined, path = "/v1/me") =>
   apiOf(platform.baseUrl, undefined)(
@@ -29,16 +24,16 @@ describe("a missing or malformed credential is 401", () => {
   });
 
   it("does not read a credential from the query", async () => {
-    const response = await call(undefined, `/v1/me?access_token=${platform.sandboxKey}`);
+    const response = await call(undefined, `/v1/me?access_token=${platform.apiKey}`);
     expect(response.status).toBe(401);
   });
 
   it.each([
     ["Basic", () => "Basic dXNlcjpwYXNz"],
     ["Bearer alone", () => "Bearer"],
-    ["two tokens", () => `Bearer ${platform.sandboxKey} ${platform.sandboxKey}`],
+    ["two tokens", () => `Bearer ${platform.apiKey} ${platform.apiKey}`],
     ["garbage", () => "Bearer hello"],
-    ["a key cut off", () => `Bearer ${platform.sandboxKey.slice(0, -1)}`],
+    ["a key cut off", () => `Bearer ${platform.apiKey.slice(0, -1)}`],
     ["an unknown key", () => `Bearer ${formatCredential("sk_sandbox_", Buffer.alloc(32, 7))}`],
     ["a refresh token", () => `Bearer ${formatCredential("rt_", Buffer.alloc(32, 7))}`],
   ])("%s", async (_name, authorization) => {
@@ -48,13 +43,13 @@ describe("a missing or malformed credential is 401", () => {
   });
 
   it("distinguishes a mistyped key from an unknown one", async () => {
-    const key = platform.sandboxKey;
+    const key = platform.apiKey;
     const typo = key.slice(0, 20) + (key[20] === "a" ? "b" : "a") + key.slice(21);
     expect((await call(`Bearer ${typo}`)).body.detail).toContain("incomplete or mistyped");
   });
 
   it("accepts the scheme in any case", async () => {
-    expect((await call(`bearer ${platform.sandboxKey}`)).status).toBe(200);
+    expect((await call(`bearer ${platform.apiKey}`)).status).toBe(200);
   });
 
   it("precedes every other error of the request", async () => {
@@ -67,17 +62,17 @@ describe("a missing or malformed credential is 401", () => {
 
 describe("the owner of a credential", () => {
   it("is returned in both environments", async () => {
-    const sandbox = (await call(`Bearer ${platform.sandboxKey}`)).body;
+    const sandbox = (await call(`Bearer ${platform.apiKey}`)).body;
     const live = (await call(`Bearer ${platform.liveKey}`)).body;
     expect(sandbox).toMatchObject({ object: "identity", environment: "sandbox", livemode: false });
     expect(live).toMatchObject({ environment: "live", livemode: true, account: sandbox.account });
-    expect(JSON.stringify(sandbox)).not.toContain(platform.sandboxKey);
+    expect(JSON.stringify(sandbox)).not.toContain(platform.apiKey);
   });
 });
 
 describe("versions", () => {
   const withVersion = (version: string) =>
-    apiOf(platform.baseUrl, platform.sandboxKey)("GET", "/v1/me", undefined, { "Service-Version": version });
+    apiOf(platform.baseUrl, platform.apiKey)("GET", "/v1/me", undefined, { "Service-Version": version });
 
   it.each(["2024-13-40", "2099-01-01", "latest", ""])("rejects %j", async (version) => {
     expect((await withVersion(version)).body).toMatchObject({ status: 400, code: "unsupported_version" });
@@ -85,6 +80,6 @@ describe("versions", () => {
 
   it("returns the version of the response", async () => {
     for (const version of VERSIONS) expect((await withVersion(version)).headers.get("service-version")).toBe(version);
-    expect((await call(`Bearer ${platform.sandboxKey}`)).headers.get("service-version")).toBe(VERSIONS.at(-1));
+    expect((await call(`Bearer ${platform.apiKey}`)).headers.get("service-version")).toBe(VERSIONS.at(-1));
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
-import { createMinuteClock, type MinuteClock } from "../delivery/support/minute-clock.ts";
-import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { type HostedPlatform, hostPlatform } from "./delivery/support/hosted-platform.ts";
+import { createMinuteClock, type MinuteClock } from "./delivery/support/minute-clock.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "./delivery/support/scripted-receiver.ts";
 import { apiOf } from "../support/api.ts";
 
 const HOUR = 3_600_000;

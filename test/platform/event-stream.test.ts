@@ -1,7 +1,7 @@
 import { EventSource } from "eventsource";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { type FollowedStream, followStream } from "../delivery/support/event-stream.ts";
-import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
+import { type FollowedStream, followStream } from "./delivery/support/event-stream.ts";
+import { type HostedPlatform, hostPlatform } from "./delivery/support/hosted-platform.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { startLine } from "../support/line.ts";
 

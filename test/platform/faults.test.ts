@@ -68,7 +68,7 @@ describe("a fault", () => {
     [500, "internal_error", null],
     [502, "bad_gateway", null],
     [503, "unavailable", "1"],
-  ])("responds %i with a problem document, and changes nothing", async (status, code, retryAfter) => {
+  ])("responds %i with problem details, and changes nothing", async (status, code, retryAfter) => {
     const { id } = await add(onOrders({ effect: "status", status }));
     const response = await createOrder();
     expect(response).toMatchObject({ status, body: { status, code, request_id: expect.stringMatching(/^req_/) } });

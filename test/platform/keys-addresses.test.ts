@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
 import { covers, holds, parseAddress, parseRange } from "../../src/network/addresses.ts";
-import { startEmbedded } from "../oauth/support/embedded-platform.ts";
+import { startEmbedded } from "./oauth/support/embedded-platform.ts";
 import { apiOf } from "../support/api.ts";
 
 /** Calls the API from one of this machine's addresses. */

@@ -7,9 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatCredential } from "../../src/contract/credentials.ts";
-import { obtainTokens, refreshWith } from "../oauth/support/authorization-server.ts";
-import { type EmbeddedPlatform, startEmbedded } from "../oauth/support/embedded-platform.ts";
-import { type OurServer, ourServer } from "../oauth/support/our-server.ts";
+import { obtainTokens, refreshWith } from "./oauth/support/authorization-server.ts";
+import { type EmbeddedPlatform, startEmbedded } from "./oauth/support/embedded-platform.ts";
+import { type OurServer, ourServer } from "./oauth/support/our-server.ts";
 import { type Api, type ApiResponse, apiOf } from "../support/api.ts";
 
 const keyPair = () => generateKeyPairSync("ec", { namedCurve: "P-256" });

@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { formatTimestamp } from "../../src/contract/timestamps.ts";
-import { obtainTokens, post, proves } from "../oauth/support/authorization-server.ts";
-import { type EmbeddedPlatform, startEmbedded } from "../oauth/support/embedded-platform.ts";
-import { type OurServer, ourServer } from "../oauth/support/our-server.ts";
+import { obtainTokens, post, proves } from "./oauth/support/authorization-server.ts";
+import { type EmbeddedPlatform, startEmbedded } from "./oauth/support/embedded-platform.ts";
+import { type OurServer, ourServer } from "./oauth/support/our-server.ts";
 import { type Api, apiOf } from "../support/api.ts";
 
 const HOUR = 3_600_000;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
+import { type HostedPlatform, hostPlatform } from "./delivery/support/hosted-platform.ts";
 import { apiOf } from "../support/api.ts";
 
 let platform: HostedPlatform;
@@ -38,9 +38,9 @@ it("never lets a key exceed its editor's permissions", async () => {
   const key = await create({ scopes: ["customers:read"], expires_at: IN_A_DAY });
   const edit = (fields: object, id = key.id) => apiWith(editor)("PATCH", `/v1/api_keys/${id}`, fields);
   expect((await edit({ scopes: ["orders:write"] })).body.code).toBe("insufficient_scope");
-  expect((await edit({ expires_at: IN_TWO_DAYS })).body.code).toBe("exceeds_maker");
-  expect((await edit({ expires_at: null })).body.code).toBe("exceeds_maker");
-  expect((await edit({ expires_at: IN_TWO_DAYS }, editor.id)).body.code).toBe("exceeds_maker");
+  expect((await edit({ expires_at: IN_TWO_DAYS })).body.code).toBe("exceeds_creator");
+  expect((await edit({ expires_at: null })).body.code).toBe("exceeds_creator");
+  expect((await edit({ expires_at: IN_TWO_DAYS }, editor.id)).body.code).toBe("exceeds_creator");
   const stronger = await create({ scopes: ["orders:write"], expires_at: IN_A_DAY });
   expect((await edit({ name: "mine" }, stronger.id)).status).toBe(403);
   const unchanged = await platform.api("GET", `/v1/api_keys/${key.id}`);
@@ -48,7 +48,7 @@ it("never lets a key exceed its editor's permissions", async () => {
   expect((await edit({ name: "reports" })).status).toBe(200);
 });
 
-it("rejects times that have passed, scopes of a full key, and keys that are revoked", async () => {
+it("rejects times that have passed, scopes of a full-access key, and keys that are revoked", async () => {
   const key = await create({ scopes: ["customers:read"] });
   const path = `/v1/api_keys/${key.id}`;
   const past = await platform.api("PATCH", path, { expires_at: "2020-01-01T00:00:00Z" });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SCOPES } from "../../src/contract/scopes.ts";
 import { formatTimestamp } from "../../src/contract/timestamps.ts";
-import { obtainTokens, refreshWith } from "../oauth/support/authorization-server.ts";
-import { type EmbeddedPlatform, startEmbedded } from "../oauth/support/embedded-platform.ts";
-import { type OurServer, ourServer } from "../oauth/support/our-server.ts";
+import { obtainTokens, refreshWith } from "./oauth/support/authorization-server.ts";
+import { type EmbeddedPlatform, startEmbedded } from "./oauth/support/embedded-platform.ts";
+import { type OurServer, ourServer } from "./oauth/support/our-server.ts";
 import { type Api, apiOf } from "../support/api.ts";
 
 const HOUR = 3_600_000;
@@ -152,7 +152,7 @@ describe("a key created by another key", () => {
   ])("is not created with %s", async (_what, fields, pointer) => {
     const maker = (await create({ ip_allowlist: ["127.0.0.0/8"], expires_at: hence(100 * HOUR) })).body;
     const rejected = await create(fields, withKey(maker.key));
-    expect(rejected).toMatchObject({ status: 403, body: { code: "exceeds_maker", errors: [{ pointer }] } });
+    expect(rejected).toMatchObject({ status: 403, body: { code: "exceeds_creator", errors: [{ pointer }] } });
     const narrower = await create({ ip_allowlist: ["127.0.0.0/16"], expires_at: hence(99 * HOUR) }, withKey(maker.key));
     expect(narrower.status).toBe(201);
   });

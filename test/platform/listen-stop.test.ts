@@ -4,9 +4,9 @@ import { connect } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { EVENT_STREAM_PATH, LISTEN_PATH, LISTEN_SUBPROTOCOL } from "../../src/contract/listen.ts";
-import { followStream } from "../delivery/support/event-stream.ts";
-import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
-import { type ListenSocket, listenTo } from "../delivery/support/listen-socket.ts";
+import { followStream } from "./delivery/support/event-stream.ts";
+import { type HostedPlatform, hostPlatform } from "./delivery/support/hosted-platform.ts";
+import { type ListenSocket, listenTo } from "./delivery/support/listen-socket.ts";
 
 /** A shutdown takes 5 seconds; one that waits for the database or a client's close frame takes 30 or more. */
 const STOPS_IN = 20_000;

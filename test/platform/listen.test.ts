@@ -291,6 +291,13 @@ describe("an upgrade is rejected", () => {
     expect(response).toMatchObject({ status, body: { status, code, request_id: expect.stringMatching(/^req_/) } });
   });
 
+  it("if a proxy has removed the Upgrade header, with that reason", async () => {
+    const response = await api("GET", "/v1/listen");
+    expect(response).toMatchObject({ status: 426, body: { code: "upgrade_required" } });
+    expect(response.body.detail).toMatch(/no Upgrade header.*proxy/);
+    expect(response.headers.get("upgrade")).toBe("websocket");
+  });
+
   it("without the subprotocol", async () => {
     expect((await rejection("/v1/listen", key())).body).toMatchObject({ status: 400, code: "invalid_header" });
   });

@@ -1,20 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { type Api, apiOf } from "../support/api.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { kitPlatform } from "../testing/kit.ts";
 
-let platform: RunningPlatform;
+const platform = kitPlatform();
 let api: Api;
 let live: Api;
 const ids: string[] = [];
 
 beforeAll(async () => {
-  platform = await startPlatform();
-  api = apiOf(platform.baseUrl, platform.sandboxKey);
+  api = apiOf(platform.baseUrl, platform.apiKey);
   live = apiOf(platform.baseUrl, platform.liveKey);
   for (let i = 0; i < 45; i++)
     ids.unshift((await api("POST", "/v1/customers", { email: `c${i}@example.com` })).body.id);
 });
-afterAll(() => platform.stop());
 
 async function readAll(path: string): Promise<string[]> {
   const found: string[] = [];

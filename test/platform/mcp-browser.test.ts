@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { obtainTokens } from "../oauth/support/authorization-server.ts";
-import { ourServer } from "../oauth/support/our-server.ts";
+import { obtainTokens } from "./oauth/support/authorization-server.ts";
+import { ourServer } from "./oauth/support/our-server.ts";
 import { apiOnPlatform } from "../support/api-on-platform.ts";
 import { it, startChromium } from "../support/chromium.ts";
 

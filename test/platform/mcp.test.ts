@@ -12,8 +12,8 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
 import { beforeAll, describe, expect, it } from "vitest";
-import { obtainTokens } from "../oauth/support/authorization-server.ts";
-import { type OurServer, ourServer } from "../oauth/support/our-server.ts";
+import { obtainTokens } from "./oauth/support/authorization-server.ts";
+import { type OurServer, ourServer } from "./oauth/support/our-server.ts";
 import { apiOf, type ApiResponse } from "../support/api.ts";
 import { apiOnPlatform } from "../support/api-on-platform.ts";
 import { servePlatform } from "../support/platform.ts";
@@ -48,6 +48,32 @@ async function connect(key: string, baseUrl = on.platform.baseUrl): Promise<Clie
 }
 
 const WAIT = { name: "wait_for_event", arguments: { timeout_seconds: 300 } };
+
+describe("tools/list of /mcp", () => {
+  const list = async (query: string) =>
+    apiOf(on.platform.baseUrl, on.platform.sandboxKey)("POST", `/mcp${query}`, LIST, ACCEPT);
+
+  it("has no schemas of results unless a client asks for them", async () => {
+    const [plain, whole] = [await list(""), await list("?output_schemas=true")].map((reply) => messageOf(reply).result);
+    expect(JSON.stringify(plain)).not.toContain("outputSchema");
+    expect(JSON.stringify(whole).length).toBeGreaterThan(2 * JSON.stringify(plain).length);
+  });
+
+  it("has the tools and groups that the query names", async () => {
+    const { tools } = messageOf(await list("?tools=customers,%20explain")).result;
+    expect(tools.map(({ name }: { name: string }) => name)).toEqual([
+      "create_customer",
+      "list_customers",
+      "get_customer",
+      "update_customer",
+      "delete_customer",
+      "explain",
+    ]);
+    const wrong = await list("?tools=customer");
+    expect(wrong.status).toBe(400);
+    expect(wrong.body.error.message).toMatch(/name "customer"\. Groups: customers, orders, .*test_clock/);
+  });
+});
 
 describe("a request to /mcp", () => {
   it("gets a response without a session before it", async () => {
@@ -118,7 +144,7 @@ describe("the credential of /mcp", () => {
     expect(authorizationServerMetadata).toMatchObject({ issuer: on.platform.baseUrl });
   });
 
-  it("may be an access token, which the SDK's client gets by itself once its user approves", async () => {
+  it("may be an access token, which the SDK's client requests automatically once its user approves", async () => {
     const { baseUrl } = on.platform;
     const { id, secret, redirectUri } = server.confidentialApp;
     const sent: URL[] = [];

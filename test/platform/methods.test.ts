@@ -7,9 +7,10 @@ import { buffer } from "node:stream/consumers";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { inputFieldsOf, OBJECT_KINDS, type ObjectKind, pathOf } from "../../src/contract/resources.ts";
-import { Browser } from "../oauth/support/browser.ts";
+import { Browser } from "./oauth/support/browser.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type ServedPlatform, servePlatform } from "../support/platform.ts";
+import { LISTEN_PATH } from "../../src/contract/listen.ts";
 
 /** The methods of each route, in Fastify's notation: `/v1/customers/:id`. HEAD and OPTIONS are what the tests expect. */
 const routes = new Map<string, Set<string>>();
@@ -82,6 +83,7 @@ async function exampleOf(api: Api, path: string): Promise<string> {
   return path
     .replace(":id", id ?? "unknown")
     .replace(":code", "not_found")
+    .replace(":group", "customers")
     .replace(":name", "concepts")
     .replace("*", "sandbox/customers");
 }
@@ -132,7 +134,8 @@ describe("every route", () => {
         .map((name) => name.toUpperCase())
         .sort(),
     ]);
-    const registered = [...routes].filter(([path]) => path.startsWith("/v1/"));
+    // A WebSocket, which OpenAPI cannot describe.
+    const registered = [...routes].filter(([path]) => path.startsWith("/v1/") && path !== LISTEN_PATH);
     expect(Object.fromEntries(documented)).toEqual(
       Object.fromEntries(registered.map(([path, methods]) => [path, [...methods].sort()])),
     );
@@ -151,7 +154,7 @@ describe("every route", () => {
       expect(comparable(response, path), path).toEqual(expected);
       if (expected.status < 400) successful += 1;
     }
-    expect(successful).toBeGreaterThan(readable.length - 8);
+    expect(successful).toBeGreaterThan(readable.length - 10);
   });
 
   it("lists exactly its methods in response to OPTIONS", async () => {

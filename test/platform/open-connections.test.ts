@@ -6,7 +6,7 @@ import { WebSocket } from "ws";
 import { LIMITS } from "../../src/contract/limits.ts";
 import type { Tenant } from "../../src/platform/domain/request-context.ts";
 import { OpenConnections } from "../../src/platform/listen/listeners.ts";
-import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
+import { type HostedPlatform, hostPlatform } from "./delivery/support/hosted-platform.ts";
 
 let platform: HostedPlatform;
 let streams: ClientRequest[];

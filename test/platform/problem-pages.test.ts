@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { ERRORS, type ErrorCode } from "../../src/contract/errors.ts";
 import { apiOf } from "../support/api.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { kitPlatform } from "../testing/kit.ts";
 
 const CODES = Object.keys(ERRORS) as ErrorCode[];
 
-let platform: RunningPlatform;
-
-beforeAll(async () => {
-  platform = await startPlatform();
-});
-afterAll(() => platform.stop());
+const platform = kitPlatform();
 
 const open = (path: string) => fetch(new URL(path, platform.baseUrl));
 

@@ -19,8 +19,18 @@ async function operations() {
   return Object.values(paths).flatMap((methods) => Object.values(methods));
 }
 
+async function textOf(path: string): Promise<string> {
+  return (await fetch(cli.platform.baseUrl + path)).text();
+}
+
+/** Returns the paths of all pages of the reference. */
+async function pages(): Promise<string[]> {
+  const found = (await textOf("/docs")).matchAll(/href="(\/docs\/reference\/[\w-]+)"/g);
+  return ["/docs", ...new Set([...found].map(([, path]) => path!))];
+}
+
 /** What the suite leaves of the page for axe, which takes minutes for all of it. */
-const ONE_OF_EACH_KIND = ["createCustomer", "streamEvents", "onOrderCompleted"];
+const ONE_OF_EACH_KIND = ["createCustomer", "listCustomers"];
 const WIDE = { width: 1440, height: 900 };
 
 describe("the API reference", () => {
@@ -29,10 +39,10 @@ describe("the API reference", () => {
   const complaints: string[] = [];
   const requested: string[] = [];
 
-  const open = async (hash = "") => {
+  const open = async (path = "") => {
     // Another part of the same page would not be loaded again.
     await page.goto("about:blank");
-    await page.goto(`${cli.platform.baseUrl}/docs${hash}`);
+    await page.goto(`${cli.platform.baseUrl}/docs${path}`);
     await page.locator("#menu input").waitFor();
   };
   beforeAll(async () => {
@@ -54,13 +64,20 @@ describe("the API reference", () => {
   });
 
   it("shows every operation and every event type of the OpenAPI document", async () => {
-    const shown = await page.locator("article").evaluateAll((found) => found.map(({ id }) => id));
+    const shown = (await Promise.all(await pages().then((found) => found.map(textOf)))).flatMap((html) =>
+      [...html.matchAll(/<article id="(\w+)"/g)].map(([, id]) => id),
+    );
     const calls = (await operations()).map(({ operationId }) => operationId);
     expect(shown).toEqual(expect.arrayContaining(calls));
     expect(shown).toHaveLength(calls.length + EVENT_TYPES.length);
+    // The first page lists them all.
+    const listed = await page.locator(".contents li").evaluateAll((found) => found.map(({ id }) => id));
+    expect(new Set(listed)).toEqual(new Set(shown));
+    await open("/reference/customers");
     const create = page.locator("#createCustomer");
     await create.getByText("Errors", { exact: true }).click();
     await create.getByText("Email already in use").waitFor();
+    await page.getByRole("link", { name: "Webhooks: order.*" }).first().click();
     const body = JSON.parse((await page.locator("#onOrderCompleted .panel pre").nth(1).textContent())!);
     expect(body).toMatchObject({ type: "order.completed", data: { object: { status: "completed" } } });
   });
@@ -76,15 +93,28 @@ describe("the API reference", () => {
     await page.locator("#menu input").fill("no such thing");
     await page.getByText("No matches").waitFor();
     await page.keyboard.press("Escape");
-    await page.locator("#menu").getByRole("link", { name: "Create a customer" }).waitFor();
+    await page.locator("#menu").getByRole("link", { name: "Cancel a pending delivery" }).waitFor();
+  });
+
+  it("leads from a link to an operation on the first page to the operation's own", async () => {
+    await open("#createCustomer");
+    await page.waitForURL(/\/docs\/reference\/customers#createCustomer$/);
+    await page.locator("#createCustomer").getByText("curl -X POST").waitFor();
+  });
+
+  it("has pages of at most 100 KB", async () => {
+    const sizes = await Promise.all(
+      (await pages()).map(async (path) => [path, Buffer.byteLength(await textOf(path))] as const),
+    );
+    expect(sizes.filter(([, bytes]) => bytes > 100 * 1024)).toEqual([]);
   });
 
   it("shows all samples in the chosen language, which it remembers, and copies them", async () => {
-    await open("#createCustomer");
+    await open("/reference/customers#createCustomer");
     const request = page.locator("#createCustomer .samples");
     await request.getByText("curl -X POST").waitFor();
     await request.getByRole("button", { name: "CLI" }).click();
-    await open("#createOrder");
+    await open("/reference/orders#createOrder");
     await page.locator("#createOrder").getByText("service orders create --amount 1999 --currency EUR").waitFor();
     await page.locator("#createOrder .samples").getByRole("button", { name: "Copy" }).click();
     await expect
@@ -93,7 +123,7 @@ describe("the API reference", () => {
   });
 
   it("sends a request with a sandbox key and its body, and rejects a live key before it is sent", async () => {
-    await open("#createCustomer");
+    await open("/reference/customers#createCustomer");
     const form = page.locator("#createCustomer form");
     await page.locator("#createCustomer [data-try]").click();
     await form.getByLabel("Sandbox API key").fill(cli.platform.liveKey);
@@ -119,7 +149,7 @@ describe("the API reference", () => {
   });
 
   it("sends a request over plain HTTP from another machine", async () => {
-    await open("#createCustomer");
+    await open("/reference/customers#createCustomer");
     // Pages over plain HTTP from another machine do not have it.
     await page.evaluate("crypto.randomUUID = undefined");
     await page.locator("#createCustomer [data-try]").click();
@@ -132,7 +162,7 @@ describe("the API reference", () => {
 
   it("opens one form after a double click, and reads the API description again after an error", async () => {
     await page.route("**/openapi.json", (route) => route.abort());
-    await open("#createCustomer");
+    await open("/reference/customers#createCustomer");
     const button = page.locator("#createCustomer [data-try]");
     await button.click();
     await page.locator("#createCustomer").getByText("The platform could not be reached.").waitFor();
@@ -150,7 +180,7 @@ describe("the API reference", () => {
   });
 
   it("has no accessibility violation, wide or narrow, in both themes", async () => {
-    await open("#createCustomer");
+    await open("/reference/customers#createCustomer");
     await page.locator("#createCustomer [data-try]").click();
     await page.locator("#createCustomer form").waitFor();
     for (const width of [1440, 390]) {
@@ -184,7 +214,8 @@ describe("the API reference", () => {
   it("is readable without JavaScript", async () => {
     const context = await browser!.newContext({ javaScriptEnabled: false });
     const plain = await context.newPage();
-    await plain.goto(`${cli.platform.baseUrl}/docs#createCustomer`);
+    await plain.goto(`${cli.platform.baseUrl}/docs`);
+    await plain.locator("main").getByRole("link", { name: "Create a customer" }).click();
     await plain.locator("#createCustomer").getByText("curl -X POST").waitFor();
     await expect.poll(() => plain.getByRole("button").count()).toBe(0);
     await context.close();
@@ -192,7 +223,7 @@ describe("the API reference", () => {
 });
 
 test("every sample of a command is one that the command accepts", async () => {
-  const html = await (await fetch(`${cli.platform.baseUrl}/docs`)).text();
+  const html = (await Promise.all((await pages()).map(textOf))).join("\n");
   const samples = [...html.matchAll(/<pre[^>]*data-sample="cli"><code>([^<]*)<\/code>/g)].map(([, text]) =>
     plain(text!),
   );

@@ -9,9 +9,9 @@ import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
 import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
 import { systemClock, systemRandom } from "../../src/platform/system.ts";
 import { createVault } from "../../src/platform/security/vault.ts";
-import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
-import { listenTo } from "../delivery/support/listen-socket.ts";
-import { createMinuteClock, type MinuteClock } from "../delivery/support/minute-clock.ts";
+import { type HostedPlatform, hostPlatform } from "./delivery/support/hosted-platform.ts";
+import { listenTo } from "./delivery/support/listen-socket.ts";
+import { createMinuteClock, type MinuteClock } from "./delivery/support/minute-clock.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { createConfigDir } from "../support/run-cli.ts";
 

@@ -1,10 +1,10 @@
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { followStream } from "../delivery/support/event-stream.ts";
-import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
-import { listenTo } from "../delivery/support/listen-socket.ts";
-import { createMinuteClock } from "../delivery/support/minute-clock.ts";
-import { startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { followStream } from "./delivery/support/event-stream.ts";
+import { type HostedPlatform, hostPlatform } from "./delivery/support/hosted-platform.ts";
+import { listenTo } from "./delivery/support/listen-socket.ts";
+import { createMinuteClock } from "./delivery/support/minute-clock.ts";
+import { startScriptedReceiver } from "./delivery/support/scripted-receiver.ts";
 import { advanceClock } from "../support/advance-clock.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type ServedPlatform, servePlatform, startNode } from "../support/platform.ts";

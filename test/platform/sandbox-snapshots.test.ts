@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { startScriptedReceiver } from "./delivery/support/scripted-receiver.ts";
 import { openDatabase } from "../../src/platform/storage/open-database.ts";
-import { followStream } from "../delivery/support/event-stream.ts";
-import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
+import { followStream } from "./delivery/support/event-stream.ts";
+import { type HostedPlatform, hostPlatform } from "./delivery/support/hosted-platform.ts";
 import { advanceClock } from "../support/advance-clock.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type ServedPlatform, servePlatform, startNode } from "../support/platform.ts";
@@ -159,6 +159,14 @@ describe.each(["SQLite", "PostgreSQL"])("snapshots on %s", (engine) => {
     for (const name of ["", " ", "a b", "-a", "../a", "x".repeat(65), 5, null, undefined]) {
       expect((await save(name)).status, String(name)).toBe(400);
     }
+    expect((await save("a b")).body.errors).toEqual([
+      {
+        pointer: "/name",
+        code: "invalid_format",
+        detail:
+          "must be a name of 1 to 64 letters, digits, dots, hyphens and underscores that starts with a letter or digit",
+      },
+    ]);
     expect((await save("x".repeat(64))).status).toBe(200);
     const { key } = (await api("POST", "/v1/api_keys", { scopes: ["sandbox:read"] })).body;
     const reader = apiOf(nodes[0]!.baseUrl, key);

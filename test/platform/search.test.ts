@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startScriptedReceiver, type ScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
-import { type EmbeddedPlatform, startEmbedded } from "../oauth/support/embedded-platform.ts";
+import { startScriptedReceiver, type ScriptedReceiver } from "./delivery/support/scripted-receiver.ts";
+import { type EmbeddedPlatform, startEmbedded } from "./oauth/support/embedded-platform.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { usePostgres } from "../support/postgres.ts";
 

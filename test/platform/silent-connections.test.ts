@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import { once } from "node:events";
 import { afterEach, expect, it } from "vitest";
 import { parseRange } from "../../src/network/addresses.ts";
-import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
+import { type HostedPlatform, hostPlatform } from "./delivery/support/hosted-platform.ts";
 
 const LIMIT = 64;
 const MORE = 40;

@@ -6,8 +6,8 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { EVENT_STREAM_PATH, LISTEN_PATH, LISTEN_SUBPROTOCOL } from "../../src/contract/listen.ts";
 import { LIMITS } from "../../src/contract/limits.ts";
-import { listenTo } from "../delivery/support/listen-socket.ts";
-import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
+import { listenTo } from "./delivery/support/listen-socket.ts";
+import { type HostedPlatform, hostPlatform } from "./delivery/support/hosted-platform.ts";
 
 const EVENTS = 40;
 const EVENT_BYTES = 900_000;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
-import { type EmbeddedPlatform, startEmbedded } from "../oauth/support/embedded-platform.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "./delivery/support/scripted-receiver.ts";
+import { type EmbeddedPlatform, startEmbedded } from "./oauth/support/embedded-platform.ts";
 import { type Api, apiOf } from "../support/api.ts";
 
 const MINUTE = 60_000;

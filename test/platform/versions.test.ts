@@ -3,10 +3,10 @@ import type { IncomingMessage } from "node:http";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { API_VERSIONS, type ApiVersion, LATEST_VERSION } from "../../src/contract/versions.ts";
-import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
-import { listenTo } from "../delivery/support/listen-socket.ts";
+import { type HostedPlatform, hostPlatform } from "./delivery/support/hosted-platform.ts";
+import { listenTo } from "./delivery/support/listen-socket.ts";
 import { apiOf } from "../support/api.ts";
-import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "./delivery/support/scripted-receiver.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

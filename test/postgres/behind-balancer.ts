@@ -1,5 +1,5 @@
 import { expect, vi } from "vitest";
-import { Browser } from "../oauth/support/browser.ts";
+import { Browser } from "../platform/oauth/support/browser.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 import { startBalancer } from "./balancer.ts";

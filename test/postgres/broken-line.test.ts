@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { listenTo } from "../delivery/support/listen-socket.ts";
-import { startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { listenTo } from "../platform/delivery/support/listen-socket.ts";
+import { startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";

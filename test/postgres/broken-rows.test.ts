@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { lowestIdAt } from "../../src/contract/ids.ts";
-import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
-import { createMinuteClock, type MinuteClock } from "../delivery/support/minute-clock.ts";
-import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { type HostedPlatform, hostPlatform } from "../platform/delivery/support/hosted-platform.ts";
+import { createMinuteClock, type MinuteClock } from "../platform/delivery/support/minute-clock.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 

@@ -3,9 +3,9 @@ import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { lowestIdAt } from "../../src/contract/ids.ts";
 import { openDatabase } from "../../src/platform/storage/open-database.ts";
 import { takeTokens } from "../../src/platform/storage/rate-buckets.ts";
-import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
-import { createMinuteClock, type MinuteClock } from "../delivery/support/minute-clock.ts";
-import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { type HostedPlatform, hostPlatform } from "../platform/delivery/support/hosted-platform.ts";
+import { createMinuteClock, type MinuteClock } from "../platform/delivery/support/minute-clock.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 
 const HOUR = 3600;

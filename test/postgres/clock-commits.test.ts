@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { lowestIdAt } from "../../src/contract/ids.ts";
-import { listenTo } from "../delivery/support/listen-socket.ts";
+import { listenTo } from "../platform/delivery/support/listen-socket.ts";
 import { apiOf } from "../support/api.ts";
 import { startNode, startPlatformOn } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";

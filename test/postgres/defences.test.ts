@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { appOf, newProof, obtainCode, obtainTokens, post, proves } from "../oauth/support/authorization-server.ts";
-import { type OurServer, ourServer } from "../oauth/support/our-server.ts";
+import {
+  appOf,
+  newProof,
+  obtainCode,
+  obtainTokens,
+  post,
+  proves,
+} from "../platform/oauth/support/authorization-server.ts";
+import { type OurServer, ourServer } from "../platform/oauth/support/our-server.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 import { runCli } from "../support/run-cli.ts";

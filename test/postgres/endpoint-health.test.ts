@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Event } from "../../src/contract/schemas/event.ts";
-import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";

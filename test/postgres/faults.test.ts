@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
-import { figure } from "../delivery/support/figures.ts";
-import { listenTo } from "../delivery/support/listen-socket.ts";
-import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { figure } from "../platform/delivery/support/figures.ts";
+import { listenTo } from "../platform/delivery/support/listen-socket.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { findViolations } from "../invariants/invariants.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";

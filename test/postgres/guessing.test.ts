@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { Browser } from "../oauth/support/browser.ts";
+import { Browser } from "../platform/oauth/support/browser.ts";
 import { type BehindBalancer, browserAt, startBehindBalancer } from "./behind-balancer.ts";
 
 const PASSWORD = "correct horse battery";

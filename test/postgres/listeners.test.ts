@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { figure } from "../delivery/support/figures.ts";
-import { listenTo } from "../delivery/support/listen-socket.ts";
+import { figure } from "../platform/delivery/support/figures.ts";
+import { listenTo } from "../platform/delivery/support/listen-socket.ts";
 import { apiOf } from "../support/api.ts";
 import { type RunningListener, startListener } from "../support/listener.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";

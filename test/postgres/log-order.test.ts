@@ -4,9 +4,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vites
 import { createIdGenerator, lowestIdAt, timeOfId } from "../../src/contract/ids.ts";
 import { systemClock, systemRandom } from "../../src/platform/system.ts";
 import { startTail } from "../cli/support/tail.ts";
-import { followStream } from "../delivery/support/event-stream.ts";
-import { hostPlatform } from "../delivery/support/hosted-platform.ts";
-import { listenTo } from "../delivery/support/listen-socket.ts";
+import { followStream } from "../platform/delivery/support/event-stream.ts";
+import { hostPlatform } from "../platform/delivery/support/hosted-platform.ts";
+import { listenTo } from "../platform/delivery/support/listen-socket.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decide, decideDevice, followRedirect, loginEnv, startLogin } from "../cli/support/running-login.ts";
 import { expire, tokensIn } from "../cli/support/stored.ts";
-import { postAtOnce } from "../oauth/support/at-once.ts";
+import { postAtOnce } from "../platform/oauth/support/at-once.ts";
 import {
   appOf,
   authorizationUrl,
@@ -10,8 +10,8 @@ import {
   obtainTokens,
   post,
   proves,
-} from "../oauth/support/authorization-server.ts";
-import { type OurServer, ourServer } from "../oauth/support/our-server.ts";
+} from "../platform/oauth/support/authorization-server.ts";
+import { type OurServer, ourServer } from "../platform/oauth/support/our-server.ts";
 import { apiOf } from "../support/api.ts";
 import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { type BehindBalancer, browserAt, startBehindBalancer } from "./behind-balancer.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Client } from "pg";
 import { ACCOUNT } from "../../src/platform/oauth/home.ts";
-import { listenTo } from "../delivery/support/listen-socket.ts";
-import { startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { listenTo } from "../platform/delivery/support/listen-socket.ts";
+import { startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { apiOf, type Api } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";

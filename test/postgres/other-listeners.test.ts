@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type ListenSocket, listenTo } from "../delivery/support/listen-socket.ts";
+import { type ListenSocket, listenTo } from "../platform/delivery/support/listen-socket.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 

@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
-import { figure } from "../delivery/support/figures.ts";
-import { startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { figure } from "../platform/delivery/support/figures.ts";
+import { startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { type Api, apiOf, type ApiResponse } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";

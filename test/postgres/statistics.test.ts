@@ -4,7 +4,7 @@ import { countFolder } from "../../src/platform/maintenance/fold-counts.ts";
 import type { Database } from "../../src/platform/storage/database.ts";
 import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
 import { openPostgres } from "../../src/platform/storage/postgres/open.ts";
-import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { changeAtRandom, expectPlainCounts } from "../support/plain-counts.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";

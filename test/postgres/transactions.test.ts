@@ -5,8 +5,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Periodic } from "../../src/platform/time/periodic.ts";
 import { type Database, StorageUnavailableError, type Transaction } from "../../src/platform/storage/database.ts";
 import { openPostgres } from "../../src/platform/storage/postgres/open.ts";
-import { createMinuteClock } from "../delivery/support/minute-clock.ts";
-import { insert, notes } from "../storage/notes.ts";
+import { createMinuteClock } from "../platform/delivery/support/minute-clock.ts";
+import { insert, notes } from "../platform/storage/notes.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 import { startLine } from "./line.ts";
 

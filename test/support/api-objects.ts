@@ -51,6 +51,7 @@ export const TEST_CLOCK = {
   object: "test_clock",
   now: TIME,
   offset_seconds: 0,
+  reset_at: null,
   status: "idle",
   target: null,
   attempts: 0,

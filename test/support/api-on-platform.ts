@@ -7,7 +7,7 @@ export interface ApiOnPlatform {
   readonly platform: ServedPlatform;
   /** Calls in the sandbox. */
   readonly api: Api;
-  /** Calls in the live environment. */
+  /** Calls in live mode. */
   readonly live: Api;
 }
 

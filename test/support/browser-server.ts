@@ -34,7 +34,7 @@ const DISABLED_FEATURES = [
   "PreconnectToSearch",
 ];
 
-/** The browser must not access the network by itself. */
+/** The browser must not access the network on its own. */
 const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",

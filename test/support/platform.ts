@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
+import { type Api, apiOf } from "./api.ts";
 import { BIN, cliEnv, interruption, createConfigDir, runCli } from "./run-cli.ts";
 
 /** The first line of `service serve --json`. */
@@ -31,6 +32,8 @@ export interface ServedPlatform {
   authUrl: string;
   sandboxKey: string;
   liveKey: string;
+  /** Calls its API with the sandbox key. */
+  api: Api;
   ready: ReadyLine;
   /** The lines that it has printed after the first one. */
   lines: string[];
@@ -53,9 +56,9 @@ const SERVE = ["serve", "--json", "--allow-private-targets"];
 /** The master key that the processes on one database share. */
 const MASTER_KEY = "5a".repeat(32);
 
-/** Starts `service serve` with a database file that outlives it. Only the first start prints the keys. */
-export function startPlatformOn(database: string, port: number): Promise<RunningPlatform> {
-  return launch(["--database", database, "--port", String(port), ...UNLIMITED]);
+/** Starts `service serve` with a database file that outlives it. */
+export function startPlatformOn(database: string, port = 0, env: Record<string, string> = {}) {
+  return launch(["--database", database, "--port", String(port), ...UNLIMITED], env);
 }
 
 /**
@@ -140,6 +143,7 @@ function served(ready: ReadyLine, lines: string[]): Omit<ServedPlatform, "stop">
     authUrl: ready.auth_url,
     sandboxKey: ready.sandbox_key,
     liveKey: ready.live_key,
+    api: apiOf(ready.base_url, ready.sandbox_key),
     ready,
     lines,
     env: {
@@ -150,10 +154,13 @@ function served(ready: ReadyLine, lines: string[]): Omit<ServedPlatform, "stop">
   };
 }
 
-/** Adds the contents of the credentials file to the first line. */
-export function withCredentials<Ready extends { credentials_file?: string }>(ready: Ready): Ready {
-  const { credentials_file: file } = ready;
-  return file === undefined ? ready : { ...(JSON.parse(readFileSync(file, "utf8")) as Ready), ...ready };
+/** Adds the contents of the credentials file to the first line; at later starts, which do not name it, the keys. */
+export function withCredentials<Ready extends Partial<ReadyLine>>(ready: Ready): Ready {
+  const { credentials_file: file = `${ready.database}.credentials` } = ready;
+  if (!existsSync(file)) return ready;
+  const content = JSON.parse(readFileSync(file, "utf8")) as Ready;
+  const { sandbox_key, live_key } = content;
+  return { ...(ready.credentials_file === undefined ? { sandbox_key, live_key } : content), ...ready };
 }
 
 async function kill(child: ChildProcess): Promise<void> {

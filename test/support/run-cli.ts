@@ -36,6 +36,8 @@ export interface CliOptions {
 
 /** Options to observe and interrupt a command in this process. */
 export interface RunOptions extends CliOptions {
+  /** Width of the terminal, for help. */
+  columns?: number;
   onStdout?: (text: string) => void;
   onStderr?: (text: string) => void;
   signal?: AbortSignal;
@@ -73,14 +75,14 @@ export function cliEnv(env: CliOptions["env"] = {}): Record<string, string> {
  * finished. Uses `spawnCli` if Node.js itself depends on the working directory or a variable.
  */
 export async function runCli(args: readonly string[], options: RunOptions = {}): Promise<CliResult> {
-  const { env, input, cwd, signal = new AbortController().signal } = options;
+  const { env, input, cwd, columns, signal = new AbortController().signal } = options;
   const listeners = { stdout: options.onStdout, stderr: options.onStderr };
   const isForNode = Object.keys(env ?? {}).some((name) => name.startsWith("NODE_"));
   if (cwd !== undefined || isForNode) return await spawnCli(args, options);
   const written = { stdout: "", stderr: "" };
   const stream = (name: keyof typeof written): TextStream => ({
     isTTY: false,
-    columns: undefined,
+    columns,
     rows: undefined,
     getColorDepth: () => 1,
     write(text) {

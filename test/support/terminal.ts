@@ -21,6 +21,13 @@ const ESCAPES = /\u001b(?:\[[0-9;?]*[A-Za-z]|\][^\u0007]*\u0007|[()][A-Z0-9]|[=>
 /** Matches the current line from its start, which spinners and progress bars erase. */
 const ERASED = /[^\n]*(?:\u001b\[1G\u001b\[0K|\r\u001b\[2K)/g;
 
+/**
+ * Runs a command and keeps the terminal open until its output was read: node-pty drops what it has not read 200 ms after
+ * the exit. Ctrl-C reaches both processes.
+ */
+const HELD_OPEN = String.raw`trap : INT; "$@"; printf '\033]exit;%d\007' $?; read -r _`;
+const EXITED = /\u001b\]exit;(\d+)\u0007/;
+
 /** Runs `service` in a pseudo terminal. */
 export function runInTerminal(
   args: readonly string[],
@@ -30,22 +37,25 @@ export function runInTerminal(
   let done = false;
   const watchers = new Set<() => void>();
   const whole = { TERM: "xterm-256color", ...cliEnv(env) };
-  const pty = spawn(process.execPath, [BIN, ...args], {
+  const pty = spawn("/bin/sh", ["-c", HELD_OPEN, "sh", process.execPath, BIN, ...args], {
     name: whole["TERM"],
     cols: columns,
     rows: 40,
     cwd: cwd ?? process.cwd(),
     env: whole,
   });
-  pty.onData((data) => {
-    output += data;
-    for (const watch of watchers) watch();
-  });
   const ended = new Promise<number>((resolve) => {
-    pty.onExit(({ exitCode }) => {
-      done = true;
+    pty.onData((data) => {
+      if (done) return;
+      output += data;
+      const code = EXITED.exec(output.slice(-data.length - 16))?.[1];
+      if (code !== undefined) {
+        done = true;
+        output = output.replace(EXITED, "");
+        resolve(Number(code));
+        pty.write("\n");
+      }
       for (const watch of watchers) watch();
-      resolve(exitCode);
     });
   });
   const plain = (written: string): string => written.replace(ESCAPES, "").replaceAll("\r\n", "\n");

@@ -1,19 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningPlatform, startPlatform } from "../../support/platform.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { kitPlatform } from "../../testing/kit.ts";
 import { type CliResult, runCli } from "../../support/run-cli.ts";
 import { runInTerminal, type TerminalSession } from "../../support/terminal.ts";
 
 const ESCAPE = "\u001b[";
 /** Matches colors but not cursor movements, which the spinner of a slow request writes. */
 const COLOUR = /\u001b\[[0-9;]*m/;
-let platform: RunningPlatform;
+const platform = kitPlatform();
 let ada: string;
 
 beforeAll(async () => {
-  platform = await startPlatform();
   ada = (await service(["customers", "create", "--email", "ada@example.com", "-q"])).stdout.trim();
 });
-afterAll(() => platform.stop());
 
 const service = (args: readonly string[], env: Record<string, string> = {}): Promise<CliResult> =>
   runCli(args, { env: { ...platform.env, ...env } });

@@ -3,20 +3,18 @@ import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "n
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { spawn } from "@lydell/node-pty";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { listen } from "../../client/support/scripted-server.ts";
-import { type RunningPlatform, startPlatform } from "../../support/platform.ts";
+import { kitPlatform } from "../../testing/kit.ts";
 import { BIN, cliEnv, createConfigDir, runCli, spawnCli } from "../../support/run-cli.ts";
 
-let platform: RunningPlatform;
+const platform = kitPlatform();
 let customer: string;
 
 beforeAll(async () => {
-  platform = await startPlatform();
   const { stdout } = await runCli(["customers", "create", "--email", "ada@example.com", "-q"], { env: platform.env });
   customer = stdout.trim();
 });
-afterAll(() => platform.stop());
 
 interface Respond {
   values: string[];

@@ -4,19 +4,17 @@ import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { spawn } from "@lydell/node-pty";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { startServer } from "../../client/support/scripted-server.ts";
-import { type RunningPlatform, startPlatform } from "../../support/platform.ts";
+import { kitPlatform } from "../../testing/kit.ts";
 import { BIN, cliEnv, type CliResult, createConfigDir, runCli } from "../../support/run-cli.ts";
 import { CTRL_C, ENTER, runInTerminal, type TerminalSession } from "../../support/terminal.ts";
 
-let platform: RunningPlatform;
+const platform = kitPlatform();
 let live: Record<string, string>;
 beforeAll(async () => {
-  platform = await startPlatform();
   live = { ...platform.env, SERVICE_API_KEY: platform.liveKey };
 });
-afterAll(() => platform.stop());
 
 const service = (...args: string[]): Promise<CliResult> => runCli([...args, "--live"], { env: live });
 const inTerminal = (args: readonly string[], env: Record<string, string> = {}): TerminalSession =>
@@ -188,14 +186,14 @@ describe("a secret in the CLI", () => {
   it("is typed without echo or read from stdin; no flag accepts an API key or a password", async () => {
     const session = runInTerminal(["login", "--api-key-stdin"], { env: { ...platform.env, SERVICE_API_KEY: "" } });
     await session.waitFor("API key");
-    session.type(platform.sandboxKey + ENTER);
+    session.type(platform.apiKey + ENTER);
     expect(await session.ended).toBe(0);
     expect(session.text()).toContain("✓ Signed in to");
-    expect(session.text()).not.toContain(platform.sandboxKey);
+    expect(session.text()).not.toContain(platform.apiKey);
     const { SERVICE_API_KEY: _, ...env } = platform.env;
-    const piped = await runCli(["login", "--api-key-stdin"], { env, input: platform.sandboxKey });
+    const piped = await runCli(["login", "--api-key-stdin"], { env, input: platform.apiKey });
     expect(piped.exitCode).toBe(0);
-    expect(piped.stdout + piped.stderr).not.toContain(platform.sandboxKey);
+    expect(piped.stdout + piped.stderr).not.toContain(platform.apiKey);
     const reference = readFileSync(new URL("../../../docs/commands.md", import.meta.url), "utf8");
     expect(reference).not.toMatch(/--(api-key|password|token)[ =]</);
   });

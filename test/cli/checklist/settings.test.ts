@@ -2,17 +2,13 @@ import { mkdtempSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { json, startServer } from "../../client/support/scripted-server.ts";
-import { type RunningPlatform, startPlatform } from "../../support/platform.ts";
+import { kitPlatform } from "../../testing/kit.ts";
 import { createConfigDir, runCli } from "../../support/run-cli.ts";
 import { runInTerminal } from "../../support/terminal.ts";
 
-let platform: RunningPlatform;
-beforeAll(async () => {
-  platform = await startPlatform();
-});
-afterAll(() => platform.stop());
+const platform = kitPlatform();
 
 interface Entry {
   key: string;
@@ -48,7 +44,7 @@ describe("settings", () => {
     const login = (env: Record<string, string | undefined>) =>
       runCli(["login", "--api-key-stdin", "--base-url", platform.baseUrl], {
         env: { SERVICE_CONFIG_DIR: undefined, ...env },
-        input: platform.sandboxKey,
+        input: platform.apiKey,
       });
     expect((await login({ HOME: home })).exitCode).toBe(0);
     expect((await login({ HOME: "/nowhere", XDG_CONFIG_HOME: join(home, "xdg") })).exitCode).toBe(0);

@@ -1,16 +1,12 @@
 import { createServer } from "node:http";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { json, listen, problem, startServer } from "../../client/support/scripted-server.ts";
-import { type RunningPlatform, startPlatform } from "../../support/platform.ts";
+import { kitPlatform } from "../../testing/kit.ts";
 import { type CliResult, runCli } from "../../support/run-cli.ts";
 import { CTRL_C, runInTerminal } from "../../support/terminal.ts";
 import { CUSTOMER } from "../../support/api-objects.ts";
 
-let platform: RunningPlatform;
-beforeAll(async () => {
-  platform = await startPlatform();
-});
-afterAll(() => platform.stop());
+const platform = kitPlatform();
 
 const service = (args: readonly string[], env: Record<string, string> = {}): Promise<CliResult> =>
   runCli(args, { env: { ...platform.env, ...env } });
@@ -111,7 +107,7 @@ describe("failure", () => {
     expect(stderr).toMatch(
       new RegExp(`^GET ${platform.baseUrl}/v1/customers\\?limit=20 → 200 req_\\w+ \\(\\d+ ms\\)\n$`),
     );
-    expect(stdout + stderr).not.toContain(platform.sandboxKey);
+    expect(stdout + stderr).not.toContain(platform.apiKey);
   });
 
   it("links to the issue tracker without a stack trace", async () => {
@@ -126,7 +122,7 @@ describe("failure", () => {
 
 describe("the exit code", () => {
   it.each([
-    [401, "invalid_credential", 4, "The key in SERVICE_API_KEY is wrong"],
+    [401, "invalid_credential", 4, "Set SERVICE_API_KEY to a valid key"],
     [403, "insufficient_scope", 5, "Use a key with that scope"],
     [404, "not_found", 3, "request req_1"],
     [400, "unsupported_version", 1, "Update the older one"],

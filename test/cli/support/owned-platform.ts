@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect } from "vitest";
-import type { Browser } from "../../oauth/support/browser.ts";
+import type { Browser } from "../../platform/oauth/support/browser.ts";
 import { type ServedPlatform, servePlatform } from "../../support/platform.ts";
 import { createConfigDir } from "../../support/run-cli.ts";
 import { decide, followRedirect, loginEnv, type RunningLogin, signedInUser, startLogin } from "./running-login.ts";

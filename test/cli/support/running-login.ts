@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { get } from "node:http";
-import { Browser, type Visit } from "../../oauth/support/browser.ts";
+import { Browser, type Visit } from "../../platform/oauth/support/browser.ts";
 import type { ServedPlatform } from "../../support/platform.ts";
 import { BIN, type CliResult, cliEnv, interruption, runCli } from "../../support/run-cli.ts";
 

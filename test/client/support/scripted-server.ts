@@ -49,7 +49,7 @@ export function json(status: number, body: unknown, headers: Record<string, stri
   };
 }
 
-/** Responds with a problem document. */
+/** Responds with problem details. */
 export function problem(status: number, code: string, headers: Record<string, string> = {}): Respond {
   const body = { type: "about:blank", title: code, status, detail: `It is ${code}.`, code, request_id: "req_1" };
   return json(status, body, { "content-type": "application/problem+json", ...headers });

@@ -1,5 +1,5 @@
 import { CLI_CLIENT_ID, DEVICE_CODE_GRANT, OAUTH_PATHS } from "../../../src/contract/scopes.ts";
-import { Browser } from "../../oauth/support/browser.ts";
+import { Browser } from "../oauth/support/browser.ts";
 import type { RunningPlatform } from "../../support/platform.ts";
 
 const PASSWORD = "correct horse battery";

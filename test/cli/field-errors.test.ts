@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { cliOnPlatform } from "../support/cli-on-platform.ts";
+
+const cli = cliOnPlatform();
+
+const failure = async (...args: string[]): Promise<string[]> => {
+  const { exitCode, stderr } = await cli.service(args);
+  expect(exitCode).toBe(1);
+  return stderr.split("\n");
+};
+
+describe("an error about a field", () => {
+  it.each([
+    [
+      ["endpoints", "create", "--url", "https://example.com/hooks", "--events", "order.*,nothing"],
+      /^Error: --events: must be an event type/,
+    ],
+    [["keys", "create", "--scope", "orders:read", "--ip-allow", "nowhere"], /^Error: --ip-allow: must be an address/],
+    [["customers", "list", "--since", "1h", "--until", "2h"], /^Error: --since: must be before --until/],
+    [["customers", "create", "--email", "ada"], /^Error: --email: must be an email address/],
+    [
+      ["sandbox", "save", "two customers"],
+      /^Error: <name>: must be a name of 1 to 64 letters, digits, dots, hyphens and underscores/,
+    ],
+    [["api", "POST", "/v1/customers", "-f", "email=ada"], /^Error: email: must be an email address/],
+  ])("names what was typed: %j", async (args, expected) => {
+    expect((await failure(...args))[0]).toMatch(expected);
+  });
+
+  it("is listed with all others, once", async () => {
+    const lines = await failure("orders", "create", "--amount", "1", "--currency", "XXX", "--customer", "cus_1");
+    expect(lines.filter((line) => /--customer: /.test(line))).toHaveLength(1);
+    expect(lines.filter((line) => /--currency: /.test(line))).toHaveLength(1);
+    expect(lines.join("\n")).not.toContain("see errors");
+  });
+
+  it("is the API's own with --json", async () => {
+    const { stderr } = await cli.service(["customers", "create", "--email", "ada", "--json"]);
+    expect(JSON.parse(stderr)).toMatchObject({ code: "invalid_request", errors: [{ pointer: "/email" }] });
+  });
+});

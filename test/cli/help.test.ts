@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import { declareCommand, ParsedCommand } from "../../src/cli/command.ts";
+import { COMMANDS } from "../../src/cli/command-table.ts";
+import { runCli } from "../support/run-cli.ts";
+
+/** Returns the words that name each command of the program. */
+async function everyCommand(): Promise<string[][]> {
+  const found: string[][] = [[]];
+  for (const { name, load } of COMMANDS) {
+    const command = declareCommand(new ParsedCommand("service"), (await load()).command);
+    found.push([name], ...command.commands.map((child) => [name, child.name()]));
+  }
+  return found;
+}
+
+/** Text in quotes cannot be broken where it is to be pasted. */
+const UNBREAKABLE = /^\s*(\$ )?(\S*(["']).*\3\S*|\S+)( \\)?$/;
+
+describe("the help of every command", () => {
+  it.each([40, 41, 47, 56, 66, 72, 80, 100])("breaks lines only between words at %i columns", async (columns) => {
+    const broken: string[] = [];
+    for (const words of await everyCommand()) {
+      const { exitCode, stdout } = await runCli([...words, "--help"], { columns });
+      expect(exitCode).toBe(0);
+      broken.push(...stdout.split("\n").filter((line) => line.length > columns && !UNBREAKABLE.test(line)));
+    }
+    expect(broken).toEqual([]);
+  });
+
+  it("leaves out what few need, which works all the same", async () => {
+    const help = async (...words: string[]) => (await runCli([...words, "--help"])).stdout;
+    expect(await help()).not.toMatch(/^ {2}version /m);
+    expect(await help("clock")).not.toContain("cancel");
+    expect(await help("orders", "complete")).not.toContain("--idempotency-key");
+    expect(await help("orders", "create")).toContain("--idempotency-key");
+    expect(await help("customers", "get")).not.toContain("Fields");
+    expect(await help("customers", "list")).toContain("Fields");
+    expect(await help("serve")).not.toContain("--drain-delay");
+    expect((await runCli(["version"])).exitCode).toBe(0);
+    expect((await runCli(["clock", "cancel", "--help"])).exitCode).toBe(0);
+  });
+});

@@ -1,0 +1,66 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { sign } from "../../src/webhooks/schemes.ts";
+import { freePort } from "../support/free-port.ts";
+import { createConfigDir, runCli } from "../support/run-cli.ts";
+import { startAnyReceiver } from "./support/any-receiver.ts";
+import { startCapture } from "./support/capturing.ts";
+
+const SECRET = "secret";
+const BODY = '{ "id": "evt_1" }';
+
+describe("service webhooks", () => {
+  it("names the provider of a signature that is not the scheme's", async () => {
+    const capture = await startCapture(["--scheme", "stripe", "--secret", SECRET]);
+    const headers = sign({ scheme: "github", payload: BODY, secrets: SECRET, id: "d-1" });
+    await fetch(capture.url, { method: "POST", body: BODY, headers });
+    expect(await capture.line(({ event }) => event === "received")).toMatchObject({
+      reason: { code: "header_missing", message: "this is a signature of GitHub, not of Stripe" },
+    });
+  });
+
+  it.each(["localhost", "127.0.0.1", "[::1]", "0.0.0.0"])("does not forward to itself at %s", async (host) => {
+    const port = String(await freePort());
+    const { exitCode, stderr } = await runCli(["webhooks", "capture", "--port", port, "-f", `${host}:${port}`]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/Error: --forward-to: \S+ is the address at which this command captures\n.*another --port/);
+  });
+
+  it("says once that a recording is of another provider than the scheme", async () => {
+    const receiver = await startAnyReceiver();
+    const recording = join(createConfigDir(), "stripe.ndjson");
+    const headers = Object.entries(sign({ scheme: "stripe", payload: BODY, secrets: SECRET }));
+    const event = { time: "2026-11-21T00:00:00Z", id: "evt_1", type: "a.b", headers, body: BODY };
+    writeFileSync(recording, `${JSON.stringify(event)}\n${JSON.stringify(event)}\n`);
+    const args = ["--scheme", "github", "--secret", SECRET];
+    const { stderr } = await runCli(["webhooks", "replay", recording, "-f", receiver.url, "--speed", "max", ...args]);
+    expect(stderr).toBe(
+      "Warning: The recording is of Stripe, but is signed as GitHub. To sign it as Stripe, pass --scheme stripe.\n",
+    );
+  });
+
+  it("removes spaces around a secret, and says so", async () => {
+    const args = ["webhooks", "sign", "--payload", "-", "--timestamp", "1", "--secret"];
+    const right = await runCli([...args, SECRET], { input: BODY });
+    const spaced = await runCli([...args, `${SECRET} `], { input: BODY });
+    expect(spaced.stdout).toBe(right.stdout);
+    expect(spaced.stderr).toBe("Warning: --secret: the spaces around the secret were removed.\n");
+  });
+
+  it("says before the check that the folder of --junit does not exist", async () => {
+    const args = ["webhooks", "check", "localhost:1", "--secret", SECRET, "--junit", "none/a.xml"];
+    const { exitCode, stderr } = await runCli(args, { cwd: createConfigDir() });
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: "Error: --junit: the folder of none/a.xml does not exist\n",
+    });
+  });
+
+  it("says that there is no service.yaml, which defines other schemes", async () => {
+    const args = ["webhooks", "check", "localhost:1", "--secret", SECRET, "--scheme", "foo"];
+    expect((await runCli(args, { cwd: createConfigDir() })).stderr).toContain(
+      "There is no service.yaml in this folder.",
+    );
+  });
+});

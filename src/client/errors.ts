@@ -3,21 +3,26 @@ import type { FieldError, Problem } from "../contract/schemas/problem.ts";
 import { isLoopback } from "../network/connect-options.ts";
 import { failureKindOf } from "../network/failures.ts";
 
-/** An error response of the platform: the problem document, and how many attempts were made. */
+/** An error response of the platform: the problem details, and how many attempts were made. */
 export class ApiError extends Error {
   override name = "ApiError";
   readonly problem: Problem;
   readonly attempts: number;
   /** Seconds to wait before the next request, if the platform says so. */
   readonly retryAfter: number | undefined;
+  /** Requests per second that the platform allows, if there were more. */
+  readonly rateLimit: number | undefined;
   /** What to do about it, where that depends on the credential. */
   hint: string | undefined;
+  /** Returns the name of a field, given its pointer. A command that sends it by a flag names the flag. */
+  nameOf = (pointer: string): string => pointer.replace(/^[/?]/, "").replaceAll("/", ".");
 
-  constructor(problem: Problem, attempts: number, retryAfter?: number) {
+  constructor(problem: Problem, attempts: number, retryAfter?: number, rateLimit?: number) {
     super(problem.detail);
     this.problem = problem;
     this.attempts = attempts;
     this.retryAfter = retryAfter;
+    this.rateLimit = rateLimit;
   }
 
   get status(): number {

@@ -28,7 +28,7 @@ export interface ClientOptions {
   /** Returns a new value for `Idempotency-Key`. */
   uuid: () => string;
   /** Called before each retry. */
-  onRetry?: (retry: { reason: string; milliseconds: number }) => void;
+  onRetry?: (retry: { reason: string; milliseconds: number; rateLimit: number | undefined }) => void;
   /** Called with each attempt, without credentials and bodies. */
   onAttempt?: (attempt: { method: string; url: string; outcome: string; milliseconds: number }) => void;
 }
@@ -143,6 +143,7 @@ export function createClient(options: ClientOptions): Client {
           problemOf(response.status, body, requestIdOf(response)),
           attempts,
           retryAfterOf(response),
+          response.status === 429 ? rateLimitOf(response) : undefined,
         );
       } catch (error) {
         if (!(error instanceof NetworkError)) throw error;
@@ -157,7 +158,8 @@ export function createClient(options: ClientOptions): Client {
       }
       const milliseconds = attempts < MAX_ATTEMPTS ? retryDelay(failure, attempts, options.random) : undefined;
       if (milliseconds === undefined || Date.now() + milliseconds >= deadline) throw failure;
-      options.onRetry?.({ reason: failure.message, milliseconds });
+      const rateLimit = failure instanceof ApiError ? failure.rateLimit : undefined;
+      options.onRetry?.({ reason: failure.message, milliseconds, rateLimit });
       await waitFor(milliseconds);
     }
   }
@@ -239,6 +241,13 @@ function requestIdOf(response: RawResponse): string {
 function retryAfterOf(response: RawResponse): number | undefined {
   const text = response.headers["retry-after"];
   return typeof text === "string" && /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
+/** Returns the requests per second of `"default";q=200;w=2`. */
+function rateLimitOf(response: RawResponse): number | undefined {
+  const policy = String(response.headers[HEADERS.rateLimitPolicy.toLowerCase()] ?? "");
+  const [, quota, window] = /;q=(\d+);w=([1-9]\d*)/.exec(policy) ?? [];
+  return quota === undefined ? undefined : Number(quota) / Number(window);
 }
 
 /**

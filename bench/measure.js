@@ -108,6 +108,7 @@ export async function bundle(name) {
     format: "esm",
     target: "node20.19",
     external: ["node:sqlite"],
+    loader: { ".css": "text" },
     plugins: [installedSqlite],
     banner: { js: `import{createRequire as $cr}from"node:module";const require=$cr(${JSON.stringify(BIN)});` },
     logLevel: "warning",

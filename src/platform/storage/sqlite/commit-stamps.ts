@@ -11,7 +11,7 @@ const MAGIC = "SQLite format 3\0";
 const SCHEMA_COOKIE_AT = 40;
 const USER_VERSION_AT = 60;
 const APPLICATION_ID_AT = 68;
-const LOG_HEADER_BYTES = 32;
+export const LOG_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 /** In the shared memory (`-shm`), in the machine's byte order: the number of pages in the log, and in the file. */
 const SHARED_HEADER_BYTES = 100;
@@ -158,13 +158,7 @@ function stampIn(header: Buffer): number {
   return header.readInt32BE(USER_VERSION_AT);
 }
 
-/** Returns true if a log begins as SQLite's do, or is empty. */
-export function hasLogHeader(file: string): boolean {
-  const header = withFile(file, (read) => read(0, LOG_HEADER_BYTES));
-  return header !== undefined && (header.length === 0 || isLogHeader(header));
-}
-
-function isLogHeader(header: Buffer): boolean {
+export function isLogHeader(header: Buffer): boolean {
   return header.length === LOG_HEADER_BYTES && LOG_MAGICS.has(header.readUInt32BE(0));
 }
 

@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync, type Stats, statSync } from "node:fs";
-import { type CommitStamps, FILE_HEADER_BYTES, hasLogHeader, isFileHeader } from "./commit-stamps.ts";
+import { type CommitStamps, FILE_HEADER_BYTES, isFileHeader, isLogHeader, LOG_HEADER_BYTES } from "./commit-stamps.ts";
 import { identityOf } from "./database-file.ts";
 import { StorageUnavailableError } from "../database.ts";
 
@@ -21,6 +21,8 @@ export class FileWatch {
   readonly #identities: ReadonlyMap<string, string | undefined>;
   /** Stays open: closing any descriptor of the file would free SQLite's locks on it. */
   readonly #descriptor: number;
+  /** Stays open too: a process without free descriptors could not open it, and would accept no writes. */
+  readonly #logDescriptor: number;
   readonly #changed: () => void;
   #header: Buffer;
   #stats: Stats;
@@ -37,7 +39,8 @@ export class FileWatch {
     this.#changed = changed;
     this.#identities = new Map([file, this.#log, this.#sharedMemory].map((path) => [path, identityOf(path)]));
     this.#descriptor = openSync(file, "r");
-    this.#header = this.#readHeader();
+    this.#logDescriptor = openSync(this.#log, "r");
+    this.#header = readStart(this.#descriptor, FILE_HEADER_BYTES);
     this.#stats = this.#find(file);
   }
 
@@ -55,7 +58,8 @@ export class FileWatch {
     if (isShorter && !this.#stamps.contains(this.#header, this.#lastCommit)) {
       throw unavailable(`${this.#log} was truncated`);
     }
-    if (!hasLogHeader(this.#log)) throw unavailable(`${this.#log} was overwritten`);
+    const start = readStart(this.#logDescriptor, LOG_HEADER_BYTES);
+    if (start.length > 0 && !isLogHeader(start)) throw unavailable(`${this.#log} was overwritten`);
     this.#logBytes = log.size;
     this.#lastCommit = this.#stamps.lastCommit;
   }
@@ -63,6 +67,7 @@ export class FileWatch {
   /** Call this once SQLite has closed the file. */
   close(): void {
     closeSync(this.#descriptor);
+    closeSync(this.#logDescriptor);
   }
 
   #find(path: string): Stats {
@@ -74,7 +79,7 @@ export class FileWatch {
   }
 
   #examine(stats: Stats): void {
-    const header = this.#readHeader();
+    const header = readStart(this.#descriptor, FILE_HEADER_BYTES);
     const isSame = header.equals(this.#header) && stats.size >= this.#stats.size;
     const isCheckpoint = isFileHeader(header) && this.#stamps.isLater(header, this.#header);
     if (!isSame && !isCheckpoint) throw unavailable(`${this.#file} was overwritten or truncated`);
@@ -82,12 +87,11 @@ export class FileWatch {
     this.#stats = stats;
     if (isSame) this.#changed();
   }
+}
 
-  #readHeader(): Buffer {
-    const header = Buffer.alloc(FILE_HEADER_BYTES);
-    readSync(this.#descriptor, header, 0, FILE_HEADER_BYTES, 0);
-    return header;
-  }
+function readStart(descriptor: number, length: number): Buffer {
+  const buffer = Buffer.alloc(length);
+  return buffer.subarray(0, readSync(descriptor, buffer, 0, length, 0));
 }
 
 function unavailable(what: string): StorageUnavailableError {

@@ -190,6 +190,7 @@ describe("a fault", () => {
     [{ match: { path: "/v1/sandbox/reset" } }, "/match/path", "no_operation", "can get a fault"],
     [{ match: { method: "DELETE", path: "/v1/orders*" } }, "/match/method", "no_operation", "POST, GET"],
     [{ match: { path: "/v1/*/complete" } }, "/match/path", "invalid_format", "* only at the end"],
+    [{ match: { path: `/v1/orders/${"{id}".repeat(9)}` } }, "/match/path", "invalid_format", "{id} between slashes"],
     [{ match: { path: "orders" } }, "/match/path", "invalid_format", "a path such as"],
     [{ match: { path: "/v1/orders?limit=1" } }, "/match/path", "invalid_format", "no query"],
     [{ match: { path: `/v1/${"a".repeat(200)}` } }, "/match/path", "too_long", "200"],

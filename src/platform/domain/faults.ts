@@ -45,7 +45,7 @@ export async function createFault(tx: Transaction, context: RequestContext, inpu
 }
 
 function problemsOfMatch({ method, path }: FaultCreate["match"]): FieldError[] {
-  const matching = FAULTABLE.filter((operation) => patternOf(path).test(likeIn(path, operation.path)));
+  const matching = FAULTABLE.filter((operation) => isMatch(path, likeIn(path, operation.path)));
   if (matching.length === 0) {
     const [guess] = nearest(path, [...new Set(FAULTABLE.map((operation) => operation.path))]);
     const help = guess === undefined ? "GET /openapi.json lists the paths" : `did you mean ${guess}?`;
@@ -84,12 +84,17 @@ function likeIn(pattern: string, path: string): string {
   return own.join("/");
 }
 
-/** Returns the paths that a pattern stands for. */
-function patternOf(path: string): RegExp {
-  const isOpen = path.endsWith("*");
-  const parts = (isOpen ? path.slice(0, -1) : path).split("{id}");
-  const source = parts.map((part) => part.replaceAll(/[.+?^$()|[\]\\{}*]/g, "\\$&")).join("[^/]+");
-  return new RegExp(`^${source}${isOpen ? "" : "$"}`);
+/** Returns true if a pattern stands for a path. Linear, because clients choose both. */
+function isMatch(pattern: string, path: string): boolean {
+  const isOpen = pattern.endsWith("*");
+  const parts = (isOpen ? pattern.slice(0, -1) : pattern).split("/");
+  const given = path.split("/");
+  if (isOpen ? given.length < parts.length : given.length !== parts.length) return false;
+  return parts.every((part, index) => {
+    const segment = given[index]!;
+    if (part === "{id}") return segment !== "";
+    return isOpen && index === parts.length - 1 ? segment.startsWith(part) : segment === part;
+  });
 }
 
 /**
@@ -104,7 +109,7 @@ export async function faultFor(
   for (const fault of await listFaults(database, environment)) {
     const isUsedUp = fault.times !== null && fault.injected >= fault.times;
     if (isUsedUp || (fault.method ?? request.method) !== request.method) continue;
-    if (!patternOf(fault.path).test(request.path) || random.fraction() >= fault.rate) continue;
+    if (!isMatch(fault.path, request.path) || random.fraction() >= fault.rate) continue;
     const isCounted = await database.write((tx) => countInjection(tx, fault), { isolation: "read committed" });
     if (isCounted) return fault;
   }

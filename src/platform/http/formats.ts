@@ -20,6 +20,8 @@ function isCurrency(text: string): boolean {
 const LOCAL_PART = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 const DOMAIN_LABEL = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
+/** Segments are `{id}` or text; `*` is the last character. */
+const FAULT_PATH = "^/v1/(([^*?#\\s{}/]+|\\{id\\})/)*([^*?#\\s{}/]*|\\{id\\})\\*?$";
 const SNAPSHOT_NAME = `^[A-Za-z0-9][A-Za-z0-9._-]{0,${LIMITS.snapshotNameLength - 1}}$`;
 
 /** The formats of the contract's schemas. */
@@ -71,9 +73,10 @@ const FORMATS: Record<string, FormatRule> = {
     keywords: { pattern: "^([!-~]([\\t -~]*[!-~])?)?$", examples: ["3f1d0c"] },
   },
   "fault-path": {
-    accepts: (value) => /^\/v1\/[^*?#\s]*\*?$/.test(value),
-    expected: "a path such as /v1/orders, /v1/orders/{id} or /v1/orders*: * only at the end, and no query",
-    keywords: { pattern: "^/v1/[^*?#\\s]*\\*?$" },
+    accepts: (value) => new RegExp(FAULT_PATH).test(value),
+    expected:
+      "a path such as /v1/orders, /v1/orders/{id} or /v1/orders*: {id} between slashes, * only at the end, and no query",
+    keywords: { pattern: FAULT_PATH },
   },
   "snapshot-name": {
     accepts: (value) => new RegExp(SNAPSHOT_NAME).test(value),

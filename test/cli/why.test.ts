@@ -239,6 +239,18 @@ describe("service why", () => {
     expect(wide).toEqual([]);
   });
 
+  it("explains the newest failed attempt without an ID, also of a delivery that is retried", async () => {
+    const endpoint = await receiverThat({ status: 500, body: "older" }, { status: 503, body: "newest failure" });
+    await attempted(endpoint);
+    const { delivery } = await attempted(endpoint);
+    const session = runInTerminal(["why"], { env: cli.platform.env, columns: 120 });
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toContain(`The newest failed attempt is of ${delivery.id}`);
+    expect(session.text()).toContain("newest failure");
+    await json("deliveries", "cancel", delivery.id);
+    await json("events", "replay", delivery.event, "--endpoint", endpoint);
+  });
+
   it("explains the first failing receivers whole, and names the command for each of the others", async () => {
     const failing = await startScriptedReceiver({ status: 500, body: "out of stock" });
     const working = await startScriptedReceiver({ status: 200 });

@@ -3,6 +3,7 @@ import type { Explanation } from "../../explanation.ts";
 import type { CommandDefinition } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
+import { pathOf } from "../../../contract/resources.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { printable } from "../../terminal/printable.ts";
 import { foldText } from "../../terminal/spans.ts";
@@ -13,6 +14,8 @@ import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Chain } from "../../../explain/chain.ts";
 import { attemptsOf } from "../../../explain/attempts.ts";
 import { counted, type Finding, isTrouble, labelOf, sentence } from "../../../explain/finding.ts";
+
+const PATH = pathOf("delivery");
 
 const FIELDS = {
   noun: "explanation",
@@ -28,7 +31,7 @@ export const command: CommandDefinition = {
     {
       arg: "[id]",
       about:
-        "ID of an event, delivery, request, object, endpoint or bulk operation (default in a terminal: the last failed delivery)",
+        "ID of an event, delivery, request, object, endpoint or bulk operation (default in a terminal: the delivery with the newest failed attempt)",
       parse: objectId,
     },
   ],
@@ -41,23 +44,42 @@ export const command: CommandDefinition = {
   run: runWhy,
 };
 
-/** Returns the last failed delivery, for a person who names no ID; undefined if there is none. */
-async function lastFailure(context: Context): Promise<string | undefined> {
+/** Deliveries of each status whose last attempts are compared. */
+const MAX_CANDIDATES = 10;
+
+/**
+ * Returns the delivery with the newest failed attempt that nothing has made good since, for a person who names no ID;
+ * undefined if there is none.
+ */
+async function newestFailure(context: Context): Promise<string | undefined> {
   const { output, interactive } = context;
   if (!interactive) {
-    throw new UsageError("<id> is required", { hint: "For example: service deliveries list --status failed" });
+    throw new UsageError("<id> is required", { hint: "Find an ID with: service deliveries list --status failed" });
   }
   const client = await context.client();
-  const query = { status: "failed", limit: 1 };
-  const { body } = await client.request<{ data: Delivery[] }>({ method: "GET", path: "/v1/deliveries", query });
-  const [last] = body.data;
-  output.note(last === undefined ? "No delivery has failed." : `The last failed delivery: ${last.id}`);
-  return last?.id;
+  const get = async <Body>(path: string, query: Record<string, string | number> = {}) =>
+    (await client.request<Body>({ method: "GET", path, query })).body;
+  const listed = await Promise.all(
+    ["failed", "retrying"].map(async (status) => {
+      const { data } = await get<{ data: Delivery[] }>(PATH, { status, limit: MAX_CANDIDATES });
+      return Promise.all(data.map(({ id }) => get<Delivery>(`${PATH}/${id}`)));
+    }),
+  );
+  // The IDs of deliveries sort by time.
+  const keyOf = (delivery: Delivery) => `${attemptsOf(delivery).at(-1)?.at ?? delivery.created} ${delivery.id}`;
+  for (const failed of listed.flat().sort((a, b) => (keyOf(a) < keyOf(b) ? 1 : -1))) {
+    const { data } = await get<{ data: Delivery[] }>(PATH, { event: failed.event, status: "succeeded" });
+    if (data.some(({ endpoint, listener }) => endpoint === failed.endpoint && listener === failed.listener)) continue;
+    output.note(`The newest failed attempt is of ${failed.id}`);
+    return failed.id;
+  }
+  output.note("Every failed delivery has succeeded since, or none has failed.");
+  return undefined;
 }
 
 async function runWhy(context: Context, named: string | undefined): Promise<void> {
   const { output } = context;
-  const id = named ?? (await lastFailure(context));
+  const id = named ?? (await newestFailure(context));
   if (id === undefined) return;
   const { explain } = await import("../../explanation.ts");
   const client = await context.client();

@@ -90,7 +90,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "sandbox",
     group: WEBHOOKS,
-    summary: "Reset the sandbox; save and restore states",
+    summary: "Reset the sandbox; save and restore snapshots",
     load: () => import("./commands/sandbox.ts"),
   },
   {

@@ -320,7 +320,7 @@ const ENTRIES = {
   },
   listSnapshots: {
     route: "GET /v1/sandbox/snapshots",
-    summary: "List the saved states of the sandbox, newest first",
+    summary: "List the snapshots of the sandbox, newest first",
     scope: "sandbox:read",
     sandboxOnly: true,
     response: SnapshotList,
@@ -336,12 +336,12 @@ const ENTRIES = {
     response: Snapshot,
     errors: ["snapshot_limit"],
     idempotent: true,
-    tool: "Save the objects, endpoints and time of the sandbox under a name. A state of that name is replaced.",
+    tool: "Save the objects, endpoints and time of the sandbox under a name. A snapshot of the same name is replaced.",
     command: "service sandbox save two-customers",
   },
   restoreSnapshot: {
     route: "POST /v1/sandbox/snapshots/{id}/restore",
-    summary: "Start the sandbox again from a saved state, with the same IDs and secrets",
+    summary: "Restore a snapshot of the sandbox, with the same IDs and secrets",
     scope: "sandbox:write",
     sandboxOnly: true,
     response: Sandbox,
@@ -352,7 +352,7 @@ const ENTRIES = {
   },
   deleteSnapshot: {
     route: "DELETE /v1/sandbox/snapshots/{id}",
-    summary: "Delete a saved state",
+    summary: "Delete a snapshot",
     scope: "sandbox:write",
     sandboxOnly: true,
     response: Snapshot,

@@ -307,7 +307,7 @@ export const RESOURCES = {
     plural: "sandbox",
     label: "Sandbox",
     labels: "Sandbox",
-    about: "The test environment, which you can start again, empty or from a saved state.",
+    about: "The test environment, which you can reset or restore from a snapshot.",
     scoped: true,
     writeWarning: "It can delete everything in the sandbox.",
   },

@@ -205,6 +205,7 @@ async function expectPrinted(text: string, printed: () => string): Promise<void>
   const general = (line: string): string =>
     line
       .replaceAll(/\b([a-z]{2,4})_\w{22}\b/g, "$1_")
+      .replaceAll(/\d{4}-\d\d-\d\dT/g, "DATE")
       .replaceAll(/\d\d:\d\d:\d\d/g, "TIME")
       .replaceAll(/\d+(\.\d+)? m?s\b/g, "DURATION")
       .replaceAll(/(127\.0\.0\.1|localhost):\d+/g, "HOST")
@@ -213,7 +214,9 @@ async function expectPrinted(text: string, printed: () => string): Promise<void>
   for (const line of linesOf(text)) {
     await vi.waitFor(
       () => {
-        const lines = stripVTControlCharacters(printed()).split(/[\r\n]+/);
+        // A spinner before a line was erased.
+        const shown = printed().replaceAll(/[^\r\n]*\u001B\[1G\u001B\[0K/g, "");
+        const lines = stripVTControlCharacters(shown).split(/[\r\n]+/);
         expect(lines.map(general).includes(general(line)), `No line "${line}" in\n${lines.join("\n")}`).toBe(true);
       },
       { timeout: 60_000 },

@@ -49,7 +49,7 @@ export function packagesIn({ language, text }: Block): string[] {
       .trim()
       .split(" ")
       .filter((name) => !name.startsWith("-"))
-      // A checkout of this repository.
-      .map((name) => (name === '"$OLDPWD"' ? "service-cli" : name)),
+      // A clone of this repository.
+      .map((name) => (name === "../service" ? "service-cli" : name)),
   );
 }

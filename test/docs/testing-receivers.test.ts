@@ -77,7 +77,8 @@ describe("the YAML of the page", () => {
 });
 
 it("the receiver of Stripe passes every check", async () => {
-  const folder = await makeApplicationFolder(PAGE, new Map([["stripe.js", files.get("stripe.js")!]]));
+  const application = new Map([...filesOf("receiving-webhooks.md"), ["stripe.js", files.get("stripe.js")!]]);
+  const folder = await makeApplicationFolder(PAGE, application);
   const [port, sink] = [await freePort(), await freePort()].map(String);
   const secret = "whsec_for_tests";
   const env = { PORT: port, EFFECTS_URL: `http://127.0.0.1:${sink}`, STRIPE_WEBHOOK_SECRET: secret };

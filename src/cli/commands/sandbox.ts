@@ -18,13 +18,13 @@ const SANDBOX: ResourceView<Sandbox> = {
   columns: [],
   details: [
     { label: "Reset at", text: ({ reset_at: at }) => at },
-    { label: "State", text: ({ snapshot }) => snapshot ?? "empty" },
+    { label: "Snapshot", text: ({ snapshot }) => snapshot ?? "empty" },
   ],
 };
 
 const SNAPSHOT: ResourceView<Snapshot> = {
-  noun: "state",
-  plural: "states",
+  noun: "snapshot",
+  plural: "snapshots",
   fields: memberNamesOf("Snapshot"),
   columns: [
     { label: "Name", text: ({ name }) => name },
@@ -47,12 +47,12 @@ interface ResetFlags extends Idempotent {
   yes?: true;
 }
 
-const NAME: Operand = { arg: "<name>", about: "Name of the state" };
+const NAME: Operand = { arg: "<name>", about: "Name of the snapshot" };
 
 /** `service sandbox`. */
 export const command: CommandDefinition = {
   name: "sandbox",
-  about: "Start the sandbox again, and keep named states of it. Keys, apps and listeners stay.",
+  about: "Reset the sandbox, or save and restore snapshots of it. Keys, apps and listeners stay.",
   examples: ["service sandbox reset --yes", "service sandbox save empty", "service sandbox restore empty"],
   before({ globals }) {
     if (globals.live) throw new UsageError("Live mode is never reset", { hint: "Remove --live." });
@@ -61,7 +61,7 @@ export const command: CommandDefinition = {
     {
       name: "reset",
       about:
-        "Start the sandbox again, in real time: objects, events, deliveries and logs are removed; keys, apps, endpoints and listeners stay",
+        "Empty the sandbox, and return to real time: objects, events, deliveries and logs are removed; keys, apps, endpoints and listeners stay",
       options: [
         flag("--remove-endpoints", "Remove the webhook endpoints, too"),
         flag("--yes", "Skip the confirmation in a terminal (without one, the command never asks)"),
@@ -74,7 +74,7 @@ export const command: CommandDefinition = {
     },
     {
       name: "save",
-      about: "Save the objects, endpoints and time of the sandbox, in place of an earlier state of that name",
+      about: "Save the objects, endpoints and time of the sandbox. A snapshot of the same name is replaced",
       args: [NAME],
       options: [IDEMPOTENCY_KEY],
       dryRun: true,
@@ -84,7 +84,7 @@ export const command: CommandDefinition = {
     },
     {
       name: "restore",
-      about: "Replace the sandbox with a saved state, with the same IDs and secrets, and without events",
+      about: "Replace the sandbox with a snapshot: the same IDs and secrets, and no events",
       args: [NAME],
       options: [
         flag("--yes", "Skip the confirmation in a terminal (without one, the command never asks)"),
@@ -97,7 +97,7 @@ export const command: CommandDefinition = {
     },
     {
       name: "list",
-      about: "List the saved states",
+      about: "List snapshots",
       fields: SNAPSHOT,
       examples: ["service sandbox list"],
       async run(context: Context) {
@@ -108,14 +108,14 @@ export const command: CommandDefinition = {
     },
     {
       name: "delete",
-      about: "Delete a saved state",
+      about: "Delete a snapshot",
       args: [NAME],
       fields: SNAPSHOT,
       examples: ["service sandbox delete empty"],
       async run(context: Context, name: string) {
         const client = await context.client();
         const { body } = await client.request<Snapshot>({ method: "DELETE", path: SNAPSHOTS + apiPath`/${name}` });
-        context.output.success(`Deleted the state ${name}`);
+        context.output.success(`Deleted the snapshot ${name}`);
         await context.output.object(body, SNAPSHOT);
       },
     },
@@ -156,7 +156,7 @@ async function runRestore(context: Context, name: string, { yes, idempotencyKey 
   if (asks(context, yes)) {
     const { body } = await client.request<SnapshotList>({ method: "GET", path: SNAPSHOTS });
     // The platform's error for an unknown name comes before the question.
-    if (body.data.some((state) => state.name === name)) {
+    if (body.data.some((snapshot) => snapshot.name === name)) {
       await confirm(context, `Replace all data of the sandbox with ${name}? (y/N)`, yes);
     }
   }

@@ -43,18 +43,18 @@ export const Snapshot = Type.Object(
     created: Timestamp,
     livemode: Livemode,
   },
-  { $id: "Snapshot", description: "A saved state of the sandbox: its objects, endpoints and time" },
+  { $id: "Snapshot", description: "A saved copy of the sandbox: its objects, endpoints and time" },
 );
 export type Snapshot = Static<typeof Snapshot>;
 
 export const SnapshotCreate = closed(
   { name: SnapshotName },
-  { $id: "SnapshotCreate", description: "Name of the state; an earlier one of that name is replaced" },
+  { $id: "SnapshotCreate", description: "Name of the snapshot; an earlier one of the same name is replaced" },
 );
 export type SnapshotCreate = Static<typeof SnapshotCreate>;
 
 export const SnapshotList = Type.Object(
   { object: Type.Literal("list"), data: Type.Array(Snapshot) },
-  { $id: "SnapshotList", description: "All saved states, newest first" },
+  { $id: "SnapshotList", description: "All snapshots, newest first" },
 );
 export type SnapshotList = Static<typeof SnapshotList>;

@@ -4,6 +4,7 @@ import { type EmbeddedPlatform, startEmbedded } from "./oauth/support/embedded-p
 import { type Api, apiOf } from "../support/api.ts";
 
 const MINUTE = 60_000;
+const SLOW_MILLISECONDS = 1200;
 
 let platform: EmbeddedPlatform;
 let receiver: ScriptedReceiver;
@@ -12,7 +13,8 @@ let api: Api;
 beforeAll(async () => {
   receiver = await startScriptedReceiver((request, response) => {
     response.statusCode = request.path === "/refuses" ? 503 : 200;
-    response.end();
+    const isSlow = request.path === "/slow-at-times" && receiver.at(request.path).length % 10 === 0;
+    setTimeout(() => response.end(), isSlow ? SLOW_MILLISECONDS : 0);
   });
   platform = await startEmbedded({ allowPrivateTargets: true });
   api = apiOf(platform.baseUrl, platform.sandboxKey);
@@ -61,6 +63,33 @@ it("counts events and attempts by minute, each once, and reports failures with r
 
   const ofOne = await read(`?endpoint=${rejecting}`);
   expect([sum(ofOne.minutes, "attempts"), sum(ofOne.minutes, "failed"), ofOne.queue.pending]).toEqual([1, 1, 1]);
+});
+
+it("returns percentiles of latencies close to those of the attempts, and never below", async () => {
+  const own = await startEmbedded({ allowPrivateTargets: true });
+  try {
+    const call = apiOf(own.baseUrl, own.sandboxKey);
+    await call("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/slow-at-times`, events: ["order.created"] });
+    for (let order = 0; order < 40; order++) await call("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+    const deliveries = async () => (await call("GET", "/v1/deliveries?status=succeeded&limit=100")).body.data;
+    await expect.poll(async () => (await deliveries()).length).toBe(40);
+    const durations: number[] = [];
+    for (const { id } of await deliveries()) {
+      durations.push((await call("GET", `/v1/deliveries/${id}`)).body.attempts[0].duration_ms);
+    }
+    durations.sort((a, b) => a - b);
+    const { totals } = await read("", call);
+    for (const [percentile, exact] of [
+      [totals.latency_p50_ms, durations[19]!],
+      [totals.latency_p95_ms, durations[37]!],
+    ]) {
+      expect(percentile).toBeGreaterThanOrEqual(exact);
+      expect(percentile).toBeLessThanOrEqual(Math.max(exact * 1.35, exact + 1));
+    }
+    expect(totals.latency_p95_ms).toBeGreaterThanOrEqual(SLOW_MILLISECONDS);
+  } finally {
+    await own.close();
+  }
 });
 
 it("counts the same after the minutes are over, and nothing of another environment", async () => {

@@ -39,14 +39,20 @@ export const STATISTICS_INTERVALS = 30;
 
 const Count = Type.Integer({ minimum: 0 });
 
-/** Latencies are estimated from a histogram; null without attempts. */
+/** A percentile of latencies, in milliseconds. */
+const Latency = nullable(
+  Type.Number({
+    description: "This share of the attempts took no longer: the upper bound of a narrow range; null without attempts",
+  }),
+);
+
 const COUNTS = {
   events: Count,
   attempts: Count,
   succeeded: Count,
   failed: Count,
-  latency_p50_ms: nullable(Type.Number()),
-  latency_p95_ms: nullable(Type.Number()),
+  latency_p50_ms: Latency,
+  latency_p95_ms: Latency,
 };
 
 const StatisticsMinute = Type.Object(

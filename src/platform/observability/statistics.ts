@@ -118,18 +118,15 @@ function sumOf(events: number, counts: readonly AttemptCount[]): Statistics["tot
   };
 }
 
-/** Estimated by even distribution within a bucket of the histogram. */
+const BUCKETS = LATENCY_BOUNDS.map((bound, bucket) => ({ bound, bucket })).toSorted((a, b) => a.bound - b.bound);
+
+/** Returns the upper bound of the bucket that holds the percentile: the attempts took no longer. */
 function percentile(counts: readonly AttemptCount[], attempts: number, share: number): number | null {
-  if (attempts === 0) return null;
-  const rank = attempts * share;
-  let below = 0;
-  for (const [index, upper] of LATENCY_BOUNDS.entries()) {
-    const count = counts.reduce((total, { bucket, count: inBucket }) => total + (bucket === index ? inBucket : 0), 0);
-    if (count > 0 && below + count >= rank) {
-      const lower = LATENCY_BOUNDS[index - 1] ?? 0;
-      return Math.round(lower + ((upper - lower) * (rank - below)) / count);
-    }
-    below += count;
+  let left = attempts * share;
+  if (left === 0) return null;
+  for (const { bound, bucket } of BUCKETS) {
+    for (const one of counts) if (one.bucket === bucket) left -= one.count;
+    if (left <= 0) return bound;
   }
   return null;
 }

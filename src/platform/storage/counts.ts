@@ -1,8 +1,14 @@
 import type { Queries, SqlValue, Transaction } from "./database.ts";
 import { IS_CURRENT } from "./environments.ts";
 
-/** Upper bounds of the latency histogram, in milliseconds. No attempt takes longer than the last. */
-export const LATENCY_BOUNDS = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000] as const;
+/**
+ * Upper bounds of the latency histogram, in milliseconds, by the number of the bucket: earlier versions counted in the
+ * first eleven. The greatest one takes the rest: an attempt ends after 10 seconds.
+ */
+export const LATENCY_BOUNDS = [
+  5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 1, 2, 3, 4, 6, 8, 13, 16, 20, 32, 40, 63, 80, 126, 160, 200,
+  316, 400, 630, 800, 1260, 1600, 2000, 3160, 4000, 6300, 8000, 9000, 9900,
+] as const;
 
 /** A range of an environment's minutes, first and last, in Unix minutes. */
 export interface MinuteRange {

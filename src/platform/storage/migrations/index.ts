@@ -5,6 +5,7 @@ import { sandbox } from "./004-sandbox.ts";
 import { endpointHeaders } from "./005-endpoint-headers.ts";
 import { faults } from "./006-faults.ts";
 import { errorNames } from "./007-error-names.ts";
+import { finerLatencies } from "./008-finer-latencies.ts";
 import type { Migration } from "./migration.ts";
 
 /** In the order in which they run. A migration never changes once it is listed here. */
@@ -16,4 +17,5 @@ export const MIGRATIONS: readonly Migration[] = [
   endpointHeaders,
   faults,
   errorNames,
+  finerLatencies,
 ];

@@ -1,9 +1,10 @@
 import { lowestIdAt, timeOfId } from "../contract/ids.ts";
 import type { ListedEvent } from "../contract/schemas/event.ts";
+import { ApiError } from "./errors.ts";
 import type { Client } from "./http.ts";
 import { listItems } from "./pages.ts";
 
-/** The order of IDs differs from that of commits by at most this much. */
+/** The order of IDs differs from that of commits by at most this much, unless a clock was set back. */
 const DISORDER_MILLISECONDS = 60_000;
 
 /** Returns the ID of the newest event. */
@@ -22,10 +23,22 @@ export async function* eventsAfter(
 ): AsyncGenerator<ListedEvent, void, undefined> {
   // Usually there are none, which takes one event to find out.
   if ((await newestEventId(client)) === id) return;
-  // The event itself may have been removed meanwhile.
+  // Without the event itself, which may have been removed meanwhile, the list would be read to its end.
   const end = id === undefined ? "" : lowestIdAt("event", timeOfId(id) - DISORDER_MILLISECONDS);
+  let isListed: boolean | undefined;
   for await (const event of listItems<ListedEvent>(client, "/v1/events")) {
-    if (event.id === id || event.id < end) return;
+    if (event.id === id) return;
+    if (event.id < end && !(isListed ??= await eventExists(client, id!))) return;
     yield event;
+  }
+}
+
+async function eventExists(client: Client, id: string): Promise<boolean> {
+  try {
+    await client.request({ method: "GET", path: `/v1/events/${id}` });
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return false;
+    throw error;
   }
 }

@@ -41,10 +41,13 @@ async function wait(input: object): Promise<{ event: { id: string } | null; afte
   return message.result.structuredContent;
 }
 
-it("a wait returns an event that was committed after one with a higher ID", async () => {
+it.each([
+  ["a few seconds", 5_000],
+  ["an hour, as after the database's clock was set back", 3_600_000],
+])("a wait returns an event that was committed after one whose ID is higher by %s", async (_, milliseconds) => {
   const { id: older } = (await api("POST", "/v1/events", { type: "order.created", data: { n: 1 } })).body;
   const { id: newest } = (await api("POST", "/v1/events", { type: "order.created", data: { n: 2 } })).body;
-  const late = lowestIdAt("event", timeOfId(older) - 5_000);
+  const late = lowestIdAt("event", timeOfId(older) - milliseconds);
   await server.query(
     `INSERT INTO events (environment, id, type, object_id, created, body)
      SELECT environment, $1, 'payment.failed', NULL, created, replace(replace(body, $2, $1), 'order.created', 'payment.failed')

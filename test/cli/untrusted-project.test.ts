@@ -114,13 +114,14 @@ describe("env.file of service.yaml", () => {
 
 describe("a service.yaml that is not a regular file", () => {
   it.each([
-    ["a pipe", (path: string) => void execFileSync("mkfifo", [path])],
-    ["a device", (path: string) => symlinkSync("/dev/zero", path)],
-  ])("is rejected as %s", async (_kind, create) => {
+    ["a pipe", (path: string) => void execFileSync("mkfifo", [path]), "is not a regular file"],
+    ["a device", (path: string) => symlinkSync("/dev/zero", path), "is not a regular file"],
+    ["a folder", (path: string) => void mkdirSync(path), "is a folder"],
+  ])("is rejected as %s", async (_kind, create, problem) => {
     const project = await makeProject({});
     create(join(project.folder, "service.yaml"));
     const listed = await project.service(["customers", "list"]);
-    expect(listed).toEqual(failsWith("service.yaml is not a regular file"));
+    expect(listed).toEqual(failsWith(`service.yaml ${problem}`));
   });
 
   it("is rejected if it is larger than 64 KiB, and a pipe is rejected as its seed", async () => {

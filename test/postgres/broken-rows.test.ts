@@ -232,6 +232,22 @@ it("retention removes the old events of all environments but the one for which i
   expect(await failures("retention")).toBe(1);
 });
 
+it("retention removes the other unfinished copies if one cannot be removed", async () => {
+  const [broken, other] = [1001, 1002];
+  await sql(
+    `INSERT INTO environments (id, account_id, name, since)
+     SELECT number, account_id, 'unfinished ' || number, 0
+     FROM environments, (VALUES ($1::int), ($2)) AS numbers (number) WHERE name = 'live'`,
+    [broken, other],
+  );
+  await reject("UPDATE", "environments", `OLD.id = ${broken}`);
+  const before = await failures("retention");
+  clock.passMinute();
+  const left = async () => await sql("SELECT id FROM environments WHERE name LIKE 'unfinished %'");
+  await expect.poll(left).toEqual([{ id: broken }]);
+  expect(await failures("retention")).toBe(before + 1);
+});
+
 it("a leaked key that cannot be revoked is an error, and the other reported keys are revoked", async () => {
   const newKey = async () => (await platform.api("POST", "/v1/api_keys", {})).body as { id: string; key: string };
   const keys = [await newKey(), await newKey(), await newKey()];

@@ -9,15 +9,14 @@ export class IrregularFileError extends Error {
 const CHUNK_BYTES = 64 * 1024;
 
 /**
- * Reads a file that someone else may have created. A pipe or device, which could block or never end, throws
+ * Reads a file that someone else may have created. A folder, a pipe or a device, which could block or never end, throws
  * IrregularFileError, as does a file that is too large.
  */
 export function readRegularFile(path: string, maxBytes: number): Buffer {
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = fstatSync(descriptor);
-    // Reading a folder reports the usual error.
-    if (!stats.isFile() && !stats.isDirectory()) throw new IrregularFileError("is not a regular file");
+    if (!stats.isFile()) throw new IrregularFileError(stats.isDirectory() ? "is a folder" : "is not a regular file");
     const chunks: Buffer[] = [];
     for (let size = 0; size <= maxBytes;) {
       const chunk = Buffer.allocUnsafe(CHUNK_BYTES);

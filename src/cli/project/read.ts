@@ -46,7 +46,7 @@ export function readText(folder: string): string | undefined {
     return readRegularFile(join(folder, PROJECT_FILE), MAX_YAML_BYTES).toString("utf8");
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR" || code === "EISDIR") return undefined;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     if (error instanceof IrregularFileError) {
       throw new ProjectFileError(`${PROJECT_FILE} ${message}`, "Replace it with a file of only the settings.", error);
     }

@@ -91,7 +91,8 @@ async function removeOldRows(
   };
   const remove = (claim: string, step: Step) => background.run("retention", { claim }, () => removeAll(claim, step));
   for (const copy of await abandonedCopies(database, clock.now() - STRAGGLER_MILLISECONDS)) {
-    await database.write((tx) => removeEnvironment(tx, copy, clock.now()));
+    const unit = () => database.write((tx) => removeEnvironment(tx, copy, clock.now()));
+    await background.run("retention", { environment: copy.id }, unit);
   }
   for (const { id, since } of await removedEnvironments(database)) {
     const isOver = clock.now() - since > STRAGGLER_MILLISECONDS;

@@ -72,7 +72,7 @@ function readSeed(seed: string, { cwd }: Context): Buffer {
     return readRegularFile(resolve(cwd, seed), MAX_SEED_BYTES);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === "ENOENT" ? "does not exist" : code === "EISDIR" ? "is a folder" : message;
+    const reason = code === "ENOENT" ? "does not exist" : message;
     throw new UserError(`seed: ${seed} ${reason}`, { code: "input_file", cause: error });
   }
 }

@@ -116,7 +116,7 @@ describe("a service.yaml that is not a regular file", () => {
   it.each([
     ["a pipe", (path: string) => void execFileSync("mkfifo", [path]), "is not a regular file"],
     ["a device", (path: string) => symlinkSync("/dev/zero", path), "is not a regular file"],
-    ["a folder", (path: string) => void mkdirSync(path), "is a folder"],
+    ["a folder", (path: string) => mkdirSync(path), "is a folder"],
   ])("is rejected as %s", async (_kind, create, problem) => {
     const project = await makeProject({});
     create(join(project.folder, "service.yaml"));

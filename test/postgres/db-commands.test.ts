@@ -41,7 +41,7 @@ beforeAll(async () => {
   expect((await api("POST", `/v1/events/${first!.id}/replay`)).status).toBe(201);
   // The platform is running.
   const status = await runCli(["db", "status", "--database", file, "--json"]);
-  expect(JSON.parse(status.stdout)).toMatchObject({ engine: "SQLite", in_use: true, deliveries_pending: 0 });
+  expect(JSON.parse(status.stdout)).toMatchObject({ engine: "SQLite", initialized: true, deliveries_pending: 0 });
   const backup = `${file}.backup`;
   const created = await runCli(["db", "backup", backup, "--database", file, "--json"]);
   expect([created.exitCode, created.stderr]).toEqual([0, ""]);
@@ -63,7 +63,7 @@ describe("db backup", () => {
     // A backup does not include the master key.
     expect(String(platform)).toMatch(/has a master key already, but .* does not exist/);
     const status = await runCli(["db", "status", "--database", `${file}.backup`, "--json"]);
-    expect(JSON.parse(status.stdout)).toMatchObject({ engine: "SQLite", in_use: true });
+    expect(JSON.parse(status.stdout)).toMatchObject({ engine: "SQLite", initialized: true });
   });
 
   it("overwrites nothing, and names missing arguments", async () => {
@@ -126,7 +126,7 @@ describe("db status and migrate", () => {
   it("shows an empty database without changing it, and migrates it", async () => {
     const env = { SERVICE_DATABASE: await server.createDatabase() };
     const before = JSON.parse((await runCli(["db", "status", "--json"], { env })).stdout) as Record<string, unknown>;
-    expect(before).toMatchObject({ engine: "PostgreSQL", schema: 0, in_use: false });
+    expect(before).toMatchObject({ engine: "PostgreSQL", schema: 0, initialized: false });
     const after = JSON.parse((await runCli(["db", "migrate", "--json"], { env })).stdout) as Record<string, unknown>;
     expect(after["schema"]).toBe(before["schema_known"]);
     expect((await runCli(["db", "status"], { env })).stdout).toContain("PostgreSQL");

@@ -14,7 +14,7 @@ export interface DatabaseStatus {
   schema_known: number;
   bytes: number;
   /** True once a platform has run on it. */
-  in_use: boolean;
+  initialized: boolean;
   deliveries_pending: number;
 }
 
@@ -37,7 +37,7 @@ export async function statusOf(database: Queries): Promise<DatabaseStatus> {
     schema_made_by: schema?.version ?? null,
     schema_known: MIGRATIONS.at(-1)?.number ?? 0,
     bytes: facts!.bytes,
-    in_use: hasSchema && (await hasMasterKey(database)),
+    initialized: hasSchema && (await hasMasterKey(database)),
     deliveries_pending: hasSchema ? await countPending(database) : 0,
   };
 }

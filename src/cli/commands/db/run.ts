@@ -53,7 +53,7 @@ const STATUS: ResourceView<Status> = {
     "schema_made_by",
     "schema_known",
     "bytes",
-    "in_use",
+    "initialized",
     "deliveries_pending",
   ],
   columns: [],
@@ -62,7 +62,7 @@ const STATUS: ResourceView<Status> = {
     { label: "Engine", text: ({ engine, engine_version: version }) => `${engine} ${version}` },
     { label: "Schema", text: ({ schema, schema_known: known }) => `${schema} of ${known}` },
     { label: "Bytes", text: ({ bytes }, { terminal }) => (terminal ? grouped(bytes) : String(bytes)) },
-    { label: "In use", text: ({ in_use: used }) => (used ? "yes" : "no") },
+    { label: "Initialized", text: ({ initialized }) => (initialized ? "yes" : "no") },
     { label: "Deliveries pending", text: ({ deliveries_pending: pending }) => String(pending) },
   ],
 };

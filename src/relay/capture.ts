@@ -59,12 +59,13 @@ export class Capture {
     this.identify = identifierOf(expected === undefined ? schemes : [expected]);
     const signing: Signing<Pending> = {
       headers: ({ headers }) => headers,
-      rejectedHint: ({ headers, response }) =>
+      rejectedHint: ({ headers }) =>
         hintForOriginal({
           headers,
           schemes,
           expected,
-          isRepeated: response === undefined && options.verify === undefined,
+          keepsSignature: options.verify === undefined,
+          now: options.now(),
         }),
     };
     this.#dispatcher = new Dispatcher<Pending>(options, signing, {

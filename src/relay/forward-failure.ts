@@ -107,14 +107,16 @@ interface Original {
   schemes: readonly Scheme[];
   /** The scheme of the receiver, if it is known. */
   expected?: Scheme | undefined;
-  /** True if it was not sent just now. */
-  isRepeated: boolean;
+  /** True if it is sent with its original signature, although it could be signed newly. */
+  keepsSignature: boolean;
+  /** Unix milliseconds. */
+  now: number;
   /** The rule that its signature broke when it was captured. */
   invalid?: string | undefined;
 }
 
 /** Returns what to do if a receiver rejects a delivery of another sender, which has its original headers. */
-export function hintForOriginal({ headers, schemes, expected, isRepeated, invalid }: Original): string {
+export function hintForOriginal({ headers, schemes, expected, keepsSignature, invalid, now }: Original): string {
   const scheme = schemeOf(headers, expected === undefined ? schemes : [expected, ...schemes]);
   if (scheme === undefined) {
     const missing = expected === undefined ? "signature of a known provider" : `${expected.signature.header} header`;
@@ -126,8 +128,26 @@ export function hintForOriginal({ headers, schemes, expected, isRepeated, invali
   if (invalid !== undefined) {
     return `The signature was not valid when the delivery was captured (${invalid}). To sign newly, pass --scheme and --secret-file.`;
   }
-  if (!isRepeated || scheme.timestamp === undefined) return OTHER_SECRET;
-  return `Receivers reject the original signature of ${scheme.name} once it is too old. To sign newly, pass --scheme and --secret-file.`;
+  const { tolerance = Infinity } = scheme.timestamp ?? {};
+  const age = Math.floor(now / 1000) - (signedAt(headers, scheme) ?? Infinity);
+  if (age <= tolerance) return OTHER_SECRET;
+  return `The signature is ${age} s old, and receivers of ${scheme.name} reject it after ${tolerance} s.${keepsSignature ? " To sign newly, pass --scheme and --secret-file." : ""}`;
+}
+
+/** Returns when a delivery was signed, in Unix seconds, if its headers, a flat list of names and values, contain it. */
+function signedAt(headers: readonly string[], { signature, timestamp }: Scheme): number | undefined {
+  if (timestamp === undefined) return undefined;
+  const name = (timestamp.header ?? signature.header).toLowerCase();
+  const value = headers.find((_, i) => headers[i - 1]?.toLowerCase() === name && i % 2 === 1);
+  const { prefix = "" } = timestamp;
+  const items = prefix === "" ? [value] : value?.split(signature.separator!);
+  const time = Number(
+    items
+      ?.find((item) => item?.trim().startsWith(prefix))
+      ?.trim()
+      .slice(prefix.length),
+  );
+  return Number.isNaN(time) ? undefined : time;
 }
 
 function hintFor(code: NetworkFailureCode, url: URL, host: HostKind): string {

@@ -23,6 +23,11 @@ export class RecordingError extends Error {
   override name = "RecordingError";
 }
 
+/** A line that is not JSON, such as one that was written in part when the process was killed. */
+export class CutLineError extends RecordingError {
+  override name = "CutLineError";
+}
+
 /** Returns the event as a line of a recording, without its line end. The body is a string, so that its bytes are kept. */
 export function formatRecordedEvent({ at, id, type, body, bytes, headers, invalid }: RecordedEvent): string {
   const content = bytes === undefined ? { body } : { body_base64: Buffer.from(bytes).toString("base64") };
@@ -37,7 +42,7 @@ export function parseRecordedEvent(line: string, number: number): RecordedEvent 
   try {
     value = JSON.parse(line);
   } catch {
-    throw new RecordingError(`line ${number} is not JSON`);
+    throw new CutLineError(`line ${number} is not JSON`);
   }
   const { time, id, type, invalid, body_base64: encoded, headers: pairs } = (value ?? {}) as Record<string, unknown>;
   const bytes = typeof encoded === "string" ? Buffer.from(encoded, "base64") : undefined;

@@ -27,7 +27,7 @@ describe("service webhooks", () => {
     expect(stderr).toMatch(/Error: --forward-to: \S+ is the address at which this command captures\n.*another --port/);
   });
 
-  it("says once that a recording is of another provider than the scheme", async () => {
+  it("says once that deliveries of a recording are of another provider than the scheme", async () => {
     const receiver = await startAnyReceiver();
     const recording = join(createConfigDir(), "stripe.ndjson");
     const headers = Object.entries(sign({ scheme: "stripe", payload: BODY, secrets: SECRET }));
@@ -36,7 +36,7 @@ describe("service webhooks", () => {
     const args = ["--scheme", "github", "--secret", SECRET];
     const { stderr } = await runCli(["webhooks", "replay", recording, "-f", receiver.url, "--speed", "max", ...args]);
     expect(stderr).toBe(
-      "Warning: The recording is of Stripe, but is signed as GitHub. To sign it as Stripe, pass --scheme stripe.\n",
+      "Warning: The recording contains deliveries of Stripe, which are signed as GitHub. To sign them as Stripe, pass --scheme stripe.\n",
     );
   });
 

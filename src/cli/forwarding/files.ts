@@ -2,6 +2,7 @@ import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from "n
 import { access, constants, readFile, realpath, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { replaceDurably } from "../../files/replace-durably.ts";
+import { parseJson } from "../../contract/parse-json.ts";
 import { formatRecordedEvent, parseRecordedEvent, type RecordedEvent, RecordingError } from "../../relay/recording.ts";
 import { UserError } from "../errors.ts";
 import { isOpenToOthers } from "../settings/read.ts";
@@ -30,10 +31,10 @@ export class RunFiles {
 
   /** Throws UserError if the recording cannot be opened. */
   constructor(options: RunFilesOptions) {
-    const { record, onFailure } = options;
+    const { record } = options;
     this.#options = options;
     if (record === undefined) return;
-    this.#recorder = new Recorder(record, onFailure);
+    this.#recorder = new Recorder(record, options);
     this.#warnIfOpen(record, "complete events");
   }
 
@@ -73,6 +74,11 @@ export class RunFiles {
   }
 }
 
+interface RecorderOptions {
+  onFailure: (error: UserError) => void;
+  warn: (text: string) => void;
+}
+
 /** Appends events to a file that `listen replay` and `webhooks replay` read. A new one is for its owner alone. */
 export class Recorder {
   readonly #file: string;
@@ -85,7 +91,7 @@ export class Recorder {
    * Throws UserError if the file cannot be opened, or has other contents than a recording. `onFailure` is called once
    * when it cannot be written any more.
    */
-  constructor(file: string, onFailure: (error: UserError) => void) {
+  constructor(file: string, { onFailure, warn }: RecorderOptions) {
     this.#file = file;
     this.#onFailure = onFailure;
     try {
@@ -95,7 +101,7 @@ export class Recorder {
     }
     try {
       const stats = fstatSync(this.#descriptor);
-      if (stats.isFile() && stats.size > 0 && !endsWithLine(file, stats.size)) writeSync(this.#descriptor, "\n");
+      if (stats.isFile() && stats.size > 0) this.#endLastLine(lastLineOf(file, stats.size), warn);
     } catch (error) {
       closeSync(this.#descriptor);
       throw this.#explain(error);
@@ -106,6 +112,15 @@ export class Recorder {
   add(event: RecordedEvent): void {
     if (this.#failed || this.#lines.push(formatRecordedEvent(event)) > 1) return;
     setImmediate(() => this.#write());
+  }
+
+  #endLastLine(line: string, warn: (text: string) => void): void {
+    if (line === "") return;
+    writeSync(this.#descriptor, "\n");
+    if (parseJson(line) !== undefined) return;
+    warn(
+      `The last line of ${this.#file} is not complete, as if its writer had been killed. \`service webhooks replay\` skips it.`,
+    );
   }
 
   close(): void {
@@ -137,18 +152,29 @@ export class Recorder {
   }
 }
 
-/** Returns whether the last line of a recording is complete. Throws RecordingError if its first one is not an event. */
-function endsWithLine(file: string, size: number): boolean {
+/** Returns what follows the last line end of a recording. Throws RecordingError if its first line is not an event. */
+function lastLineOf(file: string, size: number): string {
   const descriptor = openSync(file, "r");
   try {
-    parseRecordedEvent(firstLine(descriptor), 1);
-    const last = Buffer.alloc(1);
-    readSync(descriptor, last, 0, 1, size - 1);
-    return last[0] === LINE_FEED;
+    const first = firstLine(descriptor);
+    if (parseJson(first) !== undefined || !first.startsWith(LINE_START)) parseRecordedEvent(first, 1);
+    const chunks: Buffer[] = [];
+    for (let end = size; end > 0; end -= CHUNK_BYTES) {
+      const start = Math.max(0, end - CHUNK_BYTES);
+      const chunk = Buffer.alloc(end - start);
+      readSync(descriptor, chunk, 0, chunk.length, start);
+      const after = chunk.lastIndexOf(LINE_FEED) + 1;
+      chunks.unshift(chunk.subarray(after));
+      if (after > 0) break;
+    }
+    return Buffer.concat(chunks).toString();
   } finally {
     closeSync(descriptor);
   }
 }
+
+/** How each line of a recording starts, also one that was cut. */
+const LINE_START = '{"time":"';
 
 const LINE_FEED = 0x0a;
 const CHUNK_BYTES = 65_536;

@@ -52,7 +52,7 @@ export function linesOf(report: Report, context: LineContext): string[] {
     case "hint":
       return indented(report.message, context.layout).map((line, i) => (i === 0 ? hinted(line, styles) : line));
     case "summary":
-      return summaryLines(report, styles, context.layout);
+      return summaryLines(report, context);
   }
 }
 
@@ -206,12 +206,13 @@ function hinted(line: string, styles: Styles): string {
 }
 
 /** The account, at the end. */
-function summaryLines(summary: Summary, styles: Styles, { width }: Layout): string[] {
+function summaryLines(summary: Summary, { styles, layout: { width }, setup }: LineContext): string[] {
   const { received, forwarded, failed, duplicates, p50, p99, chaos } = summary;
+  const [arrived, left] = setup.isRecorded ? ["read", "sent"] : ["received", "forwarded"];
   const timing =
     p50 === undefined || p99 === undefined ? "" : `; p50 ${formatDuration(p50)}, p99 ${formatDuration(p99)}`;
   const dropped = duplicates === undefined ? "" : `, ${duplicates} duplicates dropped`;
-  const text = `Summary  ${received} received, ${forwarded} forwarded, ${failed} failed${dropped}${timing}`;
+  const text = `Summary  ${received} ${arrived}, ${forwarded} ${left}, ${failed} failed${dropped}${timing}`;
   const [first = "", ...rest] = width === undefined ? [text] : wrapList(text, width - 9);
   return [
     "",

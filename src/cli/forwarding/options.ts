@@ -102,6 +102,8 @@ export interface Setup extends Receivers {
   chaos?: string | undefined;
   /** The source of the credential. */
   credentialSource?: string;
+  /** True if events are read from a recording. */
+  isRecorded?: true;
   /** How to stop it; absent if the status line lists the keys. */
   ending?: string;
 }

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { addAbortSignal, type Readable } from "node:stream";
 import type { ForwardingOptions, Signing } from "../../relay/dispatcher.ts";
-import { parseRecordedEvent, type RecordedEvent, RecordingError, replay } from "../../relay/recording.ts";
+import { CutLineError, parseRecordedEvent, type RecordedEvent, RecordingError, replay } from "../../relay/recording.ts";
 import type { Context } from "../context.ts";
 import { EnvironmentClock } from "../environment-time.ts";
 import { EXIT_CODES, SilentExit, UsageError, UserError } from "../errors.ts";
@@ -25,7 +25,12 @@ export async function replayFile(
 ): Promise<void> {
   const { output, signal } = context;
   const sink = streamSink(context.stdout, output.styles);
-  const report = await createListenPrinter(context, sink, setup, new EnvironmentClock(context));
+  const report = await createListenPrinter(
+    context,
+    sink,
+    { ...setup, isRecorded: true },
+    new EnvironmentClock(context),
+  );
   try {
     const summary = await replay(checked(readRecording(file, context), options.check), { ...options, signal, report });
     if (signal.aborted) throw signal.reason;
@@ -61,15 +66,32 @@ async function* linesOf(input: Readable): AsyncGenerator<string> {
   yield parts.join("") + decoder.decode();
 }
 
-/** Ends on an interrupt, even while stdin is open. */
+/** Skips lines that were cut, with a warning. Ends on an interrupt, even while stdin is open. */
 async function* readRecording(file: string, context: Context): AsyncGenerator<RecordedEvent> {
   const input = file === "-" ? context.stdin : createReadStream(file);
   let number = 0;
+  let isRecording = false;
+  let cut: CutLineError | undefined;
+  const warnOfCut = (): void => {
+    if (cut !== undefined) context.output.warn(`${file}: ${cut.message}: it is skipped.`);
+    cut = undefined;
+  };
   try {
     for await (const line of linesOf(addAbortSignal(context.signal, input))) {
       number += 1;
-      if (line.trim() !== "") yield parseRecordedEvent(line, number);
+      if (line.trim() === "") continue;
+      try {
+        const event = parseRecordedEvent(line, number);
+        isRecording = true;
+        yield event;
+      } catch (error) {
+        // Several such lines at the start are not a recording.
+        if (!(error instanceof CutLineError) || cut !== undefined) throw cut ?? error;
+        cut = error;
+      }
+      if (isRecording) warnOfCut();
     }
+    if (!isRecording) throw cut ?? new RecordingError("the file contains no deliveries");
   } catch (error) {
     if (context.signal.aborted) return;
     const { code } = error as NodeJS.ErrnoException;

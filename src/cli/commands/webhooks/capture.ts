@@ -119,7 +119,7 @@ function openRecording(
   onFailure: (error: UserError) => void,
 ): Recorder | undefined {
   if (file === undefined) return undefined;
-  const recorder = new Recorder(file, onFailure);
+  const recorder = new Recorder(file, { onFailure, warn: (text) => output.warn(text) });
   const warning = openFileWarning(file, "complete deliveries", platform);
   if (warning !== undefined) output.warn(warning);
   return recorder;

@@ -1,7 +1,7 @@
 import { hintForOriginal } from "../../../relay/forward-failure.ts";
 import { endToEndHeaders } from "../../../relay/forward-headers.ts";
 import { type RecordedEvent, RecordingError } from "../../../relay/recording.ts";
-import { type Scheme, SCHEMES } from "../../../webhooks/schemes.ts";
+import { type Scheme, type SchemeName, SCHEMES } from "../../../webhooks/schemes.ts";
 import type { Context } from "../../context.ts";
 import { printable } from "../../terminal/printable.ts";
 import { readForwardingOptions } from "../../forwarding/options.ts";
@@ -40,20 +40,22 @@ export async function runReplay(file: string, flags: ReplayFlags, context: Conte
           hintForOriginal({
             headers: event.headers ?? [],
             schemes: KNOWN_SCHEMES,
-            isRepeated: true,
+            keepsSignature: true,
+            now: context.now(),
             invalid: event.invalid && printable(event.invalid),
           })
       : undefined;
-  let isOther = false;
+  const others = new Set<SchemeName>();
   const check = (event: RecordedEvent): void => {
     headers(event, new Uint8Array());
     if (secrets === undefined) return;
     const provider = schemeNameIn(event.headers);
-    if (!isOther && provider !== undefined && SCHEMES[provider] !== scheme && KNOWN_SCHEMES.includes(scheme)) {
-      isOther = true;
+    const isOther = provider !== undefined && SCHEMES[provider] !== scheme && KNOWN_SCHEMES.includes(scheme);
+    if (isOther && !others.has(provider)) {
+      others.add(provider);
       const { name } = SCHEMES[provider];
       context.output.warn(
-        `The recording is of ${name}, but is signed as ${scheme.name}. To sign it as ${name}, pass --scheme ${provider}.`,
+        `The recording contains deliveries of ${name}, which are signed as ${scheme.name}. To sign them as ${name}, pass --scheme ${provider}.`,
       );
     }
     if (event.invalid === undefined) return;

@@ -5,7 +5,7 @@ import { LATEST_VERSION } from "../contract/versions.ts";
 import { type QueryValue, urlOf } from "./base-url.ts";
 import { ApiError, NetworkError } from "./errors.ts";
 import type { ProxySettings } from "./proxy-settings.ts";
-import { describeLack } from "./response-check.ts";
+import { completeResponse } from "./response-check.ts";
 import { type RawResponse, createTransport } from "./transport.ts";
 import type { FieldError, Problem } from "../contract/schemas/problem.ts";
 
@@ -212,7 +212,7 @@ function bodyOf(response: RawResponse, url: URL): unknown {
 
 /** Throws NetworkError if a response lacks what the contract promises. */
 function assertComplete({ method, path }: ApiRequest, body: unknown): void {
-  const lack = describeLack(method, path, body);
+  const lack = completeResponse(method, path, body);
   if (lack === undefined) return;
   throw new NetworkError(
     "not_the_platform",

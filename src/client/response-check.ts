@@ -30,10 +30,11 @@ export function memberNamesOf(schema: keyof typeof OBJECT_SHAPES): string[] {
 }
 
 /**
- * Returns what a response lacks of what the contract promises, such as `has no number at offset_seconds`. Further
- * members and new values of enumerations are fine: the platform may be of another version.
+ * Returns what a response lacks of what the contract promises, such as `has no number at offset_seconds`. The platform
+ * may be of another version: further members and new values of enumerations are fine, and nullable members that an
+ * earlier platform does not have become null.
  */
-export function describeLack(method: string, path: string, body: unknown): string | undefined {
+export function completeResponse(method: string, path: string, body: unknown): string | undefined {
   const [name] = path.split("?", 1) as [string];
   const template = name.replace(/^(\/v1\/[^/]+\/)[^/]+/, "$1{id}");
   const shape = RESPONSE_SHAPES[`${method} ${name}`] ?? RESPONSE_SHAPES[`${method} ${template}`];
@@ -56,7 +57,10 @@ function findLack(value: unknown, shape: Shape, place: string): Lack | undefined
   if (!isRecord(value)) return { expected: "object", place };
   for (const [name, member] of Object.entries(shape)) {
     const key = name.replace(/\?$/, "");
-    if (key !== name && value[key] === undefined) continue;
+    if (value[key] === undefined) {
+      if (key !== name) continue;
+      if (isNullable(member)) value[key] = null;
+    }
     const lack = findLack(value[key], member, place === "" ? key : `${place}.${key}`);
     if (lack !== undefined) return lack;
   }
@@ -70,6 +74,10 @@ function findLackInList(value: unknown, items: Shape, place: string): Lack | und
     if (lack !== undefined) return lack;
   }
   return undefined;
+}
+
+function isNullable(shape: Shape): boolean {
+  return typeof shape !== "string" && isUnion(shape) && shape.includes("null");
 }
 
 function isUnion(shape: Exclude<Shape, string>): shape is readonly Shape[] {

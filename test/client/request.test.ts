@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ApiError } from "../../src/client/errors.ts";
 import { apiPath } from "../../src/client/base-url.ts";
 import { VERSIONS } from "../../src/contract/versions.ts";
+import { CUSTOMER } from "../support/api-objects.ts";
 import { clientOf } from "./support/client.ts";
 import { json, problem, startServer } from "./support/scripted-server.ts";
 
@@ -122,6 +123,21 @@ describe("an error response", () => {
   it("names the errors of fields only where there are some", async () => {
     const server = await startServer(problem(404, "not_found"));
     await expect(clientOf(server.url).request({ method: "GET", path: "/" })).rejects.toMatchObject({ errors: [] });
+  });
+});
+
+describe("a response of an earlier platform", () => {
+  const { phone: _added, ...earlier } = CUSTOMER;
+  const get = async (body: object) =>
+    await clientOf((await startServer(json(200, body))).url).request({ method: "GET", path: "/v1/customers/cus_1" });
+
+  it("has null for a nullable field that it lacks", async () => {
+    expect((await get(earlier)).body).toEqual({ ...earlier, phone: null });
+  });
+
+  it("is rejected without a field that is never null", async () => {
+    const { email: _missing, ...incomplete } = CUSTOMER;
+    await expect(get(incomplete)).rejects.toThrow("The response of GET /v1/customers/cus_1 has no string at email");
   });
 });
 

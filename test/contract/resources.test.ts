@@ -48,6 +48,14 @@ describe("the table of resources", () => {
     }
   });
 
+  it("gives every resource with an amount the currency of the amount", () => {
+    for (const kind of kindsWith("fields")) {
+      const types = Object.entries(resourceOf(kind).fields ?? {}).map(([name, { type }]) => ({ name, type }));
+      if (!types.some(({ type }) => type === "amount")) continue;
+      expect(types, kind).toContainEqual({ name: "currency", type: "currency" });
+    }
+  });
+
   it.each(kindsWith("fields"))("has the fields of %s that the API returns and accepts", async (kind) => {
     const { statuses = {}, fields = {}, custom } = resourceOf(kind);
     const { [pathOf(kind)]: list, [`${pathOf(kind)}/{id}`]: one } = document.paths;

@@ -55,12 +55,17 @@ export const METADATA: Column<{ metadata: Record<string, string> }> = {
   },
 };
 
-/** An amount in major units on a terminal; the API's integer in a pipe. */
-export const AMOUNT: Column<{ amount: number; currency: string }> = {
-  label: "Amount",
-  align: "right",
-  text: ({ amount, currency }, { terminal }) => (terminal ? majorUnits(amount, currency) : String(amount)),
-};
+/** An amount of the item's currency, in major units on a terminal; the API's integer in a pipe. */
+function amountColumn<Item extends object>(name: string, label: string): Column<Item> {
+  return {
+    label,
+    align: "right",
+    text: (item, { terminal }) => {
+      const { [name]: amount, currency } = item as Readonly<Record<string, number | string>>;
+      return terminal ? majorUnits(Number(amount), String(currency)) : String(amount);
+    },
+  };
+}
 
 /** The status of a resource, highlighted as its table entry says. */
 export function statusColumn<Kind extends KindWith<"statuses">>(kind: Kind): Column<{ status: string }> {
@@ -101,7 +106,7 @@ export function fieldColumns<Item extends object>(
 }
 
 function columnOf<Item extends object>(kind: KindWith<"fields">, name: string, { type, label }: Field): Column<Item> {
-  if (type === "amount") return AMOUNT as unknown as Column<Item>;
+  if (type === "amount") return amountColumn(name, label);
   if (type === "status") return statusColumn(kind as KindWith<"statuses">) as unknown as Column<Item>;
   const text = (item: Item) => {
     const { [name]: value } = item as Readonly<Record<string, string | boolean | string[] | null>>;

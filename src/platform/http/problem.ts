@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { FastifyError } from "fastify";
 import { ERRORS, type ErrorCode, PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
 import type { Problem } from "../../contract/schemas/problem.ts";
@@ -93,13 +94,24 @@ export function rejectBrokenRequest(
     socket.destroy();
     return;
   }
-  const problem = toProblem(brokenRequest(error), requestId, baseUrl);
-  const body = JSON.stringify(problem);
   clock.after(LINGER_MILLISECONDS, () => socket.destroy());
-  socket.end(
-    `HTTP/1.1 ${problem.status} ${problem.title}\r\nContent-Type: ${PROBLEM_MEDIA_TYPE}\r\n` +
-      `${HEADERS.requestId}: ${requestId}\r\n${HEADERS.version}: ${LATEST_VERSION}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  endWithProblem(socket, toProblem(brokenRequest(error), requestId, baseUrl), {
+    [HEADERS.requestId]: requestId,
+    [HEADERS.version]: LATEST_VERSION,
+  });
+}
+
+/** Responds on a bare socket with problem details, and ends it. */
+export function endWithProblem(stream: Duplex, problem: Problem, headers: Readonly<Record<string, string>>): void {
+  const body = JSON.stringify(problem);
+  const all = {
+    ...headers,
+    "Content-Type": PROBLEM_MEDIA_TYPE,
+    "Content-Length": Buffer.byteLength(body),
+    Connection: "close",
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  stream.end(`HTTP/1.1 ${problem.status} ${problem.title}\r\n${lines.join("")}\r\n${body}`);
 }
 
 /** The code for a proxy request, used with the codes of Node's parser. */

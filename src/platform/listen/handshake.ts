@@ -1,13 +1,13 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { type ErrorCode, PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
+import type { ErrorCode } from "../../contract/errors.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { LISTEN_PATH, LISTEN_SUBPROTOCOL } from "../../contract/listen.ts";
 import { ApiError } from "../domain/api-error.ts";
 import { assertScope, type Authenticate } from "../http/authenticate.ts";
 import type { Caller } from "../domain/request-context.ts";
 import { problemOfHost } from "../http/host.ts";
-import { INTERNAL_ERROR, toApiError, toProblem } from "../http/problem.ts";
+import { endWithProblem, INTERNAL_ERROR, toApiError, toProblem } from "../http/problem.ts";
 import { versionOfResponse } from "../http/version.ts";
 import type { Clock } from "../ports.ts";
 import type { RequestRecorder } from "../observability/request-recorder.ts";
@@ -83,22 +83,15 @@ export function reject(tools: HandshakeTools, stream: Duplex, handshake: Handsha
   const shown = apiError ?? INTERNAL_ERROR;
   const problem = toProblem(shown, handshake.id, tools.baseUrl());
   recordHandshake(tools, handshake, problem.status, problem.code);
-  const body = JSON.stringify(problem);
-  const headers = {
+  // A client that keeps its side open would keep the socket.
+  stream.once("finish", () => stream.destroy());
+  endWithProblem(stream, problem, {
     ...handshake.headers,
     ...shown.headers,
     [HEADERS.requestId]: handshake.id,
     [HEADERS.version]: versionOfError(tools.versions, handshake, problem.status),
     ...(tools.rateLimit === undefined ? {} : { [HEADERS.rateLimitPolicy]: tools.rateLimit.policy }),
-    "Content-Type": PROBLEM_MEDIA_TYPE,
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  // A client that keeps its side open would keep the socket.
-  stream.once("finish", () => stream.destroy());
-  stream.end(
-    `HTTP/1.1 ${problem.status} ${problem.title}\r\n${lines.join("")}` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  });
 }
 
 /** Do not reveal account details in a 401. */

@@ -57,16 +57,19 @@ describe("the comparison with the last release", () => {
   });
 
   it("finds a removed value", () => {
-    const found = changesAfter(({ components }) => components.schemas.Order.properties.status.enum.pop());
-    expect(found).toEqual(['no longer: received Order.status may be "canceled"']);
+    let removed: string | undefined;
+    const found = changesAfter(({ components }) => {
+      removed = components.schemas.Order.properties.status.enum.pop();
+    });
+    expect(found).toEqual([`no longer: received Order.status may be "${removed}"`]);
   });
 
   it("finds a field that a request must have now", () => {
     const added = changesAfter(({ components: { schemas } }) => {
-      schemas.CustomerCreate.properties.country = { type: "string" };
-      schemas.CustomerCreate.required.push("country");
+      schemas.CustomerCreate.properties.an_addition = { type: "string" };
+      schemas.CustomerCreate.required.push("an_addition");
     });
-    expect(added).toEqual(["newly: sent CustomerCreate.country required"]);
+    expect(added).toEqual(["newly: sent CustomerCreate.an_addition required"]);
     const known = changesAfter(({ components }) => components.schemas.CustomerCreate.required.push("name"));
     expect(known).toContain("newly: sent CustomerCreate.name required");
   });
@@ -106,11 +109,11 @@ describe("the comparison with the last release", () => {
     const found = changesAfter(({ paths, components: { schemas } }) => {
       paths["/v1/an_addition"] = { post: { ...paths["/v1/orders"].post } };
       paths["/v1/orders"].get.parameters.push({ name: "year", in: "query", schema: { type: "integer" } });
-      schemas.CustomerCreate.properties.country = { type: "string" };
+      schemas.CustomerCreate.properties.an_addition = { type: "string" };
       schemas.OrderCreate.properties.amount.type = ["integer", "string"];
-      schemas.Order.properties.country = { type: "string" };
-      schemas.Order.required.push("country");
-      schemas.Order.properties.status.enum.push("refunded");
+      schemas.Order.properties.an_addition = { type: "string" };
+      schemas.Order.required.push("an_addition");
+      schemas.Order.properties.status.enum.push("an_addition");
     });
     expect(found).toEqual([]);
   });

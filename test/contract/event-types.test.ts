@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { EVENT_TYPES, matchesSubscriptions, typesOfSubscription } from "../../src/contract/event-types.ts";
+import { RESOURCES } from "../../src/contract/resources.ts";
 import { nearest } from "../../src/contract/nearest.ts";
 
 describe("subscriptions", () => {
   it.each([
     ["*", [...EVENT_TYPES]],
-    ["order.*", ["order.created", "order.completed", "order.canceled"]],
+    ["order.*", RESOURCES.order.events.map((change) => `order.${change}`)],
     ["order.completed", ["order.completed"]],
     ["order", []],
     ["ord.*", []],

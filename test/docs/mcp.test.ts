@@ -2,7 +2,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ServedPlatform, servePlatform } from "../support/platform.ts";
-import { BIN, cliEnv } from "../support/run-cli.ts";
+import { BIN, cliEnv, runCli } from "../support/run-cli.ts";
 import { textOf } from "./pages.ts";
 
 let platform: ServedPlatform;
@@ -23,4 +23,12 @@ it("docs/mcp.md names the tools and prompts that the server has", async () => {
     .filter((line) => line.startsWith("| `"));
   const documented = rows.flatMap((row) => [...row.split("|")[1]!.matchAll(/`(\w+)`/g)].map(([, name]) => name!));
   expect(new Set(documented)).toEqual(new Set([...tools, ...prompts].map(({ name }) => name)));
+});
+
+it("docs/mcp.md names the groups of tools", async () => {
+  const [, documented] = /Groups are ([^]*?)\.\n/.exec(textOf("mcp.md"))!;
+  const groups = [...documented!.matchAll(/`(\w+)`/g)].map(([, name]) => name!);
+  const env = { SERVICE_BASE_URL: platform.baseUrl, SERVICE_API_KEY: platform.sandboxKey };
+  const { stderr } = await runCli(["mcp", "--tools", "nonexistent"], { env });
+  expect(/Groups: (.*?)\./.exec(stderr)![1]!.split(", ").toSorted()).toEqual(groups.toSorted());
 });

@@ -13,7 +13,9 @@ const NOT_COPIED = new Set(["node_modules", "dist", ".git", "test-results"].map(
 const TESTS = [
   "test/contract/compatibility.test.ts",
   "test/contract/resources.test.ts",
+  "test/contract/event-types.test.ts",
   "test/platform/methods.test.ts",
+  "test/platform/oauth/isolation.test.ts",
   "test/platform/fuzz.test.ts",
   "test/postgres/migration-crash.test.ts",
   "test/dashboard/appearance.test.ts",

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
+import { exampleOf, inputFieldsOf, OBJECT_KINDS, pathOf, RESOURCES } from "../../../src/contract/resources.ts";
 import { type Api, apiOf } from "../../support/api.ts";
 import { exchange, newProof, obtainCode, obtainTokens, post, proves } from "./support/authorization-server.ts";
 import { Browser } from "./support/browser.ts";
@@ -69,7 +70,11 @@ describe("an object of one environment of one account", () => {
 });
 
 describe("every operation on an object of another account", () => {
-  const CHANGES: Record<string, object> = { customers: { name: "x" }, webhook_endpoints: { description: "x" } };
+  const CHANGES: Record<string, object> = {
+    webhook_endpoints: { description: "x" },
+    api_keys: { name: "x" },
+    oauth_apps: { name: "x" },
+  };
 
   /** Objects of each kind by the path of their collection. */
   async function objectsOf({ sandboxKey }: PreparedAccount, browser: Browser): Promise<Record<string, string>> {
@@ -78,11 +83,16 @@ describe("every operation on an object of another account", () => {
     const first = async (path: string) => (await api("GET", path)).body.data[0].id as string;
     const session = asSession(browser);
     const endpoint = { url: "https://example.com/hook", events: ["*"] };
+    const webhookEndpoint = await created("/v1/webhook_endpoints", endpoint);
+    const ids: Record<string, string> = {};
+    for (const kind of OBJECT_KINDS) {
+      const required = inputFieldsOf(kind).filter(([, field]) => field.required);
+      const body = required.map(([name, field]) => [name, field.of === undefined ? exampleOf(field) : ids[field.of]]);
+      ids[kind] = await created(pathOf(kind), Object.fromEntries(body));
+    }
     return {
-      webhook_endpoints: await created("/v1/webhook_endpoints", endpoint),
-      customers: await created("/v1/customers", { email: "isolated@example.com" }),
-      orders: await created("/v1/orders", { amount: 1, currency: "EUR" }),
-      payments: await created("/v1/payments", { amount: 1, currency: "EUR" }),
+      ...Object.fromEntries(OBJECT_KINDS.map((kind) => [RESOURCES[kind].plural, ids[kind]!])),
+      webhook_endpoints: webhookEndpoint,
       events: await first("/v1/events"),
       deliveries: await first("/v1/deliveries"),
       bulk_operations: await created("/v1/deliveries/retry", { status: "failed" }),
@@ -123,7 +133,7 @@ describe("every operation on an object of another account", () => {
     for (const { path, method, kind } of operations) {
       const id = objects[kind];
       if (id === undefined) throw new Error(`add an object for ${path}`);
-      const body = method === "PATCH" ? (CHANGES[kind] ?? { name: "x" }) : undefined;
+      const body = method === "PATCH" ? (CHANGES[kind] ?? { metadata: {} }) : undefined;
       for (const [name, outsider] of Object.entries(outsiders)) {
         const foreign = await outsider(method, path.replace("{id}", id), body);
         const unknown = await outsider(method, path.replace("{id}", `${id.slice(0, -3)}zzz`), body);

@@ -341,7 +341,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
   },
   snapshot_limit: {
     meaning: "The sandbox has too many snapshots, or too many objects for one.",
-    cause: "A sandbox has at most 20 snapshots of at most 100,000 customers, orders and payments.",
+    cause: "A sandbox has at most 20 snapshots of at most 100,000 objects, such as customers and orders.",
     remedy: "Delete a snapshot, or save under the name of an existing one. Reset the sandbox if it is too large.",
     example: { detail: "The sandbox has 20 snapshots, which is the maximum. Delete one first." },
   },

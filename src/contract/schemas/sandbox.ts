@@ -35,7 +35,7 @@ export const Snapshot = Type.Object(
   {
     name: SnapshotName,
     object: Type.Literal("snapshot"),
-    objects: Type.Integer({ minimum: 0, description: "Customers, orders and payments" }),
+    objects: Type.Integer({ minimum: 0, description: "Business objects, such as customers and orders" }),
     offset_seconds: Type.Integer({
       minimum: 0,
       description: "Offset of the sandbox's time from real time, in seconds",

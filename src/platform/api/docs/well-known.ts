@@ -54,7 +54,7 @@ export function registerWellKnownPaths(
   app.get("/llms.txt", { config: { crossOrigin: "anyone" } }, async (_request, reply) =>
     reply.header("Content-Type", "text/markdown; charset=utf-8").send(`# Service API
 
-> Customers, orders and payments over HTTP, with signed webhooks. JSON in and out, under /v1.
+> The API of a payments platform with signed webhooks, over HTTP. JSON in and out, under /v1.
 
 Send an API key or an OAuth access token as \`Authorization: Bearer …\`. A credential belongs to the sandbox or to the
 live mode. Errors are problem details (RFC 9457) with a stable \`code\`.

@@ -46,7 +46,7 @@ export function buildDocument({ baseUrl, versions, contact }: DocumentFacts): Js
     info: {
       title: "Service API",
       version: versions.at(-1),
-      summary: "Customers, orders and payments, with signed webhooks",
+      summary: "API of a payments platform with signed webhooks",
       description: INTRODUCTION,
       ...(contact === undefined ? {} : { contact: contactOf(contact) }),
       license: { name: "MIT", identifier: "MIT" },

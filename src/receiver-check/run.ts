@@ -7,6 +7,7 @@ import { signingMistake } from "./signing-mistake.ts";
 import { SCHEMES } from "../webhooks/schemes.ts";
 import { duplicates } from "./checks/duplicates.ts";
 import { rawBody } from "./checks/raw-body.ts";
+import { actsOn } from "./effects.ts";
 import { rejecting, UNVERIFIED } from "./checks/rejecting.ts";
 import { rotation } from "./checks/rotation.ts";
 import { time } from "./checks/time.ts";
@@ -113,10 +114,8 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
     }
     const { findings, survived } = await runBatch(batch, subject);
     const verifiesNothing = batch.some(({ id }, i) => id === "wrong-secret" && findings[i]!.accepted);
-    for (const [i, check] of batch.entries()) {
-      const finding = findings[i]!;
-      add(check, verifiesNothing && check.forgery && finding.accepted ? { ...finding, ...UNVERIFIED } : finding, since);
-    }
+    const texts = verifiesNothing ? await textsOfAccepted(batch, findings, subject) : undefined;
+    for (const [i, check] of batch.entries()) add(check, { ...findings[i]!, ...texts?.get(check) }, since);
     if (!survived) {
       const titles = batch.filter((_, i) => findings[i]!.disconnected).map(({ title }) => `"${title}"`);
       obstacle = `Skipped: the receiver has not responded since ${titles.join(", ")}`;
@@ -160,6 +159,24 @@ async function runBatch(
     if (findings[i].disconnected && !(await isThere(subject))) return { findings, survived: false };
   }
   return { findings, survived: true };
+}
+
+/** Returns the texts of checks whose deliveries get 2xx from a receiver that seems to verify nothing. */
+async function textsOfAccepted(
+  batch: readonly Check[],
+  findings: readonly Finding[],
+  subject: Subject,
+): Promise<Map<Check, Partial<Finding>>> {
+  const texts = new Map<Check, Partial<Finding>>();
+  const accepted = batch.filter((_, i) => findings[i]!.accepted);
+  for (const group of ["Rejecting", "Time"] satisfies Group[]) {
+    const checks = accepted.filter((check) => check.group === group);
+    const acts = await actsOn(checks, subject);
+    const text = acts === undefined ? UNVERIFIED.unknown : acts ? UNVERIFIED.processed : UNVERIFIED.dropped;
+    // A valid signature that is too old says nothing about others.
+    if (group === "Rejecting" || acts === false) for (const check of checks) texts.set(check, text);
+  }
+  return texts;
 }
 
 /** Delivers one event until it is accepted, or the time is over. */
@@ -246,20 +263,30 @@ function gradeOf(
   const forgeries = new Set(checks.filter(({ forgery }) => forgery).map(({ id }) => id));
   const optional = new Set(checks.filter(({ optional }) => optional).map(({ id }) => id));
   const failed = results.filter(({ status }) => status === "failed");
-  const isUnverified = failed.some(({ explanation }) => explanation === UNVERIFIED.explanation);
+  const isFailedFor = (text: (typeof UNVERIFIED)[keyof typeof UNVERIFIED]): boolean =>
+    failed.some(({ explanation }) => explanation === text.explanation);
   const allRequired = failed.filter(({ level }) => level === "required");
   const required = allRequired.filter(({ id }) => !broken.has(id));
   const skipped = results.filter(({ status }) => status === "skipped");
   const unjudged = skipped.some(({ id }) => !optional.has(id));
+  if (results[1]?.status === "failed") return { grade: "F", verdict: "The receiver does not respond in time." };
   if (results[0]?.status !== "passed") return { grade: "F", verdict: "The receiver does not accept valid deliveries." };
-  if (isUnverified) return { grade: "F", verdict: "The receiver accepts signatures made with any secret." };
+  if (isFailedFor(UNVERIFIED.processed)) {
+    return { grade: "F", verdict: "The receiver processes deliveries signed with any secret." };
+  }
+  if (isFailedFor(UNVERIFIED.unknown)) {
+    return { grade: "F", verdict: "The receiver responds with 2xx to signatures made with any secret." };
+  }
   if (required.some(({ id }) => forgeries.has(id))) {
     return { grade: "F", verdict: "The receiver accepts deliveries that it must reject." };
   }
   const mistakes = required.length + (broken.size > 0 ? 1 : 0);
   if (mistakes > FEW) return { grade: "D", verdict: `${allRequired.length} required checks failed.` };
   if (broken.size > 0 && required.length === 0) {
-    return { grade: "C", verdict: "The receiver accepts no forged delivery, but fails instead of rejecting it." };
+    const verdict = isFailedFor(UNVERIFIED.dropped)
+      ? "The receiver processes no forged delivery, but responds with 2xx instead of rejecting it."
+      : "The receiver accepts no forged delivery, but fails instead of rejecting it.";
+    return { grade: "C", verdict };
   }
   if (required.length > 0) {
     const count = allRequired.length;

@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { randomInt, randomUUID } from "node:crypto";
 import type { IdGenerator } from "../contract/ids.ts";
 import { parseJson } from "../contract/parse-json.ts";
+import { replaceTokens } from "../contract/rewrite-json.ts";
 import { valueAt } from "../contract/value-at.ts";
 import { SCHEMES, type Scheme } from "../webhooks/schemes.ts";
 
@@ -75,9 +76,11 @@ function placeOfId(path: string, body: string | Uint8Array, { name }: Scheme): P
   const content =
     typeof body === "string" &&
     parseJson(
-      body.replaceAll(STRING_OR_NUMBER, (token, colon: string | undefined, start: number) => {
-        if (colon !== undefined) return token;
-        places.push({ start, end: start + token.length, isNumber: !token.startsWith('"') });
+      replaceTokens(body, (token, start) => {
+        const end = start + token.length;
+        NAME_END.lastIndex = end;
+        if (NAME_END.test(body)) return token;
+        places.push({ start, end, isNumber: !token.startsWith('"') });
         return `"${mark}${places.length - 1}"`;
       }),
     );
@@ -90,7 +93,7 @@ function placeOfId(path: string, body: string | Uint8Array, { name }: Scheme): P
 }
 
 /** The name of a member has a colon after it. */
-const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"(\s*:)?|-?\d[\d.eE+-]*/g;
+const NAME_END = /\s*:/y;
 
 /** Members that have the ID of an object at most providers, with a string or a whole number. */
 const ID_MEMBER = /("(?:id|sha|after|ts|client_msg_id)"\s*:\s*)(?:"([^"\\]+)"|(\d+)(?![\d.eE]))/g;
@@ -129,6 +132,9 @@ const FORM = /^[^\s"=&]+=[^\s"=&]*(?:&[^\s"=&]+=[^\s"=&]*)*(?:\r?\n)?$/;
 export function isForm(body: string | Uint8Array): boolean {
   return typeof body === "string" && FORM.test(body);
 }
+
+/** As large as those of GitHub, the largest of any provider, in bytes. */
+export const LARGEST_PAYLOAD = 25 * 1024 * 1024;
 
 /** Returns the media type that a body appears to have. */
 export function mediaTypeOf(body: Uint8Array): string {

@@ -60,6 +60,8 @@ export class Subject {
   readonly clock: Clock;
   /** Timeout of a delivery that sets none. */
   limitMilliseconds: number;
+  /** The IDs of all samples. */
+  readonly ids: string[] = [];
   /** Why the observer cannot tell what the receiver does, once that is known. */
   noEffects: string | undefined;
   readonly #options: SubjectOptions;
@@ -82,9 +84,10 @@ export class Subject {
   /** Fresh contents of a delivery. */
   sample(): Sample {
     const { template } = this.provider;
-    if (template !== undefined) return template.sample(this.clock.now());
-    const event = this.event();
-    return { id: event.id, body: JSON.stringify(event) };
+    const event = template === undefined ? this.event() : undefined;
+    const sample = template?.sample(this.clock.now()) ?? { id: event!.id, body: JSON.stringify(event) };
+    this.ids.push(sample.id);
+    return sample;
   }
 
   /** Contents about an object that no other delivery is about, if the payload has its ID where most providers do. */

@@ -185,17 +185,8 @@ describe.concurrent("service webhooks check", () => {
       "CHECK skipped required responds-in-time",
       "CHECK skipped required unknown-event-type",
     ]);
-    const skipped = rows.slice(2, -1);
-    expect(skipped).toHaveLength(25);
-    for (const row of skipped) {
-      expect(row).toEqual([
-        "CHECK",
-        "skipped",
-        expect.stringMatching(/^(?:required|advisory)$/),
-        expect.stringMatching(/^[a-z\d-]+$/),
-        "Skipped: the receiver did not accept a valid delivery",
-      ]);
-    }
+    expect(rows[2]!.at(-1)).toBe("Skipped: the receiver did not accept a valid delivery");
+    expect(rows).toHaveLength(4);
     expect(rows.at(-1)!.slice(0, 3)).toEqual(["GRADE", "F", "0 passed, 1 failed, 26 skipped"]);
   });
 
@@ -371,8 +362,8 @@ describe("service webhooks check on a terminal", () => {
     expect(await session.ended).toBe(1);
     const report = session.text().slice(session.text().lastIndexOf("Receiver  "));
     expect(report.match(/Verify the signature first/g)).toHaveLength(1);
-    expect(report.match(/Fix {3}As above/g)!.length).toBeGreaterThan(6);
-    expect(report).toMatch(/Grade F .*\nThe receiver accepts signatures made with any secret\./);
+    expect(report.match(/Fix {3}As above/g)!.length).toBeGreaterThan(5);
+    expect(report).toMatch(/Grade F .*\nThe receiver responds with 2xx to signatures made with any secret\./);
   });
 
   it("prints an obstacle once, instead of on a line per check", async () => {

@@ -3,7 +3,7 @@ import { acceptedAll, type Check, type Finding, skipped } from "../check.ts";
 import type { Scheme } from "../../webhooks/schemes.ts";
 import { formatDuration, formatResponse, isAccepted, type Response } from "../exchange.ts";
 import { firstTypeOf } from "../sample-events.ts";
-import { isPlatform, type Provider } from "../samples.ts";
+import { isPlatform, LARGEST_PAYLOAD, type Provider } from "../samples.ts";
 import { PARSED_BODY_FIX, saysParsedBody } from "../signing-mistake.ts";
 
 type FirstCheck = Omit<Check, "run">;
@@ -55,14 +55,17 @@ export function judgeFirst(response: Response): [valid: Finding, inTime: Finding
   return [{ status: "failed", sent: SENT, seen, ...adviceFor(response) }, inTime];
 }
 
-function adviceFor({ status, failure, excerpt }: Response): Pick<Finding, "fix"> {
+function adviceFor({ status, failure, excerpt, location }: Response): Pick<Finding, "fix"> {
   if (saysParsedBody(excerpt)) return { fix: PARSED_BODY_FIX };
   if (failure?.kind === "refused") return { fix: "Start the receiver, and check the port." };
   if (status === undefined)
     return { fix: "Check the receiver's log: it may have crashed, or not support this protocol." };
   if (status >= 500) return { fix: "Check the receiver's log: a valid delivery caused an error." };
   if (status === 404 || status === 405) return { fix: "Check the path: nothing there accepts a POST." };
-  if (status >= 300 && status < 400) return { fix: "Pass the final URL: redirects are not followed." };
+  if (status >= 300 && status < 400) {
+    const fix = location === undefined ? "Respond with 2xx in the receiver itself" : "Pass the final URL";
+    return { fix: `${fix}: redirects are not followed.` };
+  }
   if (status === 403) {
     return {
       fix: "Check that the secret is the receiver's. Frameworks also respond with 403 if CSRF protection applies to the route.",
@@ -134,6 +137,8 @@ export const accepting = (provider: Provider): readonly Check[] => [
 ];
 
 const DELIVERIES = 100;
+/** Maximum size of all deliveries of a burst. More would test the memory of this machine. */
+const BURST_BYTES = LARGEST_PAYLOAD * 4;
 
 export const LOAD: readonly Check[] = [
   {
@@ -146,22 +151,22 @@ export const LOAD: readonly Check[] = [
     fix: "Store the event, respond, and do the work later, so that a response is cheap.",
     async run(subject) {
       const limitMilliseconds = timeoutOf(subject.provider.scheme) * 1000;
+      const size = Buffer.byteLength(subject.sample().body);
+      const length = Math.max(1, Math.min(DELIVERIES, Math.floor(BURST_BYTES / Math.max(1, size))));
       const burst = async (): Promise<Response[]> =>
         await Promise.all(
-          Array.from({ length: DELIVERIES }, () =>
-            subject.deliver(subject.sample(), { limitMilliseconds, repeats: false }),
-          ),
+          Array.from({ length }, () => subject.deliver(subject.sample(), { limitMilliseconds, repeats: false })),
         );
       let responses = await burst();
       if (responses.some(({ failure }) => failure?.kind === "timeout")) responses = await burst();
-      const sent = `${DELIVERIES} valid deliveries at once`;
+      const sent = `${length} valid deliveries at once`;
       const failed = responses.filter(({ status }) => status === undefined || status >= 500);
       const slowest = Math.max(...responses.map(({ milliseconds }) => milliseconds));
       if (failed.length === 0) return { status: "passed", sent, seen: `all responses within ${Math.ceil(slowest)} ms` };
       return {
         status: "failed",
         sent,
-        seen: `${failed.length} of ${DELIVERIES} failed, the first: ${formatResponse(failed[0]!)}`,
+        seen: `${failed.length} of ${length} failed, the first: ${formatResponse(failed[0]!)}`,
       };
     },
   },

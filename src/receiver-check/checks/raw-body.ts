@@ -90,7 +90,7 @@ const MEBIBYTE: Check = {
   id: "body-one-mebibyte",
   title: "Accepts a body of 1 MiB",
   explanation: "Many parsers have a default limit of 100 kB, so larger events are always rejected.",
-  fix: "Raise the limit of the body parser or proxy for this route to 1 MiB (express.raw({ limit: '1mb' })).",
+  fix: "Raise the limit of the body parser or proxy for this route to 1 MiB (in Express, the option `limit: '1mb'` of its parser).",
   async run(subject) {
     const sample = subject.sample();
     const withNote = (note: string): string =>

@@ -33,10 +33,26 @@ function rejectionCheck({ sent, deviations, ...check }: RejectionCheck): Check {
 
 const FORGEABLE = "Anyone who knows the URL can send forged events to the application.";
 
-/** Replaces the text of each check if the receiver accepts a signature made with any secret. */
+const VERIFY_FIRST =
+  "Verify the signature first, and respond with 400 unless it is valid. If the receiver does verify it, the result is lost: await the function if it returns a promise, and respond with 400 where its error is caught.";
+
+/** Replace the text of each check if the receiver responds with 2xx to a signature made with any secret. */
 export const UNVERIFIED = {
-  explanation: `The receiver accepts a signature made with any secret. ${FORGEABLE}`,
-  fix: "Verify the signature first, and respond with 400 unless it is valid. If the receiver does verify it, the result is lost: await the function if it returns a promise, and respond with 400 where its error is caught.",
+  unknown: {
+    explanation:
+      "The receiver responds with 2xx to a signature made with any secret. If it processes such deliveries, anyone who knows the URL can send forged events to the application: --effects or --probe shows it.",
+    fix: VERIFY_FIRST,
+  },
+  processed: {
+    explanation: `The receiver processes a delivery that was signed with any secret. ${FORGEABLE}`,
+    fix: VERIFY_FIRST,
+  },
+  dropped: {
+    explanation:
+      "The receiver responds with 2xx to a delivery that it does not process. If its secret is wrong, the provider counts all deliveries as received and sends none of them again.",
+    fix: "Respond with 400 where the verification fails, instead of 2xx.",
+    broken: true,
+  },
 };
 
 /** Returns other contents with the same ID. */

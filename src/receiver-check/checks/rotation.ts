@@ -76,7 +76,7 @@ export function rotation(provider: Provider): readonly Check[] {
       id: "unknown-schemes",
       title: "Ignores unknown schemes",
       explanation: "The header is a list, to which the signatures of a future scheme may be added.",
-      fix: `Read ${scheme.timestamp?.prefix === undefined ? `the items that begin with ${prefix}` : `the names ${t} and ${v1}`}, and ignore all others.`,
+      fix: `Read ${scheme.timestamp?.prefix === undefined ? `the items that begin with \`${prefix}\`` : `the names ${t} and ${v1}`}, and ignore all others.`,
       async run(subject) {
         const response = await subject.deliver(subject.sample(), {
           header: (right) => {

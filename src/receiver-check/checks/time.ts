@@ -27,7 +27,7 @@ export function time({ scheme }: Provider): readonly Check[] {
       id: `t-${seconds + 1}-s-old`,
       notApplicable,
       title: `Rejects a ${t} that is ${seconds + 1} s old`,
-      explanation: "Without an age limit, a captured delivery can be replayed at any later time.",
+      explanation: `The receiver accepts a signature that is older than ${seconds} s, so a captured delivery can be replayed for longer than the provider allows.`,
       fix: `Reject the delivery if the clock's seconds minus ${t} exceed ${seconds}, after verifying the signature.`,
       forgery: true,
       run: (subject) => judgeAtEdge(subject, -(seconds + 1), seconds),

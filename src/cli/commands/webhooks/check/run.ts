@@ -13,6 +13,7 @@ import { BrokenPipeError, EXIT_CODES, SilentExit, UsageError, UserError } from "
 import { formatSpan } from "../../../terminal/time.ts";
 import { type Observer, ObserverError, openSink, probeAt, type Sink } from "../../../../receiver-check/observer.ts";
 import { type Scheme, SCHEMES } from "../../../../webhooks/schemes.ts";
+import { LARGEST_PAYLOAD } from "../../../../receiver-check/samples.ts";
 import { RULES } from "../../../../receiver-check/check.ts";
 import { CHECK_COUNT, type CheckResult, type ReceiverReport } from "../../../../receiver-check/run.ts";
 
@@ -61,6 +62,8 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
     if (given === undefined) announceSecret(secrets[0]!, waitSeconds, context);
     const bar = output.progress(CHECK_COUNT, "checks");
     const streams = !output.terminal && !output.json && !output.quiet;
+    /** Why the last check was skipped: a line for each of the following would say nothing more. */
+    let obstacle: string | undefined;
     let report: ReceiverReport;
     try {
       report = await performCheck(
@@ -79,7 +82,9 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
           rejectedFix: given === undefined ? NO_SECRET_FIX : undefined,
           onResult: (result: CheckResult) => {
             bar.advance();
-            if (streams) output.line(checkLine(result));
+            const isRepeated = result.status === "skipped" && result.seen === obstacle;
+            if (streams && !isRepeated) output.line(checkLine(result));
+            obstacle = result.status === "skipped" ? result.seen : undefined;
           },
         },
         context,
@@ -101,7 +106,11 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
 
 /** Returns undefined for events of the platform. */
 async function payloadOf({ payload, scheme: name = "service" }: CheckFlags, scheme: Scheme, context: Context) {
-  if (payload !== undefined) return await context.readInput(payload, "--payload");
+  if (payload !== undefined) {
+    const bytes = await context.readInput(payload, "--payload");
+    if (bytes.length <= LARGEST_PAYLOAD) return bytes;
+    throw new UsageError("--payload: larger than 25 MiB, the largest delivery of any provider");
+  }
   return samplePayload(name, scheme, context);
 }
 
@@ -135,7 +144,9 @@ async function openEffects({ sink: address }: CheckFlags, { output }: Context): 
     output.note(`Configure the receiver to call ${sink.url} once for each processed event.`);
     return sink;
   } catch (error) {
-    throw new UserError(`--effects: cannot listen on ${address.host}:${address.port}`, {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = code === "EADDRINUSE" ? "the port is in use" : message;
+    throw new UserError(`--effects: cannot listen on ${address.host}:${address.port}: ${reason}`, {
       hint: "Choose another address with --sink.",
       cause: error,
     });

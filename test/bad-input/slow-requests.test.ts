@@ -16,21 +16,20 @@ async function leave(unfinished: string): Promise<string> {
   return received;
 }
 
-it("incomplete requests are ended, incomplete headers first, and keep nothing open", { timeout: 60_000 }, async () => {
+it("incomplete requests are ended, and headers much sooner than bodies", { timeout: 60_000 }, async () => {
   const head = `POST /v1/customers HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${platform.apiKey}\r\n`;
   const json = `${head}Content-Type: application/json\r\n`;
-  let isHeadOpen = true;
-  let wereHeadersFirst = false;
-  const responses = await Promise.all([
-    leave(head).finally(() => (isHeadOpen = false)),
-    leave(`${json}Content-Length: 100\r\n\r\n{"email":`).finally(() => (wereHeadersFirst = !isHeadOpen)),
+  let areBodiesOpen = true;
+  const bodies = [
+    leave(`${json}Content-Length: 100\r\n\r\n{"email":`).finally(() => (areBodiesOpen = false)),
     leave(`${json}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`),
-  ]);
-  for (const response of responses) {
+  ];
+  const headers = [await leave(head), await leave(head)];
+  expect(areBodiesOpen).toBe(true);
+  for (const response of [...headers, ...(await Promise.all(bodies))]) {
     expect(response).toMatch(/^HTTP\/1\.1 408 /);
     expect(response).toContain('"code":"request_timeout"');
   }
-  expect(wereHeadersFirst).toBe(true);
 });
 
 it.each([

@@ -57,12 +57,13 @@ export function planUpgrade(
   const digests = new Map(steps.map(({ number, digest }) => [number, digest]));
   const [only, ...others] = applied;
   const isAdopted = only !== undefined && others.length === 0 && !only.digest && only.number === 1 && hasFirstSchema;
-  for (const { number, version, digest } of isAdopted ? [] : applied) {
+  for (const { number, digest } of isAdopted ? [] : applied) {
     if (digest && !digests.has(number)) {
+      const { number: newest, version } = applied.at(-1)!;
       const program = version === null ? "a newer version of this program" : `version ${version}`;
       throw new StorageOpenError(
         "newer_schema",
-        `The database was migrated to schema ${number} by ${program}; this version supports schemas up to ` +
+        `The database was migrated to schema ${newest} by ${program}; this version supports schemas up to ` +
           `${Math.max(0, ...digests.keys())}. Update this program, or restore a backup from before the update.`,
       );
     }

@@ -72,6 +72,19 @@ describe("service status", () => {
     expect([exitCode, findings["credential"]]).toEqual([1, expect.stringMatching(/^skipped: /)]);
   });
 
+  it("names what the platform does not send as documented", async () => {
+    const { body: me } = await on.platform.api("GET", "/v1/me");
+    const server = await startServer(({ url }, response) => {
+      response.writeHead(200, { "Content-Type": "application/json", Date: new Date().toUTCString() });
+      response.end(JSON.stringify(url === "/v1/me" ? me : {}));
+    });
+    const env = { SERVICE_BASE_URL: server.url, SERVICE_API_KEY: on.platform.sandboxKey };
+    expect((await status(env)).findings).toMatchObject({
+      version: expect.stringMatching(/^skipped: .*The response of GET \/v1\/versions has no /),
+      clock: expect.stringMatching(/^warning: .*The response of GET \/v1\/test_clock has no /),
+    });
+  });
+
   it("reports wrong settings as the command's own error", async () => {
     const { exitCode, stdout, stderr } = await runCli(["status", "--profile", "missing"], { env: on.platform.env });
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });

@@ -130,7 +130,9 @@ describe("the database file", () => {
     const later = { ...tags, number: 3, statements: () => [] };
     await (await openSqlite({ file, migrations: [notes, tags], version: "9.1.0" })).close();
     await (await openSqlite({ file, migrations: [notes, tags, later], version: "9.2.0" })).close();
-    const message = expect.stringContaining("migrated to schema 3 by version 9.2.0; this version supports schemas up to 1");
+    const message = expect.stringContaining(
+      "migrated to schema 3 by version 9.2.0; this version supports schemas up to 1",
+    );
     expect(await rejection()).toEqual({ code: "newer_schema", message });
   });
 

@@ -11,12 +11,14 @@ import type { Connection, ConnectionTarget } from "../../settings/connection.ts"
 /** The state of everything that a command needs. */
 export interface Examination extends ConnectionTarget {
   platform: Reachability;
-  /** The API versions of the platform; undefined if they cannot be read. */
-  supported: readonly string[] | undefined;
+  /** The API versions of the platform; undefined without a valid credential. */
+  versions: Readable<{ data: readonly string[] }>;
   /** The sandbox's test clock; undefined in live, and without a credential that may read it. */
-  testClock: { aheadSeconds: number } | { problem: string } | undefined;
+  testClock: Readable<TestClock>;
   credential: CredentialState;
 }
+
+type Readable<Body> = { body: Body } | { problem: string } | undefined;
 
 interface Reachability {
   /** Why the platform is unreachable. */
@@ -53,8 +55,8 @@ export async function examine(context: Context): Promise<Examination> {
     profile,
     environment,
     platform,
-    supported: works ? (await read<{ data: string[] }>("/v1/versions", context))?.data : undefined,
-    testClock: works && environment === "sandbox" ? await readTestClock(context) : undefined,
+    versions: works ? await read("/v1/versions", context) : undefined,
+    testClock: works && environment === "sandbox" ? await read(pathOf("test_clock"), context) : undefined,
     credential,
   };
 }
@@ -107,25 +109,14 @@ async function tryCredential(
   }
 }
 
-async function readTestClock(context: Context): Promise<Examination["testClock"]> {
+/** Returns undefined if the credential may not read it. */
+async function read<Body>(path: string, context: Context): Promise<Readable<Body>> {
   const client = await context.client();
   try {
-    const { body } = await client.request<TestClock>({ method: "GET", path: pathOf("test_clock") });
-    return { aheadSeconds: body.offset_seconds };
+    return { body: (await client.request<Body>({ method: "GET", path })).body };
   } catch (error) {
     if (error instanceof ApiError && (error.status === 403 || error.status === 404)) return undefined;
     if (error instanceof ApiError || error instanceof NetworkError) return { problem: error.message };
-    throw error;
-  }
-}
-
-/** Returns undefined if it cannot be read: a restricted key may lack the scope. */
-async function read<Body>(path: string, context: Context): Promise<Body | undefined> {
-  const client = await context.client();
-  try {
-    return (await client.request<Body>({ method: "GET", path })).body;
-  } catch (error) {
-    if (error instanceof ApiError || error instanceof NetworkError) return undefined;
     throw error;
   }
 }

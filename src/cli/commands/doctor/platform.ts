@@ -49,9 +49,11 @@ function checkPlatform({ baseUrl, authUrl, platform }: Examination): Finding {
   return ok(`${baseUrl.value} responds in ${platform.latencyMs.toFixed(1)} ms (URL from ${baseUrl.name})${signIn}`);
 }
 
-function checkVersion({ platform, supported }: Examination, { version }: Context): Finding {
+function checkVersion({ platform, versions }: Examination, { version }: Context): Finding {
   if (platform.problem !== undefined) return skipped(NOT_REACHED);
-  if (supported === undefined) return skipped("sign in to see the platform's versions");
+  if (versions === undefined) return skipped("sign in to see the platform's versions");
+  if ("problem" in versions) return skipped(versions.problem);
+  const supported = versions.body.data;
   const detail = `service ${version} uses API ${LATEST_VERSION}`;
   if (supported.includes(LATEST_VERSION)) return ok(`${detail}, which the platform supports`);
   return failed(`${detail}; the platform supports ${supported.join(", ")}`, "Update the older of the two.");
@@ -64,9 +66,9 @@ function checkClock({ platform, testClock }: Examination): Finding {
   if (problem !== undefined) return skipped(NOT_REACHED);
   if (ahead === undefined) return skipped("the platform did not report its time");
   const sandbox =
-    testClock === undefined || "problem" in testClock || testClock.aheadSeconds === 0
+    testClock === undefined || "problem" in testClock || testClock.body.offset_seconds === 0
       ? ""
-      : `; the sandbox's test clock is ${formatSpan(testClock.aheadSeconds)} ahead`;
+      : `; the sandbox's test clock is ${formatSpan(testClock.body.offset_seconds)} ahead`;
   const difference = `${formatSpan(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"}`;
   const detail = `${ahead === 0 ? "in sync with" : difference} the platform${sandbox}`;
   if (testClock !== undefined && "problem" in testClock) {

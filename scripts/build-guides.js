@@ -4,10 +4,14 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { basename, join } from "node:path";
 import { build } from "esbuild";
 import MarkdownIt from "markdown-it";
+import { escape, highlight } from "./highlight.js";
 
-const markdown = new MarkdownIt({ linkify: false });
+const markdown = new MarkdownIt({ highlight });
 const API = "/docs";
 const ASSETS = "/dashboard/assets/";
+/** A page with fewer sections has no list of them. */
+const MIN_SECTIONS = 3;
+const MAX_WORDS = 2000;
 
 /** Writes the pages, what they load, and the index of the search. */
 export async function buildGuides(root, folder) {
@@ -46,11 +50,18 @@ export async function buildGuides(root, folder) {
     // Both may be wider than the page, and are then scrolled with the keyboard, too.
     const content = rendered.replaceAll(/<(pre|table)>/g, '<$1 tabindex="0">');
     const [previous, next] = i === 0 ? [undefined, pages[0]] : [pages[i - 2] ?? home, pages[i]];
-    writeFileSync(join(folder, `${page.name}.html`), htmlOf({ page, content, groups, previous, next }));
+    writeFileSync(
+      join(folder, `${page.name}.html`),
+      htmlOf({ page, content, sections: headingsOf(tokens), groups, previous, next }),
+    );
     for (const { id, heading, words } of i === 0 ? [] : sectionsOf(page.text)) {
       entries.push({ title: heading, page: page.title, url: `${page.name}.html#${id}`, words });
     }
   }
+  const missing = { file: "", title: "Page not found" };
+  const content = `<h1>Page not found</h1>\n<p>Choose a page from the menu, search, or see <a href="index.html">all pages</a>.</p>`;
+  // Hosts of static files serve a file of this name, too.
+  writeFileSync(join(folder, "404.html"), htmlOf({ page: missing, content, sections: [], groups }));
   writeFileSync(join(folder, "search.json"), JSON.stringify(entries));
 }
 
@@ -91,7 +102,10 @@ function sectionsOf(text) {
     if (heading !== undefined) sections.push({ id: idOf(heading), heading: plain(heading), words: "" });
     else if (sections.length > 0 && !line.startsWith("```")) sections.at(-1).words += `${plain(line)} `;
   }
-  return sections.map(({ words, ...section }) => ({ ...section, words: words.replaceAll(/\s+/g, " ").slice(0, 1000) }));
+  return sections.map(({ words, ...section }) => ({
+    ...section,
+    words: words.replaceAll(/\s+/g, " ").slice(0, MAX_WORDS),
+  }));
 }
 
 /** Gives headings their anchors, and links the files that they lead to on this site. */
@@ -101,6 +115,7 @@ function prepare(tokens, { file, text }, anchors) {
     // A part of a longer file begins with a heading of the second level.
     if (isPart && token.type.startsWith("heading_")) token.tag = `h${Number(token.tag[1]) - 1}`;
     if (token.type === "heading_open") token.attrSet("id", idOf(tokens[i + 1].content));
+    if (token.type === "heading_close" && token.tag !== "h1") addAnchor(tokens[i - 1]);
     const links = (token.children ?? []).filter(({ type }) => /^link_(open|close)$/.test(type));
     for (let j = 0; j < links.length; j += 2) {
       const href = linkOf(links[j].attrGet("href"), file, anchors);
@@ -112,6 +127,23 @@ function prepare(tokens, { file, text }, anchors) {
   }
 }
 
+/** Adds a link to a heading, with which readers copy its address. */
+function addAnchor(heading) {
+  const label = `Link to ${plain(heading.content)}`;
+  const link = new heading.constructor("html_inline", "", 0);
+  link.content = ` <a class="anchor" href="#${idOf(heading.content)}" aria-label="${escape(label).replaceAll('"', "&quot;")}">#</a>`;
+  heading.children.push(link);
+}
+
+/** Returns the headings below the title. */
+function headingsOf(tokens) {
+  return tokens.flatMap(({ type, tag }, i) => {
+    if (type !== "heading_open" || !/^h[23]$/.test(tag)) return [];
+    const { content } = tokens[i + 1];
+    return { tag, id: idOf(content), text: plain(content) };
+  });
+}
+
 function linkOf(href, file, anchors) {
   if (/^(https?:|\.\.\/)/.test(href)) return href;
   const [path, anchor] = href.split("#");
@@ -121,7 +153,7 @@ function linkOf(href, file, anchors) {
   return /^[\w-]+\.md$/.test(target) ? `${basename(target, ".md")}.html` : target;
 }
 
-function htmlOf({ page, content, groups, previous, next }) {
+function htmlOf({ page, content, sections, groups, previous, next }) {
   const menu = groups.map(({ name, pages }) => {
     const items = pages.map(({ title, file }) => {
       const current = file === page.file ? ' aria-current="page"' : "";
@@ -130,21 +162,23 @@ function htmlOf({ page, content, groups, previous, next }) {
     if (name === "Reference") items.push(`<li><a href="${API}">API</a></li>`);
     return `<li><h2>${escape(name)}</h2><ul>${items.join("")}</ul></li>`;
   });
-  const step = (to, rel, label) =>
-    to === undefined ? "<span></span>" : `<a rel="${rel}" href="${to.name}.html">${label} ${escape(to.title)}</a>`;
+  const step = (to, rel, labelOf) =>
+    to === undefined ? "<span></span>" : `<a rel="${rel}" href="${to.name}.html">${labelOf(escape(to.title))}</a>`;
+  const steps = `${step(previous, "prev", (title) => `← ${title}`)}${step(next, "next", (title) => `${title} →`)}`;
+  const links = sections.map(({ tag, id, text }) => `<li class="${tag}"><a href="#${id}">${escape(text)}</a></li>`);
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escape(page.title)} · Service</title>
+<title>${escape(page.title)} · service</title>
 <link rel="stylesheet" href="style.css">
 <script type="module" src="script.js"></script>
 </head>
 <body>
 <a class="skip" href="#content">Skip to content</a>
 <header>
-<a class="brand" href="index.html">Service <span>Documentation</span></a>
+<a class="brand" href="index.html">service <span>Documentation</span></a>
 <div id="search" hidden>
 <input type="search" placeholder="Search guides, commands, API and errors" aria-label="Search" autocomplete="off">
 <kbd>/</kbd>
@@ -152,13 +186,15 @@ function htmlOf({ page, content, groups, previous, next }) {
 <p role="status"></p>
 </div>
 <nav aria-label="Site"><a href="${API}">API reference</a></nav>
+<button type="button" class="menu" popovertarget="menu">Menu</button>
 </header>
 <div class="columns">
-<nav id="menu" aria-label="Guides"><ul>${menu.join("")}</ul></nav>
+<nav id="menu" aria-label="Guides" popover><ul>${menu.join("")}</ul></nav>
 <main id="content" tabindex="-1">
 ${content}
-<nav class="steps" aria-label="Pages">${step(previous, "prev", "←")}${step(next, "next", "→")}</nav>
+${next === undefined && previous === undefined ? "" : `<nav class="steps" aria-label="Pages">${steps}</nav>`}
 </main>
+${links.length < MIN_SECTIONS ? "" : `<nav class="sections" aria-label="On this page"><h2>On this page</h2><ul>${links.join("")}</ul></nav>`}
 </div>
 </body>
 </html>
@@ -210,11 +246,9 @@ function idOf(heading) {
 function plain(text) {
   return text
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
-    .replaceAll(/[`*|]/g, "")
-    .replaceAll(/-{3,}/g, "")
+    .replaceAll(/\*\*([^*]+)\*\*|(?<!\w)_([^_]+)_(?!\w)/g, "$1$2")
+    .replaceAll(/`|(?<!\\)\||-{3,}/g, "")
+    .replaceAll(/\\([*|])/g, "$1")
+    .replaceAll("&lt;", "<")
     .trim();
-}
-
-function escape(text) {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }

@@ -54,10 +54,28 @@ describe("the guides at /docs/guides", () => {
     expect([response.status, await response.json()]).toEqual([404, expect.objectContaining({ code: "not_found" })]);
   });
 
-  it("return a page with a link to the list for an unknown page in a browser", async () => {
+  it("return a page with the menu for an unknown page in a browser", async () => {
     const response = await fetch(`${platform.baseUrl}/docs/guides/unknown`, { headers: { Accept: "text/html" } });
-    expect([response.status, await response.text()]).toEqual([404, expect.stringContaining('href="/docs/guides/"')]);
+    expect([response.status, await response.text()]).toEqual([404, expect.stringContaining('href="tutorial.html"')]);
   });
+
+  it.each([
+    ["tutorial", "tutorial.html"],
+    ["tutorial.md", "tutorial.html"],
+    ["README.md", "index.html"],
+    ["README.html", "index.html"],
+  ])("redirect %s to %s", async (name, target) => {
+    const { status, url } = await fetch(`${platform.baseUrl}/docs/guides/${name}`);
+    expect([status, url]).toEqual([200, `${platform.baseUrl}/docs/guides/${target}`]);
+  });
+
+  it.each(["/docs", "/docs/guides/", "/docs/guides/style.css", "/docs/guides/listen.svg"])(
+    "are compressed: %s",
+    async (path) => {
+      const { headers } = await fetch(platform.baseUrl + path, { headers: { "Accept-Encoding": "gzip" } });
+      expect([headers.get("content-encoding"), headers.get("vary")]).toEqual(["gzip", "Accept-Encoding"]);
+    },
+  );
 
   inChromium("can be found by words in guides, commands, API and errors", async () => {
     await page.goto(`${platform.baseUrl}/docs/guides/tutorial.html`);
@@ -67,6 +85,7 @@ describe("the guides at /docs/guides", () => {
       ["service webhooks check", "commands-webhooks.html"],
       ["cancel delivery", "/docs#cancelDelivery"],
       ["idempotency_key_reused", "/problems/"],
+      ["port in use", "troubleshooting.html"],
     ] as const) {
       await page.keyboard.press("/");
       await page.locator("#search input").fill(words);
@@ -80,6 +99,46 @@ describe("the guides at /docs/guides", () => {
     await page.waitForURL(/commands-webhooks\.html#/);
     await page.locator("#search input").fill("zzzz");
     await page.getByText("No matches").waitFor();
+  });
+
+  inChromium("are found in the order of a reader's intention, with the text around the word", async () => {
+    await page.goto(`${platform.baseUrl}/docs/guides/tutorial.html`);
+    for (const [words, expected] of [
+      ["grade", "testing-receivers.html#grades"],
+      ["why", "commands-why.html#service-why"],
+      ["exit code", "errors.html#exit-codes"],
+      ["--chaos", "commands-listen.html#service-listen"],
+    ] as const) {
+      await page.locator("#search input").fill(words);
+      await expect.poll(() => page.locator("#search ol a").first().getAttribute("href")).toBe(expected);
+    }
+    expect(await page.locator("#search ol a").first().locator("mark").textContent()).toBe("--chaos");
+  });
+
+  inChromium("copy code, and link each heading", async () => {
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.goto(`${platform.baseUrl}/docs/guides/tutorial.html`);
+    const block = page.locator(".block", { hasText: "trigger order.completed" });
+    await block.getByRole("button", { name: "Copy" }).click();
+    await block.getByText("Copied").waitFor();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe("npx service-cli trigger order.completed\n");
+    await page.locator("h2", { hasText: "5. Fix it" }).hover();
+    await page.getByRole("link", { name: "Link to 5. Fix it" }).click();
+    expect(page.url()).toMatch(/#5-fix-it$/);
+    await page.getByRole("navigation", { name: "On this page" }).getByText("Ask why").click();
+    expect(page.url()).toMatch(/#4-ask-why$/);
+  });
+
+  inChromium("have a menu on a phone, even without scripts", async () => {
+    const context = await browser!.newContext({ javaScriptEnabled: false, viewport: { width: 390, height: 800 } });
+    const phone = await context.newPage();
+    await phone.goto(`${platform.baseUrl}/docs/guides/tutorial.html`);
+    const item = phone.getByRole("link", { name: "Troubleshooting" });
+    expect(await item.isVisible()).toBe(false);
+    await phone.getByRole("button", { name: "Menu" }).click();
+    await item.click();
+    await phone.waitForURL(/troubleshooting\.html$/);
+    await context.close();
   });
 
   inChromium("are free of axe violations and never scroll sideways, wide and narrow", async () => {

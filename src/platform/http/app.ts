@@ -11,7 +11,7 @@ import { parseTraceparent, tracedLine } from "../observability/trace-context.ts"
 import type { Clock } from "../ports.ts";
 import { addCommonHeaders, type ResponseTools, sendError } from "./send.ts";
 import type { ClientAddress } from "./client-address.ts";
-import { compressJson } from "./compression.ts";
+import { compressResponses } from "./compression.ts";
 import { addCrossOriginHeaders, addPreflightHeaders, allowCrossOrigin, type CrossOrigin } from "./cross-origin.ts";
 import { setDeadlines } from "./deadline.ts";
 import { cutOffResponses } from "./faults.ts";
@@ -74,7 +74,7 @@ export function createApp(tools: AppTools): FastifyInstance {
   });
   setDeadlines(app, tools.clock, tools.requestSeconds);
   allowCrossOrigin(app);
-  compressJson(app);
+  compressResponses(app);
   cutOffResponses(app);
   app.addHook("onResponse", (request, reply, done) => {
     if (request.routeOptions.config.quiet === true) return done();

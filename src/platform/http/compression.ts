@@ -14,14 +14,22 @@ const COMPRESSORS = {
 type Coding = keyof typeof COMPRESSORS;
 const CODINGS = Object.keys(COMPRESSORS) as Coding[];
 
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** Compresses what is not JSON, too: for text without secrets. */
+    compress?: true;
+  }
+}
+
 /**
- * Compresses JSON for clients that accept it, in Node's thread pool. Pages are not compressed: their forms contain
- * tokens, which the length of compressed text could reveal.
+ * Compresses JSON and the documentation for clients that accept it, in Node's thread pool. Other pages are not
+ * compressed: their forms contain tokens, which the length of compressed text could reveal.
  */
-export function compressJson(app: FastifyInstance): void {
+export function compressResponses(app: FastifyInstance): void {
   app.addHook("onSend", (request, reply, payload, done) => {
     if (typeof payload !== "string" && !Buffer.isBuffer(payload)) return done(null, payload);
-    if (payload.length < MIN_LENGTH || !isJson(reply)) return done(null, payload);
+    const isCompressible = isJson(reply) || (request.routeOptions.config.compress === true && isText(reply));
+    if (payload.length < MIN_LENGTH || !isCompressible) return done(null, payload);
     void reply.header("Vary", "Accept-Encoding");
     const coding = preferredCoding(request.headers["accept-encoding"]);
     if (coding === undefined) return done(null, payload);
@@ -34,7 +42,15 @@ export function compressJson(app: FastifyInstance): void {
 }
 
 function isJson(reply: FastifyReply): boolean {
-  return /^application\/(problem\+)?json\b/.test(String(reply.getHeader("Content-Type") ?? ""));
+  return /^application\/(problem\+)?json\b/.test(mediaTypeOf(reply));
+}
+
+function isText(reply: FastifyReply): boolean {
+  return /^(text\/|image\/svg)/.test(mediaTypeOf(reply));
+}
+
+function mediaTypeOf(reply: FastifyReply): string {
+  return String(reply.getHeader("Content-Type") ?? "");
 }
 
 /** Returns the coding with the greatest weight, preferring brotli (RFC 9110 12.5.3). */

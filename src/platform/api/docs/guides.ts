@@ -1,10 +1,8 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import { ApiError } from "../../domain/api-error.ts";
-import { html } from "../../http/pages/html.ts";
-import { type Page as PageText, sendPage } from "../../http/pages/page.ts";
 import { matchesTag } from "../openapi/serve.ts";
 import { DOCUMENT_HEADERS } from "./headers.ts";
 
@@ -25,28 +23,29 @@ interface Page {
   tag: string;
 }
 
-const UNKNOWN_GUIDE: PageText = {
-  title: "No such guide",
-  body: html`<h1>No such guide</h1>
-    <p>There is no guide at this address. See the <a href="${GUIDES_PATH}/">list of guides</a>.</p>`,
-};
-
 /** Serves the guides as they were built: pages with relative links, their script, style and search. */
 export function registerGuides(app: FastifyInstance, folder: string): void {
   const pages = readPages(folder);
   app.get(GUIDES_PATH, async (_request, reply) => reply.redirect(`${GUIDES_PATH}/`, 308));
   for (const path of [`${GUIDES_PATH}/`, `${GUIDES_PATH}/:name`]) {
-    app.get<{ Params: { name?: string } }>(path, async ({ params: { name = "index.html" }, headers }, reply) => {
+    app.get<{ Params: { name?: string } }>(path, { config: { compress: true } }, async (request, reply) => {
+      const { name = "index.html" } = request.params;
       const page = pages.get(name);
-      if (page === undefined) {
-        if (headers.accept?.includes("text/html") === true) return sendPage(reply, 404, UNKNOWN_GUIDE);
-        throw new ApiError("not_found", "There is no guide at this address. /docs/guides/ lists them.");
+      if (page !== undefined) return send(reply, page, request.headers["if-none-match"]);
+      const other = `${name.replace(/\.(md|html)$/, "").replace(/^README$/, "index")}.html`;
+      if (other !== name && pages.has(other)) return reply.redirect(`${GUIDES_PATH}/${other}`, 308);
+      const missing = pages.get("404.html");
+      if (missing !== undefined && request.headers.accept?.includes("text/html") === true) {
+        return send(reply.code(404), missing, undefined);
       }
-      const { mediaType, bytes, tag } = page;
-      void reply.headers(DOCUMENT_HEADERS).header("Content-Type", mediaType).header("ETag", tag);
-      return matchesTag(headers["if-none-match"], tag) ? reply.code(304).send() : reply.send(bytes);
+      throw new ApiError("not_found", "There is no guide at this address. /docs/guides/ lists them.");
     });
   }
+}
+
+function send(reply: FastifyReply, { mediaType, bytes, tag }: Page, ifNoneMatch: string | undefined): FastifyReply {
+  void reply.headers(DOCUMENT_HEADERS).header("Content-Type", mediaType).header("ETag", tag);
+  return matchesTag(ifNoneMatch, tag) ? reply.code(304).send() : reply.send(bytes);
 }
 
 function readPages(folder: string): ReadonlyMap<string, Page> {

@@ -65,10 +65,14 @@ function referenceRoutes(
     return reply.header("Content-Type", "text/html; charset=utf-8").send(page);
   };
   for (const path of [DOCS_PATH, `${DOCS_PATH}/`]) {
-    app.get(path, async ({ headers }, reply) => show("", headers["if-none-match"], reply));
+    app.get(path, { config: { compress: true } }, async ({ headers }, reply) =>
+      show("", headers["if-none-match"], reply),
+    );
   }
-  app.get<{ Params: { group: string } }>(`${REFERENCE_PATH}/:group`, async ({ params, headers }, reply) =>
-    show(params.group, headers["if-none-match"], reply),
+  app.get<{ Params: { group: string } }>(
+    `${REFERENCE_PATH}/:group`,
+    { config: { compress: true } },
+    async ({ params, headers }, reply) => show(params.group, headers["if-none-match"], reply),
   );
 }
 

@@ -43,7 +43,7 @@ function pageOf(title: string, content: Html, menu: Html, files: ReferenceFiles)
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex" />
-        <title>${title} · Service</title>
+        <title>${title} · service</title>
         <link rel="icon" href="${files.icon}" />
         <link rel="stylesheet" href="${files.style}" />
         <script type="module" src="${files.script}"></script>
@@ -51,7 +51,7 @@ function pageOf(title: string, content: Html, menu: Html, files: ReferenceFiles)
       <body data-language="curl">
         <a class="skip" href="#content">Skip to content</a>
         <header>
-          <a class="brand" href="/docs">Service <span>API reference</span></a>
+          <a class="brand" href="/docs">service <span>API reference</span></a>
           <nav aria-label="Site">
             <a href="/docs/guides">Guides</a> <a href="/dashboard">Dashboard</a> <a href="/problems">Errors</a>
             <a href="/openapi.json">OpenAPI</a>

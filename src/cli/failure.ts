@@ -14,6 +14,8 @@ interface Failure {
   details: readonly string[];
   hint: string | undefined;
   exitCode: number;
+  /** True if a signal ended the command, which is no error. */
+  isSignal?: true;
   /** The error as `--json` prints it. */
   problem: object;
 }
@@ -28,7 +30,8 @@ export function failureOf(error: unknown): Failure {
     return ownFailure(error.message, { hint: error.hint, code: "unsafe_request", exitCode: EXIT_CODES.usage });
   }
   if (error instanceof InterruptedError) {
-    return ownFailure(error.message, { hint: undefined, code: "interrupted", exitCode: error.exitCode });
+    const { message, exitCode } = error;
+    return { ...ownFailure(message, { hint: undefined, code: "interrupted", exitCode }), isSignal: true };
   }
   if (error instanceof UserError) return ownFailure(error.message, error);
   return ownFailure(`Unexpected error: ${(error as Error)?.message ?? String(error)}`, {
@@ -117,16 +120,14 @@ function stackOf(error: Error): string {
 
 /** Returns the failure as lines for stderr. The last line is the most helpful one. */
 function renderFailure(
-  { message, details, hint, exitCode }: Failure,
+  { message, details, hint, isSignal }: Failure,
   columns: number | undefined,
   styles: Styles,
 ): string {
   // Hints break only between sentences: they contain commands to copy.
   const isTooLong = (line: string) => columns !== undefined && line.length > columns;
   const lines = [
-    exitCode === EXIT_CODES.interrupted
-      ? message
-      : wrapAfter("Error:", printable(message), { width: columns, style: (mark) => styles.bad(mark) }),
+    isSignal ? message : wrapAfter("Error:", printable(message), { width: columns, style: (mark) => styles.bad(mark) }),
     ...details.map((detail) => `  ${printable(detail)}`),
     ...(hint ?? "")
       .split("\n")

@@ -20,7 +20,7 @@ export function formatHelp(
 ): string {
   const width = Math.min(helper.helpWidth ?? 80, MAX_WIDTH);
   const isRoot = command.parent === null;
-  const { examples = [], fields, notes = "" } = definitionOf(command) ?? {};
+  const { examples = [], notes = "" } = definitionOf(command) ?? {};
   const sections = [
     `${paragraphs(runnable(helper.commandDescription(command)), width)}\n`,
     section(
@@ -49,14 +49,12 @@ export function formatHelp(
       isRoot ? "Global flags" : "Flags",
       items(helper.visibleOptions(command), (option) => [
         alignShortFlag(helper.optionTerm(option)),
-        descriptionOf(option, helper),
+        descriptionOf(option),
       ]),
     ),
     section(
-      "Fields",
-      fields === undefined || FIELDS_ELSEWHERE.has(command.name())
-        ? []
-        : wrapWords(fields.fields.join(", "), width - 2).map((line) => `  ${line}`),
+      "Fields (for --fields and --jq)",
+      wrapWords(fieldsOf(command).join(", "), width - 2).flatMap((line) => (line === "" ? [] : `  ${line}`)),
     ),
     ...(notes === "" ? [] : [`${noteLines(runnable(notes.trim()), width).join("\n")}\n`]),
     paragraphs(runnable(footer(command, isRoot)), width),
@@ -149,11 +147,20 @@ function commandGroups(command: Command, helper: Help): [title: string, commands
   return [...groups];
 }
 
-/** Commander would also print the defaults false and an empty list. */
-function descriptionOf(option: Option, helper: Help): string {
-  const { defaultValue } = option;
-  const hasDefault = defaultValue !== false && !(Array.isArray(defaultValue) && defaultValue.length === 0);
-  return hasDefault ? helper.optionDescription(option) : option.description;
+/** Returns the fields of a command's output that its help lists. */
+export function fieldsOf(command: Command): readonly string[] {
+  const { fields } = definitionOf(command) ?? {};
+  return fields === undefined || FIELDS_ELSEWHERE.has(command.name()) ? [] : fields.fields;
+}
+
+/** Returns what a flag is for, with its choices and default. */
+export function descriptionOf({ description, argChoices, defaultValue, defaultValueDescription }: Option): string {
+  const isShown = typeof defaultValue !== "boolean" && !(Array.isArray(defaultValue) && defaultValue.length === 0);
+  const notes = [
+    ...(argChoices === undefined ? [] : [`one of ${argChoices.join(", ")}`]),
+    ...(defaultValue === undefined || !isShown ? [] : [`default: ${defaultValueDescription ?? String(defaultValue)}`]),
+  ];
+  return notes.length === 0 ? description : `${description} (${notes.join("; ")})`;
 }
 
 /** Aligns long flags with each other, whether or not they have a short one. */
@@ -167,13 +174,19 @@ function footer(command: Command, isRoot: boolean): string {
       "For help on a command: service help <command>",
       "Topics: service help environment, exit-codes, formatting or webhooks",
       "For guides and the API reference: service open docs",
-      `The same as text: ${guidePath()}`,
+      `The guides as files: ${guidePath()}`,
       ...(__ISSUES_URL__ === "" ? [] : [`To report an issue: ${__ISSUES_URL__}`]),
       "",
     ].join("\n");
   }
-  if (command.commands.length > 0) return `For help on a command: ${pathOf(command)} <command> --help\n`;
-  return "For the global flags: service --help\n";
+  const hasMore = (definitionOf(command)?.options ?? []).some(({ hidden }) => hidden);
+  return [
+    command.commands.length > 0
+      ? `For help on a command: ${pathOf(command)} <command> --help`
+      : "For the global flags: service --help",
+    ...(hasMore ? [`For all flags: ${guidePath("commands.md")}`] : []),
+    "",
+  ].join("\n");
 }
 
 /** Returns the path of a guide in the package, or of their folder. Only bundled code knows its own folder. */

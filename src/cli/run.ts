@@ -86,15 +86,15 @@ function listenForSignals(controller: AbortController): () => void {
 
 const PROGRAM: CommandDefinition = {
   name: "service",
-  about: "Customers, orders, payments and signed webhooks from your terminal",
+  about: "Build and test webhook integrations on your own machine",
   examples: [
-    "service demo                                    # end-to-end demo",
-    "service dev                                     # run platform, listener and your app",
-    "service serve                                   # run the platform alone",
-    "service login                                   # sign in",
+    "service demo                                # end-to-end demo",
+    "service dev                                 # run platform, listener and your app",
+    "service listen --forward-to localhost:3000  # forward events to your app",
+    "service trigger order.completed             # trigger an event",
+    "service why                                 # explain the newest failure",
+    "service webhooks check 3000/stripe --scheme stripe  # grade a receiver",
     "service customers create --email ada@example.com",
-    "service listen --forward-to localhost:3000      # forward events to your app",
-    "service trigger order.completed                 # trigger an event",
   ],
 };
 

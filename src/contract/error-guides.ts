@@ -83,7 +83,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     example: { detail: "PUT is not allowed for this path. Allowed: GET, PATCH, DELETE." },
   },
   upgrade_required: {
-    meaning: "The path is that of a WebSocket, and the request is a plain one.",
+    meaning: "This path accepts only WebSocket connections.",
     cause:
       "`service listen` sent `Upgrade: websocket`, and a proxy between it and the platform removed the header; nginx does so by default. Or a program requested `/v1/listen` without a WebSocket.",
     remedy:
@@ -155,7 +155,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     example: { detail: "The credential exceeded its rate limit: try again in 1 s." },
   },
   connection_limit: {
-    meaning: "The environment has 100 open listeners or 100 open event streams at this process, the maximum.",
+    meaning: "This process already holds the maximum of 100 listeners or 100 event streams for the environment.",
     cause:
       "Many machines are listening, or a program opens a connection for each of its tasks. A connection that was lost without notice counts for up to 45 seconds.",
     remedy:
@@ -178,7 +178,8 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
   },
   bad_gateway: {
     meaning: "A fault of the sandbox made the request fail. Nothing was changed.",
-    cause: "Only faults (`POST /v1/faults`) cause it: proxies in front of an API respond so.",
+    cause:
+      "You added the fault (`POST /v1/faults`). It imitates a proxy that cannot reach the API; the platform sends 502 in no other case.",
     remedy: "Send the request again, with the same Idempotency-Key. `service faults list` shows the faults.",
     example: {
       detail: "The fault flt_06Fv3Tt0q1Yd8mWc5KxLrB of the sandbox makes this request fail. Nothing was changed.",
@@ -335,7 +336,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
   },
   fault_limit: {
     meaning: "The sandbox has the maximum of 100 faults.",
-    cause: "Faults stay until they are removed, also those that were given as often as they may.",
+    cause: "Faults stay until you remove them, even when their `times` are used up.",
     remedy: "Remove all with `service faults clear`, or reset the sandbox.",
     example: { detail: "The sandbox has 100 faults, which is the maximum. Remove some." },
   },

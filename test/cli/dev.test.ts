@@ -401,7 +401,7 @@ describe("a start of service dev that cannot succeed", () => {
     project.write("service.yaml", "platform: { port: APP_PORT }");
     const second = startDev(project);
     expect(await second.ended).toBe(1);
-    expect(second.output()).toMatch(/platform\.db is in use by the process \d+/);
+    expect(second.output()).toMatch(/platform\.db is in use by process \d+/);
     expect(second.output()).toContain("set another platform.database in service.yaml");
   });
 

@@ -78,8 +78,12 @@ describe("service faults", () => {
     [["POST /v1/orders", "--status", "503", "--truncate"], 2, "A fault has one effect"],
     [["orders", "--status", "503"], 2, "must be a method and a path, such as 'POST /v1/orders*'"],
     [["/v1/orders", "--status", "503", "--rate", "1.5"], 2, "--rate: must be a number from 0 to 1"],
-    [["/v1/orders", "--status", "404"], 1, "status"],
-    [["/v1/order", "--status", "503"], 1, "did you mean /v1/orders?"],
+    [["/v1/orders", "--status", "404"], 2, '--status: "404" is not one of 429, 500, 502, 503'],
+    [
+      ["/v1/order", "--status", "503"],
+      1,
+      "<request>: matches no operation that can get a fault; did you mean /v1/orders?",
+    ],
     [["PUT /v1/orders", "--status", "503"], 1, "must be one of GET, POST, PATCH, DELETE"],
     [["/v1/orders", "--status", "503", "--live"], 2, "Only the sandbox has faults"],
   ])("rejects %j", async (args, exitCode, message) => {

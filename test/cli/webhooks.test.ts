@@ -191,7 +191,9 @@ describe("--scheme", () => {
   });
 
   it("lists the fields of a delivery in the help of verify", async () => {
-    expect((await runCli(["webhooks", "verify", "--help"])).stdout).toMatch(/^Fields\n +scheme, id, timestamp/m);
+    expect((await runCli(["webhooks", "verify", "--help"])).stdout).toMatch(
+      /^Fields \(for --fields and --jq\)\n +scheme, id, timestamp/m,
+    );
   });
 
   it("prints the headers of the library as lines and as JSON", async () => {

@@ -130,6 +130,6 @@ function scopeNamed(name: string): Scope {
   if (scope !== undefined) return scope;
   const [guess] = nearest(name, SCOPES);
   throw new InvalidArgumentError(
-    `Unknown scope "${name}". ${guess === undefined ? `Scopes: ${SCOPES.join(", ")}.` : `Did you mean ${guess}?`}`,
+    `"${name}" is not a scope. ${guess === undefined ? "A scope is a resource and read or write, such as customers:read" : `Did you mean ${guess}?`}`,
   );
 }

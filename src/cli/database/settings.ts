@@ -68,10 +68,17 @@ export function deploymentSettings(
   };
 }
 
+const DRIVER_MISSING =
+  "Use Node.js 22.13 or later, or download SQLite from the npm registry once: service db install-driver";
+
 /** Returns why the database cannot be used, with the hint for the code of a failed start; any other error as it is. */
 export function databaseError(cause: unknown, hints: Partial<Record<StorageOpenError["code"], string>>): unknown {
   if (cause instanceof StorageOpenError) {
-    return new UserError(cause.message, { code: cause.code, hint: hints[cause.code], cause });
+    return new UserError(cause.message, {
+      code: cause.code,
+      hint: cause.code === "driver_missing" ? DRIVER_MISSING : hints[cause.code],
+      cause,
+    });
   }
   if (cause instanceof MasterKeyError) return new UserError(cause.message, { code: "master_key", cause });
   if (cause instanceof StorageUnavailableError) return new UserError(cause.message, { code: "unreachable", cause });

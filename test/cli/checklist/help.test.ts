@@ -17,7 +17,7 @@ describe("help", () => {
     async (args) => {
       const { exitCode, stdout, stderr } = await runCli(args);
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-      expect(stdout).toMatch(/^Customers, orders, payments/);
+      expect(stdout).toMatch(/^Build and test webhook integrations/);
       expect(stdout.indexOf("Examples")).toBeLessThan(stdout.indexOf("Usage"));
       for (const command of [
         "serve",

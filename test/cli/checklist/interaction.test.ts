@@ -136,7 +136,7 @@ describe("Ctrl-C", () => {
 
   it.each([
     ["SIGINT", 130, "Interrupted\n"],
-    ["SIGTERM", 143, "Error: Terminated\n"],
+    ["SIGTERM", 143, "Terminated\n"],
   ] as const)("%s in a pipe ends a request in flight, with exit code %i", async (signal, expected, message) => {
     let onRequest = (): void => {};
     const request = new Promise<void>((resolve) => {

@@ -192,7 +192,7 @@ describe("a database that is open", () => {
     const opened = await Promise.any(children.map(async (child) => [child, await child.line(0)] as const));
     const others = await Promise.all(rejected.filter((_, i) => children[i] !== opened[0]));
     expect(others).toEqual(others.map(() => expect.stringContaining("StorageOpenError")));
-    expect(others).toEqual(others.map(() => expect.stringMatching(/in use by (the process \d+|another process)\./)));
+    expect(others).toEqual(others.map(() => expect.stringMatching(/in use by (process \d+|another process)\./)));
     expect(others).toHaveLength(5);
     opened[0].process.kill("SIGKILL");
     await opened[0].ended;
@@ -303,14 +303,14 @@ describe("a Node.js without SQLite of its own", () => {
     expect(child.lines).toEqual([JSON.stringify({ code: "opened", message: "" })]);
   });
 
-  it("names the fix if the package is missing too", async () => {
+  it("fails if the package is missing too", async () => {
     const bare = temporaryFolder();
     await buildChildren(bare.path, { packages: false });
     const child = startChild(bare.path, "foreign-runtime", [file], { prefix: ["env", `XDG_DATA_HOME=${bare.path}`] });
     expect(await child.ended).toEqual({ code: 0, signal: null, stderr: "" });
     expect(JSON.parse(await child.line(0))).toEqual({
       code: "driver_missing",
-      message: expect.stringMatching(/22\.13.*@photostructure\/sqlite.*: service db install-driver$/),
+      message: `This Node.js (${process.version}) has no SQLite built in`,
     });
     expect(existsSync(file)).toBe(false);
     bare.remove();

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { apiPath } from "../../../client/base-url.ts";
+import { ApiError } from "../../../client/errors.ts";
 import { memberNamesOf } from "../../../client/response-check.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import { pathOf } from "../../../contract/resources.ts";
@@ -34,8 +35,11 @@ const FAULT: ResourceView<Fault> = {
   details: [...COLUMNS, CREATED_AT],
 };
 
+type Status = NonNullable<FaultCreate["status"]>;
+const STATUSES = ["429", "500", "502", "503"] satisfies `${Status}`[];
+
 interface AddFlags extends Idempotent {
-  status?: number;
+  status?: string;
   delay?: number;
   disconnect?: true;
   loseResponse?: true;
@@ -69,7 +73,7 @@ export const command: CommandDefinition = {
         },
       ],
       options: [
-        flag("--status <code>", "Respond with this error: 429, 500, 502 or 503", { parse: wholeNumber(400, 599) }),
+        flag("--status <code>", "Respond with this error", { choices: STATUSES }),
         flag("--delay <duration>", "Handle the request after this time, up to 60s", { parse: parseTimeout }),
         flag("--disconnect", "Close the connection before the request has an effect"),
         flag("--lose-response", "Close the connection after the request took effect, without a response"),
@@ -153,9 +157,20 @@ async function runAdd(context: Context, match: FaultCreate["match"], flags: AddF
   const body = { match, ...effectOf(flags), rate: flags.rate, times: flags.times };
   const client = await context.client();
   const { idempotencyKey } = flags;
-  const created = await client.request<Fault>({ method: "POST", path: FAULTS, body, idempotencyKey });
+  const created = await client
+    .request<Fault>({ method: "POST", path: FAULTS, body, idempotencyKey })
+    .catch((error: unknown) => {
+      if (error instanceof ApiError) nameRequest(error);
+      throw error;
+    });
   context.output.success(`Added fault ${created.body.id}`);
   await context.output.object(created.body, FAULT);
+}
+
+/** The request is one argument, and two fields of the API. */
+function nameRequest(error: ApiError): void {
+  const { nameOf } = error;
+  error.nameOf = (pointer) => (pointer.startsWith("/match/") ? "<request>" : nameOf(pointer));
 }
 
 async function runClear(context: Context): Promise<void> {
@@ -188,7 +203,7 @@ const EFFECT_FLAGS = "--status, --delay, --disconnect, --lose-response or --trun
 /** Returns the one effect of the flags. Throws UsageError for none and for several. */
 function effectOf(flags: AddFlags): Pick<FaultCreate, "effect" | "status" | "delay_ms"> {
   const effects: Pick<FaultCreate, "effect" | "status" | "delay_ms">[] = [];
-  if (flags.status !== undefined) effects.push({ effect: "status", status: flags.status as 503 });
+  if (flags.status !== undefined) effects.push({ effect: "status", status: Number(flags.status) as Status });
   if (flags.delay !== undefined) effects.push({ effect: "delay", delay_ms: flags.delay });
   if (flags.disconnect) effects.push({ effect: "disconnect" });
   if (flags.loseResponse) effects.push({ effect: "lose_response" });

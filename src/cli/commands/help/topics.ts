@@ -48,7 +48,7 @@ you. A stored key is sent only to the URL that it was stored for.
     text: `
 0    Success
 1    Failure: the platform returned an error, or the command failed
-2    Usage error: invalid flag, argument or combination
+2    Usage error: invalid flag, argument or combination; nothing was sent
 3    Not found (404)
 4    Not signed in (401)
 5    Forbidden (403)
@@ -58,8 +58,9 @@ you. A stored key is sent only to the URL that it was stored for.
 130  Interrupted by Ctrl-C
 143  Terminated
 
-Commands that run until you stop them (listen, events tail, logs tail, demo)
-exit with 0 after Ctrl-C.
+Commands that run until you stop them exit with 0 after Ctrl-C: serve, demo,
+listen, events tail, logs tail and webhooks capture. dev exits with the app's
+exit code, or with 130 if Ctrl-C ended the app.
 
 Errors are printed to stderr: what failed, why, what to do next, and the request
 ID. With --json, an error is one line of problem details (RFC 9457) on

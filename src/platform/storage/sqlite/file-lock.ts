@@ -90,7 +90,7 @@ function removeOwn(path: string, identity: string): void {
 function readHolder(connection: Connection): string {
   try {
     const pid = Number(connection.get("PRAGMA user_version")?.["user_version"]);
-    if (pid > 0) return `the process ${pid}`;
+    if (pid > 0) return `process ${pid}`;
   } catch {
     // It is being written at this moment.
   }

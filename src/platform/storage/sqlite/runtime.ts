@@ -42,12 +42,7 @@ export async function loadSqlite(driver?: string): Promise<SqliteRuntime> {
   try {
     return await import("@photostructure/sqlite").catch((error: unknown) => loadInstalled(driver, error));
   } catch (cause) {
-    throw new StorageOpenError(
-      "driver_missing",
-      `This Node.js (${process.version}) has no SQLite built in. Use Node.js 22.13 or later, or download the package ` +
-        `${DRIVER.name} from the npm registry: service db install-driver`,
-      { cause },
-    );
+    throw new StorageOpenError("driver_missing", `This Node.js (${process.version}) has no SQLite built in`, { cause });
   }
 }
 

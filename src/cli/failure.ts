@@ -14,7 +14,7 @@ interface Failure {
   details: readonly string[];
   hint: string | undefined;
   exitCode: number;
-  /** True if a signal ended the command, which is no error. */
+  /** True if a signal ended the command. */
   isSignal?: true;
   /** The error as `--json` prints it. */
   problem: object;

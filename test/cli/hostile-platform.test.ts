@@ -186,6 +186,7 @@ describe("a frame that violates the protocol", () => {
 describe("the body of an event", () => {
   it.each([
     ["is one line of listen --json", '[\n{"event":"summary"}\n, 10000000000000000001]', [{ event: "summary" }, 1e19]],
+    ["has escapes there", '{"name":"\u009b2J\u202e"}', { name: "\u009b2J\u202e" }],
     ["is a string there if it is not JSON", '{},"event":"summary"', '{},"event":"summary"'],
   ])("%s", async (_name, body, payload) => {
     const platform = await FakePlatform.start();
@@ -193,6 +194,7 @@ describe("the body of an event", () => {
     const { id } = platform.append("order.completed", body);
     const received = await listener.record(({ event }) => event === "received" || event === "summary");
     expect(received).toMatchObject({ event: "received", id, payload });
+    expect(listener.stdout()).not.toMatch(/[\u0007\u001b\u009b\u202e]/);
     await listener.interrupt();
     expect(listener.records.map((record) => record.event)).toEqual(["ready", "received", "summary"]);
   });
@@ -226,6 +228,16 @@ describe("a response of the API", () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 7, stdout: "" });
     expect(stderr).toContain(`The response of ${message}`);
   });
+
+  it.each(["customers get x --json", "customers list --json"])(
+    "is JSON with escapes in service %s",
+    async (command) => {
+      const customer = { ...CUSTOMER, name: ESCAPES };
+      const { stdout } = await run(command, command.includes("list") ? listOf(customer) : customer);
+      expect([JSON.parse(stdout)].flat()).toEqual([customer]);
+      expect(stdout).not.toMatch(/[\u0007\u001b\u009b\u202e]/);
+    },
+  );
 
   it("may have further members, and values that this version does not know", async () => {
     const list = listOf({ ...CUSTOMER, tier: { name: "gold" } });

@@ -11,7 +11,7 @@ export interface RunningListener {
   secret: string;
   records: ListenRecord[];
   pid: number;
-  /** Its output on stderr. */
+  stdout(): string;
   stderr(): string;
   /** Resolves with the first matching record, past or future. */
   record(fits: (record: ListenRecord) => boolean): Promise<ListenRecord>;
@@ -34,7 +34,9 @@ export async function startListener(
     env: cliEnv(env),
     stdio: ["ignore", "pipe", "pipe"],
   });
+  let printed = "";
   let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (printed += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (output += text));
   const records: ListenRecord[] = [];
   const waiting: { fits: (record: ListenRecord) => boolean; resolve: (record: ListenRecord) => void }[] = [];
@@ -62,6 +64,7 @@ export async function startListener(
     secret: String(ready["secret"]),
     records,
     pid: child.pid!,
+    stdout: () => printed,
     stderr: () => output,
     record,
     ended: closed,

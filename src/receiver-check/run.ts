@@ -95,7 +95,7 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
   };
 
   const response = await firstResponse(subject, options);
-  const [valid, inTime] = judgeFirst(response);
+  const [valid, inTime] = judgeFirst(response, provider.scheme);
   const mistake = isRejected(response)
     ? ((await signingMistake(subject)) ?? valid.fix ?? options.rejectedFix)
     : undefined;

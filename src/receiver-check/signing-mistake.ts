@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { parseJson } from "../contract/parse-json.ts";
 import { isAccepted } from "./exchange.ts";
+import { NO_SECRET_FIX, PARSED_BODY_FIX } from "./said-mistake.ts";
 import { isForm, type Sample } from "./samples.ts";
 import type { Deviation, Subject } from "./subject.ts";
 import { SIGNATURE_LENGTHS } from "./terms.ts";
@@ -8,21 +9,11 @@ import { SignatureError } from "../webhooks/index.ts";
 import { signedParts } from "../webhooks/scheme.ts";
 import { type Scheme, SCHEMES } from "../webhooks/schemes.ts";
 
-const PREFIX = "whsec_";
-
-export const PARSED_BODY_FIX =
-  "Verify the raw request body, before any JSON parser reads it: register the route before express.json(), or keep the bytes.";
-
 const PARSED_FORM_FIX =
   "Verify the raw request body, before any parser of forms reads it: register the route before express.urlencoded(), or keep the bytes.";
 
 const DECODED_BODY_FIX =
   "The receiver decodes the body as Latin-1: compute the HMAC over the bytes of the raw body, or decode them as UTF-8.";
-
-/** Returns true if the text is what a library of Stripe, Svix, Standard Webhooks, GitHub or Shopify says of such a body. */
-export function saysParsedBody(text: string): boolean {
-  return /parsed JavaScript object|string or (?:a )?Buffer|payload must be a string|missing_body/i.test(text);
-}
 
 interface Mistake {
   /** Returns what a receiver with this mistake accepts. */
@@ -37,11 +28,56 @@ export async function signingMistake(subject: Subject): Promise<string | undefin
     const fix = await bodyMistake(subject, body);
     if (fix !== undefined) return fix;
   }
-  for (const { deviate, fix } of mistakesOf(subject)) {
-    const sample = subject.sample();
-    if (await accepts(subject, sample, deviate)) return fix;
+  const mistakes = mistakesOf(subject);
+  for (let start = 0; start < mistakes.length; start += CONCURRENCY) {
+    const tried = mistakes.slice(start, start + CONCURRENCY);
+    const results = await Promise.all(tried.map(({ deviate }) => accepts(subject, subject.sample(), deviate)));
+    const found = tried.find((_, i) => results[i]);
+    if (found !== undefined) return found.fix;
   }
-  return undefined;
+  return await headerMistake(subject);
+}
+
+/** Slow receivers reject each trial slowly. */
+const CONCURRENCY = 8;
+
+/** Returns the fix of a receiver that reads other headers than those of the scheme. */
+async function headerMistake(subject: Subject): Promise<string | undefined> {
+  const { scheme } = subject.provider;
+  const names = otherNames(scheme);
+  const acceptsWith = (pairs: typeof names): Promise<boolean> =>
+    accepts(subject, subject.sample(), () => ({
+      headers: (signed) => Object.fromEntries(pairs.map(({ right, wrong }) => [wrong, signed.get(right)!])),
+    }));
+  if (!(await acceptsWith(names))) return undefined;
+  for (const pair of names) {
+    if (await acceptsWith([pair])) return `The receiver reads ${pair.wrong}: read ${pair.right}.`;
+  }
+  return `The receiver reads other headers: the signature is in ${scheme.signature.header}.`;
+}
+
+/** Returns names under which a receiver may look for a header of the scheme. */
+function otherNames({ name, signature, timestamp, id }: Scheme): { right: string; wrong: string }[] {
+  const [provider = ""] = name.split(" ");
+  const headers = [
+    [signature.header, "Signature"],
+    [timestamp?.header, "Timestamp"],
+    [id?.header, "Id"],
+  ] as const;
+  return headers.flatMap(([right, role]) => {
+    if (right === undefined) return [];
+    const short = right.replace(/-\d+$/, "");
+    const plain = short.replace(/^x-/i, "");
+    const roots = [plain, `${provider}-${role}`, `Webhook-${role}`, role];
+    const wrong = roots.flatMap((root) => [root, `X-${root}`, `X-${root}-256`]).map(capitalized);
+    return [...new Set(wrong)]
+      .filter((other) => other.toLowerCase() !== right.toLowerCase())
+      .map((other) => ({ right, wrong: other }));
+  });
+}
+
+function capitalized(header: string): string {
+  return header.replaceAll(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
 }
 
 /** The same, for mistakes of reading a body like this one. */
@@ -105,7 +141,10 @@ function mistakesOf(subject: Subject): Mistake[] {
       deviate: () => ({ scheme }),
       fix: `The receiver accepts signatures of ${scheme.name}: pass --scheme ${name}.`,
     })),
-    ...keyMistakes(scheme, subject.secrets.current),
+    ...wrongKeys(scheme, subject.secrets.current).map(({ key, fix }) => ({
+      deviate: (sample: Sample) => macOf(subject, sample, { key }),
+      fix,
+    })),
     {
       deviate: withSignature({ encoding: other }),
       fix: `The receiver expects the signature in ${other}: ${header} contains ${encoding}.`,
@@ -130,10 +169,10 @@ function mistakesOf(subject: Subject): Mistake[] {
             fix: `The receiver takes the timestamp for milliseconds: it is in seconds. Compare it with Date.now() / 1000.`,
           },
         ]),
-    {
-      deviate: (sample) => macOf(subject, sample, { algorithm: "sha1" }),
+    ...[prefix, prefix?.replace("256", "1")].map((prefix) => ({
+      deviate: (sample: Sample) => macOf(subject, sample, { algorithm: "sha1", prefix }),
       fix: `The receiver computes the HMAC with SHA-1: compute it with SHA-256, and compare it with ${header}.`,
-    },
+    })),
   ];
 }
 
@@ -165,45 +204,55 @@ function inMilliseconds(subject: Subject, sample: Sample): Deviation {
   };
 }
 
-/** Mistakes of reading and decoding the secret. */
-function keyMistakes(scheme: Scheme, secret: string): Mistake[] {
-  const { secret: form, ...asText } = scheme;
-  const prefix = form?.prefix ?? PREFIX;
+/** Returns the keys of receivers that read or decode the secret in another way. */
+function wrongKeys({ secret: form }: Scheme, secret: string): { key: string | Buffer; fix: string }[] {
+  const prefix = form?.prefix ?? /^[a-z]+_/i.exec(secret)?.[0] ?? "";
   const rest = secret.startsWith(prefix) ? secret.slice(prefix.length) : secret;
-  const decoded: Scheme = { ...scheme, secret: { encoding: "base64", prefix: "" } };
-  const mistake = (scheme: Scheme, key: string, fix: string): Mistake => ({
-    deviate: () => ({ scheme, secrets: [key] }),
-    fix,
-  });
-  if (form !== undefined) {
-    return [
-      mistake(
-        asText,
-        secret,
-        `The receiver uses the text of the secret as the key: decode the base64 after ${prefix}.`,
-      ),
-      mistake(asText, rest, "The receiver uses the text of the secret as the key: decode its base64."),
-    ];
-  }
+  const right = form === undefined ? Buffer.from(secret) : Buffer.from(rest, form.encoding);
+  const decoded = "The receiver decodes the secret: use its text as the key.";
+  const text = "The receiver uses the text of the secret as the key: decode";
+  const keys =
+    form === undefined
+      ? [
+          { key: rest, fix: `The receiver leaves out ${prefix}: use the whole secret as the key.` },
+          ...[rest, secret].flatMap((part) =>
+            (["base64", "hex"] as const).map((encoding) => ({ key: Buffer.from(part, encoding), fix: decoded })),
+          ),
+        ]
+      : [
+          { key: secret, fix: `${text} the base64 after ${prefix}.` },
+          { key: rest, fix: `${text} its base64.` },
+          {
+            key: Buffer.from(secret, "base64"),
+            fix: `The receiver decodes the whole secret: remove ${prefix} before it decodes the base64.`,
+          },
+        ];
   return [
-    mistake(scheme, rest, `The receiver leaves out ${prefix}: use the whole secret as the key.`),
-    mistake(decoded, rest, "The receiver decodes the secret: use its text as the key."),
-    mistake(scheme, `${secret}\n`, "The receiver's secret ends in a line break: trim it where it is read."),
-    mistake(scheme, `"${secret}"`, "The receiver's secret is in quotes: remove them where it is read."),
+    // What a variable without a value becomes in several languages.
+    ...["", "undefined", "null", "None"].map((key) => ({ key, fix: NO_SECRET_FIX })),
+    ...keys.filter(({ key }) => key.length > 0 && !right.equals(Buffer.from(key as Buffer))),
+    { key: `${secret}\n`, fix: "The receiver's secret ends in a line break: trim it where it is read." },
+    { key: `"${secret}"`, fix: "The receiver's secret is in quotes: remove them where it is read." },
   ];
 }
 
-/** Signs with another algorithm, or something else than the scheme does. */
+interface OtherMac {
+  key?: string | Buffer;
+  algorithm?: string;
+  /** A template. */
+  signed?: string;
+  timestamp?: string;
+  prefix?: string | undefined;
+}
+
+/** Signs with another key or algorithm, or something else than the scheme does. */
 function macOf(
   subject: Subject,
   { id, body }: Sample,
-  { algorithm = "sha256", signed, timestamp: text }: { algorithm?: string; signed?: string; timestamp?: string },
+  { key = ownKey(subject), algorithm = "sha256", signed, timestamp: text, prefix: other }: OtherMac,
 ): Deviation {
   const { scheme } = subject.provider;
-  const { secret: form, signature } = scheme;
-  const { encoding, header, prefix = "" } = signature;
-  const { current } = subject.secrets;
-  const key = form === undefined ? current : Buffer.from(current.slice(form.prefix?.length), form.encoding);
+  const { encoding, header, prefix = "" } = scheme.signature;
   const timestamp = subject.now();
   const hmac = createHmac(algorithm, key);
   const values = { id, timestamp: text ?? String(timestamp), body };
@@ -213,7 +262,13 @@ function macOf(
   const isOlder = algorithm === "sha1" && header.endsWith("-256");
   return {
     timestamp,
-    header: (right) => right.slice(0, -SIGNATURE_LENGTHS[encoding]) + mac,
-    ...(isOlder ? { headers: { [header.slice(0, -4)]: prefix.replace("256", "1") + mac } } : {}),
+    header: (right) => right.slice(0, -SIGNATURE_LENGTHS[encoding] - prefix.length) + (other ?? prefix) + mac,
+    ...(isOlder ? { headers: () => ({ [header.slice(0, -4)]: prefix.replace("256", "1") + mac }) } : {}),
   };
+}
+
+function ownKey({ provider: { scheme }, secrets: { current } }: Subject): string | Buffer {
+  const { prefix = "", encoding } = scheme.secret ?? {};
+  if (encoding === undefined) return current;
+  return Buffer.from(current.startsWith(prefix) ? current.slice(prefix.length) : current, encoding);
 }

@@ -43,8 +43,8 @@ export interface Deviation {
   header?: (right: string) => string | undefined;
   /** The value of the timestamp's header; undefined omits the header. */
   timestampHeader?: string | undefined;
-  /** Further headers. */
-  headers?: Readonly<Record<string, string>>;
+  /** Returns further headers from the valid ones. */
+  headers?: (right: ReadonlyMap<string, string>) => Readonly<Record<string, string>>;
   attempt?: number;
   limitMilliseconds?: number;
   /** False to judge an unanswered delivery at once (default: it is repeated, since the machine may be busy). */
@@ -135,8 +135,8 @@ export class Subject {
           id: sample.id,
         }),
       ),
-      ...Object.entries(deviation.headers ?? {}),
     ]);
+    for (const [name, value] of Object.entries(deviation.headers?.(headers) ?? {})) headers.set(name, value);
     if (isPlatform(provider)) {
       headers.set(HEADERS.eventId, sample.id).set(HEADERS.deliveryAttempt, String(deviation.attempt ?? 1));
     }

@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
+import { verify as verifyGitHub } from "@octokit/webhooks-methods";
 import { Stripe } from "stripe";
 import { describe, expect, it } from "vitest";
 import { valueAt } from "../../src/contract/value-at.ts";
@@ -18,6 +19,17 @@ describe("service webhooks check --scheme", () => {
       const mac = createHmac("sha256", keyOf(STANDARD_SECRET)).update(signed).digest("base64");
       return String(headers["webhook-signature"]).split(" ").includes(`v1,${mac}`) && headers["webhook-id"];
     };
+
+  const stripeOver =
+    (key: string | Buffer) =>
+    (body: string, headers: IncomingHttpHeaders): unknown => {
+      const [, t = "", v1 = ""] = /^t=(\d+),v1=(.*)$/.exec(String(headers["stripe-signature"])) ?? [];
+      return createHmac("sha256", key).update(`${t}.${body}`).digest("hex") === v1 && "id";
+    };
+  const shopifyOver =
+    (key: string | Buffer) =>
+    (body: string, headers: IncomingHttpHeaders): unknown =>
+      createHmac("sha256", key).update(body).digest("base64") === headers["x-shopify-hmac-sha256"] && "id";
 
   const standardOver =
     (signed: (headers: IncomingHttpHeaders, body: string) => string): Verifier =>
@@ -188,6 +200,60 @@ describe("service webhooks check --scheme", () => {
       },
       "takes the timestamp for milliseconds: it is in seconds",
     ],
+    [
+      "a secret decoded from base64 that has other characters",
+      "stripe",
+      (body, headers, secret) => stripeOver(Buffer.from(secret.slice("whsec_".length), "base64"))(body, headers),
+      "The receiver decodes the secret: use its text as the key",
+    ],
+    [
+      "a secret decoded from hex",
+      "shopify",
+      (body, headers, secret) => shopifyOver(Buffer.from(secret.slice("shpss_".length), "hex"))(body, headers),
+      "The receiver decodes the secret: use its text as the key",
+    ],
+    [
+      "a secret decoded from hex",
+      "slack",
+      (body, headers, secret) => VERIFIERS.slack(body, headers, Buffer.from(secret, "hex") as never),
+      "The receiver decodes the secret: use its text as the key",
+    ],
+    [
+      "a secret without the prefix that Shopify gives it",
+      "shopify",
+      (body, headers, secret) => shopifyOver(secret.slice("shpss_".length))(body, headers),
+      "The receiver leaves out shpss_: use the whole secret as the key",
+    ],
+    [
+      "the base64 of the whole secret",
+      "standard",
+      keyed((secret) => Buffer.from(secret, "base64")),
+      "The receiver decodes the whole secret: remove whsec_ before it decodes the base64",
+    ],
+    ["an unset variable", "slack", (body, headers) => VERIFIERS.slack(body, headers, "undefined"), "has no secret"],
+    ["an empty secret", "github", (body, headers) => VERIFIERS.github(body, headers, ""), "has no secret"],
+    [
+      "SHA-1 in the header of SHA-256",
+      "github",
+      (body, headers, secret) => `sha1=${hmac("sha1", secret, body)}` === headers["x-hub-signature-256"] && "id",
+      "computes the HMAC with SHA-1: compute it with SHA-256",
+    ],
+    ...(
+      [
+        ["github", "X-Hub-Signature", "X-Hub-Signature-256"],
+        ["shopify", "X-Shopify-Signature", "X-Shopify-Hmac-SHA256"],
+        ["slack", "Slack-Signature", "X-Slack-Signature"],
+        ["slack", "X-Slack-Timestamp", "X-Slack-Request-Timestamp"],
+        ["stripe", "X-Stripe-Signature", "Stripe-Signature"],
+        ["standard", "X-Webhook-Signature", "webhook-signature"],
+      ] as const
+    ).map(([provider, wrong, right]): [string, Provider, Verifier, string] => [
+      `the header ${wrong}`,
+      provider,
+      (body, headers, secret) =>
+        VERIFIERS[provider](body, { ...headers, [right.toLowerCase()]: headers[wrong.toLowerCase()] }, secret),
+      `The receiver reads ${wrong}: read ${right}`,
+    ]),
   ])("gives an F to a receiver that takes %s, and names the mistake", async (_name, provider, verify, fix) => {
     const { report } = await check(provider, verify);
     expect(report).toMatchObject({ grade: "F", counts: { passed: 1, failed: 1 } });
@@ -208,6 +274,50 @@ describe("service webhooks check --scheme", () => {
     const { report } = await check(name, verify);
     expect(report.checks[0]!.seen).toMatch(/^400 in /);
     expect(report.checks[0]!.fix).toContain("Verify the raw request body, before any JSON parser reads it");
+  });
+
+  it.each<[string, Provider, Verifier, string]>([
+    [
+      "no secret",
+      "stripe",
+      (body, headers) =>
+        stripe.webhooks.constructEvent(body, String(headers["stripe-signature"]), undefined as never).id,
+      "The receiver has no secret",
+    ],
+    [
+      "no secret",
+      "standard",
+      (body, headers) => VERIFIERS.standard(body, headers, undefined as never),
+      "has no secret",
+    ],
+    [
+      "a header that it does not get",
+      "stripe",
+      (body, headers, secret) => stripe.webhooks.constructEvent(body, headers["Stripe-Signature"] as never, secret).id,
+      "The receiver does not find Stripe-Signature: in Node.js, the names of headers are in lower case",
+    ],
+    [
+      "headers that it does not get",
+      "standard",
+      (body, _headers, secret) => VERIFIERS.standard(body, {}, secret),
+      "does not find webhook-signature",
+    ],
+    [
+      "no body",
+      "stripe",
+      (_body, headers, secret) =>
+        stripe.webhooks.constructEvent(undefined as never, String(headers["stripe-signature"]), secret).id,
+      "The receiver passes no body to its library: read the raw body",
+    ],
+    [
+      "no signature",
+      "github",
+      (body, _headers, secret) => verifyGitHub(secret, body, undefined as never),
+      "does not find X-Hub-Signature-256, or has no secret or no body",
+    ],
+  ])("names the mistake of a receiver that passes %s to the library of %s", async (_what, provider, verify, fix) => {
+    const { report } = await check(provider, verify);
+    expect(report.checks[0]!.fix).toContain(fix);
   });
 
   it.each<[Provider, string]>([

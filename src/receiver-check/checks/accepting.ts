@@ -4,7 +4,7 @@ import type { Scheme } from "../../webhooks/schemes.ts";
 import { formatDuration, formatResponse, isAccepted, type Response } from "../exchange.ts";
 import { firstTypeOf } from "../sample-events.ts";
 import { isPlatform, LARGEST_PAYLOAD, type Provider } from "../samples.ts";
-import { PARSED_BODY_FIX, saysParsedBody } from "../signing-mistake.ts";
+import { saidMistake } from "../said-mistake.ts";
 
 type FirstCheck = Omit<Check, "run">;
 
@@ -38,7 +38,7 @@ export function timeoutOf({ timeout = LIMITS.deliverySeconds }: Scheme): number 
 }
 
 /** Returns both results from the response to the first delivery. */
-export function judgeFirst(response: Response): [valid: Finding, inTime: Finding] {
+export function judgeFirst(response: Response, scheme: Scheme): [valid: Finding, inTime: Finding] {
   const seen = formatResponse(response);
   if (response.failure?.kind === "timeout") {
     return [skipped(SENT, "No response in time"), { status: "failed", sent: SENT, seen }];
@@ -52,11 +52,12 @@ export function judgeFirst(response: Response): [valid: Finding, inTime: Finding
           seen: `response in ${formatDuration(response.milliseconds)}${response.isRepeated ? " at the second try" : ""}`,
         };
   if (isAccepted(response)) return [{ status: "passed", sent: SENT, seen }, inTime];
-  return [{ status: "failed", sent: SENT, seen, ...adviceFor(response) }, inTime];
+  return [{ status: "failed", sent: SENT, seen, ...adviceFor(response, scheme) }, inTime];
 }
 
-function adviceFor({ status, failure, excerpt, location }: Response): Pick<Finding, "fix"> {
-  if (saysParsedBody(excerpt)) return { fix: PARSED_BODY_FIX };
+function adviceFor({ status, failure, excerpt, location }: Response, scheme: Scheme): Pick<Finding, "fix"> {
+  const said = saidMistake(excerpt, scheme);
+  if (said !== undefined) return { fix: said };
   if (failure?.kind === "refused") return { fix: "Start the receiver, and check the port." };
   if (status === undefined)
     return { fix: "Check the receiver's log: it may have crashed, or not support this protocol." };

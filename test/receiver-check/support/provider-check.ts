@@ -11,7 +11,7 @@ export type Provider = keyof typeof VERIFIERS;
 
 export const STANDARD_SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 export const SECRETS: Record<Provider, string> = {
-  stripe: "whsec_a9Kx",
+  stripe: "whsec_test_secret_12345",
   standard: STANDARD_SECRET,
   github: "It's a Secret to Everybody",
   shopify: "shpss_0123456789abcdef",

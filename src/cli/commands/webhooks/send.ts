@@ -20,7 +20,7 @@ import { parseAddress } from "../../receivers/check.ts";
 import { type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
 import { type SecretFlags, secretsOf } from "../../receivers/secrets.ts";
 import { payloadsOf } from "./send-payload.ts";
-import { PARSED_BODY_FIX, saysParsedBody } from "../../../receiver-check/signing-mistake.ts";
+import { saidMistake } from "../../../receiver-check/said-mistake.ts";
 import { samplePayload } from "../../receivers/sample-payload.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { deliveryHeaders, readHeaders } from "./signed-headers.ts";
@@ -77,7 +77,7 @@ export async function runSend(address: string, flags: SendFlags, context: Contex
       const delivery = next();
       const result = await post(forwarder, delivery, signal);
       if (!isSuccess(result.status)) failed += 1;
-      await print(delivery, { ...result, url, hint: hintFor(result, address, flags) }, context);
+      await print(delivery, { ...result, url, hint: hintFor(result, address, flags, scheme) }, context);
     }
   } catch (error) {
     if (signal.aborted) context.output.notice(`Sent ${sent} of ${flags.count} deliveries`);
@@ -122,15 +122,17 @@ function post(forwarder: Forwarder, delivery: Delivery, signal: AbortSignal): Pr
 function hintFor(
   { status, failure, location, excerpt }: ForwardResult,
   address: string,
-  { scheme, payload, header, secret, secretFile, skipVerify }: SendFlags,
+  { scheme: name, payload, header, secret, secretFile, skipVerify }: SendFlags,
+  scheme: Scheme,
 ): string | undefined {
   if (status === undefined) return failure?.hint;
   return hintForStatus(status, location, () => {
-    if (saysParsedBody(excerpt)) return PARSED_BODY_FIX;
+    const said = saidMistake(excerpt, scheme);
+    if (said !== undefined) return said;
     const other =
-      scheme === undefined ? "If the receiver expects the signature of another provider, pass --scheme. " : "";
+      name === undefined ? "If the receiver expects the signature of another provider, pass --scheme. " : "";
     const flags = [
-      ...(scheme === undefined ? [] : ["--scheme", scheme]),
+      ...(name === undefined ? [] : ["--scheme", name]),
       ...(payload === undefined ? [] : ["--payload", payload === "-" ? "event.json" : payload]),
       ...header.flatMap((line) => (CREDENTIAL_HEADER.test(line) ? [] : ["-H", line])),
       ...(secretFile === undefined || secretFile === "-" ? [] : ["--secret-file", secretFile]),

@@ -30,6 +30,12 @@ const GOOD = clientOf(`
     if (status < 429 || attempt === 9) return json;
     await wait(after * 1000 + 20);
   }`);
+/** Three callers at once, who send the same: only their keys tell the requests apart. */
+const PARALLEL = GOOD.replace(
+  /for \(let amount = 1[^]*$/,
+  (work) =>
+    `await Promise.all([1, 2, 3].map(async () => { ${work.replace("{ amount,", "{ amount: 5,").replace('"/v1/orders/" + order.id', '"/v1/orders"')} }));`,
+);
 const EAGER = clientOf(`
   for (let attempt = 1; ; attempt++) {
     const { status, json } = await once(method, path, body).catch(() => ({ status: 503 }));
@@ -57,7 +63,13 @@ const check = (name: string, ...flags: string[]) => runCli(["faults", "check", .
 const statuses = ({ checks }: Report) => Object.fromEntries(checks.map(({ id, status }) => [id, status]));
 
 beforeAll(() => {
-  for (const [name, text] of Object.entries({ good: GOOD, eager: EAGER, "gives-up": GIVES_UP, idle: "" })) {
+  for (const [name, text] of Object.entries({
+    good: GOOD,
+    parallel: PARALLEL,
+    eager: EAGER,
+    "gives-up": GIVES_UP,
+    idle: "",
+  })) {
     writeFileSync(join(folder, `${name}.mjs`), text);
   }
 });
@@ -72,6 +84,13 @@ describe("service faults check", () => {
     expect(exitCode).toBe(0);
     const again = JSON.parse((await check("good", "--seed", "7", "--runs", "2", "--json")).stdout) as Report;
     expect([again.requests, again.faults]).toEqual([report.requests, report.faults]);
+  });
+
+  it("takes no request of another caller for a retry, although both are the same", async () => {
+    const { exitCode, stdout } = await check("parallel", "--seed", "7", "--runs", "2", "--json");
+    const report = JSON.parse(stdout) as Report;
+    expect(report.checks.filter(({ status }) => status === "failed")).toEqual([]);
+    expect(exitCode).toBe(0);
   });
 
   it("names what a client does wrong: no key, created twice, too early, and again after a 400", async () => {

@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Delivery } from "../../src/contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../../src/contract/schemas/webhook-endpoint.ts";
@@ -118,6 +121,20 @@ describe("service endpoints get, update, enable, disable, delete", () => {
     const shown = await service(["endpoints", "get", id]);
     expect(shown.stdout).toMatch(/^headers\tX-Api-Key, Authorization$/m);
     expect(shown.stdout).not.toContain("3f1d0c");
+  });
+
+  it("reads headers from a file or stdin, which keeps their values out of the process list", async () => {
+    const file = join(mkdtempSync(join(tmpdir(), "service-headers-")), "headers.txt");
+    writeFileSync(file, "X-Api-Key: 3f1d0c\r\n\nX-Team: a: b\n");
+    const { id, header_names: names } = await newEndpoint("--header", `@${file}`, "--header", "X-Stage: test");
+    expect(names).toEqual(["X-Api-Key", "X-Team", "X-Stage"]);
+    const args = ["endpoints", "update", id, "--header", "@-"];
+    expect((await service(args, { input: "X-Team:\n" })).exitCode).toBe(0);
+    expect(await json("endpoints", "get", id)).toMatchObject({ header_names: ["X-Api-Key", "X-Stage"] });
+    expect(await service([...args.slice(0, -1), "@missing.txt"])).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("missing.txt"),
+    });
   });
 
   it.each([

@@ -42,7 +42,7 @@ export const command: CommandDefinition = {
       show: showCreated,
       examples: [
         "service endpoints create --url https://example.com/webhooks --events 'order.*,customer.created'",
-        "service endpoints create --url https://preview.example.com/hooks --events '*' --header 'Authorization: Bearer 3f1d0c'",
+        "service endpoints create --url https://preview.example.com/hooks --events '*' --header @headers.txt",
         "secret=$(service endpoints create --url https://example.com/hooks --events '*' --json --jq .secret)",
       ],
     }),

@@ -172,8 +172,18 @@ async function valueOf({ type, of }: Field, given: unknown, context: Context): P
   if (type === "expiry") {
     return formatTimestamp((await environmentNow(await context.client(), context)) + (given as number) * 1000);
   }
-  if (type === "headers") return objectOfPairs(parseHeaders(given as string[]), "--header");
+  if (type === "headers") return objectOfPairs(parseHeaders(await linesOf(given as string[], context)), "--header");
   return of === "cidr" ? (given as string[]).filter((range) => range !== "any") : given;
+}
+
+/** Returns the lines of `--header`. `@file` keeps them out of the process list. */
+async function linesOf(given: readonly string[], context: Context): Promise<string[]> {
+  const lines: string[] = [];
+  for (const text of given) {
+    if (!text.startsWith("@")) lines.push(text);
+    else lines.push(...(await context.readInput(text.slice(1), "--header")).toString("utf8").split(/\r?\n/));
+  }
+  return lines.filter((line) => line.trim() !== "");
 }
 
 /** Returns a flag with a value, as typed. */

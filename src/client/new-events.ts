@@ -38,7 +38,9 @@ async function eventExists(client: Client, id: string): Promise<boolean> {
     await client.request({ method: "GET", path: `/v1/events/${id}` });
     return true;
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return false;
+    if (!(error instanceof ApiError)) throw error;
+    if (error.code === "event_damaged") return true;
+    if (error.status === 404) return false;
     throw error;
   }
 }

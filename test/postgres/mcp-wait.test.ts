@@ -42,21 +42,26 @@ async function wait(input: object): Promise<{ event: { id: string } | null; afte
 }
 
 it.each([
-  ["a few seconds", 5_000],
-  ["an hour, as after the database's clock was set back", 3_600_000],
-])("a wait returns an event that was committed after one whose ID is higher by %s", async (_, milliseconds) => {
-  const { id: older } = (await api("POST", "/v1/events", { type: "order.created", data: { n: 1 } })).body;
-  const { id: newest } = (await api("POST", "/v1/events", { type: "order.created", data: { n: 2 } })).body;
-  const late = lowestIdAt("event", timeOfId(older) - milliseconds);
-  await server.query(
-    `INSERT INTO events (environment, id, type, object_id, created, body)
+  ["a few seconds", 5_000, false],
+  ["an hour, as after the database's clock was set back", 3_600_000, false],
+  ["an hour, if that one is damaged", 3_600_000, true],
+])(
+  "a wait returns an event that was committed after one whose ID is higher by %s",
+  async (_, milliseconds, isDamaged) => {
+    const { id: older } = (await api("POST", "/v1/events", { type: "order.created", data: { n: 1 } })).body;
+    const { id: newest } = (await api("POST", "/v1/events", { type: "order.created", data: { n: 2 } })).body;
+    const late = lowestIdAt("event", timeOfId(older) - milliseconds);
+    await server.query(
+      `INSERT INTO events (environment, id, type, object_id, created, body)
      SELECT environment, $1, 'payment.failed', NULL, created, replace(replace(body, $2, $1), 'order.created', 'payment.failed')
      FROM events WHERE id = $2`,
-    [late, newest],
-    url,
-  );
-  const found = await wait({ after: newest, timeout_seconds: 2 });
-  expect(found).toMatchObject({ event: { id: late, type: "payment.failed" }, after: late });
-  expect(await wait({ after: late, timeout_seconds: 1 })).toMatchObject({ event: null, after: late });
-  expect(await wait({ after: older, type: "payment.*", timeout_seconds: 2 })).toMatchObject({ event: { id: late } });
-});
+      [late, newest],
+      url,
+    );
+    if (isDamaged) await server.query("UPDATE events SET body = replace(body, '2', '3') WHERE id = $1", [newest], url);
+    const found = await wait({ after: newest, timeout_seconds: 2 });
+    expect(found).toMatchObject({ event: { id: late, type: "payment.failed" }, after: late });
+    expect(await wait({ after: late, timeout_seconds: 1 })).toMatchObject({ event: null, after: late });
+    expect(await wait({ after: older, type: "payment.*", timeout_seconds: 2 })).toMatchObject({ event: { id: late } });
+  },
+);

@@ -1,21 +1,18 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { kitPlatform } from "../testing/kit.ts";
 import { runCli } from "../support/run-cli.ts";
 import { CTRL_C, ENTER, runInTerminal, type TerminalSession } from "../support/terminal.ts";
 import { createFolder } from "./support/listening.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 
-let platform: RunningPlatform;
+const platform = kitPlatform();
 let receiver: ScriptedReceiver;
 beforeAll(async () => {
-  [platform, receiver] = await Promise.all([startPlatform(), startScriptedReceiver({ status: 200, body: "thanks" })]);
+  receiver = await startScriptedReceiver({ status: 200, body: "thanks" });
 });
-afterAll(async () => {
-  await platform.stop();
-  await receiver.close();
-});
+afterAll(() => receiver.close());
 
 /** Takes the terminal, without the list. */
 async function listen(args: readonly string[] = [], columns = 100): Promise<TerminalSession> {

@@ -6,6 +6,7 @@ import { apiOf } from "../support/api.ts";
 import { freePort } from "../support/free-port.ts";
 import { type RunningListener, startListener } from "../support/listener.ts";
 import { type RunningPlatform, startPlatform, startPlatformOn } from "../support/platform.ts";
+import { startPlatform as startKitPlatform } from "../testing/kit.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { volume } from "../support/volume.ts";
 
@@ -92,8 +93,8 @@ it("loses nothing that was acknowledged when the platform is killed five times",
 });
 
 it("loses nothing when listen is killed five times and starts again", async () => {
-  const platform = await startPlatform();
-  cleanups.push(() => platform.stop());
+  const platform = await startKitPlatform();
+  cleanups.push(() => platform.close());
   const flags = ["--forward-to", receiver.url, "--since", "10m"];
   let listener: RunningListener = await startListener(platform.env, flags);
   cleanups.push(() => listener.interrupt());
@@ -101,7 +102,7 @@ it("loses nothing when listen is killed five times and starts again", async () =
 
   const kills = [...KILLS];
   let restarting = Promise.resolve();
-  const acknowledged = await createAll(platform.baseUrl, platform.sandboxKey, (count) => {
+  const acknowledged = await createAll(platform.baseUrl, platform.apiKey, (count) => {
     if (count < (kills[0] ?? Infinity)) return;
     kills.shift();
     restarting = restarting.then(async () => {

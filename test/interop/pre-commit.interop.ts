@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { startPlatform } from "../support/platform.ts";
+import { startPlatform } from "../testing/kit.ts";
 import { hasPip, pythonWith } from "./support/pip.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -44,11 +44,11 @@ it.skipIf(!hasPip)("pre-commit rejects a commit with an API key, and accepts one
     return { status, stdout };
   };
   const platform = await startPlatform();
-  await platform.stop();
+  await platform.close();
 
   expect(commit("export const key = process.env.SERVICE_API_KEY;\n")).toMatchObject({ status: 0 });
-  const rejected = commit(`export const key = "${platform.sandboxKey}";\n`);
+  const rejected = commit(`export const key = "${platform.apiKey}";\n`);
   expect(rejected).toMatchObject({ status: 1, stdout: expect.stringContaining("settings.js:1") });
-  expect(rejected.stdout).not.toContain(platform.sandboxKey);
+  expect(rejected.stdout).not.toContain(platform.apiKey);
   rmSync(folder, { recursive: true, force: true });
 });

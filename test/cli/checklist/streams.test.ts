@@ -1,14 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningPlatform, startPlatform } from "../../support/platform.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { kitPlatform, startPlatform } from "../../testing/kit.ts";
 import { json, startServer } from "../../client/support/scripted-server.ts";
 import { BIN, cliEnv, type CliResult, runCli } from "../../support/run-cli.ts";
 import { openScreen } from "../../support/screen.ts";
 import { runInTerminal } from "../../support/terminal.ts";
 import { CUSTOMER } from "../../support/api-objects.ts";
 
-let platform: RunningPlatform;
+const platform = kitPlatform();
 let first: string;
 let second: string;
 
@@ -16,12 +16,10 @@ const service = (args: readonly string[], env: Record<string, string> = {}): Pro
   runCli(args, { env: { ...platform.env, ...env } });
 
 beforeAll(async () => {
-  platform = await startPlatform();
   const create = (...args: string[]) => service(["customers", "create", "-q", ...args]);
   first = (await create("--email", "ada@example.com", "--metadata", "plan=pro")).stdout.trim();
   second = (await create("--email", "bob@example.com")).stdout.trim();
 });
-afterAll(() => platform.stop());
 
 describe("--fields", () => {
   it("selects columns, and nested fields by dots", async () => {
@@ -96,7 +94,7 @@ describe("global flags", () => {
 
 describe("a reader that goes away", () => {
   it("ends the command quietly with 0", async () => {
-    const crowded = await startPlatform();
+    await using crowded = await startPlatform();
     await service(["trigger", "customer.created", "--count", "60"], crowded.env);
     const child = spawn(process.execPath, [BIN, "customers", "list", "--all", "--json", "--jq", ".[]"], {
       env: cliEnv(crowded.env),
@@ -107,7 +105,6 @@ describe("a reader that goes away", () => {
     child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
     const [exitCode] = (await once(child, "close")) as [number | null];
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-    await crowded.stop();
   });
 
   it("does not stop a command if only stderr is closed", async () => {

@@ -245,7 +245,7 @@ it("retention removes the other unfinished copies if one cannot be removed", asy
   clock.passMinute();
   const left = async () => await sql("SELECT id FROM environments WHERE name LIKE 'unfinished %'");
   await expect.poll(left).toEqual([{ id: broken }]);
-  expect(await failures("retention")).toBe(before + 1);
+  await expect.poll(() => failures("retention")).toBe(before + 1);
 });
 
 it("a leaked key that cannot be revoked is an error, and the other reported keys are revoked", async () => {

@@ -18,10 +18,10 @@ it("the page of the sandbox saves, restores and deletes states, and starts the s
   await api("POST", "/v1/sandbox/reset", { endpoints: "remove" });
   await api("POST", "/v1/customers", { email: "ada@example.com" });
   await board.menu("Sandbox");
-  await page.getByLabel("Save the current state as").fill("two words");
+  await page.getByLabel("Save a snapshot as").fill("two words");
   await page.getByRole("button", { name: "Save" }).click();
   await page.locator("[aria-invalid=true]").waitFor();
-  await page.getByLabel("Save the current state as").fill("ada");
+  await page.getByLabel("Save a snapshot as").fill("ada");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("1 object").waitFor();
   await api("POST", "/v1/customers", { email: "bob@example.com" });

@@ -26,7 +26,7 @@ const UNITS = { minutes: 60, hours: 3600, days: 86_400 } as const;
 
 export function SandboxPage() {
   return (
-    <Page title="Sandbox" subtitle="Advance its time, keep states of it, make requests fail, and start it again.">
+    <Page title="Sandbox" subtitle="Advance its time, save and restore snapshots, make requests fail, and reset it.">
       {environment.value === "live" ? (
         <Empty icon="clock" title="Live mode is never reset">
           <p>Only the sandbox can be reset, and has a clock that can be advanced.</p>
@@ -39,7 +39,7 @@ export function SandboxPage() {
       ) : (
         <>
           <SandboxClock />
-          <States />
+          <Snapshots />
           <Faults />
           <Reset />
         </>
@@ -137,8 +137,8 @@ function Advance({ clock, query }: { clock: TestClock; query: Query<TestClock> }
   );
 }
 
-/** The saved states, each with the way back to it. */
-function States() {
+/** The snapshots, each with the way back to it. */
+function Snapshots() {
   const call = useCall();
   const query = useQuery<SnapshotList>(SNAPSHOTS);
   const [name, setName] = useState("");
@@ -148,18 +148,18 @@ function States() {
     query.reload();
   };
   return (
-    <Card title="States">
-      <p class="soft">A state holds the objects, endpoints and time of the sandbox, and not its events and logs.</p>
+    <Card title="Snapshots">
+      <p class="soft">A snapshot contains the objects, endpoints and time of the sandbox, but no events and logs.</p>
       <Loaded of={query}>
         {({ data }) => (
           <Facts
-            rows={data.map((state) => [
-              state.name,
+            rows={data.map((snapshot) => [
+              snapshot.name,
               <div class="row-actions">
-                <span>{counted(state.objects, "object")}</span>
+                <span>{counted(snapshot.objects, "object")}</span>
                 <ConfirmedAction
                   class="small"
-                  title={`Restore ${state.name}?`}
+                  title={`Restore ${snapshot.name}?`}
                   explanation={
                     <p>
                       It replaces all objects and endpoints of the sandbox, and removes its events, deliveries and logs.
@@ -168,19 +168,19 @@ function States() {
                   verb="Restore"
                   run={async () => {
                     noteReset();
-                    await call("POST", `${SNAPSHOTS}/${state.name}/restore`);
-                    return `The sandbox is restored to ${state.name}`;
+                    await call("POST", `${SNAPSHOTS}/${snapshot.name}/restore`);
+                    return `The sandbox is restored to ${snapshot.name}`;
                   }}
                 >
                   Restore
                 </ConfirmedAction>
                 <Action
                   class="small"
-                  label={`Delete ${state.name}`}
+                  label={`Delete ${snapshot.name}`}
                   run={async () => {
-                    await call("DELETE", `${SNAPSHOTS}/${state.name}`);
+                    await call("DELETE", `${SNAPSHOTS}/${snapshot.name}`);
                     query.reload();
-                    return `Deleted ${state.name}`;
+                    return `Deleted ${snapshot.name}`;
                   }}
                 >
                   Delete
@@ -191,9 +191,7 @@ function States() {
         )}
       </Loaded>
       <Form submit="Save" fields={["name"]} run={save}>
-        {(error) => (
-          <Field label="Save the current state as" name="name" value={name} onInput={setName} error={error} />
-        )}
+        {(error) => <Field label="Save a snapshot as" name="name" value={name} onInput={setName} error={error} />}
       </Form>
     </Card>
   );
@@ -207,7 +205,7 @@ function Reset() {
     return "The sandbox is empty and in real time";
   };
   const explanation = (
-    <p>All objects, events, deliveries and logs of the sandbox are removed. Keys, apps and states stay.</p>
+    <p>All objects, events, deliveries and logs of the sandbox are removed. Keys, apps and snapshots stay.</p>
   );
   return (
     <Card title="Start again">

@@ -5,6 +5,7 @@ import { PROBLEMS_PATH } from "../../http/problem.ts";
 import { MCP_PATH } from "../mcp.ts";
 import type { Clock } from "../../ports.ts";
 import { HOME } from "../../oauth/home.ts";
+import { GUIDES_PATH } from "./guides.ts";
 import { DOCS_PATH } from "./paths.ts";
 
 const SECURITY_PATH = "/.well-known/security.txt";
@@ -62,15 +63,16 @@ live mode. Errors are problem details (RFC 9457) with a stable \`code\`.
 ## Reference
 
 - [OpenAPI document](${absolute(DOCUMENT_PATH)}): every operation, schema, event and error
-- [API reference](${absolute(DOCS_PATH)}): the same for people
+- [API reference](${absolute(DOCS_PATH)}): the same, for people
+- [Guides](${absolute(GUIDES_PATH)}): receiving and testing webhooks, commands, troubleshooting
 - [Errors](${absolute(PROBLEMS_PATH)}): a page for each code, with its cause and what to do
 - [OAuth metadata](${absolute(OAUTH_PATHS.metadata)}): authorization code with PKCE, device codes, refresh, revocation
 
 ## Tools
 
-- \`service-cli\` on npm: the command line, with a local platform, webhook forwarding and an MCP server (\`service mcp\`)
+- \`service-cli\`: the command line, with a local platform, webhook forwarding and an MCP server (\`service mcp\`)
 - ${absolute(MCP_PATH)}: the Model Context Protocol over Streamable HTTP, with a sandbox credential
-- \`service-webhooks\` on npm: verifies and parses deliveries
+- \`service-cli/webhooks\`: the JavaScript library that verifies and parses deliveries
 `),
   );
 }

@@ -17,6 +17,34 @@ export function replaceTokens(json: string, replace: (token: string, start: numb
 
 const TOKEN_START = /"|-?\d[\d.eE+-]*/g;
 
+/** Returns JSON on indented lines, with each token as it is written. Throws SyntaxError. */
+export function indentJson(json: string): string {
+  JSON.parse(json);
+  const parts: string[] = [];
+  let depth = 0;
+  /** What stands before the next token. */
+  let space = "";
+  let last = "";
+  for (TOKEN.lastIndex = 0; ;) {
+    const match = TOKEN.exec(json);
+    if (match === null) return parts.join("");
+    const end = match[0] === '"' ? endOfString(json, match.index) : TOKEN.lastIndex;
+    TOKEN.lastIndex = end;
+    const token = json.slice(match.index, end);
+    const isEnd = token === "}" || token === "]";
+    if (isEnd) depth -= 1;
+    if (isEnd) space = last === "{" || last === "[" ? "" : `\n${INDENTATION.repeat(depth)}`;
+    parts.push(space, token);
+    if (token === "{" || token === "[") depth += 1;
+    space =
+      token === ":" ? " " : token === "," || token === "{" || token === "[" ? `\n${INDENTATION.repeat(depth)}` : "";
+    last = token;
+  }
+}
+
+const TOKEN = /"|[{}[\],:]|[^\s"{}[\],:]+/g;
+const INDENTATION = "  ";
+
 function endOfString(json: string, start: number): number {
   for (let at = json.indexOf('"', start + 1); at !== -1; at = json.indexOf('"', at + 1)) {
     let before = at - 1;

@@ -148,7 +148,7 @@ export class Capture {
     const body = content.toString("utf8");
     const bytes = isUtf8(content) ? undefined : content;
     this.#received += 1;
-    const { id = `delivery_${this.#received}`, type = request.url ?? "/" } = this.identify(headers, body);
+    const { id = `delivery_${this.#received}`, type = typeOf(request) } = this.identify(headers, body);
     const delivery = { at: now(), id, type, body, bytes, headers };
     const verified = verify?.(content, headers);
     report({ event: "received", ...delivery, verified });
@@ -158,6 +158,11 @@ export class Capture {
     const challenge = slackChallengeIn(body);
     setImmediate(() => response.writeHead(200, challenge === undefined ? NO_BODY : PLAIN_TEXT).end(challenge));
   }
+}
+
+/** Returns the path of a delivery that states no type, which often tells one sender from another. */
+function typeOf({ url = "/" }: IncomingMessage): string {
+  return url === "/" ? "unknown" : url;
 }
 
 /** The rest of the body is read and dropped: a connection that closes before could take the response with it. */

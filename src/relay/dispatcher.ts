@@ -174,7 +174,10 @@ export class Dispatcher<Event extends RelayedEvent> {
     this.#ended ??= new Promise((resolve) => (this.#end = resolve));
     this.#intake.clear();
     this.#schedule.clear();
-    for (const cancel of this.#retries.values()) cancel();
+    for (const [{ event }, cancel] of this.#retries) {
+      cancel();
+      this.#waiting.delete(event);
+    }
     this.#counts.failed += this.#retries.size;
     this.#retries.clear();
     if (this.#schedule.idle) this.#end();
@@ -187,7 +190,7 @@ export class Dispatcher<Event extends RelayedEvent> {
     const [p50, p99] = [50, 99].map((rank) =>
       this.#latency.count === 0 ? undefined : this.#latency.percentile(rank) / 1000,
     );
-    const summary: Summary = { ...this.#counts, duplicates, p50, p99 };
+    const summary: Summary = { ...this.#counts, waiting: this.#waiting.size, duplicates, p50, p99 };
     if (this.#intake.summary !== undefined) summary.chaos = this.#intake.summary;
     return summary;
   }

@@ -14,6 +14,8 @@ export interface Summary {
   forwarded: number;
   /** Forwards that got another response, or none. */
   failed: number;
+  /** Events that waited when the run ended, and were not forwarded. */
+  waiting: number;
   /** Events that were received again and dropped; undefined if none would be. */
   duplicates?: number | undefined;
   /** Percentiles of the duration of forwards; undefined if there were none. */
@@ -47,8 +49,8 @@ export type Report =
 /** An event was received. */
 export interface ReceivedReport extends RelayedEvent {
   event: "received";
-  /** Whether its signature is valid, and else why not, if it was verified. */
-  verified?: true | { code: string; message: string } | undefined;
+  /** Whether its signature is valid, and else why not, if it was verified. `signer` is another provider that signed it. */
+  verified?: true | { code: string; message: string; signer?: string } | undefined;
 }
 
 /** A suggestion about an earlier report, or about a missing receiver. */

@@ -196,7 +196,7 @@ describe("a key of service listen", () => {
     await cli.trigger("customer.created");
     await screen.shows("1 received");
     screen.type("r");
-    await screen.shows("Cannot resend: no --forward-to target matches this event");
+    await screen.shows("Cannot resend: start again with --forward-to");
     screen.type("y");
     await screen.shows("Cannot copy: no request was sent yet");
   });

@@ -117,6 +117,64 @@ describe("the screen of service webhooks capture", () => {
     }
   });
 
+  it.each([
+    ["a forged", sign({ scheme: "stripe", payload: BODY, secrets: "another" })],
+    ["no", {}],
+  ])("resends a delivery with %s signature as it was received, and says so", async (_what, headers) => {
+    const { screen, receiver, post } = await capture(signed);
+    await post(BODY, headers);
+    await screen.shows("1 forwarded");
+    screen.type("r");
+    await screen.shows("Resent evt_1 as it was received: its signature is not valid");
+    const [first, again] = await requestsIn(receiver, 2);
+    expect(again!.headers["stripe-signature"]).toBe(first!.headers["stripe-signature"]);
+  });
+
+  it("does not sign a delivery of another provider as one of the platform", async () => {
+    const { screen, receiver, post } = await capture(["--secret", SECRET], { columns: 160 });
+    await screen.shows("signatures of Service (for those of a provider, pass --scheme)");
+    await post(BODY);
+    await screen.shows("1 forwarded");
+    expect(selectedRow(screen)).toContain("signature of Stripe");
+    screen.type("\r");
+    await screen.shows("this is a signature of Stripe, not of Service: pass --scheme stripe");
+    screen.type("e");
+    await screen.shows(/Cannot edit: Stripe signs this delivery[^]*--scheme stripe --secret-file FILE/);
+    expect(receiver.requests).toHaveLength(1);
+  });
+
+  it("names --forward-to if there is nothing to resend to", async () => {
+    const port = await freePort();
+    const screen = openScreen(process.execPath, [BIN, "webhooks", "capture", "--port", String(port)], { columns: 120 });
+    await screen.shows("● Capturing");
+    await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: BODY });
+    await screen.shows("1 received");
+    screen.type("r");
+    await screen.shows("Cannot resend: start again with --forward-to");
+  });
+
+  it("counts deliveries that waited when it ended", async () => {
+    const { screen, port } = await captureTo((await startAnyReceiver()).url);
+    screen.type("p");
+    await screen.shows("Paused");
+    const waiting = fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: BODY }).catch(() => {});
+    await screen.shows("1 received");
+    screen.type("q");
+    await waiting;
+    expect(await screen.ended).toBe(0);
+    await screen.shows("Summary  1 received, 0 forwarded, 0 failed, 1 not forwarded");
+  });
+
+  it("shows the tokens of JSON as they were sent, and says that they are indented", async () => {
+    const { screen, post } = await capture([], { rows: 40 });
+    await post(String.raw`{"id":"evt_1","a":"caf\u00e9","a":"\/","n":1.10,"o":{},"l":[]}`, {});
+    await screen.shows("1 forwarded");
+    screen.type("\r");
+    await screen.shows(
+      /Request {2}JSON, indented[^]*"a": "caf\\u00e9",[^]*"a": "\\\/",[^]*"n": 1\.10,[^]*"o": \{\},[^]*"l": \[\]/,
+    );
+  });
+
   it("removes a message once the filter changes", async () => {
     const { screen, post } = await capture([]);
     await post(BODY);
@@ -175,10 +233,14 @@ describe("the screen of service webhooks capture", () => {
   });
 
   it("ends a sentence of the response with one period", async () => {
-    const receiver = await startAnyReceiver((response) => response.writeHead(400).end("Bad signature."));
+    let text = "Bad signature.";
+    const receiver = await startAnyReceiver((response) => response.writeHead(400).end(text));
     const { screen, port } = await captureTo(receiver.url);
     await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: BODY });
     await screen.shows(/Bad signature\. The delivery has no signature of a known provider/);
+    text = "Is it the raw body? \n If not";
+    await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: BODY });
+    await screen.shows(/Is it the raw body\? The delivery has no signature/);
   });
 
   it("says why it cannot sign an edited payload without a secret, and edits one that has no signature", async () => {

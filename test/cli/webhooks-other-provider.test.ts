@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { sign } from "../../src/webhooks/schemes.ts";
 import { freePort } from "../support/free-port.ts";
-import { createConfigDir, runCli } from "../support/run-cli.ts";
+import { createConfigDir, interruption, runCli } from "../support/run-cli.ts";
 import { startAnyReceiver } from "./support/any-receiver.ts";
 import { startCapture } from "./support/capturing.ts";
 
@@ -16,8 +16,32 @@ describe("service webhooks", () => {
     const headers = sign({ scheme: "github", payload: BODY, secrets: SECRET, id: "d-1" });
     await fetch(capture.url, { method: "POST", body: BODY, headers });
     expect(await capture.line(({ event }) => event === "received")).toMatchObject({
-      reason: { code: "header_missing", message: "this is a signature of GitHub, not of Stripe" },
+      reason: { code: "header_missing", message: "this is a signature of GitHub, not of Stripe: pass --scheme github" },
     });
+  });
+
+  it("prints the lines of a response, and names a delivery without a type by its path", async () => {
+    const receiver = await startAnyReceiver((response) => response.writeHead(400).end("first\nsecond\n"));
+    let stdout = "";
+    const controller = new AbortController();
+    const port = await freePort();
+    let changed = () => {};
+    const ended = runCli(["webhooks", "capture", "--port", String(port), "-f", receiver.url], {
+      signal: controller.signal,
+      onStdout: (text) => {
+        stdout += text;
+        changed();
+      },
+    });
+    const shows = async (pattern: RegExp) => {
+      while (!pattern.test(stdout)) await new Promise<void>((resolve) => (changed = resolve));
+    };
+    await shows(/Ctrl-C/);
+    for (const path of ["", "orders"]) await fetch(`http://127.0.0.1:${port}/${path}`, { method: "POST", body: "a=b" });
+    await shows(/← 400 +\/orders/);
+    controller.abort(interruption());
+    await ended;
+    expect(stdout).toMatch(/→ +unknown [^]*← 400 +unknown .*\n +first\n +second\n +hint/);
   });
 
   it.each(["localhost", "127.0.0.1", "[::1]", "0.0.0.0"])("does not forward to itself at %s", async (host) => {

@@ -84,6 +84,7 @@ it("a frame with details, a filter and 1,000 rows is computed in time", () => {
       archive: "",
       platform: url,
       signs: true,
+      keepsSignature: () => false,
       pause() {},
       resume() {},
       resend: () => undefined,

@@ -101,7 +101,15 @@ describe("a run of the relay", () => {
     await platform.until(() => platform.acknowledged(id).length > 0);
     expect(platform.acknowledged(id)).toEqual([{ seq: 1, duration_ms: 0 }]);
     const { summary } = await run.stop();
-    expect(summary).toEqual({ received: 1, forwarded: 0, failed: 0, duplicates: 0, p50: undefined, p99: undefined });
+    expect(summary).toEqual({
+      received: 1,
+      forwarded: 0,
+      failed: 0,
+      waiting: 0,
+      duplicates: 0,
+      p50: undefined,
+      p99: undefined,
+    });
   });
 
   it("reports an error response with a hint", async () => {

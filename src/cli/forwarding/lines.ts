@@ -207,12 +207,13 @@ function hinted(line: string, styles: Styles): string {
 
 /** The account, at the end. */
 function summaryLines(summary: Summary, { styles, layout: { width }, setup }: LineContext): string[] {
-  const { received, forwarded, failed, duplicates, p50, p99, chaos } = summary;
+  const { received, forwarded, failed, waiting, duplicates, p50, p99, chaos } = summary;
   const [arrived, left] = setup.isRecorded ? ["read", "sent"] : ["received", "forwarded"];
   const timing =
     p50 === undefined || p99 === undefined ? "" : `; p50 ${formatDuration(p50)}, p99 ${formatDuration(p99)}`;
   const dropped = duplicates === undefined ? "" : `, ${duplicates} duplicates dropped`;
-  const text = `Summary  ${received} ${arrived}, ${forwarded} ${left}, ${failed} failed${dropped}${timing}`;
+  const unsent = waiting === 0 ? "" : `, ${waiting} not ${left}`;
+  const text = `Summary  ${received} ${arrived}, ${forwarded} ${left}, ${failed} failed${unsent}${dropped}${timing}`;
   const [first = "", ...rest] = width === undefined ? [text] : wrapList(text, width - 9);
   return [
     "",
@@ -301,7 +302,12 @@ function excerptLines(excerpt: string, layout: Layout): string[] {
 export function responseLines(excerpt: string, { indent, width, fold }: Layout): string[] {
   const shown = excerpt.slice(0, MAX_RESPONSE_LENGTH);
   if (shown.trim() === "") return [];
-  if (width === undefined || fold === undefined) return [indent + printable(shown)];
+  if (width === undefined || fold === undefined) {
+    return shown
+      .trimEnd()
+      .split(/\r?\n/)
+      .map((line) => indent + printable(line));
+  }
   const available = Math.max(width - indent.length, 20);
   return fold(shown, available, MAX_RESPONSE_LENGTH).map((line) => indent + line);
 }

@@ -174,6 +174,7 @@ export class Listening {
       pause: () => run.pause(),
       resume: () => run.resume(),
       resend: (event) => run.resend(event),
+      keepsSignature: () => false,
       assertEditable() {},
       edited(event, body) {
         const { id = event.id, type = event.type } = JSON.parse(body) as Record<string, unknown>;

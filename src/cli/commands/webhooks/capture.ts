@@ -108,7 +108,9 @@ function verifierOf({ scheme, secrets }: Signing, context: Context) {
       if (!(error instanceof SignatureError)) throw error;
       const provider = error.code.endsWith("_missing") ? schemeNameIn(flat) : undefined;
       if (provider === undefined || SCHEMES[provider] === scheme) return { code: error.code, message: error.message };
-      return { code: error.code, message: `this is a signature of ${SCHEMES[provider].name}, not of ${scheme.name}` };
+      const { name: signer } = SCHEMES[provider];
+      const message = `this is a signature of ${signer}, not of ${scheme.name}: pass --scheme ${provider}`;
+      return { code: error.code, message, signer };
     }
   };
 }
@@ -138,16 +140,23 @@ async function start(capture: Capture, port: number): Promise<number> {
   }
 }
 
+/** Rules that a delivery of the provider itself breaks, too. */
+const AUTHENTIC: ReadonlySet<string> = new Set(["timestamp_too_old", "timestamp_in_future"]);
+
 interface About {
   facts: Feed["facts"];
   signing: Signing | undefined;
   receivers: Receivers;
 }
 
-function factsOf({ target }: Receivers, signing: Signing | undefined, { record }: CaptureFlags): Feed["facts"] {
+function factsOf({ target }: Receivers, signing: Signing | undefined, { record, scheme }: CaptureFlags): Feed["facts"] {
+  const others = scheme === undefined ? " (for those of a provider, pass --scheme)" : "";
   return [
     ["forward", target?.href ?? "none: deliveries are printed (to forward them, pass --forward-to)"],
-    ["verify", signing === undefined ? "no: pass --scheme and --secret-file" : `signatures of ${signing.scheme.name}`],
+    [
+      "verify",
+      signing === undefined ? "no: pass --scheme and --secret-file" : `signatures of ${signing.scheme.name}${others}`,
+    ],
     ...(record === undefined ? [] : [["record", record] as const]),
   ];
 }
@@ -184,9 +193,13 @@ function feedOf(
   // There is no sample of a scheme of service.yaml.
   const payload = Object.hasOwn(SCHEMES, scheme) ? [] : ["--payload", "event.json"];
   const send = shellCommand`service webhooks send ${String(port)} --scheme ${scheme} ${[...payload, ...secret]}`.trim();
+  /** A forged delivery must not get a valid signature. */
+  const keepsSignature: Feed["keepsSignature"] = ({ verified = true }) =>
+    verified !== true && !AUTHENTIC.has(verified.code);
   /** Signs newly if there is a secret. The ID stays, so that the receiver recognizes the delivery. */
-  const sign: Feed["sign"] = ({ id, body, bytes }, headers) => {
-    if (signing === undefined) return headers;
+  const sign: Feed["sign"] = (event, headers) => {
+    if (signing === undefined || keepsSignature(event)) return headers;
+    const { id, body, bytes } = event;
     const payload = bytes ?? Buffer.from(body);
     return mergeHeaders(headers, signatureHeaders({ ...signing, payload, id, now: context.now() }));
   };
@@ -202,16 +215,18 @@ function feedOf(
     signs: signing !== undefined,
     pause: () => capture.pause(),
     resume: () => capture.resume(),
+    keepsSignature,
     resend: (event) => capture.resend(event, sign(event, event.headers ?? [])),
     assertEditable(event) {
       if (event.bytes !== undefined) throw new UserError("Cannot edit: the payload is not text in UTF-8");
-      const name = signing === undefined ? schemeNameIn(event.headers) : undefined;
-      if (name === undefined) return;
+      const name = schemeNameIn(event.headers);
+      if (name === undefined || SCHEMES[name] === signing?.scheme) return;
+      const lack = signing === undefined ? "there is no secret" : `the secret is that of ${signing.scheme.name}`;
       throw new UserError(
-        `Cannot edit: ${SCHEMES[name].name} signs this delivery, and there is no secret to sign another payload with. Start again with --scheme ${name} --secret-file FILE`,
+        `Cannot edit: ${SCHEMES[name].name} signs this delivery, but ${lack}. Start again with --scheme ${name} --secret-file FILE`,
       );
     },
-    edited: (event, body) => ({ ...event, ...capture.identify(event.headers ?? [], body), body }),
+    edited: ({ id, type, headers }, body) => ({ id, type, headers, ...capture.identify(headers ?? [], body), body }),
     sign,
   };
 }

@@ -105,10 +105,17 @@ export class Actions {
   #send(event: Row["event"], copy: "resent" | "edited"): void {
     const { model } = this.#options;
     const number = model.feed.resend(event);
-    if (number === undefined) return this.#say("Cannot resend: no --forward-to target matches this event", "warn");
+    if (number === undefined) {
+      const { target, routes } = model.feed.receivers;
+      const isPrinting = target === undefined && routes.length === 0;
+      const reason = isPrinting ? "start again with --forward-to" : "no --forward-to target matches this event";
+      return this.#say(`Cannot resend: ${reason}`, "warn");
+    }
     const row = model.history.resent(event, copy, number, model.clock.now());
     model.selectNewest(row);
-    this.#say(model.paused ? "Resent once forwarding resumes (p)" : `Resent ${event.id}`);
+    if (model.paused) return this.#say("Resent once forwarding resumes (p)");
+    const how = model.feed.keepsSignature(event) ? " as it was received: its signature is not valid" : "";
+    this.#say(`Resent ${event.id}${how}`);
   }
 
   #say(text: string, style?: "good" | "warn" | "bad"): void {

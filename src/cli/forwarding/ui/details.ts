@@ -1,4 +1,4 @@
-import { rewriteJson } from "../../../contract/rewrite-json.ts";
+import { indentJson } from "../../../contract/rewrite-json.ts";
 import { isSuccess } from "../../../contract/is-success.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import { headerPairs } from "../../../relay/forward-headers.ts";
@@ -72,11 +72,21 @@ function resultLines(row: Row, { attempt, durationMs, failure, hint, retryInMs }
 }
 
 function requestLines({ event, outcome }: Row): Line[] {
-  const title: Line[] =
-    outcome === undefined ? [[["Event", "strong"]]] : [[["Request", "strong"]], [[`POST ${outcome.url.href}`]]];
+  const isIndented = (indentedJson(event.body) ?? event.body) !== event.body;
+  const title: Line = [
+    [outcome === undefined ? "Event" : "Request", "strong"],
+    [isIndented ? "  JSON, indented" : "", "dim"],
+  ];
+  const url: Line[] = outcome === undefined ? [] : [[[`POST ${outcome.url.href}`]]];
   const headers = headerPairs(outcome?.headers ?? event.headers ?? []);
   const space = headers.length === 0 ? [] : [[]];
-  return [...title, ...headers.map(([name, value]) => headerLine(name, value)), ...space, ...bodyLines(event.body)];
+  return [
+    title,
+    ...url,
+    ...headers.map(([name, value]) => headerLine(name, value)),
+    ...space,
+    ...bodyLines(event.body),
+  ];
 }
 
 function responseLines({ status, excerpt, responseHeaders }: ForwardedReport): Line[] {
@@ -111,7 +121,7 @@ function bodyLines(body: string): Line[] {
 
 function indentedJson(body: string): string | undefined {
   try {
-    return printableJson(rewriteJson(body, (value) => value, 2));
+    return printableJson(indentJson(body));
   } catch {
     return undefined;
   }

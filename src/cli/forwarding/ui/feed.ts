@@ -1,5 +1,6 @@
 import type { RelayedEvent } from "../../../relay/delivery.ts";
 import type { Receivers } from "../options.ts";
+import type { Row } from "./history.ts";
 
 /** Where the events of the screen come from, and what its keys do with them: a session, or a capture. */
 export interface Feed {
@@ -25,13 +26,15 @@ export interface Feed {
    * Sends an event again. Returns the number in its report; undefined if no receiver is configured for it. Throws
    * UserError if it cannot be signed.
    */
-  resend(event: RelayedEvent): number | undefined;
+  resend(event: Row["event"]): number | undefined;
+  /** Returns true for an event that is resent as it was received, although there is a secret. */
+  keepsSignature(event: Row["event"]): boolean;
   /** Throws UserError if another body of the event could not be sent. */
   assertEditable(event: RelayedEvent): void;
   /** Returns the event with another body. */
   edited(event: RelayedEvent, body: string): RelayedEvent;
   /** Returns the headers of an earlier request with a fresh signature, a flat list of names and values. */
-  sign(event: RelayedEvent, headers: readonly string[]): readonly string[];
+  sign(event: Row["event"], headers: readonly string[]): readonly string[];
 }
 
 /** These keys work on events of the platform. */

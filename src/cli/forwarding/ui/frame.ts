@@ -135,9 +135,10 @@ function sentence(text: string, style: Span[1], columns: number): Line[] {
 function failureOf(row: Row): string {
   const { failure, hint, status = 0 } = row.outcome ?? {};
   if (row.outcome === undefined || (failure === undefined && status < 300)) return "";
-  const note = noteOf(row);
+  const note = noteOf(row).trimEnd();
   if (hint === undefined) return note;
-  return [note.replace(/\.$/, ""), printable(hint)].filter(Boolean).join(". ");
+  const sentence = /[.?!]$|^$/.test(note) ? note : `${note}.`;
+  return `${sentence} ${printable(hint)}`.trimStart();
 }
 
 /** Most important first. */

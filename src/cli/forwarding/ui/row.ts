@@ -98,9 +98,14 @@ function shortFailure(code: string | undefined): string {
 /** Returns notes on how a delivery differs from a first attempt. */
 export function tagsOf({ copy, event: { verified = true }, outcome }: Row): string {
   if (copy !== undefined) return copy === "edited" ? "edited and resent" : COPY_TAGS[copy];
-  const own = verified === true ? [] : [verified.code === "header_missing" ? "no signature" : "invalid signature"];
+  const own = verified === true ? [] : [signatureTag(verified)];
   const { attempt = 1, faults = [] } = outcome ?? {};
   return [...own, ...(attempt > 1 ? [`attempt ${attempt}`] : []), ...faults].join(", ");
+}
+
+function signatureTag({ code, signer }: Exclude<Row["event"]["verified"], true | undefined>): string {
+  if (signer !== undefined) return `signature of ${signer}`;
+  return code === "header_missing" ? "no signature" : "invalid signature";
 }
 
 /** Maximum number of characters of a response in a row. */

@@ -180,7 +180,7 @@ export const RESOURCES = {
         about: "Header of every attempt: 'Name: value', or @file with one per line (repeatable)",
         change: "Header to set: 'Name: value', or to remove: 'Name:'; or @file (repeatable)",
         flag: "header",
-        hint: "One per line, such as X-Api-Key: 3f1d0c. Later, only names are shown; X-Api-Key: alone removes it.",
+        hint: "One per line, such as X-Api-Key: 3f1d0c. Later, only names are shown.",
       },
       status: { type: "status", label: "Status", about: "Current status" },
     },

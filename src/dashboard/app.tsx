@@ -101,6 +101,18 @@ async function resume(): Promise<void> {
 function SignedOut() {
   const element = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => element.current?.showModal(), []);
+  useEffect(() => {
+    // The user comes back from the tab in which they signed in.
+    const onReturn = () => {
+      if (document.visibilityState === "visible") void resume();
+    };
+    addEventListener("focus", onReturn);
+    document.addEventListener("visibilitychange", onReturn);
+    return () => {
+      removeEventListener("focus", onReturn);
+      document.removeEventListener("visibilitychange", onReturn);
+    };
+  }, []);
   return (
     <dialog
       ref={element}

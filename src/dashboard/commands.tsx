@@ -1,8 +1,8 @@
 import { useEffect } from "preact/hooks";
 import { Dialog } from "./components/dialog.tsx";
 import { lazy } from "./lazy.tsx";
-import { openCommands } from "./menu.ts";
-import { filter, peek, peekedId } from "./router.tsx";
+import { advanceBy, openCommands, retryTo } from "./menu.ts";
+import { filter, hasMoved, peek, peekedId, route } from "./router.tsx";
 
 const KEYS = [
   ["Ctrl K", "Find anything, or run a command"],
@@ -11,19 +11,34 @@ const KEYS = [
   ["Enter", "Open the row"],
   ["e", "Explain what is shown"],
   ["r", "Retry or replay it"],
-  ["Escape", "Close the row next to the list, the menu or dialog"],
+  ["Escape", "Close the row next to the list, the menu or dialog; leave an explanation"],
   ["?", "Show these shortcuts"],
 ] as const;
 
 const Palette = lazy("Palette");
+const AdvanceDialog = lazy("AdvanceDialog");
+const RetryDialog = lazy("RetryDialog");
 
-/** The palette and the list of shortcuts, and the keys that work on every page. */
+/** The palette, the list of shortcuts and the dialogs that any page can open, and the keys that work on every page. */
 export function Commands() {
   useEffect(() => {
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   }, []);
   const close = () => (openCommands.value = undefined);
+  if (advanceBy.value !== undefined) {
+    return <AdvanceDialog seconds={advanceBy.value} onClose={() => (advanceBy.value = undefined)} />;
+  }
+  if (retryTo.value !== undefined) {
+    const { value: endpoint } = retryTo;
+    return (
+      <RetryDialog
+        endpoint={endpoint ?? undefined}
+        failingSince={endpoint?.failingSince}
+        onClose={() => (retryTo.value = undefined)}
+      />
+    );
+  }
   if (openCommands.value === "palette") return <Palette onClose={close} />;
   if (openCommands.value !== "keys") return null;
   return (
@@ -63,6 +78,7 @@ function onKey(event: KeyboardEvent): void {
     else field.focus();
   } else if (key === "j" || key === "k") moveToRow(key === "j" ? 1 : -1);
   else if (key === "Escape" && peekedId.value !== "") filter({ peek: "" });
+  else if (key === "Escape" && route.value.page === "why" && hasMoved()) history.back();
   else if (!follow(key)) return;
   event.preventDefault();
 }

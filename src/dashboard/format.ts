@@ -44,6 +44,12 @@ export function dueTime(at: number, now: number): string {
   return seconds < OVERDUE_SECONDS ? "due now" : `overdue ${duration(seconds)}`;
 }
 
+/** Returns for how long an attempt has been in progress. Unix milliseconds. */
+export function progressTime(since: number, now: number): string {
+  const seconds = Math.round((now - since) / 1000);
+  return seconds < 1 ? "in progress" : `in progress for ${duration(seconds)}`;
+}
+
 /** Returns a time in full, local and in UTC, for a tooltip. */
 export function exactTime(iso: string): string {
   return `${fullDate.format(new Date(iso))} (${iso.replace("T", " ").replace("Z", "")} UTC)`;
@@ -69,6 +75,13 @@ export function clockTime(iso: string): string {
 export function dayOf(iso: string, now: number): string {
   const date = new Date(iso);
   return date.toDateString() === new Date(now).toDateString() ? "" : shortDay.format(date);
+}
+
+const dayOfMonth = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
+
+/** Returns the local day of a time for a row; empty for the day of `now`. */
+export function shortDayOf(iso: string, now: number): string {
+  return dayOf(iso, now) === "" ? "" : dayOfMonth.format(new Date(iso));
 }
 
 const weekdayAndTime = new Intl.DateTimeFormat(undefined, {

@@ -4,6 +4,12 @@ import { kindsWith, type Resource, RESOURCES } from "../contract/resources.ts";
 /** Which dialog of commands is open. */
 export const openCommands = signal<"palette" | "keys">();
 
+/** The endpoint to which a dialog asks to retry failed deliveries; null for all. */
+export const retryTo = signal<{ id: string; name: string; failingSince: string | null } | null>();
+
+/** The seconds by which a dialog asks to advance the clock. */
+export const advanceBy = signal<number>();
+
 /** Pages of the menu by their section. */
 export const SECTIONS = (["Activity", "Business", "Developers"] as const).map((title) => ({
   title,

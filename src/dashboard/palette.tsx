@@ -5,10 +5,9 @@ import { explainedKind } from "../explain/chain.ts";
 import { nameOfEndpoint, useEndpoints } from "./api/endpoints.ts";
 import { useCall, withQuery } from "./api/call.ts";
 import type { Item } from "./api/objects.ts";
-import { perform } from "./components/action.tsx";
 import { Dialog } from "./components/dialog.tsx";
 import { hrefOfId } from "./components/values.tsx";
-import { openCommands, SECTIONS } from "./menu.ts";
+import { advanceBy, openCommands, retryTo, SECTIONS } from "./menu.ts";
 import { deliveryTerms } from "./pages/deliveries.tsx";
 import { readTerms } from "./pages/filters.tsx";
 import { titleOf } from "./pages/objects/item.tsx";
@@ -85,8 +84,31 @@ function useFound(text: string): readonly Command[] {
   return text.length < 2 ? [] : found.commands;
 }
 
+/** Words of a question that say nothing about what is looked for. */
+const FILLERS = new Set(
+  "a all an and any anything are did do does everything for from get gets getting got has have in is it me my no not nothing of on please since that the these this to was were what which".split(
+    " ",
+  ),
+);
+const TIME = /^(\d{1,2}:\d\d|\d+(min|[smhd]))$/;
+
+/** Returns the words that a command has to contain: of a question, those that name something. */
+function wordsOf(wanted: string): readonly string[] {
+  const words = wanted
+    .toLowerCase()
+    .replace(/[?!.]+$/, "")
+    .split(/\s+/);
+  const naming = words.filter((word) => !FILLERS.has(word) && !TIME.test(word));
+  return naming.length === 0 ? words : naming;
+}
+
+/** Returns a question with `since 14:00` as the filter `since:14:00`. */
+function withTerms(wanted: string): string {
+  const [, since] = /\bsince (\S+)$/i.exec(wanted.replace(/\?$/, "")) ?? [];
+  return since !== undefined && TIME.test(since) ? `since:${since}` : wanted;
+}
+
 export function Palette({ onClose }: { onClose: () => void }) {
-  const call = useCall();
   const [text, setText] = useState("");
   const [chosen, setChosen] = useState(0);
   const { current: actions } = useRef(actionsOfPage());
@@ -94,10 +116,6 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const wanted = text.trim();
   const found = useFound(/\w:/.test(wanted) ? "" : wanted);
   const other = environment.value === "live" ? "sandbox" : "live";
-  const advance = (seconds: number) => async () => {
-    await call("POST", "/v1/test_clock/advance", { seconds });
-    return undefined;
-  };
   const all: Command[] = [
     ...actions,
     ...visits().map(({ label, href }): Command => ({ group: "Recent", label, run: () => go(href) })),
@@ -116,7 +134,12 @@ export function Palette({ onClose }: { onClose: () => void }) {
       } as const;
       return [
         { ...about, label: name, run: () => go(hrefOf("endpoints", endpoint.id)) },
-        { ...about, label: `Why ${name} gets nothing, or fails`, run: () => go(hrefOf("why", endpoint.id)) },
+        {
+          ...about,
+          aliases: `${about.aliases} endpoint failing failed broken`,
+          label: `Why ${name} gets nothing, or fails`,
+          run: () => go(hrefOf("why", endpoint.id)),
+        },
         {
           ...about,
           label: `Deliveries to ${name}`,
@@ -124,6 +147,24 @@ export function Palette({ onClose }: { onClose: () => void }) {
         },
       ];
     }),
+    ...[
+      { label: "Retry failed deliveries", to: null },
+      ...endpoints
+        .filter(({ status }) => status === "enabled")
+        .map((endpoint) => {
+          const [name, { failing_since: failingSince }] = [nameOfEndpoint(endpoint), endpoint.health];
+          return { label: `Retry failed deliveries to ${name}`, to: { id: endpoint.id, name, failingSince } };
+        }),
+    ].map(({ label, to }): Command => ({
+      group: "Commands",
+      label,
+      aliases: "resend replay send again",
+      run: () => {
+        // Its outcome is shown there.
+        go(hrefOf("deliveries", "", to === null ? {} : { endpoint: to.id }));
+        retryTo.value = to;
+      },
+    })),
     ...kindsWith("fields").map((kind): Command => ({
       group: "Commands",
       label: `Create ${nounOf(kind)}`,
@@ -147,13 +188,13 @@ export function Palette({ onClose }: { onClose: () => void }) {
           group: "Commands",
           label,
           aliases: "time skip",
-          run: () => void perform(advance(seconds)),
+          run: () => (advanceBy.value = seconds),
         }))),
     { group: "Commands", label: `Switch to ${other}`, run: () => go(hrefOf(route.value.page, "", {}, other)) },
     ...THEMES.map((name): Command => ({ group: "Commands", label: `Theme: ${name}`, run: () => showTheme(name) })),
     { group: "Commands", label: "Keyboard shortcuts", run: () => (openCommands.value = "keys") },
   ];
-  const words = wanted.toLowerCase().split(/\s+/);
+  const words = wordsOf(wanted);
   const isMatch = ({ label, aliases = "" }: Command) => {
     const searched = `${label} ${aliases}`.toLowerCase();
     return words.every((word) => searched.includes(word));
@@ -161,7 +202,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const matching = all.filter((command) => (wanted === "" ? command.group !== "Endpoints" : isMatch(command)));
   const commands = [
     ...idCommands(wanted.replace(/^why\s+/i, "")),
-    ...filterCommands(`${wanted} `, endpoints),
+    ...filterCommands(`${withTerms(wanted)} `, endpoints),
     ...matching,
     ...found,
   ];

@@ -1,11 +1,11 @@
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { TestClock } from "../contract/schemas/test-clock.ts";
-import { useCall, withQuery } from "./api/call.ts";
+import { withQuery } from "./api/call.ts";
 import { useQuery } from "./api/store.ts";
 import { clockOffset, environmentNow } from "./clock.ts";
-import { Action } from "./components/action.tsx";
 import { Icon } from "./components/icon.tsx";
-import { clockTime, count, duration } from "./format.ts";
+import { clockTime, count, duration, localTime } from "./format.ts";
+import { advanceBy } from "./menu.ts";
 import { hrefOf, Link } from "./router.tsx";
 
 const STEPS = [
@@ -21,7 +21,6 @@ const SHOWN = 3 * 24 * 60 * MINUTE;
 
 /** The sandbox's time, how far it is ahead, the retries that are due, and buttons to get there. */
 export function SandboxTime() {
-  const call = useCall();
   const { data: clock } = useQuery<TestClock>("/v1/test_clock");
   const pending = useQuery<{ data: Delivery[] }>(withQuery("/v1/deliveries", { status: "pending", limit: 50 }));
   const now = environmentNow();
@@ -46,7 +45,7 @@ export function SandboxTime() {
       </svg>
       {isAdvancing ? (
         <Link class="offset" href={hrefOf("clock")} label="The clock is advancing">
-          <Icon name="clock" /> <span>{`to ${clockTime(clock.target!)}, ${count(clock.remaining)} due`}</span>
+          <Icon name="clock" /> <span>{`to ${localTime(clock.target!, now)}, ${count(clock.remaining)} due`}</span>
         </Link>
       ) : (
         clockOffset.value > 0 && (
@@ -56,17 +55,15 @@ export function SandboxTime() {
         )
       )}
       {STEPS.map(([unit, seconds, words]) => (
-        <Action
+        <button
           key={unit}
+          type="button"
           disabled={isAdvancing}
-          label={`+1 ${unit}: advance the clock ${words}`}
-          run={async () => {
-            await call("POST", "/v1/test_clock/advance", { seconds });
-            return undefined;
-          }}
+          aria-label={`+1 ${unit}: advance the clock ${words}`}
+          onClick={() => (advanceBy.value = seconds)}
         >
           +1 {unit}
-        </Action>
+        </button>
       ))}
     </div>
   );

@@ -160,7 +160,12 @@ function Menu() {
   );
 }
 
-const LIVE_WORDS = { live: "Live updates", connecting: "Reconnecting…", paused: "Paused" } as const;
+const LIVE_WORDS = {
+  live: "Live updates",
+  connecting: "Connecting…",
+  reconnecting: "Reconnecting…",
+  paused: "Paused",
+} as const;
 
 function LiveSign() {
   const state = liveState.value;

@@ -1,6 +1,5 @@
 import { matchesSubscriptions } from "../contract/event-types.ts";
-import { type IdKind, kindOfId, timeOfId } from "../contract/ids.ts";
-import { parseJson } from "../contract/parse-json.ts";
+import { type IdKind, kindOfId } from "../contract/ids.ts";
 import { OBJECT_KINDS, pathOf, type ResourceKind } from "../contract/resources.ts";
 import type { Identity } from "../contract/schemas/account.ts";
 import type { ApiKey } from "../contract/schemas/api-key.ts";
@@ -12,6 +11,7 @@ import type { Statistics, StatisticsFailure } from "../contract/schemas/statisti
 import type { TestClock } from "../contract/schemas/test-clock.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import type { Missing } from "./missing.ts";
+import { changesIn, type EndpointChange, isDisabling } from "./endpoint-change.ts";
 import { KEY_ERRORS } from "./request.ts";
 
 /** Deliveries that are shown with their attempts. */
@@ -23,17 +23,6 @@ const NEWEST = 5;
 const OTHER_EVENTS = 10;
 /** The newest changes of an endpoint, or advances of the clock, that are read. */
 const MAX_CHANGES = 10;
-
-/** A change of an endpoint through the API: the fields of the request. */
-export interface EndpointChange {
-  /** The environment's time, in Unix milliseconds. */
-  time: number;
-  /** The ID of the request. */
-  request: string;
-  url?: string;
-  events?: string[];
-  status?: string;
-}
 
 /** An object of the API whose fields the explanation need not know. */
 interface SomeObject {
@@ -299,16 +288,20 @@ class ChainReader {
     return (await this.#api.get(`${pathOfKind(kind)}/${encodeURIComponent(id)}`)) as Item;
   }
 
-  async #optional<Item>(kind: IdKind | undefined, id: string | null | undefined): Promise<Item | undefined> {
+  async #optional<Item>(
+    kind: IdKind | undefined,
+    id: string | null | undefined,
+    noting?: { isNoted: boolean },
+  ): Promise<Item | undefined> {
     if (kind === undefined || id === undefined || id === null) return undefined;
-    return this.#allowed(() => this.#first<Item>(kind, id));
+    return this.#allowed(() => this.#first<Item>(kind, id), noting);
   }
 
   /**
    * Returns undefined for objects that no longer exist or are damaged, or that the credential may not read, which is
    * noted.
    */
-  async #allowed<Item>(read: () => Promise<Item>): Promise<Item | undefined> {
+  async #allowed<Item>(read: () => Promise<Item>, { isNoted } = { isNoted: true }): Promise<Item | undefined> {
     try {
       return await read();
     } catch (error) {
@@ -316,7 +309,7 @@ class ChainReader {
       if (problem === undefined) throw error;
       const { status, code, requiredScope: scope } = problem;
       if (![403, 404].includes(status) && code !== "event_damaged") throw error;
-      if (status === 403 && typeof scope === "string") this.#missing.add(scope);
+      if (isNoted && status === 403 && typeof scope === "string") this.#missing.add(scope);
       return undefined;
     }
   }
@@ -363,19 +356,16 @@ class ChainReader {
     const changes = await Promise.all(ids.slice(0, MAX_DELIVERIES).map(read));
     const isShifted = clock !== undefined && changes.some(([, requests]) => requests.length > 0);
     const advances = isShifted ? await this.#requestsTo(`${pathOf("test_clock")}/advance`, "POST") : [];
-    // Requests have real times. At that of a change, the clock had not been advanced as far as it is now.
-    const timeOf = ({ id }: RequestLogDetail) => {
-      const later = advances.filter((advance) => timeOfId(advance.id) > timeOfId(id));
-      const seconds = later.map(({ request_body: body }) => fieldsOf<{ seconds: number }>(body).seconds ?? 0);
-      const offset = seconds.reduce((left, one) => left - one, clock?.offset_seconds ?? 0);
-      return timeOfId(id) + offset * 1000;
-    };
-    const changeOf = (request: RequestLogDetail): EndpointChange => ({
-      ...fieldsOf<Omit<EndpointChange, "time" | "request">>(request.request_body),
-      time: timeOf(request),
-      request: request.id,
-    });
-    return new Map(changes.map(([id, requests]) => [id, requests.map(changeOf)]));
+    const disabling = changes.flatMap(([, requests]) => requests.find(isDisabling)?.key ?? []);
+    const keys = await Promise.all(
+      [...new Set(disabling)].map((key) => this.#optional<ApiKey>("api_key", key, { isNoted: false })),
+    );
+    return new Map(
+      changes.map(([id, requests]) => [
+        id,
+        changesIn(requests, { keys, advances, offset: clock?.offset_seconds ?? 0 }),
+      ]),
+    );
   }
 
   /** Returns the newest successful requests, newest first. */
@@ -406,11 +396,6 @@ class ChainReader {
     const parameters = new URLSearchParams({ ...query, limit: String(limit) });
     return (await this.#api.get(`${path}?${parameters.toString()}`)) as { data: Item[]; has_more: boolean };
   }
-}
-
-/** Returns the fields of a request's JSON: none if it was not stored whole. */
-function fieldsOf<Fields>(body: string | null): Partial<Fields> {
-  return parseJson(body ?? "") ?? {};
 }
 
 function pathOfKind(kind: IdKind): string {

@@ -3,7 +3,8 @@ import { timeOfId } from "../contract/ids.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { type Cause, causeOf, type Outcome } from "./causes.ts";
-import type { Chain, EndpointChange } from "./chain.ts";
+import type { Chain } from "./chain.ts";
+import type { EndpointChange } from "./endpoint-change.ts";
 import type { Receiver } from "./receivers.ts";
 
 const GONE = 410;

@@ -129,7 +129,7 @@ function replaysOf([last, ...others]: readonly Delivery[], time: TimeFormat): st
 const PAST = { failed: "failed", canceled: "was canceled", succeeded: "succeeded" } as const;
 
 function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
-  const { id, status, next_attempt: next } = delivery;
+  const { id, status, next_attempt: next, attempting_since: since } = delivery;
   const endpoint = delivery.endpoint === null ? undefined : chain.endpoints.get(delivery.endpoint);
   const attempts = attemptsOf(delivery);
   const receiver = receiverOf(delivery, endpoint);
@@ -160,13 +160,16 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
   const at = lastAttemptTime(last.at, delivery);
   const cause = currentCause({ ...last, delivery: id }, at, receiver, chain);
   const { code, what, action, fix = again, isToWait = false } = cause;
-  const due = next !== null && Date.parse(next) > chain.now ? `at ${time(next)}` : "now";
+  const upcoming =
+    since !== null
+      ? `in progress since ${time(since)}`
+      : `due ${next !== null && Date.parse(next) > chain.now ? `at ${time(next)}` : "now"}`;
   const isOver = status === "failed" && attempts.length > 1;
   const summary = isOver
     ? `${what}; ${everyAttempt(attempts.length)} failed, and no retries are left`
     : next === null
       ? what
-      : `${what}; attempt ${attempts.length + 1} is due ${due}`;
+      : `${what}; attempt ${attempts.length + 1} is ${upcoming}`;
   if (isToWait && next !== null) {
     return found({ code, summary, action: "Wait for the next attempt", fix: shellCommand`service why ${id}` });
   }
@@ -213,7 +216,12 @@ export function disabled(endpoint: WebhookEndpoint, { changes }: Chain, time: Ti
   const change = changes.get(id)?.find(({ status }) => status === "disabled");
   const { name } = receiverOfEndpoint(endpoint);
   const when = at === null ? "" : ` at ${time(at)}`;
-  const how = reason === "gone" ? `${when}, because it responded with 410 Gone` : ` by a user${when}`;
+  const how =
+    reason === "gone"
+      ? `${when}, because it responded with 410 Gone`
+      : change === undefined
+        ? when
+        : ` ${change.by}${when}`;
   const wait = waiting === 0 ? "" : `; ${waits(waiting)} until it is enabled`;
   return {
     code: "endpoint_disabled",

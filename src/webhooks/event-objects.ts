@@ -70,7 +70,7 @@ export interface WebhookEndpoint {
   /** Names of the headers that every attempt sends. Their values are not shown. */
   header_names: Array<string>;
   status: "enabled" | "disabled";
-  /** Who disabled it: a user, or a response with 410 Gone. */
+  /** Why it is disabled: `user` by a request, `gone` by a response with 410 Gone. */
   disabled_reason: "user" | "gone" | null;
   /** YYYY-MM-DDTHH:MM:SSZ, UTC. */
   disabled_at: string | null;

@@ -169,6 +169,7 @@ describe("service deliveries get", () => {
     last_status_code: 500,
     last_error: null,
     next_attempt: null,
+    attempting_since: null,
     livemode: false,
     created: "2026-11-01T12:00:00Z",
     ...more,

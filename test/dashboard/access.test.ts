@@ -360,6 +360,12 @@ describe("request log and test clock", () => {
     const { offset_seconds: before } = (await api("GET", "/v1/test_clock")).body;
     await board.menu("Sandbox");
     await page.getByRole("button", { name: "Advance 3 days" }).click();
+    const dialog = page.getByRole("dialog", { name: "Advance the clock 3 d?" });
+    await dialog.getByText(/^\d+ deliver(y is|ies are) due until then\./).waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    expect((await api("GET", "/v1/test_clock")).body.offset_seconds).toBe(before);
+    await page.getByRole("button", { name: "Advance 3 days" }).click();
+    await dialog.getByRole("button", { name: "Advance 3 d" }).click();
     await page.getByText(/^\d+ attempts during the advance: 0 succeeded, \d+ failed\.$/).waitFor();
     const ahead = duration(before + 3 * 86_400);
     await page.getByText(ahead, { exact: true }).waitFor();
@@ -367,6 +373,7 @@ describe("request log and test clock", () => {
     await page.getByLabel("By", { exact: true }).fill("2");
     await page.getByLabel("Unit").selectOption("hours");
     await page.getByRole("button", { name: "Advance", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Advance 2 h" }).click();
     await page.getByText(duration(before + 3 * 86_400 + 7_200), { exact: true }).waitFor();
     await board.menu("Request log");
     await page.getByText("Request times are real times, which the test clock does not affect.").waitFor();

@@ -62,7 +62,7 @@ describe("the dashboard", { shuffle: false }, () => {
       await page.getByRole("button", { name: "Edit" }).click();
       await page.getByLabel("Name").fill("Ada King");
       await page.getByRole("button", { name: "Save" }).click();
-      await page.getByText("Ada King").waitFor();
+      await page.locator(".facts").getByText("Ada King").waitFor();
       await page.getByRole("region", { name: "Events of this object" }).getByText("customer.updated").waitFor();
 
       await api("POST", "/v1/customers", { email: "grace@example.com" });
@@ -87,7 +87,7 @@ describe("the dashboard", { shuffle: false }, () => {
       await page.getByRole("dialog").getByRole("button", { name: "Create order" }).click();
       await page.getByRole("heading", { name: "Order of EUR 19.99" }).waitFor();
       await page.getByRole("button", { name: "Complete order" }).click();
-      await page.locator(".facts").getByText("completed").waitFor();
+      await page.locator(".answer.object").getByText("completed").waitFor();
       const [order] = (await api("GET", "/v1/orders")).body.data;
       expect(order).toMatchObject({ status: "completed", customer: customer.id });
 
@@ -106,7 +106,7 @@ describe("the dashboard", { shuffle: false }, () => {
           await page.getByLabel("Failure code").fill("insufficient_funds");
           await page.getByRole("dialog").getByRole("button", { name: verb }).click();
         }
-        await page.locator(".facts").getByText(status).waitFor();
+        await page.locator(".answer.object").getByText(status).waitFor();
       }
       await board.menu("Payments");
       await page.getByLabel("Status").selectOption("failed");
@@ -157,10 +157,10 @@ describe("the dashboard", { shuffle: false }, () => {
       await board.menu("Events");
       const { event } = await completedOrder();
       const row = page.getByRole("row").filter({ has: page.locator(`a[href$="${event}"]`) });
-      await row.getByText("retrying 1 of 2").waitFor();
+      await row.getByText("retrying, 1 of 2 delivered").waitFor();
       const failing = (await api("GET", `/v1/deliveries?event=${event}&status=pending`)).body.data;
       expect((await api("POST", `/v1/deliveries/${failing[0].id}/cancel`)).status).toBe(200);
-      await row.getByText("canceled 1 of 2").waitFor();
+      await row.getByText("canceled, 1 of 2 delivered").waitFor();
       const { email } = (await api("POST", "/v1/customers", { email: "once@example.com" })).body;
       await page.getByRole("row").filter({ hasText: email }).getByText("delivered", { exact: true }).waitFor();
     });
@@ -283,6 +283,7 @@ describe("the dashboard", { shuffle: false }, () => {
       await expect.poll(() => page.getByRole("row").count()).toBeGreaterThan(1);
       await page.getByLabel("To", { exact: true }).fill("2020-01-01T00:00:00");
       await page.getByLabel("From", { exact: true }).fill("2019-01-01T00:00:00");
+      await page.getByLabel("From", { exact: true }).press("Enter");
       await page.getByText("No matching deliveries").waitFor();
       await page.reload();
       await page.getByText("No matching deliveries").waitFor();

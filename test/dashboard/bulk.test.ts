@@ -48,6 +48,11 @@ it("retries the failed deliveries of an endpoint after showing their number", as
   await dialog.getByText(`${FAILED} deliveries found`).waitFor();
   await dialog.getByRole("button", { name: `Retry ${FAILED}` }).click();
   await expect.poll(() => dialog.count()).toBe(0);
+  const outcome = page.getByRole("status", { name: "Retrying failed deliveries" });
+  await outcome.getByText(`Sent again: ${FAILED} deliveries. All were delivered.`).waitFor();
+  expect(await outcome.getByRole("link", { name: "Explain" }).getAttribute("href")).toContain("/why/blk_");
+  await outcome.getByRole("button", { name: "Close" }).click();
+  await expect.poll(() => outcome.count()).toBe(0);
   await expect.poll(() => count("failed")).toBe(0);
   const [operation] = (await api("GET", "/v1/bulk_operations")).body.data;
   expect(operation).toMatchObject({ type: "deliveries.retry", status: "succeeded", total: FAILED, done: FAILED });
@@ -84,6 +89,7 @@ it("resends all that an endpoint has not got since it began to fail, also what s
   await page.getByRole("menuitem", { name: "Retry failed" }).click();
   const dialog = page.getByRole("dialog", { name: "Retry failed deliveries" });
   await dialog.getByText(/^20 deliveries found: 0 failed, 20 waiting/).waitFor();
+  await dialog.getByText("A retry counts as an attempt.").waitFor();
   await dialog.getByRole("button", { name: "Retry 20" }).click();
   const succeeded = async () =>
     (await api("GET", `/v1/deliveries?endpoint=${id}&status=succeeded&limit=100`)).body.data;
@@ -175,7 +181,15 @@ it("enables an endpoint with the events that it missed while it was disabled", a
   await board.show(`sandbox/endpoints/${id}`);
   await page.getByText("Disabled, 410 Gone").waitFor();
   await page.getByRole("button", { name: "Enable and replay" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("It gets 6 events that it missed while it was disabled.").waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  expect((await endpoint()).status).toBe("disabled");
+  await page.getByRole("button", { name: "Enable and replay" }).click();
+  await dialog.getByRole("button", { name: "Enable and replay 6" }).click();
   await page.getByText("Enabled. Replaying 6 missed events").waitFor();
+  // The answer is about the endpoint as it is now.
+  await expect.poll(() => page.locator(".answer").textContent()).not.toContain("was disabled");
   const succeeded = async () =>
     (await api("GET", `/v1/deliveries?endpoint=${id}&status=succeeded&limit=100`)).body.data;
   await expect.poll(async () => (await succeeded()).length).toBe(6);

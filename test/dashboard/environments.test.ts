@@ -81,7 +81,9 @@ it("all requests of one action are sent to the environment in which it began", a
   await board.show(`sandbox/endpoints/${id}`);
   const { held, release } = await hold(`**/v1/webhook_endpoints/${id}`, "PATCH");
   await page.getByRole("button", { name: "Enable and replay" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Enable and replay 2" }).click();
   await held;
+  requests.length = 0;
   await board.show("live/endpoints");
   await page.locator("[data-environment=live]").waitFor();
   release();

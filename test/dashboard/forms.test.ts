@@ -94,7 +94,7 @@ it("metadata of any characters is unchanged unless it is edited", async () => {
   await page.keyboard.press("Tab");
   await page.keyboard.type(" 7 ");
   await dialog.getByRole("button", { name: "Save" }).click();
-  await page.locator(".card").getByText("crm=id").waitFor();
+  await page.locator(".facts").getByText("crm=id").waitFor();
   const { "a=b": _removed, ...kept } = METADATA;
   const { metadata } = (await api("GET", `/v1/customers/${id}`)).body;
   expect(metadata).toEqual({ ...kept, plan: "max\n= 2", "crm=id": " 7 " });

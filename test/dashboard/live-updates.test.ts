@@ -20,7 +20,7 @@ describe("an open page", () => {
     await board.show(`sandbox/orders/${order.id}`);
     await page.getByRole("button", { name: "Complete order" }).waitFor();
     await api("POST", `/v1/orders/${order.id}/complete`);
-    await page.locator(".facts").getByText("completed").waitFor();
+    await page.locator(".answer.object").getByText("completed").waitFor();
     await expect.poll(() => page.getByRole("button", { name: "Complete order" }).count()).toBe(0);
     await api("POST", "/v1/payments", { amount: 777, currency: "EUR", order: order.id });
     await page.getByRole("region", { name: "Payments of this order" }).getByText("EUR 7.77").waitFor();

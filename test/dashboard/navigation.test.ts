@@ -199,6 +199,17 @@ it("one line finds objects, pages by other names, actions of the page, and filte
   await page.getByRole("dialog").getByRole("combobox").fill("edit");
   await option("Edit").click();
   await page.getByRole("dialog", { name: "Edit customer" }).getByRole("button", { name: "Cancel" }).click();
+  await search("why did my endpoint get nothing since 14:00?");
+  await option("Deliveries: since:14:00").waitFor();
+  await option("Why Billing gets nothing, or fails").click();
+  await page
+    .getByText(/since Billing was created|subscribes to order/)
+    .first()
+    .waitFor();
+  await search("resend everything that failed");
+  await option("Retry failed deliveries to Billing").waitFor();
+  await option("Retry failed deliveries").first().click();
+  await page.getByRole("dialog", { name: "Retry failed deliveries" }).getByRole("button", { name: "Cancel" }).click();
   await search("status:failed endpoint:billing");
   await option("Deliveries: status:failed endpoint:billing").click();
   await page.getByRole("heading", { level: 1, name: "Deliveries" }).waitFor();

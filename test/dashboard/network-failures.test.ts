@@ -187,6 +187,17 @@ describe("during network failures", { shuffle: false }, () => {
     await expect.poll(() => steps.count()).toBe(1);
   });
 
+  it("a list of events that could not be read is read again", async () => {
+    const context = await board.signInElsewhere();
+    const [page] = context.pages() as [Page];
+    await page.locator(".live-sign").getByText("Live updates").waitFor();
+    await page.route("**/v1/events?*", (route) => route.abort(), { times: 1 });
+    await page.locator("#menu").getByRole("link", { name: "Events", exact: true }).click();
+    await page.getByRole("table", { name: "Events, newest first" }).waitFor();
+    expect(await page.getByText("cannot be reached").count()).toBe(0);
+    await context.close();
+  });
+
   it("a stream of events that never responds is requested again", async () => {
     const context = await board.signInElsewhere();
     const [page] = context.pages() as [Page];

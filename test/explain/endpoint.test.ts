@@ -74,14 +74,14 @@ describe("service why of an endpoint", () => {
     await succeeded(second.id);
   });
 
-  it("says when a user disabled it, and how many deliveries wait", async () => {
+  it("says which API key disabled it, and how many deliveries wait", async () => {
     const endpoint = await world.endpoint("/a", undefined, "Billing");
     statuses.push(500);
     await world.order();
     await world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status: "disabled" });
     expect(plain(await world.why(endpoint))).toEqual({
       code: "endpoint_disabled",
-      summary: "Billing was disabled by a user at T; 1 delivery is waiting until it is enabled",
+      summary: "Billing was disabled with the API key First key at T; 1 delivery is waiting until it is enabled",
       evidence: expect.stringMatching(/^Request req_\w+ disabled it$/),
       action: "Enable the endpoint",
       fix: `service endpoints enable ${endpoint}`,

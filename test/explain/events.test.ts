@@ -169,7 +169,7 @@ describe("service why of an event", () => {
     const { event } = await world.order(0);
     expect(plain(await world.why(event.id))).toMatchObject({
       code: "no_receiver",
-      summary: "No endpoint got the event: Billing was disabled by a user at T",
+      summary: "No endpoint got the event: Billing was disabled with the API key First key at T",
       evidence: "Billing subscribes to order.*",
       action: "Enable the endpoint, then replay the event",
       fix: `service endpoints enable ${endpoint} && service events replay ${event.id}`,

@@ -1,41 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeEach, expect, it } from "vitest";
-import type { Clock } from "../../src/platform/ports.ts";
-import { systemClock } from "../../src/platform/system.ts";
+import { createPassingClock } from "../support/passing-clock.ts";
 import { explained, plain } from "./support/explained.ts";
-
-/** Timers of this length fire only when a test advances the clock, however slow the machine is. */
-const LONG_MILLISECONDS = 5000;
-
-/** A clock that tests advance: timers that are due then fire at once. */
-function createPassingClock(): Clock & { pass(milliseconds: number): void } {
-  let ahead = 0;
-  const timers = new Set<{ due: number; fire: () => void }>();
-  const elapsed = () => systemClock.elapsed() + ahead;
-  return {
-    now: () => systemClock.now() + ahead,
-    elapsed,
-    uptime: () => systemClock.uptime() + ahead,
-    after(milliseconds, callback) {
-      const fire = () => {
-        if (!timers.delete(timer)) return;
-        cancel();
-        callback();
-      };
-      const timer = { due: elapsed() + milliseconds, fire };
-      const cancel = milliseconds < LONG_MILLISECONDS ? systemClock.after(milliseconds, fire) : () => {};
-      timers.add(timer);
-      return () => {
-        timers.delete(timer);
-        cancel();
-      };
-    },
-    pass(milliseconds) {
-      ahead += milliseconds;
-      for (const { due, fire } of timers) if (due <= elapsed()) fire();
-    },
-  };
-}
 
 const clock = createPassingClock();
 /** How many of the next requests get a response. The others wait. */
@@ -67,7 +33,7 @@ it("names the backlog of a receiver that does not respond, for the endpoint and 
   const endpoint = await world.endpoint("/slow", undefined, "Billing");
   await orders(IN_FLIGHT + 3);
   await expect.poll(() => waiting.length).toBe(IN_FLIGHT);
-  clock.pass(5000);
+  clock.pass(2500);
   const expected = {
     code: "backlog",
     summary: "23 deliveries are waiting for Billing, the oldest for N s, because it has not responded yet",
@@ -121,4 +87,18 @@ it("names timeouts although newer deliveries wait for their first attempt", asyn
     ),
     evidence: "Attempt 1 at T: no complete response within N s",
   });
+});
+
+it("says that a retry is in progress, not that it is due", async () => {
+  const endpoint = await world.endpoint("/hook", undefined, "Billing");
+  const { event } = await world.order(0);
+  const [delivery] = await world.deliveries(`event=${event.id}`);
+  await expect.poll(() => waiting.length).toBe(1);
+  waiting.pop()!.writeHead(500).end();
+  await expect.poll(async () => (await world.deliveries(`endpoint=${endpoint}`))[0]?.attempt_count).toBe(1);
+  await world.api("POST", `/v1/deliveries/${delivery!.id}/retry`);
+  await expect.poll(() => waiting.length).toBe(1);
+  expect(plain(await world.why(delivery!.id)).summary).toBe(
+    "Billing responded with 500; attempt 2 is in progress since T",
+  );
 });

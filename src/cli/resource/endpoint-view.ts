@@ -13,7 +13,7 @@ const DISABLED: Column<WebhookEndpoint> = {
   label: "Disabled",
   text: ({ disabled_reason: reason, disabled_at: at }) => {
     if (at === null) return "";
-    return `${at}  (${reason === "gone" ? "it responded with 410 Gone" : "by a user"})`;
+    return reason === "gone" ? `${at}  (it responded with 410 Gone)` : at;
   },
 };
 const FAILING: Column<WebhookEndpoint> = {

@@ -49,6 +49,9 @@ export const Delivery = Type.Object(
         description: "Null once the delivery is final, and while its endpoint is disabled",
       }),
     ),
+    attempting_since: nullable(
+      Type.String({ format: "timestamp", description: "When the attempt in progress began; null if there is none" }),
+    ),
     livemode: Livemode,
     created: Timestamp,
     attempts: Type.Optional(Type.Array(Attempt)),

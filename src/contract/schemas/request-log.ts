@@ -12,7 +12,7 @@ export const RequestLog = Type.Object(
     id: idOf("request", { description: "ID of the request, as in the Request-Id header" }),
     object: Type.Literal("request_log"),
     method: Type.Enum([...REQUEST_METHODS]),
-    path: Type.String({ description: "Without the query; a part that should be an ID but is not appears as {id}" }),
+    path: Type.String({ description: "Without the query; in place of an ID, what could be a secret appears as {id}" }),
     status: Type.Integer({
       description: "101 for a session of `service listen`, 503 for a request that the fault `disconnect` cut off",
     }),

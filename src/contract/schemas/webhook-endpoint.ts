@@ -16,7 +16,9 @@ export const WebhookEndpoint = Type.Object(
     }),
     status,
     disabled_reason: nullable(
-      Type.Enum(["user", "gone"], { description: "Who disabled it: a user, or a response with 410 Gone" }),
+      Type.Enum(["user", "gone"], {
+        description: "Why it is disabled: `user` by a request, `gone` by a response with 410 Gone",
+      }),
     ),
     disabled_at: nullable(Timestamp),
     health: Type.Object(

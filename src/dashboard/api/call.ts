@@ -92,7 +92,10 @@ export async function send(
   if (response.status < 500 && problem.code !== "idempotency_in_flight") pendingKeys.delete(change);
   else keepKey(change);
   if (response.ok) return response;
-  if (response.status === 401) signedOut.value = true;
+  if (response.status === 401) {
+    signedOut.value = true;
+    throw new CallError(401, { ...problem, detail: "Your session has ended. Sign in again, then repeat this." });
+  }
   throw new CallError(response.status, problem);
 }
 

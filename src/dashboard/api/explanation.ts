@@ -10,6 +10,8 @@ interface Entry {
   explanation: Explanation | undefined;
   error: CallError | undefined;
   readAt: number;
+  /** What the page shows of the object. If that changes, the explanation is outdated. */
+  stamp: string;
 }
 
 /** While something changes, an explanation is read at most this often. */
@@ -19,12 +21,18 @@ const MAX_ENTRIES = 50;
 const entries = new Map<string, Entry>();
 environment.subscribe(() => entries.clear());
 
-/** Explains an ID as `service why` does, and again after changes; undefined explains nothing. */
-export function useExplanation(id: string | undefined): Entry & { again: () => void } {
+/**
+ * Explains an ID as `service why` does, and again after changes; undefined explains nothing. `stamp` is the state of the
+ * object that the page shows: with another one, the explanation is unknown until it is read again.
+ */
+export function useExplanation(
+  id: string | undefined,
+  stamp = "",
+): Pick<Entry, "explanation" | "error"> & { again: () => void } {
   const [, draw] = useReducer((drawn: number) => drawn + 1, 0);
   const { value: of } = environment;
   const key = `${of} ${id}`;
-  const entry = entries.get(key) ?? { explanation: undefined, error: undefined, readAt: -Infinity };
+  const entry = entries.get(key) ?? { explanation: undefined, error: undefined, readAt: -Infinity, stamp };
   entries.delete(key);
   entries.set(key, entry);
   for (const old of entries.keys()) {
@@ -33,16 +41,19 @@ export function useExplanation(id: string | undefined): Entry & { again: () => v
   }
   const read = async () => {
     if (id === undefined) return;
-    entry.readAt = Date.now();
+    const readAt = Date.now();
+    entry.readAt = readAt;
     try {
       // The engine is loaded with the first explanation.
       const { explain } = await import("./explain.ts");
       const get = (path: string) => call(of, "GET", path);
       const problemOf = (error: unknown) => (error instanceof CallError ? error : undefined);
-      entry.explanation = await explain({ get, problemOf }, id, (at) => localTime(at, environmentNow()));
-      entry.error = undefined;
+      const explanation = await explain({ get, problemOf }, id, (at) => localTime(at, environmentNow()));
+      // A later read may have been faster.
+      if (entry.readAt !== readAt) return;
+      Object.assign(entry, { explanation, error: undefined, stamp });
     } catch (error) {
-      entry.error = asCallError(error);
+      if (entry.readAt === readAt) entry.error = asCallError(error);
     }
     draw(undefined);
   };
@@ -59,6 +70,7 @@ export function useExplanation(id: string | undefined): Entry & { again: () => v
       );
     };
     const stop = follow({
+      connected: () => entry.error !== undefined && readSoon(),
       changed: (topic) => topic !== "requests" && readSoon(),
       event: readSoon,
       missed: readSoon,
@@ -67,6 +79,11 @@ export function useExplanation(id: string | undefined): Entry & { again: () => v
       stop();
       clearTimeout(timer);
     };
-  }, [key]);
-  return { ...entry, again: () => void read() };
+  }, [key, stamp]);
+  const isCurrent = entry.stamp === stamp || entry.explanation === undefined;
+  return {
+    explanation: isCurrent ? entry.explanation : undefined,
+    error: entry.error,
+    again: () => void read(),
+  };
 }

@@ -4,7 +4,7 @@ import type { Environment } from "../../contract/environments.ts";
 import type { Event } from "../../contract/schemas/event.ts";
 import { CallError, send, withQuery } from "./call.ts";
 
-export const liveState = signal<"connecting" | "live" | "paused">("connecting");
+export const liveState = signal<"connecting" | "live" | "reconnecting" | "paused">("connecting");
 
 /** Changes that the platform reports without an event. */
 export type Topic = "deliveries" | "clock" | "requests";
@@ -12,6 +12,8 @@ export type Topic = "deliveries" | "clock" | "requests";
 interface Follower {
   event?(event: Event, isReplay: boolean): void;
   changed?(topic: Topic): void;
+  /** The stream is open, for the first time or again. */
+  connected?(): void;
   /** Earlier reads may be outdated; after a gap, some events never arrive. */
   missed?(reason: string): void;
 }
@@ -70,6 +72,7 @@ export function startLive(of: Environment): () => void {
     const path = withQuery(EVENT_STREAM_PATH, { after });
     const response = await track(send(of, "GET", path, undefined, controller.signal));
     liveState.value = "live";
+    for (const follower of followers) follower.connected?.();
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (;;) {
@@ -97,7 +100,7 @@ export function startLive(of: Environment): () => void {
         failures += 1;
       }
       if (stopped) return;
-      liveState.value = "connecting";
+      liveState.value = "reconnecting";
       await pause(RETRY_MILLISECONDS[Math.min(failures, RETRY_MILLISECONDS.length - 1)]!);
     }
   };

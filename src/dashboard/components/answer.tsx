@@ -1,18 +1,24 @@
 import { type Finding, isTrouble, labelOf, sentence } from "../../explain/finding.ts";
 import type { Explanation } from "../api/explain.ts";
+import type { ComponentChildren } from "preact";
 import { Card } from "./page.tsx";
-import { CopyLine } from "./values.tsx";
+import { CopyLine, WithLinks } from "./values.tsx";
 
-/** What happened, in one sentence, what shows it, and what to do. Its place is kept while it is unknown. */
-export function Answer({ explanation }: { explanation: Explanation | undefined }) {
+/**
+ * What happened, in one sentence, what shows it, and what to do, with a button for it. Its place is kept while it is
+ * unknown.
+ */
+export function Answer({ explanation, remedy }: { explanation: Explanation | undefined; remedy?: ComponentChildren }) {
   if (explanation === undefined)
     return <div class="answer unknown" role="status" aria-label="Looking up what happened" />;
   const [finding] = explanation.findings;
   if (finding === undefined) return null;
   return (
     <section class={`answer ${isTrouble(finding) ? "bad" : ""}`} aria-label={labelOf(finding)}>
-      <p dir="auto">{sentence(finding.summary)}</p>
-      <Proof finding={finding} />
+      <p dir="auto">
+        <WithLinks text={sentence(finding.summary)} />
+      </p>
+      <Proof finding={finding} remedy={remedy} />
     </section>
   );
 }
@@ -45,15 +51,17 @@ export function Also({ explanation }: { explanation: Explanation | undefined }) 
   );
 }
 
-function Proof({ finding: { evidence, action, fix } }: { finding: Finding }) {
+function Proof(props: { finding: Finding; remedy?: ComponentChildren }) {
+  const { evidence, action, fix } = props.finding;
   return (
     <>
       {evidence !== null && (
         <p class="evidence" dir="auto">
-          {evidence}
+          <WithLinks text={evidence} />
         </p>
       )}
       {action !== null && <p class="advice">{sentence(action)}</p>}
+      {props.remedy !== undefined && <div class="row-actions remedy">{props.remedy}</div>}
       {fix !== null && <CopyLine text={fix} what="the command" />}
     </>
   );

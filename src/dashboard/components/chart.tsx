@@ -7,14 +7,15 @@ type Minutes = Statistics["minutes"];
 
 const WIDTH = 1000;
 const HEIGHT = 180;
+/** An even number: narrow charts leave out every second one. */
 const TICKS = 6;
 
 /** The attempts of each minute, failed ones below the line. */
 export function AttemptsChart({ minutes }: { minutes: Minutes }) {
   const [pointed, setPointed] = useState<number>();
-  const up = Math.max(1, ...minutes.map(({ succeeded }) => succeeded));
+  const up = Math.max(0, ...minutes.map(({ succeeded }) => succeeded));
   const down = Math.max(0, ...minutes.map(({ failed }) => failed));
-  const unit = HEIGHT / (up + down);
+  const unit = HEIGHT / Math.max(1, up + down);
   const line = up * unit;
   const slot = WIDTH / Math.max(1, minutes.length);
   const shown = minutes[pointed ?? -1];
@@ -79,17 +80,18 @@ export function AttemptsChart({ minutes }: { minutes: Minutes }) {
         </span>
         {sum("succeeded") + sum("failed") === 0 && <span class="nothing">No attempts in this time</span>}
         <span class="times" aria-hidden="true">
-          {Array.from({ length: TICKS }, (_tick, index) => Math.round((index * minutes.length) / TICKS)).flatMap(
-            (index) => {
-              const minute = minutes[index];
-              if (minute === undefined) return [];
-              return (
-                <span key={index} style={{ left: `${(100 * index) / minutes.length}%` }}>
+          {Array.from({ length: TICKS + 1 }, (_tick, index) => {
+            // The last one is the end, which is now.
+            const at = Math.min(minutes.length - 1, Math.round((index * minutes.length) / TICKS));
+            const minute = minutes[at];
+            return (
+              minute && (
+                <span key={index} style={{ left: `${(100 * index) / TICKS}%` }}>
                   {shortTime(Date.parse(minute.at))}
                 </span>
-              );
-            },
-          )}
+              )
+            );
+          })}
         </span>
       </div>
     </figure>

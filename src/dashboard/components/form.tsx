@@ -123,7 +123,7 @@ export function Form(props: {
       {error !== undefined && !isShownBeside && <ErrorBox error={error} />}
       {isShownBeside && (
         <p class="sr-only" role="alert">
-          {error.message}
+          Correct the marked fields.
         </p>
       )}
       <div class="buttons">

@@ -136,7 +136,7 @@ function LaneRow(props: { lane: Lane; place: (at: number) => number; nowAt: numb
 }
 
 function laneOf(delivery: Delivery, { endpoints }: Chain): Lane {
-  const { endpoint, listener, attempts = [], next_attempt: next, status, created } = delivery;
+  const { endpoint, listener, attempts = [], next_attempt: next, attempting_since: since, status, created } = delivery;
   const known = endpoint === null ? undefined : endpoints.get(endpoint);
   const name =
     endpoint === null ? `Listener ${listener}` : known === undefined ? "Deleted endpoint" : nameOfEndpoint(known);
@@ -148,12 +148,12 @@ function laneOf(delivery: Delivery, { endpoints }: Chain): Lane {
       tip: `Attempt ${index + 1}, ${clockTime(attempt.at)}: ${outcomeOf(attempt)}`,
     };
   });
-  const planned = next === null ? [] : [Date.parse(next), ...likelyAttempts(delivery)];
+  const planned = next === null ? [] : [Date.parse(since ?? next), ...likelyAttempts(delivery)];
   for (const at of planned.slice(0, PLANNED_SHOWN)) {
     marks.push({
       at,
       kind: "planned",
-      tip: `${at === planned[0] ? "Next attempt" : "Then, if needed"}: ${shortTime(at)}`,
+      tip: `${at !== planned[0] ? "Then, if needed" : since === null ? "Next attempt" : "In progress since"}: ${shortTime(at)}`,
     });
   }
   if (status === "canceled")

@@ -5,7 +5,7 @@ import { kindsWith, type KindWith, RESOURCES } from "../../contract/resources.ts
 import { isSuccess } from "../../contract/is-success.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
 import { clockOffset, environmentNow, tick } from "../clock.ts";
-import { clockTime, counted, dueTime, exactTime, localTime, pastTime, relativeTime } from "../format.ts";
+import { clockTime, counted, dueTime, exactTime, localTime, pastTime, progressTime, relativeTime } from "../format.ts";
 import { errorInShort, isNotSent, outcomeInWords } from "../responses.ts";
 import { hrefOf, Link } from "../router.tsx";
 import { Icon } from "./icon.tsx";
@@ -24,14 +24,16 @@ interface TimeProps {
 }
 
 /** A time of the API: how long ago it was, and the exact time in a tooltip. */
-export function Time({ at, write = pastTime, isReal = false }: TimeProps) {
-  // Only the text is updated, and only if it reads differently.
-  const text = useComputed(() =>
-    typeof at === "string" ? write(Date.parse(at), isReal ? tick.value : environmentNow()) : "",
-  );
+export function Time({ at, ...rest }: TimeProps) {
   if (at === null || at === undefined) return <None />;
+  return <Moment key={at} at={at} {...rest} />;
+}
+
+/** Only the text is updated, and only if it reads differently. It belongs to one time. */
+function Moment({ at, write = pastTime, isReal = false }: TimeProps & { at: string }) {
+  const text = useComputed(() => write(Date.parse(at), isReal ? tick.value : environmentNow()));
   return (
-    <time key={at} dateTime={at} title={exactTime(at)}>
+    <time dateTime={at} title={exactTime(at)}>
       {text}
     </time>
   );
@@ -58,9 +60,9 @@ export function Until({ at, isReal = false }: Omit<TimeProps, "write">) {
   return <Time at={at} write={relativeTime} isReal={isReal} />;
 }
 
-/** When the next attempt is due. */
-export function DueTime({ at }: Pick<TimeProps, "at">) {
-  return <Time at={at} write={dueTime} />;
+/** When the next attempt is due, or that it is in progress. */
+export function NextAttempt({ delivery: { next_attempt: next, attempting_since: since } }: { delivery: Delivery }) {
+  return since === null ? <Time at={next} write={dueTime} /> : <Time at={since} write={progressTime} />;
 }
 
 /** Returns an HTTP message as text: its first line, headers and body, JSON with line breaks. */
@@ -185,6 +187,24 @@ export function hrefOfId(id: string): string | undefined {
   if (/^req_[0-9A-Za-z]{22}$/.test(id)) return hrefOf("logs", id);
   const kind = LINKED.find((linked) => new RegExp(`^${RESOURCES[linked].prefix}[0-9A-Za-z]{22}$`).test(id));
   return kind === undefined ? undefined : hrefOf(RESOURCES[kind].page.name, id);
+}
+
+/** Text with a link for each ID in it. */
+export function WithLinks({ text }: { text: string }) {
+  return (
+    <>
+      {text.split(/\b([a-z]{2,4}_[0-9A-Za-z]{22})\b/).map((part, index) => {
+        const href = index % 2 === 0 ? undefined : hrefOfId(part);
+        return href === undefined ? (
+          part
+        ) : (
+          <Link key={index} href={href}>
+            {part}
+          </Link>
+        );
+      })}
+    </>
+  );
 }
 
 /** Shows an ID, with a link to the object's page if it has one. */

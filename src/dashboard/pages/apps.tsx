@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { OAuthApp } from "../../contract/schemas/oauth-app.ts";
+import { oauthScopeName, SCOPES } from "../../contract/scopes.ts";
 import { useCall } from "../api/call.ts";
 import { usePages } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
@@ -168,8 +169,16 @@ function AppDetail({ id }: { id: string }) {
                 libraries find the URLs through the metadata document.
               </p>
               <Facts
-                rows={URLS.map(([label, end]) => [label, <CopyLine text={location.origin + end} what={label} />])}
+                rows={[
+                  ...URLS.map(
+                    ([label, end]) => [label, <CopyLine text={location.origin + end} what={label} />] as const,
+                  ),
+                  ["Example", <CopyLine text={authorizationUrl(app)} what="the example" />],
+                ]}
               />
+              <p class="soft">
+                Scopes have other names in OAuth than in API keys: {SCOPES.map(oauthScopeName).join(", ")}.
+              </p>
             </Card>
           </>
         )}
@@ -177,6 +186,18 @@ function AppDetail({ id }: { id: string }) {
       <ClientSecret app={fresh} onClose={() => setFresh(undefined)} />
     </Page>
   );
+}
+
+/** Returns the URL to which an app sends a user, with an example of a scope. */
+function authorizationUrl({ client_id: client, redirect_uris: [redirect = ""] }: OAuthApp): string {
+  const query = new URLSearchParams({
+    response_type: "code",
+    client_id: client,
+    redirect_uri: redirect,
+    scope: oauthScopeName("customers:read"),
+    code_challenge_method: "S256",
+  });
+  return `${location.origin}/oauth/authorize?${query.toString()}&code_challenge=CHALLENGE&state=STATE`;
 }
 
 const URLS = [

@@ -4,17 +4,16 @@ import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { BulkOperation, DeliveryBulkRetry } from "../../contract/schemas/bulk-operation.ts";
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
 import { asCallError, type CallError, useCall } from "../api/call.ts";
-import { useQuery } from "../api/store.ts";
+import { nameOfEndpoint } from "../api/endpoints.ts";
 import { environmentNow } from "../clock.ts";
-import { Action, useOnce } from "../components/action.tsx";
+import { useOnce } from "../components/action.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Field } from "../components/form.tsx";
 import { ErrorBox } from "../components/page.tsx";
 import { showToast } from "../components/toasts.tsx";
 import { count, counted, dateAndTime } from "../format.ts";
-
-const RUNNING = "/v1/bulk_operations?limit=10";
-const READ_MILLISECONDS = 1000;
+import { environment } from "../router.tsx";
+import { noteStarted } from "./operations.tsx";
 
 /** Choices of "Created", in seconds; 0 is all that can be retried. */
 const RANGES = [
@@ -67,6 +66,7 @@ export function RetryFailed({
 
 export function RetryDialog({ endpoint, filters, failingSince: since, onClose }: RetryProps & { onClose: () => void }) {
   const call = useCall();
+  const { value: of } = environment;
   const isFailing = typeof since === "string";
   const [range, setRange] = useState<string>(isFailing ? SINCE_FAILING[0] : "86400");
   const { status: shown = "", query = "", created_after: after = "", created_before: before = "" } = filters ?? {};
@@ -110,8 +110,11 @@ export function RetryDialog({ endpoint, filters, failingSince: since, onClose }:
   const total = counts?.reduce((sum, one) => sum + one, 0);
   const { isBusy, act } = useOnce(async () => {
     try {
-      for (const [index, status] of statuses.entries()) if ((counts?.[index] ?? 0) > 0) await retry(request(status));
-      showToast(`Retrying ${counted(total ?? 0, "delivery", "deliveries")}`);
+      for (const [index, status] of statuses.entries()) {
+        if ((counts?.[index] ?? 0) === 0) continue;
+        const body = request(status);
+        noteStarted({ environment: of, operation: await retry(body), left: body });
+      }
       onClose();
     } catch (problem) {
       setError(asCallError(problem));
@@ -146,6 +149,11 @@ export function RetryDialog({ endpoint, filters, failingSince: since, onClose }:
               ? "No failed deliveries match."
               : `${counted(total, "delivery", "deliveries")} found: ${statuses.map((status, index) => `${count(counts[index] ?? 0)} ${RETRIED[status]}`).join(", ")}. The retries run in the background.`}
       </p>
+      {total !== undefined && (counts?.[statuses.indexOf("pending")] ?? 0) > 0 && (
+        <p class="soft">
+          A retry counts as an attempt. If it fails, the delivery waits twice as long for the next one as it would have.
+        </p>
+      )}
       {error !== undefined && <ErrorBox error={error} />}
       <div class="buttons">
         <button type="button" onClick={onClose}>
@@ -166,75 +174,82 @@ export function RetryDialog({ endpoint, filters, failingSince: since, onClose }:
 }
 
 /**
- * Enables an endpoint and replays to it the events that it subscribes to and missed while it was disabled: they have no
- * delivery that could be retried. Returns what was done.
+ * Asks before an endpoint is enabled and gets the events that it subscribes to and missed while it was disabled: they
+ * have no delivery that could be retried.
  */
-export async function enableAndReplay(
-  call: ReturnType<typeof useCall>,
-  { id, events, disabled_at: disabledAt }: WebhookEndpoint,
-  onChange: () => void,
-): Promise<string> {
+export function EnableDialog(props: {
+  endpoint: WebhookEndpoint;
+  waiting: number;
+  onChange: () => void;
+  onClose: () => void;
+}) {
+  const call = useCall();
+  const { value: of } = environment;
+  const { endpoint, waiting, onChange, onClose } = props;
+  const { id, events, disabled_at: disabledAt } = endpoint;
+  const [missed, setMissed] = useState<number>();
+  const [error, setError] = useState<CallError>();
   // The second in which it was disabled is included, and all that happens until the replay: rather twice than never.
-  const missed = disabledAt && { endpoint: id, created_after: formatTimestamp(Date.parse(disabledAt) - 1000) };
-  await call("PATCH", `/v1/webhook_endpoints/${encodeURIComponent(id)}`, { status: "enabled" });
-  onChange();
-  let total = 0;
-  for (const type of missed ? withoutCovered(events) : []) {
-    total += (await call<BulkOperation>("POST", "/v1/events/replay", { ...missed, type })).total;
-  }
-  return `Enabled. Replaying ${counted(total, "missed event")}; waiting deliveries are sent now.`;
+  const since = disabledAt && { endpoint: id, created_after: formatTimestamp(Date.parse(disabledAt) - 1000) };
+  const replay = (options: { dry_run?: true }) =>
+    Promise.all(
+      (since ? withoutCovered(events) : []).map((type) =>
+        call<BulkOperation>("POST", "/v1/events/replay", { ...since, type, ...options }),
+      ),
+    );
+  const totalOf = (operations: readonly BulkOperation[]) => operations.reduce((sum, { total }) => sum + total, 0);
+  useEffect(() => {
+    let isCurrent = true;
+    replay({ dry_run: true }).then(
+      (operations) => isCurrent && setMissed(totalOf(operations)),
+      (problem: unknown) => isCurrent && setError(asCallError(problem)),
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, []);
+  const { isBusy, act } = useOnce(async () => {
+    try {
+      await call("PATCH", `/v1/webhook_endpoints/${encodeURIComponent(id)}`, { status: "enabled" });
+      onChange();
+      const operations = await replay({});
+      for (const operation of operations) if (operation.total > 0) noteStarted({ environment: of, operation });
+      showToast(`Enabled. Replaying ${counted(totalOf(operations), "missed event")}; waiting deliveries are sent now.`);
+      onClose();
+    } catch (problem) {
+      setError(asCallError(problem));
+    }
+  });
+  return (
+    <Dialog title={`Enable ${nameOfEndpoint(endpoint)}?`} onClose={onClose} isForm={false}>
+      <p role="status">
+        {missed === undefined
+          ? "Counting the events that it missed…"
+          : `It gets ${counted(missed, "event")} that it missed while it was disabled${waiting === 0 ? "" : `, and ${counted(waiting, "waiting delivery", "waiting deliveries")}`}.`}
+      </p>
+      <p class="soft">To start with new events only, choose “Enable without replay” in the menu of the endpoint.</p>
+      {error !== undefined && <ErrorBox error={error} />}
+      <div class="buttons">
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button
+          type="button"
+          class="primary"
+          disabled={missed === undefined && error === undefined}
+          aria-disabled={isBusy}
+          onClick={act}
+        >
+          {missed === undefined ? "Enable" : missed === 0 ? "Enable" : `Enable and replay ${count(missed)}`}
+        </button>
+      </div>
+    </Dialog>
+  );
 }
 
 /** Returns the subscriptions that no other one covers, so that no event is replayed twice. */
 function withoutCovered(subscriptions: readonly string[]): readonly string[] {
   return subscriptions.filter(
     (one) => !subscriptions.some((other) => other !== one && matchesSubscriptions([other], one)),
-  );
-}
-
-const VERBS: Record<BulkOperation["type"], string> = {
-  "deliveries.retry": "Retrying failed deliveries",
-  "events.replay": "Replaying events",
-};
-
-/** Shows the bulk operations that run now, with their progress; those of one endpoint, or all. */
-export function RunningOperations({ endpoint }: { endpoint?: string }) {
-  const call = useCall();
-  const { data, reload } = useQuery<{ data: BulkOperation[] }>(RUNNING);
-  const running = (data?.data ?? []).filter(
-    ({ status, filters }) => status === "running" && (endpoint === undefined || filters.endpoint === endpoint),
-  );
-  useEffect(() => {
-    if (running.length === 0) return undefined;
-    const timer = setInterval(reload, READ_MILLISECONDS);
-    return () => clearInterval(timer);
-  }, [running.length === 0]);
-  return (
-    <>
-      {running.map((operation) => (
-        <section key={operation.id} class="notice" role="status" aria-label={VERBS[operation.type]}>
-          <p>
-            <strong>{VERBS[operation.type]}</strong>: {count(operation.done + operation.failed)} of{" "}
-            {count(operation.total)}
-            {operation.failed > 0 && <>, of which {count(operation.failed)} could not be retried</>}
-          </p>
-          <progress
-            value={operation.done + operation.failed}
-            max={Math.max(1, operation.total)}
-            aria-label="Progress of the operation"
-          />
-          <Action
-            class="small"
-            run={async () => {
-              await call("POST", `/v1/bulk_operations/${operation.id}/cancel`);
-              reload();
-              return "Canceled. Completed retries are not undone.";
-            }}
-          >
-            Stop
-          </Action>
-        </section>
-      ))}
-    </>
   );
 }

@@ -1,20 +1,33 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { DELIVERY_FILTERS } from "../../contract/schemas/delivery.ts";
+import { matchesSubscriptions } from "../../contract/event-types.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
-import { asCallError, useCall } from "../api/call.ts";
-import { nameOfEndpoint, useEndpoints } from "../api/endpoints.ts";
+import type { Statistics } from "../../contract/schemas/statistics.ts";
+import { asCallError, useCall, withQuery } from "../api/call.ts";
+import { nameOfEndpoint, subscriptionsOf, useEndpoints } from "../api/endpoints.ts";
 import { type Pages, usePages } from "../api/pages.ts";
+import { useQuery } from "../api/store.ts";
 import { Action } from "../components/action.tsx";
 import { Empty, Page } from "../components/page.tsx";
 import { Split } from "../components/split.tsx";
 import { type Column, PagedTable } from "../components/table.tsx";
 import { showToast } from "../components/toasts.tsx";
-import { DeliveryState, DueTime, EventType, None, RowTime, StatusCode, Url } from "../components/values.tsx";
+import {
+  ClockTime,
+  DeliveryState,
+  EventType,
+  NextAttempt,
+  None,
+  RowTime,
+  StatusCode,
+  Url,
+} from "../components/values.tsx";
 import { clockTime, count, counted } from "../format.ts";
 import { isNotSent } from "../responses.ts";
 import { hrefOf, Link, route } from "../router.tsx";
-import { RetryFailed, RunningOperations } from "./bulk.tsx";
+import { RetryFailed } from "./bulk.tsx";
+import { RunningOperations } from "./operations.tsx";
 import { DeliveryDetail } from "./delivery.tsx";
 import {
   Choice,
@@ -119,12 +132,49 @@ function DeliveryList() {
           selection={{ chosen, onChoose: setChosen }}
           empty={
             <Empty icon="deliveries" title={isFiltered ? "No matching deliveries" : "No deliveries yet"}>
-              <p>Every event is sent to the endpoints that subscribe to its type, and to listeners.</p>
+              {endpoint === "" || name === undefined ? (
+                <p>Every event is sent to the endpoints that subscribe to its type, and to listeners.</p>
+              ) : (
+                <NothingSent endpoint={endpoint} name={name} />
+              )}
             </Empty>
           }
         />
       </Page>
     </Split>
+  );
+}
+
+/** Why an endpoint has no delivery in a list, as far as the events tell it; its explanation tells the rest. */
+function NothingSent({ endpoint: id, name }: { endpoint: string; name: string }) {
+  const endpoint = useEndpoints().items?.find((one) => one.id === id);
+  const { data } = useQuery<Statistics>(withQuery("/v1/statistics", { endpoint: id }));
+  const { created_after: after } = createdFilters();
+  const last = data?.event_types.find(({ type }) => matchesSubscriptions(endpoint?.events ?? [], type));
+  const subscribed = subscriptionsOf(endpoint?.events ?? []);
+  const isLater = last !== undefined && after !== "" && last.last_at < after;
+  return (
+    <>
+      {endpoint !== undefined && data !== undefined && (
+        <p>
+          {last === undefined ? (
+            `No event that ${name} subscribes to (${subscribed}) has happened.`
+          ) : isLater ? (
+            <>
+              No event that {name} subscribes to ({subscribed}) has happened since <ClockTime at={after} />. The last
+              one was {last.type} at <ClockTime at={last.last_at} />.
+            </>
+          ) : endpoint.status === "disabled" ? (
+            `${name} is disabled.`
+          ) : null}
+        </p>
+      )}
+      <p>
+        <Link class="button" href={hrefOf("why", id)}>
+          Why {name} got nothing
+        </Link>
+      </p>
+    </>
   );
 }
 
@@ -263,7 +313,7 @@ export function DeliveryTable(props: {
       from: "desktop",
       isNumber: true,
       isFor: ({ next_attempt: next }) => next !== null,
-      cell: ({ next_attempt: next }) => <DueTime at={next} />,
+      cell: (delivery) => <NextAttempt delivery={delivery} />,
     },
   ];
   const { label, pages, empty, keepsPosition = false, search = "" } = props;

@@ -7,21 +7,23 @@ import { useExplanation } from "../api/explanation.ts";
 import { useQuery, useText } from "../api/store.ts";
 import { Action } from "../components/action.tsx";
 import { Answer } from "../components/answer.tsx";
-import { Card, ErrorBox, Facts, Loaded, Page } from "../components/page.tsx";
+import { LoadedObject } from "../components/loaded-object.tsx";
+import { Card, ErrorBox, Facts, Page } from "../components/page.tsx";
 import { likelyAttempts, Trail } from "../components/trail.tsx";
 import {
   ClockTime,
   Copy,
   DeliveryState,
-  DueTime,
   message,
+  NextAttempt,
   ObjectLink,
   pretty,
   Raw,
   StatusCode,
+  retryWait,
   WhyLink,
 } from "../components/values.tsx";
-import { count, milliseconds } from "../format.ts";
+import { count, duration, milliseconds } from "../format.ts";
 import { isNotSent, outcomeInWords } from "../responses.ts";
 import { hrefOf, Link } from "../router.tsx";
 
@@ -33,7 +35,7 @@ export function DeliveryDetail({ id }: { id: string }) {
   const endpoint = useQuery<WebhookEndpoint>(
     data === undefined || data.endpoint === null ? undefined : `/v1/webhook_endpoints/${data.endpoint}`,
   );
-  const { explanation } = useExplanation(data && id);
+  const { explanation } = useExplanation(data && id, stampOf(data));
   const isDeleted = endpoint.error?.status === 404;
   const canRetry = endpoint.data !== undefined && !isDeleted && data !== undefined && data.status !== "succeeded";
   return (
@@ -53,7 +55,7 @@ export function DeliveryDetail({ id }: { id: string }) {
                 run={async () => {
                   await call("POST", `${path}/retry`);
                   query.reload();
-                  return "Retrying now";
+                  return retryNote(data);
                 }}
               >
                 Retry now
@@ -63,7 +65,7 @@ export function DeliveryDetail({ id }: { id: string }) {
         )
       }
     >
-      <Loaded of={query}>
+      <LoadedObject of={query} id={id}>
         {(delivery) => (
           <>
             <Answer explanation={explanation} />
@@ -75,16 +77,28 @@ export function DeliveryDetail({ id }: { id: string }) {
                   ["Endpoint", <Destination delivery={delivery} endpoint={endpoint.data} isDeleted={isDeleted} />],
                   ["Event", <ObjectLink id={delivery.event} />],
                   ["Created", <ClockTime at={delivery.created} />],
-                  ["Next attempt", delivery.next_attempt === null ? undefined : <DueTime at={delivery.next_attempt} />],
+                  ["Next attempt", delivery.next_attempt === null ? undefined : <NextAttempt delivery={delivery} />],
                 ]}
               />
             </Card>
             <Attempts delivery={delivery} url={endpoint.data?.url} />
           </>
         )}
-      </Loaded>
+      </LoadedObject>
     </Page>
   );
+}
+
+/** Returns what changes with an attempt, for the explanation to change with it. */
+function stampOf(delivery: Delivery | undefined): string {
+  const { status, attempt_count: attempts, next_attempt: next, attempting_since: since } = delivery ?? {};
+  return JSON.stringify([status, attempts, next, since]);
+}
+
+/** Returns what a retry changes: it counts as an attempt, after which the wait doubles. */
+function retryNote({ status, attempt_count: made }: Delivery): string {
+  if (status !== "pending") return "Retrying now, for another 3 days";
+  return `Retrying now. If attempt ${made + 1} fails, the next one is due about ${duration(retryWait(made + 1))} later.`;
 }
 
 function Destination(props: { delivery: Delivery; endpoint: WebhookEndpoint | undefined; isDeleted: boolean }) {
@@ -144,8 +158,9 @@ function Attempts({ delivery, url }: { delivery: Delivery; url: string | undefin
         ))}
         {next !== null && (
           <li class="planned">
-            <strong>Attempt {attempts.length + 1}</strong> <DueTime at={next} /> <span class="soft">at</span>{" "}
-            <ClockTime at={next} />
+            <strong>Attempt {attempts.length + 1}</strong> <NextAttempt delivery={delivery} />{" "}
+            <span class="soft">{delivery.attempting_since === null ? "at" : "since"}</span>{" "}
+            <ClockTime at={delivery.attempting_since ?? next} />
           </li>
         )}
         {likelyAttempts(delivery)

@@ -212,26 +212,32 @@ export function CreatedRange({ isReal = false }: { isReal?: boolean }) {
 }
 
 function Limit({ label, name, value }: { label: string; name: string; value: string }) {
+  const [isWrong, setWrong] = useState(false);
   return (
     <label class={value === "" ? undefined : "set"}>
       {label}
       <input
-        type="datetime-local"
-        step={1}
-        value={localInput(value)}
-        onChange={({ currentTarget: { value: local } }) =>
-          filter({ [name]: local === "" ? "" : formatTimestamp(new Date(local).getTime()) })
-        }
+        type="text"
+        key={value}
+        size={18}
+        placeholder="14:00, 2h or a date"
+        defaultValue={localInput(value)}
+        aria-invalid={isWrong}
+        onChange={({ currentTarget: { value: text } }) => {
+          const found = text.trim() === "" ? { [name]: "" } : timestampOf(text.trim(), name);
+          setWrong(found === undefined);
+          if (found !== undefined) filter(found);
+        }}
       />
     </label>
   );
 }
 
-/** Returns a timestamp as a field for a local time has it. */
+/** Returns a timestamp in local time, with 24 hours in every language. */
 function localInput(timestamp: string): string {
   const at = new Date(timestamp);
   if (Number.isNaN(at.getTime())) return "";
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19).replace("T", " ");
 }
 
 /** Copies the command that lists what the page shows. */

@@ -1,4 +1,4 @@
-import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS } from "../../contract/event-types.ts";
+import { EVENT_TYPES, matchesSubscriptions, SUBSCRIPTION_WILDCARDS } from "../../contract/event-types.ts";
 import { typeOf } from "../../contract/field-types.ts";
 import {
   exampleOf,
@@ -108,8 +108,10 @@ export function Inputs(props: {
   values: Values;
   onValues: (values: Values) => void;
   error: CallError | undefined;
+  /** True for an object that exists. */
+  isEdit?: boolean;
 }) {
-  const { fields, values, onValues, error } = props;
+  const { fields, values, onValues, error, isEdit = false } = props;
   return (
     <>
       {fields.map(([name, field]) => {
@@ -123,6 +125,7 @@ export function Inputs(props: {
             onInput={change}
             currency={values["currency"] as string}
             error={error}
+            isEdit={isEdit}
           />
         );
       })}
@@ -137,8 +140,10 @@ function Input(props: {
   onInput: (value: Value) => void;
   currency: string | undefined;
   error: CallError | undefined;
+  isEdit: boolean;
 }) {
-  const { name, field, value, onInput, currency, error } = props;
+  const { name, field, value, onInput, currency, isEdit } = props;
+  const error = props.error && emptyError(props.error, props);
   const { label, about, hint, type, required = false, choices } = field;
   const input = inputOf(field);
   const isWrong = error?.fields.some(({ pointer }) => pointer.startsWith(`/${name}`)) === true;
@@ -151,7 +156,10 @@ function Input(props: {
     required,
     placeholder: type === "text" ? "" : placeholderOf(field),
   };
-  const shared = hint === undefined ? text : { ...text, hint };
+  const shared =
+    hint === undefined
+      ? text
+      : { ...text, hint: type === "headers" && isEdit ? `${hint} A name with an empty value removes a header.` : hint };
   const of = OBJECT_KINDS.find((kind) => kind === field.of);
   if (of !== undefined) return <ObjectField of={of} {...shared} />;
   if (choices !== undefined) {
@@ -192,7 +200,24 @@ function Input(props: {
   }
 }
 
-const SUBSCRIPTIONS = [...SUBSCRIPTION_WILDCARDS, ...EVENT_TYPES];
+/** Returns the error with other words for an empty field, whose format the platform reports. */
+function emptyError(error: CallError, { name, field: { label, required }, value }: InputOf): CallError {
+  if (value !== "" || required === undefined) return error;
+  const noun = label === "URL" ? "a URL" : `${/^[aeiou]/i.test(label) ? "an" : "a"} ${label.toLowerCase()}`;
+  const detail = `Enter ${noun}`;
+  return new CallError(error.status, {
+    detail: error.message,
+    errors: error.fields.map((one) => (one.pointer === `/${name}` ? { ...one, detail } : one)),
+  });
+}
+
+type InputOf = Pick<Parameters<typeof Input>[0], "name" | "field" | "value">;
+
+/** Subscriptions by object, each wildcard before its types. */
+const SUBSCRIPTIONS = SUBSCRIPTION_WILDCARDS.map((wildcard) => [
+  wildcard,
+  ...(wildcard === "*" ? [] : EVENT_TYPES.filter((name) => matchesSubscriptions([wildcard], name))),
+]);
 
 function SubscriptionsField(props: {
   label: string;
@@ -206,14 +231,16 @@ function SubscriptionsField(props: {
   return (
     <fieldset>
       <legend>{label}</legend>
-      <div class="checks">
-        {SUBSCRIPTIONS.map((name) => (
-          <label key={name}>
-            <input type="checkbox" checked={chosen.includes(name)} onChange={() => toggle(name)} />{" "}
-            {name === "*" ? "* (all)" : name}
-          </label>
-        ))}
-      </div>
+      {SUBSCRIPTIONS.map((group) => (
+        <div key={group[0]} class="checks">
+          {group.map((name) => (
+            <label key={name}>
+              <input type="checkbox" checked={chosen.includes(name)} onChange={() => toggle(name)} />{" "}
+              {name === "*" ? "* (all)" : name}
+            </label>
+          ))}
+        </div>
+      ))}
       {isWrong && <p class="field-error">Choose at least one event.</p>}
     </fieldset>
   );

@@ -1,5 +1,7 @@
 /** The code that the first page needs only after a click, in one file: it is loaded once the first page is shown. */
 export { Palette } from "../palette.tsx";
+export { AdvanceDialog } from "./advance.tsx";
+export { RetryDialog } from "./bulk.tsx";
 export { ApiKeys } from "./api-keys/index.tsx";
 export { Apps } from "./apps.tsx";
 export { Deliveries } from "./deliveries.tsx";

@@ -46,7 +46,7 @@ export function ResourceForm<Saved extends { id: string; metadata?: Record<strin
       >
         {(error) => (
           <>
-            <Inputs fields={fields} values={values} onValues={setValues} error={error} />
+            <Inputs fields={fields} values={values} onValues={setValues} error={error} isEdit={item !== undefined} />
             {hasMetadata && <MetadataField rows={rows} onRows={setRows} error={error} />}
           </>
         )}

@@ -2,14 +2,15 @@ import { useState } from "preact/hooks";
 import { LIMITS } from "../../contract/limits.ts";
 import type { SandboxReset, Snapshot, SnapshotList } from "../../contract/schemas/sandbox.ts";
 import type { TestClock } from "../../contract/schemas/test-clock.ts";
-import { useCall } from "../api/call.ts";
-import { type Query, useQuery } from "../api/store.ts";
+import { CallError, useCall } from "../api/call.ts";
+import { useQuery } from "../api/store.ts";
 import { environmentNow, tick } from "../clock.ts";
 import { Action, ConfirmedAction } from "../components/action.tsx";
 import { Field, Form } from "../components/form.tsx";
 import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
 import { ClockTime } from "../components/values.tsx";
 import { count, counted, dateAndTime, duration } from "../format.ts";
+import { advanceBy } from "../menu.ts";
 import { noteReset } from "../reset.ts";
 import { environment, hrefOf, Link } from "../router.tsx";
 import { Faults } from "./faults.tsx";
@@ -56,7 +57,7 @@ function SandboxClock() {
         <>
           <SandboxTime clock={clock} />
           {clock.target !== null && <LastAdvance clock={clock} target={clock.target} reload={query.reload} />}
-          <Advance clock={clock} query={query} />
+          <Advance clock={clock} />
         </>
       )}
     </Loaded>
@@ -82,19 +83,18 @@ function SandboxTime({ clock }: { clock: TestClock }) {
   );
 }
 
-function Advance({ clock, query }: { clock: TestClock; query: Query<TestClock> }) {
-  const call = useCall();
+function Advance({ clock }: { clock: TestClock }) {
   const [amount, setAmount] = useState("6");
   const [unit, setUnit] = useState<keyof typeof UNITS>("hours");
-  const advance = async (seconds: number) => {
-    // The page shows the progress while the platform works: the response arrives at the end.
-    const advanced = call<TestClock>("POST", "/v1/test_clock/advance", { seconds });
-    query.reload();
-    await advanced;
-    query.reload();
-  };
   const isAdvancing = clock.status === "advancing";
   const seconds = Math.round(Number(amount) * UNITS[unit]);
+  const ask = async () => {
+    if (!(seconds >= 1 && seconds <= MAX_DAYS * UNITS.days)) {
+      const detail = `must be between 1 second and ${MAX_DAYS} days`;
+      throw new CallError(400, { errors: [{ pointer: "/seconds", code: "out_of_range", detail }] });
+    }
+    advanceBy.value = seconds;
+  };
   return (
     <Card title="Advance the clock">
       <p class="soft">
@@ -103,20 +103,18 @@ function Advance({ clock, query }: { clock: TestClock; query: Query<TestClock> }
       </p>
       <div class="row-actions durations" role="group" aria-label="Common durations">
         {STEPS.map(([label, seconds]) => (
-          <Action
+          <button
             key={label}
+            type="button"
             disabled={isAdvancing}
-            label={`Advance ${label}`}
-            run={async () => {
-              await advance(seconds);
-              return undefined;
-            }}
+            aria-label={`Advance ${label}`}
+            onClick={() => (advanceBy.value = seconds)}
           >
             + {label}
-          </Action>
+          </button>
         ))}
       </div>
-      <Form submit="Advance" isDisabled={isAdvancing} fields={["seconds"]} run={() => advance(seconds)}>
+      <Form submit="Advance" isDisabled={isAdvancing} fields={["seconds"]} run={ask}>
         {(error) => (
           <>
             <div class="side-by-side">
@@ -208,13 +206,28 @@ function Reset() {
     <p>All objects, events, deliveries and logs of the sandbox are removed. Keys, apps and snapshots stay.</p>
   );
   return (
-    <Card title="Start again">
-      <p class="soft">Without objects, events, deliveries and logs, and in real time.</p>
+    <Card title="Reset">
+      <p class="soft">
+        This deletes all objects, events, deliveries and logs of the sandbox, and returns it to real time. It cannot be
+        undone; save a state first to keep the objects.
+      </p>
       <div class="row-actions">
-        <ConfirmedAction title="Reset the sandbox?" explanation={explanation} verb="Reset" run={reset("keep")}>
+        <ConfirmedAction
+          class="danger"
+          title="Reset the sandbox?"
+          explanation={explanation}
+          verb="Reset"
+          run={reset("keep")}
+        >
           Reset and keep endpoints
         </ConfirmedAction>
-        <ConfirmedAction title="Reset the sandbox?" explanation={explanation} verb="Reset" run={reset("remove")}>
+        <ConfirmedAction
+          class="danger"
+          title="Reset the sandbox?"
+          explanation={explanation}
+          verb="Reset"
+          run={reset("remove")}
+        >
           Reset and remove endpoints
         </ConfirmedAction>
       </div>

@@ -1,3 +1,4 @@
+import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
 import { attemptsOf } from "../../explain/attempts.ts";
 import { type Chain, explainedKind } from "../../explain/chain.ts";
 import { useExplanation } from "../api/explanation.ts";
@@ -15,9 +16,20 @@ import {
 } from "../components/values.tsx";
 import { nameOfEndpoint } from "../api/endpoints.ts";
 import { hrefOf, Link, route } from "../router.tsx";
+import { Remedy } from "./remedy.tsx";
 
-function isFailing({ id, endpoints }: Chain): boolean {
-  return typeof endpoints.get(id)?.health.failing_since === "string";
+function isFailing({ subject, endpoints }: Chain): boolean {
+  const { status, health } =
+    endpoints.get(subject?.id ?? "") ?? (subject as Partial<WebhookEndpoint> | undefined) ?? {};
+  return status === "enabled" && typeof health?.failing_since === "string";
+}
+
+/** Returns what the explained object is called. */
+function nameIn(chain: Chain | undefined): string | undefined {
+  const endpoint = chain?.endpoints.get(chain.id);
+  if (endpoint !== undefined) return nameOfEndpoint(endpoint);
+  if (chain?.kind === "request") return chain.request && `${chain.request.method} ${chain.request.path}`;
+  return chain?.kind === "event" ? chain.event?.type : undefined;
 }
 
 /** Explains an ID as `service why` does: what happened, why, what to do, and everything that led to it. */
@@ -38,7 +50,7 @@ export function Why() {
   return (
     <Page
       title="Explanation"
-      back={{ href: hrefOfId(id) ?? hrefOf(""), label: id }}
+      back={{ href: hrefOfId(id) ?? hrefOf(""), label: nameIn(chain) ?? id }}
       actions={
         <button type="button" onClick={again}>
           Explain again
@@ -46,7 +58,12 @@ export function Why() {
       }
     >
       {error !== undefined && <ErrorBox error={error} onRetry={again} />}
-      {(chain !== undefined || error === undefined) && <Answer explanation={explanation} />}
+      {(chain !== undefined || error === undefined) && (
+        <Answer
+          explanation={explanation}
+          remedy={explanation !== undefined && <Remedy explanation={explanation} onDone={again} />}
+        />
+      )}
       {chain !== undefined && (
         <>
           {kind !== "webhook_endpoint" && <Trail chain={chain} />}
@@ -95,7 +112,18 @@ export function Why() {
             </Card>
           )}
           {chain.deliveries.length > 0 && (
-            <Card title="Deliveries">
+            <Card
+              title={chain.listed.length > chain.deliveries.length ? "Newest deliveries" : "Deliveries"}
+              actions={
+                kind === "webhook_endpoint" ? (
+                  <Link href={hrefOf("deliveries", "", { endpoint: id })}>All deliveries</Link>
+                ) : (
+                  chain.event !== undefined && (
+                    <Link href={hrefOf("deliveries", "", { query: chain.event.id })}>All deliveries</Link>
+                  )
+                )
+              }
+            >
               <ul class="chain">
                 {chain.deliveries.map((delivery) => {
                   const last = attemptsOf(delivery).at(-1);

@@ -93,6 +93,7 @@ function toDelivery(row: ShownDelivery, tenant: Tenant): Delivery {
     last_status_code: row.last_status_code,
     last_error: row.last_error,
     next_attempt: scheduled === null ? null : formatTimestamp(scheduled),
+    attempting_since: row.begun_at === null ? null : formatTimestamp(row.begun_at),
     livemode: tenant.livemode,
     created: formatTimestamp(row.created),
   };

@@ -6,7 +6,7 @@ import { HEADERS } from "../../contract/headers.ts";
 import { kindOfId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { parseJson } from "../../contract/parse-json.ts";
-import { pathOf } from "../../contract/resources.ts";
+import { kindsWith, pathOf, RESOURCES } from "../../contract/resources.ts";
 import type { RequestExchange, RequestMethod } from "../../contract/schemas/request-log.ts";
 import type { Caller } from "../domain/request-context.ts";
 import type { ClientAddress } from "./client-address.ts";
@@ -58,11 +58,21 @@ function isPoll(path: string, status: number): boolean {
   return path.startsWith(pathOf("request_log")) && status === 200;
 }
 
-/** Returns the operation's path with its ID. Anything else in place of the ID is omitted, since it may be a key. */
+/** What clients send in place of an ID by mistake: no value, a placeholder, a number, or a part of an ID. */
+const MISTAKES = /^(?:undefined|null|NaN|none|nil|true|false|id|\[object Object\]|:\w{1,20}|\$?\{\w{1,20}\}|\d{1,20})$/;
+const PART_OF_ID = /^(?<prefix>[a-z]{2,4}_)[0-9A-Za-z]{0,30}$/;
+
+/** Returns the operation's path with its ID. In place of the ID only what cannot be a secret is shown. */
 function pathWithId(request: FastifyRequest, path: string): string {
   if (!path.includes("{id}")) return path;
   const { id = "" } = request.params as { id?: string };
-  return kindOfId(id) === undefined ? path : path.replace("{id}", id);
+  return isHarmless(id) ? path.replace("{id}", () => id) : path;
+}
+
+function isHarmless(id: string): boolean {
+  if (kindOfId(id) !== undefined || MISTAKES.test(id)) return true;
+  const prefix = PART_OF_ID.exec(id)?.groups?.["prefix"];
+  return kindsWith("prefix").some((kind) => RESOURCES[kind].prefix === prefix);
 }
 
 function idempotencyKeyOf(request: FastifyRequest): string | undefined {

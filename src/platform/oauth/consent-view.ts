@@ -76,7 +76,7 @@ export function consentPage(browser: SignedIn, view: ConsentView): Page {
         </div>
       </form>
       <section>
-        <p class="soft">${view.outcome} You can revoke access at any time on your account page.</p>
+        <p class="soft">${view.outcome} You can revoke access at any time in the dashboard, under Team & access.</p>
         <div class="top">
           <span class="soft">Not ${user.email}?</span>
           ${buttonForm(browser, "/sign-out", "Use another account", { fields: { next: view.here }, plain: true })}

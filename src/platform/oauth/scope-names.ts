@@ -18,7 +18,9 @@ export function parseScopeNames(text: string | undefined): Scope[] {
   if (names.size === 0) throw new OAuthError("invalid_scope", `Name the requested scopes: ${NAMES.join(" ")}`);
   for (const name of names) {
     if (scopeOfOAuthName(name) !== undefined) continue;
-    const [guess] = nearest(name, NAMES);
+    // API keys have other names of the same scopes.
+    const ofKeys = SCOPES.find((scope) => scope === name);
+    const [guess] = ofKeys === undefined ? nearest(name, NAMES) : [oauthScopeName(ofKeys)];
     const help = guess === undefined ? "" : `; did you mean ${guess}?`;
     throw new OAuthError("invalid_scope", `Unknown scope ${name.slice(0, 60)}${help}`);
   }

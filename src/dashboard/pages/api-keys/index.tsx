@@ -74,12 +74,27 @@ function KeyList() {
           {
             label: "Name",
             isLong: true,
-            cell: ({ name, id, prefix, last4 }) => (
+            cell: (key) => (
               <>
-                <Link href={hrefOf("keys", id)}>{name ?? "Unnamed"}</Link>{" "}
+                <Link href={hrefOf("keys", key.id)}>{key.name ?? "Unnamed"}</Link>{" "}
                 <code class="soft">
-                  {prefix}…{last4}
+                  {key.prefix}…{key.last4}
                 </code>
+                <span class="narrow-only soft">{summaryOf(key)}</span>
+                <span class="narrow-only soft">
+                  {key.last_used === null ? (
+                    "Never used"
+                  ) : (
+                    <>
+                      Used <Time at={key.last_used} />
+                    </>
+                  )}
+                  {key.expires_at !== null && (
+                    <>
+                      , expires <Until at={key.expires_at} />
+                    </>
+                  )}
+                </span>
               </>
             ),
           },

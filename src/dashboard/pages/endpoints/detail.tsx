@@ -3,26 +3,29 @@ import { EVENT_TYPES } from "../../../contract/event-types.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
-import type { Statistics, StatisticsEndpoint } from "../../../contract/schemas/statistics.ts";
+import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
+import { newestOf } from "../../../explain/recovery.ts";
 import { useCall, withQuery } from "../../api/call.ts";
 import { nameOfEndpoint, subscriptionsOf } from "../../api/endpoints.ts";
 import { useExplanation } from "../../api/explanation.ts";
 import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
 import { environmentNow } from "../../clock.ts";
-import { Action, Confirmation, perform } from "../../components/action.tsx";
+import { Confirmation, perform } from "../../components/action.tsx";
 import { Also, Answer } from "../../components/answer.tsx";
 import { AttemptsChart } from "../../components/chart.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
 import { type MenuItem, MoreMenu } from "../../components/menu.tsx";
-import { Card, Empty, ErrorBox, Facts, isGone, Loaded, Page } from "../../components/page.tsx";
+import { LoadedObject } from "../../components/loaded-object.tsx";
+import { Card, Empty, ErrorBox, Facts, isGone, Page } from "../../components/page.tsx";
 import { showToast } from "../../components/toasts.tsx";
 import { Time } from "../../components/values.tsx";
 import { counted, duration, percent } from "../../format.ts";
 import { hrefOf, Link, useGo } from "../../router.tsx";
-import { enableAndReplay, RetryFailed, RunningOperations } from "../bulk.tsx";
+import { EnableDialog, RetryFailed } from "../bulk.tsx";
+import { RunningOperations } from "../operations.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
 import { FailureTable, standingOf, StandingStatus } from "../overview/failures.tsx";
 import { ResourceForm } from "../resource-form.tsx";
@@ -41,7 +44,7 @@ export function EndpointDetail({ id }: { id: string }) {
   const deliveries = usePages<Delivery>("/v1/deliveries", { endpoint: id }, { limit: 20 });
   const statistics = useQuery<Statistics>(withQuery("/v1/statistics", { endpoint: id, minutes: MINUTES }));
   const { data } = query;
-  const { explanation } = useExplanation(data && id);
+  const { explanation } = useExplanation(data && id, `${data?.status} ${data?.health.failing_since} ${data?.url}`);
   const failures = statistics.data?.failures ?? [];
   const counts = statistics.data?.endpoints[0];
   return (
@@ -62,7 +65,7 @@ export function EndpointDetail({ id }: { id: string }) {
         )
       }
     >
-      <Loaded of={query}>
+      <LoadedObject of={query} id={id}>
         {(endpoint) => (
           <>
             <Answer explanation={explanation} />
@@ -86,14 +89,15 @@ export function EndpointDetail({ id }: { id: string }) {
                 ],
                 ["Failed attempts", counts && rateOf(counts)],
                 ["Waiting", counts && <Waiting {...counts} />],
-                ["Last delivery", counts && <Time at={counts.last_delivery_at} />],
+                ["Last attempt", counts && <Time at={lastAttemptOf(counts, failures)} />],
+                ["Last success", counts && <Time at={counts.last_success_at} />],
                 ["Headers", endpoint.header_names.length === 0 ? undefined : endpoint.header_names.join(", ")],
                 ["Secret rotated", <Time at={endpoint.secret_created} />],
                 ["Created", <Time at={endpoint.created} />],
               ]}
             />
             {statistics.error !== undefined && <ErrorBox error={statistics.error} onRetry={statistics.reload} />}
-            <AttemptsChart minutes={statistics.data?.minutes ?? []} />
+            <AttemptsChart minutes={fitting(statistics.data?.minutes ?? [])} />
             {failures.length > 1 && (
               <Card title="Failures" note="last 3 hours">
                 <FailureTable failures={failures} />
@@ -102,7 +106,11 @@ export function EndpointDetail({ id }: { id: string }) {
             <Also explanation={explanation} />
             <Card
               title="Deliveries"
-              actions={<Link href={hrefOf("deliveries", "", { endpoint: id, status: "retrying" })}>Show retrying</Link>}
+              actions={
+                (deliveries.items?.length ?? 0) > 0 && (
+                  <Link href={hrefOf("deliveries", "", { endpoint: id })}>All deliveries</Link>
+                )
+              }
             >
               <DeliveryTable
                 label="Deliveries to this endpoint"
@@ -110,14 +118,18 @@ export function EndpointDetail({ id }: { id: string }) {
                 of="endpoint"
                 empty={
                   <Empty icon="deliveries" title="No deliveries yet">
-                    <p>Send a test event to see one.</p>
+                    <p>
+                      {endpoint.status === "enabled"
+                        ? "Choose Send test event to see one."
+                        : "Enable the endpoint to send it events."}
+                    </p>
                   </Empty>
                 }
               />
             </Card>
           </>
         )}
-      </Loaded>
+      </LoadedObject>
     </Page>
   );
 }
@@ -132,7 +144,7 @@ function Actions(props: {
   const call = useCall();
   const go = useGo();
   const { endpoint, path, waiting, onChange, onPing } = props;
-  const [openDialog, setOpenDialog] = useState<"edit" | "rotate" | "delete" | "test">();
+  const [openDialog, setOpenDialog] = useState<"edit" | "rotate" | "delete" | "test" | "enable">();
   const isFailing = endpoint.health.failing_since !== null;
   const isEnabled = endpoint.status === "enabled";
   const close = () => {
@@ -173,9 +185,17 @@ function Actions(props: {
           </button>
         </>
       ) : (
-        <Action class="primary" run={() => enableAndReplay(call, endpoint, onChange)}>
+        <button type="button" class="primary" onClick={() => setOpenDialog("enable")}>
           Enable and replay
-        </Action>
+        </button>
+      )}
+      {openDialog === "enable" && (
+        <EnableDialog
+          endpoint={endpoint}
+          waiting={waiting}
+          onChange={onChange}
+          onClose={() => setOpenDialog(undefined)}
+        />
       )}
       {openDialog === "test" && (
         <TestEvent
@@ -247,6 +267,18 @@ function TestEvent({ path, isLive, onClose }: { path: string; isLive: boolean; o
       </Form>
     </Dialog>
   );
+}
+
+/** Returns the minutes from the first attempt on, an hour of them at least. */
+function fitting(minutes: Statistics["minutes"]): Statistics["minutes"] {
+  const first = minutes.findIndex(({ attempts }) => attempts > 0);
+  const hour = Math.max(0, minutes.length - 60);
+  return minutes.slice(first === -1 ? hour : Math.min(first, hour));
+}
+
+/** Returns when the last attempt in the last 3 hours was. */
+function lastAttemptOf({ last_success_at: success }: StatisticsEndpoint, failures: readonly StatisticsFailure[]) {
+  return [success ?? "", newestOf(failures)].toSorted().at(-1) || null;
 }
 
 function rateOf({ attempts, failed }: StatisticsEndpoint): string {

@@ -9,13 +9,15 @@ import { useText } from "../../api/store.ts";
 import { Answer } from "../../components/answer.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
-import { Card, Empty, Facts, Loaded, Page } from "../../components/page.tsx";
+import { LoadedObject } from "../../components/loaded-object.tsx";
+import { Card, Empty, Facts, Page } from "../../components/page.tsx";
 import { showToast } from "../../components/toasts.tsx";
 import { Trail } from "../../components/trail.tsx";
 import { ClockTime, Copy, hrefOfId, JsonTree, Raw, WhyLink } from "../../components/values.tsx";
 import { count, counted, money } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
+import { changesOf } from "./changes.ts";
 
 /** Returns the name of the event's object for a line. */
 export function nameOf(object: Record<string, unknown>): string {
@@ -52,7 +54,7 @@ export function EventDetail({ id }: { id: string }) {
         )
       }
     >
-      <Loaded of={bytes}>
+      <LoadedObject of={bytes} id={id}>
         {(raw) =>
           event !== undefined && (
             <>
@@ -101,7 +103,7 @@ export function EventDetail({ id }: { id: string }) {
             </>
           )
         }
-      </Loaded>
+      </LoadedObject>
     </Page>
   );
 }
@@ -109,8 +111,7 @@ export function EventDetail({ id }: { id: string }) {
 /** What was sent, as a tree or as its bytes, and the fields that the event changed. */
 function Payload({ event, raw }: { event: Event; raw: string }) {
   const [view, setView] = useState<View>("tree");
-  const { object, previous } = event.data;
-  const changes = Object.entries(previous ?? {}).map(([name, before]) => [name, before, object[name]] as const);
+  const changes = changesOf(event);
   const views: readonly (readonly [View, string])[] = [
     ["tree", "Tree"],
     ["raw", "Raw"],

@@ -7,9 +7,9 @@ import { clockOffset } from "../../clock.ts";
 import { Card, Empty, ErrorBox, Loading, Page } from "../../components/page.tsx";
 import { Split } from "../../components/split.tsx";
 import { isUnfinished, PagedTable } from "../../components/table.tsx";
-import { EventType, None, RowTime } from "../../components/values.tsx";
+import { EventType, RowTime } from "../../components/values.tsx";
 import { VirtualList } from "../../components/virtual-list.tsx";
-import { count, dayOf, searchable } from "../../format.ts";
+import { count, searchable, shortDayOf } from "../../format.ts";
 import { environment, hrefOf, Link, peekedId, route } from "../../router.tsx";
 import {
   Choice,
@@ -23,6 +23,7 @@ import {
   type Terms,
   TIME_TERMS,
 } from "../filters.tsx";
+import { changeInWords, changesOf } from "./changes.ts";
 import { EventDetail, nameOf } from "./detail.tsx";
 import { OutcomeOf, useOutcomes } from "./outcomes.tsx";
 import { useEvents } from "./use-events.ts";
@@ -51,6 +52,9 @@ function EventList() {
   const readOutcomes = useOutcomes();
   const { events: shown, pendingCount, isLoading, isComplete, error, loadMore, pagesRead } = list;
   const isFiltered = Object.values(filters).some((value) => value !== "");
+  const isDated = [shown[0], shown.at(-1)].some(
+    (event) => event !== undefined && shortDayOf(event.created, Date.now() + clockOffset.value) !== "",
+  );
   const readOn = () => {
     if (!isLoading && !isComplete && error === undefined) loadMore();
   };
@@ -96,7 +100,7 @@ function EventList() {
           </Empty>
         )}
         {shown.length > 0 && (
-          <div class="virtual-frame">
+          <div class={isDated ? "virtual-frame dated" : "virtual-frame"}>
             {pendingCount > 0 && (
               <p class="new-rows">
                 <button
@@ -133,7 +137,7 @@ function EventList() {
 }
 
 function eventRow({ id, type, created, data }: ListedEvent) {
-  const day = dayOf(created, Date.now() + clockOffset.value);
+  const day = shortDayOf(created, Date.now() + clockOffset.value);
   return (
     <>
       <span role="cell">
@@ -196,7 +200,8 @@ export function RelatedEvents({ id }: { id: string }) {
             label: "Changed fields",
             from: "tablet",
             isLong: true,
-            cell: ({ data }) => Object.keys(data?.previous ?? {}).join(", ") || <None />,
+            isFor: (event) => changesOf(event).length > 0,
+            cell: (event) => changesOf(event).map(changeInWords).join(", "),
           },
           { label: "ID", from: "desktop", cell: ({ id: event }) => <code class="soft">{event}</code> },
         ]}

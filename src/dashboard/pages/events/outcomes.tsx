@@ -90,7 +90,7 @@ const MAX_DOTS = 8;
 /** Shows a shape for each delivery, and how many of several were delivered. */
 export function OutcomeOf({ event }: { event: string }) {
   const outcome = outcomes.get(event);
-  if (outcome === undefined) return null;
+  if (outcome === undefined) return <span class="soft">…</span>;
   const states = Object.keys(SHAPES) as (keyof typeof SHAPES)[];
   const all = states.flatMap((state) => Array.from({ length: outcome.get(state) ?? 0 }, () => state));
   const [worst] = all;
@@ -108,7 +108,9 @@ export function OutcomeOf({ event }: { event: string }) {
           ))}
       </span>
       <span>{worst}</span>
-      {all.length > 1 && <span class="soft of-total">{` ${outcome.get("delivered") ?? 0} of ${all.length}`}</span>}
+      {all.length > 1 && (
+        <span class="soft of-total">{`, ${outcome.get("delivered") ?? 0} of ${all.length} delivered`}</span>
+      )}
     </span>
   );
 }

@@ -12,6 +12,7 @@ const MAX_EVENTS = 10_000;
 const MAX_LISTINGS = 2;
 /** New events are shown together, a few times a second: rendering each would not keep up with a burst. */
 const GATHER_MILLISECONDS = 200;
+const RETRY_MILLISECONDS = 2000;
 
 interface EventPage {
   data: ListedEvent[];
@@ -61,6 +62,7 @@ interface Listing {
   error: CallError | undefined;
   scrollTop: number;
   timer: ReturnType<typeof setTimeout> | undefined;
+  retry: ReturnType<typeof setTimeout> | undefined;
   draw: (() => void) | undefined;
   stop: () => void;
 }
@@ -87,6 +89,7 @@ function begin(key: string, filters: EventFilters, isMatch: (event: ListedEvent)
     error: undefined,
     scrollTop: 0,
     timer: undefined,
+    retry: undefined,
     draw: undefined,
     stop: () => {},
   };
@@ -104,6 +107,9 @@ function begin(key: string, filters: EventFilters, isMatch: (event: ListedEvent)
         listing.draw?.();
       }, GATHER_MILLISECONDS);
     },
+    connected() {
+      if (listing.error !== undefined) void load(listing);
+    },
     missed() {
       Object.assign(listing, {
         events: [],
@@ -118,6 +124,7 @@ function begin(key: string, filters: EventFilters, isMatch: (event: ListedEvent)
   });
   listing.stop = () => {
     clearTimeout(listing.timer);
+    clearTimeout(listing.retry);
     stop();
   };
   listings.get(key)?.stop();
@@ -141,8 +148,8 @@ function takeFresh(listing: Listing): void {
 async function load(listing: Listing): Promise<void> {
   const { environment: of, cursor, ids } = listing;
   if (listing.isLoading || cursor === null || listing.events.length >= MAX_EVENTS) return;
+  clearTimeout(listing.retry);
   listing.isLoading = true;
-  listing.error = undefined;
   listing.draw?.();
   try {
     const page = await call<EventPage>(of, "GET", withQuery("/v1/events", { limit: PAGE, ...listing.filters, cursor }));
@@ -153,10 +160,15 @@ async function load(listing: Listing): Promise<void> {
     // Events that arrived meanwhile may be on the page as well. The IDs tell the order.
     listing.events = [...listing.events, ...added].sort((a, b) => (a.id < b.id ? 1 : -1));
     listing.cursor = page.next_cursor;
+    listing.error = undefined;
     listing.pagesRead += 1;
   } catch (error) {
     if (listing.ids !== ids) return;
     listing.error = asCallError(error);
+    // A request may fail although the stream is open. A rejected one would be rejected again.
+    if (listing.error.status === 0 || listing.error.status >= 500) {
+      listing.retry = setTimeout(() => void load(listing), RETRY_MILLISECONDS);
+    }
   }
   listing.isLoading = false;
   listing.draw?.();

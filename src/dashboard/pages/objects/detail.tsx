@@ -17,9 +17,10 @@ import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
 import { Action, ConfirmedAction } from "../../components/action.tsx";
 import { Answer } from "../../components/answer.tsx";
-import { Card, Empty, Facts, isGone, Loaded, Page } from "../../components/page.tsx";
+import { LoadedObject } from "../../components/loaded-object.tsx";
+import { Card, Empty, Facts, isGone, Page } from "../../components/page.tsx";
 import { Trail } from "../../components/trail.tsx";
-import { Copy, ObjectLink, Raw, Time } from "../../components/values.tsx";
+import { Copy, ObjectLink, Raw, Status, Time } from "../../components/values.tsx";
 import { hrefOf, Link, useGo } from "../../router.tsx";
 import { RelatedEvents } from "../events/index.tsx";
 import { ActOnObject, EditObject } from "./form.tsx";
@@ -38,13 +39,18 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
       id={id}
       actions={data !== undefined && !isGone(query) && <Actions kind={kind} item={data} onDone={query.reload} />}
     >
-      <Loaded of={query}>
+      <LoadedObject of={query} id={id}>
         {(item) => (
           <>
-            <Answer explanation={explanation} />
-            {explanation !== undefined && <Trail chain={explanation.chain} />}
-            <Card title="Details">
-              <Facts rows={factsOf(kind, item)} />
+            <Headline kind={kind} item={item} />
+            <Facts rows={factsOf(kind, item)} />
+            <Card
+              title="Webhooks"
+              note={explanation?.chain.event && `of the last event, ${explanation.chain.event.type}`}
+              actions={<Link href={hrefOf("why", id)}>Explain</Link>}
+            >
+              <Answer explanation={explanation} />
+              {explanation !== undefined && <Trail chain={explanation.chain} />}
             </Card>
             {Object.keys(item.metadata).length > 0 && (
               <Card title="Metadata">
@@ -58,8 +64,27 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
             <Json item={item} />
           </>
         )}
-      </Loaded>
+      </LoadedObject>
     </Page>
+  );
+}
+
+/** What the object is, and its state: `Payment of EUR 19.99, failed: card_declined`. */
+function Headline({ kind, item }: { kind: ObjectKind; item: Item }) {
+  const fields = shownFields(kind);
+  const ofType = (type: Field["type"]) => {
+    const [name] = fields.find(([, field]) => field.type === type) ?? [];
+    const value = name === undefined ? undefined : item[name];
+    return typeof value === "string" && value !== "" ? value : undefined;
+  };
+  const [status, code] = [ofType("status"), ofType("code")];
+  return (
+    <section class="answer object" aria-label="Summary">
+      <p dir="auto">
+        {titleOf(kind, item)}{" "}
+        {status !== undefined && <Status status={status} text={code === undefined ? status : `${status}: ${code}`} />}
+      </p>
+    </section>
   );
 }
 
@@ -84,14 +109,15 @@ function Json({ item }: { item: Item }) {
   );
 }
 
-/** The title shows the first field. */
+/** The headline shows the first field, and the state. */
 function factsOf(kind: ObjectKind, item: Item) {
-  const fields = shownFields(kind).filter(([name]) => name !== titleField(kind));
-  const facts = (isStatus: boolean) =>
-    fields
-      .filter(([name, { type, output }]) => (type === "status") === isStatus && !(output && item[name] === null))
-      .map(([name, field]) => [field.label, factOf(item, name, field) ?? null] as const);
-  return [...facts(true), ...facts(false), ["Created", <Time at={item.created} />] as const];
+  const fields = shownFields(kind).filter(([name, { type }]) => name !== titleField(kind) && type !== "status");
+  return [
+    ...fields
+      .filter(([name, { output }]) => !(output && item[name] === null))
+      .map(([name, field]) => [field.label, factOf(item, name, field) ?? null] as const),
+    ["Created", <Time at={item.created} />] as const,
+  ];
 }
 
 /** Returns the value of a field: for an ID the title of its object. */

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { Delivery } from "../../../contract/schemas/delivery.ts";
+import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import { hasRecovered, newestOf } from "../../../explain/recovery.ts";
@@ -15,7 +15,7 @@ import { None, RowTime, Status } from "../../components/values.tsx";
 import { count, counted, percent, shortTime } from "../../format.ts";
 import { isTimeout, outcomeInWords } from "../../responses.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
-import { enableAndReplay, RetryDialog } from "../bulk.tsx";
+import { EnableDialog, RetryDialog } from "../bulk.tsx";
 
 /** Failed attempts by their outcome. */
 export function FailureTable({ failures }: { failures: readonly StatisticsFailure[] }) {
@@ -174,7 +174,7 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
           {
             label: "Actions",
             from: "tablet",
-            isFor: ({ endpoint, rank }) => endpoint !== undefined && rank !== 1,
+            isFor: ({ endpoint }) => endpoint !== undefined,
             cell: ({ endpoint, counts }) =>
               endpoint && <RowActions endpoint={endpoint} waiting={counts?.pending ?? 0} onChange={onChange} />,
           },
@@ -187,24 +187,26 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
 /** The last response of an endpoint that was no success. */
 function Cause({ standing: { endpoint, failures }, isQuoted }: { standing: Standing; isQuoted: boolean }) {
   const call = useCall();
-  const [quote, setQuote] = useState("");
-  const [top] = failures;
-  const key = `${endpoint?.id} ${top?.status_code} ${top?.error}`;
+  const [last, setLast] = useState<Attempt>();
+  // An endpoint may fail since before the counted time.
+  const top = failures[0] ?? last;
+  const key = `${endpoint?.id} ${failures[0]?.status_code} ${failures[0]?.error}`;
   useEffect(() => {
-    if (!isQuoted || endpoint === undefined || top === undefined || top.status_code === null) return;
+    if (!isQuoted || endpoint === undefined || failures[0]?.status_code === null) return;
     const read = async () => {
       for (const status of ["retrying", "failed"] as const) {
         const query = { endpoint: endpoint.id, status, limit: 1 };
         const { data } = await call<{ data: Delivery[] }>("GET", withQuery("/v1/deliveries", query));
         if (data[0] === undefined) continue;
         const { attempts = [] } = await call<Delivery>("GET", `/v1/deliveries/${data[0].id}`);
-        return setQuote(quoted(attempts.at(-1)?.response_excerpt ?? null));
+        return setLast(attempts.at(-1));
       }
     };
     read().catch(() => {});
   }, [key]);
   if (top === undefined) return <None />;
   const words = outcomeInWords(top.status_code, top.error);
+  const quote = quoted(last?.response_excerpt ?? null);
   return (
     <span title={[words, quote || top.error].filter(Boolean).join("\n")}>
       <span class="bad-text">{words}</span> <span class="soft">{quote}</span>
@@ -216,6 +218,7 @@ function RowActions(props: { endpoint: WebhookEndpoint; waiting: number; onChang
   const call = useCall();
   const { endpoint, waiting, onChange } = props;
   const [isRetrying, setRetrying] = useState(false);
+  const [isEnabling, setEnabling] = useState(false);
   const { id, health } = endpoint;
   const name = nameOfEndpoint(endpoint);
   const isEnabled = endpoint.status === "enabled";
@@ -244,11 +247,14 @@ function RowActions(props: { endpoint: WebhookEndpoint; waiting: number; onChang
             : [
                 {
                   label: "Enable and replay",
-                  onSelect: () => void perform(() => enableAndReplay(call, endpoint, onChange)),
+                  onSelect: () => setEnabling(true),
                 },
               ]),
         ]}
       />
+      {isEnabling && (
+        <EnableDialog endpoint={endpoint} waiting={waiting} onChange={onChange} onClose={() => setEnabling(false)} />
+      )}
       {isRetrying && (
         <RetryDialog endpoint={{ id, name }} failingSince={health.failing_since} onClose={() => setRetrying(false)} />
       )}

@@ -8,7 +8,8 @@ import { Card, Empty, Loaded, Page } from "../../components/page.tsx";
 import { count, counted, duration, milliseconds, percent, shortTime } from "../../format.ts";
 import { lazy } from "../../lazy.tsx";
 import { environment, hrefOf, Link } from "../../router.tsx";
-import { RetryFailed, RunningOperations } from "../bulk.tsx";
+import { RetryFailed } from "../bulk.tsx";
+import { RunningOperations } from "../operations.tsx";
 import { Choice, filterOf } from "../filters.tsx";
 import { EndpointTable, type Standing, standingsOf, TROUBLE } from "./failures.tsx";
 import { useProgress } from "./progress.ts";
@@ -30,8 +31,8 @@ export function Overview() {
   const isTroubled = standings.some(({ rank }) => rank >= TROUBLE);
   const progress = useProgress(endpoints, environment.value === "sandbox" && !isTroubled);
   const failing = standings.filter(({ state }) => state === "failing");
-  const waiting = failing.reduce((sum, { counts }) => sum + (counts?.pending ?? 0), 0);
   const [only] = failing.length === 1 ? failing : [];
+  const waiting = only === undefined ? (known?.queue.pending ?? 0) : (only.counts?.pending ?? 0);
   return (
     <Page
       title="Overview"
@@ -39,7 +40,7 @@ export function Overview() {
         known === undefined ? (
           <div class="answer unknown" />
         ) : (
-          <Summary standings={standings} waiting={waiting} statistics={known} period={period} />
+          <Summary standings={standings} statistics={known} period={period} />
         )
       }
       actions={
@@ -54,10 +55,10 @@ export function Overview() {
               ]}
             />
           </div>
-          {waiting > 0 && (
+          {failing.length > 0 && waiting > 0 && (
             <RetryFailed
               class="primary"
-              label={`Retry ${counted(waiting, "delivery", "deliveries")}`}
+              label={`Retry ${counted(waiting, "delivery", "deliveries")}${only?.endpoint === undefined ? "" : ` to ${nameOfEndpoint(only.endpoint)}`}`}
               endpoint={only?.endpoint && { id: only.endpoint.id, name: nameOfEndpoint(only.endpoint) }}
               failingSince={only?.endpoint?.health.failing_since}
             />
@@ -103,9 +104,9 @@ export function Overview() {
 }
 
 /** The state of everything in a sentence. */
-function Summary(props: { standings: readonly Standing[]; waiting: number; statistics: Statistics; period: string }) {
-  const { standings, waiting, statistics, period } = props;
-  const { totals, minutes } = statistics;
+function Summary(props: { standings: readonly Standing[]; statistics: Statistics; period: string }) {
+  const { standings, statistics, period } = props;
+  const { totals, minutes, queue } = statistics;
   const number = (state: Standing["state"]) => standings.filter((standing) => standing.state === state).length;
   const [failing, slow] = [number("failing"), number("slow")];
   const [first, last] = [minutes[0], minutes.at(-1)].map((minute) => minute && shortTime(Date.parse(minute.at)));
@@ -123,7 +124,7 @@ function Summary(props: { standings: readonly Standing[]; waiting: number; stati
         {failing > 0 ? (
           <>
             <em>{failing === 1 ? "1 endpoint is failing." : `${failing} endpoints are failing.`}</em>{" "}
-            {waiting > 0 && `${waits(waiting)}.`}
+            {queue.pending > 0 && `${waits(queue.pending)}.`}
           </>
         ) : (
           rest

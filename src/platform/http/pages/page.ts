@@ -61,7 +61,8 @@ export function errorPage({ title, message }: PageError): Page {
   return {
     title,
     body: html`<h1>${title}</h1>
-      <p>${message}</p>`,
+      <p>${message}</p>
+      <p><a href="/dashboard">Go to the dashboard</a></p>`,
   };
 }
 

@@ -1,0 +1,49 @@
+import type { ComponentChildren } from "preact";
+import { useExplanation } from "../api/explanation.ts";
+import type { Query } from "../api/store.ts";
+import { hrefOf, Link } from "../router.tsx";
+import { Answer } from "./answer.tsx";
+import { isGone, Loaded } from "./page.tsx";
+import { ClockTime } from "./values.tsx";
+
+/** Shows an object once it is loaded; of one that does not exist, what happened to it. */
+export function LoadedObject<Data>(props: {
+  of: Query<Data>;
+  id: string;
+  children: (data: Data) => ComponentChildren;
+}) {
+  const { data, error } = props.of;
+  return (
+    <>
+      {isGone(props.of) && <Missing id={props.id} />}
+      {data === undefined && error === undefined && <Answer explanation={undefined} />}
+      <Loaded of={props.of}>{props.children}</Loaded>
+    </>
+  );
+}
+
+function Missing({ id }: { id: string }) {
+  const { explanation, error } = useExplanation(id);
+  // Of a deleted object, its events are left.
+  const event = explanation?.chain.event;
+  if (event?.type.endsWith(".deleted") === true) {
+    const { id: request } = event.request;
+    return (
+      <section class="answer" aria-label="Result">
+        <p>
+          It was deleted at <ClockTime at={event.created} />.
+        </p>
+        <p class="evidence">
+          Its last state is in the event <Link href={hrefOf("events", event.id)}>{event.type}</Link>
+          {request !== null && (
+            <>
+              , which the request <Link href={hrefOf("logs", request)}>{request}</Link> caused
+            </>
+          )}
+          .
+        </p>
+      </section>
+    );
+  }
+  return error === undefined && <Answer explanation={explanation} />;
+}

@@ -1,0 +1,75 @@
+import { useEffect, useState } from "preact/hooks";
+import { LIMITS } from "../../contract/limits.ts";
+import type { Delivery } from "../../contract/schemas/delivery.ts";
+import type { TestClock } from "../../contract/schemas/test-clock.ts";
+import { useCall, withQuery } from "../api/call.ts";
+import { useQuery } from "../api/store.ts";
+import { environmentNow } from "../clock.ts";
+import { perform } from "../components/action.tsx";
+import { Dialog } from "../components/dialog.tsx";
+import { count, dateAndTime, duration } from "../format.ts";
+
+/** Pages of waiting deliveries that are counted. */
+const MAX_PAGES = 10;
+
+/** Asks before the clock is advanced, with what will be sent until then: time cannot go back. */
+export function AdvanceDialog({ seconds, onClose }: { seconds: number; onClose: () => void }) {
+  const call = useCall();
+  const clock = useQuery<TestClock>("/v1/test_clock");
+  const [target] = useState(() => environmentNow() + seconds * 1000);
+  const [due, setDue] = useState<string>();
+  useEffect(() => {
+    let isCurrent = true;
+    const countDue = async () => {
+      let total = 0;
+      let cursor: string | null | undefined;
+      for (let page = 0; page < MAX_PAGES && cursor !== null; page++) {
+        const query = { status: "pending", limit: LIMITS.maxPageSize, cursor };
+        const read = await call<{ data: Delivery[]; next_cursor: string | null }>(
+          "GET",
+          withQuery("/v1/deliveries", query),
+        );
+        total += read.data.filter(({ next_attempt: next }) => next !== null && Date.parse(next) <= target).length;
+        cursor = read.next_cursor;
+      }
+      if (isCurrent) setDue(wordsOf(total, cursor === null));
+    };
+    countDue().catch(() => isCurrent && setDue("Waiting deliveries that become due are attempted."));
+    return () => {
+      isCurrent = false;
+    };
+  }, []);
+  const advance = () => {
+    onClose();
+    // The bar shows the progress while the platform works: the response arrives at the end.
+    void perform(async () => {
+      const advanced = call<TestClock>("POST", "/v1/test_clock/advance", { seconds });
+      clock.reload();
+      await advanced;
+      clock.reload();
+      return undefined;
+    });
+  };
+  return (
+    <Dialog title={`Advance the clock ${duration(seconds)}?`} onClose={onClose} isForm={false}>
+      <p>
+        The sandbox’s time becomes <strong>{dateAndTime(target)}</strong>. It goes back only when the sandbox is reset.
+      </p>
+      <p role="status">{due ?? "Counting the deliveries that are due until then…"}</p>
+      <div class="buttons">
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button type="button" class="primary" onClick={advance}>
+          Advance {duration(seconds)}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+function wordsOf(total: number, areAll: boolean): string {
+  if (total === 0) return "No delivery is due until then.";
+  const words = `${count(total)}${areAll ? "" : " or more"} ${total === 1 && areAll ? "delivery is" : "deliveries are"}`;
+  return `${words} due until then. Each is attempted at its time, and again after each failure.`;
+}

@@ -1,0 +1,118 @@
+import { useState } from "preact/hooks";
+import type { Replay } from "../../contract/schemas/event.ts";
+import type { Finding } from "../../explain/finding.ts";
+import { useCall } from "../api/call.ts";
+import { nameOfEndpoint } from "../api/endpoints.ts";
+import type { Explanation } from "../api/explain.ts";
+import { Action } from "../components/action.tsx";
+import { hrefOfId } from "../components/values.tsx";
+import { counted } from "../format.ts";
+import { hrefOf, Link } from "../router.tsx";
+import { EnableDialog, RetryDialog } from "./bulk.tsx";
+
+/** A button that does what the command of an answer does. */
+export function Remedy({ explanation, onDone }: { explanation: Explanation; onDone: () => void }) {
+  const call = useCall();
+  const [isOpen, setOpen] = useState(false);
+  const [finding] = explanation.findings;
+  const { verb, id } = remedyOf(finding);
+  const endpoint = explanation.chain.endpoints.get(id);
+  const close = () => {
+    setOpen(false);
+    onDone();
+  };
+  switch (verb) {
+    case "deliveries retry":
+      return (
+        <Action
+          class="primary"
+          run={async () => {
+            await call("POST", `/v1/deliveries/${id}/retry`);
+            onDone();
+            return "Retrying now";
+          }}
+        >
+          Retry now
+        </Action>
+      );
+    case "events replay":
+      return (
+        <Action
+          class="primary"
+          run={async () => {
+            const { deliveries } = await call<Replay>("POST", `/v1/events/${id}/replay`, {});
+            onDone();
+            return `Replayed: ${counted(deliveries.length, "delivery", "deliveries")}`;
+          }}
+        >
+          Replay event
+        </Action>
+      );
+    case "endpoints enable":
+      return (
+        endpoint !== undefined && (
+          <>
+            <button type="button" class="primary" onClick={() => setOpen(true)}>
+              Enable
+            </button>
+            {isOpen && (
+              <EnableDialog
+                endpoint={endpoint}
+                waiting={explanation.chain.statistics?.queue.pending ?? 0}
+                onChange={onDone}
+                onClose={close}
+              />
+            )}
+          </>
+        )
+      );
+    case "deliveries retry all":
+      return (
+        endpoint !== undefined && (
+          <>
+            <button type="button" class="primary" onClick={() => setOpen(true)}>
+              Retry deliveries
+            </button>
+            {isOpen && (
+              <RetryDialog
+                endpoint={{ id, name: nameOfEndpoint(endpoint) }}
+                failingSince={endpoint.health.failing_since}
+                onClose={close}
+              />
+            )}
+          </>
+        )
+      );
+    case "endpoints get":
+      return (
+        <Link class="button primary" href={hrefOf("endpoints", id)}>
+          Open the endpoint
+        </Link>
+      );
+    case "logs get":
+      return (
+        <Link class="button primary" href={hrefOfId(id) ?? hrefOf("logs")}>
+          Open the request
+        </Link>
+      );
+    case "why":
+      return id === explanation.chain.id ? null : (
+        <Link class="button primary" href={hrefOf("why", id)}>
+          Explain
+        </Link>
+      );
+    default:
+      return null;
+  }
+}
+
+/** Returns what a command does, and the ID that it does it to. */
+function remedyOf(finding: Finding | undefined): { verb: string; id: string } {
+  const words = (finding?.fix ?? "").split(" ").filter((word) => word !== "--live");
+  const [, name = "", verb = "", id = ""] = words;
+  if (name === "why") return { verb: words.length === 3 ? name : "", id: verb };
+  if (name === "deliveries" && verb === "retry" && words[4] === "--endpoint" && words.length === 6) {
+    return { verb: "deliveries retry all", id: words[5]! };
+  }
+  return words.length === 4 ? { verb: `${name} ${verb}`, id } : { verb: "", id: "" };
+}

@@ -1,0 +1,58 @@
+import { timeOfId } from "../contract/ids.ts";
+import { parseJson } from "../contract/parse-json.ts";
+import type { ApiKey } from "../contract/schemas/api-key.ts";
+import type { RequestLogDetail } from "../contract/schemas/request-log.ts";
+
+/** A change of an endpoint through the API: the fields of the request. */
+export interface EndpointChange {
+  /** The environment's time, in Unix milliseconds. */
+  time: number;
+  /** The ID of the request. */
+  request: string;
+  /** Whose it was: `by a user`. */
+  by: string;
+  url?: string;
+  events?: string[];
+  status?: string;
+}
+
+interface Context {
+  /** The API keys of requests that disabled an endpoint, as far as they can be read. */
+  keys: readonly (ApiKey | undefined)[];
+  /** The requests that advanced the test clock. */
+  advances: readonly RequestLogDetail[];
+  /** How far it is ahead, in seconds. */
+  offset: number;
+}
+
+/** Returns the changes of an endpoint that requests made. */
+export function changesIn(
+  requests: readonly RequestLogDetail[],
+  { keys, advances, offset }: Context,
+): EndpointChange[] {
+  // Requests have real times. At that of a change, the clock had not been advanced as far as it is now.
+  const timeOf = ({ id }: RequestLogDetail) => {
+    const later = advances.filter((advance) => timeOfId(advance.id) > timeOfId(id));
+    const seconds = later.map(({ request_body: body }) => fieldsOf<{ seconds: number }>(body).seconds ?? 0);
+    return timeOfId(id) + seconds.reduce((left, one) => left - one, offset) * 1000;
+  };
+  return requests.map((request) => ({
+    ...fieldsOf<Pick<EndpointChange, "url" | "events" | "status">>(request.request_body),
+    time: timeOf(request),
+    request: request.id,
+    by: request.key === null ? "by a user" : `with ${nameOfKey(keys.find((key) => key?.id === request.key))}`,
+  }));
+}
+
+export function isDisabling({ request_body: body }: RequestLogDetail): boolean {
+  return fieldsOf<EndpointChange>(body).status === "disabled";
+}
+
+function nameOfKey(key: ApiKey | undefined): string {
+  return key === undefined ? "an API key" : `the API key ${key.name ?? `${key.prefix}…${key.last4}`}`;
+}
+
+/** Returns the fields of a request's JSON: none if it was not stored whole. */
+function fieldsOf<Fields>(body: string | null): Partial<Fields> {
+  return parseJson(body ?? "") ?? {};
+}

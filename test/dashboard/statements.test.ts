@@ -1,0 +1,146 @@
+import type { ServerResponse } from "node:http";
+import { afterAll, beforeAll, expect } from "vitest";
+import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
+import { advanceClock } from "../support/advance-clock.ts";
+import { it } from "../support/chromium.ts";
+import { createPassingClock } from "../support/passing-clock.ts";
+import { type Board, openBoard } from "./support/board.ts";
+
+/** Failed attempts in a row that make an endpoint failing. */
+const FAILING = 20;
+
+let board: Board;
+let receiver: ScriptedReceiver;
+/** Responses at /held, which tests send. */
+const held: ServerResponse[] = [];
+
+beforeAll(async () => {
+  receiver = await startScriptedReceiver(({ path }, response) => {
+    if (path === "/held" && receiver.at(path).length > 1) held.push(response);
+    else response.writeHead(path === "/works" ? 200 : 500).end("out of stock");
+  });
+  // No attempt times out, and no retry is due, however slow the machine is.
+  board = await openBoard({ clock: createPassingClock() });
+});
+afterAll(async () => {
+  for (const response of held) response.destroy();
+  await board.close();
+  await receiver.close();
+  expect(board.complaints).toEqual([]);
+});
+
+async function endpoint(path: string, events: string[], description: string): Promise<string> {
+  const { body } = await board.api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events, description });
+  return body.id as string;
+}
+
+const order = async () => (await board.api("POST", "/v1/orders", { amount: 1999, currency: "EUR" })).body.id as string;
+const deliveriesTo = async (id: string) => (await board.api("GET", `/v1/deliveries?endpoint=${id}`)).body.data;
+
+it("an attempt in progress is neither due nor finished", async () => {
+  const { page, api } = board;
+  const id = await endpoint("/held", ["order.created"], "Slow");
+  await order();
+  await expect.poll(async () => (await deliveriesTo(id))[0]?.attempt_count).toBe(1);
+  const [delivery] = await deliveriesTo(id);
+  await board.show(`sandbox/deliveries/${delivery.id}`);
+  await page
+    .locator(".answer")
+    .getByText(/; attempt 2 is due at /)
+    .waitFor();
+  await page.getByRole("button", { name: "Retry now" }).click();
+  await page.getByText(/^Retrying now\. If attempt 2 fails, the next one is due about 1 min later\.$/).waitFor();
+  await page
+    .locator(".answer")
+    .getByText(/; attempt 2 is in progress since /)
+    .waitFor();
+  await page
+    .locator(".facts")
+    .getByText(/^in progress/)
+    .waitFor();
+  await page
+    .locator(".timeline .planned")
+    .getByText(/^in progress/)
+    .waitFor();
+  expect(await page.locator("main").textContent()).not.toContain("due now");
+  expect((await api("GET", `/v1/deliveries/${delivery.id}`)).body.attempting_since).not.toBeNull();
+  await expect.poll(() => held.length).toBe(1);
+  held.pop()!.writeHead(200).end();
+  await page
+    .locator(".answer")
+    .getByText(/^Delivered to Slow/)
+    .waitFor();
+  expect((await api("GET", `/v1/deliveries/${delivery.id}`)).body.attempting_since).toBeNull();
+  await api("DELETE", `/v1/webhook_endpoints/${id}`);
+});
+
+it("the change of a status is a changed field", async () => {
+  const { page, api } = board;
+  const id = await order();
+  await api("POST", `/v1/orders/${id}/complete`);
+  await board.show(`sandbox/orders/${id}`);
+  const events = page.getByRole("region", { name: "Events of this object" });
+  await events.getByText("status: pending → completed").waitFor();
+});
+
+it("the page of a deleted object says when it was deleted, and by which request", async () => {
+  const { page, api } = board;
+  const id = await endpoint("/works", ["*"], "Gone");
+  const { headers } = await api("DELETE", `/v1/webhook_endpoints/${id}`);
+  const request = headers.get("request-id")!;
+  await expect.poll(async () => (await api("GET", `/v1/request_logs/${request}`)).status).toBe(200);
+  await board.show(`sandbox/endpoints/${id}`);
+  await page.getByText(/was deleted from the sandbox at /).waitFor();
+  expect(await page.getByRole("link", { name: request }).getAttribute("href")).toContain(`/logs/${request}`);
+  const customer = (await api("POST", "/v1/customers", { email: "deleted@example.com" })).body.id;
+  await api("DELETE", `/v1/customers/${customer}`);
+  await board.show(`sandbox/customers/${customer}`);
+  await page.getByText(/^It was deleted at /).waitFor();
+  await page.getByRole("link", { name: "customer.deleted" }).waitFor();
+});
+
+it("the overview has one number of waiting deliveries, and knows why an endpoint fails after the counted time", async () => {
+  const { page, api } = board;
+  const failing = await endpoint("/fails", ["order.created"], "Failing");
+  for (let count = 0; count < FAILING; count++) await order();
+  const health = async () => (await api("GET", `/v1/webhook_endpoints/${failing}`)).body.health.failing_since;
+  await expect.poll(health).not.toBeNull();
+  // The next attempts of another endpoint wait, too, although it does not fail yet.
+  await endpoint("/also", ["payment.created"], "Other");
+  await api("POST", "/v1/payments", { amount: 1, currency: "EUR" });
+  const pending = async () => (await api("GET", "/v1/statistics")).body.queue.pending;
+  await expect.poll(pending).toBe(FAILING + 1);
+  await board.show("sandbox");
+  await page
+    .getByLabel("Summary")
+    .getByText(`${FAILING + 1} deliveries are waiting.`)
+    .waitFor();
+  await page.locator(".figures").getByText("deliveries wait").waitFor();
+  expect(await page.locator(".figures div").last().locator("strong").textContent()).toBe(String(FAILING + 1));
+
+  // The receiver answers no more: the failure is older than the hour that is counted.
+  await api("PATCH", `/v1/webhook_endpoints/${failing}`, { status: "disabled" });
+  await advanceClock(api, 7200);
+  await api("PATCH", `/v1/webhook_endpoints/${failing}`, { url: `${receiver.url}/held` });
+  await api("PATCH", `/v1/webhook_endpoints/${failing}`, { status: "enabled" });
+  await board.restart();
+  const row = page.getByRole("row").filter({ hasText: "Failing since" }).filter({ hasNotText: "Other" });
+  await row.locator(".bad-text").getByText("500 Internal Server Error").waitFor();
+});
+
+it("the explanation does what its command does", async () => {
+  const { page, api } = board;
+  const id = await endpoint("/works", ["customer.*"], "Old staging");
+  await api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
+  await api("POST", "/v1/customers", { email: "missed@example.com" });
+  await board.show(`sandbox/why/${id}`);
+  await page.getByText(/^Old staging was disabled with the API key First key at /).waitFor();
+  await page.getByRole("link", { name: "Old staging" }).waitFor();
+  await page.locator(".answer").getByRole("button", { name: "Enable", exact: true }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Enable and replay 1" }).click();
+  await expect.poll(async () => (await deliveriesTo(id))[0]?.status).toBe("succeeded");
+  await page
+    .locator(".answer")
+    .getByText(/was disabled/)
+    .waitFor({ state: "detached" });
+});

@@ -7,7 +7,7 @@ import type { McpOptions } from "./run.ts";
 export const command: CommandDefinition = {
   name: "mcp",
   about:
-    "Run an MCP server over stdin and stdout, with tools for the sandbox's objects, events, endpoints, deliveries, request log and test clock. Tools that the credential's scopes do not allow are omitted.",
+    "Run an MCP server over stdin and stdout, with tools for the sandbox's objects, events, endpoints, deliveries, request log, test clock, states and faults. Tools that the credential's scopes do not allow are omitted.",
   notes: `
 Add the command to the configuration of your MCP client:
 

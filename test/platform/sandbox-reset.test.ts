@@ -227,11 +227,13 @@ describe.each(Object.entries(ENGINES))("a reset of the sandbox of %s", (_name, s
     await api("POST", "/v1/events/replay", {});
     await reset({ endpoints: "remove" });
     expect((await other("GET", "/v1/test_clock")).body).toMatchObject({ status: "idle", offset_seconds: 0 });
-    responses[1]!.end();
+    // Its next retry would be due before the advance's end.
+    responses[1]!.writeHead(500).end();
     expect((await advance).status).toBeLessThan(300);
     expect((await advanceClock(other, 60)).body).toMatchObject({ offset_seconds: 60, status: "idle" });
     expect(await idsIn("bulk_operations")).toEqual([]);
     await reset();
+    expect(slow.received).toHaveLength(2);
   });
 
   it("of two at once leaves one new sandbox, and loses nothing that was created after both", async () => {

@@ -377,7 +377,7 @@ const untilExists = (path: string) => expect.poll(() => existsSync(path), { inte
 async function platformPid(project: DevProject): Promise<number> {
   const args = ["serve", "--port", "0", "--database", ".service/platform.db"];
   const { stderr } = await project.service(args);
-  return Number(/in use by the process (\d+)/.exec(stderr)![1]);
+  return Number(/in use by process (\d+)/.exec(stderr)![1]);
 }
 
 describe("a start of service dev that cannot succeed", () => {

@@ -142,7 +142,7 @@ describe("service db restore", () => {
   it("is rejected while the platform runs", async () => {
     const platform = await startPlatformOn(file, 0);
     const { exitCode, stderr } = await restore(backup, "--database", file, "--yes");
-    expect([exitCode, stderr]).toEqual([1, expect.stringContaining(`in use by the process ${platform.pid}`)]);
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining(`in use by process ${platform.pid}`)]);
     expect(await platform.stop()).toBe(0);
   });
 

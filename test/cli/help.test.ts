@@ -36,6 +36,8 @@ describe("the help of every command", () => {
     expect(await help("customers", "get")).not.toContain("Fields");
     expect(await help("customers", "list")).toContain("Fields");
     expect(await help("serve")).not.toContain("--drain-delay");
+    expect(await help("serve")).toMatch(/^For all flags:\s+\S+commands\.md$/m);
+    expect(await help("whoami")).not.toContain("For all flags");
     expect((await runCli(["version"])).exitCode).toBe(0);
     expect((await runCli(["clock", "cancel", "--help"])).exitCode).toBe(0);
   });

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { filesOf } from "../docs/pages.ts";
+import { filesOf, textOf } from "../docs/pages.ts";
 import { installPackages } from "./support/packages.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -33,6 +33,8 @@ interface Example {
 const NEST = ["common", "core", "platform-express"].map((name) => `@nestjs/${name}@11.1.28`);
 const EXAMPLES: Record<string, Example[]> = {
   "../README.md": [{ file: "receiver.mjs", packages: [] }],
+  "../src/webhooks/README.md": [{ file: "snippet.js", packages: [] }],
+  "../src/dashboard/pages/overview/quick-start.tsx": [{ file: "snippet.js", packages: [] }],
   "tutorial.md": [{ file: "receiver.mjs", packages: [] }],
   "testing-receivers.md": [{ file: "unit.test.js", packages: [], compilers: MODERN }],
   "receiving-webhooks.md": [
@@ -89,6 +91,12 @@ const CHECKS: Record<string, string> = {
     export default worker satisfies ExportedHandler<{ SERVICE_WEBHOOK_SECRET: string }>;`,
 };
 
+/** The examples without a file name, by the page or source that they are in. */
+const SNIPPETS: Record<string, RegExp> = {
+  "../src/webhooks/README.md": /^```js\n(.*?)^```$/ms,
+  "../src/dashboard/pages/overview/quick-start.tsx": /^const RECEIVER = `([^`]+)`;$/m,
+};
+
 const typed = (text: string) => TYPES.reduce((result, [from, to]) => result.replace(from, to), text);
 
 async function compile(page: string, { file, packages, types = ["node"], options = {} }: Example, compiler: string) {
@@ -104,6 +112,8 @@ async function compile(page: string, { file, packages, types = ["node"], options
     if (/\.m?[jt]s$/.test(name)) write(name.replace(/js$/, "ts"), typed(text));
   }
   write("package.json", '{ "type": "module" }');
+  const [, snippet] = SNIPPETS[page]?.exec(textOf(page)) ?? [];
+  if (snippet !== undefined) write("snippet.ts", snippet.replace('"service-webhooks"', '"service-cli/webhooks"'));
   if (CHECKS[file] !== undefined) write("check.ts", CHECKS[file]);
   mkdirSync(join(folder, "node_modules/@photostructure"), { recursive: true });
   for (const name of ["@photostructure/sqlite", "service-cli"]) {

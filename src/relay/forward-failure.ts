@@ -85,7 +85,7 @@ export function hintForStatus(
 ): string | undefined {
   if (status >= 300 && status < 400) {
     const target = location === undefined ? "" : ` to ${location}`;
-    return `The receiver redirects${target}. Redirects are not followed: forward to the final URL.`;
+    return `The receiver redirects${target}. Redirects are not followed: ${location === undefined ? "respond with 2xx in the receiver itself" : "use the final URL"}.`;
   }
   if (status === 404 || status === 405) return "Check the path: the receiver does not accept POST there.";
   if (status === 400 || status === 401 || status === 403) return rejected();
@@ -158,19 +158,19 @@ function hintFor(code: NetworkFailureCode, url: URL, host: HostKind): string {
       return "Return 2xx first and do slow work afterwards.";
     case "reset":
       return url.protocol === "http:"
-        ? "Check whether the receiver crashed. If it serves https, forward to https://."
+        ? "Check whether the receiver crashed. If it serves https, use https://."
         : "Check whether the receiver crashed.";
     case "dns":
       return url.hostname === DOCKER_HOST
         ? `On Linux, start the container with --add-host=${DOCKER_HOST}:host-gateway.`
         : "Check the spelling of the host name.";
     case "tls":
-      return "If the receiver serves plain http, forward to http://. If its certificate is for development only, set NODE_EXTRA_CA_CERTS to the file of its authority, or add --skip-verify.";
+      return "If the receiver serves plain http, use http://. If its certificate is for development only, set NODE_EXTRA_CA_CERTS to the file of its authority, or add --skip-verify.";
     case "unreachable":
       return "Check the address, and that this machine can reach its network.";
     case "invalid_response":
       return url.protocol === "http:"
-        ? "Check what listens on that port. If it serves https, forward to https://."
+        ? "Check what listens on that port. If it serves https, use https://."
         : "Check what listens on that port.";
     case "network":
       return "Send the same request manually for details.";
@@ -181,7 +181,7 @@ function hintFor(code: NetworkFailureCode, url: URL, host: HostKind): string {
 function localhostHint(url: URL, host: HostKind): string {
   if (!isLoopback(url.hostname) || host === "plain") return "";
   if (host === "container") {
-    return ` In a container, localhost is the container itself. Forward to ${DOCKER_HOST}:${portOf(url)} for a receiver on the host, or to the name of another container.`;
+    return ` In a container, localhost is the container itself. Use ${DOCKER_HOST}:${portOf(url)} for a receiver on the host, or the name of another container.`;
   }
   return " In WSL, localhost is the Linux side. For a receiver on Windows, use the address shown by `ip route show default`, or mirrored networking (networkingMode=mirrored in .wslconfig).";
 }

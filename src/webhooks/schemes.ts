@@ -238,7 +238,9 @@ function keysOf(secrets: Secrets, { name, secret: form }: Scheme): ReadonlyArray
   if (form === undefined) return list;
   const { prefix = "" } = form;
   return list.map((secret, index) => {
-    const key = secret.startsWith(prefix) ? fromBase64(secret.slice(prefix.length)) : undefined;
+    // Some providers show it as `v1,whsec_…`, and some libraries want it without the prefix.
+    const text = secret.startsWith(`v1,${prefix}`) ? secret.slice(3) : secret;
+    const key = fromBase64(text.startsWith(prefix) ? text.slice(prefix.length) : text);
     if (key !== undefined && key.length > 0) return key;
     throw new SignatureError(
       "invalid_secret",

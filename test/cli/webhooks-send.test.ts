@@ -25,7 +25,8 @@ describe("service webhooks send", () => {
   it.each(Object.keys(SCHEMES) as SchemeName[])("sends the exact bytes, signed with the scheme %s", async (scheme) => {
     const receiver = await startAnyReceiver();
     const { exitCode, stderr } = await send(receiver.url, ["--scheme", scheme]);
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(exitCode).toBe(0);
+    expect(stderr).not.toMatch(/Warning|Error/);
     const [request] = receiver.requests;
     expect(request!.body.toString()).toBe(PAYLOAD);
     expect(() => verified(scheme, request!)).not.toThrow();

@@ -174,7 +174,7 @@ describe.concurrent("service webhooks check", () => {
   });
 
   it("does not wait for a secret to be set in a receiver that is unreachable", async () => {
-    const { exitCode, stdout } = await runCli(["webhooks", "check", String(await freePort())], {});
+    const { exitCode, stdout } = await runCli(["webhooks", "check", String(await freePort()), "--wait", "1s"], {});
     expect(exitCode).toBe(1);
     const rows = stdout
       .trimEnd()

@@ -14,16 +14,17 @@ export function collectList(text: string, previous: string[] = []): string[] {
 
 /** A flag that takes a `key=value` pair and may be repeated. */
 export function pairsFlag(flag: string, about: string): Flag {
-  const collect = (text: string, previous: Pair[] = []) => [...previous, parsePair(text)];
+  const form = /<(.+)>/.exec(flag)?.[1] ?? "key=value";
+  const collect = (text: string, previous: Pair[] = []) => [...previous, parsePair(text, form)];
   return { flag, about: `${about} (repeatable)`, collect, default: [] };
 }
 
 export type Pair = readonly [key: string, value: string];
 
 /** Splits at the first `=`. The value may contain more of them, and may be empty. */
-function parsePair(text: string): Pair {
+function parsePair(text: string, form: string): Pair {
   const at = text.indexOf("=");
-  if (at < 1) throw new InvalidArgumentError(`"${text}" is not in the form key=value.`);
+  if (at < 1) throw new InvalidArgumentError(`"${text}" is not in the form ${form}.`);
   return [text.slice(0, at), text.slice(at + 1)];
 }
 

@@ -73,9 +73,11 @@ export function clockOf(context: Context): Clock {
   };
 }
 
-/** Creates a signing secret in the scheme's format, else in that of the platform. */
-export function newSecret({ secret }: Scheme): string {
+/** Creates a signing secret in the format of the provider. */
+export function newSecret(scheme: Scheme): string {
+  const { secret } = scheme;
   if (secret !== undefined) return (secret.prefix ?? "") + randomBytes(32).toString(secret.encoding);
+  if (scheme !== SCHEMES.service && scheme !== SCHEMES.stripe) return randomBytes(16).toString("hex");
   return SIGNING_SECRET_PREFIX + randomBytes(32).toString("base64url");
 }
 

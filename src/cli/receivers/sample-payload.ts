@@ -3,15 +3,21 @@ import { type Scheme, SCHEMES } from "../../webhooks/schemes.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 
+export interface SamplePayload {
+  bytes: Buffer;
+  /** What to say once it is certain that it is sent. */
+  notice: string;
+}
+
 /**
- * Returns a payload of the provider with this name, and says so; undefined for the platform, whose events have other
+ * Returns a payload of the provider with this name; undefined for the platform, whose events have other
  * samples. Throws UsageError for a scheme of `service.yaml`.
  */
-export function samplePayload(name: string, scheme: Scheme, context: Context): Buffer | undefined {
+export function samplePayload(name: string, scheme: Scheme, context: Context): SamplePayload | undefined {
   if (scheme === SCHEMES.service) return undefined;
   const known = Object.entries(PROVIDER_PAYLOADS).find(([provider]) => provider === name);
   if (known === undefined) throw new UsageError(`--scheme ${name} needs --payload: a file with the body of a delivery`);
   const { type, body } = known[1](context.now());
-  context.output.notice(`Sending a sample of ${scheme.name}: ${type}. To send your own payload, pass --payload.`);
-  return Buffer.from(body);
+  const notice = `Sending a sample of ${scheme.name}: ${type}. To send your own payload, pass --payload.`;
+  return { bytes: Buffer.from(body), notice };
 }

@@ -1,3 +1,6 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { PROJECT_FILE } from "../project/file-name.ts";
 import { type Flag, flag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
@@ -18,7 +21,11 @@ export const SCHEME_FLAG: Flag = flag(
 
 /** Returns the scheme of this name. Throws UsageError with the nearest names, ProjectFileError. */
 export async function schemeNamed(name: string, context: Context): Promise<Scheme> {
-  if (Object.hasOwn(SCHEMES, name)) return SCHEMES[name as SchemeName];
+  if (Object.hasOwn(SCHEMES, name)) {
+    const known: Scheme = SCHEMES[name as SchemeName];
+    if (known !== SCHEMES.service) await assertOnlyOne(name, context);
+    return known;
+  }
   const { readProject } = await import("../project/read.ts");
   const found = readProject(context.cwd, "schemes");
   const { schemes = {} } = found?.project ?? {};
@@ -31,6 +38,17 @@ export async function schemeNamed(name: string, context: Context): Promise<Schem
         ? `Did you mean ${near.join(" or ")}?`
         : `Schemes: ${names.join(", ")}${found === undefined ? ". There is no service.yaml in this folder." : ""}`,
   });
+}
+
+/** Throws ProjectFileError for a scheme of `service.yaml` that has the name of a provider; its other errors do no harm. */
+async function assertOnlyOne(name: string, { cwd }: Context): Promise<void> {
+  if (!existsSync(join(cwd, PROJECT_FILE))) return;
+  const { ProjectFileError, readProject } = await import("../project/read.ts");
+  try {
+    readProject(cwd, "schemes");
+  } catch (error) {
+    if (!(error instanceof ProjectFileError) || error.hint?.includes(`schemes.${name}: `)) throw error;
+  }
 }
 
 /** Returns the known provider whose signature these headers, a flat list of names and values, contain. */

@@ -1,3 +1,9 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { PROJECT_DEFAULTS } from "../project/defaults.ts";
+import { PROJECT_FILE } from "../project/file-name.ts";
+import { readRegularFile } from "../project/files.ts";
 import { collect } from "../arguments/repeated.ts";
 import { type Flag, flag } from "../command.ts";
 import type { Context } from "../context.ts";
@@ -28,14 +34,43 @@ function secretFlags(standard: string): readonly Flag[] {
   ];
 }
 
-/** Returns the secrets of the flags, else of the environment. Throws UsageError if there are none. */
-export async function secretsOf(flags: SecretFlags, context: Context): Promise<readonly string[]> {
-  const secrets = await secretsIfGiven(flags, context);
+/** Returns the secrets of `secretsIfKnown`. Throws UsageError if there are none. */
+export async function secretsOf(flags: SecretFlags & SchemeFlag, context: Context): Promise<readonly string[]> {
+  const secrets = await secretsIfKnown(flags, context);
   if (secrets !== undefined) return secrets;
-  throw new UsageError(`No signing secret: pass --secret or --secret-file, or set ${SECRET_VARIABLE}`);
+  throw new UsageError(NO_SECRET);
 }
 
-/** The same, or undefined if none is given. */
+export const NO_SECRET = `No signing secret: pass --secret or --secret-file, or set ${SECRET_VARIABLE}`;
+
+/** Returns the secrets of the flags, else of the environment, else for the platform that of the project's env file. */
+export async function secretsIfKnown(
+  flags: SecretFlags & SchemeFlag,
+  context: Context,
+): Promise<readonly string[] | undefined> {
+  const given = await secretsIfGiven(flags, context);
+  const { scheme = "service" } = flags;
+  if (given !== undefined || scheme !== "service" || !existsSync(join(context.cwd, PROJECT_FILE))) return given;
+  const { readProject } = await import("../project/read.ts");
+  const { file, secret: name = PROJECT_DEFAULTS.secret } = readProject(context.cwd, "env")?.project.env ?? {};
+  if (file === undefined) return undefined;
+  const secret = variableIn(join(context.cwd, file), name);
+  if (secret === undefined) return undefined;
+  context.output.notice(`Using ${name} of ${file}`);
+  return [secret];
+}
+
+const MAX_ENV_BYTES = 64 * 1024;
+
+function variableIn(file: string, name: string): string | undefined {
+  try {
+    return parseEnv(readRegularFile(file, MAX_ENV_BYTES).toString("utf8"))[name] || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the secrets of the flags, else of the environment; undefined if none is given. */
 export async function secretsIfGiven(
   { secret, secretFile }: SecretFlags,
   context: Context,

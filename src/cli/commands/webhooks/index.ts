@@ -109,6 +109,9 @@ rotation, pass both secrets.
 To check that duplicate events are processed once, pass --probe or --effects.
 With --scheme, the check sends deliveries as that provider does: copies of a
 sample, or of your own --payload.
+Grades: A if all checks passed, B if an advisory one failed or one could not run,
+C for one or two mistakes in required checks, D for more, F if the receiver does
+not accept a valid delivery in time, or accepts one that is forged or too old.
 The deliveries are synthetic: check a receiver on which they do no harm.
 `,
       examples: [
@@ -134,7 +137,7 @@ The deliveries are synthetic: check a receiver on which they do no harm.
         ...SENDING,
         flag("--payload <file>", "File with the body to send; - for stdin (default: a sample of the provider)"),
         pairsFlag("--set <path=value>", "Value to change in a JSON payload: data.object.amount=500"),
-        flag("--count <number>", "Number of deliveries, each with an ID of its own", {
+        flag("--count <number>", "Number of deliveries, each with an ID of its own unless --set gives one", {
           parse: wholeNumber(1, MAX_DELIVERIES),
           default: 1,
         }),

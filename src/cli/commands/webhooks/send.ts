@@ -21,9 +21,9 @@ import { type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
 import { type SecretFlags, secretsOf } from "../../receivers/secrets.ts";
 import { payloadsOf } from "./send-payload.ts";
 import { saidMistake } from "../../../receiver-check/said-mistake.ts";
-import { samplePayload } from "../../receivers/sample-payload.ts";
+import { type SamplePayload, samplePayload } from "../../receivers/sample-payload.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
-import { deliveryHeaders, readHeaders } from "./signed-headers.ts";
+import { deliveryHeaders, readHeaders, signatureHeaders } from "./signed-headers.ts";
 
 export interface SendFlags extends SecretFlags, SchemeFlag {
   payload?: string;
@@ -48,15 +48,24 @@ export async function runSend(address: string, flags: SendFlags, context: Contex
   const given = readHeaders(flags.header, scheme);
   const secrets = await secretsOf(flags, context);
   const ids = createIdGenerator(randomBytes);
-  const bytes =
+  const sample =
     flags.payload === undefined
       ? (samplePayload(flags.scheme ?? "service", scheme, context) ?? eventOf(ids, context))
-      : await context.readInput(flags.payload, "--payload");
+      : undefined;
+  const bytes = sample?.bytes ?? (await context.readInput(flags.payload!, "--payload"));
   warnUnlessJson(bytes, scheme, context);
   // A receiver has processed a sample with the same ID before. One that was given is sent: a deliberate duplicate.
   const isGiven = flags.set.some(([path]) => path === scheme.id?.path);
   const isRepeated = !isGiven && (flags.count > 1 || flags.payload === undefined);
   const payloads = payloadsOf(bytes, { scheme, changes: flags.set, isRepeated, ids });
+  // Whatever is invalid is reported before anything is announced or sent.
+  const first = payloads(context.now());
+  signatureHeaders({ scheme, secrets, payload: first.bytes, id: "none", now: context.now() });
+  const notices = [
+    sample?.notice ?? exampleNotice(scheme, given),
+    flags.count === 1 ? undefined : sameNotice(first, flags, { scheme, isGiven }),
+  ];
+  for (const notice of notices) if (notice !== undefined) context.output.notice(notice);
   const next = (): Delivery => {
     const now = context.now();
     const { bytes: payload, id: own } = payloads(now);
@@ -101,9 +110,30 @@ function warnUnlessJson(bytes: Uint8Array, scheme: Scheme, { output }: Context):
 const EVENT_TYPE = "order.completed";
 
 /** Returns a sample of the platform's events. */
-function eventOf(ids: IdGenerator, context: Context): Buffer {
-  context.output.notice(`Sending a sample: ${EVENT_TYPE}. To send your own payload, pass --payload.`);
-  return Buffer.from(JSON.stringify(sampleEvent(EVENT_TYPE, ids, context.now())));
+function eventOf(ids: IdGenerator, context: Context): SamplePayload {
+  const notice = `Sending a sample: ${EVENT_TYPE}. To send your own payload, pass --payload.`;
+  return { bytes: Buffer.from(JSON.stringify(sampleEvent(EVENT_TYPE, ids, context.now()))), notice };
+}
+
+/** Says which type the headers of the sample give a payload, unless `-H` sets it. */
+function exampleNotice({ headers = {} }: Scheme, given: readonly string[]): string | undefined {
+  const [name, value] = Object.entries(headers)[0] ?? [];
+  if (name === undefined || given.some((text, i) => i % 2 === 0 && text.toLowerCase() === name.toLowerCase())) {
+    return undefined;
+  }
+  return `Sending as ${name}: ${value}. For another event, pass -H '${name}: …'.`;
+}
+
+/** Says that several deliveries have the same ID, or none. */
+function sameNotice(
+  { id }: { id: string | undefined },
+  { count }: SendFlags,
+  { scheme, isGiven }: { scheme: Scheme; isGiven: boolean },
+): string | undefined {
+  if (scheme.id?.header !== undefined) return undefined;
+  if (id === undefined)
+    return `All ${count} deliveries are the same: a form of ${scheme.name} has no ID of a delivery.`;
+  return isGiven ? `All ${count} deliveries have the ID ${printable(id)}, as --set says.` : undefined;
 }
 
 /** Rejects with the reason if the user interrupts. */

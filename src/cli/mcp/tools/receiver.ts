@@ -68,7 +68,7 @@ export const receiverTools = (context: Context): readonly Tool[] => [
         {
           url: onThisMachine(url, "url"),
           scheme,
-          payload: payload === undefined ? samplePayload(name, scheme, context) : Buffer.from(payload),
+          payload: payload === undefined ? samplePayload(name, scheme, context)?.bytes : Buffer.from(payload),
           secrets,
           eventType: event,
           observer:

@@ -7,12 +7,12 @@ import { parseEventType } from "../../../arguments/values.ts";
 import { parseHeaders } from "../../../arguments/headers.ts";
 import { samplePayload } from "../../../receivers/sample-payload.ts";
 import { type SchemeFlag, schemeNamed } from "../../../receivers/scheme.ts";
-import { SECRET_VARIABLE, type SecretFlags, secretsIfGiven } from "../../../receivers/secrets.ts";
+import { NO_SECRET, SECRET_VARIABLE, type SecretFlags, secretsIfKnown } from "../../../receivers/secrets.ts";
 import type { Context } from "../../../context.ts";
 import { BrokenPipeError, EXIT_CODES, SilentExit, UsageError, UserError } from "../../../errors.ts";
 import { formatSpan } from "../../../terminal/time.ts";
 import { type Observer, ObserverError, openSink, probeAt, type Sink } from "../../../../receiver-check/observer.ts";
-import { type Scheme, SCHEMES } from "../../../../webhooks/schemes.ts";
+import { SCHEMES } from "../../../../webhooks/schemes.ts";
 import { LARGEST_PAYLOAD } from "../../../../receiver-check/samples.ts";
 import { RULES } from "../../../../receiver-check/check.ts";
 import { CHECK_COUNT, type CheckResult, type ReceiverReport } from "../../../../receiver-check/run.ts";
@@ -43,7 +43,10 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
   const probe = flags.probe === undefined ? undefined : parseAddress(flags.probe, "--probe");
   const scheme = await schemeNamed(flags.scheme ?? "service", context);
   const headers = parseHeaders(flags.header);
-  const given = await secretsIfGiven(flags, context);
+  const given = await secretsIfKnown(flags, context);
+  if (given === undefined && flags.wait === undefined && !context.interactive && !context.output.json) {
+    throw new UsageError(NO_SECRET, { hint: "To start the receiver with a new secret, pass --wait 5m." });
+  }
   if (flags.type !== undefined && (scheme !== SCHEMES.service || flags.payload !== undefined)) {
     throw new UsageError("--type is for the events of this platform: the payload determines the type", {
       hint: "To send another type of event, pass --payload with a file that contains one.",
@@ -52,7 +55,9 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
   if (flags.junit !== undefined && !existsSync(dirname(resolve(context.cwd, flags.junit)))) {
     throw new UserError(`--junit: the folder of ${flags.junit} does not exist`);
   }
-  const payload = await payloadOf(flags, scheme, context);
+  const sample = flags.payload === undefined ? samplePayload(flags.scheme ?? "service", scheme, context) : undefined;
+  const payload = sample?.bytes ?? (await payloadOf(flags, context));
+  if (sample !== undefined) context.output.notice(sample.notice);
   const probing = probe && probeAt(probe, { clock: clockOf(context), signal: context.signal });
   const sink = flags.effects ? await openEffects(flags, context) : undefined;
   try {
@@ -105,13 +110,11 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
 }
 
 /** Returns undefined for events of the platform. */
-async function payloadOf({ payload, scheme: name = "service" }: CheckFlags, scheme: Scheme, context: Context) {
-  if (payload !== undefined) {
-    const bytes = await context.readInput(payload, "--payload");
-    if (bytes.length <= LARGEST_PAYLOAD) return bytes;
-    throw new UsageError("--payload: larger than 25 MiB, the largest delivery of any provider");
-  }
-  return samplePayload(name, scheme, context);
+async function payloadOf({ payload }: CheckFlags, context: Context): Promise<Buffer | undefined> {
+  if (payload === undefined) return undefined;
+  const bytes = await context.readInput(payload, "--payload");
+  if (bytes.length <= LARGEST_PAYLOAD) return bytes;
+  throw new UsageError("--payload: larger than 25 MiB, the largest delivery of any provider");
 }
 
 async function print(report: ReceiverReport, { output }: Context): Promise<void> {

@@ -16,7 +16,7 @@ export function Answer({ explanation, remedy }: { explanation: Explanation | und
   return (
     <section class={`answer ${isTrouble(finding) ? "bad" : ""}`} aria-label={labelOf(finding)}>
       <p dir="auto">
-        <WithLinks text={sentence(finding.summary)} />
+        <WithLinks text={sentence(finding.summary)} about={finding.subject} />
       </p>
       <Proof finding={finding} remedy={remedy} />
     </section>
@@ -52,12 +52,12 @@ export function Also({ explanation }: { explanation: Explanation | undefined }) 
 }
 
 function Proof(props: { finding: Finding; remedy?: ComponentChildren }) {
-  const { evidence, action, fix } = props.finding;
+  const { subject, evidence, action, fix } = props.finding;
   return (
     <>
       {evidence !== null && (
         <p class="evidence" dir="auto">
-          <WithLinks text={evidence} />
+          <WithLinks text={evidence} about={subject} />
         </p>
       )}
       {action !== null && <p class="advice">{sentence(action)}</p>}

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { explainedKind } from "../../explain/chain.ts";
 import { useExplanation } from "../api/explanation.ts";
 import type { Query } from "../api/store.ts";
 import { hrefOf, Link } from "../router.tsx";
@@ -13,16 +14,17 @@ export function LoadedObject<Data>(props: {
   children: (data: Data) => ComponentChildren;
 }) {
   const { data, error } = props.of;
+  const loaded = <Loaded of={props.of}>{props.children}</Loaded>;
+  if (isGone(props.of) && explainedKind(props.id) !== undefined) return <Missing id={props.id} otherwise={loaded} />;
   return (
     <>
-      {isGone(props.of) && <Missing id={props.id} />}
       {data === undefined && error === undefined && <Answer explanation={undefined} />}
-      <Loaded of={props.of}>{props.children}</Loaded>
+      {loaded}
     </>
   );
 }
 
-function Missing({ id }: { id: string }) {
+function Missing({ id, otherwise }: { id: string; otherwise: ComponentChildren }) {
   const { explanation, error } = useExplanation(id);
   // Of a deleted object, its events are left.
   const event = explanation?.chain.event;
@@ -45,5 +47,5 @@ function Missing({ id }: { id: string }) {
       </section>
     );
   }
-  return error === undefined && <Answer explanation={explanation} />;
+  return error === undefined ? <Answer explanation={explanation} /> : <>{otherwise}</>;
 }

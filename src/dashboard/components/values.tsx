@@ -189,12 +189,12 @@ export function hrefOfId(id: string): string | undefined {
   return kind === undefined ? undefined : hrefOf(RESOURCES[kind].page.name, id);
 }
 
-/** Text with a link for each ID in it. */
-export function WithLinks({ text }: { text: string }) {
+/** Text with a link for each ID in it, other than that of what the text is about. */
+export function WithLinks({ text, about }: { text: string; about: string }) {
   return (
     <>
       {text.split(/\b([a-z]{2,4}_[0-9A-Za-z]{22})\b/).map((part, index) => {
-        const href = index % 2 === 0 ? undefined : hrefOfId(part);
+        const href = index % 2 === 0 || part === about ? undefined : hrefOfId(part);
         return href === undefined ? (
           part
         ) : (

@@ -115,7 +115,7 @@ function DeliveryList() {
         <RunningOperations />
         <Filters>
           <Search
-            hint="Search, or status:retrying endpoint:name code:5xx since:14:00"
+            hint="Search, or status:failed since:14:00"
             terms={deliveryTerms(endpoints)}
             takes={(id) => /^(evt|we)_/.test(id)}
           />

@@ -202,7 +202,7 @@ export function CreatedRange({ isReal = false }: { isReal?: boolean }) {
               {label}
             </option>
           ))}
-          <option value="range">From … to …</option>
+          <option value="range">Between</option>
         </select>
       </label>
       {isSet && <Limit label="From" name="created_after" value={after} />}
@@ -219,8 +219,8 @@ function Limit({ label, name, value }: { label: string; name: string; value: str
       <input
         type="text"
         key={value}
-        size={18}
-        placeholder="14:00, 2h or a date"
+        class="moment"
+        placeholder="14:00 or 2h"
         defaultValue={localInput(value)}
         aria-invalid={isWrong}
         onChange={({ currentTarget: { value: text } }) => {
@@ -237,7 +237,11 @@ function Limit({ label, name, value }: { label: string; name: string; value: str
 function localInput(timestamp: string): string {
   const at = new Date(timestamp);
   if (Number.isNaN(at.getTime())) return "";
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19).replace("T", " ");
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000)
+    .toISOString()
+    .slice(0, 19)
+    .replace("T", " ")
+    .replace(/:00$/, "");
 }
 
 /** Copies the command that lists what the page shows. */

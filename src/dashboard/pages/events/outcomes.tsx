@@ -109,7 +109,7 @@ export function OutcomeOf({ event }: { event: string }) {
       </span>
       <span>{worst}</span>
       {all.length > 1 && (
-        <span class="soft of-total">{`, ${outcome.get("delivered") ?? 0} of ${all.length} delivered`}</span>
+        <span class="soft of-total">{` ${outcome.get("delivered") ?? 0} of ${all.length} delivered`}</span>
       )}
     </span>
   );

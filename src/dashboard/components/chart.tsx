@@ -16,7 +16,7 @@ export function AttemptsChart({ minutes }: { minutes: Minutes }) {
   const up = Math.max(0, ...minutes.map(({ succeeded }) => succeeded));
   const down = Math.max(0, ...minutes.map(({ failed }) => failed));
   const unit = HEIGHT / Math.max(1, up + down);
-  const line = up * unit;
+  const line = up + down === 0 ? HEIGHT - 1 : up * unit;
   const slot = WIDTH / Math.max(1, minutes.length);
   const shown = minutes[pointed ?? -1];
   const realNow = placeOfRealTime(minutes);

@@ -132,6 +132,17 @@ interface RetriesFrame {
   retries: Retry[];
 }
 
+/** The outcome of an event that was acknowledged before and then sent again by hand. */
+export interface Resend extends ForwardAttempt {
+  id: string;
+  type: string;
+}
+
+interface ResendsFrame {
+  frame: "resends";
+  resends: Resend[];
+}
+
 /** Where a listener forwards the events of a subscription. */
 export interface ListenTarget {
   /** `*`, `<prefix>.*` or an event type. */
@@ -145,7 +156,7 @@ interface TargetsFrame {
   targets: ListenTarget[];
 }
 
-export type ClientFrame = AcksFrame | RetriesFrame | TargetsFrame;
+export type ClientFrame = AcksFrame | RetriesFrame | ResendsFrame | TargetsFrame;
 
 /** The error for an invalid frame. Its message names the mistake. */
 export class FrameError extends Error {
@@ -240,6 +251,14 @@ const CLIENT_FRAMES: Record<ClientFrame["frame"], Shape> = {
     items: {
       of: "retries",
       shape: { fields: { seq: "count", retry_in_ms: "duration", ...ATTEMPT } },
+      max: LIMITS.acksPerFrame,
+    },
+  },
+  resends: {
+    fields: { resends: "list" },
+    items: {
+      of: "resends",
+      shape: { fields: { id: "event ID", type: "name", ...ATTEMPT } },
       max: LIMITS.acksPerFrame,
     },
   },

@@ -11,7 +11,7 @@ import { currentCause, lastAttemptTime } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { counted, everyAttempt, type Finding, span, type TimeFormat, waits } from "./finding.ts";
 import { retries } from "./listeners.ts";
-import { type Receiver, receiverOf, receiverOfEndpoint } from "./receivers.ts";
+import { isSameReceiver, type Receiver, receiverOf, receiverOfEndpoint } from "./receivers.ts";
 import { forwardOf, isListened, replayOf } from "./replays.ts";
 
 /** Later than this after its event, a delivery is late. */
@@ -59,12 +59,13 @@ function isOfDeleted({ endpoint }: Delivery, { endpoints, missingScopes }: Chain
 const isSucceeded = ({ status }: Delivery) => status === "succeeded";
 
 function groupByReceiver(deliveries: readonly Delivery[]): Delivery[][] {
-  const groups = new Map<string, Delivery[]>();
+  const groups: Delivery[][] = [];
   for (const delivery of deliveries) {
-    const receiver = delivery.endpoint ?? delivery.listener ?? "";
-    groups.set(receiver, [...(groups.get(receiver) ?? []), delivery]);
+    const own = groups.find(([first]) => isSameReceiver(first!, delivery));
+    if (own === undefined) groups.push([delivery]);
+    else own.push(delivery);
   }
-  return [...groups.values()];
+  return groups;
 }
 
 /** Returns a listed delivery with its attempts, if it is shown. */
@@ -85,8 +86,8 @@ export function ofDelivery(delivery: Delivery, chain: Chain, time: TimeFormat): 
 }
 
 /** Returns the deliveries of the event to the same receiver, newest first. */
-function sameReceiver({ endpoint, listener }: Delivery, { listed }: Chain): Delivery[] {
-  return listed.filter((other) => other.endpoint === endpoint && other.listener === listener);
+function sameReceiver(delivery: Delivery, { listed }: Chain): Delivery[] {
+  return listed.filter((other) => isSameReceiver(other, delivery));
 }
 
 function delivered(listed: Delivery, chain: Chain, time: TimeFormat): Finding {

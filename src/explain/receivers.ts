@@ -26,6 +26,11 @@ export function receiverOf(delivery: Delivery, endpoint: WebhookEndpoint | undef
   return { endpoint: delivery.endpoint, name, url: name, shownUrl: name, host: name, isLive: delivery.livemode, again };
 }
 
+/** Returns true if two deliveries are to the same endpoint, or to the same target of a listener. */
+export function isSameReceiver(one: Delivery, other: Delivery): boolean {
+  return one.endpoint === other.endpoint && one.listener === other.listener && one.target === other.target;
+}
+
 export function receiverOfEndpoint({ id, url, description, livemode: isLive }: WebhookEndpoint): Receiver {
   const [, host = url, path = ""] = /^\w+:\/\/([^/?#]+)([^?#]*)/.exec(url) ?? [];
   const isNamed = description !== null && description.trim() !== "";

@@ -12,8 +12,17 @@ import {
 import { isLoopback } from "../network/connect-options.ts";
 import { CatchUp } from "./catch-up.ts";
 import type { Clock } from "../network/clock.ts";
+import type { RelayedEvent } from "./delivery.ts";
 import { type Disconnection, fatalError, ListenError } from "./disconnection.ts";
-import { Acknowledgements, type AttemptOutcome, Ledger, type Entry, type Outcome, toRetry } from "./ledger.ts";
+import {
+  Acknowledgements,
+  type AttemptOutcome,
+  Ledger,
+  type Entry,
+  type Outcome,
+  toAttempt,
+  toRetry,
+} from "./ledger.ts";
 import { PlatformSocket, type SocketEnd } from "./socket.ts";
 
 /** After a connection that lasted this long, the next failure counts as the first. */
@@ -125,6 +134,11 @@ export class Connection {
   reportRetry(entry: Entry, attempt: AttemptOutcome, retryInMs: number): void {
     const retry = toRetry(entry, attempt, retryInMs);
     if (retry !== undefined) this.#socket?.send({ frame: "retries", retries: [retry] });
+  }
+
+  /** Reports the outcome of an event that was resent by hand. */
+  reportResend({ id, type }: Pick<RelayedEvent, "id" | "type">, outcome: AttemptOutcome): void {
+    this.#socket?.send({ frame: "resends", resends: [{ id, type, ...toAttempt(outcome) }] });
   }
 
   /** Sends the acknowledgements that are due and closes the connection, within 2 s. */

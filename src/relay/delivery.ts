@@ -14,6 +14,8 @@ export interface RelayedEvent {
   bytes?: Uint8Array | undefined;
   /** The headers that it was received with, a flat list of names and values. Events of the platform have none. */
   headers?: readonly string[] | undefined;
+  /** True if its body was changed since: its outcome is not that of the event. */
+  isEdited?: true;
 }
 
 /** An event on its way to a receiver. */

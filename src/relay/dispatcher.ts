@@ -24,6 +24,8 @@ const NO_DESCRIPTORS =
   "No file descriptors are left for connections: forwards wait. Close other programs, or raise `ulimit -n`.";
 /** Characters of the response to a retried attempt that are reported: many attempts share one frame. */
 const MAX_EARLIER_EXCERPT = 1_024;
+/** Failed events that are remembered, in case a resend delivers them. */
+const MAX_FAILED = 10_000;
 /** Older than any receiver should accept. */
 const STALE_SECONDS = 2 * LIMITS.signatureToleranceSeconds;
 
@@ -59,6 +61,8 @@ interface Outlet<Event extends RelayedEvent> {
   settled(event: Event, outcome: Outcome): void;
   /** Called after each failed attempt that is retried. */
   retrying?(event: Event, attempt: AttemptOutcome, retryInMs: number): void;
+  /** Called once an event was resent by hand, unchanged. */
+  resent?(event: Event, outcome: Outcome): void;
   report(report: ForwardedReport | Hint): void;
 }
 
@@ -89,7 +93,9 @@ export class Dispatcher<Event extends RelayedEvent> {
   readonly #intake: Intake<Event>;
   /** In microseconds, since it counts whole numbers. */
   readonly #latency = createHistogram();
-  readonly #counts = { received: 0, forwarded: 0, failed: 0 };
+  readonly #counts = { received: 0, forwarded: 0, failed: 0, resolved: 0, dropped: 0 };
+  /** IDs of events that failed and were not delivered since, oldest first. */
+  readonly #failed = new Set<string>();
   /** Added events that are not settled and of which no attempt is in flight. */
   readonly #waiting = new Set<Event>();
   /** Incremented with each `drop`. */
@@ -166,6 +172,7 @@ export class Dispatcher<Event extends RelayedEvent> {
     for (const delivery of this.#schedule.drain()) if (delivery.resend !== undefined) this.#schedule.add(delivery);
     const dropped = [...this.#waiting];
     this.#waiting.clear();
+    this.#counts.dropped += dropped.length;
     return dropped;
   }
 
@@ -244,8 +251,9 @@ export class Dispatcher<Event extends RelayedEvent> {
     const retryInMs = mayContinue ? this.#retryIn(delivery, result) : undefined;
     if (retryInMs === undefined) this.#schedule.ended(delivery);
     else this.#schedule.suspend();
-    this.#record(delivery, result, retryInMs === undefined);
-    this.#outlet.report(forwardedReport(delivery, result, retryInMs, this.#hintFor(delivery, result)));
+    const resolves = this.#record(delivery, result, retryInMs === undefined);
+    const report = forwardedReport(delivery, result, retryInMs, this.#hintFor(delivery, result));
+    this.#outlet.report(resolves ? { ...report, resolves } : report);
     if (retryInMs === undefined) {
       const follower = this.#intake.ended(delivery, result.status);
       if (follower !== undefined && mayContinue) this.#schedule.add(follower);
@@ -273,13 +281,29 @@ export class Dispatcher<Event extends RelayedEvent> {
     this.#outlet.report({ event: "hint", url: delivery.destination.url, message: NO_DESCRIPTORS });
   }
 
-  #record({ event, copy, earlier }: Delivery<Event>, result: ForwardResult, isLast: boolean): void {
-    if (copy !== undefined) return;
+  /** Returns true for a resend that delivers an event which had failed. */
+  #record({ event, copy, earlier }: Delivery<Event>, result: ForwardResult, isLast: boolean): boolean {
+    if (copy === "resent") return event.isEdited !== true && this.#recordResend(event, result);
+    if (copy !== undefined) return false;
     this.#latency.record(Math.max(1, Math.round(result.durationMs * 1000)));
-    if (!isLast) return;
+    if (!isLast) return false;
     if (isSuccess(result.status)) this.#counts.forwarded += 1;
-    else this.#counts.failed += 1;
+    else this.#fail(event.id);
     this.#outlet.settled(event, { ...attemptOutcome(result), earlier });
+    return false;
+  }
+
+  #recordResend(event: Event, result: ForwardResult): boolean {
+    this.#outlet.resent?.(event, attemptOutcome(result));
+    if (!isSuccess(result.status) || !this.#failed.delete(event.id)) return false;
+    this.#counts.resolved += 1;
+    return true;
+  }
+
+  #fail(id: string): void {
+    this.#counts.failed += 1;
+    this.#failed.add(id);
+    if (this.#failed.size > MAX_FAILED) this.#failed.delete(this.#failed.values().next().value!);
   }
 
   #retryIn({ copy, attempt }: Delivery<Event>, { status, retryAfterMs = 0 }: ForwardResult): number | undefined {

@@ -209,7 +209,7 @@ export function toRetry({ sequences }: Entry, attempt: AttemptOutcome, retryInMs
   return seq === undefined ? undefined : { seq, retry_in_ms: rounded(retryInMs), ...toAttempt(attempt) };
 }
 
-function toAttempt(outcome: AttemptOutcome | undefined): ForwardAttempt {
+export function toAttempt(outcome: AttemptOutcome | undefined): ForwardAttempt {
   const attempt: ForwardAttempt = { duration_ms: rounded(outcome?.durationMs ?? 0) };
   if (outcome?.status !== undefined) attempt.status_code = outcome.status;
   if (outcome?.error !== undefined) attempt.error = outcome.error;

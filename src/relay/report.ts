@@ -16,6 +16,10 @@ export interface Summary {
   failed: number;
   /** Events that waited when the run ended, and were not forwarded. */
   waiting: number;
+  /** Failed events that a manual resend then delivered. */
+  resolved: number;
+  /** Events that waited when the sandbox was reset, and no longer exist. */
+  dropped: number;
   /** Events that were received again and dropped; undefined if none would be. */
   duplicates?: number | undefined;
   /** Percentiles of the duration of forwards; undefined if there were none. */
@@ -78,6 +82,8 @@ export interface ForwardedReport {
   copy?: "duplicate" | "badsig" | "stale" | "resent";
   /** Set on a manual resend: the number that `resend` returned. */
   resend?: number;
+  /** Set on a manual resend that delivered an event which had failed. */
+  resolves?: boolean;
   status?: number;
   /** Target of a redirect; it is not followed. */
   location?: string;

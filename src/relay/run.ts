@@ -63,6 +63,7 @@ export class Run {
       retrying: ({ entry }, attempt, retryInMs) => {
         if (entry !== undefined) this.#connection.reportRetry(entry, attempt, retryInMs);
       },
+      resent: (event, outcome) => this.#connection.reportResend(event, outcome),
       report,
     });
     this.#connection = new Connection({ ...options, clock, random }, this.#observer());
@@ -94,8 +95,8 @@ export class Run {
    * Forwards an event again, in addition to its own delivery. Returns the number in its report; undefined if no
    * receiver is configured for it, or the run is ending.
    */
-  resend({ id, type, body }: RelayedEvent): number | undefined {
-    return this.#stopping ? undefined : this.#dispatcher.resend({ id, type, body, entry: undefined });
+  resend(event: RelayedEvent): number | undefined {
+    return this.#stopping ? undefined : this.#dispatcher.resend({ ...event, entry: undefined });
   }
 
   #observer(): ConnectionObserver {

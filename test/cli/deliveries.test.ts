@@ -163,6 +163,7 @@ describe("service deliveries get", () => {
     event: "evt_1",
     event_type: "order.completed",
     endpoint: "we_1",
+    target: null,
     listener: null,
     status: "pending",
     attempt_count: 1,

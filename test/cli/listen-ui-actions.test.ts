@@ -92,7 +92,7 @@ describe("a key of service listen", () => {
     const editor = script(`
       import { readFileSync, writeFileSync } from "node:fs";
       const file = process.argv[2];
-      writeFileSync(file, readFileSync(file, "utf8").replace(/"amount":\\d+/, '"amount":${number}'));`);
+      writeFileSync(file, readFileSync(file, "utf8").replace(/"amount": \\d+/, '"amount": ${number}'));`);
     const cwd = createFolder();
     const env = { ...cli.platform.env, EDITOR: editor };
     const screen = await listenOnScreen(["--forward-to", receiver], { env, cwd });
@@ -123,6 +123,22 @@ describe("a key of service listen", () => {
     expect(rowsOf(failing)).toHaveLength(1);
   });
 
+  it("opens the editor again with what is wrong, and keeps the text", async () => {
+    const editor = script(`
+      import { readFileSync, writeFileSync } from "node:fs";
+      const text = readFileSync(process.argv[2], "utf8");
+      const isWrong = text.startsWith("// The file is not JSON: ");
+      writeFileSync(process.argv[2], isWrong ? text.replace('"edited@example.com"]', '"edited@example.com"')
+        : text.replace(/"email": .*"/, '"email": "edited@example.com"]'));`);
+    const screen = await listen({ env: { EDITOR: editor } });
+    const [id = ""] = await cli.trigger("customer.created");
+    await screen.shows("1 forwarded");
+    screen.type("e");
+    await screen.shows(/204 +customer.created .* edited and resent/);
+    const sent = cli.receiver.events.findLast((event) => event.id === id)!;
+    expect(sent.data.object).toMatchObject({ email: "edited@example.com" });
+  });
+
   it("sends nothing if the editor saves the event as it is", async () => {
     const screen = await listen({ env: { EDITOR: "true" } });
     const [id = ""] = await cli.trigger("customer.created");
@@ -137,7 +153,7 @@ describe("a key of service listen", () => {
     await cli.service(["customers", "create", "--email", "curl@example.com", "--name", 'It\'s "quoted" $HOME 日本']);
     await screen.shows("1 forwarded");
     screen.type("y");
-    await screen.shows("Copied as cURL, if the terminal allows programs to copy");
+    await screen.shows("Copied as cURL (needs a terminal with OSC 52)");
     const [, encoded = ""] = /\u001b\]52;c;([A-Za-z0-9+/=]+)\u0007/.exec(screen.output()) ?? [];
     const command = Buffer.from(encoded, "base64").toString();
     const shell = spawnSync("sh", ["-c", `curl() { printf '%s\\0' "$@"; }\n${command}`], { encoding: "utf8" });

@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Delivery } from "../../src/contract/schemas/delivery.ts";
 import { listen as listenOn } from "../client/support/scripted-server.ts";
 import { freePort } from "../support/free-port.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
@@ -229,10 +230,18 @@ describe("the details of service listen", () => {
       await screen.shows("2 failed; R resends them");
       expect(screen.text()).not.toContain("Nothing listens");
       screen.type("R");
-      await screen.shows("Resent 2 failed events");
+      await screen.shows("Resent 2: 2 × 204");
+      await screen.shows("2 failed  2 resolved by resend");
       for (const id of lost) await screen.shows(new RegExp(`204 .*resent manually …\\w*${id.slice(-6)}`));
       screen.type("R");
-      await screen.shows("Nothing to resend: no delivery has failed");
+      await screen.shows("Nothing to resend: no failure is left");
+      const list = (event: string) => cli.json<Delivery[]>("deliveries", "list", "--event", event);
+      for (const id of lost) {
+        await expect.poll(async () => (await list(id))[0]?.status).toBe("succeeded");
+        expect((await list(id))[0]).toMatchObject({ attempt_count: 3, target: `http://127.0.0.1:${port}/` });
+      }
+      screen.type("q");
+      await screen.shows(/3 received, 1 forwarded, 2 failed, 2 resolved by\s+resend/);
     } finally {
       back.closeAllConnections();
       back.close();
@@ -266,6 +275,9 @@ describe("the filter of service listen", () => {
     await until(() => rowsOf(screen).every((row) => row.includes("customer.created")));
     screen.type("\u0015nothing has this");
     await screen.shows("No event matches the filter.");
+    await screen.shows("words, or type: id: status: body: to name where; ! excludes: !status:2");
+    screen.type("\u0015stauts:500");
+    await screen.shows('Unknown key "stauts". Keys: type, id, status, body');
   });
 
   it("excludes words of the columns only, and looks for words with a prefix in one place", async () => {

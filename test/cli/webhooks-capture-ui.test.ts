@@ -180,7 +180,7 @@ describe("the screen of service webhooks capture", () => {
     await post(BODY);
     await screen.shows("1 forwarded");
     screen.type("r");
-    await screen.shows("Resent evt_1");
+    await screen.shows("Resent 1: 200");
     screen.type("/charge\r");
     await screen.shows("filter: charge (2)");
     expect(screen.text()).not.toContain("Resent evt_1");

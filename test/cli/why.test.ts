@@ -140,6 +140,29 @@ describe("service why", () => {
     expect(findings[0]!.summary).toContain("deliveries:read");
   });
 
+  it("tells the listeners of one machine apart by where they forward", async () => {
+    const failing = await startScriptedReceiver({ status: 500 });
+    const working = await startScriptedReceiver({ status: 200 });
+    receivers.push(failing, working);
+    const listen = ({ url }: ScriptedReceiver) =>
+      startListener(cli.platform.env, ["--forward-to", url, "--retries", "0"]);
+    const listeners = [await listen(failing), await listen(working)];
+    const event = await json<Event>("trigger", "customer.created");
+    const list = () => json<Delivery[]>("deliveries", "list", "--event", event.id);
+    await expect.poll(async () => (await list()).length).toBe(2);
+    const results = (await list()).map(({ target, status, attempt_count: count }) => [target, status, count]);
+    expect(new Map(results.map(([target, ...result]) => [target, result]))).toEqual(
+      new Map([
+        [failing.url, ["failed", 1]],
+        [working.url, ["succeeded", 1]],
+      ]),
+    );
+    const { stdout } = await service(["why", event.id]);
+    expect(stdout).toContain(`to ${failing.url} by listener lsn_`);
+    expect(stdout).toContain(`to ${working.url} by listener lsn_`);
+    await Promise.all(listeners.map((listener) => listener.interrupt()));
+  });
+
   it("shows a bulk operation", async () => {
     const endpoint = await receiverThat({ status: 200 });
     const { event } = await attempted(endpoint);

@@ -207,13 +207,20 @@ function hinted(line: string, styles: Styles): string {
 
 /** The account, at the end. */
 function summaryLines(summary: Summary, { styles, layout: { width }, setup }: LineContext): string[] {
-  const { received, forwarded, failed, waiting, duplicates, p50, p99, chaos } = summary;
+  const { received, forwarded, failed, resolved, waiting, dropped, duplicates, p50, p99, chaos } = summary;
   const [arrived, left] = setup.isRecorded ? ["read", "sent"] : ["received", "forwarded"];
   const timing =
     p50 === undefined || p99 === undefined ? "" : `; p50 ${formatDuration(p50)}, p99 ${formatDuration(p99)}`;
-  const dropped = duplicates === undefined ? "" : `, ${duplicates} duplicates dropped`;
-  const unsent = waiting === 0 ? "" : `, ${waiting} not ${left}`;
-  const text = `Summary  ${received} ${arrived}, ${forwarded} ${left}, ${failed} failed${unsent}${dropped}${timing}`;
+  const counts = [
+    `${received} ${arrived}`,
+    `${forwarded} ${left}`,
+    `${failed} failed`,
+    ...(resolved > 0 ? [`${resolved} resolved by resend`] : []),
+    ...(dropped > 0 ? [`${dropped} lost in a reset`] : []),
+    ...(waiting > 0 ? [`${waiting} not ${left}`] : []),
+    ...(duplicates === undefined ? [] : [`${duplicates} duplicates dropped`]),
+  ];
+  const text = `Summary  ${counts.join(", ")}${timing}`;
   const [first = "", ...rest] = width === undefined ? [text] : wrapList(text, width - 9);
   return [
     "",

@@ -178,7 +178,7 @@ export class Listening {
       assertEditable() {},
       edited(event, body) {
         const { id = event.id, type = event.type } = JSON.parse(body) as Record<string, unknown>;
-        return { id: String(id), type: String(type), body };
+        return { id: String(id), type: String(type), body, isEdited: true };
       },
       sign: ({ body }, headers) => {
         const timestamp = Math.floor(this.#context.now() / 1000);

@@ -194,9 +194,20 @@ function toRecord(
     case "hint":
       return { ...report, time };
     case "summary": {
-      const { received, forwarded, failed, duplicates, p50, p99 } = report;
+      const { received, forwarded, failed, resolved, dropped, duplicates, p50, p99 } = report;
       const timing = { p50_ms: p50 === undefined ? null : round(p50), p99_ms: p99 === undefined ? null : round(p99) };
-      return { event: "summary", received, forwarded, failed, duplicates, ...timing, chaos: report.chaos, time };
+      return {
+        event: "summary",
+        received,
+        forwarded,
+        failed,
+        resolved,
+        dropped,
+        duplicates,
+        ...timing,
+        chaos: report.chaos,
+        time,
+      };
     }
   }
 }

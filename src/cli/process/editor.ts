@@ -9,9 +9,30 @@ import { createTemporaryFolder } from "../temporary-folder.ts";
 /** Opens a JSON object in the user's editor and returns it as it was saved. Throws UserError, also for an empty file. */
 export async function editObject(object: Record<string, unknown>, context: Context): Promise<Record<string, unknown>> {
   const text = `${JSON.stringify(object, undefined, 2)}\n`;
-  const saved = await editText(text, "object.json", context);
+  const saved = await editJson(text, "object", context);
   if (saved === text) throw new UserError("Nothing was sent: the object is unchanged", { code: "not_confirmed" });
   return parseObject(saved, "Nothing was sent: the file");
+}
+
+/**
+ * Opens the text of a JSON object in the user's editor and returns it as it was saved. After a mistake, the editor opens
+ * again with the mistake above the text. Throws UserError, also for an empty file and for a mistake that stays.
+ */
+export async function editJson(text: string, name: string, context: Context): Promise<string> {
+  let shown = text;
+  for (let before: string | undefined; ;) {
+    const saved = (await editText(shown, `${name}.json`, context)).replace(/^(?:\/\/.*\n)+/, "");
+    try {
+      parseObject(saved, "Nothing was sent: the file");
+      return saved;
+    } catch (error) {
+      const { message } = error as Error;
+      if (saved === before) throw error;
+      before = saved;
+      const mistake = message.replace(/^Nothing was sent: t/, "T").replaceAll(/\s+/g, " ");
+      shown = `// ${mistake}\n// Correct it, or save it unchanged to cancel.\n${saved}`;
+    }
+  }
 }
 
 /** Opens a text in the user's editor and returns it as it was saved. Throws UserError, also for an empty file. */

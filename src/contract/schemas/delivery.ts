@@ -25,7 +25,7 @@ export const Attempt = Type.Object(
 );
 export type Attempt = Static<typeof Attempt>;
 
-/** The delivery of one event to one endpoint, or to one listener (`endpoint` null). */
+/** The delivery of one event to one endpoint, or to one target of a listener (`endpoint` null). */
 export const Delivery = Type.Object(
   {
     id: idOf("delivery"),
@@ -34,6 +34,12 @@ export const Delivery = Type.Object(
     event_type: Type.String({ examples: ["customer.created"] }),
     endpoint: nullable(idOf("webhook_endpoint")),
     listener: nullable(idOf("listener")),
+    target: nullable(
+      Type.String({
+        description: "URL that the listener forwards to; null for an endpoint, and for a listener that only prints",
+        examples: ["http://localhost:3000/webhooks"],
+      }),
+    ),
     status: Type.Enum(statusesOf("delivery")),
     attempt_count: Type.Integer(),
     last_status_code: nullable(

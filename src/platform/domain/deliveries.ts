@@ -88,6 +88,7 @@ function toDelivery(row: ShownDelivery, tenant: Tenant): Delivery {
     event_type: row.event_type,
     endpoint: row.endpoint_id,
     listener: row.listener_id,
+    target: row.target,
     status: row.status,
     attempt_count: row.attempt_count,
     last_status_code: row.last_status_code,

@@ -123,6 +123,7 @@ export async function deliverTo(
     event_type: event.type,
     endpoint_id: endpointId,
     listener_id: null,
+    target: null,
     status: "pending" as const,
     attempt_count: 0,
     next_attempt: now,

@@ -1,8 +1,9 @@
+import { matchesSubscriptions } from "../../contract/event-types.ts";
 import type { Ack, ForwardAttempt } from "../../contract/listen.ts";
 import { isSuccess } from "../../contract/is-success.ts";
 import { LIMITS } from "../../contract/limits.ts";
-import type { Tenant } from "../domain/request-context.ts";
 import type { EnvironmentNow } from "../time/environment-time.ts";
+import type { Listener } from "./listeners.ts";
 import type { LogTools } from "./log-reader.ts";
 import type { FailedAttempts, Undelivered, UndeliveredEvents } from "./undelivered.ts";
 import { type AttemptRow, hasListenerAttempt, insertAttempts, storableText } from "../storage/attempts.ts";
@@ -20,9 +21,11 @@ import { lockListener } from "../storage/listeners.ts";
 export interface Outcome {
   eventId: string;
   eventType: string;
-  ack: Ack;
+  ack: Omit<Ack, "seq">;
   /** Unix milliseconds. */
   at: number;
+  /** True if the event was acknowledged before: it is recorded only if its delivery is. */
+  isResend?: true;
 }
 
 /**
@@ -38,8 +41,7 @@ const MAX_TRIES = 120;
 /** Records the outcomes of one listener as deliveries with their attempts. */
 export class AckRecorder {
   readonly #tools: LogTools;
-  readonly listenerId: string;
-  readonly #tenant: Tenant;
+  readonly #listener: Listener;
   readonly #undelivered: UndeliveredEvents;
   #waiting: Outcome[] = [];
   #recording: Promise<void> | undefined;
@@ -49,15 +51,19 @@ export class AckRecorder {
   #tryNow: () => void = () => {};
   #hasGivenUp = false;
 
-  constructor(tools: LogTools, listenerId: string, tenant: Tenant, undelivered: UndeliveredEvents) {
+  constructor(tools: LogTools, listener: Listener, undelivered: UndeliveredEvents) {
     this.#tools = tools;
-    this.listenerId = listenerId;
-    this.#tenant = tenant;
+    this.#listener = listener;
     this.#undelivered = undelivered;
+  }
+
+  get listenerId(): string {
+    return this.#listener.id;
   }
 
   add(outcome: Outcome): void {
     const { status_code: status, error, filtered } = outcome.ack;
+    if (status === undefined && error === undefined && outcome.isResend) return;
     // The event was filtered or only shown, so there is no delivery to report.
     if (status === undefined && error === undefined) {
       return this.#addUndelivered(outcome.eventId, filtered ? "filtered" : "not_forwarded");
@@ -67,13 +73,19 @@ export class AckRecorder {
     this.#recording ??= this.#record();
   }
 
+  /** Records that a person sent an event again. A client that floods the platform loses some of these. */
+  addResend(outcome: Outcome): void {
+    if (this.#waiting.length < MAX_GATHER) this.add({ ...outcome, isResend: true });
+  }
+
   /** Notes that the connection ended before the listener acknowledged an event. */
   addDisconnected(eventId: string, failed: FailedAttempts | undefined): void {
     this.#addUndelivered(eventId, "disconnected", failed);
   }
 
   #addUndelivered(eventId: string, result: Undelivered["result"], failed?: FailedAttempts): void {
-    this.#undelivered.add(this.#tenant.environment, eventId, { listener: this.listenerId, result, failed });
+    const { id, tenant } = this.#listener;
+    this.#undelivered.add(tenant.environment, eventId, { listener: id, result, failed });
   }
 
   /** Drops what is not recorded yet: the sandbox of these events was reset. */
@@ -102,7 +114,8 @@ export class AckRecorder {
       await this.#gather();
       const batch = this.#waiting;
       this.#waiting = [];
-      const listener = { id: this.listenerId, environment: this.#tenant.environment };
+      const { tenant, ...known } = this.#listener;
+      const listener = { ...known, environment: tenant.environment };
       try {
         await database.write(
           async (tx) => {
@@ -121,7 +134,7 @@ export class AckRecorder {
         );
         mayBeRecorded = false;
       } catch (error) {
-        if (error instanceof SandboxResetError || listener.environment !== this.#tenant.environment) continue;
+        if (error instanceof SandboxResetError || listener.environment !== tenant.environment) continue;
         if (error instanceof StorageUnavailableError && tries < MAX_TRIES && !this.#hasGivenUp) {
           tries += 1;
           // If the connection was lost during the commit, the outcomes may have been recorded.
@@ -153,10 +166,7 @@ export class AckRecorder {
 }
 
 /** Whose outcomes are recorded, and in which environment. */
-interface RecordedListener {
-  id: string;
-  environment: number;
-}
+type RecordedListener = Pick<Listener, "id" | "targets"> & { environment: number };
 
 async function withoutRecorded(
   tx: Transaction,
@@ -178,14 +188,17 @@ async function recordAll(
 ): Promise<void> {
   const { id: listenerId, environment } = listener;
   const eventIds = outcomes.map(({ eventId }) => eventId);
+  const keyOf = (eventId: string, target: string | null) => `${eventId} ${target ?? ""}`;
   const known = new Map(
-    (await findListenerDeliveries(tx, listener, eventIds)).map((delivery) => [delivery.event_id, delivery]),
+    (await findListenerDeliveries(tx, listener, eventIds)).map((one) => [keyOf(one.event_id, one.target), one]),
   );
   const deliveries: DeliveryRow[] = [];
   const attempts: AttemptRow[] = [];
   const repeated: Promise<void>[] = [];
-  for (const { eventId, eventType, ack, at } of outcomes) {
-    const earlier = known.get(eventId);
+  for (const { eventId, eventType, ack, at, isResend } of outcomes) {
+    const target = listener.targets.find(({ events }) => matchesSubscriptions([events], eventType))?.url ?? null;
+    const earlier = known.get(keyOf(eventId, target));
+    if (earlier === undefined && isResend) continue;
     const deliveryId = earlier?.id ?? newId("delivery");
     const made = attemptsOf(ack, at, earlier?.last_attempt_at ?? -Infinity);
     const succeeded = isSuccess(ack.status_code);
@@ -203,6 +216,7 @@ async function recordAll(
         event_type: eventType,
         endpoint_id: null,
         listener_id: listenerId,
+        target,
         status,
         attempt_count: made.length,
         next_attempt: null,
@@ -218,7 +232,7 @@ async function recordAll(
  * Returns the attempts of an acknowledgement that are later than `lastAt`: after a lost connection an event is
  * acknowledged again, with attempts that may be recorded already.
  */
-function attemptsOf(ack: Ack, at: number, lastAt: number): (ForwardAttempt & { at: number })[] {
+function attemptsOf(ack: Outcome["ack"], at: number, lastAt: number): (ForwardAttempt & { at: number })[] {
   const earlier = (ack.attempts ?? [])
     .map((attempt) => ({ ...attempt, at: Math.round(at - attempt.ago_ms) }))
     .filter((attempt) => attempt.at > lastAt);

@@ -8,6 +8,7 @@ import {
   type ListenTarget,
   parseClientFrame,
   type PlatformFrame,
+  type Resend,
   type Retry,
 } from "../../contract/listen.ts";
 import { LIMITS } from "../../contract/limits.ts";
@@ -153,6 +154,7 @@ export class ListenerConnection implements LogClient, Watched, Reader {
       if (isBinary) throw new FrameError("frames are text");
       const frame = parseClientFrame(data.toString("utf8"));
       if (frame.frame === "targets") return this.#setTargets(frame.targets);
+      if (frame.frame === "resends") return this.#addResends(frame.resends);
       const items = frame.frame === "acks" ? frame.acks : frame.retries;
       const last = items.reduce((highest, { seq }) => Math.max(highest, seq), 0);
       if (last > this.#sent) throw new FrameError(`ack of ${last}, but ${this.#sent} events were sent`);
@@ -169,6 +171,13 @@ export class ListenerConnection implements LogClient, Watched, Reader {
     for (const retry of retries) {
       const event = this.#unacknowledged.get(retry.seq);
       if (event !== undefined) event.failed = withRetry(event.failed, retry, this.#tools.clock.now());
+    }
+  }
+
+  #addResends(resends: readonly Resend[]): void {
+    for (const { id, type, ...attempt } of resends) {
+      const at = this.#tools.clock.now();
+      this.#recorder.addResend({ eventId: id, eventType: type, ack: attempt, at });
     }
   }
 

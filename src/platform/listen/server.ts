@@ -123,7 +123,7 @@ export function createListenServer(
     const { subscriptions } = listener;
     const { tenant } = caller;
     recordHandshake(tools, handshake, 101);
-    const recorder = new AckRecorder(tools, listener.id, tenant, undelivered);
+    const recorder = new AckRecorder(tools, listener, undelivered);
     const types = EVENT_TYPES.filter((type) => matchesSubscriptions(subscriptions, type));
     const setTargets = (targets: readonly ListenTarget[]) => (listener.targets = targets);
     const settings = { tenant, types, window, start, setTargets };

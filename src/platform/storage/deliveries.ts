@@ -13,6 +13,8 @@ export interface DeliveryRow {
   event_type: string;
   endpoint_id: string | null;
   listener_id: string | null;
+  /** The URL that the listener forwarded to, if it has said so. */
+  target: string | null;
   status: DeliveryStatus;
   attempt_count: number;
   /** When the next attempt is due; null once the delivery has succeeded or failed. */
@@ -36,6 +38,7 @@ const NAMES = [
   "event_type",
   "endpoint_id",
   "listener_id",
+  "target",
   "status",
   "attempt_count",
   "next_attempt",
@@ -128,6 +131,7 @@ export async function requeueDelivery(tx: Transaction, row: ShownDelivery, dueAt
 export interface ListenerDelivery {
   id: string;
   event_id: string;
+  target: string | null;
   attempt_count: number;
   last_attempt_at: number | null;
 }
@@ -140,7 +144,7 @@ export function findListenerDeliveries(
 ): Promise<ListenerDelivery[]> {
   return inBatches(eventIds, (placeholders, batch) =>
     queries.all(
-      `SELECT d.id, d.event_id, d.attempt_count,
+      `SELECT d.id, d.event_id, d.target, d.attempt_count,
          (SELECT a.at FROM attempts a WHERE a.delivery_id = d.id AND a.number = d.attempt_count) AS last_attempt_at
        FROM deliveries d WHERE d.event_id IN (${placeholders})
          AND d.environment = $${batch.length + 1} AND d.listener_id = $${batch.length + 2}`,

@@ -61,6 +61,7 @@ describe.each(ENGINES)("the delivery queue on %s", (engine) => {
           event_type: event.type,
           endpoint_id: ENDPOINT,
           listener_id: null,
+          target: null,
           status: "pending",
           attempt_count: 0,
           next_attempt: index + 1,

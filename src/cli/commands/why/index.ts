@@ -12,6 +12,7 @@ import { formatDuration } from "../../terminal/time.ts";
 import { colorStatus } from "../../terminal/traffic.ts";
 import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Chain } from "../../../explain/chain.ts";
+import { isSameReceiver } from "../../../explain/receivers.ts";
 import { attemptsOf } from "../../../explain/attempts.ts";
 import { counted, type Finding, isTrouble, labelOf, sentence } from "../../../explain/finding.ts";
 
@@ -69,7 +70,7 @@ async function newestFailure(context: Context): Promise<string | undefined> {
   const keyOf = (delivery: Delivery) => `${attemptsOf(delivery).at(-1)?.at ?? delivery.created} ${delivery.id}`;
   for (const failed of listed.flat().sort((a, b) => (keyOf(a) < keyOf(b) ? 1 : -1))) {
     const { data } = await get<{ data: Delivery[] }>(PATH, { event: failed.event, status: "succeeded" });
-    if (data.some(({ endpoint, listener }) => endpoint === failed.endpoint && listener === failed.listener)) continue;
+    if (data.some((one) => isSameReceiver(one, failed))) continue;
     output.note(`The newest failed attempt is of ${failed.id}`);
     return failed.id;
   }
@@ -172,7 +173,7 @@ function findingLines(finding: Finding, label: string, styles: Styles, width: nu
 }
 
 function deliveryLines(delivery: Delivery, chain: Chain, styles: Styles): string[] {
-  const { id, status, endpoint, listener, next_attempt: next } = delivery;
+  const { id, status, endpoint, listener, target, next_attempt: next } = delivery;
   const attempts = attemptsOf(delivery);
   const mark = {
     succeeded: styles.good("✓"),
@@ -181,7 +182,10 @@ function deliveryLines(delivery: Delivery, chain: Chain, styles: Styles): string
     pending: styles.warn("…"),
   }[status];
   const url = endpoint === null ? undefined : chain.endpoints.get(endpoint)?.url;
-  const to = endpoint === null ? `listener ${listener ?? ""}` : (url ?? "an endpoint that was deleted");
+  const to =
+    endpoint === null
+      ? [target, `listener ${listener ?? ""}`].filter(Boolean).join(" by ")
+      : (url ?? "an endpoint that was deleted");
   const planned = next === null ? "" : `, next attempt ${Date.parse(next) > chain.now ? next : "due now"}`;
   const lines = [
     `${mark} ${styles.strong(printable(id))}  ${status}${planned}`,

@@ -11,8 +11,7 @@ import { whyNoBrowser } from "../../browser-availability.ts";
 import type { Context } from "../../context.ts";
 import type { FullScreen } from "../../terminal/full-screen.ts";
 import { UserError } from "../../errors.ts";
-import { parseObject } from "../../input.ts";
-import { editText } from "../../process/editor.ts";
+import { editJson, editText } from "../../process/editor.ts";
 import { escapeReferences } from "../../triggering/fixture/fixture.ts";
 import type { Row } from "./history.ts";
 import type { Model } from "./model.ts";
@@ -51,10 +50,13 @@ export class Actions {
   resendFailed(): void {
     const { model } = this.#options;
     const failed = model.history.failed();
-    if (failed.length === 0) return this.#say("Nothing to resend: no delivery has failed");
+    if (failed.length === 0) {
+      const { resolved } = model.history.totals;
+      return this.#say(`Nothing to resend: ${resolved > 0 ? "no failure is left" : "no delivery has failed"}`);
+    }
     try {
       for (const { event } of failed) this.#send(event, "resent");
-      if (failed.length > 1) this.#say(`Resent ${failed.length} failed events`);
+      if (failed.length > 1) this.#say(`Resending ${failed.length} failed events`);
     } catch (error) {
       this.#say((error as Error).message, "warn");
     }
@@ -81,7 +83,7 @@ export class Actions {
       return this.#say("Cannot copy: the payload is too large for a terminal's clipboard", "warn");
     }
     screen.send(`\u001b]52;c;${encoded}\u0007`);
-    this.#say("Copied as cURL, if the terminal allows programs to copy (OSC 52).", "good");
+    this.#say("Copied as cURL (needs a terminal with OSC 52)", "good");
   }
 
   #saveAsFixture({ event }: Row): void {
@@ -111,11 +113,9 @@ export class Actions {
       const reason = isPrinting ? "start again with --forward-to" : "no --forward-to target matches this event";
       return this.#say(`Cannot resend: ${reason}`, "warn");
     }
-    const row = model.history.resent(event, copy, number, model.clock.now());
-    model.selectNewest(row);
-    if (model.paused) return this.#say("Resent once forwarding resumes (p)");
     const how = model.feed.keepsSignature(event) ? " as it was received: its signature is not valid" : "";
-    this.#say(`Resent ${event.id}${how}`);
+    model.resending(event, copy, number, how);
+    this.#say(model.paused ? "Resent once forwarding resumes (p)" : `Resending ${event.id}`);
   }
 
   #say(text: string, style?: "good" | "warn" | "bad"): void {
@@ -124,15 +124,18 @@ export class Actions {
   }
 }
 
-/** Returns the body exactly as the user saved it. Throws UserError if nothing is to be sent. */
+/** Returns the body as the user saved it, on one line if it was. Throws UserError if nothing is to be sent. */
 async function editBody(body: string, context: Context): Promise<string> {
   const isObject = isRecord(parseJson(body));
-  const saved = await editText(body, isObject ? "payload.json" : "payload.txt", context);
+  // One long line is hard to edit. What was formatted before is sent byte for byte.
+  const isOneLine = isObject && !body.trim().includes("\n");
+  const same = (value: unknown) => value;
+  const shown = isOneLine ? rewriteJson(body, same, 2) : body;
+  const saved = isObject ? await editJson(shown, "payload", context) : await editText(shown, "payload.txt", context);
   // Editors end the last line.
-  const edited = body.endsWith("\n") ? saved : saved.replace(/\r?\n$/, "");
-  if (edited === body) throw new UserError("Nothing was sent: the payload is unchanged");
-  if (isObject) parseObject(edited, "Nothing was sent: the file");
-  return edited;
+  const edited = shown.endsWith("\n") ? saved : saved.replace(/\r?\n$/, "");
+  if (edited === shown) throw new UserError("Nothing was sent: the payload is unchanged");
+  return isOneLine ? rewriteJson(edited, same) : edited;
 }
 
 /** Returns a command for a POSIX shell that sends a delivery. */

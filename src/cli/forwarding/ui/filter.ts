@@ -9,6 +9,25 @@ const PLACES: Readonly<Record<string, (row: Row) => string[]>> = {
   body: bodiesOf,
 };
 
+/** One line that explains what a filter can say. */
+export const FILTER_SYNTAX = `words, or ${Object.keys(PLACES)
+  .map((key) => `${key}:`)
+  .join(" ")} to name where; ! excludes: !status:2`;
+
+/** Returns why a filter matches nothing that its user can mean, such as an unknown key. */
+export function filterProblem(text: string): string | undefined {
+  for (const word of text.split(/\s+/)) {
+    const [, key = "", value = ""] = /^!?([a-z_.]+):(.*)$/i.exec(word) ?? [];
+    if (key === "") continue;
+    // Payloads contain `https://…` and `"key":"value"`.
+    if (!(key in PLACES) && value !== "" && !value.startsWith("/") && !value.startsWith('"')) {
+      return `Unknown key "${key}". Keys: ${Object.keys(PLACES).join(", ")}`;
+    }
+    if (key in PLACES && value === "") return `Write a value after "${key}:"`;
+  }
+  return undefined;
+}
+
 /**
  * Returns a test for rows that contain every word in event type, ID, notes, status, payload or response. A word after
  * `!` must not occur in the columns of the list. `type:`, `status:`, `id:` and `body:` name the place. Case is ignored.

@@ -3,6 +3,7 @@ import { cutText, fitLine, widthOf, wrapLine } from "../../terminal/spans.ts";
 import { paint, type Span, type Styles } from "../../terminal/styles.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
 import { offers } from "./feed.ts";
+import { filterProblem, FILTER_SYNTAX } from "./filter.ts";
 import { sessionLines } from "./help.ts";
 import { layoutOf, MESSAGE_ROWS, MIN_SIZE } from "./layout.ts";
 import type { Row } from "./history.ts";
@@ -52,10 +53,11 @@ function stateLine({ lost, paused, feed, clock, size }: Model, now: number): Lin
 }
 
 function totalsLine({ history, filter, rows, size }: Model): Line {
-  const { received, forwarded, failed, duplicates } = history.totals;
+  const { received, forwarded, failed, resolved, duplicates } = history.totals;
   const { waiting, dropped } = history;
   const spans: Span[] = [[` ${counted(received)} received  ${counted(forwarded)} forwarded  `]];
-  spans.push([`${counted(failed)} failed`, failed > 0 ? "bad" : undefined]);
+  spans.push([`${counted(failed)} failed`, failed > resolved ? "bad" : undefined]);
+  if (resolved > 0) spans.push([`  ${counted(resolved)} resolved by resend`, "good"]);
   if (waiting > 0) spans.push([`  ${counted(waiting)} waiting`, "warn"]);
   if (duplicates > 0) spans.push([`  ${counted(duplicates)} duplicates dropped`, "dim"]);
   const bound = dropped > 0 ? `last ${counted(history.rows.length)} kept ` : "";
@@ -108,10 +110,14 @@ function emptyList(model: Model, width: number, height: number): Line[] {
           [],
           ...sessionLines(model.feed),
           [],
-          [["Waiting for events. To create one, run in another terminal:"]],
-          [[model.feed.example, "accent"]],
+          ...(model.lost === undefined
+            ? [
+                [["Waiting for events. To create one, run in another terminal:"] as Span],
+                [[model.feed.example, "accent"] as Span],
+              ]
+            : [[[`Reconnecting: ${model.lost.reason}`, "warn"] as Span]]),
         ]
-      : [[], [["No event matches the filter."]], [["esc removes it.", "dim"]]];
+      : [[], [[filterProblem(model.filter) ?? "No event matches the filter."]], [["esc removes it.", "dim"]]];
   const shown = lines.flatMap((line) => wrapLine(line, width - 4, line.length > 1 ? 11 : 0)).slice(0, height);
   return [...shown.map((line): Line => [["  "], ...line]), ...emptyLines(height - shown.length)];
 }
@@ -119,9 +125,19 @@ function emptyList(model: Model, width: number, height: number): Line[] {
 /** Renders the filter being typed, a message, or the failure of the selected delivery. */
 function messageLines({ typing, filter, message, selected, view, size, clock }: Model): Line[] {
   const { columns } = size;
-  if (typing) return [[[" Filter: ", "accent"], [`${printable(filter)}_`], ["  enter keep  esc cancel", "dim"]], []];
+  if (typing)
+    return [
+      [[" Filter: ", "accent"], [`${printable(filter)}_`], ["  enter keep  esc cancel", "dim"]],
+      filterHint(filter),
+    ];
   if (message !== undefined && clock.realNow() < message.until) return sentence(message.text, message.style, columns);
   return sentence(view === "list" && selected !== undefined ? failureOf(selected) : "", "dim", columns);
+}
+
+/** Renders what is wrong with a filter, or what it can say. */
+function filterHint(filter: string): Line {
+  const problem = filterProblem(filter);
+  return [[` ${problem ?? FILTER_SYNTAX}`, problem === undefined ? "dim" : "warn"]];
 }
 
 function sentence(text: string, style: Span[1], columns: number): Line[] {

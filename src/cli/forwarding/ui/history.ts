@@ -45,13 +45,14 @@ export interface Totals {
   received: number;
   forwarded: number;
   failed: number;
+  resolved: number;
   duplicates: number;
 }
 
 /** The latest deliveries, up to a limit. */
 export class History {
   readonly rows: Row[] = [];
-  readonly totals: Totals = { received: 0, forwarded: 0, failed: 0, duplicates: 0 };
+  readonly totals: Totals = { received: 0, forwarded: 0, failed: 0, resolved: 0, duplicates: 0 };
   /** Rows dropped because of the limits. */
   dropped = 0;
   /** A row that is never dropped. */
@@ -64,6 +65,11 @@ export class History {
   /** Number of unfinished deliveries. */
   get waiting(): number {
     return this.#pending.size + this.#resent.size;
+  }
+
+  /** True while a resend is unfinished. */
+  get isResending(): boolean {
+    return this.#resent.size > 0;
   }
 
   /** Adds an event that was received. */
@@ -87,6 +93,7 @@ export class History {
     if (report.resend !== undefined) {
       const row = this.#resent.get(report.resend);
       this.#resent.delete(report.resend);
+      if (report.resolves) this.totals.resolved += 1;
       return row && this.#end(row, report, at);
     }
     if (report.copy !== undefined) return this.#addCopy(report, at);
@@ -97,11 +104,14 @@ export class History {
     this.#end(row, report, at);
   }
 
-  /** Returns the last delivery of each event whose last delivery has failed, oldest first. Injected copies do not count. */
+  /**
+   * Returns the last delivery of each event whose last delivery has failed, oldest first. Injected copies do not count,
+   * nor does an edited payload, which is not the event.
+   */
   failed(): Row[] {
     const last = new Map<string, Row>();
     for (const row of this.rows) {
-      if (row.copy === undefined || row.copy === "resent" || row.copy === "edited") last.set(row.event.id, row);
+      if (row.copy === undefined || row.copy === "resent") last.set(row.event.id, row);
     }
     return [...last.values()].filter(
       ({ outcome }) => outcome !== undefined && outcome.retryInMs === undefined && !isSuccess(outcome.status),

@@ -1,4 +1,5 @@
 import { matchesSubscriptions } from "../../../contract/event-types.ts";
+import type { RelayedEvent } from "../../../relay/delivery.ts";
 import type { ForwardedReport, Report } from "../../../relay/report.ts";
 import type { EnvironmentClock } from "../../environment-time.ts";
 import type { Size } from "../../terminal/full-screen.ts";
@@ -49,6 +50,10 @@ export class Model {
   #selected: Row | undefined;
   /** Receivers that did not respond to the last attempt. */
   readonly #down = new Set<string>();
+  /** How often receivers responded how to the resends of the last key. */
+  readonly #resent = new Map<string, number>();
+  /** What is special about the last resend. */
+  #howResent = "";
   /** The line of the list, from 0, that shows the selected row. */
   #offset = 0;
   #details: { row: Row; version: number; width: number; lines: Span[][] } | undefined;
@@ -92,6 +97,7 @@ export class Model {
         return;
       case "forwarded":
         this.history.ended(report, now);
+        if (report.resend !== undefined) this.#sayResent(report);
         return this.#notice(report);
       case "duplicate":
         this.history.totals.duplicates += 1;
@@ -139,6 +145,17 @@ export class Model {
     if (failed > 0) this.say(`${failed} failed; R resends ${failed === 1 ? "it" : "them"}`);
   }
 
+  /** Says how the receiver responded to resends: their rows may be outside the filter. */
+  #sayResent({ id, status, failure }: ForwardedReport): void {
+    const result = String(status ?? failure?.code ?? "failed");
+    this.#resent.set(result, (this.#resent.get(result) ?? 0) + 1);
+    const counts = [...this.#resent];
+    const total = counts.reduce((sum, [, count]) => sum + count, 0);
+    const results = counts.map(([text, count]) => (total === 1 ? text : `${count} × ${text}`));
+    const how = this.#howResent;
+    this.say(total === 1 && how !== "" ? `Resent ${id}${how} (${result})` : `Resent ${total}: ${results.join(", ")}`);
+  }
+
   /** Says that other sessions listen to the same events. */
   sayOthers(count: number): void {
     this.say(othersText(count), "warn");
@@ -163,8 +180,11 @@ export class Model {
     this.scroll = 0;
   }
 
-  /** Selects this row, the newest one. */
-  selectNewest(row: Row): void {
+  /** Adds the row of a resend, and selects it. `how` continues `Resent evt_1`. */
+  resending(event: RelayedEvent, copy: "resent" | "edited", number: number, how: string): void {
+    if (!this.history.isResending) this.#resent.clear();
+    this.#howResent = how;
+    const row = this.history.resent(event, copy, number, this.clock.now());
     this.#offset = layoutOf(this.size, this.view).list.height - 1;
     this.#select(row);
     this.scroll = 0;

@@ -6,6 +6,7 @@ import { endpointHeaders } from "./005-endpoint-headers.ts";
 import { faults } from "./006-faults.ts";
 import { errorNames } from "./007-error-names.ts";
 import { finerLatencies } from "./008-finer-latencies.ts";
+import { deliveryTargets } from "./009-delivery-targets.ts";
 import type { Migration } from "./migration.ts";
 
 /** In the order in which they run. A migration never changes once it is listed here. */
@@ -18,4 +19,5 @@ export const MIGRATIONS: readonly Migration[] = [
   faults,
   errorNames,
   finerLatencies,
+  deliveryTargets,
 ];

@@ -6,12 +6,13 @@ import type { GlobalOptions } from "./global-options.ts";
 import { createPrompts, Input, type Prompts } from "./input.ts";
 import type { ProcessIo } from "./process-io.ts";
 import { credentialSource } from "./credentials/credential-source.ts";
-import { PROJECT_FILE } from "./project/file-name.ts";
+import { PROJECT_FILE, projectFolderOf } from "./project/file-name.ts";
 import {
   type Connection,
   type ProjectPlatform,
   requireCredential,
   rejectedCredentialHint,
+  startHint,
   resolveConnection,
 } from "./settings/connection.ts";
 import { profileNamed, type Settings } from "./settings/profiles.ts";
@@ -38,6 +39,7 @@ export class Context {
   readonly #streams: ProcessIo["streams"];
   readonly #input: Input;
   readonly #store: SettingsStore;
+  #projectFolder: string | undefined;
   #project: Promise<ProjectPlatform | undefined> | undefined;
   #connection: Promise<Connection> | undefined;
   #client: Promise<Client> | undefined;
@@ -161,12 +163,22 @@ export class Context {
     return this.#store.update(change);
   }
 
-  /** True if the working folder has a project file. */
-  get hasProjectFile(): boolean {
-    return existsSync(join(this.cwd, PROJECT_FILE));
+  /** The nearest folder with a project file, from the working folder upward; else the working folder. */
+  get projectFolder(): string {
+    return (this.#projectFolder ??= projectFolderOf(this.cwd));
   }
 
-  /** Returns the platform that the project file of the working folder names. Throws ProjectFileError. */
+  /** Returns this context with the project's folder as the working folder. */
+  inProjectFolder(): Context {
+    return this.projectFolder === this.cwd ? this : this.#with(this.globals, this.signal, this.projectFolder);
+  }
+
+  /** True if the working folder is in one with a project file. */
+  get hasProjectFile(): boolean {
+    return existsSync(join(this.projectFolder, PROJECT_FILE));
+  }
+
+  /** Returns the platform that the project file names. Throws ProjectFileError. */
   project(): Promise<ProjectPlatform | undefined> {
     this.#project ??= this.#findProject();
     return this.#project;
@@ -244,7 +256,7 @@ export class Context {
     if (!this.hasProjectFile) return undefined;
     const { findProjectPlatform } = await import("./project/platform.ts");
     try {
-      return findProjectPlatform(this.cwd);
+      return findProjectPlatform(this.projectFolder);
     } catch (error) {
       if (error instanceof UserError && (this.globals.baseUrl ?? this.env["SERVICE_BASE_URL"])) return undefined;
       throw error;
@@ -257,14 +269,16 @@ export class Context {
     return {
       baseUrl: client.baseUrl,
       request: (call) =>
-        client.request<never>(call).catch((error: Error & { status?: number }) => {
-          throw error.status === 401 ? Object.assign(error, { hint: rejectedCredentialHint(connection) }) : error;
+        client.request<never>(call).catch((error: Error & { status?: number; failure?: string }) => {
+          if (error.status === 401) throw Object.assign(error, { hint: rejectedCredentialHint(connection) });
+          const isOfProject = error.failure === "refused" && connection.baseUrl.source === "project";
+          throw isOfProject ? Object.assign(error, { hint: startHint(connection) }) : error;
         }),
     };
   }
 
-  #with(globals: GlobalOptions, signal: AbortSignal): Context {
-    const { stdout, stderr, env, platform, cwd, interrupt } = this;
+  #with(globals: GlobalOptions, signal: AbortSignal, cwd = this.cwd): Context {
+    const { stdout, stderr, env, platform, interrupt } = this;
     const io = {
       stdout,
       stderr,

@@ -1,8 +1,10 @@
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { parseProject } from "../../src/cli/project/read.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
+import { spawnCli } from "../support/run-cli.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { CTRL_C, ENTER, runInTerminal } from "../support/terminal.ts";
 import { FILES, makeProject, startDev } from "./support/dev-project.ts";
@@ -259,6 +261,36 @@ describe("an app that crashes while a person watches", () => {
     expect(await terminal.ended).toBe(3);
   });
 
+  it("gets the events that happened meanwhile once it is restarted", async () => {
+    const app = `const { existsSync, writeFileSync } = require("node:fs");
+      const isSecond = existsSync("second");
+      writeFileSync("second", "");
+      require("node:http").createServer((request, response) => {
+        console.log("got one"); request.resume(); response.end();
+      }).listen(APP_PORT, "127.0.0.1", () => { if (!isSecond) setTimeout(() => process.exit(3), 100); });`;
+    const project = await makeProject({ ...FILES, "app.js": app });
+    const terminal = runInTerminal(["dev"], { cwd: project.folder, env: project.env });
+    await terminal.waitFor("Press r to restart it");
+    expect((await project.service(["customers", "create", "--email", "ada@example.com"])).exitCode).toBe(0);
+    await terminal.waitFor("customer.created");
+    expect(terminal.text()).not.toContain("got one");
+    terminal.type("r");
+    await terminal.waitFor("got one");
+    expect(terminal.text()).not.toContain("connection_refused");
+    terminal.type(CTRL_C);
+    await terminal.ended;
+  });
+
+  it("does not start while another program listens on its port", async () => {
+    const project = await makeProject(FILES);
+    const other = createServer().listen(project.appPort, "127.0.0.1");
+    onTestFinished(() => void other.close());
+    const dev = startDev(project);
+    expect(await dev.ended).toBe(1);
+    expect(dev.output()).toContain(`localhost:${project.appPort} is already in use by`);
+    expect(dev.output()).not.toContain("$ node app.js");
+  });
+
   it("ends everything with --exit-with-app", async () => {
     const terminal = await crashing(["--exit-with-app"]);
     expect(await terminal.ended).toBe(3);
@@ -279,12 +311,25 @@ describe("the port auto", () => {
     expect((await second.service(["customers", "list", "--json", "--jq", "length"])).stdout).toBe("0\n");
     for (const { child } of running) child.kill("SIGINT");
     for (const { ended } of running) expect(await ended).toBe(0);
-    const port = first.read(".service/port");
+    const [port = ""] = first.read(".service/port").split("\n");
     const again = startDev(first);
     await again.waitFor(/✓ Ready after/);
-    expect(again.output()).toContain(`ready at http://127.0.0.1:${port.trim()}`);
+    expect(again.output()).toContain(`ready at http://127.0.0.1:${port}`);
+    // Below the folder, commands work on the same project; in a copy of it, on another one.
+    mkdirSync(join(first.folder, "src/lib"), { recursive: true });
+    const below = await spawnCli(["customers", "list", "--json", "--jq", "length"], {
+      cwd: join(first.folder, "src/lib"),
+      env: first.env,
+    });
+    expect(below.stdout).toBe("1\n");
+    const copy = `${first.folder}-copy`;
+    cpSync(first.folder, copy, { recursive: true });
+    const there = await spawnCli(["customers", "list"], { cwd: copy, env: first.env });
+    expect(there).toMatchObject({ exitCode: 7, stderr: expect.stringContaining("has not been started yet") as string });
     again.child.kill("SIGINT");
     await again.ended;
+    const stopped = await first.service(["customers", "list"]);
+    expect(stopped.stderr).toContain("Start the platform with `service dev`");
   });
 });
 

@@ -16,7 +16,7 @@ import type { PostgresOptions } from "./options.ts";
 
 /**
  * Returns the database of `--database` or SERVICE_DATABASE (an SQLite file, or a PostgreSQL URL), the one of the project
- * file in the working folder, or the file in the XDG data folder. Throws UsageError for any other URL, and
+ * file, or the file in the XDG data folder. Throws UsageError for any other URL, and
  * ProjectFileError.
  */
 export function namedDatabase(options: { database?: string }, context: Context): string {
@@ -36,9 +36,9 @@ export function namedDatabase(options: { database?: string }, context: Context):
   return resolve(context.cwd, named);
 }
 
-function unnamedDatabase({ cwd, env }: Context): string {
-  const project = projectWithPlatform(cwd);
-  return project === undefined ? join(dataDirectory(env), "platform.db") : databaseOf(project, cwd);
+function unnamedDatabase({ projectFolder, env }: Context): string {
+  const project = projectWithPlatform(projectFolder);
+  return project === undefined ? join(dataDirectory(env), "platform.db") : databaseOf(project, projectFolder);
 }
 
 /** The path of the master key for a PostgreSQL database, unless it is given. */

@@ -7,7 +7,7 @@ import { ListenError } from "../../relay/disconnection.ts";
 import { Run, type RunOptions } from "../../relay/run.ts";
 import { proxiesOf } from "../connect.ts";
 import type { Context } from "../context.ts";
-import { rejectedCredentialHint } from "../settings/connection.ts";
+import { rejectedCredentialHint, startHint } from "../settings/connection.ts";
 import { EXIT_CODES, type ExitCode, NotSignedInError, UsageError, UserError } from "../errors.ts";
 
 export interface PlatformAccess extends Pick<RunOptions, "baseUrl" | "authorization" | "agent" | "device"> {
@@ -17,6 +17,8 @@ export interface PlatformAccess extends Pick<RunOptions, "baseUrl" | "authorizat
   credentialSource: string;
   /** What to do if it is rejected. */
   credentialHint: string;
+  /** How to start the platform. */
+  startHint: string;
 }
 
 /**
@@ -39,6 +41,7 @@ export async function accessPlatform(context: Context): Promise<PlatformAccess> 
     device: hostname(),
     credentialSource: credential?.name ?? "",
     credentialHint: rejectedCredentialHint(connection),
+    startHint: startHint(connection),
     // A stored token changes with each renewal.
     identity: [connection.baseUrl.value, isStored ? `profile ${profile.value}` : JSON.stringify(credential?.value)],
   };
@@ -93,8 +96,6 @@ export async function fetchListenSecret(platform: PlatformAccess, signal: AbortS
   return secret;
 }
 
-const START = "Is the platform running? To start it: service serve";
-
 const EXIT_BY_CODE: Partial<Record<ListenError["code"], ExitCode>> = {
   unauthorized: EXIT_CODES.notSignedIn,
   forbidden: EXIT_CODES.notAllowed,
@@ -106,13 +107,13 @@ const EXIT_BY_CODE: Partial<Record<ListenError["code"], ExitCode>> = {
 /** Returns why listening ended, and how to fix it. `hasWaited`: it waited for the platform to start. */
 export function explainListenError(
   error: ListenError,
-  { credentialHint }: Pick<PlatformAccess, "credentialHint">,
+  { credentialHint, startHint: start }: Pick<PlatformAccess, "credentialHint" | "startHint">,
   hasWaited: boolean,
 ): UserError {
   const hints: Partial<Record<ListenError["code"], string>> = {
     unauthorized: credentialHint,
-    unreachable: hasWaited ? START : "Is the platform running? Start it with `service serve`, or pass --wait.",
-    downtime: START,
+    unreachable: `Is the platform running? ${start}${hasWaited ? "" : ", or pass --wait"}.`,
+    downtime: `Is the platform running? ${start}.`,
     protocol:
       "Another server responded, or the platform has another version: check --base-url, and run `service doctor`.",
   };

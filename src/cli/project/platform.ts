@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { withoutTrailingSlashes } from "../../client/base-url.ts";
 import { createFolder } from "../../files/folders.ts";
@@ -55,7 +55,7 @@ export function databaseOf({ platform }: Project, folder: string): string {
 }
 
 const PORT_FILE = join(OWN_FOLDER, "port");
-const MAX_PORT_BYTES = 64;
+const MAX_PORT_BYTES = 8 * 1024;
 const PROBE_MS = 500;
 
 /** Returns the port of the platform that `service dev` starts; undefined if it is `auto` and not chosen yet. */
@@ -64,8 +64,9 @@ function portOf({ platform }: Project, folder: string): number | undefined {
   if (port !== "auto") return port;
   try {
     if (outsideOf(folder, PORT_FILE) !== undefined) return undefined;
-    const chosen = Number(readRegularFile(join(folder, PORT_FILE), MAX_PORT_BYTES).toString("utf8"));
-    return isPort(chosen) ? chosen : undefined;
+    const [chosen, owner] = readRegularFile(join(folder, PORT_FILE), MAX_PORT_BYTES).toString("utf8").split("\n");
+    // A copy of the folder would otherwise use the platform of the original.
+    return isPort(Number(chosen)) && owner === realpathSync(folder) ? Number(chosen) : undefined;
   } catch {
     return undefined;
   }
@@ -85,7 +86,7 @@ export function keepPort(project: Project, baseUrl: string, folder: string): voi
   const file = join(folder, PORT_FILE);
   if (outsideOf(folder, file) !== undefined) return;
   createFolder(dirname(file));
-  writeFileSync(file, `${port}\n`);
+  writeFileSync(file, `${port}\n${realpathSync(folder)}\n`);
 }
 
 const MAX_KEYS_BYTES = 64 * 1024;

@@ -111,7 +111,7 @@ function isManifest(value: unknown): boolean {
 function conflictsIn(value: unknown): Mistake[] {
   const { platform } = (value ?? {}) as { platform?: unknown };
   if (typeof platform !== "object" || platform === null || !("url" in platform)) return [];
-  return ["port", "database"]
+  return ["port", "database", "private_targets"]
     .filter((key) => key in platform)
     .map((key) => ({
       path: ["platform", key],

@@ -6,7 +6,7 @@ type Target = string | number;
 
 /** The content of a valid project file, without defaults. Paths are relative to its folder. */
 export interface Project {
-  platform?: { url?: string; port?: number | "auto"; database?: string };
+  platform?: { url?: string; port?: number | "auto"; database?: string; private_targets?: boolean };
   forward?: { to?: Target; routes?: Record<string, Target>; events?: string[]; ordered?: boolean; retries?: number };
   env?: { file?: string; secret?: string; key?: string; url?: string };
   seed?: string;
@@ -167,6 +167,11 @@ export const PROJECT_SCHEMA: Schema = {
           description: "SQLite file of the platform that `service dev` starts",
           default: PROJECT_DEFAULTS.database,
           minLength: 1,
+        },
+        private_targets: {
+          type: "boolean",
+          description: "Allow endpoints on this machine and in private networks",
+          default: false,
         },
       },
     },

@@ -17,8 +17,8 @@ export function remoteReceivers({ forward: { to, routes = {} } = {} }: Project):
  * Throws ProjectFileError if the user has not allowed the project file to send events to other machines: it may come with
  * someone else's repository.
  */
-export function assertReceiversTrusted(project: Project, { settings, cwd }: Context): void {
-  const { receivers } = trustIn(settings, cwd);
+export function assertReceiversTrusted(project: Project, { settings, projectFolder }: Context): void {
+  const { receivers } = trustIn(settings, projectFolder);
   const [first, ...others] = remoteReceivers(project).filter((origin) => !receivers.includes(origin));
   if (first === undefined) return;
   throw new ProjectFileError(

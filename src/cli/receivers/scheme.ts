@@ -27,7 +27,7 @@ export async function schemeNamed(name: string, context: Context): Promise<Schem
     return known;
   }
   const { readProject } = await import("../project/read.ts");
-  const found = readProject(context.cwd, "schemes");
+  const found = readProject(context.projectFolder, "schemes");
   const { schemes = {} } = found?.project ?? {};
   if (Object.hasOwn(schemes, name)) return { name, ...schemes[name]! };
   const names = [...SCHEME_NAMES, ...Object.keys(schemes)];

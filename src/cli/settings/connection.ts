@@ -154,6 +154,11 @@ export function requireCredential(
   );
 }
 
+/** Returns how to start the platform of a connection, on this machine. */
+export function startHint({ baseUrl }: Pick<Connection, "baseUrl">): string {
+  return `Start the platform with \`service ${baseUrl.source === "project" ? "dev" : "serve"}\``;
+}
+
 /** Returns what to do if the platform rejects the credential of a connection. */
 export function rejectedCredentialHint({ credential, profile, environment }: Connection): string {
   const login = loginCommand({ profile: profile.value, environment });

@@ -10,7 +10,7 @@ export const command: CommandDefinition = {
     "Run the platform, a listener and your app with the settings in service.yaml. Ctrl-C stops all of them. Exits with the exit code of the app.",
   options: [flag("--exit-with-app", "Stop everything when the app crashes, instead of asking whether to restart it")],
   examples: ["service dev init   # create service.yaml", "service dev"],
-  run: async (context: Context, flags: DevFlags) => (await import("./run.ts")).runDev(context, flags),
+  run: async (context: Context, flags: DevFlags) => (await import("./run.ts")).runDev(context.inProjectFolder(), flags),
   commands: [
     {
       name: "init",
@@ -39,7 +39,7 @@ export const command: CommandDefinition = {
         flag("--revoke", "Withdraw the permission", { conflicts: "yes" }),
       ],
       run: async (context: Context, flags: { yes?: true; revoke?: true }) =>
-        (await import("./trust.ts")).runTrust(flags, context),
+        (await import("./trust.ts")).runTrust(flags, context.inProjectFolder()),
     },
   ],
 };

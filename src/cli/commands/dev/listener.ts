@@ -7,6 +7,7 @@ import type { Project } from "../../project/schema.ts";
 import { showNotice, streamSink } from "../../forwarding/display.ts";
 import { type Receivers, readForwardingOptions } from "../../forwarding/options.ts";
 import { accessPlatform, type PlatformAccess } from "../../forwarding/platform-access.ts";
+import type { Feed } from "../../forwarding/ui/feed.ts";
 import { createListenPrinter, type Display } from "../../forwarding/printer.ts";
 import { Listening, type ListenFlags } from "../../forwarding/listening.ts";
 
@@ -30,6 +31,9 @@ export class RestartableListener {
   /** Ends the current session. */
   #session = new AbortController();
   #isStopped = false;
+  #isPaused = false;
+  /** The current session's; undefined until it is ready. */
+  #feed: Feed | undefined;
   /** Where the next session starts. */
   #cursor = "now";
 
@@ -44,6 +48,17 @@ export class RestartableListener {
   restart(project: Project): void {
     this.#project = project;
     this.#session.abort(new InterruptedError("SIGINT"));
+  }
+
+  /** Lets events wait until `resume`. */
+  pause(): void {
+    this.#isPaused = true;
+    this.#feed?.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#feed?.resume();
   }
 
   /** Resolves after the forwards in flight. */
@@ -66,7 +81,12 @@ export class RestartableListener {
     const flags: ListenFlags = { ...NO_FLAGS, ...flagsOf(this.#project), since: this.#cursor };
     const { receivers, options: forwarding } = readForwardingOptions(flags, context);
     const clock = new EnvironmentClock(context);
-    const display = await openDisplay(context, { receivers, clock }, (report) => {
+    this.#feed = undefined;
+    const begin = (feed: Feed): void => {
+      this.#feed = feed;
+      if (this.#isPaused) feed.pause();
+    };
+    const display = await openDisplay(context, { receivers, clock, begin }, (report) => {
       if (report.event === "reset") return this.#observer.onReset();
       if (report.event !== "ready") return;
       if (this.#cursor === "now") this.#cursor = report.cursor;
@@ -97,7 +117,7 @@ const NO_FLAGS: ListenFlags = {
 /** Prints like `service listen`, except that the caller reports readiness. */
 async function openDisplay(
   context: Context,
-  { receivers, clock }: { receivers: Receivers; clock: EnvironmentClock },
+  { receivers, clock, begin }: { receivers: Receivers; clock: EnvironmentClock; begin: Display["begin"] },
   observe: (report: Report) => void,
 ): Promise<Display> {
   const { output, stdout } = context;
@@ -111,7 +131,7 @@ async function openDisplay(
     },
     warn: (text) => output.warn(text),
     clockRead: () => showNotice(context, clock),
-    begin() {},
+    begin,
     stop() {},
     settle: async () => {},
   };

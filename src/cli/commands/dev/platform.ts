@@ -37,6 +37,7 @@ export class PlatformProcess {
   constructor(project: Project, port: number, context: Context) {
     const database = databaseOf(project, context.cwd);
     const args = ["serve", "--json", "--port", String(port), "--database", database];
+    if (project.platform?.private_targets) args.push("--allow-private-targets");
     let problem: Problem | undefined;
     let onReady = (_baseUrl: string): void => {};
     const { group, closed } = startCommand(args, {

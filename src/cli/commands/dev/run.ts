@@ -46,7 +46,7 @@ export async function runDev(context: Context, { exitWithApp = false }: DevFlags
   await new Dev(found, context, await Console.open(context), exitWithApp).run();
 }
 
-/** Returns the project of the working folder. Throws UserError without one. */
+/** Returns the project of the folder. Throws UserError without one. */
 export function requireProject(context: Context): { project: Project; text: string } {
   const found = readProject(context.cwd);
   if (found !== undefined) return found;
@@ -204,33 +204,44 @@ class Dev {
   async #startApp(variables: Readonly<Record<string, string>>, target: URL | undefined): Promise<void> {
     const { run } = this.#project;
     if (run === undefined) return;
-    const context = await this.#step(this.#console.part("app"));
-    if (isLocal(target) && (await this.#step(isListening(target)))) {
-      const owner = portOwner(Number(target.port || 80)) ?? "another program";
-      context.output.warn(
-        `${target.host} is in use by ${owner}, which receives the events unless the app replaces it.`,
-      );
-    }
+    if (isLocal(target) && (await this.#step(isListening(target)))) throw portTaken(target);
     this.#console.say("app", `$ ${run}`, { event: "state", state: "starting", command: run });
-    const started = performance.now();
-    this.#runApp(run, variables);
-    if (!isLocal(target)) return;
-    const slow = setTimeout(
-      () => this.#sayState("app", "waiting", `waiting until something listens on ${target.host}`),
-      SLOW_START_MS,
+    await this.#step(
+      new Promise<void>((resolve) => {
+        this.#runApp({ run, variables, target: isLocal(target) ? target : undefined, onReady: resolve });
+      }),
     );
-    await this.#step(untilListening(target, this.#over.signal)).finally(() => clearTimeout(slow));
-    this.#sayState("app", "ready", `ready on ${target.host} after ${since(started)}`);
   }
 
-  #runApp(run: string, variables: Readonly<Record<string, string>>): void {
-    this.#app = startApp(run, variables, { console: this.#console, context: this.#context });
-    this.#app.exited
+  /** Starts the app. Events wait until it listens; after a crash, until it listens again. */
+  #runApp(app: App): void {
+    const { run, variables, target, onReady } = app;
+    const exited = new AbortController();
+    const started = performance.now();
+    const group = startApp(run, variables, { console: this.#console, context: this.#context });
+    this.#app = group;
+    group.exited
       .then(async (exit) => {
-        if (await this.#isToRestart(exit)) this.#runApp(run, variables);
+        exited.abort();
+        if (target !== undefined) this.#listener!.pause();
+        if (await this.#isToRestart(exit)) this.#runApp(app);
         else this.#end({ by: "app", exit });
       })
       .catch((error: unknown) => this.#fail(error));
+    if (target === undefined) return onReady();
+    this.#listener!.pause();
+    const signal = AbortSignal.any([exited.signal, this.#over.signal]);
+    const slow = setTimeout(
+      () => this.#sayState("app", "waiting", `events wait until something listens on ${target.host}`),
+      SLOW_START_MS,
+    );
+    void untilListening(target, signal).then(() => {
+      clearTimeout(slow);
+      if (signal.aborted) return;
+      this.#sayState("app", "ready", `ready on ${target.host} after ${since(started)}`);
+      this.#listener!.resume();
+      onReady();
+    });
   }
 
   /** Asks what to do after a crash, if a person is there. */
@@ -314,6 +325,24 @@ class Dev {
 }
 
 const SLOW_START_MS = 5000;
+
+/** The app, which may be started again after a crash. */
+interface App {
+  run: string;
+  variables: Readonly<Record<string, string>>;
+  /** Where it is to listen, if that is on this machine. */
+  target: URL | undefined;
+  /** Called each time that it listens. */
+  onReady: () => void;
+}
+
+function portTaken(target: URL): UserError {
+  const owner = portOwner(Number(target.port || 80)) ?? "another program";
+  return new UserError(`${target.host} is already in use by ${owner}, which is not your app`, {
+    hint: `Stop that program, or change forward.to in ${PROJECT_FILE}. If it is your app, remove run: from ${PROJECT_FILE}.`,
+    code: "port_taken",
+  });
+}
 
 function howItEnded({ code, signal }: Exit): string {
   return signal === null ? `exited with code ${code}` : `was ended by ${signal}`;

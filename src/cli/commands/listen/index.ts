@@ -120,11 +120,11 @@ export const command: CommandDefinition = {
   ],
 };
 
-/** Returns the settings of the project file in the working folder, without those that flags override. */
+/** Returns the settings of the project file, without those that flags override. */
 async function projectFlags(command: Command, context: Context): Promise<Partial<ListenFlags>> {
   if (!context.hasProjectFile) return {};
   const { readProject } = await import("../../project/read.ts");
-  const found = readProject(context.cwd);
+  const found = readProject(context.projectFolder);
   if (found === undefined) return {};
   const { forwardTo, route, ...others } = flagsOf(found.project);
   const { file } = found.project.env ?? {};
@@ -134,7 +134,9 @@ async function projectFlags(command: Command, context: Context): Promise<Partial
   if (!ownTargets) (await import("../../project/trust.ts")).assertReceiversTrusted(found.project, context);
   const targets = ownTargets ? {} : { forwardTo, route };
   const writeEnv =
-    file === undefined ? undefined : { file: resolve(context.cwd, file), name: variableNames(found.project).secret };
+    file === undefined
+      ? undefined
+      : { file: resolve(context.projectFolder, file), name: variableNames(found.project).secret };
   const all = Object.entries({ ...targets, ...others, writeEnv });
   return Object.fromEntries(all.filter(([name, value]) => value !== undefined && !isGiven(name)));
 }

@@ -69,7 +69,7 @@ export async function runServe(options: ServeOptions, context: Context): Promise
   const database = folder === undefined ? namedDatabase(options, context) : join(folder, "platform.db");
   const project = projectServed(database, context);
   const port =
-    options.port ?? (project === undefined ? PROJECT_DEFAULTS.port : await startPortOf(project, context.cwd));
+    options.port ?? (project === undefined ? PROJECT_DEFAULTS.port : await startPortOf(project, context.projectFolder));
   const reporter = await createReporter(context, options.logLevel);
   const settle = await context.stdout.makeNonBlocking({
     omitted: (lines) => reporter.omitted(lines),
@@ -80,7 +80,7 @@ export async function runServe(options: ServeOptions, context: Context): Promise
     try {
       const credentials = firstCredentials(platform, database, options, context);
       if (credentials === undefined && !isPostgresUrl(database)) await updateCredentialsFile(database, platform);
-      if (project !== undefined) keepPort(project, platform.baseUrl, context.cwd);
+      if (project !== undefined) keepPort(project, platform.baseUrl, context.projectFolder);
       await reporter.ready(platform, options.ephemeral ? "ephemeral" : describeDatabase(database), credentials);
       await untilSignal(context);
     } finally {
@@ -93,10 +93,10 @@ export async function runServe(options: ServeOptions, context: Context): Promise
   }
 }
 
-/** Returns the project of the working folder if the database is the one of its platform. */
-function projectServed(database: string, { cwd }: Context): Project | undefined {
-  const project = projectWithPlatform(cwd);
-  return project !== undefined && databaseOf(project, cwd) === database ? project : undefined;
+/** Returns the project if the database is the one of its platform. */
+function projectServed(database: string, { projectFolder }: Context): Project | undefined {
+  const project = projectWithPlatform(projectFolder);
+  return project !== undefined && databaseOf(project, projectFolder) === database ? project : undefined;
 }
 
 /**

@@ -5,17 +5,22 @@ import type { Context } from "./context.ts";
 /** What is known about a flag without a value. */
 interface Asked {
   about: string;
+  question?: string | undefined;
+  problemOf?: ((text: string) => string | undefined) | undefined;
   choices?: readonly string[] | undefined;
   parse?: ((text: string) => unknown) | undefined;
 }
 
 /** Asks for the value of a flag: from a list if its values are known. Returns it as the flag would parse it. */
 export async function askForFlag(flag: Asked, option: Option, { prompts }: Context): Promise<unknown> {
-  const question = { message: flag.about, flag: option.long! };
+  const question = { message: flag.question ?? flag.about, flag: option.long! };
   if (flag.choices !== undefined) return await prompts.one({ ...question, choices: flag.choices });
   if (option.long === "--events") return await prompts.many({ ...question, choices: SUBSCRIPTIONS });
   const parse = flag.parse ?? ((text: string): unknown => text);
-  const text = await prompts.text({ ...question, problemOf: (typed) => problemOf(typed.trim(), parse) });
+  const text = await prompts.text({
+    ...question,
+    problemOf: (typed) => problemOf(typed.trim(), parse) ?? flag.problemOf?.(typed.trim()),
+  });
   return parse(text.trim());
 }
 

@@ -96,7 +96,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "faults",
     group: WEBHOOKS,
-    summary: "Make requests to the sandbox fail; check a client",
+    summary: "Inject API faults; grade a client",
     runsProgram: true,
     load: () => import("./commands/faults/index.ts"),
   },

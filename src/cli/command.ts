@@ -69,6 +69,10 @@ export interface Flag {
   /** Flags that it cannot be combined with, in camelCase. */
   conflicts?: string | string[];
   required?: boolean;
+  /** What a prompt asks, unless the same as `about`. */
+  question?: string | undefined;
+  /** Returns why a typed answer cannot be valid, so that the next question is not asked in vain. */
+  problemOf?: ((text: string) => string | undefined) | undefined;
   /** True for a flag that few need. It works, and docs/commands.md lists it, but help does not. */
   hidden?: boolean;
   /** An earlier name, `--created-after`. It still works, but help does not show it. */

@@ -68,7 +68,9 @@ function notExplained(id: string): UserError {
     known === "request" ? "request (req_)" : `${nounOf(known as ResourceKind)} (${RESOURCES[known as "event"].prefix})`,
   );
   const problem =
-    kind === undefined ? malformed(id) : `There is nothing to explain about ${kind.replaceAll("_", " ")}s`;
+    kind === undefined
+      ? malformed(id)
+      : `\`service why\` does not support ${kind.replaceAll("_", " ")} IDs (${ID_PREFIXES[kind]})`;
   return new UserError(problem, {
     hint: `Pass the ID of one of: ${kinds.join(", ")}.`,
     exitCode: EXIT_CODES.usage,

@@ -106,10 +106,10 @@ function matching(choices: readonly string[], typed: string): string[] {
 
 export function createPrompts({ possible, stdin, stderr, signal }: PromptOptions): Prompts {
   async function ask<Answer>(
-    { message, flag }: Question,
+    { flag }: Question,
     show: (prompts: typeof inquirer, context: object) => Promise<Answer>,
   ): Promise<Answer> {
-    if (!possible()) throw new UsageError(`${flag} is required without a terminal (cannot ask "${message}")`);
+    if (!possible()) throw new UsageError(`No terminal: pass ${flag}`);
     const prompts = await import("@inquirer/prompts");
     try {
       return await show(prompts, { input: stdin(), output: stderr(), signal });

@@ -4,6 +4,7 @@ const AMOUNT = {
   type: "amount",
   label: "Amount",
   about: "Amount in the currency's minor unit: 1999 is 19.99 EUR",
+  question: "Amount in cents (1999 = 19.99 EUR)",
   required: true,
   inList: true,
   examples: [1999],
@@ -45,6 +46,7 @@ export const RESOURCES = {
         type: "email",
         label: "Email",
         about: "Email address, unique per environment, ignoring case",
+        question: "Email address",
         required: true,
         unique: true,
         filter: true,
@@ -161,6 +163,7 @@ export const RESOURCES = {
         type: "url",
         label: "URL",
         about: "URL to deliver to: https, public address",
+        question: "Endpoint URL (public https)",
         described: { request: "An https URL with a public address, without credentials or fragment" },
         required: true,
         examples: ["https://example.com/webhooks"],
@@ -170,6 +173,7 @@ export const RESOURCES = {
         of: "subscription",
         label: "Events",
         about: "Event types, separated by commas: 'order.*,customer.created', or '*'",
+        question: "Event types",
         change: "New event types; replace the existing ones",
         required: true,
       },
@@ -423,6 +427,8 @@ export interface Field {
   label: string;
   /** A phrase for help texts. */
   about: string;
+  /** The phrase of a prompt, if it is shorter. */
+  question?: string;
   /** The phrase for an update, if it is not the new label. */
   change?: string;
   /** What its input in the dashboard takes, unless the label says it. */

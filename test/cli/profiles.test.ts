@@ -134,7 +134,7 @@ describe("service profiles", () => {
     await loginWithKey("--profile", "shop");
     expect((await service(["whoami"])).exitCode).toBe(4);
     expect((await service(["profiles", "use", "shop"])).exitCode).toBe(0);
-    expect((await service(["whoami"])).stdout).toContain("profile\tshop (from current profile)\n");
+    expect((await service(["whoami"])).stdout).toContain("profile\tshop\n");
   });
 
   it("deletes a profile after revoking its session; default becomes the current one", async () => {
@@ -148,7 +148,7 @@ describe("service profiles", () => {
     });
     expect(await statusOf(token)).toBe(401);
     expect(Object.keys(readStored(dir).profiles)).toEqual(["default"]);
-    expect((await service(["whoami"])).stdout).toContain("profile\tdefault (from current profile)\n");
+    expect((await service(["whoami"])).stdout).toContain("profile\tdefault\n");
   });
 
   it.each(["use", "delete"])("%s lists the profiles if the name is unknown", async (verb) => {

@@ -21,7 +21,7 @@ const FILTERS: readonly Flag[] = [
   flag("--path <path>", "Filter by exact path, such as /v1/customers"),
   flag("--status <code>", "Filter by status code, or a class such as 4xx", { parse: parseStatus }),
   flag("--key <id>", "Filter by API key", { parse: objectId }),
-  flag("--reads <which>", "Show only the GET and HEAD requests that failed", { choices: ["failed"] }),
+  flag("--reads <which>", "Hide successful GET and HEAD requests", { choices: ["failed"] }),
 ];
 
 /** Methods are uppercase in HTTP, but may be typed in any case. */

@@ -24,9 +24,11 @@ async function runWhoami(context: Context): Promise<void> {
     credential_type: credential?.value.type ?? "",
   };
   const view = identityView([
-    ["Profile", `${cli.profile} (from ${cli.profile_source})`],
+    ["Profile", profile.source === "default" ? cli.profile : `${cli.profile} (from ${cli.profile_source})`],
     ["Base URL", `${cli.base_url} (from ${cli.base_url_source})`],
-    ["Signed in by", cli.credential_type === "oauth" ? `browser, ${cli.credential_source}` : cli.credential_source],
+    cli.credential_type === "oauth"
+      ? ["Signed in", `in a browser, ${cli.credential_source}`]
+      : ["Key source", cli.credential_source],
   ]);
   const shown: Identity & { cli: typeof cli } = { ...identity, cli };
   // A credential has no ID of its own: `--quiet` prints the account's.

@@ -301,8 +301,8 @@ function excerptLines(excerpt: string, layout: Layout): string[] {
     return responseLines(excerpt, layout);
   const shown = responseLines(title ?? excerpt, layout).slice(0, MAX_RESPONSE_LINES);
   const size = excerpt.length < 1024 ? `${excerpt.length} characters` : `${Math.round(excerpt.length / 1024)} KB`;
-  const rest = title === undefined ? `… of ${size}` : `… HTML page of ${size}`;
-  return [...shown, `${layout.indent}${rest}; for all of it, pass --json`];
+  const whole = title === undefined ? size : `HTML page of ${size}`;
+  return [...shown, `${layout.indent}… (cut; ${whole}, --json shows all)`];
 }
 
 /** Returns the beginning of a response as indented lines, with its own line breaks on a terminal. */

@@ -88,10 +88,10 @@ export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWo
       body: { ...body, dry_run: true },
     });
     if (plan.total === 0) {
-      output.note(`No ${nounsOf(kind)} match.`);
+      output.notice(`No ${nounsOf(kind)} match.`);
       if (filters.status === "failed") {
         output.note(
-          "Deliveries of listeners do not count. To resend one, press R in `service listen`, or: service events replay <id>",
+          "This retries endpoint deliveries only. For listener events, press R in `service listen`, or: service events replay <id>",
         );
       }
       if (flags.since !== undefined || flags.until !== undefined) await noteClock(context);

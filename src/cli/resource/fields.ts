@@ -9,6 +9,7 @@ import {
   withArticle,
 } from "../../contract/resources.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
+import { parseUrl } from "../../network/parse-url.ts";
 import { parseHeaders } from "../arguments/headers.ts";
 import { collect, collectList, objectOfPairs, type Pair } from "../arguments/repeated.ts";
 import { duration, objectId, scopeNames, wholeNumber } from "../arguments/values.ts";
@@ -36,6 +37,14 @@ const PARSERS: Readonly<Record<NonNullable<FieldType["reads"]>, (text: string) =
   "upper case": (text) => text.toUpperCase(),
   ID: objectId,
   duration: duration(60, TEN_YEARS),
+};
+
+/** What the platform would reject anyway. It knows more reasons. */
+const PROBLEMS: Readonly<Record<string, (text: string) => string | undefined>> = {
+  email: (text) => (/^[^@\s]+@[^@\s]+$/.test(text) ? undefined : "Must be an email address such as ada@example.com"),
+  url: (text) =>
+    /^https?:$/.test(parseUrl(text)?.protocol ?? "") ? undefined : "Must be a URL such as https://example.com/webhooks",
+  currency: (text) => (/^[a-z]{3}$/i.test(text) ? undefined : "Must be a currency code such as EUR"),
 };
 
 /** The placeholder of a list and how it is read, by the format of its items. */
@@ -90,6 +99,8 @@ export function createVerb<Item extends { id: string }>(
   const own = inputFieldsOf(kind).map(([name, field]) => ({
     ...flagOf(name, field, field.about),
     required: field.required ?? false,
+    question: field.question,
+    problemOf: PROBLEMS[field.type],
   }));
   return {
     name: "create",

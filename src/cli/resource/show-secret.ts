@@ -25,10 +25,12 @@ export async function showSecret<Item extends object>(
   const secret = (item as Record<string, unknown>)[name];
   if (typeof secret !== "string") return await output.object(item, view);
   const shown: Column<Item> = {
-    label: label.charAt(0).toUpperCase() + label.slice(1),
+    label: name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " "),
     text: () => secret,
     style: (text, styles) => styles.strong(text),
   };
-  await output.object(item, { ...view, details: [...view.details, shown] });
+  // Instead of the beginning of it, which the same field has later.
+  const others = view.details.filter((detail) => detail.label !== shown.label);
+  await output.object(item, { ...view, details: [...others, shown] });
   output.note(`\nThe ${label} is shown only once: store it now.`);
 }

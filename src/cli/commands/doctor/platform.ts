@@ -8,9 +8,10 @@ import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint
 import { LATEST_VERSION } from "../../../contract/versions.ts";
 import { pathOf } from "../../../contract/resources.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
-import { portOf } from "../../../network/connect-options.ts";
+import { isLoopback, portOf } from "../../../network/connect-options.ts";
+import { parseUrl } from "../../../network/parse-url.ts";
 import type { Context } from "../../context.ts";
-import { DEFAULT_BASE_URL } from "../../settings/connection.ts";
+import { DEFAULT_BASE_URL, startHint } from "../../settings/connection.ts";
 import { loginCommand } from "../../settings/profiles.ts";
 import { formatSpan, relativeTime } from "../../terminal/time.ts";
 import { ENDPOINTS, isSecretOld } from "../../resource/endpoint-view.ts";
@@ -38,13 +39,16 @@ export function webhookChecks(examination: Promise<Examination>, context: Contex
       title: "Signing secrets",
       run: async () => await checkSecrets(await examination, context),
     },
-    { id: "port", title: "Port 4010", run: () => checkPort(context) },
+    { id: "port", title: "Port", run: async () => await checkPort(await examination, context) },
   ];
 }
 
 function checkPlatform({ baseUrl, authUrl, platform }: Examination): Finding {
   if (platform.problem !== undefined)
-    return failed(`${baseUrl.value}: ${platform.problem}`, `The URL comes from: ${baseUrl.name}.`);
+    return failed(
+      `${baseUrl.value}: ${platform.problem}`,
+      `${startHint({ baseUrl })}. The URL is from ${baseUrl.name}; to use another, pass --base-url.`,
+    );
   const signIn = authUrl.value === baseUrl.value ? "" : `; sign-in at ${authUrl.value} (from ${authUrl.name})`;
   return ok(`${baseUrl.value} responds in ${platform.latencyMs.toFixed(1)} ms (URL from ${baseUrl.name})${signIn}`);
 }
@@ -134,19 +138,26 @@ async function checkSecrets({ credential }: Examination, context: Context): Prom
   );
 }
 
-async function checkPort(context: Context): Promise<Finding> {
-  const problem = await listenProblem(portOf(new URL(DEFAULT_BASE_URL)));
-  if (problem === undefined) return ok("free");
-  const advice = "Choose another port: service serve --port 0";
-  if (problem !== "EADDRINUSE") return failed(`cannot be opened (${problem})`, advice);
+/** Checks the port at which a platform of this machine is expected. */
+async function checkPort({ baseUrl }: Examination, context: Context): Promise<Finding> {
+  const expected = parseUrl(baseUrl.value);
+  const url = expected !== undefined && isLoopback(expected.hostname) ? expected : new URL(DEFAULT_BASE_URL);
+  const port = portOf(url);
+  const problem = await listenProblem(port);
+  if (problem === undefined) return ok(`${port} is free`);
+  const advice =
+    baseUrl.source === "project"
+      ? "Set another platform.port in service.yaml, or auto"
+      : "Choose another port: service serve --port 0";
+  if (problem !== "EADDRINUSE") return failed(`${port} cannot be opened (${problem})`, advice);
   try {
-    const client = await context.clientFor(DEFAULT_BASE_URL, undefined);
+    const client = await context.clientFor(url.origin, undefined);
     const { body } = await client.request<{ status?: string }>({ method: "GET", path: "/healthz" });
-    if (body.status === "ok") return ok("used by a running platform");
+    if (body.status === "ok") return ok(`${port} is used by a running platform`);
   } catch (error) {
     if (!(error instanceof ApiError) && !(error instanceof NetworkError)) throw error;
   }
-  return warning("used by another program", advice);
+  return warning(`${port} is used by another program`, advice);
 }
 
 /** Checks whether this process could listen on a port of this machine. Returns the error's code if not. */

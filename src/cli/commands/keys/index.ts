@@ -114,11 +114,11 @@ export const command: CommandDefinition = {
         rejectQuiet(context, "api_key");
         if (flags["scope"] !== undefined || flags["fullAccess"] === true) return;
         if (context.interactive) {
-          const message = "Permissions of the key";
+          const message = "Scopes of the key";
           flags["scope"] = await context.prompts.many({ message, flag: "--scope", choices: SCOPE_NAMES });
           return;
         }
-        throw new UsageError("No permissions specified for the key", {
+        throw new UsageError("No scopes given", {
           hint: "Pass --scope customers:read,orders:read, or --full-access for a key with all scopes.",
         });
       },

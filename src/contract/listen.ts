@@ -132,7 +132,7 @@ interface RetriesFrame {
   retries: Retry[];
 }
 
-/** The outcome of an event that was acknowledged before and then sent again by hand. */
+/** The outcome of an event that was acknowledged before and then sent again manually. */
 export interface Resend extends ForwardAttempt {
   id: string;
   type: string;

@@ -136,7 +136,7 @@ export class Connection {
     if (retry !== undefined) this.#socket?.send({ frame: "retries", retries: [retry] });
   }
 
-  /** Reports the outcome of an event that was resent by hand. */
+  /** Reports the outcome of an event that was resent manually. */
   reportResend({ id, type }: Pick<RelayedEvent, "id" | "type">, outcome: AttemptOutcome): void {
     this.#socket?.send({ frame: "resends", resends: [{ id, type, ...toAttempt(outcome) }] });
   }

@@ -61,7 +61,7 @@ interface Outlet<Event extends RelayedEvent> {
   settled(event: Event, outcome: Outcome): void;
   /** Called after each failed attempt that is retried. */
   retrying?(event: Event, attempt: AttemptOutcome, retryInMs: number): void;
-  /** Called once an event was resent by hand, unchanged. */
+  /** Called once an event was resent manually, unchanged. */
   resent?(event: Event, outcome: Outcome): void;
   report(report: ForwardedReport | Hint): void;
 }

@@ -44,7 +44,7 @@ describe("service deliveries retry --failed", () => {
     expect(retried).toMatchObject({ type: "deliveries.retry", status: "succeeded", total: 3, done: 3, failed: 0 });
     await expect.poll(async () => (await deliveries("succeeded")).length).toBe(3);
     const again = await service(["deliveries", "retry", "--failed", "--endpoint", endpoint]);
-    expect(again).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+    expect(again).toEqual({ exitCode: 0, stdout: "", stderr: "No deliveries match.\n" });
   });
 
   it("fails with the reason when some could not be retried", async () => {

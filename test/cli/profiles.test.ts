@@ -98,7 +98,9 @@ describe("service whoami", () => {
       credential_type: "api_key",
     });
     expect((await service(["whoami", "--profile", "shop", "-q"])).stdout).toMatch(/^acct_\w+\n$/);
-    expect((await service(["whoami", "--profile", "shop"])).stdout).toContain("signed_in_by\tbrowser, profile shop\n");
+    expect((await service(["whoami", "--profile", "shop"])).stdout).toContain(
+      "signed_in\tin a browser, profile shop\n",
+    );
   });
 });
 

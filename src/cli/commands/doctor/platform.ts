@@ -9,7 +9,6 @@ import { LATEST_VERSION } from "../../../contract/versions.ts";
 import { pathOf } from "../../../contract/resources.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { isLoopback, portOf } from "../../../network/connect-options.ts";
-import { parseUrl } from "../../../network/parse-url.ts";
 import type { Context } from "../../context.ts";
 import { DEFAULT_BASE_URL, startHint } from "../../settings/connection.ts";
 import { loginCommand } from "../../settings/profiles.ts";
@@ -138,17 +137,16 @@ async function checkSecrets({ credential }: Examination, context: Context): Prom
   );
 }
 
-/** Checks the port at which a platform of this machine is expected. */
+/** Checks the port of the platform that a command would start here. */
 async function checkPort({ baseUrl }: Examination, context: Context): Promise<Finding> {
-  const expected = parseUrl(baseUrl.value);
-  const url = expected !== undefined && isLoopback(expected.hostname) ? expected : new URL(DEFAULT_BASE_URL);
+  const isOwn = baseUrl.source === "project" && isLoopback(new URL(baseUrl.value).hostname);
+  const url = new URL(isOwn ? baseUrl.value : DEFAULT_BASE_URL);
   const port = portOf(url);
   const problem = await listenProblem(port);
   if (problem === undefined) return ok(`${port} is free`);
-  const advice =
-    baseUrl.source === "project"
-      ? "Set another platform.port in service.yaml, or auto"
-      : "Choose another port: service serve --port 0";
+  const advice = isOwn
+    ? "Set another platform.port in service.yaml, or auto"
+    : "Choose another port: service serve --port 0";
   if (problem !== "EADDRINUSE") return failed(`${port} cannot be opened (${problem})`, advice);
   try {
     const client = await context.clientFor(url.origin, undefined);

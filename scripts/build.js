@@ -1,8 +1,8 @@
 // Builds what the package ships: the CLI, the webhooks library and the testing kit (ESM, CommonJS, types).
 //
 // The CLI is three CommonJS files (the version, what all commands share, the named command), which Node loads in a
-// third of the time that a dozen ES modules take. What only some commands need (the platform, the relay, prompts, color
-// …) is next to them as ES modules that load on demand.
+// third of the time that a dozen ES modules take; a fourth sends requests, a fifth draws tables. What only some commands
+// need (the platform, the relay, prompts, color …) is next to them as ES modules that load on demand.
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -98,6 +98,9 @@ const COMMANDS = Object.fromEntries(
     .map(({ path }) => [`command-${path.split(/[/.]/)[3]}`, join("src/cli", path)]),
 );
 
+/** Parts of the core that help and completion do not need, a sixth of it. */
+const PARTS = { connect: "src/cli/connect.ts", table: "src/cli/terminal/table.ts" };
+
 // The native SQLite binding stays a separate package; jq-wasm loads its .wasm file from its own folder.
 const SQLITE_DRIVER = "@photostructure/sqlite";
 const native = [SQLITE_DRIVER, "node:sqlite", "jq-wasm"];
@@ -118,22 +121,20 @@ const lateChildProcess = {
   },
 };
 
-/**
- * A command's module is loaded by require: for an import, Node would start its loader of ES modules, which takes
- * longer.
- */
-const requireCommands = {
-  name: "require commands",
+/** These files are loaded by require: for an import, Node would start its loader of ES modules, which takes longer. */
+const required = { ...COMMANDS, ...PARTS };
+const requireFiles = {
+  name: "require files",
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^\.\/commands\// }, ({ path, kind, resolveDir }) => {
+    onResolve({ filter: /^\.\// }, ({ path, kind, resolveDir }) => {
       const found = relative(root, join(resolveDir, path));
-      const name = Object.keys(COMMANDS).find((candidate) => COMMANDS[candidate] === found);
-      return kind === "dynamic-import" && name !== undefined ? { path: name, namespace: "command" } : undefined;
+      const name = Object.keys(required).find((candidate) => required[candidate] === found);
+      return kind === "dynamic-import" && name !== undefined ? { path: name, namespace: "file apart" } : undefined;
     });
-    onLoad({ filter: /.*/, namespace: "command" }, ({ path }) => ({
+    onLoad({ filter: /.*/, namespace: "file apart" }, ({ path }) => ({
       contents: `module.exports = require("./${path}.cjs");`,
     }));
-    onResolve({ filter: /.*/, namespace: "command" }, ({ path }) => ({ path, external: true }));
+    onResolve({ filter: /.*/, namespace: "file apart" }, ({ path }) => ({ path, external: true }));
   },
 };
 
@@ -159,11 +160,11 @@ const builds = await Promise.all([
     outdir: undefined,
     outfile: "dist/cli/core.cjs",
     external: native,
-    plugins: [linkTo(LAZY, "../lazy/"), requireCommands, lateChildProcess],
+    plugins: [linkTo(LAZY, "../lazy/"), requireFiles, lateChildProcess],
   }),
   build({
     ...command,
-    entryPoints: COMMANDS,
+    entryPoints: required,
     ...commonJs,
     external: native,
     plugins: [takeFromCore("./"), linkTo(LAZY, "../lazy/")],

@@ -38,13 +38,20 @@ it("service --help loads the program, but neither a command nor an HTTP client",
   expect(loaded).toEqual({ files: PROGRAM, slow: [] });
 });
 
-it("service customers get also loads its command and node:http, and no other part of the package", async () => {
+it("service customers list --help also loads its command, and no HTTP client", async () => {
+  const loaded = await loadedBy(async (env) =>
+    expect(await runCli(["customers", "list", "--help"], { env })).toMatchObject({ exitCode: 0 }),
+  );
+  expect(loaded).toEqual({ files: [...PROGRAM, "dist/cli/command-objects.cjs"].toSorted(), slow: [] });
+});
+
+it("service customers get also loads its command, the client and node:http, and no other part of the package", async () => {
   const { stdout } = await cli.service(["customers", "create", "--email", "ada@example.com", "-q"]);
   const loaded = await loadedBy(async (env) => {
     const args = ["customers", "get", stdout.trim()];
     expect(await runCli(args, { env: { ...cli.platform.env, ...env } })).toMatchObject({ exitCode: 0 });
   });
-  const files = [...PROGRAM, "dist/cli/command-objects.cjs"].toSorted();
+  const files = [...PROGRAM, "dist/cli/command-objects.cjs", "dist/cli/connect.cjs"].toSorted();
   expect(loaded).toEqual({ files, slow: ["http"] });
 });
 

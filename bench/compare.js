@@ -2,7 +2,7 @@
 // machine's noise. `--compare COMMIT` shows the changes. `--check` fails if something is slower than in the last release,
 // which bench/baseline.json names with its figures; `--record` makes this tree that release.
 import { execFileSync, spawnSync } from "node:child_process";
-import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BIN, median, ROOT, temporaryFolder } from "./measure.js";
 
@@ -21,6 +21,7 @@ export function compare(commit, parts, say) {
  * what lost too much both times.
  */
 export function checkAgainstBaseline(parts, say) {
+  if (!existsSync(BASELINE)) return { table: "No release has recorded its figures with --record yet.", lost: [] };
   const { commit } = JSON.parse(readFileSync(BASELINE, "utf8"));
   return withBuildOf(commit, say, (before) => {
     const changes = changesOf(before, parts, say);

@@ -48,8 +48,19 @@ const { values: flags, positionals: chosen } = parseArgs({
     check: { type: "boolean", default: false },
     record: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
+    help: { type: "boolean", short: "h", default: false },
   },
 });
+if (flags.help) {
+  process.stdout.write(`npm run bench -- [part …] [--json]          ratios against baselines of the same run
+npm run bench -- [part …] --compare COMMIT  in turn with the build of another commit
+npm run bench -- [part …] --check           in turn with the last release; fails if a figure lost more than a tenth
+npm run bench -- [part …] --record          makes this commit that release
+
+Parts: ${Object.keys(PARTS).join(", ")}
+`);
+  process.exit(0);
+}
 const unknown = chosen.find((name) => !(name in PARTS));
 if (unknown !== undefined) throw new Error(`no part ${unknown}; there are ${Object.keys(PARTS).join(", ")}`);
 /** Their figures are steady enough to judge a release by. */

@@ -27,8 +27,8 @@ describe("service why of an event", () => {
     const { event, deliveries } = await world.order();
     const answer = {
       ...DELIVERED,
-      summary: "Delivered to Billing in N ms",
-      evidence: 'Attempt 1 at T: 200 in N ms, "ok"',
+      summary: expect.stringMatching(/^Delivered to Billing in N m?s$/),
+      evidence: expect.stringMatching(/^Attempt 1 at T: 200 in N m?s, "ok"$/),
     };
     const { id } = event.data.object as { id: string };
     for (const about of [event.id, deliveries[0]!.id, id, event.request.id!]) {

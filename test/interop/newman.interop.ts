@@ -67,6 +67,7 @@ async function createObjects(): Promise<Map<string, string>> {
   await create("/v1/api_keys", { scopes: ["customers:read"] });
   await create("/v1/oauth_apps", { name: "Shop", redirect_uris: ["https://shop.example/callback"] });
   await create("/v1/events/replay", { endpoint });
+  await create("/v1/faults", { match: { path: "/v1/versions" }, effect: "delay", delay_ms: 1 });
   for (const list of ["events", "deliveries", "request_logs"]) {
     await expect.poll(async () => (await api("GET", `/v1/${list}`)).body.data.length).toBeGreaterThan(0);
     keep((await api("GET", `/v1/${list}`)).body.data[0].id);
@@ -76,15 +77,20 @@ async function createObjects(): Promise<Map<string, string>> {
 
 const isRequest = ({ request }: CollectionItem) => request?.url.path[0] === "v1";
 
-/** Returns the requests that an API key may send and that end, those that delete something last. */
+/** Returns the requests that an API key may send and that end: deletions late, and what affects other requests last. */
 function requestsIn(items: readonly CollectionItem[]): CollectionItem[] {
   const all = (list: readonly CollectionItem[]): CollectionItem[] =>
     list.flatMap((one) => all(one.item ?? []).concat(one));
   const sent = all(items).filter(
     (one) => isRequest(one) && one.request.auth?.type === "bearer" && one.request.url.path.at(-1) !== "stream",
   );
-  const isDelete = ({ request }: CollectionItem) => request.method === "DELETE";
-  return [...sent.filter((one) => !isDelete(one)), ...sent.filter(isDelete)];
+  const orderOf = ({ request: { method, url } }: CollectionItem) => {
+    const affectsOthers = ["faults", "sandbox"].includes(url.path[1]!);
+    const isDelete = method === "DELETE";
+    const isOfAll = isDelete && url.path.length === 2;
+    return Number(affectsOthers) * 4 + Number(isDelete) * 2 + Number(isOfAll);
+  };
+  return sent.toSorted((one, other) => orderOf(one) - orderOf(other));
 }
 
 it("newman runs every request of the collection that openapi-to-postmanv2 makes of the OpenAPI document", async () => {

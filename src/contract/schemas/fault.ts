@@ -19,8 +19,9 @@ const Path = Type.String({
   description: "Path of an operation. `{id}` stands for any ID, `*` at the end for any text",
   examples: ["/v1/orders*"],
 });
-const Status = Type.Enum([...FAULT_STATUSES]);
-const Delay = Type.Integer({ minimum: 1, maximum: LIMITS.maxFaultDelayMilliseconds, examples: [2000] });
+const Status = Type.Enum([...FAULT_STATUSES], { examples: [503] });
+/** Without an example: an example of a fault has one effect. */
+const Delay = Type.Integer({ minimum: 1, maximum: LIMITS.maxFaultDelayMilliseconds });
 const RATE = { minimum: 0, maximum: 1, description: "Part of the matching requests that get it" };
 const Times = Type.Integer({ minimum: 1, maximum: LIMITS.maxFaultTimes, examples: [5] });
 

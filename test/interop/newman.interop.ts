@@ -84,11 +84,12 @@ function requestsIn(items: readonly CollectionItem[]): CollectionItem[] {
   const sent = all(items).filter(
     (one) => isRequest(one) && one.request.auth?.type === "bearer" && one.request.url.path.at(-1) !== "stream",
   );
+  // A reset removes faults, too.
+  const LATE = ["faults", "sandbox"];
   const orderOf = ({ request: { method, url } }: CollectionItem) => {
-    const affectsOthers = ["faults", "sandbox"].includes(url.path[1]!);
     const isDelete = method === "DELETE";
     const isOfAll = isDelete && url.path.length === 2;
-    return Number(affectsOthers) * 4 + Number(isDelete) * 2 + Number(isOfAll);
+    return (LATE.indexOf(url.path[1]!) + 1) * 4 + Number(isDelete) * 2 + Number(isOfAll);
   };
   return sent.toSorted((one, other) => orderOf(one) - orderOf(other));
 }

@@ -163,6 +163,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   delete: ["rm"],
   get: ["show"],
   list: ["ls"],
+  revoke: ["rm", "delete"],
   show: ["get"],
 };
 

@@ -30,16 +30,20 @@ export interface LoginFlags {
 /** `service login`: OAuth, in a browser here or on another device. Import this module lazily. */
 export async function runLogin(flags: LoginFlags, context: Context): Promise<void> {
   const { settings, env, output } = context;
-  const globals = { ...context.globals, live: await isForLive(context) };
   const flow = chooseFlow(flags, context);
   const project = await context.project();
-  const target = resolveTarget({ flags: { ...globals, authUrl: flags.authUrl }, env, settings, project });
-  assertSamePlatform(settings, target);
-  const parameters: AuthorizationParameters = { scopes: flags.scope ?? SCOPES, environment: target.environment };
+  const targetIn = (live: boolean) =>
+    resolveTarget({ flags: { ...context.globals, live, authUrl: flags.authUrl }, env, settings, project });
+  const unasked = targetIn(context.globals.live);
+  assertSamePlatform(settings, unasked);
+  const authUrl = unasked.authUrl.value;
   try {
-    const server = await output.spinner.during(`Waiting for ${target.authUrl.value}`, () =>
-      openAuthorizationServer(context, target.authUrl.value),
+    const server = await output.spinner.during(`Waiting for ${authUrl}`, () =>
+      openAuthorizationServer(context, authUrl),
     );
+    // Asked when the platform has responded: without one, the answer would be of no use.
+    const target = targetIn(await isForLive(context));
+    const parameters: AuthorizationParameters = { scopes: flags.scope ?? SCOPES, environment: target.environment };
     if (flow.kind === "device") {
       const tokens = await signInByDevice(context, server, { parameters, why: flow.why, timeout: flags.timeout });
       const identity = await keep(context, server, target, tokens);

@@ -187,13 +187,22 @@ export class Output {
   note(text: string): void {
     const { stderr } = this.#options;
     if (!stderr.isTTY || this.quiet || this.json) return;
-    const fit = (line: string) => (line.startsWith(" ") ? [line] : wrapWords(line, stderr.columns ?? 80));
-    this.#write(stderr, this.runnable(text).split("\n").flatMap(fit).join("\n"));
+    this.#write(stderr, this.#fitted(this.runnable(text)));
+  }
+
+  /** Breaks lines between words on a terminal. Indented lines are commands. */
+  #fitted(text: string): string {
+    const { isTTY, columns = 80 } = this.#options.stderr;
+    if (!isTTY) return text;
+    const fit = (line: string) => (line.startsWith(" ") ? [line] : wrapWords(line, columns));
+    return text.split("\n").flatMap(fit).join("\n");
   }
 
   /** Prints a notice for users and logs; not with `--quiet`. */
   notice(text: string): void {
-    if (!this.quiet) this.#write(this.#options.stderr, this.json ? compactJson({ notice: text }) : this.runnable(text));
+    if (this.quiet) return;
+    const line = this.json ? compactJson({ notice: text }) : this.#fitted(this.runnable(text));
+    this.#write(this.#options.stderr, line);
   }
 
   /**
@@ -201,7 +210,8 @@ export class Output {
    * With `--json` it is the record.
    */
   instruct(lines: readonly string[], record: object): void {
-    this.#write(this.#options.stderr, this.json ? compactJson(record) : this.runnable(lines.join("\n")));
+    const text = this.json ? compactJson(record) : this.#fitted(this.runnable(lines.join("\n")));
+    this.#write(this.#options.stderr, text);
   }
 
   /** Prints a note that something was done, with the object's name. */

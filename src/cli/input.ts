@@ -109,7 +109,7 @@ export function createPrompts({ possible, stdin, stderr, signal }: PromptOptions
     { flag }: Question,
     show: (prompts: typeof inquirer, context: object) => Promise<Answer>,
   ): Promise<Answer> {
-    if (!possible()) throw new UsageError(`No terminal: pass ${flag}`);
+    if (!possible()) throw new UsageError(`${flag} is required without terminal input`);
     const prompts = await import("@inquirer/prompts");
     try {
       return await show(prompts, { input: stdin(), output: stderr(), signal });

@@ -112,8 +112,8 @@ export function explainListenError(
 ): UserError {
   const hints: Partial<Record<ListenError["code"], string>> = {
     unauthorized: credentialHint,
-    unreachable: `Is the platform running? ${start}${hasWaited ? "" : ", or pass --wait"}.`,
-    downtime: `Is the platform running? ${start}.`,
+    unreachable: `${start}${hasWaited ? "" : ", or pass --wait"}.`,
+    downtime: `${start}.`,
     protocol:
       "Another server responded, or the platform has another version: check --base-url, and run `service doctor`.",
   };

@@ -180,7 +180,7 @@ describe("the screen of service listen", () => {
     await first.stop();
     await screen.shows(/○ Reconnecting {2}(attempt \d+ in \d s|connecting): /);
     await screen.shows(/attempt [2-9] in \d s: /);
-    expect(screen.lines().filter((line) => line.includes("Reconnecting"))).toHaveLength(1);
+    expect(screen.lines().filter((line) => line.includes("○ Reconnecting"))).toHaveLength(1);
     const second = await startPlatformOn(database, port);
     onTestFinished(async () => void (await second.stop()));
     await screen.shows("● Connected");

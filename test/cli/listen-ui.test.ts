@@ -207,7 +207,7 @@ describe("the details of service listen", () => {
       await screen.shows(
         /Attempt 1 [\d:]+ {2}reset in [\d.]+ m?s\n Attempt 2 [\d:]+ {2}401 in .*\n hint If the receiver/,
       );
-      await screen.shows(/Response 401\n[^]*no\n[^]*Request\n POST/);
+      await screen.shows(/Response 401\n[^]*no\n[^]*Request {2}JSON, indented\n POST/);
     } finally {
       await failing.close();
     }
@@ -216,6 +216,8 @@ describe("the details of service listen", () => {
   it("are gone once the receiver is back, and R resends all that failed", async () => {
     const port = await freePort();
     const args = ["--forward-to", `127.0.0.1:${port}`, "--retries", "0"];
+    // The number of other sessions must not stay the same because the one of the test before leaves.
+    await expect.poll(() => cli.json("api", "GET", "/v1/statistics")).toMatchObject({ listeners: 0 });
     const screen = await listenOnScreen(args, { env: cli.platform.env });
     await screen.shows(`Nothing listens on 127.0.0.1:${port} yet.`);
     const other = await listenOnScreen(args, { env: cli.platform.env });

@@ -137,7 +137,8 @@ it("count rows that are inserted with plain SQL", async () => {
       bucket: 10,
       count: 1,
     },
-    { ...group, endpoint_id: "we_1", status_code: 503, error: "", bucket: 3, count: 2 },
+    { ...group, endpoint_id: "we_1", status_code: 503, error: "", bucket: 20, count: 1 },
+    { ...group, endpoint_id: "we_1", status_code: 503, error: "", bucket: 21, count: 1 },
   ]);
   expect(await database.all("SELECT * FROM pending_counts")).toEqual([
     { environment: 1, endpoint_id: "we_1", count: 1 },

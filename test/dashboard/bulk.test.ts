@@ -37,6 +37,8 @@ it("retries the failed deliveries of an endpoint after showing their number", as
   status = 200;
 
   await board.show(`sandbox/endpoints/${id}`);
+  // The dialog counts from the sandbox's time.
+  await page.locator(".bar").getByText("4 d ahead").waitFor();
   await page.getByRole("button", { name: "Retry failed" }).click();
   const dialog = page.getByRole("dialog", { name: "Retry failed deliveries" });
   // All since the endpoint began to fail.

@@ -97,7 +97,7 @@ async function resume(): Promise<void> {
   if (response.ok) signedOut.value = false;
 }
 
-/** A dialog, because an open form may be one: what is outside of it cannot be clicked. */
+/** A dialog: an open form may be one, too, and nothing outside of the topmost dialog can be clicked. */
 function SignedOut() {
   const element = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => element.current?.showModal(), []);

@@ -98,7 +98,7 @@ export function AttemptsChart({ minutes }: { minutes: Minutes }) {
   );
 }
 
-/** Returns the place of real time, of which a sandbox's clock may be ahead, as a share of the minutes. */
+/** Returns the position of real time on the axis, from 0 to 1: a sandbox's clock may be ahead of it. */
 function placeOfRealTime(minutes: Minutes): number | undefined {
   const [first, second] = minutes.map(({ at }) => Date.parse(at));
   if (clockOffset.value === 0 || first === undefined || second === undefined) return undefined;

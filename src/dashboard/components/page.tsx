@@ -164,7 +164,7 @@ export function Empty(props: { title: string; icon?: IconName; children?: Compon
   );
 }
 
-/** In place of a page's content. What was shown before was deleted meanwhile. */
+/** Replaces the content of a page whose object was deleted. */
 function Gone({ wasShown, message }: { wasShown: boolean; message: string }) {
   return (
     <div class="empty" role="alert">
@@ -177,7 +177,7 @@ function Gone({ wasShown, message }: { wasShown: boolean; message: string }) {
   );
 }
 
-/** Returns true if what was asked for does not exist, or no longer. */
+/** Returns true if the object does not exist, or was deleted. */
 export function isGone({ error }: Query<unknown>): boolean {
   return error?.status === 404;
 }

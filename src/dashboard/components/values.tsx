@@ -162,7 +162,7 @@ export function Url({ text }: { text: string }) {
   );
 }
 
-/** The response to a delivery, of which only 2xx is a success, or what happened instead. */
+/** The response to a delivery, or the reason why there is none. Only 2xx is a success. */
 export function StatusCode({ code, error = null }: { code: number | null; error?: string | null }) {
   const tone = isSuccess(code) ? "good" : isNotSent(error) ? "off" : "bad";
   return (

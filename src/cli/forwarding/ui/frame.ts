@@ -134,7 +134,7 @@ function messageLines({ typing, filter, message, selected, view, size, clock }: 
   return sentence(view === "list" && selected !== undefined ? failureOf(selected) : "", "dim", columns);
 }
 
-/** Renders what is wrong with a filter, or what it can say. */
+/** Renders the mistake in a filter, or its syntax. */
 function filterHint(filter: string): Line {
   const problem = filterProblem(filter);
   return [[` ${problem ?? FILTER_SYNTAX}`, problem === undefined ? "dim" : "warn"]];

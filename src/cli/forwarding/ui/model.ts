@@ -52,7 +52,7 @@ export class Model {
   readonly #down = new Set<string>();
   /** How often receivers responded how to the resends of the last key. */
   readonly #resent = new Map<string, number>();
-  /** What is special about the last resend. */
+  /** Continues `Resent evt_1` in the message about the last resend. */
   #howResent = "";
   /** The line of the list, from 0, that shows the selected row. */
   #offset = 0;

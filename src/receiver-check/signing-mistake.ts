@@ -99,8 +99,8 @@ async function accepts(subject: Subject, sample: Sample, deviate: Mistake["devia
   }
 }
 
-/** Returns what receivers compute the HMAC over that do not take the raw bytes. */
-function misreadings(body: string): { text: string; fix: string }[] {
+/** Returns what programs compute the HMAC over that do not take the raw bytes. */
+export function misreadings(body: string): { text: string; fix: string }[] {
   const latin1 = { text: Buffer.from(body).toString("latin1"), fix: DECODED_BODY_FIX };
   if (isForm(body)) {
     const fields = [...new URLSearchParams(body)];
@@ -157,7 +157,7 @@ function mistakesOf(subject: Subject): Mistake[] {
             fix: `The receiver expects the signature without ${prefix}: remove ${prefix} from what ${header} contains, or add it to the computed one.`,
           },
         ]),
-    ...OTHER_TEMPLATES.filter((template) => template !== signed && isPossible(template, signed)).map((template) => ({
+    ...otherTemplates(signed).map((template) => ({
       deviate: (sample: Sample) => macOf(subject, sample, { signed: template }),
       fix: `The receiver computes the HMAC over ${template === "{body}" ? "the body alone" : `\`${template}\``}: compute it over \`${signed}\`.`,
     })),
@@ -187,9 +187,12 @@ const OTHER_TEMPLATES = [
   "{id}.{timestamp}.{body}",
 ];
 
-/** A delivery has only those values that are signed. */
-function isPossible(template: string, signed: string): boolean {
-  return ["{id}", "{timestamp}"].every((name) => signed.includes(name) || !template.includes(name));
+/** Returns those that differ from `signed`, and contain only values that it contains: a delivery has no others. */
+export function otherTemplates(signed: string): string[] {
+  return OTHER_TEMPLATES.filter(
+    (template) =>
+      template !== signed && ["{id}", "{timestamp}"].every((name) => signed.includes(name) || !template.includes(name)),
+  );
 }
 
 /** Returns a delivery whose timestamp is in milliseconds. */

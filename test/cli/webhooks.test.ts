@@ -3,9 +3,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { sign } from "../../src/webhooks/index.ts";
+import { SCHEMES, sign as signDelivery } from "../../src/webhooks/schemes.ts";
 import { type CliResult, createConfigDir, runCli } from "../support/run-cli.ts";
 
-const SECRET = `whsec_${"a".repeat(43)}`;
+const SECRET = `whsec_${"a".repeat(44)}`;
 const EVENT = {
   id: "evt_1",
   object: "event",
@@ -93,6 +94,34 @@ describe("service webhooks verify", () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toContain(`Rule: ${code}\n`);
     expect(JSON.parse((await verify(wrong, "--json")).stderr)).toMatchObject({ code });
+  });
+
+  it.each([
+    ["the payload without the whitespace at its end", { payload: PAYLOAD.trimEnd() }, `${PAYLOAD.trimEnd()}\n`],
+    ["the payload with a line break at its end", { payload: `${PAYLOAD.trimEnd()}\n` }, PAYLOAD.trimEnd()],
+    ["the payload with other line breaks", { payload: "{\r\n}" }, "{\n}"],
+    [
+      "the same fields, formatted in another way",
+      { payload: JSON.stringify(EVENT) },
+      JSON.stringify(EVENT, undefined, 4),
+    ],
+    ["the secret without whsec_", { secrets: SECRET.slice("whsec_".length) }, PAYLOAD],
+    ["the secret decoded from base64", { scheme: { ...SCHEMES.service, secret: SCHEMES.standard.secret } }, PAYLOAD],
+    ["the secret with a line break at its end", { secrets: `${SECRET}\n` }, PAYLOAD],
+  ])("says that the signature matches %s", async (matches, signed, input) => {
+    const given = { scheme: SCHEMES.service, payload: input, secrets: SECRET, timestamp: NOW - 301, ...signed };
+    const headers = signDelivery(given)["Service-Signature"]!;
+    const args = ["--secret", SECRET, "--header", headers, "--payload", "-", "--now", String(NOW)];
+    const { exitCode, stderr } = await runCli(["webhooks", "verify", ...args], { input });
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(`Error: Verification failed: the signature matches ${matches}\n`);
+    expect(stderr).toContain("Rule: signature_mismatch");
+  });
+
+  it("says that the signature covers the body alone", async () => {
+    const { stderr } = await verify(`t=${NOW},v1=${createHmac("sha256", SECRET).update(PAYLOAD).digest("hex")}`);
+    expect(stderr).toContain("the signature matches {body}\n");
+    expect(stderr).toContain("Service signs {timestamp}.{body}: sign that.\n");
   });
 
   it("accepts an older signature with --tolerance", async () => {

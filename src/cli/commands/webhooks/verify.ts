@@ -13,6 +13,7 @@ import { UsageError, UserError } from "../../errors.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 import { parseHeaders } from "../../arguments/headers.ts";
 import { SCHEME_FLAG, type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
+import type { OtherMatch } from "./mismatch.ts";
 import { SECRET_FLAGS, SECRET_VARIABLE, type SecretFlags, secretsIfGiven, secretsOf } from "../../receivers/secrets.ts";
 
 interface VerifyFlags extends SecretFlags, SchemeFlag {
@@ -106,9 +107,10 @@ async function runVerify(context: Context, flags: VerifyFlags): Promise<void> {
   const { SignatureError } = await import("../../../webhooks/index.ts");
   const { output } = context;
   const { tolerance, now = Math.floor(context.now() / 1000) } = flags;
+  const headers = headersOf(header, scheme, flags);
+  const given = { scheme, payload, headers, secrets, tolerance, now };
   try {
-    const headers = headersOf(header, scheme, flags);
-    const { timestamp = null, id } = verify({ scheme, payload, headers, secrets, tolerance, now });
+    const { timestamp = null, id } = verify(given);
     const event = flags.scheme === undefined ? parseEvent(payload) : undefined;
     output.success("The signature is valid");
     if (event !== undefined) return await output.object(event, VERIFIED);
@@ -116,8 +118,10 @@ async function runVerify(context: Context, flags: VerifyFlags): Promise<void> {
     const details = VERIFIED_DELIVERY.details.filter(({ label }) => valueAt(delivery, label.toLowerCase()) !== null);
     await output.object(delivery, { ...VERIFIED_DELIVERY, details });
   } catch (error) {
-    if (error instanceof SignatureError) throw verificationFailed(error);
-    throw error;
+    if (!(error instanceof SignatureError)) throw error;
+    if (error.code !== "signature_mismatch") throw verificationFailed(error);
+    const { findMismatch } = await import("./mismatch.ts");
+    throw verificationFailed(error, findMismatch(given));
   }
 }
 
@@ -154,12 +158,12 @@ async function askSecret(endpoint: string, { interactive, output, prompts }: Con
   return await prompts.secret({ message: "Signing secret of the receiver (whsec_…)", flag: "--secret" });
 }
 
-function verificationFailed(error: SignatureError): UserError {
-  return new UserError(`Verification failed: ${error.message}`, {
-    code: error.code,
-    hint: `Rule: ${error.code}`,
-    cause: error,
-  });
+function verificationFailed(error: SignatureError, other?: OtherMatch): UserError {
+  const rule = `Rule: ${error.code}`;
+  return new UserError(
+    `Verification failed: ${other === undefined ? error.message : `the signature matches ${other.matches}`}`,
+    { code: error.code, hint: other === undefined ? rule : `${other.fix}\n${rule}`, cause: error },
+  );
 }
 
 /** The lines may be pasted together. One without a name is the value of the signature's header. */

@@ -52,6 +52,7 @@ const log = {
   idempotency_key: null,
   error_code: ESCAPES,
   fault: null,
+  client: ESCAPES,
   left_out: 0,
   livemode: false,
   created: TIME,

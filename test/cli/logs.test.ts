@@ -49,6 +49,15 @@ describe("service logs list", () => {
     expect(session.text()).toMatch(/POST {4}\/v1\/orders\/\S{4,}…/);
   });
 
+  it("has no reads of the clock by commands", async () => {
+    expect((await service("clock", "show")).exitCode).toBe(0);
+    const last = await provoke();
+    const { stdout } = await service("logs", "list", "--all", "--json");
+    const logs = JSON.parse(stdout) as RequestLog[];
+    expect(logs.map(({ id }) => id)).toContain(last);
+    expect(logs.map(({ path }) => path)).not.toContain("/v1/test_clock");
+  });
+
   it("filters by time", async () => {
     const id = await provoke();
     const ids = async (...args: string[]) => (await service("logs", "list", "-q", ...args)).stdout.trim().split("\n");
@@ -107,6 +116,23 @@ describe("service logs tail", () => {
     const { stdout } = await service("logs", "list", "--limit", "100", "--json");
     expect(JSON.parse(stdout)).toContainEqual(seen().at(-1));
     expect(tail.stderr()).toBe("");
+  });
+
+  it("hides what commands read, unless --all is passed", async () => {
+    const [tail, whole] = [tailLogs("--json"), tailLogs("--json", "--all")];
+    await Promise.all([tail.begun(() => provoke()), whole.begun(() => provoke())]);
+    expect((await service("customers", "list")).exitCode).toBe(0);
+    expect((await service("customers", "get", "cus_4Vf8aTqz0bKm2sNw9XyRcd")).exitCode).toBe(3);
+    expect((await service("customers", "create", "--email", "tail@example.com")).exitCode).toBe(0);
+    const commandsIn = ({ lines }: typeof tail) =>
+      lines
+        .map((line) => JSON.parse(line) as RequestLog)
+        .filter(({ client }) => client === "service-cli")
+        .map(({ method, status }) => `${method} ${status}`);
+    await tail.until(() => commandsIn(tail).includes("POST 201"));
+    await whole.until(() => commandsIn(whole).includes("POST 201"));
+    expect(commandsIn(tail)).toEqual(["GET 404", "POST 201"]);
+    expect(commandsIn(whole)).toEqual(expect.arrayContaining(["GET 200", "GET 404", "POST 201"]));
   });
 
   it("accepts the filters of the list", async () => {

@@ -50,6 +50,7 @@ describe("an API request", () => {
       idempotency_key: expect.stringMatching(/^[\w-]{16}$/),
       error_code: null,
       fault: null,
+      client: null,
       left_out: 0,
       livemode: false,
       created: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),

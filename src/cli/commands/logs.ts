@@ -142,7 +142,7 @@ export const command: CommandDefinition = {
     {
       name: "tail",
       about: "Follow API requests until Ctrl-C",
-      options: FILTERS,
+      options: [...FILTERS, flag("--all", "Also show successful reads of `service` commands")],
       fields: LOGS.view,
       examples: ["service logs tail", "service logs tail --status 500", "service logs tail --json"],
       run: runTail,
@@ -156,16 +156,24 @@ const METHOD_WIDTH = "DELETE".length;
 /** A request is listed once it has finished, under its start time. None takes longer than this. */
 const MAX_REQUEST_MILLISECONDS = 60_000;
 
-type Filters = Record<"method" | "path" | "status" | "key" | "reads", QueryValue>;
+type Filters = Record<"method" | "path" | "status" | "key" | "reads", QueryValue> & { all?: true };
 
-async function runTail(context: Context, { method, path, status, key, reads }: Filters): Promise<void> {
+const HIDDEN_READS = "Successful reads of `service` commands are hidden; to show them, pass --all.";
+
+/** What commands read themselves would hide what applications do. */
+function isOwnRead({ client, method, status }: RequestLog): boolean {
+  return client === "service-cli" && (method === "GET" || method === "HEAD") && status < 400;
+}
+
+async function runTail(context: Context, { method, path, status, key, reads, all }: Filters): Promise<void> {
   const spans = await import("../terminal/spans.ts");
   const print = context.output.stream(LOGS.view, (log: RequestLog) => logLine(log, context, spans.cutMiddle));
   await followList<RequestLog>(context, {
     path: LOGS.path,
     query: { method, path, status, key, reads },
     maxLag: MAX_REQUEST_MILLISECONDS,
-    ready: "Following API requests. Press Ctrl-C to stop.",
+    filter: (log) => all === true || !isOwnRead(log),
+    ready: `Following API requests. Press Ctrl-C to stop.${all ? "" : `\n${HIDDEN_READS}`}`,
     waiting: "Waiting for requests",
     print,
   });

@@ -29,6 +29,9 @@ export const RequestLog = Type.Object(
         { description: "The fault that it got" },
       ),
     ),
+    client: nullable(
+      Type.String({ description: "`service-cli` for a request of the command `service`; null for all others" }),
+    ),
     left_out: Type.Integer({
       description: `Requests of the credential with the same status 403 that followed within the second and are not in the log: it keeps ${LIMITS.loggedRefusalsPerSecond} a second`,
     }),

@@ -111,6 +111,7 @@ function toRequestLog(row: RequestLogRow, tenant: Tenant): RequestLog {
     idempotency_key: row.idempotency_key,
     error_code: row.error_code,
     fault: faultOf(row),
+    client: row.client,
     left_out: row.left_out,
     livemode: tenant.livemode,
     created: formatTimestamp(timeOfId(row.id)),

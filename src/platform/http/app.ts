@@ -17,7 +17,7 @@ import { setDeadlines } from "./deadline.ts";
 import { cutOffResponses } from "./faults.ts";
 import { registerFormats } from "./formats.ts";
 import { errorPage, PageError, sendPage } from "./pages/page.ts";
-import { loggedPath, recordRequests } from "./request-log.ts";
+import { clientOf, loggedPath, recordRequests } from "./request-log.ts";
 import { problemOfHost } from "./host.ts";
 import { rejectBrokenRequest, CONNECT_REQUEST } from "./problem.ts";
 import { takeJson } from "./json.ts";
@@ -85,7 +85,7 @@ export function createApp(tools: AppTools): FastifyInstance {
       status: reply.statusCode,
       duration_ms: Math.round(reply.elapsedTime * 10) / 10,
       request_id: request.id,
-      ...(request.headers["user-agent"]?.startsWith("service-cli/") ? { client: "service-cli" } : {}),
+      client: clientOf(request),
       ...tracedLine(parseTraceparent(request.headers["traceparent"])),
     });
     done();

@@ -25,7 +25,10 @@ declare module "fastify" {
   }
 }
 
-/** Records every request with a known account and environment, except reads of this log, which would soon fill it. */
+/**
+ * Records every request with a known account and environment, except reads of this log, and those of the clock by
+ * commands that show ages: they would soon fill it.
+ */
 export function recordRequests(app: FastifyInstance, requests: RequestRecorder, clientAddress: ClientAddress): void {
   app.decorateRequest("identified", null);
   app.decorateRequest("errorCode", null);
@@ -33,7 +36,7 @@ export function recordRequests(app: FastifyInstance, requests: RequestRecorder, 
   app.decorateRequest("responseText", null);
   app.addHook("onResponse", (request, reply, done) => {
     const { identified } = request;
-    if (identified !== null && !isPoll(identified.path, reply.statusCode)) {
+    if (identified !== null && !isPoll(request, identified.path, reply.statusCode)) {
       requests.record(identified.caller, {
         id: request.id,
         method: request.method as RequestMethod,
@@ -43,6 +46,7 @@ export function recordRequests(app: FastifyInstance, requests: RequestRecorder, 
         idempotencyKey: idempotencyKeyOf(request),
         errorCode: request.errorCode ?? undefined,
         fault: request.fault,
+        client: clientOf(request),
         exchange: (idempotencyKey) => {
           const { secretInputs, secretFields } = identified;
           const address = clientAddress(request.raw);
@@ -54,8 +58,14 @@ export function recordRequests(app: FastifyInstance, requests: RequestRecorder, 
   });
 }
 
-function isPoll(path: string, status: number): boolean {
-  return path.startsWith(pathOf("request_log")) && status === 200;
+/** Returns `service-cli` for requests of the command, which users may want to tell from those of their application. */
+export function clientOf({ headers }: FastifyRequest): "service-cli" | undefined {
+  return headers["user-agent"]?.startsWith("service-cli/") ? "service-cli" : undefined;
+}
+
+function isPoll(request: FastifyRequest, path: string, status: number): boolean {
+  const isOfClock = request.method === "GET" && path === pathOf("test_clock") && clientOf(request) !== undefined;
+  return status === 200 && (isOfClock || path.startsWith(pathOf("request_log")));
 }
 
 /** What clients send in place of an ID by mistake: no value, a placeholder, a number, or a part of an ID. */

@@ -8,7 +8,7 @@ export type Activity =
       duration_ms: number;
       request_id: string;
       /** Set for a request of the `service` command. */
-      client?: "service-cli";
+      client?: "service-cli" | undefined;
       /** Set if the request belongs to a trace. */
       trace_id?: string;
     }

@@ -38,6 +38,7 @@ interface CompletedRequest {
   idempotencyKey: string | undefined;
   errorCode: ErrorCode | undefined;
   fault?: FaultRow | null;
+  client?: string | undefined;
   /** Returns the content of request and response, with the digest of its Idempotency-Key. Called only if there is room for it. */
   exchange?: (idempotencyKey: string | null) => RequestExchange;
 }
@@ -110,6 +111,7 @@ export class RequestRecorder {
       idempotency_key: idempotencyKey,
       error_code: request.errorCode ?? null,
       fault: request.fault == null ? null : `${request.fault.id} ${request.fault.effect}`,
+      client: request.client ?? null,
       left_out: 0,
     });
     this.#keepDetail(environment, request, idempotencyKey);

@@ -18,6 +18,8 @@ export interface RequestLogRow {
   error_code: string | null;
   /** The ID of its fault, a space, and the effect. */
   fault: string | null;
+  /** The program that sent it, if it is the command. */
+  client: string | null;
   /** How many requests after it were left out. */
   left_out: number;
 }
@@ -34,6 +36,7 @@ const NAMES = [
   "idempotency_key",
   "error_code",
   "fault",
+  "client",
   "left_out",
 ] as const satisfies (keyof RequestLogRow)[];
 const COLUMNS = NAMES.join(", ");

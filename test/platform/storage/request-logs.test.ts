@@ -23,6 +23,7 @@ const rowsOf = (environment: number): RequestLogRow[] =>
     idempotency_key: null,
     error_code: null,
     fault: null,
+    client: null,
     left_out: 0,
   }));
 

@@ -7,6 +7,7 @@ import { faults } from "./006-faults.ts";
 import { errorNames } from "./007-error-names.ts";
 import { finerLatencies } from "./008-finer-latencies.ts";
 import { deliveryTargets } from "./009-delivery-targets.ts";
+import { requestClients } from "./010-request-clients.ts";
 import type { Migration } from "./migration.ts";
 
 /** In the order in which they run. A migration never changes once it is listed here. */
@@ -20,4 +21,5 @@ export const MIGRATIONS: readonly Migration[] = [
   errorNames,
   finerLatencies,
   deliveryTargets,
+  requestClients,
 ];

@@ -219,8 +219,8 @@ describe("the details of service listen", () => {
     const screen = await listenOnScreen(args, { env: cli.platform.env });
     await screen.shows(`Nothing listens on 127.0.0.1:${port} yet.`);
     const other = await listenOnScreen(args, { env: cli.platform.env });
-    // The hint about the port may replace what it says about this session.
-    await other.shows("● Connected");
+    await other.shows("● Connected  1 other session");
+    await screen.shows("● Connected  1 other session");
     await screen.shows("One other session is listening; each receives every event");
     const lost = [await trigger("customer.created"), await trigger("customer.created")];
     await screen.shows("0 forwarded  2 failed");

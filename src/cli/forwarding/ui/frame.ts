@@ -35,19 +35,21 @@ function screen(model: Model, now: number): Line[] {
 }
 
 /** Renders the connection and the targets, or the time until the next attempt while disconnected. */
-function stateLine({ lost, paused, feed, clock, size }: Model, now: number): Line {
+function stateLine({ lost, paused, feed, clock, size, others }: Model, now: number): Line {
   if (lost !== undefined) {
     const seconds = Math.max(Math.ceil((lost.retryAt - now) / 1000), 0);
     const next = seconds === 0 ? "connecting" : `attempt ${lost.failures + 1} in ${seconds} s`;
     return [[" ○ Reconnecting", "warn"], [`  ${next}: ${lost.reason}`]];
   }
   const { target, routes } = feed.receivers;
-  const others = routes.length === 0 ? "" : `${routes.length} ${routes.length === 1 ? "route" : "routes"}, otherwise `;
+  const routed = routes.length === 0 ? "" : `${routes.length} ${routes.length === 1 ? "route" : "routes"}, otherwise `;
   const to =
-    target === undefined && routes.length === 0 ? "events are not forwarded" : `→ ${others}${target?.href ?? "none"}`;
+    target === undefined && routes.length === 0 ? "events are not forwarded" : `→ ${routed}${target?.href ?? "none"}`;
   const state: Span = paused ? [" ‖ Paused", "warn"] : [` ● ${feed.state}`, "good"];
   const from = printable(feed.origin);
-  const ahead = clock.badge === undefined ? "" : `  ${clock.badge}`;
+  // The message about them gives way to others.
+  const shared = others === 0 ? "" : `  ${others} other ${others === 1 ? "session" : "sessions"}`;
+  const ahead = `${shared}${clock.badge === undefined ? "" : `  ${clock.badge}`}`;
   const isTight = widthOf(`${state[0]}${ahead}  ${from}  ${to}`) > size.columns;
   return [state, [ahead, "warn"], [`  ${isTight ? feed.shortOrigin : from}  `, "dim"], [to]];
 }

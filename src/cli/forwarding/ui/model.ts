@@ -39,6 +39,8 @@ export class Model {
   /** Set while disconnected. */
   lost: { reason: string; failures: number; retryAt: number } | undefined;
   message: Message | undefined;
+  /** Sessions that listen to the same events. */
+  others = 0;
   /** True while the user types a filter. */
   typing = false;
   /** First visible line of the details or the help. */
@@ -127,6 +129,7 @@ export class Model {
       case "joined":
         return this.sayOthers(report.others);
       case "left":
+        this.others = report.others;
         if (!this.message?.isAboutOthers) return;
         this.message = undefined;
         if (report.others > 0) this.sayOthers(report.others);
@@ -158,6 +161,7 @@ export class Model {
 
   /** Says that other sessions listen to the same events. */
   sayOthers(count: number): void {
+    this.others = count;
     this.say(othersText(count), "warn");
     this.message!.isAboutOthers = true;
   }

@@ -216,4 +216,13 @@ describe("service doctor", () => {
     const { stdout } = await runCli(["doctor"], { env: platform.env });
     expect(stdout).toMatch(/^ok\tnode\t/);
   });
+
+  it.each(["doctor", "status"])("%s breaks lines only between words on 40 columns", async (command) => {
+    const session = runInTerminal([command], { env: { SERVICE_BASE_URL: "http://127.0.0.1:9" }, columns: 40 });
+    await session.ended;
+    expect(session.text()).toMatch(/^✗ failed {3}Platform\n {4}http:\/\/127\.0\.0\.1:9: /m);
+    const lines = session.text().trimEnd().split("\n");
+    // A path is one word.
+    expect(lines.filter((line) => line.length > 40 && line.trim().includes(" "))).toEqual([]);
+  });
 });

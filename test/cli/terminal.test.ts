@@ -49,6 +49,26 @@ describe("a table", () => {
     for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
   });
 
+  it("takes several aligned lines for each row if its columns do not fit", async () => {
+    const lines = await linesOf(inTerminal(["orders", "list"], { columns: 40 }));
+    expect(lines).toHaveLength(6);
+    expect(lines.filter((_, at) => at % 2 === 0)).toEqual([
+      expect.stringMatching(/^ID {26}STATUS$/),
+      expect.stringMatching(/^ord_\w{22} {2}pending$/),
+      expect.stringMatching(/^ord_\w{22} {2}pending$/),
+    ]);
+    expect(lines[1]).toMatch(/^ {2}AMOUNT {2}CURRENCY {2}CREATED$/);
+    expect(lines[3]).toMatch(/^ {5}500 {2}JPY {7}(?:\d+[sm] ago|just now)$/);
+  });
+
+  it.each(["customers", "orders", "payments", "events", "deliveries", "endpoints", "keys", "apps", "logs"])(
+    "of %s fits 40 columns",
+    async (resource) => {
+      const lines = await linesOf(inTerminal([resource, "list"], { columns: 40 }));
+      for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(40);
+    },
+  );
+
   it("shows when an event was created on 80 columns, and its object if there is room", async () => {
     const headOf = async (columns: number) => (await linesOf(inTerminal(["events", "list"], { columns })))[0];
     expect(await headOf(80)).toMatch(/^ID +TYPE +CREATED$/);

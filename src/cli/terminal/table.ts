@@ -15,7 +15,10 @@ interface Cells<Item> {
   width: number;
 }
 
-/** Renders a borderless table that fits the terminal: columns shrink first, then optional ones are dropped. */
+/**
+ * Renders a borderless table that fits the terminal: columns shrink first, then optional ones are dropped. If that is not
+ * enough, each row takes several lines, and so does the header.
+ */
 export function renderTable<Item>(
   items: readonly Item[],
   columns: readonly Column<Item>[],
@@ -25,20 +28,29 @@ export function renderTable<Item>(
     const texts = items.map((item) => cellText(column, item, view));
     return { column, texts, width: Math.max(stringWidth(column.label), ...texts.map((text) => stringWidth(text))) };
   });
-  const cells = fitColumns(all, terminalWidth);
-  const header = cells.map((cell) => pad(cell.column.label.toUpperCase(), cell, (text) => styles.dim(text)));
-  const rows = items.flatMap((item, row) => {
-    const lines = cells.map((cell) => linesOf(cell.texts[row]!, cell));
-    const height = Math.max(...lines.map(({ length }) => length));
-    return Array.from({ length: height }, (_, at) =>
-      cells.map((cell, column) => {
-        const style = (text: string): string => cell.column.style?.(text, styles, item) ?? text;
-        const cut = cell.column.shrinks === "middle" ? cutMiddle : cutText;
-        return pad(cut(lines[column]![at] ?? "", cell.width), cell, style);
-      }),
+  const fitting = fitColumns(all, terminalWidth);
+  const parts = totalWidth(fitting) <= terminalWidth ? [fitting] : splitColumns(all, terminalWidth);
+  const render = (linesOfPart: (cells: readonly Cells<Item>[]) => readonly string[][]): string[] =>
+    parts.flatMap((cells, part) =>
+      linesOfPart(cells).map((line) => ((part === 0 ? "" : GAP) + line.join(GAP)).trimEnd()),
     );
-  });
-  return [header, ...rows].map((line) => line.join(GAP).trimEnd());
+  const header = render((cells) => [
+    cells.map((cell) => pad(cell.column.label.toUpperCase(), cell, (text) => styles.dim(text))),
+  ]);
+  return [...header, ...items.flatMap((item, row) => render((cells) => rowLines(cells, item, row, styles)))];
+}
+
+/** Renders these cells of one row. */
+function rowLines<Item>(cells: readonly Cells<Item>[], item: Item, row: number, styles: Styles): string[][] {
+  const lines = cells.map((cell) => linesOf(cell.texts[row]!, cell));
+  const height = Math.max(...lines.map(({ length }) => length));
+  return Array.from({ length: height }, (_, at) =>
+    cells.map((cell, column) => {
+      const style = (text: string): string => cell.column.style?.(text, styles, item) ?? text;
+      const cut = cell.column.shrinks === "middle" ? cutMiddle : cutText;
+      return pad(cut(lines[column]![at] ?? "", cell.width), cell, style);
+    }),
+  );
 }
 
 /** Drops empty optional columns, shrinks columns, then drops optional ones from the right. */
@@ -52,6 +64,25 @@ function fitColumns<Item>(all: readonly Cells<Item>[], terminalWidth: number): C
     if (totalWidth(shrunk) <= terminalWidth || dropped === undefined) return refill(all, shrunk, terminalWidth);
     columns = columns.filter((cell) => cell !== dropped);
   }
+}
+
+/** Distributes columns over several lines, of which all but the first are indented. Optional ones get no line of their own. */
+function splitColumns<Item>(all: readonly Cells<Item>[], terminalWidth: number): Cells<Item>[][] {
+  const parts: Cells<Item>[][] = [];
+  let room = 0;
+  for (const cell of all) {
+    const { column, texts } = cell;
+    if (column.optional && (texts.every((text) => text === "") || cell.width > room)) continue;
+    const shrinks = Boolean(column.shrinks);
+    if (cell.width > room && !(shrinks && room >= READABLE_WIDTH)) {
+      room = terminalWidth - (parts.length === 0 ? 0 : GAP.length);
+      parts.push([]);
+    }
+    const width = shrinks ? Math.min(cell.width, room) : cell.width;
+    parts.at(-1)!.push({ ...cell, width });
+    room -= width + GAP.length;
+  }
+  return parts;
 }
 
 /** Takes width from the widest columns that may shrink, until all fit or none can shrink further. */

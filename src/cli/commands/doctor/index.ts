@@ -157,21 +157,26 @@ const SIGNS: Readonly<Record<Verdict, { sign: string; style: keyof Styles }>> = 
 
 const MIN_WIDTH = 30;
 
-/** Renders the results: a symbol and a word each, and below it the fix. */
+/** Renders the results: a symbol, a word and the title each, then the detail and how to fix it. */
 function drawResults(results: readonly Result[], output: Output): string[] {
   const { styles, width } = output;
   const titleWidth = Math.max(...results.map(({ title }) => title.length));
   return results.flatMap(({ title, status, detail, advice }) => {
     const { sign, style } = SIGNS[status];
-    const lead = `${sign} ${status.padEnd(7)}  ${title.padEnd(titleWidth)}  `;
-    const available = Math.max(MIN_WIDTH, width - lead.length);
-    const indent = " ".repeat(width - lead.length < MIN_WIDTH ? 4 : lead.length);
-    const [first = "", ...rest] = wrapWords(output.runnable(printable(detail)), available);
-    const adviceLines = advice === null ? [] : wrapWords(`→ ${output.runnable(printable(advice))}`, available);
-    return [
-      `${styles[style](`${sign} ${status.padEnd(7)}`)}  ${styles.strong(title.padEnd(titleWidth))}  ${first}`,
-      ...rest.map((line) => indent + line),
-      ...adviceLines.map((line) => indent + styles.accent(line)),
-    ];
+    const word = `${sign} ${status.padEnd(7)}`;
+    const indent = word.length + titleWidth + 4;
+    // On a narrow terminal, the detail is below the title.
+    const isNarrow = width - indent < MIN_WIDTH;
+    const room = width - (isNarrow ? NARROW_INDENT : indent);
+    const lines = wrapWords(output.runnable(printable(detail)), room);
+    if (advice !== null) {
+      const advised = wrapWords(`→ ${output.runnable(printable(advice))}`, room);
+      lines.push(...advised.map((line) => styles.accent(line)));
+    }
+    const head = `${styles[style](word)}  ${styles.strong(isNarrow ? title : title.padEnd(titleWidth))}`;
+    if (isNarrow) return [head, ...lines.map((line) => " ".repeat(NARROW_INDENT) + line)];
+    return lines.map((line, at) => (at === 0 ? `${head}  ${line}` : " ".repeat(indent) + line));
   });
 }
+
+const NARROW_INDENT = 4;

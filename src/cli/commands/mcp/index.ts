@@ -1,3 +1,4 @@
+import { realpathSync } from "node:fs";
 import { type CommandDefinition, flag } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
@@ -8,7 +9,10 @@ export const command: CommandDefinition = {
   name: "mcp",
   about:
     "Run an MCP server over stdin and stdout, with tools for the sandbox's objects, events, endpoints, deliveries, request log, test clock, states and faults. Tools that the credential's scopes do not allow are omitted.",
-  notes: `
+  get notes() {
+    // MCP clients do not start in the folder of a project, and know no aliases.
+    const program = JSON.stringify(realpathSync(process.argv[1]!));
+    return `
 Add the command to the configuration of your MCP client:
 
   {
@@ -17,8 +21,13 @@ Add the command to the configuration of your MCP client:
     }
   }
 
+service-cli will be published on npm. Until then, use this command:
+
+  "command": "node", "args": [${program}, "mcp"]
+
 The platform serves the same tools over HTTP, at /mcp.
-`,
+`;
+  },
   options: [
     flag("--tools <list>", "Only these tools, by name or group, such as customers,events,explain (default: all)"),
     flag("--output-schemas", "List the schemas of results, too, for clients that validate them"),

@@ -64,6 +64,12 @@ export class EnvironmentClock {
     return badge && `${badge}: the sandbox's time is ahead of real time`;
   }
 
+  /** Asks the platform if ages are shown, which programs do not read. */
+  async readForTerminal(): Promise<void> {
+    const { terminal, json, quiet } = this.#context.output;
+    if (terminal && !json && !quiet) await this.read();
+  }
+
   /** Asks the platform. Shows no spinner, never rejects. */
   async read(): Promise<void> {
     try {

@@ -52,6 +52,20 @@ describe("service clock", () => {
     }
   });
 
+  it("is the time from which lists and objects show ages on a terminal", async () => {
+    const { id } = await json<{ id: string }>("customers", "create", "--email", "aged@example.com");
+    await json("clock", "advance", "2d");
+    for (const args of [
+      ["list", "--limit", "1"],
+      ["get", id],
+    ]) {
+      const session = runInTerminal(["customers", ...args], { env: cli.platform.env });
+      expect(await session.ended).toBe(0);
+      expect(session.text()).toMatch(/2d ago|2 days ago/);
+      expect(session.text()).toMatch(/^clock \+\d+d.*: the sandbox's time is ahead of real time$/m);
+    }
+  });
+
   it("is the time in which ages and expiry dates count", async () => {
     await json("clock", "advance", "2h");
     const { id } = await json<{ id: string }>("trigger", "customer.created");

@@ -6,7 +6,7 @@ import { LIMITS } from "../../contract/limits.ts";
 import { objectId, pointInTime, wholeNumber } from "../arguments/values.ts";
 import { type CommandDefinition, type Flag, flag, type Operand, optionOf } from "../command.ts";
 import type { Context } from "../context.ts";
-import { resolveTime } from "../environment-time.ts";
+import { EnvironmentClock, resolveTime } from "../environment-time.ts";
 import { UsageError, UserError } from "../errors.ts";
 import type { ResourceView } from "../terminal/view.ts";
 import { withArticle } from "../../contract/resources.ts";
@@ -56,6 +56,8 @@ export function listVerb<Item extends object>(
         const parameter = TIMES[option.name()] ?? option.name().replaceAll("-", "_");
         query[parameter] = isTime ? await resolveTime(value, client, context) : value;
       }
+      const clock = new EnvironmentClock(context);
+      const reading = clock.readForTerminal();
       let isCut = false;
       const items = listItems<Item>(client, path, {
         query,
@@ -63,21 +65,28 @@ export function listVerb<Item extends object>(
         onCut: () => (isCut = true),
       });
       const listed: Item[] = [];
-      await context.output.list(keeping(items, listed), view);
+      await context.output.list(keeping(items, listed, reading), view, clock);
       // With an explicit limit, no note about it is needed.
       if (isCut && list.getOptionValueSource("limit") === "default") {
         context.output.notice(`Showing the newest ${flags.limit}. For more, pass --limit <count> or --all.`);
       }
       review?.(listed, context);
+      if (clock.notice !== undefined && listed.length > 0) context.output.note(clock.notice);
     },
   };
 }
 
-async function* keeping<Item>(items: AsyncIterable<Item>, received: Item[]): AsyncGenerator<Item, void, undefined> {
+/** Adds the items to those received, and ends once the clock is read, which takes no longer. */
+async function* keeping<Item>(
+  items: AsyncIterable<Item>,
+  received: Item[],
+  reading: Promise<void>,
+): AsyncGenerator<Item, void, undefined> {
   for await (const item of items) {
     received.push(item);
     yield item;
   }
+  await reading;
 }
 
 /** Creates an object, and prints a note. */
@@ -139,8 +148,12 @@ export function getVerb<Item extends object>({ command, exampleId, path, view }:
     examples: [`service ${command} get ${exampleId}`, `service ${command} get ${exampleId} --json`],
     async run(context: Context, id: string) {
       const client = await context.client();
+      const clock = new EnvironmentClock(context);
+      const reading = clock.readForTerminal();
       const { body } = await client.request<Item>({ method: "GET", path: path + apiPath`/${id}` });
-      await context.output.object(body, view);
+      await reading;
+      await context.output.object(body, view, clock);
+      if (clock.notice !== undefined) context.output.note(clock.notice);
     },
   };
 }

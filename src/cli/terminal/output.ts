@@ -34,6 +34,11 @@ interface OutputOptions {
   now: () => number;
 }
 
+/** The time that ages count from, in Unix milliseconds. */
+interface Clock {
+  now(): number;
+}
+
 /** All output of a command. Data goes to stdout, messages to stderr. */
 export class Output {
   readonly json: boolean;
@@ -73,7 +78,7 @@ export class Output {
   }
 
   /** Prints one object: JSON with `--json`, its ID with `--quiet`, else a line per detail. */
-  async object<Item extends object>(item: Item, view: ResourceView<Item>): Promise<void> {
+  async object<Item extends object>(item: Item, view: ResourceView<Item>, clock: Clock = this.#options): Promise<void> {
     const columns = this.#columns(view, view.details);
     if (this.json) return await this.document(item);
     if (this.quiet) return this.#id(item);
@@ -81,10 +86,10 @@ export class Output {
     const lines = this.terminal
       ? detailLines(item, columns, block, {
           styles: this.styles,
-          view: this.#viewContext(),
+          view: this.#viewContext(clock),
           terminalWidth: this.width,
         })
-      : detailRecords(item, columns, block, this.#viewContext());
+      : detailRecords(item, columns, block, this.#viewContext(clock));
     if (lines.length > 0) this.line(lines.join("\n"));
   }
 
@@ -95,13 +100,13 @@ export class Output {
   async list<Item extends object>(
     items: Iterable<Item> | AsyncIterable<Item>,
     view: ResourceView<Item>,
+    clock: Clock = this.#options,
   ): Promise<void> {
     const columns = this.#columns(view, view.columns);
-    const viewContext = this.#viewContext();
     if (!this.json && (this.quiet || !this.terminal)) {
       for await (const item of items) {
         if (this.quiet) this.#id(item);
-        else this.line(tabSeparated(item, columns, viewContext));
+        else this.line(tabSeparated(item, columns, this.#viewContext()));
       }
       return;
     }
@@ -110,7 +115,8 @@ export class Output {
     if (this.json) return await this.document(all);
     if (all.length === 0) return this.note(`No ${view.plural}.`);
     const { renderTable } = await import("./table.ts");
-    const lines = renderTable(all, columns, { styles: this.styles, view: viewContext, terminalWidth: this.width });
+    const shown = { styles: this.styles, view: this.#viewContext(clock), terminalWidth: this.width };
+    const lines = renderTable(all, columns, shown);
     if (lines.length > 0) this.line(lines.join("\n"));
   }
 
@@ -285,8 +291,8 @@ export class Output {
     if (id !== "") this.line(printable(id));
   }
 
-  #viewContext(): ViewContext {
-    return { now: this.#options.now(), terminal: this.terminal };
+  #viewContext(clock: Clock = this.#options): ViewContext {
+    return { now: clock.now(), terminal: this.terminal };
   }
 }
 

@@ -101,8 +101,13 @@ describe.concurrent("service login --device", () => {
     const { stderr } = await runCli(["login", "--timeout", "1s"], {
       env: { ...loginEnv(on.platform, createConfigDir()), ...environment },
     });
-    expect(stderr).toContain(`Signing in with a code, ${reason}. To use a browser on this machine, pass --browser.\n`);
-    expect(stderr).toContain(`In a browser on this machine, open\n  ${on.platform.baseUrl}/oauth/device?user_code=`);
+    const { baseUrl } = on.platform;
+    const { port } = new URL(baseUrl);
+    expect(stderr).toContain(
+      `No browser can be opened ${reason}; to try it anyway, pass --browser.\n` +
+        `Open this page in any browser, and check that it shows this code:\n  ${baseUrl}/oauth/device?user_code=`,
+    );
+    expect(stderr).toContain(`forward the port first:\n  ssh -L ${port}:127.0.0.1:${port} USER@THIS_MACHINE\n`);
   });
 
   it("cannot be combined with flags of the browser flow", async () => {

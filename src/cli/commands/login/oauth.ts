@@ -168,15 +168,22 @@ export async function signInByDevice(
 function showCode({ output }: Context, device: DeviceAuthorization, why: string | undefined): void {
   const { noteStyles: styles } = output;
   const { userCode, verificationUri, verificationUriComplete, expiresIn } = device;
+  const { hostname, port } = new URL(verificationUri);
+  const what = verificationUriComplete === undefined ? "and enter this code:" : "and check that it shows this code:";
   const lines = [
-    `In a browser ${isLoopback(new URL(verificationUri).hostname) ? "on this machine" : "on any device"}, open`,
+    `Open this page in any browser, ${what}`,
     `  ${styles.accent(verificationUriComplete ?? verificationUri)}`,
-    verificationUriComplete === undefined ? "and enter the code" : "and check that it shows the code",
     `  ${styles.strong(userCode)}`,
     styles.dim(`The code expires in ${formatSpan(expiresIn)}.`),
   ];
   if (why !== undefined) {
-    lines.unshift(styles.dim(`Signing in with a code, ${why}. To use a browser on this machine, pass --browser.`));
+    lines.unshift(styles.dim(`No browser can be opened ${why}; to try it anyway, pass --browser.`));
+  }
+  if (isLoopback(hostname)) {
+    lines.push(
+      styles.dim("From another machine, forward the port first:"),
+      styles.dim(`  ssh -L ${port}:${hostname}:${port} USER@THIS_MACHINE`),
+    );
   }
   output.instruct(lines, {
     verification_uri: verificationUri,

@@ -72,7 +72,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "events",
     group: WEBHOOKS,
-    summary: "List, follow and replay events",
+    summary: "List and replay events",
     load: () => import("./commands/events.ts"),
   },
   {
@@ -112,6 +112,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: "status",
     group: SESSION,
     summary: "Check the platform, clock and credential",
+    hidden: true,
     load: async () => ({ command: (await import("./commands/doctor/index.ts")).status }),
   },
   { name: "doctor", group: SESSION, summary: "Diagnose problems", load: () => import("./commands/doctor/index.ts") },

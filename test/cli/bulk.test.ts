@@ -57,8 +57,8 @@ describe("service deliveries retry --failed", () => {
   });
 
   it.each([
-    [["deliveries", "retry"], "Pass an ID, or flags that select objects"],
-    [["events", "replay"], "Pass an ID, or flags that select objects"],
+    [["deliveries", "retry"], "Pass a delivery ID, or --failed"],
+    [["events", "replay"], "Pass an event ID, or --since or --failed"],
     [["deliveries", "retry", "dlv_4Vf8aTqz0bKm2sNw9XyRcd", "--failed"], "--failed cannot be combined with an ID"],
     [["events", "replay", "--since", "yesterday"], "or an age such as 10m"],
   ])("rejects %j", async (args, reason) => {

@@ -160,7 +160,12 @@ export const command: CommandDefinition = {
 
 async function runList(context: Context): Promise<void> {
   const entries = await Promise.all(Object.keys(CONFIG_KEYS).map((key) => entryOf(key, context)));
-  await context.output.list(entries, VIEW);
+  const { terminal, json } = context.output;
+  const baseUrl = entries.find(({ key }) => key === "base_url")?.value;
+  // Usually one server is both.
+  const shown =
+    terminal && !json ? entries.filter(({ key, value }) => key !== "auth_url" || value !== baseUrl) : entries;
+  await context.output.list(shown, VIEW);
 }
 
 async function runGet(context: Context, key: string): Promise<void> {

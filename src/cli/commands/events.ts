@@ -36,12 +36,8 @@ interface ReplayFlags extends BulkFlags {
 /** `service events`. */
 export const command: CommandDefinition = {
   name: "events",
-  about: "List, follow and replay events",
-  examples: [
-    "service events list --type 'order.*' --since 1h",
-    `service events replay ${EVENTS.exampleId}`,
-    "service events tail --type 'payment.*'",
-  ],
+  about: "List and replay events",
+  examples: ["service events list --type 'order.*' --since 1h", `service events replay ${EVENTS.exampleId}`],
   commands: [
     listVerb(EVENTS, {
       filters: [
@@ -78,7 +74,11 @@ export const command: CommandDefinition = {
       ],
       run(context: Context, id: string | undefined, flags: ReplayFlags) {
         const ofMany = flags.since !== undefined || flags.until !== undefined || flags.failed === true;
-        assertOneOrMany(id, flags, { ofMany, command: "service events replay --since 1h --failed" });
+        assertOneOrMany(id, flags, {
+          ofMany,
+          missing: "Pass an event ID, or --since or --failed",
+          example: "service events replay --since 1h --failed",
+        });
         if (id !== undefined) return runReplay(id, flags, context);
         const filters = flags.failed === true ? { status: "failed" as const } : {};
         const path = `${EVENTS.path}/replay`;
@@ -87,6 +87,8 @@ export const command: CommandDefinition = {
     },
     {
       name: "tail",
+      // `listen` without a target does more, in the sandbox.
+      hidden: true,
       about: "Follow events until Ctrl-C",
       options: [
         flag("--type <list>", "Only these event types, separated by commas: 'order.*,customer.created'", {

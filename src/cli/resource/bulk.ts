@@ -56,13 +56,13 @@ export function bulkFlags(objects: string, endpoint: string): Flag[] {
 export function assertOneOrMany(
   id: string | undefined,
   flags: BulkFlags,
-  { ofMany, command }: { ofMany: boolean; command: string },
+  { ofMany, missing, example }: { ofMany: boolean; missing: string; example: string },
 ) {
   const { since, until, type, failed, pending } = flags;
   const many = Object.entries({ since, until, type, failed, pending }).find(([, value]) => value);
   if (id !== undefined && many !== undefined) throw new UsageError(`--${many[0]} cannot be combined with an ID`);
   if (id === undefined && !ofMany) {
-    throw new UsageError("Pass an ID, or flags that select objects", { hint: `For example: ${command}` });
+    throw new UsageError(missing, { hint: `For example: ${example}` });
   }
 }
 

@@ -125,8 +125,11 @@ export const command: CommandDefinition = {
 
 /** `retry <id>`, or `retry --failed` or `--pending` for many. */
 async function runRetry(context: Context, id: string | undefined, flags: BulkFlags): Promise<void> {
-  const example = "service deliveries retry --failed --since 1h";
-  assertOneOrMany(id, flags, { ofMany: flags.failed === true || flags.pending === true, command: example });
+  assertOneOrMany(id, flags, {
+    ofMany: flags.failed === true || flags.pending === true,
+    missing: "Pass a delivery ID, or --failed",
+    example: "service deliveries retry --failed --since 1h",
+  });
   const path = `${DELIVERIES.path}/retry`;
   if (id === undefined) {
     const filters = { status: flags.pending === true ? ("pending" as const) : ("failed" as const) };

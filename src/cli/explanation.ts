@@ -1,7 +1,7 @@
 import type { Client } from "../client/http.ts";
 import { ApiError } from "../client/errors.ts";
-import { ID_PREFIXES, kindOfId } from "../contract/ids.ts";
-import { nounOf, type ResourceKind, RESOURCES, withArticle } from "../contract/resources.ts";
+import { ID_PREFIXES, kindOfId, nounOfId } from "../contract/ids.ts";
+import { withArticle } from "../contract/resources.ts";
 import { type Chain, type ChainApi, EXPLAINED, explainedKind, readChain } from "../explain/chain.ts";
 import { diagnose } from "../explain/diagnosis.ts";
 import { type Finding, type FindingCode, sentence } from "../explain/finding.ts";
@@ -64,13 +64,11 @@ function notFound({ summary, evidence, action, fix }: Finding): UserError {
 
 function notExplained(id: string): UserError {
   const kind = kindOfId(id);
-  const kinds = EXPLAINED.map((known) =>
-    known === "request" ? "request (req_)" : `${nounOf(known as ResourceKind)} (${RESOURCES[known as "event"].prefix})`,
-  );
+  const kinds = EXPLAINED.map((known) => `${nounOfId(known)} (${ID_PREFIXES[known]})`);
   const problem =
     kind === undefined
       ? malformed(id)
-      : `\`service why\` does not support ${kind.replaceAll("_", " ")} IDs (${ID_PREFIXES[kind]})`;
+      : `\`service why\` does not support ${nounOfId(kind)} IDs (${ID_PREFIXES[kind]})`;
   return new UserError(problem, {
     hint: `Pass the ID of one of: ${kinds.join(", ")}.`,
     exitCode: EXIT_CODES.usage,
@@ -82,6 +80,5 @@ function malformed(id: string): string {
   const meant = EXPLAINED.find((kind) => id.startsWith(ID_PREFIXES[kind]));
   const problem = `"${id}" is not an ID`;
   if (meant === undefined) return problem;
-  const noun = meant === "request" ? meant : nounOf(meant as ResourceKind);
-  return `${problem}: ${withArticle(noun)} ID is ${ID_PREFIXES[meant]} and 22 letters or digits`;
+  return `${problem}: ${withArticle(nounOfId(meant))} ID is ${ID_PREFIXES[meant]} and 22 letters or digits`;
 }

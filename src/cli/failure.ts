@@ -5,7 +5,7 @@ import type { ProcessIo } from "./process-io.ts";
 import { compactJson } from "./terminal/json.ts";
 import { printable } from "./terminal/printable.ts";
 import { colorLevel, loadStyles, type Styles } from "./terminal/styles.ts";
-import { wrapAfter } from "./terminal/wrap.ts";
+import { wrapAfter, wrapWords } from "./terminal/wrap.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 
 /** A description of a failure, and the exit code of the command. */
@@ -118,21 +118,24 @@ function stackOf(error: Error): string {
   return error.cause instanceof Error ? `${own}\nCaused by: ${stackOf(error.cause)}` : own;
 }
 
+const COMMAND = /\bservice [a-z]|^ |:\/\//;
+
 /** Returns the failure as lines for stderr. The last line is the most helpful one. */
 function renderFailure(
   { message, details, hint, isSignal }: Failure,
   columns: number | undefined,
   styles: Styles,
 ): string {
-  // Hints break only between sentences: they contain commands to copy.
   const isTooLong = (line: string) => columns !== undefined && line.length > columns;
+  // A line with a command to copy breaks only between sentences.
+  const wrapped = (line: string) => (isTooLong(line) && !COMMAND.test(line) ? wrapWords(line, columns!) : [line]);
   const lines = [
     isSignal ? message : wrapAfter("Error:", printable(message), { width: columns, style: (mark) => styles.bad(mark) }),
     ...details.map((detail) => `  ${printable(detail)}`),
     ...(hint ?? "")
       .split("\n")
       .filter((line) => line !== "")
-      .flatMap((line) => (isTooLong(line) ? line.split(/(?<=\.) (?=[A-Z])/) : [line]))
+      .flatMap((line) => (isTooLong(line) ? line.split(/(?<=\.) (?=[A-Z])/).flatMap(wrapped) : [line]))
       .map(printable),
   ];
   return `${lines.join("\n")}\n`;

@@ -1,4 +1,4 @@
-import { type KindWith, kindsWith, RESOURCES } from "./resources.ts";
+import { type KindWith, kindsWith, nounOf, type ResourceKind, RESOURCES } from "./resources.ts";
 
 /** Prefixes of IDs that name no resource of the API. */
 const OTHER_PREFIXES = {
@@ -59,6 +59,11 @@ export function isId(kind: IdKind, text: string): boolean {
   if (!text.startsWith(prefix)) return false;
   const body = text.slice(prefix.length);
   return BODY_PATTERN.test(body) && body <= LARGEST_BODY;
+}
+
+/** Returns what an ID of this kind names, in a sentence: `API key`, `request`. */
+export function nounOfId(kind: IdKind): string {
+  return kind in RESOURCES ? nounOf(kind as ResourceKind) : kind.replaceAll("_", " ");
 }
 
 /** Returns the kind of an ID, or undefined if the text is not an ID. */

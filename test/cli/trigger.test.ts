@@ -81,6 +81,16 @@ describe("service trigger", () => {
     });
   });
 
+  it("accepts currency codes in any case with --override, and names the flag in errors", async () => {
+    const event = await triggered(["order.created", "--override", "currency=usd"]);
+    expect(event.data.object).toMatchObject({ currency: "USD" });
+    const { exitCode, stderr } = await service(["trigger", "order.created", "--override", "currency=dollars"]);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: expect.stringMatching(/^Error: --override currency: must be an ISO 4217 currency code/),
+    });
+  });
+
   it("sets fields of an update with --override", async () => {
     const event = await triggered(["customer.updated", "--override", "email=ada.king@example.com"]);
     expect(event.data.object).toMatchObject({ email: "ada.king@example.com" });

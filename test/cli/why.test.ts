@@ -182,7 +182,7 @@ describe("service why", () => {
   it.each([
     ["nonsense", 2, '"nonsense" is not an ID'],
     ["evt_nonsense", 2, '"evt_nonsense" is not an ID: an event ID is evt_ and 22 letters or digits'],
-    ["key_06Fv3Tt0q1Yd8mWc5KxLrB", 2, "`service why` does not support api key IDs (key_)"],
+    ["key_06Fv3Tt0q1Yd8mWc5KxLrB", 2, "`service why` does not support API key IDs (key_)"],
   ])("rejects %s", async (id, exitCode, reason) => {
     expect(await service(["why", id])).toMatchObject({ exitCode, stderr: expect.stringContaining(reason) });
   });

@@ -127,8 +127,9 @@ export function nameFlags(error: ApiError, command: Command): void {
   error.nameOf = (pointer) => {
     const [, field = "", key] = /^[/?]([^/]+)(?:\/(.+))?/.exec(pointer) ?? [];
     if (command.registeredArguments.some((argument) => argument.name() === field)) return `<${field}>`;
+    const has = (name: string): boolean => command.options.some((option) => option.long === name);
     const long = flagFor(field);
-    if (!command.options.some((option) => option.long === long)) return nameOf(pointer);
+    if (!has(long)) return has("--override") ? `--override ${nameOf(pointer)}` : nameOf(pointer);
     // The position in a list says nothing about what was typed.
     return key === undefined || /^\d+$/.test(key) ? long : `${long} ${key}`;
   };

@@ -1,6 +1,7 @@
 import { apiPath } from "../../client/base-url.ts";
 import type { Method } from "../../client/http.ts";
 import type { EventType } from "../../contract/event-types.ts";
+import { typeOf } from "../../contract/field-types.ts";
 import {
   exampleOf,
   type Field,
@@ -114,7 +115,15 @@ export function planSteps(
           : "Pass the complete object: --data FILE.",
     });
   }
-  return steps.map((step) => withOverrides(step, overrides));
+  return steps.map((step) => withOverrides(step, overrides.map(inUpperCase)));
+}
+
+/** Returns a value as the flag of its field would: currency codes may be typed in any case. */
+function inUpperCase([path, value]: Pair): Pair {
+  const isUpperCase = OBJECT_KINDS.some((kind) =>
+    inputFieldsOf(kind).some(([name, { type }]) => name === path && typeOf(type).reads === "upper case"),
+  );
+  return [path, isUpperCase && /^[a-z]{3}$/i.test(value) ? value.toUpperCase() : value];
 }
 
 function withOverrides(step: Step, overrides: readonly Pair[]): Step {

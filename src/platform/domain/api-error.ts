@@ -2,7 +2,7 @@ import { withArticle } from "../../contract/resources.ts";
 import { ERRORS, type ErrorCode } from "../../contract/errors.ts";
 import type { FieldError } from "../../contract/schemas/problem.ts";
 import type { Scope } from "../../contract/scopes.ts";
-import { ID_PREFIXES, type IdKind, isId, kindOfId } from "../../contract/ids.ts";
+import { ID_PREFIXES, type IdKind, isId, kindOfId, nounOfId } from "../../contract/ids.ts";
 
 /** How to send a credential (RFC 6750 3). */
 export const CHALLENGE = 'Bearer realm="service"';
@@ -57,7 +57,7 @@ export function insufficientScope(detail: string, lacking: readonly Scope[]): Ap
 export function missing(kind: IdKind, id: string): never {
   throw new ApiError(
     "not_found",
-    `No ${nameInWords(kind)} has the ID ${JSON.stringify(id.slice(0, 64))}${hint(kind, id)}`,
+    `No ${nounOfId(kind)} has the ID ${JSON.stringify(id.slice(0, 64))}${hint(kind, id)}`,
   );
 }
 
@@ -84,9 +84,5 @@ function hint(kind: IdKind, id: string): string {
 }
 
 function one(kind: IdKind): string {
-  return withArticle(nameInWords(kind));
-}
-
-function nameInWords(kind: IdKind): string {
-  return kind.replaceAll("_", " ");
+  return withArticle(nounOfId(kind));
 }

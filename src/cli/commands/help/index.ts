@@ -42,8 +42,12 @@ function runHelp(names: readonly string[], program: Command, context: Context): 
   const [name] = names;
   // `help webhooks` is a topic, `help webhooks verify` a command.
   const topic = names.length === 1 && Object.hasOwn(TOPICS, name!) ? TOPICS[name!] : undefined;
-  if (topic !== undefined)
-    return context.output.line(`${context.output.runnable(topic.text.trim())}\n\nGuide: ${guidePath(topic.guide)}`);
+  if (topic !== undefined) {
+    const isCommand = program.commands.some((command) => command.name() === name);
+    const command = isCommand ? `\nFor the command: service ${name} --help` : "";
+    const text = `${topic.text.trim()}\n\nGuide: ${guidePath(topic.guide)}${command}`;
+    return context.output.line(context.output.runnable(text));
+  }
   const command = commandNamed(program, names);
   const unknown = names.find(
     (_, depth) => commandNamed(program, names.slice(0, depth + 1)) === commandNamed(program, names.slice(0, depth)),

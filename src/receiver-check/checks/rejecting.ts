@@ -62,7 +62,7 @@ function changed({ body }: Sample): string | Uint8Array {
 }
 
 export function rejecting({ scheme }: Provider): readonly Check[] {
-  const { v1 } = termsOf(scheme);
+  const { v1, signature } = termsOf(scheme);
   const { header, prefix = "", encoding, separator } = scheme.signature;
   const length = SIGNATURE_LENGTHS[encoding];
   const { unit, wrong } = encoding === "hex" ? { unit: "digits", wrong: "z" } : { unit: "characters", wrong: "!" };
@@ -135,7 +135,7 @@ export function rejecting({ scheme }: Provider): readonly Check[] {
     }),
     rejectionCheck({
       id: "v1-other-length",
-      title: `Rejects a ${v1} of another length`,
+      title: `Rejects a ${signature} of another length`,
       explanation: "A truncated or extended signature is not valid.",
       fix: `Check that the ${v1} has ${length} characters before it is compared: constant-time comparisons throw on unequal lengths.`,
       forgery: true,
@@ -149,7 +149,7 @@ export function rejecting({ scheme }: Provider): readonly Check[] {
     }),
     rejectionCheck({
       id: `v1-not-${encoding}`,
-      title: `Rejects a ${v1} that is not ${encoding}`,
+      title: `Rejects a ${signature} that is not ${encoding}`,
       explanation: "Decoders often stop at the first invalid character, or ignore it, and return a shorter value.",
       fix: `Check that the ${v1} consists of ${length} ${encoding} ${unit} before it is decoded and compared.`,
       forgery: true,
@@ -161,7 +161,7 @@ export function rejecting({ scheme }: Provider): readonly Check[] {
     }),
     rejectionCheck({
       id: "v1-empty",
-      title: `Rejects an empty ${v1}`,
+      title: `Rejects an empty ${signature}`,
       explanation: "A comparison that stops at the shorter value considers an empty one a match.",
       fix: `Check that the ${v1} has ${length} characters before it is compared.`,
       forgery: true,

@@ -27,14 +27,14 @@ function inList({ scheme }: Provider): Pick<Check, "group" | "level" | "notAppli
 export function rotation(provider: Provider): readonly Check[] {
   const { scheme } = provider;
   const { t, v1 } = termsOf(scheme);
-  const v1s = v1 === "v1" ? v1 : `${v1}s`;
+  const signatures = v1 === "v1" ? "signatures (v1)" : "signatures";
   const { prefix = "", separator = "" } = scheme.signature;
   const joint = prefix.slice(-1);
   return [
     {
       ...inList(provider),
       id: "two-v1-own-first",
-      title: `Accepts two ${v1s}, its own first`,
+      title: `Accepts two ${signatures}, its own first`,
       async run(subject) {
         const secrets = [subject.secrets.current, other(subject)];
         const response = await subject.deliver(subject.sample(), { secrets });
@@ -46,7 +46,7 @@ export function rotation(provider: Provider): readonly Check[] {
     {
       ...inList(provider),
       id: "two-v1-own-second",
-      title: `Accepts two ${v1s}, its own second`,
+      title: `Accepts two ${signatures}, its own second`,
       async run(subject) {
         const secrets = [subject.secrets.foreign, subject.secrets.current];
         const response = await subject.deliver(subject.sample(), { secrets });

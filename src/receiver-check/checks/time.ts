@@ -18,7 +18,7 @@ const COMMON = {
 export function time({ scheme }: Provider): readonly Check[] {
   const { tolerance } = scheme.timestamp ?? {};
   const seconds = tolerance ?? SCHEMES.service.timestamp.tolerance;
-  const { t } = termsOf(scheme);
+  const { t, timestamp } = termsOf(scheme);
   const reason = scheme.timestamp === undefined ? "has no timestamp" : "has no limit of age";
   const notApplicable = tolerance === undefined && `${scheme.name} ${reason}`;
   return [
@@ -26,7 +26,7 @@ export function time({ scheme }: Provider): readonly Check[] {
       ...COMMON,
       id: `t-${seconds + 1}-s-old`,
       notApplicable,
-      title: `Rejects a ${t} that is ${seconds + 1} s old`,
+      title: `Rejects a ${timestamp} that is ${seconds + 1} s old`,
       explanation: `The receiver accepts a signature that is older than ${seconds} s, so a captured delivery can be replayed for longer than the provider allows.`,
       fix: `Reject the delivery if the clock's seconds minus ${t} exceed ${seconds}, after verifying the signature.`,
       forgery: true,
@@ -38,7 +38,7 @@ export function time({ scheme }: Provider): readonly Check[] {
       notApplicable: scheme.timestamp?.future
         ? `Verifiers of ${scheme.name} accept timestamps of the future`
         : notApplicable,
-      title: `Rejects a ${t} that is ${seconds + 1} s ahead`,
+      title: `Rejects a ${timestamp} that is ${seconds + 1} s ahead`,
       explanation: "The limit applies in both directions: a signature from the future would stay valid for too long.",
       fix: `Compare the absolute difference between the clock and ${t} with ${seconds} seconds. Verifiers for other platforms often check the past only.`,
       run: (subject) => judgeAtEdge(subject, seconds + 1, seconds),
@@ -47,7 +47,7 @@ export function time({ scheme }: Provider): readonly Check[] {
       ...COMMON,
       id: `t-${seconds - 1}-s-old`,
       notApplicable,
-      title: `Accepts a ${t} that is ${seconds - 1} s old`,
+      title: `Accepts a ${timestamp} that is ${seconds - 1} s old`,
       explanation: `A tolerance below ${seconds} s rejects deliveries that a slow network or a skewed clock delayed.`,
       fix: `Allow ${seconds} seconds, and synchronize the receiver's clock (NTP).`,
       run: (subject) => judgeAtEdge(subject, -(seconds - 1), seconds),

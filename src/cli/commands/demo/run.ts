@@ -53,6 +53,7 @@ export async function runDemo({ once }: { once: boolean }, context: Context): Pr
     await stage.receiver?.close();
     rmSync(folder, { recursive: true, force: true });
   }
+  context.output.note("Stopped the demo and deleted its data.");
 }
 
 async function runSteps(stage: Stage): Promise<{ baseUrl: string; signInUrl: string }> {
@@ -239,9 +240,8 @@ function humanReporter({ output, stdout }: Context): StepReporter {
       output.line(`${styles.good("✓")} ${styles.strong("Every step succeeded.")}`);
     },
     stayOpen({ baseUrl, signInUrl, folder }) {
-      output.line(
-        `\nThe platform is still running at ${styles.strong(baseUrl)}. One-time dashboard link, valid for 15 minutes:`,
-      );
+      output.line(`\nThe platform is still running at ${styles.strong(baseUrl)}`);
+      output.line("One-time dashboard link, valid for 15 minutes:");
       output.line(`  ${signInUrl}`);
       output.line("Try it from another terminal; events are printed here:");
       output.line(`  $ export SERVICE_CONFIG_DIR=${folder}`);

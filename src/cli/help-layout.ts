@@ -106,7 +106,7 @@ function exampleLines(example: string, width: number): { comment: string[]; line
 }
 
 /** Breaks a line between words. Further lines are indented more than the first one. */
-function hanging(line: string, width: number): string[] {
+export function hanging(line: string, width: number): string[] {
   if (line.length <= width) return [line];
   const indent = /^ */.exec(line)![0];
   const further = `${indent}    `;

@@ -4,7 +4,8 @@ import { type CommandDefinition, type CommandEntry, pathOf, type Suggestion } fr
 import { TOPICS } from "./topics.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
-import { guidePath } from "../../help-layout.ts";
+import { guidePath, hanging } from "../../help-layout.ts";
+import { wrapWords } from "../../terminal/wrap.ts";
 import { nearest } from "../../../contract/nearest.ts";
 
 /** `service help [command or topic]`. */
@@ -38,6 +39,11 @@ async function suggestNames(
   return (command.commands ?? []).map(({ name, about, summary = about }) => ({ value: name, description: summary }));
 }
 
+/** Breaks a line that is too long, between words. */
+function fitted(line: string, width: number): string[] {
+  return line.startsWith(" ") ? hanging(line, width) : wrapWords(line, width);
+}
+
 function runHelp(names: readonly string[], program: Command, context: Context): void {
   const [name] = names;
   // `help webhooks` is a topic, `help webhooks verify` a command.
@@ -46,7 +52,9 @@ function runHelp(names: readonly string[], program: Command, context: Context): 
     const isCommand = program.commands.some((command) => command.name() === name);
     const command = isCommand ? `\nFor the command: service ${name} --help` : "";
     const text = `${topic.text.trim()}\n\nGuide: ${guidePath(topic.guide)}${command}`;
-    return context.output.line(context.output.runnable(text));
+    const { output } = context;
+    const lines = output.runnable(text).split("\n");
+    return output.line((output.terminal ? lines.flatMap((line) => fitted(line, output.width)) : lines).join("\n"));
   }
   const command = commandNamed(program, names);
   const unknown = names.find(

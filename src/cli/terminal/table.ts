@@ -5,9 +5,7 @@ import { cellText, type Column, type ViewContext } from "./view.ts";
 import { partsOfList, wrapList } from "./wrap.ts";
 
 const GAP = "  ";
-const MIN_COLUMN_WIDTH = 8;
-/** Columns become narrower than this only if no optional column is left to drop. */
-const READABLE_WIDTH = 16;
+const MIN_COLUMN_WIDTH = 16;
 
 interface Cells<Item> {
   column: Column<Item>;
@@ -58,9 +56,8 @@ function fitColumns<Item>(all: readonly Cells<Item>[], terminalWidth: number): C
   let columns = all.filter(({ column, texts }) => !column.optional || texts.some((text) => text !== ""));
   for (;;) {
     const dropped = columns.findLast(({ column }) => column.optional === true);
-    const min = dropped === undefined ? MIN_COLUMN_WIDTH : READABLE_WIDTH;
-    const atCommas = shrink(columns, terminalWidth, (cells) => unbroken(cells, min));
-    const shrunk = shrink(atCommas, terminalWidth, () => min);
+    const atCommas = shrink(columns, terminalWidth, unbroken);
+    const shrunk = shrink(atCommas, terminalWidth, () => MIN_COLUMN_WIDTH);
     if (totalWidth(shrunk) <= terminalWidth || dropped === undefined) return refill(all, shrunk, terminalWidth);
     columns = columns.filter((cell) => cell !== dropped);
   }
@@ -74,7 +71,7 @@ function splitColumns<Item>(all: readonly Cells<Item>[], terminalWidth: number):
     const { column, texts } = cell;
     if (column.optional && (texts.every((text) => text === "") || cell.width > room)) continue;
     const shrinks = Boolean(column.shrinks);
-    if (cell.width > room && !(shrinks && room >= READABLE_WIDTH)) {
+    if (cell.width > room && !(shrinks && room >= MIN_COLUMN_WIDTH)) {
       room = terminalWidth - (parts.length === 0 ? 0 : GAP.length);
       parts.push([]);
     }
@@ -103,8 +100,8 @@ function shrink<Item>(
 }
 
 /** The width at which nothing in a column is cut. */
-function unbroken<Item>({ column, texts, width }: Cells<Item>, min: number): number {
-  if (column.wraps !== true) return Math.min(width, min);
+function unbroken<Item>({ column, texts, width }: Cells<Item>): number {
+  if (column.wraps !== true) return Math.min(width, MIN_COLUMN_WIDTH);
   return Math.max(stringWidth(column.label), ...texts.flatMap(partsOfList).map((part) => stringWidth(part)));
 }
 

@@ -6,7 +6,7 @@ import { UsageError } from "../../errors.ts";
 import { pathOf } from "../../../contract/resources.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { printable } from "../../terminal/printable.ts";
-import { foldText } from "../../terminal/spans.ts";
+import { foldText, wrapStyled } from "../../terminal/spans.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { colorStatus } from "../../terminal/traffic.ts";
@@ -115,7 +115,7 @@ function explanationLines(chain: Chain, findings: readonly Finding[], { output }
     .map(({ subject }) => shellCommand`service why ${subject}`);
   if (others.length > 0) lines.push("", `${others.length} more:`, ...others.map((line) => `  ${styles.accent(line)}`));
   const led = chainLines(chain, styles);
-  if (led.length > 0) lines.push("", ...led);
+  if (led.length > 0) lines.push("", ...(terminal ? led.flatMap((line) => wrapStyled(line, width)) : led));
   for (const { summary } of findings.filter(isNote)) {
     lines.push("", ...foldText(sentence(summary), width, 3).map((line) => styles.dim(line)));
   }

@@ -8,6 +8,7 @@ import { json, listen, startServer } from "../client/support/scripted-server.ts"
 import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { SELF_SIGNED } from "../support/self-signed.ts";
 import { CUSTOMER, listOf } from "../support/api-objects.ts";
+import { makeProject, startCommand, startDev } from "./support/dev-project.ts";
 
 const KEY = { SERVICE_API_KEY: "sk_sandbox_x" };
 const customers = (baseUrl: string, env: Record<string, string> = {}, ...args: string[]) =>
@@ -87,5 +88,24 @@ describe("a proxy of the environment", () => {
     expect(proxy.requests.map(({ url }) => url)).toEqual(["http://platform.test/v1/customers?limit=20"]);
     expect((await customers("http://127.0.0.1:9", env)).exitCode).toBe(7);
     expect(proxy.requests).toHaveLength(1);
+  });
+});
+
+describe("a project's key that is rejected", () => {
+  it("is explained by another platform at the port of service.yaml", async () => {
+    const project = await makeProject({ "service.yaml": "platform: { port: PORT }" });
+    const first = startDev(project);
+    await first.waitFor("✓ Ready");
+    first.child.kill("SIGTERM");
+    await first.ended;
+    const other = startCommand(project, ["serve", "--ephemeral", "--port", String(project.port)]);
+    await other.waitFor("is ready at");
+    const { exitCode, stderr } = await project.service(["customers", "list"]);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 4,
+      stderr: expect.stringContaining(`so another platform listens at http://127.0.0.1:${project.port}.`),
+    });
+    other.child.kill("SIGTERM");
+    await other.ended;
   });
 });

@@ -160,8 +160,11 @@ export function startHint({ baseUrl }: Pick<Connection, "baseUrl">): string {
 }
 
 /** Returns what to do if the platform rejects the credential of a connection. */
-export function rejectedCredentialHint({ credential, profile, environment }: Connection): string {
+export function rejectedCredentialHint({ credential, profile, environment, baseUrl }: Connection): string {
   const login = loginCommand({ profile: profile.value, environment });
+  if (credential?.source === "project") {
+    return `The key is of the database of ${PROJECT_FILE}, so another platform listens at ${baseUrl.value}. Stop it, or set another platform.port in ${PROJECT_FILE}.`;
+  }
   if (credential?.source === "environment") {
     return `Set ${credential.name} to a valid key, or unset it and run \`${login}\`.`;
   }

@@ -23,6 +23,8 @@ type Readable<Body> = { body: Body } | { problem: string } | undefined;
 interface Reachability {
   /** Why the platform is unreachable. */
   problem?: string;
+  /** What to do about it, unless starting it. */
+  hint?: string | undefined;
   /** The fastest of a few requests over an open connection. */
   latencyMs: number;
   /** How far this machine's clock is ahead; undefined if the response had no date. */
@@ -75,8 +77,8 @@ async function reach(context: Context, client: Client): Promise<Reachability> {
     return { latencyMs, clockAheadSeconds };
   } catch (error) {
     if (!(error instanceof NetworkError) && !(error instanceof ApiError)) throw error;
-    const problem = error instanceof NetworkError ? `${error.message}. ${error.hint}` : error.message;
-    return { problem, latencyMs, clockAheadSeconds };
+    const isSilent = error instanceof NetworkError && error.failure === "refused";
+    return { problem: error.message, hint: isSilent ? undefined : error.hint, latencyMs, clockAheadSeconds };
   }
 }
 

@@ -104,6 +104,9 @@ function matching(choices: readonly string[], typed: string): string[] {
   return choices.filter((choice) => words.every((word) => choice.includes(word)));
 }
 
+/** An answered question has the mark of all that succeeded. */
+const theme = () => ({ prefix: { done: process.getBuiltinModule("node:util").styleText("green", "✓") } });
+
 export function createPrompts({ possible, stdin, stderr, signal }: PromptOptions): Prompts {
   async function ask<Answer>(
     { flag }: Question,
@@ -126,6 +129,7 @@ export function createPrompts({ possible, stdin, stderr, signal }: PromptOptions
         input(
           {
             message: question.message,
+            theme: theme(),
             ...(question.default === undefined ? {} : { default: question.default }),
             validate: (text) => question.problemOf?.(text) ?? true,
           },
@@ -134,13 +138,21 @@ export function createPrompts({ possible, stdin, stderr, signal }: PromptOptions
       ),
     one: (question) =>
       ask(question, ({ search }, context) =>
-        search({ message: question.message, source: (typed = "") => matching(question.choices, typed) }, context),
+        search(
+          { message: question.message, theme: theme(), source: (typed = "") => matching(question.choices, typed) },
+          context,
+        ),
       ),
     many: (question) =>
       ask(question, ({ checkbox }, context) =>
-        checkbox({ message: question.message, choices: [...question.choices], required: true, pageSize: 10 }, context),
+        checkbox(
+          { message: question.message, theme: theme(), choices: [...question.choices], required: true, pageSize: 10 },
+          context,
+        ),
       ),
     secret: (question) =>
-      ask(question, ({ password }, context) => password({ message: question.message, mask: "•" }, context)),
+      ask(question, ({ password }, context) =>
+        password({ message: question.message, theme: theme(), mask: "•" }, context),
+      ),
   };
 }

@@ -1,5 +1,6 @@
 import { memberNamesOf } from "../../client/response-check.ts";
 import type { Identity } from "../../contract/schemas/account.ts";
+import { SCOPES } from "../../contract/scopes.ts";
 import type { Column, ResourceView } from "../terminal/view.ts";
 
 /** Shows the owner of a credential, with lines that the caller adds. */
@@ -23,7 +24,11 @@ export function identityView(more: readonly (readonly [label: string, text: stri
         label: "Credential",
         text: ({ credential }) => `${KINDS[credential.kind]} ${credential.prefix}…${credential.last4}`,
       },
-      { label: "Scopes", text: ({ scopes }) => scopes.join(" ") },
+      {
+        label: "Scopes",
+        text: ({ scopes }, { terminal }) =>
+          terminal && scopes.length === SCOPES.length ? `all ${scopes.length}` : scopes.join(" "),
+      },
     ],
   };
 }

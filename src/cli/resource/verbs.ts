@@ -244,8 +244,10 @@ export function deleteVerb<Item extends object>({ command, exampleId, path, view
       await confirmDestruction(context, { id, consequence: `The ${view.noun} ${id} will be deleted`, yes });
       const client = await context.client();
       const { body } = await client.request<Deleted>({ method: "DELETE", path: path + apiPath`/${id}` });
-      context.output.success(`Deleted ${view.noun} ${id}`);
-      await context.output.object(body, DELETED);
+      const { output } = context;
+      output.success(`Deleted ${view.noun} ${id}`);
+      // A person has read it already.
+      if (output.json || output.quiet || output.chosen || !output.terminal) await output.object(body, DELETED);
     },
   };
 }

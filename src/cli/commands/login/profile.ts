@@ -64,6 +64,7 @@ export async function showSignIn(
   if (env["SERVICE_API_KEY"]) output.warn("SERVICE_API_KEY is set and overrides the stored credential.");
   else if (project !== undefined) output.warn(`In this folder, the API key in ${project.file} is used instead.`);
   await output.object(identity, identityView([["Profile", profile.value]]));
+  if (!identity.livemode) output.note("\nTo receive events:\n  service listen --forward-to localhost:3000");
 }
 
 function sameAddress(one: string, other: string): boolean {

@@ -1,6 +1,6 @@
 import type { Migration } from "./migration.ts";
 
-/** Requests of the command are told from those of applications. */
+/** The request log distinguishes requests of the command from those of applications. */
 export const requestClients: Migration = {
   number: 10,
   name: "request clients",

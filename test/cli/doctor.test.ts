@@ -77,8 +77,8 @@ describe("service doctor", () => {
   it("reports a missing platform and credential with their fixes, and exits with 1", async () => {
     const { exitCode, of } = await diagnose({ SERVICE_BASE_URL: "http://127.0.0.1:9" });
     expect(exitCode).toBe(1);
-    expect(of("platform")).toMatchObject({ status: "failed", detail: expect.stringContaining("service serve") });
-    expect(of("platform").advice).toContain("SERVICE_BASE_URL");
+    expect(of("platform")).toMatchObject({ status: "failed", detail: expect.stringContaining("nothing listens on") });
+    expect(of("platform").advice).toMatch(/service serve.*SERVICE_BASE_URL/);
     expect(of("credential")).toMatchObject({ status: "warning", advice: expect.stringContaining("service login") });
     for (const id of ["version", "clock", "signing_secrets"]) expect(of(id).status).toBe("skipped");
   });

@@ -23,7 +23,7 @@ import { loggedPath } from "../../src/platform/http/request-log.ts";
 import { nothingHere } from "../../src/platform/http/app.ts";
 import { OPERATIONS } from "../../src/contract/operations.ts";
 import { parseStrictJson } from "../../src/platform/http/json.ts";
-import { compileCheck } from "../../src/platform/http/validate.ts";
+import { checkOf } from "../../src/platform/http/validate.ts";
 import { parseScopeNames } from "../../src/platform/oauth/scope-names.ts";
 import { readUserCode } from "../../src/platform/oauth/device-grant.ts";
 import { formOf, queryOf } from "../../src/platform/http/pages/parameters.ts";
@@ -72,7 +72,7 @@ describe("judges 1 MiB in a field within the budget, and does not send it back",
   };
 
   it.each(bodies)("$name", ({ body }) => {
-    const check = compileCheck(body);
+    const check = checkOf(body);
     const fields = Object.keys((body as unknown as { properties: object }).properties);
     expect(fields).not.toEqual([]);
     for (const text of Object.values(texts)) {

@@ -15,7 +15,7 @@ import type { Route } from "./operation.ts";
 import { secretFieldsOf, secretInputsOf } from "../http/request-log.ts";
 import { runLong, type RunTools, runWrite, toJson } from "./run.ts";
 import { recordUnread } from "../http/unread.ts";
-import { type Check, compileCheck, compileQuery } from "../http/validate.ts";
+import { type Check, checkOf, compileQuery } from "../http/validate.ts";
 import { versionOf, versionOfResponse } from "../http/version.ts";
 import type { RateLimit } from "../security/rate-limit.ts";
 
@@ -57,7 +57,7 @@ export function registerOperations(
     };
     const takesFaults = canGetFaults(operation);
     const readQuery = compileQuery(operation.query);
-    const checkBody = operation.body === undefined ? undefined : compileCheck(operation.body);
+    const checkBody = operation.body === undefined ? undefined : checkOf(operation.body);
     app.route({
       method: operation.method,
       url: operation.path.replace("{id}", ":id"),

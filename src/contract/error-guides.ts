@@ -74,7 +74,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "The path or the ID is misspelled, the resource was deleted, or it belongs to another account or environment. The API does not distinguish these cases, so that it reveals nothing about other accounts.",
     remedy:
       "Check the ID, and that the key's environment (`sk_sandbox_…` or `sk_live_…`) is the one in which the resource was created. `detail` suggests the nearest path, or names the type of the ID.",
-    example: { detail: 'No customer has the ID "cus_06Fv3Tt0q1Yd8mWc5KxLrB" in this environment.' },
+    example: { detail: 'The customer "cus_06Fv3Tt0q1Yd8mWc5KxLrB" does not exist in this environment.' },
   },
   method_not_allowed: {
     meaning: "The path exists, but not with this method.",

@@ -58,7 +58,7 @@ export function ofMissing(missing: Missing, time: TimeFormat): Finding {
   return {
     code: "not_found",
     subject: id,
-    summary: `No ${noun} has the ID ${id} in the ${environment}${isReset ? `, which was reset or restored at ${time(resetAt)}` : ""}`,
+    summary: `The ${noun} ${id} does not exist in the ${environment}${isReset ? `, which was reset or restored at ${time(resetAt)}` : ""}`,
     evidence: known.filter(Boolean).join(". "),
     ...(isReset
       ? isObject || kind === "event" || kind === "delivery"

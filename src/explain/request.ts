@@ -47,8 +47,7 @@ const MAX_ERRORS = 3;
 function fieldErrors(errors: NonNullable<Problem["errors"]>): string {
   const shown = errors.slice(0, MAX_ERRORS).map(({ pointer, detail }) => {
     const field = pointer.replace(/^[/?]/, "").replaceAll("/", ".");
-    // `currency is required`, but `customer: no customer has the ID`.
-    return `${field === "" ? "the body" : field}${detail.startsWith("no ") ? ":" : ""} ${detail}`;
+    return `${field === "" ? "the body" : field} ${detail}`;
   });
   const rest = errors.length - shown.length;
   return [...shown, ...(rest === 0 ? [] : [counted(rest, "more error")])].join("; ");

@@ -35,7 +35,7 @@ describe("values", () => {
   it("reads words after -- as values, not as flags", async () => {
     expect(await service(["customers", "get", "--", "--help"])).toMatchObject({
       exitCode: 3,
-      stderr: expect.stringContaining('No customer has the ID "--help"'),
+      stderr: expect.stringContaining('The customer "--help" does not exist'),
     });
   });
 

@@ -58,7 +58,7 @@ describe("rejects a repeated header that may occur once", () => {
 describe("paths and queries", () => {
   it("does not read a trailing slash as an ID", async () => {
     expect(await get("/v1/customers/")).toBe(
-      "There is no operation at the path /v1/customers/. Did you mean /v1/customers?",
+      "The path /v1/customers/ does not exist. Did you mean /v1/customers?",
     );
   });
 

@@ -229,7 +229,7 @@ describe.each(["stdio", "http"] as const)("MCP over %s", (transport) => {
     const [read] = (await client.readResource({ uri: `service://events/${event.id}` }))
       .contents as TextResourceContents[];
     expect(JSON.parse(read!.text)).toEqual(event);
-    await expect(client.readResource({ uri: "service://events/evt_1" })).rejects.toThrow("No event has the ID");
+    await expect(client.readResource({ uri: "service://events/evt_1" })).rejects.toThrow('The event "evt_1" does not exist');
   });
 
   it("has prompts whose tools and resources exist", async () => {

@@ -99,7 +99,7 @@ describe("service mcp --tools", () => {
 
   it("names them without a credential, too", async () => {
     const { exitCode, stderr } = await runCli(["mcp", "--tools", "event"], { env: { SERVICE_CONFIG_DIR: "/nowhere" } });
-    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('No tool or group of tools has the name "event"')]);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('Unknown tool or group of tools "event"')]);
   });
 
   it("names the settings folder in which it found no credential", async () => {
@@ -288,7 +288,7 @@ describe("service mcp", () => {
   it("returns the problem's text if the platform rejects a call", async () => {
     const missing = await call("get_order", { id: "ord_0000000000000000000000" });
     expect(missing).toMatchObject({ isError: true, _meta: { problem: { status: 404, code: "not_found" } } });
-    expect(textOf(missing)).toMatch(/^No order has the ID .*\n404 not_found, request req_\w+/);
+    expect(textOf(missing)).toMatch(/^The order .* does not exist.*\n404 not_found, request req_\w+/);
     const invalid = await call("create_customer", { email: "nobody", nam: "Ada" });
     expect(textOf(invalid)).toContain("email: must be");
     expect(textOf(invalid)).toContain("did you mean name?");

@@ -141,9 +141,9 @@ describe("one object", () => {
     const failed = inTerminal(["customers", "get", "cus_1"], { columns: 40 });
     expect(await failed.ended).toBe(3);
     expect(failed.text().split("\n").slice(0, 3)).toEqual([
-      'Error: No customer has the ID "cus_1":',
-      "the ID of a customer is cus_ and 22",
-      "letters or digits.",
+      'Error: The customer "cus_1" does not',
+      "exist. The ID of a customer is cus_ and",
+      "22 letters or digits.",
     ]);
   });
 

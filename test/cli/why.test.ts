@@ -213,14 +213,14 @@ describe("service why", () => {
     const event = await json<Event>("trigger", "payment.created");
     const { exitCode, stderr } = await service(["why", id]);
     expect(exitCode).toBe(3);
-    expect(stderr).toContain(`No event has the ID ${id} in the sandbox`);
+    expect(stderr).toContain(`The event ${id} does not exist in the sandbox`);
     expect(stderr).toContain(`The newest event there is ${event.id}, payment.created at ${event.created}`);
     expect(stderr).toContain(`Look in the live environment: service why ${id} --live`);
     const { baseUrl, sandboxKey } = cli.platform;
     const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "explain", arguments: { id } } };
     const headers = { Accept: "application/json, text/event-stream" };
     const { body } = await apiOf(baseUrl, sandboxKey)("POST", "/mcp", call, headers);
-    expect(JSON.stringify(body)).toContain(`No event has the ID ${id} in the sandbox`);
+    expect(JSON.stringify(body)).toContain(`The event ${id} does not exist in the sandbox`);
   });
 
   it("says when an endpoint was deleted, and by which request", async () => {

@@ -327,7 +327,7 @@ it("says that the sandbox was reset since the ID was created", async () => {
   for (const { id, created } of [event, later]) {
     const { exitCode, stderr } = await world.service(["why", id]);
     expect(exitCode).toBe(3);
-    expect(stderr).toMatch(new RegExp(`No event has the ID ${id} in the sandbox, which was reset or restored at 2`));
+    expect(stderr).toMatch(new RegExp(`The event ${id} does not exist in the sandbox, which was reset or restored at 2`));
     expect(stderr).toContain(`The ID was created at ${created}.`);
     expect(stderr).toContain("See the newest events: service events list");
   }

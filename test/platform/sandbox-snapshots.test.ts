@@ -154,7 +154,7 @@ describe.each(["SQLite", "PostgreSQL"])("snapshots on %s", (engine) => {
     await save("two-customers");
     for (const response of [await restore("two-custmers"), await other("DELETE", `${SNAPSHOTS}/two-custmers`)]) {
       expect(response).toMatchObject({ status: 404, body: { code: "not_found" } });
-      expect(response.body.detail).toBe('No snapshot has the name "two-custmers". Did you mean two-customers?');
+      expect(response.body.detail).toBe('The snapshot "two-custmers" does not exist. Did you mean two-customers?');
     }
     for (const name of ["", " ", "a b", "-a", "../a", "x".repeat(65), 5, null, undefined]) {
       expect((await save(name)).status, String(name)).toBe(400);

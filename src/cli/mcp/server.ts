@@ -102,8 +102,8 @@ export function chooseTools(choice: string | undefined, furtherTools: readonly T
   const unknown = names.find((name) => !tools.some((tool) => isNamed(tool, name)));
   if (unknown === undefined) return tools.filter((tool) => names.some((name) => isNamed(tool, name)));
   const groups = [...new Set(tools.map(({ group }) => group))].join(", ");
-  throw new UsageError(`No tool or group of tools has the name "${unknown.slice(0, 100)}"`, {
-    hint: `Groups: ${groups}. Names of single tools, such as get_order, are possible, too.`,
+  throw new UsageError(`Unknown tool or group of tools "${unknown.slice(0, 100)}"`, {
+    hint: `Groups: ${groups}. You can also name single tools, such as get_order.`,
   });
 }
 

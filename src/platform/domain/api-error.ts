@@ -57,7 +57,7 @@ export function insufficientScope(detail: string, lacking: readonly Scope[]): Ap
 export function missing(kind: IdKind, id: string): never {
   throw new ApiError(
     "not_found",
-    `No ${nounOfId(kind)} has the ID ${JSON.stringify(id.slice(0, 64))}${hint(kind, id)}`,
+    `The ${nounOfId(kind)} ${JSON.stringify(id.slice(0, 64))} does not exist${hint(kind, id)}`,
   );
 }
 
@@ -79,8 +79,8 @@ function hint(kind: IdKind, id: string): string {
   const unlogged = kind === "request" ? " Requests without a valid credential are not retained." : "";
   if (isId(kind, id)) return ` in this environment.${unlogged}`;
   const other = kindOfId(id);
-  if (other !== undefined) return `: that is the ID of ${one(other)}.`;
-  return `: the ID of ${one(kind)} is ${ID_PREFIXES[kind]} and 22 letters or digits.`;
+  if (other !== undefined) return `. This is the ID of ${one(other)}.`;
+  return `. The ID of ${one(kind)} is ${ID_PREFIXES[kind]} and 22 letters or digits.`;
 }
 
 function one(kind: IdKind): string {

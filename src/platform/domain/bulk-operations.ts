@@ -48,7 +48,13 @@ export async function createBulkOperation(
   const { environment } = tenant;
   const { endpoint } = filters;
   if (endpoint !== undefined && (await findEndpoint(tx, environment, endpoint)) === undefined) {
-    throw invalidFields([{ pointer: "/endpoint", code: "unknown", detail: `no endpoint has the ID ${endpoint}` }]);
+    throw invalidFields([
+      {
+        pointer: "/endpoint",
+        code: "unknown",
+        detail: `must be the ID of an existing endpoint; ${endpoint} does not exist`,
+      },
+    ]);
   }
   const created = createdRangeOf(filters);
   if (created.from !== undefined && created.before !== undefined && created.from > created.before) {

@@ -151,7 +151,15 @@ async function enabledAmong(tx: Transaction, environment: number, ids: readonly 
     if (status === "enabled") enabled.push(id);
     else if (status === "disabled") errors.push(endpointDisabled(id));
     else
-      errors.push(invalidFields([{ pointer: "/endpoint", code: "unknown", detail: `no endpoint has the ID ${id}` }]));
+      errors.push(
+        invalidFields([
+          {
+            pointer: "/endpoint",
+            code: "unknown",
+            detail: `must be the ID of an existing endpoint; ${id} does not exist`,
+          },
+        ]),
+      );
   }
   if (enabled.length === 0 && errors[0] !== undefined) throw errors[0];
   return enabled;

@@ -240,7 +240,7 @@ async function assertReferences(tx: Transaction, kind: ObjectKind, row: ObjectRo
     if (field.of === undefined || id === null || id === before?.[column]) continue;
     const owner = field.of as ObjectKind;
     if ((await findObject(tx, owner, row.environment, id)) === undefined) {
-      const detail = `no ${nounOf(owner)} has the ID ${id}`;
+      const detail = `must be the ID of an existing ${nounOf(owner)}; ${id} does not exist`;
       throw invalidFields([{ pointer: `/${name}`, code: "unknown", detail }]);
     }
   }

@@ -172,7 +172,7 @@ async function findSnapshot(queries: Queries, tenant: Tenant, name: string): Pro
   if (found !== undefined) return found;
   const guesses = nearest(name, snapshots.map(nameOf));
   const help = guesses.length === 0 ? "" : ` Did you mean ${guesses.join(", ")}?`;
-  throw new ApiError("not_found", `No snapshot has the name ${JSON.stringify(shorten(name))}.${help}`);
+  throw new ApiError("not_found", `The snapshot ${JSON.stringify(shorten(name))} does not exist.${help}`);
 }
 
 function nameOf({ name }: SnapshotRow): string {

@@ -253,8 +253,8 @@ export function nothingHere(routes: readonly Route[], method: string, url: strin
     });
   }
   const [guess] = nearest(path, [...new Set(routes.map((route) => route.path.replace(PATH_PARAMETER, "{$1}")))]);
-  const help = guess === undefined ? " /docs lists them all." : ` Did you mean ${guess}?`;
-  return new ApiError("not_found", `There is no operation at the path ${path.slice(0, 200)}.${help}`);
+  const help = guess === undefined ? " For a list of paths, see /docs." : ` Did you mean ${guess}?`;
+  return new ApiError("not_found", `The path ${path.slice(0, 200)} does not exist.${help}`);
 }
 
 const PATH_PARAMETER = /:(\w+)/;

@@ -64,7 +64,10 @@ export async function admit(
   if (misdirected !== undefined) throw misdirected;
   const path = (request.url ?? "").split("?", 1)[0]!;
   if (path !== LISTEN_PATH) {
-    throw new ApiError("not_found", `No WebSocket has the path ${path.slice(0, 200)}. Did you mean ${LISTEN_PATH}?`);
+    throw new ApiError(
+      "not_found",
+      `The WebSocket path ${path.slice(0, 200)} does not exist. Did you mean ${LISTEN_PATH}?`,
+    );
   }
   const caller = await authenticate(request, (identified) => (handshake.identified = identified));
   assertScope(caller, "listen:read");

@@ -38,7 +38,7 @@ export function registerGuides(app: FastifyInstance, folder: string): void {
       if (missing !== undefined && request.headers.accept?.includes("text/html") === true) {
         return send(reply.code(404), missing, undefined);
       }
-      throw new ApiError("not_found", "There is no guide at this address. /docs/guides/ lists them.");
+      throw new ApiError("not_found", "This guide does not exist. For a list of guides, see /docs/guides/.");
     });
   }
 }

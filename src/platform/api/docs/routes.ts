@@ -56,7 +56,7 @@ function referenceRoutes(
     if (found === undefined) {
       throw new ApiError(
         "not_found",
-        `There is no page of the API reference at this address. ${DOCS_PATH} lists them.`,
+        `This page of the API reference does not exist. For a list of pages, see ${DOCS_PATH}.`,
       );
     }
     const { page, tag } = found;
@@ -136,9 +136,9 @@ function problemPage(code: ErrorCode, baseUrl: string): Page {
 /** Renders the page for a path that is not an error code. */
 function unknownProblemPage(): Page {
   return {
-    title: "No such error",
-    body: html`<h1>No such error</h1>
-      <p>There is no error code with this name. See the <a href="${PROBLEMS_PATH}">list of error codes</a>.</p>`,
+    title: "Unknown error code",
+    body: html`<h1>Unknown error code</h1>
+      <p>This error code does not exist. See the <a href="${PROBLEMS_PATH}">list of error codes</a>.</p>`,
   };
 }
 

@@ -53,7 +53,7 @@ describe("a credential", () => {
     expect(response.body).not.toContain(key);
   });
 
-  it("is accepted whatever other headers are sent", async () => {
+  it("is accepted regardless of other headers", async () => {
     expect((await get(`Authorization: Bearer ${key}`, "X-Forwarded-For: 127.0.0.1", "Cookie: a=b")).status).toBe(200);
   });
 });

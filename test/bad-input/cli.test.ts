@@ -75,7 +75,7 @@ describe("values", () => {
     expect(stderr).not.toContain(key);
   });
 
-  it("accepts a profile with the name of an inherited property", async () => {
+  it("accepts a profile named like an inherited property", async () => {
     const env = { SERVICE_CONFIG_DIR: createConfigDir(), SERVICE_API_KEY: undefined };
     expect((await service(["whoami", "--profile", "toString"], { env })).stderr).toContain(
       'Profile "toString" (from --profile) does not exist',
@@ -141,7 +141,7 @@ describe("reads a response of any shape", () => {
   });
 });
 
-describe("a clock that is wrong", () => {
+describe("a wrong clock", () => {
   /** Returns the Node.js options that shift `Date` and nothing else. */
   function movedBy(milliseconds: number): string {
     const file = join(createConfigDir(), "clock.cjs");
@@ -179,7 +179,7 @@ describe("a clock that is wrong", () => {
   });
 });
 
-it("keeps listening while nothing listens at the target, and delivers once something does", async () => {
+it("service listen waits for the target to start, then delivers", async () => {
   const reserved = createServer();
   await new Promise<void>((listening) => {
     reserved.listen(0, "127.0.0.1", listening);

@@ -19,7 +19,7 @@ async function wrongUsage(args: readonly string[]): Promise<string> {
 }
 
 describe("flags", () => {
-  it("reports unknown flags before a missing one", async () => {
+  it("reports unknown flags before missing ones", async () => {
     const stderr = await wrongUsage(["customers", "create", "--emial", "ada@example.com", "--name", "--x"]);
     expect(stderr).toMatch(/Unknown option '--emial'\nDid you mean --email\?\nSee `service customers create --help`/);
   });
@@ -47,7 +47,7 @@ describe("flags", () => {
 });
 
 describe("service listen", () => {
-  it("warns at the start that nothing listens at the target", async () => {
+  it("warns at the start if nothing listens at the target", async () => {
     // Another test may take a free port in the meantime.
     const target = "localhost:1";
     const listener = await startListener(on.platform.env, ["--forward-to", target]);
@@ -57,7 +57,7 @@ describe("service listen", () => {
     expect(await listener.interrupt()).toBe(0);
   });
 
-  it("reports the secret that it signs with", async () => {
+  it("prints the secret that it signs with", async () => {
     const listener = await startListener(on.platform.env, ["--secret", "whsec_of_the_application"]);
     expect(listener.records[0]).toMatchObject({ event: "ready", secret: "whsec_of_the_application" });
     await listener.interrupt();
@@ -66,7 +66,7 @@ describe("service listen", () => {
   });
 });
 
-it("accepts a header with its name in webhooks verify", async () => {
+it("webhooks verify accepts a header that includes its name", async () => {
   const payload = join(createConfigDir(), "event.json");
   writeFileSync(payload, '{"id":"evt_1"}');
   const secret = ["--secret", "whsec_x", "--payload", payload];
@@ -89,7 +89,7 @@ describe("a server that is not the platform", () => {
 });
 
 it.each([["customers", "list", "--json"], ["--version"], ["--help"]])(
-  "%s: lost output is a failure",
+  "%s fails if its output is lost",
   async (...args) => {
     const full = openSync("/dev/full", "w");
     const child = spawn(process.execPath, [BIN, ...args], {
@@ -102,7 +102,7 @@ it.each([["customers", "list", "--json"], ["--version"], ["--help"]])(
   },
 );
 
-it("suggests removing an empty settings file instead of searching it for keys", async () => {
+it("suggests removing an empty settings file", async () => {
   const directory = createConfigDir();
   writeFileSync(join(directory, "config.json"), "");
   const { exitCode, stderr } = await service(["whoami"], { env: { SERVICE_CONFIG_DIR: directory } });

@@ -73,7 +73,7 @@ describe("a name", () => {
   });
 });
 
-describe("a customer that was deleted", () => {
+describe("a deleted customer", () => {
   it("cannot be updated, and frees its email address", async () => {
     const email = "again@example.com";
     const { id } = (await api("POST", "/v1/customers", { email })).body;

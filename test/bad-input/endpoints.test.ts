@@ -61,7 +61,7 @@ describe("subscriptions", () => {
   });
 });
 
-describe("an endpoint's own data", () => {
+describe("the read-only fields of an endpoint", () => {
   it.each(["secret", "status", "id", "livemode", "created"])("rejects a %s chosen by the caller", async (field) => {
     expect((await create({ [field]: "x" })).body.errors).toEqual([
       expect.objectContaining({ pointer: `/${field}`, code: "unknown_field" }),

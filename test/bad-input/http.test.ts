@@ -52,7 +52,7 @@ describe("a request line", () => {
     expectProblem(await send(line), 400, "invalid_request");
   });
 
-  it("responds itself to a request line with another host's absolute URL", async () => {
+  it("does not forward a request line with another host's absolute URL", async () => {
     const { status, body } = await send("GET http://attacker.example/v1/me HTTP/1.1");
     expect([status, JSON.parse(body).object]).toEqual([200, "identity"]);
   });

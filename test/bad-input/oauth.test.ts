@@ -37,7 +37,7 @@ describe("rejects malformed OAuth requests with OAuth errors", () => {
     ["device_authorization", `${client}&scope=%00`, 400, "invalid_request", "control character"],
     ["revoke", client, 400, "invalid_request", "token is missing"],
     ["revoke", `${client}&token=x&token=y`, 400, "invalid_request", "is repeated"],
-  ])("/oauth/%s given %s", async (path, body, status, error, message) => {
+  ])("/oauth/%s with %s", async (path, body, status, error, message) => {
     const { respond, headers, ...response } = await send(path, body);
     expect([response.status, respond.error]).toEqual([status, error]);
     expect(respond.error_description).toContain(message);

@@ -17,7 +17,7 @@ async function get(path: string): Promise<{ status: number; body: Record<string,
   return { status, body: JSON.parse(body) as Record<string, unknown> };
 }
 
-describe("reads a path as it is written", () => {
+describe("reads a path literally", () => {
   it.each([
     "//v1/customers",
     "/V1/customers",
@@ -76,7 +76,7 @@ describe("a query", () => {
     });
   });
 
-  it("rejects a query of an operation without parameters", async () => {
+  it("rejects a query for an operation without parameters", async () => {
     expect(await get("/v1/me?verbose=1")).toMatchObject({ status: 400 });
     const response = await api("POST", "/v1/customers?dry_run=1", { email: "four@example.com" });
     expect(response.status).toBe(400);

@@ -33,12 +33,12 @@ async function expectError(args: readonly string[], message: string, exitCode = 
 }
 
 describe("an address", () => {
-  it("rejects an address that other machines reach without a TLS proxy", async () => {
+  it("rejects a public address unless a TLS proxy is in front", async () => {
     const hosts = ["0.0.0.0", "::", "", "192.0.2.1", "example.com", "0", "127.0.0.1.example.com"];
     await Promise.all(hosts.map((host) => expectError(["--ephemeral", "--host", host], "plain http", 2)));
   });
 
-  it("names a port that is in use, also with --json", async () => {
+  it("reports the port that is in use, with and without --json", async () => {
     const blocker = createServer();
     await new Promise<void>((listening) => {
       blocker.listen(0, "127.0.0.1", listening);
@@ -75,7 +75,7 @@ describe("an address", () => {
 });
 
 describe("a database", () => {
-  it("rejects a database that another process serves, and names the process", async () => {
+  it("rejects a database that another process serves, and reports its process ID", async () => {
     await expectError(["--database", database], String(platform.pid));
   });
 
@@ -95,17 +95,17 @@ describe("a database", () => {
     expect(readFileSync(foreign)).toEqual(before);
   });
 
-  it("names a database folder that cannot be created", async () => {
+  it("reports a database folder that cannot be created", async () => {
     await expectError(["--database", "/proc/x/y.db"], "/proc/x/y.db cannot be written");
     await expectError(["--ephemeral", "--master-key-file", "/proc/x/y.key"], "/proc/x");
   });
 
-  it("at a location that is not writable is reported with the location", async () => {
+  it("is reported with its location if that is not writable", async () => {
     await expectError(["--database", "/dev/null/platform.db"], "/dev/null");
     await expectError(["--database", "/proc/platform.db"], "/proc");
   });
 
-  it("rejects a database of a newer version", async () => {
+  it("rejects a database from a newer version", async () => {
     const newer = join(folder, "newer.db");
     await (await startPlatformOn(newer, 0)).stop();
     const connection = new Connection(await loadSqlite(), newer, { readOnly: false });
@@ -120,13 +120,13 @@ describe("a database", () => {
     expect(await serve(["--database", own])).toMatchObject({ exitCode: 1, stdout: "" });
   });
 
-  it("rejects a URL of another kind without repeating its password", async () => {
+  it("rejects an unsupported URL without printing its password", async () => {
     const { exitCode, stderr } = await serve(["--database", "mysql://root:hunter2@127.0.0.1/service"]);
     expect(exitCode).toBe(2);
     expect(stderr).not.toContain("hunter2");
   });
 
-  it("rejects :memory: and names the flag for a temporary database", async () => {
+  it("rejects :memory: and suggests the flag for a temporary database", async () => {
     await expectError(["--database", ":memory:"], "service serve --ephemeral", 2);
   });
 });
@@ -177,7 +177,7 @@ describe("the master key", () => {
     expect(statSync(join(folder, "data")).mode & 0o777).toBe(0o700);
   });
 
-  it("stops the start if it is wrong, too short or missing", async () => {
+  it("prevents the start if it is wrong, too short or missing", async () => {
     const own = join(folder, "own", "platform.db");
     await (await startPlatformOn(own, 0)).stop();
     const before = readFileSync(`${own}.key`, "utf8");

@@ -46,7 +46,7 @@ async function expectRejected(lines: readonly string[], body: string | Buffer = 
 
 const credential = () => `Authorization: Bearer ${platform.sandboxKey}`;
 
-describe.runIf(TELLS_PROCESS_TIME)("a running server rejects within the budget", () => {
+describe.runIf(TELLS_PROCESS_TIME)("a running server rejects bad input within the time budget", () => {
   describe("a JSON body of 1 MiB:", () => {
     it.each(HOSTILE_JSON)("%s", async (_shape, text) => {
       const lines = [credential(), "Content-Type: application/json"];
@@ -141,7 +141,7 @@ describe.runIf(TELLS_PROCESS_TIME)("a running server rejects within the budget",
   });
 });
 
-describe.runIf(TELLS_PROCESS_TIME)("a receiver's response of 1 MiB is judged within the budget", () => {
+describe.runIf(TELLS_PROCESS_TIME)("reads a receiver's response of 1 MiB within the time budget", () => {
   let receiver: Server;
   let listener: RunningListener;
   let response = "";

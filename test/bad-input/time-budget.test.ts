@@ -42,7 +42,7 @@ const ENDPOINT_RULES: EndpointUrlRules = {
   baseUrl: () => "http://127.0.0.1:4010",
 };
 
-describe("judges a JSON body of 1 MiB within the budget", () => {
+describe("validates a JSON body of 1 MiB within the time budget", () => {
   it.each(HOSTILE_JSON)("%s", (_shape, text) => {
     const body = Buffer.from(text);
     const judge = () => {
@@ -57,7 +57,7 @@ describe("judges a JSON body of 1 MiB within the budget", () => {
   });
 });
 
-describe("judges 1 MiB in a field within the budget, and does not send it back", () => {
+describe("validates a field of 1 MiB within the time budget, and does not return it", () => {
   registerFormats();
   const bodies = OPERATIONS.flatMap(({ name, body }) => (body === undefined ? [] : [{ name, body }]));
   const ideographs = Array.from({ length: 20_000 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join("");
@@ -90,7 +90,7 @@ describe("judges 1 MiB in a field within the budget, and does not send it back",
   });
 });
 
-describe("reads 1 MiB of any pumped text within the budget", () => {
+describe("reads 1 MiB of any repeated text within the time budget", () => {
   const parsers: Record<string, (text: string) => unknown> = {
     "the base URL of a command": (text) => parseBaseUrl(`https://example.com/${text}`, { insecure: false }),
     "the host of a base URL": (text) => parseBaseUrl(`https://${text}`, { insecure: false }),
@@ -136,7 +136,7 @@ describe("reads 1 MiB of any pumped text within the budget", () => {
   });
 });
 
-describe("reads a receiver's response of 1 MiB within the budget, however it is cut", () => {
+describe("reads a receiver's response of 1 MiB within the time budget, however it is split", () => {
   const parse = (bytes: Buffer, size: number) => {
     let body = 0;
     const parser = new ResponseParser({ head: () => {}, data: (chunk) => (body += chunk.length), end: () => {} });
@@ -159,7 +159,7 @@ describe("reads a receiver's response of 1 MiB within the budget, however it is 
   });
 });
 
-describe("reads a settings file of 1 MiB within the budget", () => {
+describe("reads a settings file of 1 MiB within the time budget", () => {
   const profile = { base_url: "http://127.0.0.1:9", auth_url: "http://127.0.0.1:9", credentials: {} };
   const profiles = Object.fromEntries(Array.from({ length: 9000 }, (_, i) => [`p${i}`, profile]));
   it.each([
@@ -183,7 +183,7 @@ describe("reads a settings file of 1 MiB within the budget", () => {
   });
 });
 
-describe("judges a fixture of 1 MiB within the budget", () => {
+describe("validates a fixture of 1 MiB within the time budget", () => {
   const calls = (count: number, call: (index: number) => unknown) =>
     JSON.stringify(Array.from({ length: count }, (_, i) => call(i)));
   const post = { method: "POST", path: "/v1/customers" };

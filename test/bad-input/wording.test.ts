@@ -42,7 +42,7 @@ describe("explains why a request is not valid HTTP", () => {
   });
 });
 
-describe("rejects a repeated header that may occur once", () => {
+describe("rejects a repeated header that may occur only once", () => {
   it.each([
     ["Content-Type", "application/json", "text/plain"],
     ["Idempotency-Key", "one", "two"],
@@ -57,13 +57,11 @@ describe("rejects a repeated header that may occur once", () => {
 
 describe("paths and queries", () => {
   it("does not read a trailing slash as an ID", async () => {
-    expect(await get("/v1/customers/")).toBe(
-      "The path /v1/customers/ does not exist. Did you mean /v1/customers?",
-    );
+    expect(await get("/v1/customers/")).toBe("The path /v1/customers/ does not exist. Did you mean /v1/customers?");
   });
 
-  it("suggests existing paths for an unknown one", async () => {
-    expect(await get("/v1/nothing/of/the/kind")).toMatch(/ \/docs lists them all\.$/);
+  it("suggests existing paths for an unknown path", async () => {
+    expect(await get("/v1/nothing/of/the/kind")).toMatch(/ For a list of paths, see \/docs\.$/);
   });
 
   it.each([
@@ -74,7 +72,7 @@ describe("paths and queries", () => {
     expect(await get(`/v1/customers?${query}`)).toContain(message);
   });
 
-  it("says that an operation has no parameters", async () => {
+  it("explains that an operation has no parameters", async () => {
     expect(await get("/v1/me?verbose=1")).toBe("?verbose: is not a parameter of this request, which has none");
   });
 });
@@ -98,7 +96,7 @@ describe("bodies", () => {
     );
   });
 
-  it("names characters that email addresses and phone numbers cannot have", async () => {
+  it("shows the characters that email addresses and phone numbers cannot have", async () => {
     expect(await json({ email: "ada@bücher.example" })).toContain("ASCII");
     expect(await json({ email: "a@example.com", phone: "+49 30 123456" })).toContain("digits only");
   });

@@ -55,7 +55,7 @@ describe("service apps", () => {
     expect((await service("apps", "get", id!)).exitCode).toBe(3);
   });
 
-  it("rotates the secret, and the old one stops working immediately", async () => {
+  it("rotates the secret and invalidates the old one immediately", async () => {
     const app = await create();
     const terminal = runInTerminal(["apps", "rotate-secret", app["id"]!], { env: platform.env });
     expect(await terminal.ended).toBe(0);
@@ -76,7 +76,7 @@ describe("service apps", () => {
     expect(stderr).toContain(message);
   });
 
-  it("says why a redirect URI is invalid", async () => {
+  it("explains why a redirect URI is invalid", async () => {
     const { exitCode, stderr } = await service(
       "apps",
       "create",

@@ -37,7 +37,7 @@ async function failOrders(count: number): Promise<void> {
 }
 
 describe("service deliveries retry --failed", () => {
-  it("retries all that failed, and says how many", async () => {
+  it("retries all failed deliveries and prints their number", async () => {
     await failOrders(3);
     status = 200;
     const retried = await json<BulkOperation>("deliveries", "retry", "--failed", "--endpoint", endpoint);
@@ -47,7 +47,7 @@ describe("service deliveries retry --failed", () => {
     expect(again).toEqual({ exitCode: 0, stdout: "", stderr: "No deliveries match.\n" });
   });
 
-  it("fails with the reason when some could not be retried", async () => {
+  it("fails with the reason if some deliveries cannot be retried", async () => {
     await failOrders(2);
     await json("endpoints", "disable", endpoint);
     const { exitCode, stderr } = await service(["deliveries", "retry", "--failed", "--endpoint", endpoint]);
@@ -65,7 +65,7 @@ describe("service deliveries retry --failed", () => {
     expect(await service(args)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(reason) });
   });
 
-  it("says that the clock is ahead when no object is as young as --since says", async () => {
+  it("mentions the test clock if it explains why --since matches nothing", async () => {
     await json("clock", "advance", "1d");
     const session = runInTerminal(["events", "replay", "--since", "1s"], { env: cli.platform.env });
     expect(await session.ended).toBe(0);
@@ -92,7 +92,7 @@ describe("service deliveries retry --failed", () => {
 });
 
 describe("service events replay --since", () => {
-  it("counts ages on the test clock, and with --failed sends only to endpoints that failed", async () => {
+  it("measures ages on the test clock, and with --failed sends only to endpoints that failed", async () => {
     await failOrders(2);
     await json("clock", "advance", "2h");
     status = 200;
@@ -121,7 +121,7 @@ describe("a bulk operation on a terminal", () => {
     ended_at: null,
   };
 
-  it("asks first, shows progress, and after Ctrl-C says how to follow and stop it", async () => {
+  it("asks first, shows progress, and explains after Ctrl-C how to follow and stop it", async () => {
     const script: Respond = (request, response) => {
       const isPlan = request.body.includes("dry_run");
       respond(200, isPlan ? { ...operation, id: null, done: 0 } : operation)(request, response);
@@ -139,7 +139,7 @@ describe("a bulk operation on a terminal", () => {
     expect(session.text()).toContain(`/v1/bulk_operations/${operation.id}/cancel`);
   });
 
-  it("sends nothing unless the question is confirmed", async () => {
+  it("sends nothing without confirmation", async () => {
     await failOrders(1);
     const before = receiver.received.length;
     const session = runInTerminal(["deliveries", "retry", "--failed"], { env: cli.platform.env });

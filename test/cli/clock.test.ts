@@ -42,7 +42,7 @@ describe("service clock", () => {
     expect(stderr).toContain("See `service clock advance --help`.");
   });
 
-  it("exists in the sandbox only", async () => {
+  it("is available only in the sandbox", async () => {
     for (const args of [["show"], ["advance", "1h"]]) {
       expect(await service(["clock", ...args, "--live"], { env: { SERVICE_API_KEY: cli.platform.liveKey } })).toEqual({
         exitCode: 2,
@@ -66,7 +66,7 @@ describe("service clock", () => {
     }
   });
 
-  it("is the time in which ages and expiry dates count", async () => {
+  it("determines ages and expiry dates", async () => {
     await json("clock", "advance", "2h");
     const { id } = await json<{ id: string }>("trigger", "customer.created");
     await json("clock", "advance", "2h");
@@ -81,7 +81,7 @@ describe("service clock", () => {
     expect(Date.parse(key.expires_at)).toBeGreaterThanOrEqual(Date.parse(now) + 3_600_000);
   });
 
-  it("attempts deliveries that become due on the way, and prints the results", async () => {
+  it("attempts deliveries that become due during an advance, and prints the results", async () => {
     const args = ["endpoints", "create", "--url", receiver.url, "--events", "customer.created"];
     const { id } = await json<{ id: string }>(...args);
     await json("trigger", "customer.created");
@@ -132,7 +132,7 @@ describe("service clock", () => {
   });
 });
 
-describe("the notice of a test clock that is ahead", () => {
+describe("the notice that the test clock is ahead", () => {
   const NOTICE = /clock \+\d+d[^:]*: the sandbox's time is ahead of real time/;
   const inTerminal = (...args: string[]) => runInTerminal(args, { env: cli.platform.env, columns: 160 });
 

@@ -23,7 +23,7 @@ async function sourceOf(run: ReturnType<typeof user>, key: string, ...flags: str
 }
 
 describe("service config", () => {
-  it("prints one value, a tab-separated list, and a table on a terminal", async () => {
+  it("prints one value, or all as a tab-separated list, or as a table on a terminal", async () => {
     const run = user();
     expect(await run("config", "get", "base_url")).toEqual({
       exitCode: 0,
@@ -51,7 +51,7 @@ describe("service config", () => {
     expect(await sourceOf(run, "auth_url")).toEqual(["https://api.example", "profile default"]);
   });
 
-  it("names the variable that disables update notices", async () => {
+  it("mentions the variable that disables update notices", async () => {
     const variable = { SERVICE_NO_UPDATE_NOTIFIER: undefined, DO_NOT_TRACK: "1" };
     expect(await sourceOf(user(variable), "update_notices")).toEqual([false, "DO_NOT_TRACK"]);
   });
@@ -81,7 +81,7 @@ describe("service config", () => {
     expect(stderr).toContain('Profile "shop" does not exist');
   });
 
-  it("does not move credentials to another URL", async () => {
+  it("does not use stored credentials for another URL", async () => {
     const folder = createConfigDir();
     const address = "https://one.example";
     const credentials = { sandbox: { type: "api_key", api_key: "sk_sandbox_x" } };

@@ -43,8 +43,8 @@ async function usedUp(): Promise<string> {
   return key;
 }
 
-describe("invalid credentials, through HTTP and the command", () => {
-  it("401 without a credential; the command says how to sign in", async () => {
+describe("an invalid credential", () => {
+  it("gets 401, and the CLI explains how to sign in", async () => {
     const response = await apiOf(platform.baseUrl, undefined)("GET", "/v1/customers");
     expect(response).toMatchObject({ status: 401, body: { code: "missing_credential" } });
     const { exitCode, stderr } = await runCli(["customers", "list"], { env: { SERVICE_BASE_URL: platform.baseUrl } });
@@ -90,7 +90,7 @@ describe("a rejected key", () => {
     ["listen", { SERVICE_API_KEY: key }, "Set SERVICE_API_KEY to a valid key"],
     ["customers list --api-key-stdin", {}, "Pass a valid key with --api-key-stdin"],
     ["listen --api-key-stdin", {}, "Pass a valid key with --api-key-stdin"],
-  ])("is named by service %s, with its source", async (command, env, message) => {
+  ])("is reported by service %s with its source", async (command, env, message) => {
     const ended = await runCli(command.split(" "), {
       env: { SERVICE_BASE_URL: platform.baseUrl, ...env },
       input: key,

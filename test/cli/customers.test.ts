@@ -60,14 +60,14 @@ describe("service customers create", () => {
     expect(stdout).toMatch(/^cus_[0-9A-Za-z]{22}\n$/);
   });
 
-  it("creates once for one idempotency key", async () => {
+  it("creates only one customer per idempotency key", async () => {
     const args = ["customers", "create", "--email", newEmail(), "--idempotency-key", "once", "--json"];
     const first = await service(args);
     expect(first.exitCode).toBe(0);
     expect(await service(args)).toEqual(first);
   });
 
-  it("names the customer that has the email address", async () => {
+  it("shows which customer has the email address", async () => {
     const { id, email } = await newCustomer();
     const { exitCode, stdout, stderr } = await service(["customers", "create", "--email", email.toUpperCase()]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
@@ -144,7 +144,7 @@ describe("service customers get, update, delete", () => {
     });
   });
 
-  it("requires the same of service api in live mode", async () => {
+  it("requires --yes for service api in live mode, too", async () => {
     const live = { env: { SERVICE_API_KEY: cli.platform.liveKey } };
     expect(await service(["api", "DELETE", "/v1/customers/cus_x", "--live"], live)).toMatchObject({
       exitCode: 2,

@@ -199,7 +199,7 @@ describe("service deliveries get", () => {
     for (const line of text.split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
   });
 
-  it("says that no attempt is scheduled while the endpoint is disabled", async () => {
+  it("shows that no attempt is scheduled while the endpoint is disabled", async () => {
     expect(await drawn(delivery({ attempts: [attempt({})] }), 80)).toContain("○ 2  paused: the endpoint is disabled");
   });
 
@@ -259,7 +259,7 @@ describe("service trigger --wait", () => {
   it.each([
     [204, 0, "succeeded"],
     [500, 1, "failed"],
-  ])("waits for a listener that gets %i at its second attempt, and exits with %i", async (status, code, result) => {
+  ])("waits for a listener whose second attempt gets %i, and exits with %i", async (status, code, result) => {
     const receiver = await startScriptedReceiver({ status: 503 }, { status });
     receivers.push(receiver);
     const listener = await startListener(cli.platform.env, ["--forward-to", receiver.url, "--retries", "1"]);
@@ -269,7 +269,7 @@ describe("service trigger --wait", () => {
     expect(exitCode).toBe(code);
   });
 
-  it("exits with 1 once one has permanently failed", async () => {
+  it("exits with 1 once a delivery has permanently failed", async () => {
     const { id } = await newEndpoint({ status: 500 });
     const waiting = service(["trigger", "customer.created", "--wait", "--json"]);
     await delivered(id, 1);
@@ -280,7 +280,7 @@ describe("service trigger --wait", () => {
     expect(JSON.parse(stderr)).toMatchObject({ code: "delivery_failed", title: "1 delivery failed" });
   });
 
-  it("stops after --timeout and names the pending deliveries", async () => {
+  it("stops after --timeout and lists the pending deliveries", async () => {
     const { id } = await newEndpoint({ status: 500 });
     await newEndpoint({ status: 200 });
     const { exitCode, stdout, stderr } = await service(["trigger", "customer.created", "--wait", "--timeout", "1s"]);

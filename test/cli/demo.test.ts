@@ -27,14 +27,14 @@ describe("service demo", () => {
     expect(readdirSync(TMPDIR)).toEqual([]);
   });
 
-  it("ignores the project file of the working folder", async () => {
+  it("ignores service.yaml in the current folder", async () => {
     const cwd = folder();
     writeFileSync(join(cwd, "service.yaml"), "platform: { url: http://127.0.0.1:9 }\n");
     const { exitCode, stderr } = await spawnCli(["demo", "--once", "--json"], { cwd });
     expect([exitCode, stderr]).toEqual([0, ""]);
   });
 
-  it("--once exits with 1 if a step failed, and names the step and the reason", async () => {
+  it("--once exits with 1 if a step failed, and prints the step and the reason", async () => {
     const broken = join(folder(), "broken.cjs");
     writeFileSync(broken, 'if (process.argv[2] === "trigger") { console.error("Error: no."); process.exit(9); }');
     const { exitCode, stdout } = await spawnCli(["demo", "--once"], { env: { NODE_OPTIONS: `--require=${broken}` } });
@@ -43,7 +43,7 @@ describe("service demo", () => {
     expect(stdout).not.toContain("Every step succeeded");
   });
 
-  it("names a temporary folder that is not usable", async () => {
+  it("reports an unusable temporary folder", async () => {
     const { exitCode, stderr } = await spawnCli(["demo", "--once"], { env: { TMPDIR: "/nowhere" } });
     expect([exitCode, stderr]).toEqual([
       1,
@@ -51,7 +51,7 @@ describe("service demo", () => {
     ]);
   });
 
-  it("keeps running, prints events, and removes everything at Ctrl-C, which a terminal sends to all its processes", async () => {
+  it("keeps running, prints events, and removes everything at Ctrl-C", async () => {
     const TMPDIR = folder();
     const demo = runInTerminal(["demo"], { env: { TMPDIR }, columns: 200 });
     await demo.waitFor("Press Ctrl-C to stop the demo");

@@ -6,13 +6,13 @@ import { spawnCli } from "../support/run-cli.ts";
 import { CTRL_C, runInTerminal } from "../support/terminal.ts";
 import { FILES, makeProject, startDev } from "./support/dev-project.ts";
 
-describe("an app that crashes while a person watches", () => {
+describe("an app that crashes in a terminal", () => {
   const crashing = async (args: readonly string[] = []) => {
     const project = await makeProject({ ...FILES, "app.js": "process.exit(3);" });
     return runInTerminal(["dev", ...args], { cwd: project.folder, env: project.env });
   };
 
-  it("is restarted with r, and ends everything with q", async () => {
+  it("can be restarted with r, and everything stopped with q", async () => {
     const terminal = await crashing();
     await terminal.waitFor("exited with code 3. Press r to restart it, q to quit");
     terminal.type("r");
@@ -21,7 +21,7 @@ describe("an app that crashes while a person watches", () => {
     expect(await terminal.ended).toBe(3);
   });
 
-  it("gets the events that happened meanwhile once it is restarted", async () => {
+  it("receives the missed events once it is restarted", async () => {
     const app = `const { existsSync, writeFileSync } = require("node:fs");
       const isSecond = existsSync("second");
       writeFileSync("second", "");
@@ -41,7 +41,7 @@ describe("an app that crashes while a person watches", () => {
     await terminal.ended;
   });
 
-  it("does not start while another program listens on its port", async () => {
+  it("is not started while another program listens on its port", async () => {
     const project = await makeProject(FILES);
     const other = createServer().listen(project.appPort, "127.0.0.1");
     onTestFinished(() => void other.close());
@@ -51,15 +51,15 @@ describe("an app that crashes while a person watches", () => {
     expect(dev.output()).not.toContain("$ node app.js");
   });
 
-  it("ends everything with --exit-with-app", async () => {
+  it("stops everything with --exit-with-app", async () => {
     const terminal = await crashing(["--exit-with-app"]);
     expect(await terminal.ended).toBe(3);
     expect(terminal.text()).not.toContain("Press r");
   });
 });
 
-describe("the port auto", () => {
-  it("gives each of two working copies a port of its own with the port auto, and keeps it", async () => {
+describe("platform.port auto", () => {
+  it("gives each working copy its own port, and keeps it", async () => {
     const files = { "service.yaml": "platform: { port: auto }" };
     const [first, second] = [await makeProject(files), await makeProject(files)];
     const early = await first.service(["customers", "list"]);

@@ -54,7 +54,7 @@ describe("errors in service.yaml", () => {
       "service.yaml:1:56: schemes.a.signature.header: is not a valid header name",
     ],
     ["- run", "service.yaml:1:1: the file: must be keys and values, not a list"],
-  ])("%j is reported with its place", async (text, line) => {
+  ])("%j is reported with its line", async (text, line) => {
     const project = await makeProject({ "service.yaml": text });
     const { exitCode, stderr } = await project.service(["dev"]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining(line) });
@@ -64,7 +64,7 @@ describe("errors in service.yaml", () => {
     expect(() => parseProject("a: 1\nb: 2", ".")).toThrow("service.yaml has 2 errors");
   });
 
-  it("do not include a port as a target", () => {
+  it("do not include a target that is only a port", () => {
     const project = parseProject("forward: { to: 3000, routes: { order.*: 3001 } }", ".");
     expect(project).toEqual({ forward: { to: 3000, routes: { "order.*": 3001 } } });
     expect(() => parseProject("forward: { to: 70000 }", ".")).toThrow("service.yaml has an error");
@@ -78,7 +78,7 @@ describe("errors in service.yaml", () => {
 });
 
 describe("commands in the folder of service.yaml", () => {
-  it("use its platform and its API key, unless a flag or a variable names another", async () => {
+  it("use its platform and API key, unless a flag or a variable overrides them", async () => {
     const project = await makeProject({ "service.yaml": "platform: { port: PORT }" });
     const dev = startDev(project);
     await dev.waitFor(READY);
@@ -94,7 +94,7 @@ describe("commands in the folder of service.yaml", () => {
     expect(JSON.parse(elsewhere.stdout)).toMatchObject({ account: { id: on.platform.ready.account } });
   });
 
-  it("do not send a key of the environment to a server that only the file names", async () => {
+  it("do not send a key from the environment to a server that is only in the file", async () => {
     const project = await makeProject({ "service.yaml": "platform: { url: https://evil.example }" });
     const { exitCode, stderr } = await project.service(["trigger", "order.completed"], {
       SERVICE_API_KEY: on.platform.sandboxKey,
@@ -115,7 +115,7 @@ describe("commands in the folder of service.yaml", () => {
     expect(stdout).toContain(`http://127.0.0.1:${project.port}`);
   });
 
-  it("fail for errors that concern the platform, unless the URL is from elsewhere", async () => {
+  it("fail for errors that concern the platform, unless the URL comes from elsewhere", async () => {
     const project = await makeProject({ "service.yaml": "platfrom: { port: PORT }" });
     const { exitCode, stderr } = await project.service(["customers", "list"]);
     expect(exitCode).toBe(1);
@@ -124,14 +124,14 @@ describe("commands in the folder of service.yaml", () => {
     expect((await project.service(["config", "get", "profile"])).stdout).toContain("default");
   });
 
-  it("ignore a manifest of Kubernetes with this name", async () => {
+  it("ignore a Kubernetes manifest of the same name", async () => {
     const project = await makeProject({ "service.yaml": "apiVersion: v1\nkind: Service" });
     expect((await project.service(["whoami", "--json"], on.platform.env)).exitCode).toBe(0);
     const { stderr } = await project.service(["dev"]);
     expect(stderr).toContain("service.yaml is a Kubernetes manifest");
   });
 
-  it("listen as forward says; flags win", async () => {
+  it("listen as configured under forward, unless flags override it", async () => {
     let secret = "";
     const receiver = await startReceiver(() => secret);
     const { port } = new URL(receiver.url);
@@ -213,7 +213,7 @@ describe("the seed of service dev", () => {
 });
 
 describe("a change of service.yaml while service dev runs", () => {
-  it("restarts the listener without losing events; an invalid file changes nothing", async () => {
+  it("restarts the listener without losing events, unless the file is invalid", async () => {
     let secret = "";
     const [first, second] = [await startReceiver(() => secret), await startReceiver(() => secret)];
     const file = (url: string): string =>
@@ -251,7 +251,7 @@ describe("a change of service.yaml while service dev runs", () => {
 });
 
 describe("service dev init", () => {
-  it("writes a valid file with --yes, the schema that it names, and ignores for git", async () => {
+  it("writes a valid file with --yes, its schema, and .gitignore entries", async () => {
     const project = await makeProject({ "package.json": '{"scripts":{"dev":"vite"}}' });
     mkdirSync(join(project.folder, ".git"));
     const { exitCode, stdout } = await project.service(["dev", "init", "--yes"]);
@@ -266,7 +266,7 @@ describe("service dev init", () => {
     expect(project.read(".gitignore")).toBe(".env.local\n");
   });
 
-  it("does not replace a file without consent", async () => {
+  it("does not replace a file without confirmation", async () => {
     const project = await makeProject({ "service.yaml": "run: mine\n" });
     const { exitCode, stderr } = await project.service(["dev", "init", "--yes"]);
     expect({ exitCode, stderr }).toEqual({

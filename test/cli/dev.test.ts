@@ -41,7 +41,7 @@ describe("service dev", () => {
     await expectNothingRuns(project);
   });
 
-  it("tells a user who signs in that its own key is used in the folder", async () => {
+  it("warns a user who signs in that the folder's key is used instead", async () => {
     const project = await makeProject(FILES);
     const dev = startDev(project);
     await dev.waitFor(READY);
@@ -54,7 +54,7 @@ describe("service dev", () => {
     await dev.ended;
   });
 
-  it("leaves a database that service db and serve use in the folder, and that db commands name", async () => {
+  it("creates a database that service db and service serve use in the folder", async () => {
     const project = await makeProject({ ...FILES, "app.js": "" });
     expect(await startDev(project).ended).toBe(0);
     const database = join(project.folder, ".service/platform.db");
@@ -110,14 +110,14 @@ run: node -e 'console.log("app has", process.env.SHOP_SECRET, process.env.SHOP_K
     await expectNothingRuns(project);
   });
 
-  it("exits with 127 if the command of the app is not found", async () => {
+  it("exits with 127 if the app's command is not found", async () => {
     const project = await makeProject({ "service.yaml": "platform: { port: PORT }\nrun: no-such-command-here" });
     const dev = startDev(project);
     expect(await dev.ended).toBe(127);
     expect(dev.output()).toMatch(/app {6}│ .*no-such-command-here: .*not found/);
   });
 
-  it("without an app, forwards until Ctrl-C, then exits with 0", async () => {
+  it("forwards until Ctrl-C without an app, then exits with 0", async () => {
     const project = await makeProject({ "service.yaml": "platform: { port: PORT }" });
     const dev = startDev(project);
     await dev.waitFor(READY);
@@ -127,7 +127,7 @@ run: node -e 'console.log("app has", process.env.SHOP_SECRET, process.env.SHOP_K
     expect(await dev.ended).toBe(0);
   });
 
-  it("prefixes lines without color in a pipe, with color in a terminal, and without with NO_COLOR", async () => {
+  it("prefixes lines with color only on a terminal without NO_COLOR", async () => {
     const files = {
       "service.yaml": "platform: { port: PORT }\nrun: node -e 'console.log(`color`, process.env.FORCE_COLOR)'",
     };
@@ -161,7 +161,7 @@ run: node -e 'console.log("app has", process.env.SHOP_SECRET, process.env.SHOP_K
     ]);
   });
 
-  it("prints a line without end in parts of at most 64 KiB, and splits no character", async () => {
+  it("prints an endless line in parts of at most 64 KiB, without splitting characters", async () => {
     const project = await makeProject({
       "service.yaml": "platform: { port: PORT }\nrun: node app.js",
       "app.js": `process.stdout.write("a".repeat(65535) + "😀" + "b".repeat(10)); setInterval(() => {}, 1000);`,
@@ -173,7 +173,7 @@ run: node -e 'console.log("app has", process.env.SHOP_SECRET, process.env.SHOP_K
     expect(dev.output()).toContain(`app      │ 😀${"b".repeat(10)}\n`);
   });
 
-  it("says which request failed in the platform, and why", async () => {
+  it("shows which request failed in the platform, and why", async () => {
     const project = await makeProject({ "service.yaml": "platform: { port: PORT }\nenv: { file: .env.local }" });
     const dev = startDev(project);
     await dev.waitFor(READY);
@@ -188,7 +188,7 @@ run: node -e 'console.log("app has", process.env.SHOP_SECRET, process.env.SHOP_K
     );
   });
 
-  it("prints an object per line with --json, without secrets", async () => {
+  it("prints one JSON object per line with --json, without secrets", async () => {
     const project = await makeProject(FILES);
     const dev = startDev(project, ["--json"]);
     await dev.waitFor(/"part":"dev","event":"state","state":"ready"/);
@@ -216,7 +216,7 @@ describe("the end of service dev", () => {
     ["SIGINT", 130],
     ["SIGTERM", 143],
     ["SIGHUP", 129],
-  ] as const)("on %s the app gets it too, and nothing is left", async (signal, code) => {
+  ] as const)("passes %s on to the app, and leaves no process", async (signal, code) => {
     const project = await makeProject(FILES);
     const dev = startDev(project);
     await dev.waitFor(READY);
@@ -236,7 +236,7 @@ describe("the end of service dev", () => {
     await expectNothingRuns(project);
   });
 
-  it("ends at Ctrl-C while the listener restarts, after the forward in flight", async () => {
+  it("stops at Ctrl-C while the listener restarts, after the forward in flight", async () => {
     const platform = await servePlatform();
     onTestFinished(async () => void (await platform.stop()));
     const held: ServerResponse[] = [];
@@ -262,7 +262,7 @@ describe("the end of service dev", () => {
     ["of the platform is created", ".service/platform.db"],
     ["of variables is written", ".env.local"],
     ["of the app is written", "pids"],
-  ])("ends at Ctrl-C as soon as a file %s", async (_which, file) => {
+  ])("stops at Ctrl-C as soon as a file %s", async (_which, file) => {
     const yaml = `# yaml-language-server: $schema=.service/schema.json\n${FILES["service.yaml"]}`;
     const project = await makeProject({ ...FILES, "service.yaml": yaml });
     const dev = startDev(project);
@@ -273,7 +273,7 @@ describe("the end of service dev", () => {
     if (existsSync(join(project.folder, "pids"))) await expectNothingRuns(project);
   });
 
-  it("ends at Ctrl-C right after its start, before the listener has connected", async () => {
+  it("stops at Ctrl-C right after its start, before the listener has connected", async () => {
     const platform = await servePlatform();
     onTestFinished(async () => void (await platform.stop()));
     const project = await makeProject({
@@ -285,7 +285,7 @@ describe("the end of service dev", () => {
     expect(await dev.ended).toBe(0);
   });
 
-  it("ends at Ctrl-C while it connects to a platform that never responds", async () => {
+  it("stops at Ctrl-C while it connects to a platform that never responds", async () => {
     let upgrades = 0;
     const { port } = await listening(createServer().on("upgrade", () => (upgrades += 1)));
     const url = `http://127.0.0.1:${port}`;
@@ -320,7 +320,7 @@ describe("the end of service dev", () => {
     expect(dev.output()).not.toContain("still running");
   });
 
-  it("leaves nothing when its terminal is closed", async () => {
+  it("leaves no process when its terminal is closed", async () => {
     const project = await makeProject(FILES);
     const pty = spawn(process.execPath, [BIN, "dev"], { cols: 100, rows: 40, cwd: project.folder, env: project.env });
     let output = "";
@@ -338,7 +338,7 @@ describe("the end of service dev", () => {
       .toMatch(/fetch failed/);
   });
 
-  it("ends the platform if service dev itself is killed", async () => {
+  it("stops the platform if service dev itself is killed", async () => {
     const project = await makeProject({ "service.yaml": "platform: { port: PORT }" });
     const dev = startDev(project);
     await dev.waitFor(READY);
@@ -349,7 +349,7 @@ describe("the end of service dev", () => {
       .toMatch(/fetch failed/);
   });
 
-  it("stops the app with a message if the platform ends", async () => {
+  it("stops the app with a message if the platform exits", async () => {
     const project = await makeProject(FILES);
     const first = startDev(project);
     await first.waitFor(READY);
@@ -381,7 +381,7 @@ async function platformPid(project: DevProject): Promise<number> {
 }
 
 describe("a start of service dev that cannot succeed", () => {
-  it("names the program that uses the port, and the setting to change", async () => {
+  it("shows which program uses the port, and which setting to change", async () => {
     const project = await makeProject(FILES);
     const server = createServer().listen(project.port, "127.0.0.1");
     const dev = startDev(project);
@@ -394,7 +394,7 @@ describe("a start of service dev that cannot succeed", () => {
     expect(dev.output()).not.toContain("app      │");
   });
 
-  it("names the process that serves the database already, and the setting to change", async () => {
+  it("shows which process already serves the database, and which setting to change", async () => {
     const project = await makeProject(FILES);
     const first = startDev(project);
     await first.waitFor(READY);
@@ -405,7 +405,7 @@ describe("a start of service dev that cannot succeed", () => {
     expect(second.output()).toContain("set another platform.database in service.yaml");
   });
 
-  it("says how to write the file where there is none", async () => {
+  it("explains how to create service.yaml if it is missing", async () => {
     const project = await makeProject({});
     const { exitCode, stderr } = await project.service(["dev"]);
     expect(exitCode).toBe(1);
@@ -413,7 +413,7 @@ describe("a start of service dev that cannot succeed", () => {
     expect(stderr).toContain("To create it: service dev init");
   });
 
-  it("exits with 7 if the platform of platform.url does not run", async () => {
+  it("exits with 7 if the platform at platform.url does not run", async () => {
     const project = await makeProject({ "service.yaml": "platform: { url: 'http://127.0.0.1:PORT' }" });
     await project.service(["dev", "trust", "--yes"]);
     const dev = startDev(project, [], { SERVICE_API_KEY: `sk_sandbox_${"a".repeat(49)}` });

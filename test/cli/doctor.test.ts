@@ -83,7 +83,7 @@ describe("service doctor", () => {
     for (const id of ["version", "clock", "signing_secrets"]) expect(of(id).status).toBe("skipped");
   });
 
-  it("reports a settings file that is readable by others, and a damaged one", async () => {
+  it("reports a settings file that is readable by others or damaged", async () => {
     const folder = createConfigDir();
     const file = join(folder, "config.json");
     writeFileSync(file, '{"version":1,"profiles":{}}');

@@ -50,13 +50,13 @@ describe("service endpoints create", () => {
     });
   });
 
-  it("prints the secret on a line of its own in a pipe", async () => {
+  it("prints the secret on a separate line in a pipe", async () => {
     const { exitCode, stdout, stderr } = await service(["endpoints", "create", "--url", receiver.url, "--events", "*"]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toMatch(/^secret\twhsec_[0-9A-Za-z_-]{43}$/m);
   });
 
-  it("says on a terminal that the secret is shown once", async () => {
+  it("warns on a terminal that the secret is shown only once", async () => {
     const args = ["endpoints", "create", "--url", receiver.url, "--events", "customer.deleted"];
     const session = runInTerminal(args, { env: cli.platform.env });
     expect(await session.ended).toBe(0);
@@ -111,7 +111,7 @@ describe("service endpoints get, update, enable, disable, delete", () => {
     });
   });
 
-  it("sets, adds and removes headers, and shows their names", async () => {
+  it("sets, adds and removes headers, and shows only their names", async () => {
     const { id, header_names: names } = await newEndpoint("--header", "X-Api-Key: 3f1d0c", "--header", "X-Team: a: b");
     expect(names).toEqual(["X-Api-Key", "X-Team"]);
     const args = ["--header", "Authorization: Bearer 3f1d0c", "--header", "x-team:"];
@@ -219,7 +219,7 @@ describe("service endpoints ping and rotate-secret", () => {
     expect(deliveries.map(({ endpoint }) => endpoint)).toEqual([endpoint.id]);
   });
 
-  it("shows the response of the endpoint, not of a listener", async () => {
+  it("shows the endpoint's response, not a listener's", async () => {
     const listener = await startListener(cli.platform.env, ["--forward-to", receiver.url]);
     try {
       const args = ["--url", "http://127.0.0.1:9/", "--events", "payment.failed"];
@@ -231,7 +231,7 @@ describe("service endpoints ping and rotate-secret", () => {
     }
   });
 
-  it("waits for the response to a ping, and exits with 1 for any but 2xx", async () => {
+  it("waits for the response to a ping, and exits with 1 unless it is 2xx", async () => {
     const endpoint = await newEndpoint();
     secret = endpoint.secret!;
     const sent = await service(["endpoints", "ping", endpoint.id, "--type", "order.completed"]);
@@ -244,7 +244,7 @@ describe("service endpoints ping and rotate-secret", () => {
     });
   });
 
-  it("replaces the secret; during the overlap both verify", async () => {
+  it("replaces the secret, and both are valid during the overlap", async () => {
     const endpoint = await newEndpoint();
     const rotated = await json<WebhookEndpoint>("endpoints", "rotate-secret", endpoint.id);
     expect(rotated.secret).toMatch(/^whsec_/);
@@ -321,7 +321,7 @@ describe("service endpoints list", () => {
     expect(await runCli(["endpoints", "list"], { env })).toMatchObject({ exitCode: 0, stderr: "" });
   });
 
-  it.each([60, 100, 160, 200])("fits %i columns without cutting IDs", async (columns) => {
+  it.each([60, 100, 160, 200])("fits %i columns without truncating IDs", async (columns) => {
     const { id } = await newEndpoint(
       "--description",
       "A description that goes on for longer than any terminal is wide",

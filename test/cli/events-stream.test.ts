@@ -41,7 +41,7 @@ describe("service events tail", () => {
     expect(tail.stderr()).toBe("");
   });
 
-  it("omits events from before the start", async () => {
+  it("omits events from before its start", async () => {
     const before = await json<Event>("trigger", "customer.created");
     const tail = tailEvents(["--quiet"]);
     await tail.begun(() => provoke());
@@ -51,7 +51,7 @@ describe("service events tail", () => {
   it.each([
     ["order.*", ["order.created", "order.completed"]],
     ["order.completed,payment.*", ["order.completed", "payment.created"]],
-  ])("prints only these events with --type %s", async (subscriptions, expected) => {
+  ])("prints only matching events with --type %s", async (subscriptions, expected) => {
     const tail = tailEvents(["--type", subscriptions, "--json"]);
     await tail.begun(() => provoke("order.completed"));
     for (const type of ["customer.created", "payment.created"]) await json("trigger", type);
@@ -78,7 +78,7 @@ describe("service events tail", () => {
   it.each([
     ["SIGINT", 0],
     ["SIGTERM", 143],
-  ] as const)("ends on %s as service listen does", async (signal, exitCode) => {
+  ] as const)("exits on %s like service listen", async (signal, exitCode) => {
     const tail = tailEvents(["--json"]);
     await tail.begun(() => provoke());
     expect(await tail.end(signal)).toBe(exitCode);

@@ -75,7 +75,7 @@ beforeAll(() => {
 });
 
 describe("service faults check", () => {
-  it("passes a client that retries as it should, without a sign-in, and repeats the faults of a seed", async () => {
+  it("passes a client that retries correctly, without a sign-in, and repeats the faults of a seed", async () => {
     const { exitCode, stdout } = await check("good", "--seed", "7", "--runs", "2", "--json");
     const report = JSON.parse(stdout) as Report;
     expect(report).toMatchObject({ object: "client_check", seed: 7, runs: 2, passed: true, grade: "A" });
@@ -86,14 +86,14 @@ describe("service faults check", () => {
     expect([again.requests, again.faults]).toEqual([report.requests, report.faults]);
   });
 
-  it("takes no request of another caller for a retry, although both are the same", async () => {
+  it("does not mistake an identical request of another caller for a retry", async () => {
     const { exitCode, stdout } = await check("parallel", "--seed", "7", "--runs", "2", "--json");
     const report = JSON.parse(stdout) as Report;
     expect(report.checks.filter(({ status }) => status === "failed")).toEqual([]);
     expect(exitCode).toBe(0);
   });
 
-  it("names what a client does wrong: no key, created twice, too early, and again after a 400", async () => {
+  it("reports a missing key, a duplicate, an early retry, and a retry after a 400", async () => {
     const junit = join(folder, "eager.xml");
     const { exitCode, stdout } = await check("eager", "--seed", "7", "--runs", "2", "--junit", junit);
     expect(exitCode).toBe(1);
@@ -109,7 +109,7 @@ describe("service faults check", () => {
     expect(xml).toContain('<testsuite name="faults check ');
   });
 
-  it("names a client that gives up", async () => {
+  it("reports a client that does not retry", async () => {
     const { exitCode, stdout } = await check("gives-up", "--seed", "1", "--runs", "3", "--json");
     const report = JSON.parse(stdout) as Report;
     expect(exitCode).toBe(1);

@@ -23,18 +23,18 @@ describe("an error about a field", () => {
       /^Error: <name>: must be a name of 1 to 64 letters, digits, dots, hyphens and underscores/,
     ],
     [["api", "POST", "/v1/customers", "-f", "email=ada"], /^Error: email: must be an email address/],
-  ])("names what was typed: %j", async (args, expected) => {
+  ])("names the flag that was typed: %j", async (args, expected) => {
     expect((await failure(...args))[0]).toMatch(expected);
   });
 
-  it("is listed with all others, once", async () => {
+  it("is listed once, with all others", async () => {
     const lines = await failure("orders", "create", "--amount", "1", "--currency", "XXX", "--customer", "cus_1");
     expect(lines.filter((line) => /--customer: /.test(line))).toHaveLength(1);
     expect(lines.filter((line) => /--currency: /.test(line))).toHaveLength(1);
     expect(lines.join("\n")).not.toContain("see errors");
   });
 
-  it("is the API's own with --json", async () => {
+  it("is the API's error with --json", async () => {
     const { stderr } = await cli.service(["customers", "create", "--email", "ada", "--json"]);
     expect(JSON.parse(stderr)).toMatchObject({ code: "invalid_request", errors: [{ pointer: "/email" }] });
   });

@@ -10,8 +10,8 @@ import { BIN, cliEnv } from "../support/run-cli.ts";
 
 const cli = cliOnPlatform();
 
-describe("when the terminal is closed", () => {
-  it("service serve --ephemeral removes its database and exits 129", async () => {
+describe("closing the terminal", () => {
+  it("makes service serve --ephemeral remove its database and exit with 129", async () => {
     const folder = mkdtempSync(join(tmpdir(), "service-hangup-"));
     const child = spawn(process.execPath, [BIN, "serve", "--ephemeral", "--port", "0", "--json"], {
       env: cliEnv({ TMPDIR: folder, SERVICE_CONFIG_DIR: folder }),
@@ -24,7 +24,7 @@ describe("when the terminal is closed", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it("service listen removes its ready file and exits 129", async () => {
+  it("makes service listen remove its ready file and exit with 129", async () => {
     const ready = join(mkdtempSync(join(tmpdir(), "service-hangup-")), "ready");
     const listener = await startListener(cli.platform.env, ["--ready-file", ready]);
     await expect.poll(() => existsSync(ready)).toBe(true);

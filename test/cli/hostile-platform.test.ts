@@ -97,7 +97,7 @@ beforeAll(async () => {
 });
 afterAll(() => void server.close());
 
-describe("text of the platform on a terminal", () => {
+describe("text from the platform on a terminal", () => {
   it.each([
     ["deliveries", "get", delivery.id],
     ["deliveries", "list"],
@@ -157,7 +157,7 @@ describe("a frame that violates the protocol", () => {
     ["listen --json", "frame ready: secret is not a valid signing secret"],
     ["listen --max-downtime 1h", "frame ready: secret is not a valid signing secret"],
     ["listen --print-secret", "frame ready: secret is not a valid signing secret"],
-  ])("ends service %s with its cause", async (command, message) => {
+  ])("stops service %s with an error that names the cause", async (command, message) => {
     const platform = await FakePlatform.start();
     platform.opening = (session) => session.socket.send(JSON.stringify({ ...READY, secret: "whsec_\u001b" }));
     const env = { SERVICE_BASE_URL: platform.url.href, SERVICE_API_KEY: KEY };
@@ -168,7 +168,7 @@ describe("a frame that violates the protocol", () => {
     expect(stderr).not.toContain("Is the platform running?");
   });
 
-  it("ends service listen once it is repeated at the same position", async () => {
+  it("stops service listen once it is repeated at the same position", async () => {
     const platform = await FakePlatform.start();
     const listener = await startListener({ SERVICE_BASE_URL: platform.url.href, SERVICE_API_KEY: KEY }, []);
     platform.append();
@@ -224,7 +224,7 @@ describe("a response of the API", () => {
     ["customers update x --name A", "PATCH /v1/customers/x has no ID at id", {}],
     ["customers delete x --yes", "DELETE /v1/customers/x has no boolean at deleted", CUSTOMER],
     ["events get x", "GET /v1/events/x has no object at data", { ...event, data: [] }],
-  ])("ends service %s if %s", async (command, message, body) => {
+  ])("stops service %s if %s", async (command, message, body) => {
     const { exitCode, stdout, stderr } = await run(command, body);
     expect({ exitCode, stdout }).toEqual({ exitCode: 7, stdout: "" });
     expect(stderr).toContain(`The response of ${message}`);
@@ -240,7 +240,7 @@ describe("a response of the API", () => {
     },
   );
 
-  it("may have further members, and values that this version does not know", async () => {
+  it("may have additional fields, and values that this version does not know", async () => {
     const list = listOf({ ...CUSTOMER, tier: { name: "gold" } });
     expect(JSON.parse((await run("customers list --json", { ...list, total: 1 })).stdout)).toEqual(list.data);
     expect((await run("clock show --json", { ...TEST_CLOCK, status: "paused" })).exitCode).toBe(0);

@@ -25,7 +25,7 @@ function gitWith(input: string, ...args: string[]): string {
 }
 
 describe("service keys scan --staged outside a repository", () => {
-  it("says so, and how to scan the files", async () => {
+  it("fails, and explains how to scan the files", async () => {
     const { exitCode, stderr } = await scan("--staged");
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^Error: .* is not in a git repository\nTo scan the files themselves: service keys scan /);
@@ -43,7 +43,7 @@ describe("service keys scan --staged", () => {
     expect(places(await scan("--staged"))).toEqual(["staged.txt:3"]);
   });
 
-  it("searches after carriage returns, in binary files, and in files that git attributes hide", async () => {
+  it("searches after carriage returns, in binary files, and in files hidden by git attributes", async () => {
     write("mac.txt", `a\r${newKey()}\rb\r`);
     write("small.bin", Buffer.concat([Buffer.from([0, 1, 2, 10]), Buffer.from(newKey())]));
     write("windows.env", Buffer.from(`A=1\r\nKEY=${newKey()}\r\n`, "utf16le"));
@@ -62,7 +62,7 @@ describe("service keys scan --staged", () => {
     expect(places(await scan("--staged"))).toEqual(["a.txt:4"]);
   });
 
-  it("counts lines correctly where the line before a change looks like a hunk header", async () => {
+  it("counts lines correctly if the line before a change looks like a hunk header", async () => {
     const lines = (last: string) => `function f() { return " +99 @@"\n  a\n  b\n  ${last}\n`;
     write("a.js", lines("c"));
     git("add", ".");
@@ -112,7 +112,7 @@ describe("service keys scan --staged", () => {
 });
 
 describe("service keys scan --history", () => {
-  it("finds keys on every branch, in messages, in merges, and ones that were removed long ago", async () => {
+  it("finds keys on every branch, in messages and merges, and keys that were removed long ago", async () => {
     git("init", "-q");
     write("ümlaut.txt", `a\n${newKey()}\n`);
     git("add", ".");
@@ -141,7 +141,7 @@ describe("service keys scan --history", () => {
     ]);
   });
 
-  it("finds keys on merged branches that changed nothing in the end, and in messages that hold patches", async () => {
+  it("finds keys on merged branches without a net change, and in messages that contain patches", async () => {
     git("init", "-q");
     git("config", "log.showRoot", "false");
     write("first.txt", newKey());
@@ -214,7 +214,7 @@ describe("service keys scan --history", () => {
     ]);
   });
 
-  it("reports a path without a repository", async () => {
+  it("reports a path outside a repository", async () => {
     const { exitCode, stderr } = await scan("--history");
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^Error: Cannot read the git repository of \.: not a git repository/);
@@ -232,7 +232,7 @@ describe("service keys scan of a hostile repository", () => {
     return path;
   }
 
-  it("runs no program that the repository names, and finds its keys", async () => {
+  it("runs no program that the repository configures, and finds its keys", async () => {
     git("init", "-q");
     write("a.txt", newKey());
     write(".gitattributes", "*.txt diff=trap filter=trap\n");

@@ -10,7 +10,7 @@ const folder = scannedFolder();
 const { write, scan } = folder;
 
 describe("service keys scan", () => {
-  it("finds every kind of credential by its checksum, and prints where, masked: exit 1", async () => {
+  it("finds every kind of credential by its checksum, prints it masked with its place, and exits with 1", async () => {
     const keys = [...(["sk_live_", "rk_sandbox_", "at_", "rt_", "cs_"] as const)].map((prefix) => newKey(prefix));
     write("config/.env", `A=1\nKEY=${keys[0]}\n`);
     write("b.json", JSON.stringify(keys.slice(1)));
@@ -35,13 +35,13 @@ describe("service keys scan", () => {
     expect(await scan("--json")).toEqual({ exitCode: 0, stdout: "[]\n", stderr: "" });
   });
 
-  it("finds a real key inside of text that only looks like one", async () => {
+  it("finds a real key inside text that only looks like a key", async () => {
     const key = newKey();
     write("a.txt", `at_${"x".repeat(47)}${key}${newKey()}`);
     expect(places(await scan())).toEqual(["a.txt:1", "a.txt:1"]);
   });
 
-  it("counts lines, and finds keys across the pieces of 64 KiB in which a file is read", async () => {
+  it("counts lines, and finds keys across the chunks of 64 KiB in which a file is read", async () => {
     const keys = [newKey(), newKey(), newKey()] as const;
     const upToFirst = "x\n".repeat(32_753);
     const upToSecond = `y${"x\n".repeat(32_737)}`;
@@ -50,7 +50,7 @@ describe("service keys scan", () => {
     expect(places(await scan())).toEqual(["large.txt:32754", "large.txt:65492", "large.txt:65494"]);
   });
 
-  it("skips large binary files, links and .git; looks into small binary files and large text", async () => {
+  it("skips large binary files, links and .git, but searches small binary files and large text", async () => {
     const key = newKey();
     const megabyte = Buffer.alloc(1024 * 1024 + 1, "x");
     write("small.bin", Buffer.concat([Buffer.from([0, 1, 2]), Buffer.from(key)]));
@@ -61,7 +61,7 @@ describe("service keys scan", () => {
     expect(places(await scan())).toEqual(["large.txt:2", "small.bin:1"]);
   });
 
-  it("looks into files whose names are not UTF-8, and into text of two bytes a character", async () => {
+  it("searches files whose names are not UTF-8, and UTF-16 text", async () => {
     const name = Buffer.concat([Buffer.from(`${folder.path}/`), Buffer.from([0xff, 0xfe]), Buffer.from(".env")]);
     writeFileSync(name, `a\n${newKey()}`);
     write("windows.env", Buffer.from(`\ufeffA=1\r\nKEY=${newKey()}\r\n`, "utf16le"));
@@ -85,7 +85,7 @@ describe("service keys scan", () => {
     for (const key of keys) expect(stdout).not.toContain(key);
   });
 
-  it("follows a link that is the given path", async () => {
+  it("follows a link if it is the given path", async () => {
     write("real/a.txt", newKey());
     symlinkSync(join(folder.path, "real"), join(folder.path, "link"));
     expect(places(await scan("link"))).toEqual(["link/a.txt:1"]);
@@ -126,7 +126,7 @@ describe("service keys scan --revoke", () => {
   const revoke = (...args: string[]) =>
     runCli(["keys", "scan", "--revoke", ...args], { cwd: folder.path, env: platform.env });
 
-  it("revokes full-access keys with themselves as the credential, and restricted ones with the profile's credential", async () => {
+  it("revokes full-access keys with the keys themselves, and restricted keys with the profile's credential", async () => {
     const keys = [
       await created({}),
       await created({ scopes: ["customers:read"] }),

@@ -54,7 +54,7 @@ describe("service keys create", () => {
     expect(JSON.parse(stdout)).toMatchObject({ livemode: true, key: expect.stringMatching(/^sk_live_/) });
   });
 
-  it("says on a terminal that the key is shown once; no later command shows it", async () => {
+  it("warns on a terminal that the key is shown only once, and never shows it again", async () => {
     const terminal = runInTerminal(["keys", "create", "--full-access", "--name", "once"], { env: platform.env });
     expect(await terminal.ended).toBe(0);
     const [key] = /sk_sandbox_\w{49}/.exec(terminal.text())!;
@@ -136,7 +136,7 @@ describe("service keys revoke and roll", () => {
   });
 });
 
-it("lists what distinguishes keys with service keys list", async () => {
+it("service keys list shows what distinguishes keys", async () => {
   const { id, key } = await json("keys", "create", "--name", "listed", "--scope", "events:read");
   const { stdout } = await service("keys", "list");
   const line = stdout.split("\n").find((text) => text.startsWith(`${String(id)}\t`));

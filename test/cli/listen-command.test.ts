@@ -12,7 +12,7 @@ const service = (args: readonly string[], { env }: CliOptions = {}) =>
   spawnCli(args, { env: { ...on.platform.env, ...env } });
 
 describe("a command after --", () => {
-  it("starts once events are forwarded, with the secret, and its exit code is passed on", async () => {
+  it("starts with the secret once events are forwarded, and its exit code is passed on", async () => {
     const script = "console.log(process.env.SERVICE_WEBHOOK_SECRET); process.exit(7)";
     const args = ["listen", "--forward-to", on.receiver.url, "--", process.execPath, "-e", script];
     const { exitCode, stdout, stderr } = await service(args);
@@ -44,7 +44,7 @@ describe("a command after --", () => {
     expect((await service(args)).exitCode).toBe(0);
   });
 
-  it("exits with 127 if it is not found, and with 128 plus the number of the signal that ended it", async () => {
+  it("results in 127 if it is not found, and in 128 plus the signal's number if a signal stopped it", async () => {
     const missing = await service(["listen", "--", "no-such-command-here"]);
     expect(missing.exitCode).toBe(127);
     expect(missing.stderr).toContain("Command not found: no-such-command-here");
@@ -56,7 +56,7 @@ describe("a command after --", () => {
     expect(killed.exitCode).toBe(137);
   });
 
-  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("receives %s, and exits in its own time", async (signal) => {
+  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("receives %s, and is given time to exit", async (signal) => {
     const ready = join(createFolder(), "ready");
     const script = `
       process.on("${signal}", () => { console.log("got ${signal}"); process.exit(3); });
@@ -67,7 +67,7 @@ describe("a command after --", () => {
     expect(existsSync(ready)).toBe(false);
   });
 
-  it("is ended some seconds after a SIGINT that only the listener got, in a terminal", async () => {
+  it("is stopped some seconds after a SIGINT that only the listener received, on a terminal", async () => {
     const command = [process.execPath, "-e", "console.log('it runs'); setInterval(() => {}, 1000)"];
     const screen = openScreen(process.execPath, [BIN, "listen", "--", ...command], { env: on.platform.env });
     await screen.shows(/^it runs/m);
@@ -91,7 +91,7 @@ describe("a command after --", () => {
     expect(exitCode).toBe(4);
   });
 
-  it("may have the name of a subcommand, and receives all following words unchanged", async () => {
+  it("may be named like a subcommand, and receives all following words unchanged", async () => {
     const folder = createFolder();
     writeFileSync(join(folder, "replay"), '#!/bin/sh\necho "replay $*"\n', { mode: 0o755 });
     const env = { PATH: `${folder}:${process.env["PATH"]!}` };
@@ -100,7 +100,7 @@ describe("a command after --", () => {
   });
 
   it.each([[["listen", "localhost:3000"]], [["listen", "localhost:3000", "--", "true"]]])(
-    "is not part of the arguments before its --: %j",
+    "must follow --: %j",
     async (args) => {
       const { exitCode, stderr } = await service(args);
       expect(exitCode).toBe(2);

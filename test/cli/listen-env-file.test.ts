@@ -46,7 +46,7 @@ describe("--write-env", () => {
     expect(readFileSync(file)).toEqual(Buffer.concat([name, Buffer.from(`SERVICE_WEBHOOK_SECRET=${on.secret}\n`)]));
   });
 
-  it("warns of a file that other users can read, and of no other", async () => {
+  it("warns only if other users can read the file", async () => {
     const file = join(createFolder(), ".env");
     writeFileSync(file, "");
     chmodSync(file, 0o644);
@@ -76,7 +76,7 @@ describe("--write-env", () => {
   );
 
   it.each(["whsec_a\nLD_PRELOAD=evil.so", "whsec_a\r", "whsec_\u0085", "a\u2028B=1", "'$a", "a b\\"])(
-    "rejects %j, which would be read differently, and writes nothing",
+    "rejects %j, which would be parsed differently, and writes nothing",
     async (value) => {
       const file = join(createFolder(), ".env");
       writeFileSync(file, "A=1\n");
@@ -91,7 +91,7 @@ describe("--write-env", () => {
     [[".env", "--secret", "a\nb"], 1, "--write-env: cannot write FOLDER/.env: the value of SERVICE_WEBHOOK_SECRET"],
     [["none/.env"], 1, "--write-env: cannot write FOLDER/none/.env: folder FOLDER/none does not exist"],
     [["."], 1, "--write-env: cannot write FOLDER/.: it is a folder; pass a file in it"],
-  ])("is checked before the connection: %j", async ([file, ...args], exitCode, message) => {
+  ])("is validated before the connection: %j", async ([file, ...args], exitCode, message) => {
     const folder = createFolder();
     const env = { SERVICE_BASE_URL: "http://127.0.0.1:9", SERVICE_API_KEY: on.platform.sandboxKey };
     const ended = await service(["listen", "--write-env", `${folder}/${file}`, ...args], { env });
@@ -100,7 +100,7 @@ describe("--write-env", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it("quotes a secret of the user's own", async () => {
+  it("quotes a secret that the user chose", async () => {
     const file = join(createFolder(), ".env");
     expect((await service(["listen", "--write-env", file, "--secret", 'ab #cd"e', "--", "true"])).exitCode).toBe(0);
     expect(readFileSync(file, "utf8")).toBe(`SERVICE_WEBHOOK_SECRET='ab #cd"e'\n`);

@@ -22,7 +22,7 @@ async function receiverThat(...reactions: Reaction[]): Promise<string> {
 const order = (amount: number) => json<{ id: string }>("trigger", "order.created", "--override", `amount=${amount}`);
 
 describe("service listen --where", () => {
-  it("forwards only events with the values, and counts no other", async () => {
+  it("forwards and counts only events with the given values", async () => {
     const url = await receiverThat({ status: 200 });
     const conditions = ["--where", "data.object.amount=500", "--where", "livemode!=true"];
     const listener = await startListener(cli.platform.env, ["--forward-to", url, ...conditions]);
@@ -43,7 +43,7 @@ describe("service listen --where", () => {
 });
 
 describe("service listen --events", () => {
-  it("leaves out types with an exclamation mark", async () => {
+  it("excludes types with an exclamation mark", async () => {
     const listener = await startListener(cli.platform.env, ["--events", "order.*,!order.created"]);
     await json("trigger", "payment.created");
     const completed = await json<{ id: string }>("trigger", "order.completed");
@@ -66,7 +66,7 @@ describe("service listen --fail-on-error", () => {
   it.each([
     [200, 0],
     [500, 1],
-  ])("after a response with %i exits %i", async (status, exitCode) => {
+  ])("after a response of %i exits with %i", async (status, exitCode) => {
     const listener = await startListener(cli.platform.env, [
       "--forward-to",
       await receiverThat({ status }),
@@ -86,7 +86,7 @@ describe("service listen --fail-on-error", () => {
 });
 
 describe("service listen on a terminal", () => {
-  it("shows the title of an HTML error page, and not the page", async () => {
+  it("shows only the title of an HTML error page", async () => {
     const page = `<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head>${"<p>noise</p>\n".repeat(600)}</html>`;
     const url = await receiverThat({ status: 502, body: page });
     const session = runInTerminal(["listen", "--no-ui", "--forward-to", url, "--retries", "0"], {

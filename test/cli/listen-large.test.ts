@@ -10,7 +10,7 @@ const EVENTS = 64;
 /** The other members of the request leave as much of 1 MiB. */
 const note = "x".repeat(1024 * 1024 - 400);
 
-it(`listen forwards and prints ${EVENTS} events of 1 MiB, to a receiver that responds with 10 MiB and 500 headers`, async () => {
+it(`listen forwards and prints ${EVENTS} events of 1 MiB to a receiver that responds with 10 MiB and 500 headers`, async () => {
   const api = apiOf(on.platform.baseUrl, on.platform.sandboxKey);
   const headers = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`X-Header-${i}`, String(i)]));
   // JSON, in which acknowledgements are sent, escapes each of these characters with six.

@@ -40,7 +40,7 @@ describe("--since last", () => {
     await second.stop();
   });
 
-  it("still delivers what a start without it skipped, which that start warns about", async () => {
+  it("still delivers events that an earlier start without it skipped with a warning", async () => {
     const env = { ...on.platform.env, SERVICE_CONFIG_DIR: createConfigDir() };
     const args = ["--forward-to", on.receiver.url, "--secret", on.secret];
     const skipped = /Events arrived since this listener last ran; they are skipped. To receive them, pass --since evt_/;
@@ -79,7 +79,7 @@ describe("--since last", () => {
     }
   });
 
-  it("starts now and says so if there is no position", async () => {
+  it("starts now, with a warning, if there is no position", async () => {
     const { stderr, exitCode } = await runCli(["listen", "--since", "last", "--", "true"], { env: on.platform.env });
     expect(exitCode).toBe(0);
     expect(stderr).toContain("has not run before");

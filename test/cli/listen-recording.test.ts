@@ -48,7 +48,7 @@ describe("--record and listen replay", () => {
     expect(on.receiver.rejections).toEqual([]);
   });
 
-  it("keep an event on one line although it contains characters that some readers treat as line breaks", async () => {
+  it("keep an event on one line even if it contains Unicode line separators", async () => {
     const file = join(createFolder(), "events.ndjson");
     const listener = await startListener(on.platform.env, ["--record", file, "--forward-to", on.receiver.url]);
     const name = "Ada\u2028King\u2029";
@@ -75,7 +75,7 @@ describe("--record and listen replay", () => {
     expect(lines.map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(expect.arrayContaining(ids));
   });
 
-  it("warn of a file that other users can read", async () => {
+  it("warn about a file that other users can read", async () => {
     const file = join(createFolder(), "events.ndjson");
     writeFileSync(file, "");
     chmodSync(file, 0o644);
@@ -83,7 +83,7 @@ describe("--record and listen replay", () => {
     expect(stderr).toContain(`${file} contains complete events and is readable by other users. Run: chmod 600 ${file}`);
   });
 
-  it("exit with 1 if the receiver does not accept all of it", async () => {
+  it("exit with 1 unless the receiver accepts every event", async () => {
     const file = join(createFolder(), "events.ndjson");
     writeFileSync(file, `${EVENT_LINE}\n`);
     const args = [
@@ -112,7 +112,7 @@ describe("--record and listen replay", () => {
     expect(stderr).toMatch(reason);
   });
 
-  it("stop at a line that is not an event after sending those before it, although the receiver keeps connections open", async () => {
+  it("stop at a line that is not an event, after sending the events before it", async () => {
     let requests = 0;
     const server = createServer((request, response) => {
       requests += 1;

@@ -63,7 +63,7 @@ describe("service listen --no-ui on a terminal", () => {
 });
 
 describe("service listen with --json or a command", () => {
-  it("leaves the terminal to the lines and to the command", async () => {
+  it("prints lines instead of the screen, and leaves keys to the command", async () => {
     const json = runInTerminal(["listen", "--json"], { env: platform.env });
     await json.waitFor('"event":"ready"');
     json.type(CTRL_C);

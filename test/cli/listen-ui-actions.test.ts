@@ -25,7 +25,7 @@ function script(source: string): string {
 }
 
 describe("a key of service listen", () => {
-  it("resends the selected event to the receiver, in a row of its own", async () => {
+  it("resends the selected event to the receiver, in a new row", async () => {
     const screen = await listen();
     const [first = ""] = await cli.trigger("customer.created");
     await cli.trigger("customer.created");
@@ -41,7 +41,7 @@ describe("a key of service listen", () => {
     expect(screen.text()).toContain("2 received  2 forwarded  0 failed");
   });
 
-  it("opens an editor on a terminal that is restored, and sends what it saved, newly signed", async () => {
+  it("opens an editor on a restored terminal, and sends the saved event with a new signature", async () => {
     const report = join(createFolder(), "stty");
     const editor = script(`
       import { execSync } from "node:child_process";
@@ -123,7 +123,7 @@ describe("a key of service listen", () => {
     expect(rowsOf(failing)).toHaveLength(1);
   });
 
-  it("opens the editor again with what is wrong, and keeps the text", async () => {
+  it("opens the editor again with the error, and keeps the text", async () => {
     const editor = script(`
       import { readFileSync, writeFileSync } from "node:fs";
       const text = readFileSync(process.argv[2], "utf8");
@@ -139,7 +139,7 @@ describe("a key of service listen", () => {
     expect(sent.data.object).toMatchObject({ email: "edited@example.com" });
   });
 
-  it("sends nothing if the editor saves the event as it is", async () => {
+  it("sends nothing if the event was saved unchanged", async () => {
     const screen = await listen({ env: { EDITOR: "true" } });
     const [id = ""] = await cli.trigger("customer.created");
     await screen.shows("1 forwarded");
@@ -207,7 +207,7 @@ describe("a key of service listen", () => {
     expect(readFileSync(join(folder, "opened"), "utf8")).toContain(`/dashboard/sandbox/events/${other}`);
   });
 
-  it("says why it cannot resend or copy without a target", async () => {
+  it("explains why it cannot resend or copy without a target", async () => {
     const screen = await listenOnScreen([], { env: cli.platform.env });
     await cli.trigger("customer.created");
     await screen.shows("1 received");

@@ -65,7 +65,7 @@ describe("service listen restores the terminal", () => {
   it.each([
     ["q", "q"],
     ["Ctrl-C", CTRL_C],
-  ])("on %s where a signal to its own process ends it at once, as on Windows", async (_name, key) => {
+  ])("on %s on platforms such as Windows, where a signal kills the process at once", async (_name, key) => {
     const preload = join(mkdtempSync(join(tmpdir(), "service-windows-")), "kill.cjs");
     writeFileSync(
       preload,
@@ -106,7 +106,7 @@ describe("service listen restores the terminal", () => {
     await screen.ended;
   });
 
-  it("on Ctrl-Z, and takes it again on fg", async () => {
+  it("on Ctrl-Z, and returns to its screen on fg", async () => {
     const env = { ...cli.platform.env, PS1: "prompt> " };
     const screen = openScreen("bash", ["--norc", "-i"], { env, rows: 30 });
     await screen.shows("prompt>");
@@ -153,7 +153,7 @@ describe("the screen of service listen", () => {
     await screen.shows(id);
   });
 
-  it("keeps columns aligned beside wide characters, and shows control characters as text", async () => {
+  it("keeps columns aligned next to wide characters, and shows control characters as text", async () => {
     const body = "失敗しました 😀👩‍💻 cafe\u0301 \u001b[2J\u0007\u009b31mred \u202e";
     const wide = await startScriptedReceiver({ status: 500, body });
     onTestFinished(() => wide.close());
@@ -172,7 +172,7 @@ describe("the screen of service listen", () => {
     expect(screen.output()).not.toContain("\u202e");
   });
 
-  it("counts down to the next attempt while the platform restarts, and says what was caught up on", async () => {
+  it("counts down to the next attempt while the platform restarts, and shows how many events were caught up", async () => {
     const database = join(createFolder(), "platform.db");
     const port = await freePort();
     const first = await startPlatformOn(database, port);

@@ -50,7 +50,7 @@ describe("the list of service listen", () => {
     expect(rowsOf(screen).map((row) => row.slice(2).split(/ +/)[2])).toContain("customer.deleted");
   });
 
-  it("shows the sandbox's time, and how far it is ahead, as the test clock moves", async () => {
+  it("shows the sandbox's time and how far it is ahead, as the test clock advances", async () => {
     const screen = await listen();
     await screen.shows("Waiting for events");
     expect(screen.text()).not.toContain("clock +");
@@ -65,7 +65,7 @@ describe("the list of service listen", () => {
     await later.shows("clock +1d 2h");
   });
 
-  it("follows the newest event until another one is selected, and again from the newest", async () => {
+  it("follows the newest event unless another one is selected", async () => {
     const screen = await listen(["--events", "customer.created"]);
     const ids = [await trigger("customer.created"), await trigger("customer.created")];
     await isSelected(screen, ids[1]!);
@@ -85,7 +85,7 @@ describe("the list of service listen", () => {
     await isSelected(screen, ids[0]!);
   });
 
-  it("marks the selected row by a sign and by exchanged colors, with NO_COLOR by the sign alone", async () => {
+  it("marks the selected row with a symbol and reversed colors, or only the symbol with NO_COLOR", async () => {
     const screen = await listen([], { columns: 82 });
     await trigger("customer.created");
     await screen.shows("❯");
@@ -98,7 +98,7 @@ describe("the list of service listen", () => {
     expect(plain.output()).not.toMatch(/\u001b\[[\d;]*[1-9]m/);
   });
 
-  it("scrolls when there are more rows than lines, and keeps the selected one in sight", async () => {
+  it("scrolls if there are more rows than lines, and keeps the selected row visible", async () => {
     const screen = await listen(["--events", "webhook_endpoint.ping"], { columns: 80, rows: 12 });
     const { stdout } = await cli.service(["trigger", "webhook_endpoint.ping", "--count", "9", "-q"]);
     const ids = stdout.trim().split("\n");
@@ -113,7 +113,7 @@ describe("the list of service listen", () => {
     expect(ids.filter((id) => screen.text().includes(id))).toHaveLength(6);
   });
 
-  it("empties with c, and counts on", async () => {
+  it("empties with c, and keeps counting", async () => {
     const screen = await listen();
     await trigger("customer.created");
     await screen.shows("1 forwarded");
@@ -137,7 +137,7 @@ describe("the list of service listen", () => {
     await screen.shows("● Connected");
   });
 
-  it("shows in full that a connection was refused and is retried", async () => {
+  it("shows that a connection was refused and will be retried", async () => {
     const screen = await listenOnScreen(["--forward-to", "localhost:1"], { env: cli.platform.env });
     await trigger("customer.created");
     await screen.shows(/❯ [\d:]+ +refused↻ customer\.created/);
@@ -176,7 +176,7 @@ describe("the details of service listen", () => {
     await screen.shows("TIME      STATUS");
   });
 
-  it("are beside the list in a wide terminal, and change with the selected event", async () => {
+  it("are next to the list in a wide terminal, and change with the selected event", async () => {
     const screen = await listen(["--events", "customer.*"], { columns: 120, rows: 40 });
     const first = await trigger("customer.created");
     await screen.shows("1 forwarded");
@@ -213,7 +213,7 @@ describe("the details of service listen", () => {
     }
   });
 
-  it("are gone once the receiver is back, and R resends all that failed", async () => {
+  it("close once the receiver is back, and R resends all failed events", async () => {
     const port = await freePort();
     const args = ["--forward-to", `127.0.0.1:${port}`, "--retries", "0"];
     const screen = await listenOnScreen(args, { env: cli.platform.env });
@@ -251,7 +251,7 @@ describe("the details of service listen", () => {
 });
 
 describe("the filter of service listen", () => {
-  it("applies while it is typed, to all that the details show, and says that it is on", async () => {
+  it("applies while it is typed, to everything in the details, and is shown as active", async () => {
     const screen = await listen(["--events", "customer.*"]);
     const email = "filtered@example.com";
     await cli.service(["customers", "create", "--email", email]);
@@ -281,7 +281,7 @@ describe("the filter of service listen", () => {
     await screen.shows('Unknown key "stauts". Keys: type, id, status, body');
   });
 
-  it("excludes words of the columns only, and looks for words with a prefix in one place", async () => {
+  it("excludes words only in the columns, and searches for prefixed words in one field", async () => {
     const screen = await listen();
     const [order, customer] = [await trigger("order.created"), await trigger("customer.created")];
     await screen.shows(new RegExp(`200 .*${customer}`));
@@ -299,7 +299,7 @@ describe("the filter of service listen", () => {
     await only(`!status:2 id:${customer}`);
   });
 
-  it("takes pasted text as text, which elsewhere presses no keys", async () => {
+  it("accepts pasted text, which elsewhere triggers no keys", async () => {
     const screen = await listen(["--events", "customer.*"]);
     await trigger("customer.created");
     await screen.shows("1 forwarded");
@@ -307,7 +307,7 @@ describe("the filter of service listen", () => {
     await screen.shows("Filter: no such thing_");
   });
 
-  it("keeps the selected row although its new outcome does not match, until another is selected", async () => {
+  it("keeps the selected row although its new status does not match, until another row is selected", async () => {
     const held: ServerResponse[] = [];
     const url = await listenOn(
       createServer((request, response) => {
@@ -335,7 +335,7 @@ describe("the filter of service listen", () => {
 });
 
 describe("a reset of the sandbox on the screen of service listen", () => {
-  it("says how many waiting events were dropped, which no longer wait", async () => {
+  it("shows how many waiting events were dropped", async () => {
     const held: ServerResponse[] = [];
     const server = createServer((request, response) => void request.resume().on("end", () => held.push(response)));
     const screen = await listenOnScreen(
@@ -359,7 +359,7 @@ describe("a reset of the sandbox on the screen of service listen", () => {
 });
 
 describe("a paste into service listen", () => {
-  it("presses no keys if it is longer than 64 KiB, and later keys work", async () => {
+  it("triggers no keys if it is longer than 64 KiB, and later keys work", async () => {
     const screen = await listen([], { rows: 50 });
     screen.type(`\u001b[200~${"q".repeat(200_000)}\u001b[201~?`);
     await screen.shows("The list shows the last");

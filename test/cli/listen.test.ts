@@ -81,7 +81,7 @@ describe("flags of service listen", () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it("delivers everything to each of several listeners, and reports the others to each", async () => {
+  it("delivers everything to each of several listeners, and tells each about the others", async () => {
     const one = await startListener(on.platform.env, ["--events", "order.created"]);
     const two = await startListener(on.platform.env, ["--events", "order.created"]);
     expect(two.records[0]).toMatchObject({ event: "ready", others: 1 });
@@ -92,7 +92,7 @@ describe("flags of service listen", () => {
     }
   });
 
-  it("announces a session that begins or ends later", async () => {
+  it("reports other listeners that connect or disconnect later", async () => {
     const one = await startListener(on.platform.env, []);
     const two = await startListener(on.platform.env, []);
     expect(await one.record(({ event }) => event === "joined")).toMatchObject({ others: 1 });
@@ -130,7 +130,7 @@ describe("flags of service listen", () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(reason) });
   });
 
-  it("prints a seed that repeats a --chaos run, and the receiver's behavior", async () => {
+  it("prints the seed that repeats a --chaos run, and how the receiver behaved", async () => {
     const args = ["--forward-to", on.receiver.url, "--chaos", "badsig=1,duplicate=1", "--events", "payment.created"];
     const listener = await startListener(on.platform.env, args);
     const [ready] = listener.records;
@@ -147,7 +147,7 @@ describe("flags of service listen", () => {
     on.receiver.rejections.length = 0;
   });
 
-  it("counts a response that arrived in time while the process was suspended", async () => {
+  it("accepts a response that arrived in time while the process was suspended", async () => {
     let respond = (): unknown => undefined;
     const receiver = await startReceiver((response) => (respond = () => response.end("ok")));
     const args = ["--forward-to", receiver.url.href, "--events", "order.canceled", "--timeout", "1s", "--retries", "0"];

@@ -12,7 +12,7 @@ const { begin, finish } = on;
 const failureOf = (stderr: string) => JSON.parse(stderr.trim().split("\n").at(-1)!) as Record<string, unknown>;
 
 describe("the authorization request", () => {
-  it("contains PKCE S256, 256 bits of state and a loopback IP address, all new each time", async () => {
+  it("contains PKCE S256, 256 bits of state and a loopback address, new each time", async () => {
     const logins = await Promise.all([begin(), begin()]);
     const queries = logins.map(({ announcement }) => new URL(announcement.authorization_url!).searchParams);
     for (const query of queries) {
@@ -63,7 +63,7 @@ describe("the callback listener", () => {
     await finish(login);
   });
 
-  it("rejects a response with another issuer or none", async () => {
+  it("rejects a response with another issuer or without one", async () => {
     for (const issuer of ["https://attacker.example", undefined]) {
       const login = await begin();
       const respond = await decide(on.user, login.announcement.authorization_url!, "approve");
@@ -136,7 +136,7 @@ describe("the callback listener", () => {
 });
 
 describe("--callback-port", () => {
-  it("uses that port, and no other if it is in use", async () => {
+  it("uses only that port, and fails if it is in use", async () => {
     const blocker = createServer();
     await new Promise<void>((listening) => {
       blocker.listen(0, "127.0.0.1", listening);

@@ -8,7 +8,7 @@ import { ownedPlatform } from "./support/owned-platform.ts";
 const on = ownedPlatform();
 
 describe.concurrent("service login --device", () => {
-  it("signs in once the code was entered elsewhere, and stores the tokens privately", async () => {
+  it("signs in once the code is entered elsewhere, and stores the tokens privately", async () => {
     const dir = join(createConfigDir(), "new");
     const login = await startLogin(["--device"], loginEnv(on.platform, dir));
     expect(login.announcement).toMatchObject({
@@ -97,7 +97,7 @@ describe.concurrent("service login --device", () => {
     ["in CI", { CI: "true", DISPLAY: ":0" }],
     ["without a display", {}],
     ["without a terminal", { DISPLAY: ":0" }],
-  ])("is chosen automatically %s, and says why", async (reason, environment) => {
+  ])("is chosen automatically %s, with the reason", async (reason, environment) => {
     const { stderr } = await runCli(["login", "--timeout", "1s"], {
       env: { ...loginEnv(on.platform, createConfigDir()), ...environment },
     });

@@ -40,7 +40,7 @@ const changed = (change: Record<string, unknown>) => (genuine: ReplacedResponse)
 });
 
 describe("a token endpoint", () => {
-  it("is trusted if it is honest", async () => {
+  it("is trusted if it behaves correctly", async () => {
     const { page, result } = await signInThroughProxy();
     expect([page.status, result.exitCode]).toEqual([200, 0]);
   });
@@ -116,7 +116,7 @@ describe("metadata", () => {
     expect(proxy.count(TOKEN)).toBe(0);
   });
 
-  it("is requested over plain http from this machine only", async () => {
+  it("is requested over plain http only from this machine", async () => {
     const { exitCode, stderr } = await runCli(["login", "--auth-url", "http://id.example.com"], { env: env() });
     expect(exitCode).toBe(2);
     expect(stderr).toContain("Plain http to id.example.com");
@@ -175,7 +175,7 @@ describe("a device authorization", () => {
   });
 });
 
-it("shows the instructions of the server without characters that redraw the terminal", async () => {
+it("shows the server's instructions without characters that redraw the terminal", async () => {
   const path = "/device?\u001b[2J\u009b\u202e";
   const uri = proxy.url + path;
   proxy.intercept(
@@ -215,7 +215,7 @@ describe("a settings file", () => {
   });
 });
 
-it("keeps tokens for the origin that issued them", async () => {
+it("sends tokens only to the origin that issued them", async () => {
   await signIn(on.platform, on.user, dir);
   const { exitCode, stderr } = await runCli(["customers", "list", "--base-url", proxy.url], {
     env: { SERVICE_CONFIG_DIR: dir },

@@ -46,7 +46,7 @@ describe("service login in a browser", () => {
     await tab.context().close();
   });
 
-  itInBrowser("signs in a user who arrives through the one-time link", async () => {
+  itInBrowser("signs in a user who opens the one-time link", async () => {
     const fresh = await startPlatform();
     try {
       const login = await startLogin(["--no-browser"], loginEnv(fresh, createConfigDir()));

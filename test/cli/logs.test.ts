@@ -41,7 +41,7 @@ describe("service logs list", () => {
     expect(lines[1]).toMatch(new RegExp(`^400\tPOST\t/v1/orders\tinvalid_request\t[\\d.]+\t${rejected}\t\\d{4}-.*Z$`));
   });
 
-  it("shows whole IDs and the beginning of paths on a narrow terminal", async () => {
+  it("shows complete IDs and the beginning of paths on a narrow terminal", async () => {
     const id = await ask("POST", "/v1/orders/ord_0352BNAZLiDRVpAWRYCwcT/complete");
     const session = runInTerminal(["logs", "list", "--limit", "1"], { env: cli.platform.env, columns: 80 });
     expect(await session.ended).toBe(0);
@@ -102,7 +102,7 @@ describe("service logs list", () => {
 });
 
 describe("service logs tail", () => {
-  it("prints each request once, as the API's own object, except its own", async () => {
+  it("prints each request once, as the API's own object, except its own requests", async () => {
     const tail = tailLogs("--json");
     await tail.begun(() => provoke());
     const asked: string[] = [];
@@ -149,7 +149,7 @@ describe("service logs tail", () => {
   it.each([
     ["SIGINT", 0],
     ["SIGTERM", 143],
-  ] as const)("on %s exits %i", async (signal, exitCode) => {
+  ] as const)("exits on %s with %i", async (signal, exitCode) => {
     const tail = tailLogs("--json");
     await tail.begun(() => provoke());
     expect(await tail.end(signal)).toBe(exitCode);

@@ -39,7 +39,7 @@ function textOf({ content }: Pick<CallToolResult, "content">): string {
   return first?.type === "text" ? first.text : "";
 }
 
-it("both transports have the same tools, but only the command checks receivers on its machine", async () => {
+it("both transports have the same tools, except for the receiver check, which is local", async () => {
   const [stdio, http] = await Promise.all([
     connect("stdio", on.platform.sandboxKey),
     connect("http", on.platform.sandboxKey),
@@ -75,7 +75,7 @@ describe.each(["stdio", "http"] as const)("MCP over %s", (transport) => {
     return (_meta!["problem"] as { code: string }).code;
   }
 
-  it("names the account", () => {
+  it("describes the account", () => {
     expect(client.getInstructions()).toContain(on.platform.ready.account);
     expect(client.getInstructions()).toContain(on.platform.baseUrl);
   });
@@ -183,7 +183,7 @@ describe.each(["stdio", "http"] as const)("MCP over %s", (transport) => {
     expect(steps).toEqual([...new Set(steps)].sort((a, b) => a - b));
   });
 
-  it("finds an event after another one, and says where it stopped when there is none", async () => {
+  it("finds an event after another one, and returns where it stopped if there is none", async () => {
     const order = await result("create_order", { amount: 4, currency: "EUR" });
     const { data } = await result("list_events", { related: order.id });
     await result("complete_order", { id: order.id });
@@ -196,7 +196,7 @@ describe.each(["stdio", "http"] as const)("MCP over %s", (transport) => {
     expect(textOf(wrong)).toContain("did you mean order.completed");
   });
 
-  it("says which scope a tool needs", async () => {
+  it("reports which scope a tool needs", async () => {
     const { body } = await on.api("POST", "/v1/api_keys", { scopes: ["orders:read"] });
     const reader = await connect(transport, body.key as string);
     expect((await reader.listTools()).tools.map(({ name }) => name)).not.toContain("create_order");
@@ -229,7 +229,9 @@ describe.each(["stdio", "http"] as const)("MCP over %s", (transport) => {
     const [read] = (await client.readResource({ uri: `service://events/${event.id}` }))
       .contents as TextResourceContents[];
     expect(JSON.parse(read!.text)).toEqual(event);
-    await expect(client.readResource({ uri: "service://events/evt_1" })).rejects.toThrow('The event "evt_1" does not exist');
+    await expect(client.readResource({ uri: "service://events/evt_1" })).rejects.toThrow(
+      'The event "evt_1" does not exist',
+    );
   });
 
   it("has prompts whose tools and resources exist", async () => {

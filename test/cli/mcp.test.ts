@@ -82,7 +82,7 @@ async function toolNames(client: Client): Promise<string[]> {
 }
 
 describe("service mcp --tools", () => {
-  it("offers the tools that it names, alone or by group", async () => {
+  it("offers only the given tools or groups", async () => {
     const client = await connect(platform.sandboxKey, "--tools", "events,check_receiver");
     const names = ["list_events", "get_event", "replay_event", "trigger_event", "wait_for_event", "check_receiver"];
     expect(await toolNames(client)).toEqual(names);
@@ -90,26 +90,26 @@ describe("service mcp --tools", () => {
     await expect(refused).rejects.toThrow("Unknown tool get_order");
   });
 
-  it("names the groups after a misspelled one", async () => {
+  it("lists the groups after a misspelled one", async () => {
     const env = { ...platform.env, SERVICE_API_KEY: platform.sandboxKey };
     const { exitCode, stderr } = await runCli(["mcp", "--tools", "event"], { env });
     expect(exitCode).toBe(2);
-    expect(stderr).toMatch(/name "event"\n.*Groups: customers, .*receivers/);
+    expect(stderr).toMatch(/group of tools "event"\n.*Groups: customers, .*receivers/);
   });
 
-  it("names them without a credential, too", async () => {
+  it("lists the groups even without a credential", async () => {
     const { exitCode, stderr } = await runCli(["mcp", "--tools", "event"], { env: { SERVICE_CONFIG_DIR: "/nowhere" } });
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining('Unknown tool or group of tools "event"')]);
   });
 
-  it("names the settings folder in which it found no credential", async () => {
+  it("reports the settings folder in which it found no credential", async () => {
     const { stderr } = await runCli(["mcp"], { env: { SERVICE_CONFIG_DIR: "/nowhere" } });
     expect(stderr).toContain('profile "default" has no credential in /nowhere');
   });
 });
 
 describe("service mcp", () => {
-  it("names the account of the sandbox", () => {
+  it("describes the sandbox's account", () => {
     expect(full.getServerVersion()).toMatchObject({ name: "service" });
     expect(full.getInstructions()).toContain(platform.ready.account);
   });
@@ -134,7 +134,7 @@ describe("service mcp", () => {
     expect(warnings).toBe("");
   });
 
-  it("starts from the configuration in its help and docs, even if the system has another service command", async () => {
+  it("starts with the configuration in its help and docs, even if the system has another service command", async () => {
     const [configuration, inDocs] = [
       (await runCli(["mcp", "--help"])).stdout,
       readFileSync(join(ROOT, "docs/mcp.md"), "utf8"),
@@ -269,7 +269,7 @@ describe("service mcp", () => {
     expect(textOf(await call("check_receiver", { url: "localhost:1" }))).toContain("secret is required");
   });
 
-  it("checks a receiver of another provider with a payload of it", async () => {
+  it("checks a receiver of another provider with the provider's payload", async () => {
     const application = await startApplication(receiverWith(VERIFIERS.github, SECRET));
     const args = { url: application.webhooks, secret: SECRET, probe: application.count, scheme: "github" };
     const { structuredContent: report } = await full.callTool({
@@ -295,7 +295,7 @@ describe("service mcp", () => {
     expect((await call("get_order", {})).isError).toBe(true);
   });
 
-  it("names an argument that a tool does not accept", async () => {
+  it("reports an argument that a tool does not accept", async () => {
     const wrong = await call("trigger_event", { type: "order.complete", count: 0, often: true });
     expect(wrong.isError).toBe(true);
     expect(textOf(wrong)).toContain("type must be equal to one of the allowed values (customer.created");
@@ -341,14 +341,14 @@ describe("service mcp", () => {
     });
   });
 
-  it("says on a terminal what it waits for", async () => {
+  it("explains on a terminal what it waits for", async () => {
     const session = runInTerminal(["mcp"], { env: platform.env });
     await session.waitFor("To configure one: service mcp --help");
     session.type(CTRL_C);
     expect(await session.ended).toBe(0);
   });
 
-  it("prints only messages of the protocol", () => {
+  it("prints only protocol messages", () => {
     expect(strayOutput).toEqual([]);
   });
 

@@ -22,7 +22,7 @@ describe("service open", () => {
     });
   });
 
-  it("lists its pages for an unknown one", async () => {
+  it("lists its pages if the page is unknown", async () => {
     const { exitCode, stderr } = await runCli(["open", "dashbord"]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain("dashboard, events, docs, api");
@@ -36,14 +36,14 @@ describe("service open", () => {
     );
   });
 
-  it("names the folder of the guides on a terminal", async () => {
+  it("shows the folder of the guides on a terminal", async () => {
     const session = runInTerminal(["open", "docs", "--no-browser"], { columns: 200 });
     expect(await session.ended).toBe(0);
     const [, folder = ""] = /^The same pages as text: (.*)$/m.exec(session.text())!;
     expect(readdirSync(folder)).toContain("troubleshooting.md");
   });
 
-  it("passes the URL to the browser of a desktop", async () => {
+  it("passes the URL to the desktop's browser", async () => {
     const folder = createConfigDir();
     const opener = join(folder, "xdg-open");
     writeFileSync(opener, `#!/bin/sh\nprintf '%s' "$1" > "${folder}/opened"\n`);

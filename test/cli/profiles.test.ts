@@ -32,7 +32,7 @@ describe("service logout", () => {
     expect((await service(["whoami"])).exitCode).toBe(4);
   });
 
-  it("deletes it even if the platform is unreachable, and says that it was not revoked", async () => {
+  it("deletes the session even if the platform is unreachable, and warns that it was not revoked", async () => {
     await signIn(on.platform, on.user, dir);
     edit(dir, { authUrl: "http://127.0.0.1:9" });
     const { exitCode, stderr } = await service(["logout"]);
@@ -79,7 +79,7 @@ describe("service login", () => {
 });
 
 describe("service whoami", () => {
-  it("shows the source of everything", async () => {
+  it("shows the source of each value", async () => {
     await signIn(on.platform, on.user, dir, ["--profile", "shop"]);
     const ask = async (env: Record<string, string>, ...args: string[]) =>
       (JSON.parse((await service(["whoami", "--json", ...args], env)).stdout) as { cli: object }).cli;

@@ -80,7 +80,7 @@ describe("a host in NO_PROXY", () => {
 });
 
 describe("a proxy that cannot be used", () => {
-  it("is named by listen", async () => {
+  it("is reported by listen", async () => {
     const env = behind("https://127.0.0.1:1");
     const { exitCode, stdout } = await on.service(["listen", "--max-downtime", "1s", "--json"], { env });
     expect(exitCode).toBe(7);

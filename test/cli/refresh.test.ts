@@ -120,7 +120,7 @@ describe("a renewal that fails", () => {
     expect(await service("customers", "list")).toEqual(QUIET);
   });
 
-  it("uses up no refresh token whose successor cannot be stored", async () => {
+  it("does not use a refresh token if its successor cannot be stored", async () => {
     expire(dir);
     const [file, real] = [join(dir, "config.json"), join(dir, "real.json")];
     renameSync(file, real);
@@ -133,7 +133,7 @@ describe("a renewal that fails", () => {
     expect(await service("customers", "list")).toEqual(QUIET);
   });
 
-  it("says that another process holds the lock for longer than a minute, and what to do", async () => {
+  it("reports that another process has held the lock for more than a minute, and what to do", async () => {
     expire(dir);
     const lock = join(dir, "session-default-sandbox.lock");
     writeFileSync(lock, "another process");
@@ -147,7 +147,7 @@ describe("a renewal that fails", () => {
     expect(stderr).toContain(`delete ${lock}`);
   });
 
-  it("names the server that cannot be reached, and exits with 7", async () => {
+  it("reports the server that cannot be reached, and exits with 7", async () => {
     expire(dir);
     edit(dir, { authUrl: "http://127.0.0.1:9" });
     const { exitCode, stderr } = await service("customers", "list");
@@ -158,7 +158,7 @@ describe("a renewal that fails", () => {
 });
 
 describe(`${PROCESSES} processes with one expired token, ${ROUNDS} rounds`, () => {
-  it("renew it once per round: no command fails, and the session stays valid", async () => {
+  it("renew it once per round without a failed command", async () => {
     for (let round = 1; round <= ROUNDS; round++) {
       expire(dir);
       const results = await Promise.all(Array.from({ length: PROCESSES }, () => spawnService("customers", "list")));

@@ -98,7 +98,7 @@ describe("service events", () => {
     expect(new Set(types.map((type) => type.split(".")[0]))).toEqual(new Set(["payment"]));
   });
 
-  it("lists the event types for an unknown one", async () => {
+  it("lists the event types if the type is unknown", async () => {
     const { exitCode, stderr } = await service(["events", "list", "--type", "order.complet"]);
     expect(exitCode).toBe(1);
     expect(stderr).toContain("order.completed");
@@ -177,7 +177,7 @@ describe("service api", () => {
     });
   });
 
-  it("exits with the code of the error", async () => {
+  it("exits with the error's exit code", async () => {
     expect(await service(["api", "GET", "/v1/nothing"])).toMatchObject({ exitCode: 3, stdout: "" });
     expect(await service(["api", "POST", "/v1/orders", "-f", "a.b=1", "-f", "a.b.c=1"])).toMatchObject({ exitCode: 2 });
     expect(await service(["api", "GET", "/v1/me", "--paginate"])).toMatchObject({

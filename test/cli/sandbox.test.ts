@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 
 describe("service sandbox reset", () => {
-  it("asks first on a terminal, and changes nothing without a yes", async () => {
+  it("asks first on a terminal, and changes nothing unless confirmed", async () => {
     for (const answer of ["", "n", "no"]) {
       const session = inTerminal("reset");
       await session.waitFor("Remove all data of the sandbox? (y/N)");
@@ -48,7 +48,7 @@ describe("service sandbox reset", () => {
     expect(await json<object[]>("endpoints", "list")).toEqual([]);
   });
 
-  it("shows a time ahead of the sandbox, such as a key's last use, without an age", async () => {
+  it("shows a time after the sandbox's, such as a key's last use, without an age", async () => {
     const { id, key } = await json<{ id: string; key: string }>("keys", "create", "--scope", "customers:read");
     await json("clock", "advance", "1d");
     expect((await service(["customers", "list"], { env: { SERVICE_API_KEY: key } })).exitCode).toBe(0);
@@ -64,7 +64,7 @@ describe("service sandbox reset", () => {
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("never reset") });
   });
 
-  it("is followed by service events tail, even if its time was ahead", async () => {
+  it("does not stop service events tail, even if the test clock was ahead", async () => {
     await json("clock", "advance", "1d");
     const tail = startTail(["events", "tail", "--quiet"], cli.platform.env);
     await tail.begun(() => json("trigger", "customer.created"));
@@ -94,7 +94,7 @@ describe("service sandbox reset", () => {
 });
 
 describe("the backlog of service listen at a reset", () => {
-  it("is dropped with a line that says so, although the receiver has taken no event yet", async () => {
+  it("is dropped with a message, although the receiver has taken no event yet", async () => {
     const waiting: ServerResponse[] = [];
     const ids: string[] = [];
     const server = createServer((request, response) => {

@@ -53,7 +53,7 @@ describe("service serve --json", () => {
     expect(platform.lines.join("\n")).not.toContain(platform.sandboxKey.slice(-20));
   });
 
-  it("prints only problems with --log-level warn, fewer with error, and the first line always", async () => {
+  it("prints only problems with --log-level warn, fewer with error, but always the first line", async () => {
     const gone = await startScriptedReceiver((_request, response) => void response.writeHead(410).end());
     for (const [level, expected] of [
       ["warn", ["warning"]],

@@ -98,7 +98,7 @@ describe("service login --api-key-stdin", () => {
     });
   });
 
-  it("does not replace the keys of another platform", async () => {
+  it("does not replace the keys for another platform", async () => {
     const { dir, service } = await signedIn();
     const before = readFileSync(join(dir, "config.json"), "utf8");
     const args = ["login", "--api-key-stdin", "--base-url", other.baseUrl];
@@ -171,7 +171,7 @@ describe("service whoami", () => {
     expect(stderr).not.toContain(ANOTHER_KEY);
   });
 
-  it("lists the profiles for an unknown one", async () => {
+  it("lists the profiles if the profile is unknown", async () => {
     const { service } = await signedIn();
     expect(await service(["whoami", "--profile", "shop"])).toMatchObject({
       exitCode: 1,
@@ -250,7 +250,7 @@ describe("service logout", () => {
     expect(readFileSync(join(dir, "config.json"), "utf8")).not.toContain("sk_sandbox_");
   });
 
-  it("says that SERVICE_API_KEY is still used", async () => {
+  it("warns that SERVICE_API_KEY is still used", async () => {
     const { service } = await signedIn();
     const { stderr } = await service(["logout"], { SERVICE_API_KEY: platform.sandboxKey });
     expect(stderr).toContain("SERVICE_API_KEY is still set");

@@ -62,7 +62,7 @@ describe("a settings file that cannot be used", () => {
       JSON.stringify({ version: 1, current_profile: 5 }),
       "has an invalid current_profile",
     ],
-  ])("is named, explained and kept if it %s", async (_name, text, reason) => {
+  ])("is reported with an explanation and kept if it %s", async (_name, text, reason) => {
     const { dir, path } = withFile(text);
     const env = { SERVICE_CONFIG_DIR: dir };
     for (const result of [await runCli(["whoami"], { env }), await login(env)]) {
@@ -73,7 +73,7 @@ describe("a settings file that cannot be used", () => {
     expect(readFileSync(path, "utf8")).toBe(text);
   });
 
-  it("is named, explained and kept if it is a folder", async () => {
+  it("is reported with an explanation and kept if it is a folder", async () => {
     const dir = createConfigDir();
     mkdirSync(join(dir, "config.json"));
     expect(await login({ SERVICE_CONFIG_DIR: dir })).toMatchObject({
@@ -83,7 +83,7 @@ describe("a settings file that cannot be used", () => {
     expect(statSync(join(dir, "config.json")).isDirectory()).toBe(true);
   });
 
-  it("gets no credentials written through a symbolic link", async () => {
+  it("is not written through a symbolic link", async () => {
     const dir = createConfigDir();
     const target = join(createConfigDir(), "elsewhere.json");
     writeFileSync(target, STORED, { mode: 0o600 });
@@ -183,7 +183,7 @@ describe("the folder of the settings file", () => {
     expect(await runCli(["customers", "list"], { env })).toEqual({ exitCode: 0, stdout: "", stderr: "" });
   });
 
-  it("is named if it cannot be created", async () => {
+  it("is reported if it cannot be created", async () => {
     const env = { SERVICE_CONFIG_DIR: "/proc/x/y" };
     const { exitCode, stderr } = await runCli(["config", "set", "update_notices", "false"], { env });
     expect({ exitCode, stderr }).toEqual({
@@ -192,7 +192,7 @@ describe("the folder of the settings file", () => {
     });
   });
 
-  it("is named if it cannot be written", async () => {
+  it("is reported if it cannot be written", async () => {
     expect(await login({ SERVICE_CONFIG_DIR: "/dev/null/nowhere" })).toMatchObject({
       exitCode: 1,
       stderr: expect.stringContaining("Cannot write /dev/null/nowhere/config.json (ENOTDIR)"),
@@ -203,7 +203,7 @@ describe("the folder of the settings file", () => {
 describe("without a home folder", () => {
   const env = { HOME: "", SERVICE_CONFIG_DIR: undefined };
 
-  it("a command that needs it names the variable to set", async () => {
+  it("a command that needs it suggests the variable to set", async () => {
     expect(await spawnCli(["config", "set", "update_notices", "false"], { env })).toEqual({
       exitCode: 1,
       stdout: "",
@@ -224,7 +224,7 @@ describe("without a home folder", () => {
     });
   });
 
-  it("settings are stored in the folder that is named", async () => {
+  it("settings are stored in SERVICE_CONFIG_DIR", async () => {
     const withoutAccount = `import os from "node:os"; os.homedir = () => { throw new Error("no account"); };
       import { syncBuiltinESMExports } from "node:module"; syncBuiltinESMExports();`;
     const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(withoutAccount)}`;
@@ -235,7 +235,7 @@ describe("without a home folder", () => {
     expect(stdout).toBe("false\n");
   });
 
-  it("a command that names its files needs none", async () => {
+  it("a command that gets its files as arguments works", async () => {
     const homeless = await startNode(join(createConfigDir(), "platform.db"), [], undefined, { HOME: "" });
     expect(await spawnCli(["customers", "list"], { env: { ...homeless.env, ...env } })).toEqual({
       exitCode: 0,
@@ -275,7 +275,7 @@ describe("several processes that write at once", () => {
   });
 
   it.each([hostname(), `${hostname()}/pid:[1]/boot`])(
-    "leave a lock alone that a process of %s holds",
+    "do not break a lock that a process of %s holds",
     async (space) => {
       const lock = join(createConfigDir(), "config.json.lock");
       // No process here has the highest ID, but one may where the lock's owner runs: a container with the same host

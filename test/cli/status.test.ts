@@ -47,7 +47,7 @@ describe("service status", () => {
     expect(stdout).toContain("Set SERVICE_API_KEY to a valid key, or unset it and run `service login`");
   });
 
-  it("exits with 7 if the platform is unreachable, and says why", async () => {
+  it("exits with 7 if the platform is unreachable, and explains why", async () => {
     const { exitCode, findings } = await status({ ...on.platform.env, SERVICE_BASE_URL: "http://127.0.0.1:9" });
     expect(exitCode).toBe(7);
     expect(findings).toMatchObject({
@@ -72,7 +72,7 @@ describe("service status", () => {
     expect([exitCode, findings["credential"]]).toEqual([1, expect.stringMatching(/^skipped: /)]);
   });
 
-  it("names what the platform does not send as documented", async () => {
+  it("reports fields that the platform does not send as documented", async () => {
     const { body: me } = await on.platform.api("GET", "/v1/me");
     const server = await startServer(({ url }, response) => {
       response.writeHead(200, { "Content-Type": "application/json", Date: new Date().toUTCString() });
@@ -91,7 +91,7 @@ describe("service status", () => {
     expect(stderr).toMatch(/^Error: Profile "missing"/);
   });
 
-  it("reads the key of --api-key-stdin once", async () => {
+  it("reads the key of --api-key-stdin only once", async () => {
     const args = ["status", "--api-key-stdin"];
     const { exitCode, stdout } = await runCli(args, {
       env: { SERVICE_BASE_URL: on.platform.baseUrl },

@@ -43,7 +43,7 @@ describe("a table", () => {
     for (const line of lines.slice(1)) expect(line.slice(column)).toMatch(/^pending/);
   });
 
-  it.each([120, 80, 60, 40])("fits %i columns without cutting IDs", async (columns) => {
+  it.each([120, 80, 60, 40])("fits %i columns without truncating IDs", async (columns) => {
     const lines = await linesOf(inTerminal(["customers", "list"], { columns }));
     expect(lines.filter((line) => line.startsWith(ada))).toHaveLength(1);
     for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
@@ -69,7 +69,7 @@ describe("a table", () => {
     },
   );
 
-  it("shows when an event was created on 80 columns, and its object if there is room", async () => {
+  it("shows when an event was created on 80 columns, and its object if there is space", async () => {
     const headOf = async (columns: number) => (await linesOf(inTerminal(["events", "list"], { columns })))[0];
     expect(await headOf(80)).toMatch(/^ID +TYPE +CREATED$/);
     expect(await headOf(100)).toMatch(/^ID +TYPE +OBJECT +CREATED$/);
@@ -88,7 +88,7 @@ describe("a table", () => {
     expect(await linesOf(inTerminal(["customers", "list"], { columns: 20 }))).not.toEqual([]);
   });
 
-  it("wraps lists after a comma, and cuts nothing of them on 80 columns", async () => {
+  it("wraps lists after a comma, without truncating them on 80 columns", async () => {
     const lines = await linesOf(inTerminal(["trigger", "--list"], { columns: 80 }));
     const at = lines.findIndex((line) => line.startsWith("payment.failed "));
     expect(lines.slice(at, at + 3)).toEqual([
@@ -99,7 +99,7 @@ describe("a table", () => {
     expect(lines.join("")).not.toContain("…");
   });
 
-  it("cuts URLs in the middle, since those of one host differ at their ends", async () => {
+  it("truncates URLs in the middle, because URLs of one host differ at their ends", async () => {
     for (const name of ["stock", "billing"]) {
       const url = `https://hooks.example.com/a/long/path/to/${name}`;
       await service("endpoints", "create", "--url", url, "--events", "order.completed,order.canceled");
@@ -155,7 +155,7 @@ describe("one object", () => {
     expect(session.text()).toContain("Warning: The part after # was removed:\nit is never sent.");
   });
 
-  it("names what was created, and what to do after a failure", async () => {
+  it("shows what was created, and what to do after a failure", async () => {
     const created = inTerminal(["customers", "create", "--email", "bob@example.com"]);
     expect((await linesOf(created))[0]).toMatch(/^✓ Created customer cus_\w{22}$/);
     const failed = inTerminal(["customers", "create", "--email", "bob@example.com"]);

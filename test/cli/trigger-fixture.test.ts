@@ -61,7 +61,7 @@ describe("service trigger --fixture", () => {
     expect(read!.reply).toEqual(payment!.reply);
   });
 
-  it("accepts the same as JSON from a file, and runs it again: ${unique} is new each time", async () => {
+  it("accepts the same as JSON from a file, and again with a new ${unique}", async () => {
     const file = join(createConfigDir(), "customer.json");
     const body = { email: "${unique}@example.com" };
     writeFileSync(file, JSON.stringify([{ name: "a", method: "POST", path: "/v1/customers", body }]));
@@ -141,7 +141,7 @@ describe("service trigger --fixture", () => {
     expect(large.stderr).toContain("has the number 12345678901234567890");
   });
 
-  it("names the call that failed, and still cleans up", async () => {
+  it("reports the call that failed, and still cleans up", async () => {
     const { exitCode, stdout, stderr } = await fixture(
       `${SHOP}- name: twice\n  method: POST\n  path: /v1/orders/\${order.id}/complete\n`,
       "--cleanup",
@@ -162,7 +162,7 @@ describe("service trigger --fixture", () => {
     );
   });
 
-  it("waits with --wait for the deliveries of all caused events", async () => {
+  it("waits with --wait for the deliveries of all its events", async () => {
     let secret = "";
     const receiver = await startReceiver(() => secret);
     const api = apiOf(platform.baseUrl, platform.apiKey);
@@ -192,7 +192,7 @@ describe("service trigger --fixture", () => {
 });
 
 describe("service trigger --cleanup", () => {
-  it("removes created objects, and lists those that stay", async () => {
+  it("removes created objects, and lists those that cannot be removed", async () => {
     const { exitCode, stdout, stderr } = await trigger(["customer.updated", "--cleanup"]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     const id = /cus_\w+/.exec(stdout)![0];

@@ -27,7 +27,7 @@ describe("service trigger", () => {
     expect(JSON.parse(stdout)).toEqual(event);
   });
 
-  it("sends the object as it was edited, and nothing if the file is emptied or unchanged, or the editor fails", async () => {
+  it("sends the edited object, and nothing if the file is empty or unchanged, or the editor fails", async () => {
     const edit = (script: string) => ({ env: { EDITOR: `${process.execPath} -e '${script}' --`, VISUAL: "" } });
     const change = `const fs = require("fs"), [file] = process.argv.slice(-1), object = JSON.parse(fs.readFileSync(file));
       object.amount += 1; object.metadata = { plan: "5" }; fs.writeFileSync(file, JSON.stringify(object));`;
@@ -64,7 +64,7 @@ describe("service trigger", () => {
     expect(stderr).toBe("");
   });
 
-  it("sets fields by --override, each in the call that accepts it", async () => {
+  it("sets fields with --override, each in the call that accepts it", async () => {
     const event = await triggered([
       "payment.failed",
       "--override",
@@ -146,7 +146,7 @@ describe("service trigger", () => {
     expect(stderr).toContain("409 email_taken");
   });
 
-  it("removes with --cleanup an object whose creation was in flight when another call failed", async () => {
+  it("--cleanup removes an object whose creation was in flight when another call failed", async () => {
     let reject = () => {};
     const rejected = new Promise<void>((resolve) => (reject = resolve));
     const proxy = createServer((request, response) => {

@@ -78,7 +78,7 @@ describe("a proxy of the environment", () => {
     expect(asked).toHaveLength(1);
   });
 
-  it("is used for other machines only", async () => {
+  it("is used only for other machines", async () => {
     const proxy = await startServer(json(200, listOf(CUSTOMER)));
     const env = { HTTP_PROXY: proxy.url };
     expect(await customers("http://platform.test", env, "--insecure", "-q")).toMatchObject({

@@ -69,7 +69,7 @@ it("serve exits quickly although its output is never read", async () => {
   expect(code).toBe(0);
 });
 
-it("serve exits with a closed database once its output cannot be read any more", async () => {
+it("serve closes its database and exits once its output can no longer be read", async () => {
   const database = join(mkdtempSync(join(tmpdir(), "service-closed-")), "platform.db");
   const flags = ["serve", "--database", database, "--port", "0", "--json"];
   const { program, ready } = await startUnread(flags);

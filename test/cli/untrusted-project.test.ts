@@ -34,7 +34,7 @@ async function startStranger() {
 const failsWith = (stderr: string, exitCode = 1) =>
   expect.objectContaining({ exitCode, stderr: expect.stringContaining(stderr) as string }) as object;
 
-describe("a path of service.yaml that leads out of its folder", () => {
+describe("a path in service.yaml that leads out of its folder", () => {
   it.each([
     [
       "a relative path",
@@ -64,7 +64,7 @@ describe("a path of service.yaml that leads out of its folder", () => {
     expect(existsSync(join(home, "nothing"))).toBe(false);
   });
 
-  it("is rejected as a link in the place of the default database", async () => {
+  it("is rejected if the default database is a link", async () => {
     const { project, home, up } = await projectBesideHome({ "service.yaml": "platform: { port: PORT }" });
     symlinkSync(up, join(project.folder, ".service"));
     const message = `service.yaml:1:11: platform.database: leads to ${home}/platform.db`;
@@ -72,7 +72,7 @@ describe("a path of service.yaml that leads out of its folder", () => {
     expect(await project.service(["serve", "link"])).toEqual(failsWith(message));
   });
 
-  it("is rejected as a link in the place of a file that service dev writes", async () => {
+  it("is rejected if a file that service dev writes is a link", async () => {
     const { project, home, up } = await projectBesideHome({ "service.yaml": "platform: { port: PORT }" });
     mkdirSync(join(project.folder, ".service"));
     symlinkSync(join("..", up, ".bashrc"), join(project.folder, ".service/.gitignore"));
@@ -98,7 +98,7 @@ describe("env.file of service.yaml", () => {
     expect(readFileSync(join(project.folder, ".git/config"), "utf8")).toBe("[core]\n");
   });
 
-  it("is any env file of the folder, and --write-env any file", async () => {
+  it("can be any env file in the folder, and --write-env can be any file", async () => {
     const project = await makeProject({});
     for (const file of [".env", ".env.test.local", "config/app.env", ".envrc", ".dev.vars"]) {
       project.write(file, "A=1\n");
@@ -133,12 +133,12 @@ describe("a service.yaml that is not a regular file", () => {
   });
 });
 
-describe("a key and the port that service.yaml names", () => {
+describe("a key and the port in service.yaml", () => {
   const platformAt = (url: string): string => `platform: { port: ${new URL(url).port} }`;
   const keysFor = (url: string): string =>
     JSON.stringify({ base_url: url, sandbox_key: on.platform.sandboxKey, live_key: on.platform.liveKey });
 
-  it("are not brought together for the keys of another port, nor for those of another folder", async () => {
+  it("do not match if the key is for another port or folder", async () => {
     const stranger = await startStranger();
     const { project, home } = await projectBesideHome({ "service.yaml": platformAt(stranger.url) });
     project.write(".service/platform.db.credentials", keysFor("http://127.0.0.1:1"));
@@ -151,7 +151,7 @@ describe("a key and the port that service.yaml names", () => {
     expect(stranger.credentials).toEqual([]);
   });
 
-  it("are brought together after the platform of the folder was started at another port", async () => {
+  it("match after the folder's platform was started at another port", async () => {
     const project = await makeProject({ "service.yaml": "platform: { port: PORT }" });
     const first = startDev(project);
     await first.waitFor("✓ Ready after");
@@ -170,7 +170,7 @@ describe("a key and the port that service.yaml names", () => {
     ["service dev", ["dev"]],
     ["service listen", ["listen", "--", "true"]],
     ["service expect", ["expect", "order.created", "--within", "1s"]],
-  ])("need the user's trust for the key of a variable in %s", async (_name, args) => {
+  ])("need the user's trust if the key comes from a variable in %s", async (_name, args) => {
     const stranger = await startStranger();
     const project = await makeProject({ "service.yaml": `platform: { url: '${stranger.url}' }` });
     const key = { SERVICE_API_KEY: on.platform.sandboxKey };
@@ -186,7 +186,7 @@ describe("a key and the port that service.yaml names", () => {
     expect(other.credentials).toEqual([]);
   });
 
-  it("need the user's trust for a key from stdin that service login stores", async () => {
+  it("need the user's trust if service login stores a key from stdin", async () => {
     const stranger = await startStranger();
     const project = await makeProject({ "service.yaml": platformAt(stranger.url) });
     const script = `printf %s "$KEY" | "${process.execPath}" "${process.cwd()}/bin/service.js" login --api-key-stdin`;
@@ -199,7 +199,7 @@ describe("a key and the port that service.yaml names", () => {
   });
 });
 
-describe("a target of service.yaml on another machine", () => {
+describe("a target in service.yaml on another machine", () => {
   const TARGET = "http://192.0.2.2:17070";
   const listen = (project: DevProject, ...flags: string[]) =>
     project.service(["listen", "--json", ...flags, "--", "true"], {
@@ -210,7 +210,7 @@ describe("a target of service.yaml on another machine", () => {
   it.each([
     ["forward.to", `forward: { to: '${TARGET}/collect' }`],
     ["a route", `forward: { to: localhost:3000, routes: { 'order.*': '${TARGET}' } }`],
-  ])("gets no events before the user trusts it as %s", async (_kind, text) => {
+  ])("receives no events before the user trusts it as %s", async (_kind, text) => {
     const project = await makeProject({ "service.yaml": text });
     const rejected = failsWith(`Events are not sent to ${TARGET}, which only service.yaml names`);
     expect(await listen(project)).toEqual(rejected);
@@ -236,7 +236,7 @@ describe("a target of service.yaml on another machine", () => {
 });
 
 describe("service dev trust", () => {
-  it("asks in a terminal, and stores only what was confirmed, for its user alone", async () => {
+  it("asks in a terminal, and stores only what was confirmed, readable only by its user", async () => {
     const project = await makeProject({ "service.yaml": "forward: { to: 'app.example:3000' }" });
     const settings = join(project.env["SERVICE_CONFIG_DIR"]!, "config.json");
     for (const [answer, exitCode] of [
@@ -253,14 +253,14 @@ describe("service dev trust", () => {
     expect(readFileSync(settings, "utf8")).toContain("http://app.example:3000");
   });
 
-  it("ends with --revoke", async () => {
+  it("withdraws the trust with --revoke", async () => {
     const project = await makeProject({ "service.yaml": "forward: { to: 'app.example:3000' }" });
     expect(await project.service(["dev", "trust", "--yes"])).toMatchObject({ exitCode: 0 });
     expect(await project.service(["dev", "trust", "--revoke"])).toMatchObject({ exitCode: 0 });
     expect(await project.service(["dev"])).toEqual(failsWith("Events are not sent to http://app.example:3000"));
   });
 
-  it("needs --yes without a terminal, and a service.yaml", async () => {
+  it("needs a service.yaml and, without a terminal, --yes", async () => {
     const project = await makeProject({ "service.yaml": "forward: { to: 'app.example:3000' }" });
     expect(await project.service(["dev", "trust"])).toEqual(failsWith("--yes is required", 2));
     const empty = await makeProject({});

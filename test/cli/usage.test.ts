@@ -13,7 +13,7 @@ const usage = async (...args: string[]): Promise<string> => {
 };
 
 describe("the usage line of a command", () => {
-  it("names required flags", async () => {
+  it("shows required flags", async () => {
     const { stdout } = await runCli(["orders", "create", "--help"]);
     expect(stdout).toContain("  service orders create --amount <number> --currency <code> [options]\n");
   });
@@ -30,13 +30,13 @@ describe("single quotes that cmd.exe does not remove", () => {
     [["customers", "list", "--jq", "'.[].email'"]],
     // cmd.exe takes what follows as another program.
     [["customers", "list", "--jq", "'.[]"]],
-  ])("are named as the cause of the error: %j", async (args) => {
+  ])("are reported as the cause of the error: %j", async (args) => {
     const { exitCode, stderr } = await runCli(args, { env: { SERVICE_API_KEY: "sk_sandbox_x" } });
     expect(exitCode).toBe(2);
     expect(stderr).toContain("An argument begins with a single quote, which cmd.exe does not remove.");
   });
 
-  it("are not named if they belong to the program after --", async () => {
+  it("are not reported if they belong to the command after --", async () => {
     expect(await usage("listen", "--events", "nothing", "--", "echo", "'a'")).not.toContain("cmd.exe");
   });
 });
@@ -142,7 +142,7 @@ describe("commands to copy", () => {
   }
   const hint = async (options: CliOptions): Promise<string> => (await runCli(["whoami"], options)).stderr;
 
-  it("begin with the other name of the command if service is another program", async () => {
+  it("begin with service-cli if service is another program", async () => {
     expect(await hint(shell({ "bin/service-cli": BIN }))).toContain("Sign in with `service-cli login`");
   });
 
@@ -163,7 +163,7 @@ describe("commands to copy", () => {
     expect(send.stdout).toContain("To find the mistake: npx service-cli webhooks check");
   });
 
-  it("begin with that name in color and in the tables of a pipe too", async () => {
+  it("begin with that name in color and in tables in a pipe, too", async () => {
     const { cwd, env } = shell({ "node_modules/service-cli": dirname(dirname(BIN)) });
     const { stdout } = await runCli(["doctor"], { cwd, env });
     expect(stdout).toContain("npx service-cli login");
@@ -177,7 +177,7 @@ describe("commands to copy", () => {
     expect(await hint({ cwd, env: { ...env, npm_command: "exec" } })).toContain("`npx service-cli login`");
   });
 
-  it("begin with the path of the program elsewhere", async () => {
+  it("begin with the path of the CLI elsewhere", async () => {
     expect(await hint(shell())).toContain(`Sign in with \`node ${BIN} login\``);
   });
 

@@ -66,7 +66,7 @@ const timestampOf = (scheme: "stripe" | "github", { body, headers }: ArrivedRequ
 describe("the screen of service webhooks capture", () => {
   const signed = ["--scheme", "stripe", "--secret", SECRET];
 
-  it("lists deliveries, and shows in the details whether the signature is valid, and the headers", async () => {
+  it("lists deliveries, and shows headers and whether the signature is valid in the details", async () => {
     const { screen, post } = await capture(signed, { columns: 80, rows: 30 });
     await screen.shows(/Waiting for events[^]* webhooks send \d+ --scheme stripe(?! --payload)/);
     await post(BODY, sign({ scheme: "stripe", payload: BODY, secrets: SECRET }));
@@ -82,7 +82,7 @@ describe("the screen of service webhooks capture", () => {
     await screen.shows("Signature valid");
   });
 
-  it("offers no keys for a platform, and says so in the help", async () => {
+  it("offers no keys that need a platform, and explains this in the help", async () => {
     const { screen, post } = await capture([], { rows: 50 });
     await post(BODY);
     await screen.shows("1 forwarded");
@@ -120,7 +120,7 @@ describe("the screen of service webhooks capture", () => {
   it.each([
     ["a forged", sign({ scheme: "stripe", payload: BODY, secrets: "another" })],
     ["no", {}],
-  ])("resends a delivery with %s signature as it was received, and says so", async (_what, headers) => {
+  ])("resends a delivery with %s signature as it was received, with a message", async (_what, headers) => {
     const { screen, receiver, post } = await capture(signed);
     await post(BODY, headers);
     await screen.shows("1 forwarded");
@@ -130,7 +130,7 @@ describe("the screen of service webhooks capture", () => {
     expect(again!.headers["stripe-signature"]).toBe(first!.headers["stripe-signature"]);
   });
 
-  it("does not sign a delivery of another provider as one of the platform", async () => {
+  it("does not sign another provider's delivery like the platform's", async () => {
     const { screen, receiver, post } = await capture(["--secret", SECRET], { columns: 160 });
     await screen.shows("signatures of Service (for those of a provider, pass --scheme)");
     await post(BODY);
@@ -143,7 +143,7 @@ describe("the screen of service webhooks capture", () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  it("names --forward-to if there is nothing to resend to", async () => {
+  it("suggests --forward-to if there is nothing to resend to", async () => {
     const port = await freePort();
     const screen = openScreen(process.execPath, [BIN, "webhooks", "capture", "--port", String(port)], { columns: 120 });
     await screen.shows("● Capturing");
@@ -153,7 +153,7 @@ describe("the screen of service webhooks capture", () => {
     await screen.shows("Cannot resend: start again with --forward-to");
   });
 
-  it("counts deliveries that waited when it ended", async () => {
+  it("counts deliveries that still waited when it exited", async () => {
     const { screen, port } = await captureTo((await startAnyReceiver()).url);
     screen.type("p");
     await screen.shows("Paused");
@@ -165,7 +165,7 @@ describe("the screen of service webhooks capture", () => {
     await screen.shows("Summary  1 received, 0 forwarded, 0 failed, 1 not forwarded");
   });
 
-  it("shows the tokens of JSON as they were sent, and says that they are indented", async () => {
+  it("shows JSON tokens as they were sent, and notes the added indentation", async () => {
     const { screen, post } = await capture([], { rows: 40 });
     await post(String.raw`{"id":"evt_1","a":"caf\u00e9","a":"\/","n":1.10,"o":{},"l":[]}`, {});
     await screen.shows("1 forwarded");
@@ -199,7 +199,7 @@ describe("the screen of service webhooks capture", () => {
     expect(timestampOf("stripe", edited!)).toBeGreaterThan(1_000_000_000);
   });
 
-  it("opens the exact payload in the editor, and sends what it saves byte for byte", async () => {
+  it("opens the exact payload in the editor, and sends the saved bytes unchanged", async () => {
     const body = '{ "id":"evt_1",\r\n\t"type": "a.b", "pi": 3.10, "url":"https:\\/\\/example.com" }';
     const { screen, receiver, post } = await capture(signed, { env: editorOf("3.10", "3.140") });
     await post(body);
@@ -221,7 +221,7 @@ describe("the screen of service webhooks capture", () => {
     }
   });
 
-  it("shows a long type as a whole, and breaks details between words", async () => {
+  it("shows a long type completely, and breaks details between words", async () => {
     const type = "customer.subscription.updated";
     for (const columns of [80, 120]) {
       const { screen, post } = await capture(signed, { columns });
@@ -232,7 +232,7 @@ describe("the screen of service webhooks capture", () => {
     }
   });
 
-  it("ends a sentence of the response with one period", async () => {
+  it("prints one period after a sentence of the response", async () => {
     let text = "Bad signature.";
     const receiver = await startAnyReceiver((response) => response.writeHead(400).end(text));
     const { screen, port } = await captureTo(receiver.url);
@@ -243,7 +243,7 @@ describe("the screen of service webhooks capture", () => {
     await screen.shows(/Is it the raw body\? The delivery has no signature/);
   });
 
-  it("says why it cannot sign an edited payload without a secret, and edits one that has no signature", async () => {
+  it("explains why it cannot sign an edited payload without a secret, and edits unsigned payloads", async () => {
     const { screen, receiver, post } = await capture([], { env: editorOf("a=b", "a=c") });
     await post("a=b", {});
     await screen.shows("1 forwarded");
@@ -258,7 +258,7 @@ describe("the screen of service webhooks capture", () => {
     expect(rowsOf(screen)).toHaveLength(3);
   });
 
-  it("names the header whose ID cannot be signed again", async () => {
+  it("reports the header whose ID cannot be signed again", async () => {
     const { screen, post } = await capture(["--scheme", "github", "--secret", SECRET]);
     const { header } = (SCHEMES.github as Scheme).id!;
     await post("{}", { ...sign({ scheme: "github", payload: "{}", secrets: SECRET, id: "x" }), [header!]: "a b" });
@@ -267,7 +267,7 @@ describe("the screen of service webhooks capture", () => {
     await screen.shows(/`id` must be .* X-GitHub-Delivery/);
   });
 
-  it("suggests a command that sends a delivery it verifies, or one without a signature", async () => {
+  it("suggests a command that sends a valid delivery, or one without a signature", async () => {
     const file = join(createConfigDir(), "secret.txt");
     writeFileSync(file, SECRET);
     const { screen } = await capture(["--scheme", "stripe", "--secret-file", file], { columns: 200 });

@@ -46,7 +46,7 @@ describe("service webhooks capture", () => {
     expect(capture.lines.at(-1)).toMatchObject({ event: "summary", received: 2, forwarded: 2, failed: 0 });
   });
 
-  it("does not forward headers of the sender's connection", async () => {
+  it("does not forward hop-by-hop headers", async () => {
     const receiver = await startAnyReceiver();
     const capture = await startCapture(["--forward-to", receiver.url]);
     const hop = { Connection: "close, X-Hop", "X-Hop": "1", "Keep-Alive": "timeout=5", TE: "trailers", Host: "a.test" };
@@ -58,7 +58,7 @@ describe("service webhooks capture", () => {
     for (const name of ["x-hop", "keep-alive", "te", "transfer-encoding"]) expect(headers).not.toHaveProperty(name);
   });
 
-  it("returns 200 without a receiver, and 502 if the receiver does not answer", async () => {
+  it("returns 200 without a receiver, and 502 if the receiver does not respond", async () => {
     const alone = await startCapture([]);
     expect((await post(alone.url, BODY)).status).toBe(200);
     expect(await alone.line(({ event }) => event === "received")).toMatchObject({
@@ -75,7 +75,7 @@ describe("service webhooks capture", () => {
     expect(await capture.line(({ event }) => event === "forwarded")).toMatchObject({ error: { code: "refused" } });
   });
 
-  it("shows whether a signature is valid, and forwards the delivery in any case", async () => {
+  it("shows whether a signature is valid, and always forwards the delivery", async () => {
     const receiver = await startAnyReceiver();
     const capture = await startCapture(["--forward-to", receiver.url, "--scheme", "stripe", "--secret", SECRET]);
     await post(capture.url, BODY, signed(BODY));
@@ -127,20 +127,20 @@ describe("service webhooks capture", () => {
     expect(stdout).toMatch(/Summary {2}0 received, 0 forwarded, 0 failed\n/);
   });
 
-  it("ends on SIGTERM with its summary and no error", async () => {
+  it("exits on SIGTERM with its summary and no error", async () => {
     const capture = await startCapture([]);
     expect(await capture.interrupt("SIGTERM")).toBe(143);
     expect(await capture.exit()).toEqual({ exitCode: 143, stderr: "" });
     expect(capture.lines.at(-1)).toMatchObject({ event: "summary" });
   });
 
-  it("names a delivery of GitHub by its headers", async () => {
+  it("shows the ID and type from GitHub's headers", async () => {
     const capture = await startCapture([]);
     await post(capture.url, "{}", { "X-GitHub-Event": "issues", "X-GitHub-Delivery": "d-1" });
     expect(await capture.line(({ event }) => event === "received")).toMatchObject({ id: "d-1", type: "issues" });
   });
 
-  it("records a delivery for its owner only before it is answered", async () => {
+  it("records a delivery in a private file before it responds", async () => {
     const recording = file();
     const capture = await startCapture(["--record", recording]);
     await post(capture.url, BODY, { "X-Custom": "Value" });
@@ -181,7 +181,7 @@ describe("service webhooks capture", () => {
     expect(await capture.exit()).toEqual({ exitCode: 1, stderr: expect.stringContaining("cannot write /dev/full") });
   });
 
-  it("rejects deliveries while those that wait for the receiver have 100 MiB", async () => {
+  it("rejects deliveries while 100 MiB of deliveries wait for the receiver", async () => {
     const held: ServerResponse[] = [];
     let isFull = () => {};
     const full = new Promise<void>((resolve) => (isFull = resolve));
@@ -216,7 +216,7 @@ describe("service webhooks capture", () => {
     expect((await post(capture.url, BODY)).status).toBe(200);
   });
 
-  it("ends the connection of a sender that is too slow, and continues", async () => {
+  it("closes the connection of a sender that is too slow, and continues", async () => {
     const capture = await startCapture([]);
     const socket = connect(Number(new URL(capture.url).port), "127.0.0.1");
     let answer = "";
@@ -227,7 +227,7 @@ describe("service webhooks capture", () => {
     expect((await post(capture.url, BODY)).status).toBe(200);
   });
 
-  it("ends at once although senders keep connections open", async () => {
+  it("exits at once although senders keep connections open", async () => {
     const capture = await startCapture([]);
     const socket = connect(Number(new URL(capture.url).port), "127.0.0.1");
     await once(socket, "connect");
@@ -235,7 +235,7 @@ describe("service webhooks capture", () => {
     expect(await capture.interrupt()).toBe(0);
   });
 
-  it("prints control characters of the sender escaped", async () => {
+  it("escapes control characters from the sender", async () => {
     let stdout = "";
     const controller = new AbortController();
     let printed = () => {};
@@ -268,7 +268,7 @@ describe("service webhooks capture", () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringMatching(reason) });
   });
 
-  it("names the flag for another port if the port is in use", async () => {
+  it("suggests the flag for another port if the port is in use", async () => {
     const url = await listen(createServer());
     const { exitCode, stderr } = await runCli(["webhooks", "capture", "--port", new URL(url).port]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(/another program[^]*--port/) });
@@ -305,7 +305,7 @@ describe("service webhooks replay", () => {
     });
   });
 
-  it("signs the deliveries newly with a scheme and a secret", async () => {
+  it("signs the deliveries again with a scheme and a secret", async () => {
     const recording = await captured();
     const receiver = await startAnyReceiver();
     const args = ["--scheme", "stripe", "--secret", SECRET];
@@ -315,7 +315,7 @@ describe("service webhooks replay", () => {
     expect(receiver.requests.some(({ headers }) => headers["x-custom"] === "Value")).toBe(true);
   });
 
-  it("signs with a scheme of service.yaml, as capture verifies and send signs with it", async () => {
+  it("signs with a scheme of service.yaml, which capture and send also support", async () => {
     const cwd = createConfigDir();
     writeFileSync(
       join(cwd, "service.yaml"),
@@ -349,7 +349,7 @@ describe("service webhooks replay", () => {
     expect(headers).toMatchObject({ "acme-delivery": id, "acme-signature": `sha256=${mac}` });
   });
 
-  it("warns before it signs a delivery whose signature was not valid", async () => {
+  it("warns before it signs a delivery whose signature was invalid", async () => {
     const recording = file();
     const args = ["--scheme", "stripe", "--secret", SECRET];
     const capture = await startCapture(["--record", recording, ...args]);
@@ -370,7 +370,7 @@ describe("service webhooks replay", () => {
     expect(stdout).toMatch(/hint The signature was not valid when the delivery was captured \(signature_mismatch\)/);
   });
 
-  it("sends a recording without headers newly signed only", async () => {
+  it("sends a recording without headers only with new signatures", async () => {
     const recording = file();
     writeFileSync(
       recording,
@@ -410,7 +410,7 @@ describe("service webhooks replay", () => {
     expect(receiver.requests).toEqual([]);
   });
 
-  it("exits with 1 if a receiver rejects a delivery, and suggests to sign an old one newly", async () => {
+  it("exits with 1 if a receiver rejects a delivery, and suggests signing an old one again", async () => {
     const receiver = await startAnyReceiver((response) => response.writeHead(400).end());
     const { exitCode, stdout } = await replay(await captured(), receiver.url);
     expect({ exitCode, stdout }).toEqual({

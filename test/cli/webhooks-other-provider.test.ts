@@ -11,7 +11,7 @@ const SECRET = "secret";
 const BODY = '{ "id": "evt_1" }';
 
 describe("service webhooks", () => {
-  it("names the provider of a signature that is not the scheme's", async () => {
+  it("reports the provider whose scheme a signature has", async () => {
     const capture = await startCapture(["--scheme", "stripe", "--secret", SECRET]);
     const headers = sign({ scheme: "github", payload: BODY, secrets: SECRET, id: "d-1" });
     await fetch(capture.url, { method: "POST", body: BODY, headers });
@@ -20,7 +20,7 @@ describe("service webhooks", () => {
     });
   });
 
-  it("prints the lines of a response, and names a delivery without a type by its path", async () => {
+  it("prints the response's lines, and shows the path of a delivery without a type", async () => {
     const receiver = await startAnyReceiver((response) => response.writeHead(400).end("first\nsecond\n"));
     let stdout = "";
     const controller = new AbortController();
@@ -51,7 +51,7 @@ describe("service webhooks", () => {
     expect(stderr).toMatch(/Error: --forward-to: \S+ is the address at which this command captures\n.*another --port/);
   });
 
-  it("says once that deliveries of a recording are of another provider than the scheme", async () => {
+  it("warns once if a recording's deliveries come from another provider than the scheme's", async () => {
     const receiver = await startAnyReceiver();
     const recording = join(createConfigDir(), "stripe.ndjson");
     const headers = Object.entries(sign({ scheme: "stripe", payload: BODY, secrets: SECRET }));
@@ -64,7 +64,7 @@ describe("service webhooks", () => {
     );
   });
 
-  it("removes spaces around a secret, and says so", async () => {
+  it("removes spaces around a secret, with a warning", async () => {
     const args = ["webhooks", "sign", "--payload", "-", "--timestamp", "1", "--secret"];
     const right = await runCli([...args, SECRET], { input: BODY });
     const spaced = await runCli([...args, `${SECRET} `], { input: BODY });
@@ -72,7 +72,7 @@ describe("service webhooks", () => {
     expect(spaced.stderr).toBe("Warning: --secret: the spaces around the secret were removed.\n");
   });
 
-  it("says before the check that the folder of --junit does not exist", async () => {
+  it("reports before the check that the folder of --junit does not exist", async () => {
     const args = ["webhooks", "check", "localhost:1", "--secret", SECRET, "--junit", "none/a.xml"];
     const { exitCode, stderr } = await runCli(args, { cwd: createConfigDir() });
     expect({ exitCode, stderr }).toEqual({
@@ -81,7 +81,7 @@ describe("service webhooks", () => {
     });
   });
 
-  it("says that there is no service.yaml, which defines other schemes", async () => {
+  it("mentions that service.yaml, which defines other schemes, is missing", async () => {
     const args = ["webhooks", "check", "localhost:1", "--secret", SECRET, "--scheme", "foo"];
     expect((await runCli(args, { cwd: createConfigDir() })).stderr).toContain(
       "There is no service.yaml in this folder.",

@@ -38,7 +38,7 @@ const capture = async (recording: string, body: string) => {
 };
 
 describe("service webhooks replay", () => {
-  it("blames the age of a signature only if it is too old", async () => {
+  it("blames a signature's age only if it is too old", async () => {
     const strict = await startAnyReceiver((response) => response.writeHead(400).end());
     const outputOf = async (headers: Record<string, string>) =>
       (await replay(file(`${lineOf("evt_1", headers)}\n`), strict.url)).stdout;
@@ -52,7 +52,7 @@ describe("service webhooks replay", () => {
     expect(await outputOf(github)).toMatch(/hint If the receiver verifies signatures/);
   });
 
-  it("skips a line that was cut when the recorder was killed, and says so", async () => {
+  it("skips a line that was cut off when the recorder was killed, with a warning", async () => {
     const recording = file();
     await capture(recording, "first");
     appendFileSync(recording, lineOf("evt_cut").slice(0, 60));
@@ -70,7 +70,7 @@ describe("service webhooks replay", () => {
     expect(stdout).toContain("Summary  3 read, 3 sent, 0 failed");
   });
 
-  it("appends to a recording of which only a part of the first line was written", async () => {
+  it("appends to a recording whose first line is incomplete", async () => {
     const recording = file(lineOf("evt_cut").slice(0, 60));
     expect(await capture(recording, "second")).toContain("The last line of");
     const receiver = await startAnyReceiver();
@@ -90,7 +90,7 @@ describe("service webhooks replay", () => {
     expect(stderr).not.toContain("Warning");
   });
 
-  it("names each other provider of a mixed recording, and how to sign its deliveries", async () => {
+  it("lists the other providers of a mixed recording, and how to sign their deliveries", async () => {
     const receiver = await startAnyReceiver();
     const github = sign({ scheme: "github", payload: BODY, secrets: SECRET, id: "d-1" });
     const lines = [lineOf("evt_1"), lineOf("d-1", github), lineOf("evt_2"), lineOf("d-2", github)];

@@ -26,7 +26,7 @@ describe("the secret of service webhooks", () => {
     },
   );
 
-  it("is that of the project's env file for deliveries of the platform", async () => {
+  it("comes from the project's env file for deliveries of the platform", async () => {
     const receiver = await startAnyReceiver();
     const cwd = projectWith("env:\n  file: .env.local\n  secret: HOOK_SECRET\n");
     writeFileSync(join(cwd, ".env.local"), "OTHER=1\nHOOK_SECRET='whsec_project'\n");
@@ -40,7 +40,7 @@ describe("the secret of service webhooks", () => {
     expect(other).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("No signing secret") });
   });
 
-  it("is required without a terminal, unless the check is to wait for it", async () => {
+  it("is required without a terminal, unless the check should wait for it", async () => {
     const { exitCode, stdout, stderr } = await runCli(["webhooks", "check", String(await freePort())]);
     expect({ exitCode, stdout, stderr }).toEqual({
       exitCode: 2,
@@ -51,7 +51,7 @@ describe("the secret of service webhooks", () => {
     });
   });
 
-  it("has the form of the provider if the check creates it", async () => {
+  it("has the provider's format if the check creates it", async () => {
     const secretOf = async (...args: string[]) => {
       const port = String(await freePort());
       const { stderr } = await runCli(["webhooks", "check", port, "--wait", "1s", "--json", ...args]);
@@ -75,18 +75,18 @@ describe("service webhooks send", () => {
     ],
     [["--scheme", "github", "-H", "x-github-event: ping"], ""],
     [["--scheme", "stripe", "--set", "id=evt_2", "--count", "2"], "All 2 deliveries have the ID evt_2, as --set says."],
-  ])("says what %j does to a payload", async (args, notice) => {
+  ])("explains what %j does to a payload", async (args, notice) => {
     const receiver = await startAnyReceiver();
     expect((await send(receiver.url, args)).stderr).toBe(notice === "" ? "" : `${notice}\n`);
   });
 
-  it("says that copies of a form of Slack have no ID of their own", async () => {
+  it("mentions that copies of a Slack form have no own ID", async () => {
     const receiver = await startAnyReceiver();
     const { stderr } = await send(receiver.url, ["--scheme", "slack", "--count", "2"], "command=%2Fweather");
     expect(stderr).toBe("All 2 deliveries are the same: a form of Slack has no ID of a delivery.\n");
   });
 
-  it("announces no sample if nothing is sent", async () => {
+  it("does not mention a sample if nothing is sent", async () => {
     const receiver = await startAnyReceiver();
     const args = ["webhooks", "send", receiver.url, "--scheme", "stripe", "--secret", "s", "--set", "none=1"];
     const { exitCode, stderr } = await runCli(args);

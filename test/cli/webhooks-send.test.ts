@@ -51,7 +51,7 @@ describe("service webhooks send", () => {
     expect(new Set(lines.map(({ id }) => id)).size).toBe(3);
   });
 
-  it("gives each of several deliveries an ID of its own in the body", async () => {
+  it("gives each of several deliveries its own ID in the body", async () => {
     const receiver = await startAnyReceiver();
     expect((await send(receiver.url, ["--scheme", "stripe", "--count", "3"])).exitCode).toBe(0);
     const ids = receiver.requests.map(({ body }) => (JSON.parse(body.toString()) as { id: string }).id);
@@ -75,7 +75,7 @@ describe("service webhooks send", () => {
     ["shopify", /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/],
     ["stripe", /^evt_\w{22}$/],
     ["slack", /^Ev\w{22}$/],
-  ])("gives deliveries of %s IDs of the form that the provider has", async (scheme, form) => {
+  ])("gives deliveries of %s IDs in the provider's format", async (scheme, form) => {
     const receiver = await startAnyReceiver();
     const { stdout } = await send(receiver.url, ["--scheme", scheme, "--count", "2", "--quiet"]);
     const ids = stdout.trimEnd().split("\n");
@@ -85,7 +85,7 @@ describe("service webhooks send", () => {
     expect(receiver.requests.map((request) => request.headers[header.toLowerCase()] ?? inBody(request))).toEqual(ids);
   });
 
-  it("sends the ID of --set, as a deliberate duplicate, with --count and without --payload", async () => {
+  it("sends the ID of --set even with --count and without --payload, as a deliberate duplicate", async () => {
     const receiver = await startAnyReceiver();
     await send(receiver.url, ["--scheme", "stripe", "--set", "id=evt_same", "--count", "2"]);
     const args = [
@@ -104,7 +104,7 @@ describe("service webhooks send", () => {
     expect(ids).toMatchObject([{ id: "evt_same" }, { id: "evt_same" }, { event_id: "Ev_same" }]);
   });
 
-  it("warns of a payload that is not JSON if those of the provider are", async () => {
+  it("warns about a payload that is not JSON if the provider sends JSON", async () => {
     const receiver = await startAnyReceiver();
     const warning = /^Warning: The payload is not JSON, but those of Stripe are/;
     expect((await send(receiver.url, ["--scheme", "stripe"], "a b")).stderr).toMatch(warning);
@@ -141,7 +141,7 @@ describe("service webhooks send", () => {
     );
   });
 
-  it("names a parsed body, not the secret, if the response of a provider's library does", async () => {
+  it("blames a parsed body, not the secret, if the response of a provider's library does", async () => {
     const text = "Webhook payload must be provided as a string or a Buffer";
     const receiver = await startAnyReceiver((response) => response.writeHead(400).end(text));
     const { stdout } = await send(receiver.url, ["--scheme", "stripe"]);
@@ -150,7 +150,7 @@ describe("service webhooks send", () => {
   });
 
   it.each(Object.keys(SCHEMES) as SchemeName[])(
-    "sends a sample of %s without --payload, each time with a new ID, and says so",
+    "sends a sample of %s with a new ID if --payload is missing, and mentions it",
     async (scheme) => {
       const receiver = await startAnyReceiver();
       const args = ["webhooks", "send", receiver.url, "--scheme", scheme, "--secret", SECRET, "--quiet"];
@@ -193,7 +193,7 @@ describe("service webhooks send", () => {
     expect(receiver.requests.map(({ body }) => body)).toEqual([bytes, bytes]);
   });
 
-  it("exits with 1 if a receiver rejects the delivery or is not there", async () => {
+  it("exits with 1 if a receiver rejects the delivery or is not running", async () => {
     const receiver = await startAnyReceiver((response) => response.writeHead(500).end("boom"));
     expect(await send(receiver.url, [])).toMatchObject({ exitCode: 1, stdout: expect.stringContaining("  boom\n") });
     const port = await freePort();

@@ -89,7 +89,7 @@ describe("service webhooks verify", () => {
     ["one from the future", sign({ payload: PAYLOAD, secrets: SECRET, timestamp: NOW + 301 }), "timestamp_in_future"],
     ["no signature", `t=${NOW}`, "signature_missing"],
     ["nonsense", "hello", "header_malformed"],
-  ])("rejects %s, and names the rule", async (_name, wrong, code) => {
+  ])("rejects %s, and reports the rule", async (_name, wrong, code) => {
     const { exitCode, stdout, stderr } = await verify(wrong);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toContain(`Rule: ${code}\n`);
@@ -171,7 +171,7 @@ describe("--scheme", () => {
     expect(changed).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("Rule: signature_mismatch") });
   });
 
-  it("names the scheme of a header that is another provider's", async () => {
+  it("reports the scheme of another provider's header", async () => {
     const { exitCode, stderr } = await service(
       ["verify", "--secret", SECRET, "--header", "stripe-signature: t=1,v1=0", "--payload", "-"],
       { input: "{}" },
@@ -187,7 +187,7 @@ describe("--scheme", () => {
     });
   };
 
-  it("takes the value of the signature's header without its name, and headers that were pasted together", async () => {
+  it("accepts the signature header's value without a name, and headers that were pasted together", async () => {
     const value = "sha256=5d5d139563c95b5967b9bd9a8c9b233a9dedb45072794cd232dc1b74832607d0";
     const own = createHmac("sha256", "secret").update("{}").digest("hex");
     expect((await verifyGitHub("{}", [`sha256=${own}`])).exitCode).toBe(0);
@@ -196,7 +196,7 @@ describe("--scheme", () => {
     expect((await verifyGitHub("{}", [pasted])).stdout).toBe("scheme\tGitHub\nid\td-1\n");
   });
 
-  it("names the header that is missing, and no platform", async () => {
+  it("reports the missing header, and no platform", async () => {
     const { stderr } = await verifyGitHub("{}", ["X-GitHub-Event: push"]);
     expect(stderr).toContain("the X-Hub-Signature-256 header is missing: is this request a delivery");
     expect(stderr).not.toContain("platform");
@@ -272,7 +272,7 @@ describe("--scheme", () => {
     });
   });
 
-  it("takes a header without a name as the signature", async () => {
+  it("accepts a header without a name as the signature", async () => {
     const args = ["verify", "--scheme", "github", "--secret", SECRET, "--header", "sha256=00", "--payload", "-"];
     expect(await service(args, { input: PAYLOAD })).toMatchObject({
       exitCode: 1,

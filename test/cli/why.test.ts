@@ -73,7 +73,7 @@ describe("service why", () => {
     }
   });
 
-  it("explains the requested delivery first, also if its event has many newer ones", async () => {
+  it("explains the requested delivery first, even if its event has many newer deliveries", async () => {
     const endpoint = await receiverThat({ status: 500 }, { status: 200 });
     const { event, delivery } = await attempted(endpoint);
     await json("deliveries", "cancel", delivery.id);
@@ -89,7 +89,7 @@ describe("service why", () => {
     ]);
   });
 
-  it("causes no warning of Node.js about an event with many deliveries, and neither does the MCP tool", async () => {
+  it("causes no Node.js warning for an event with many deliveries, and neither does the MCP tool", async () => {
     const endpoint = await receiverThat({ status: 200 });
     const { event } = await attempted(endpoint);
     for (let count = 0; count < 11; count++) await json("events", "replay", event.id, "--endpoint", endpoint);
@@ -131,7 +131,7 @@ describe("service why", () => {
     expect((await api("GET", "/v1/orders", undefined, key)).status).toBe(200);
   });
 
-  it("names the scopes that it would need to show the rest", async () => {
+  it("reports the scopes that it needs to show the rest", async () => {
     const { event } = await attempted(await receiverThat({ status: 500 }));
     const { key } = (await api("POST", "/v1/api_keys", { scopes: ["events:read", "orders:read"] })).body;
     const { stdout } = await service(["why", event.id, "--json"], { env: { SERVICE_API_KEY: key } });
@@ -140,7 +140,7 @@ describe("service why", () => {
     expect(findings[0]!.summary).toContain("deliveries:read");
   });
 
-  it("tells the listeners of one machine apart by where they forward", async () => {
+  it("distinguishes listeners on one machine by their targets", async () => {
     const failing = await startScriptedReceiver({ status: 500 });
     const working = await startScriptedReceiver({ status: 200 });
     receivers.push(failing, working);
@@ -187,7 +187,7 @@ describe("service why", () => {
     expect(await service(["why", id])).toMatchObject({ exitCode, stderr: expect.stringContaining(reason) });
   });
 
-  it("prints the same in a pipe as on a terminal, the answer first, and the code alone with --quiet", async () => {
+  it("prints the same in a pipe as on a terminal, the cause first, and only the code with --quiet", async () => {
     const { event, delivery } = await attempted(await receiverThat({ status: 500, body: "out of stock" }));
     const { stdout } = await service(["why", event.id]);
     const [summary, evidence, action, fix] = stdout.split("\n");
@@ -208,7 +208,7 @@ describe("service why", () => {
     expect((await service(["why", event.id, "--quiet"])).stdout).toBe("receiver_error\n");
   });
 
-  it("says where it looked for an ID that does not exist, and where else it may be", async () => {
+  it("explains where it looked for an ID that does not exist, and where else it may be", async () => {
     const id = "evt_06Fv3Tt0q1Yd8mWc5KxLrB";
     const event = await json<Event>("trigger", "payment.created");
     const { exitCode, stderr } = await service(["why", id]);
@@ -223,7 +223,7 @@ describe("service why", () => {
     expect(JSON.stringify(body)).toContain(`The event ${id} does not exist in the sandbox`);
   });
 
-  it("says when an endpoint was deleted, and by which request", async () => {
+  it("shows when an endpoint was deleted, and by which request", async () => {
     const { body: endpoint } = await api("POST", "/v1/webhook_endpoints", {
       url: "http://127.0.0.1:9/",
       events: ["*"],
@@ -240,7 +240,7 @@ describe("service why", () => {
     });
   });
 
-  it("draws the chain on a terminal, no wider than it", async () => {
+  it("draws the chain within the width of the terminal", async () => {
     const { event, delivery } = await attempted(
       await receiverThat({ status: 400, body: "invalid signature ".repeat(40) }),
     );
@@ -262,7 +262,7 @@ describe("service why", () => {
     expect(wide).toEqual([]);
   });
 
-  it("explains the newest failed attempt without an ID, also of a delivery that is retried", async () => {
+  it("explains the newest failed attempt without an ID, even of a delivery that is retried", async () => {
     const endpoint = await receiverThat({ status: 500, body: "older" }, { status: 503, body: "newest failure" });
     await attempted(endpoint);
     const { delivery } = await attempted(endpoint);
@@ -274,7 +274,7 @@ describe("service why", () => {
     await json("events", "replay", delivery.event, "--endpoint", endpoint);
   });
 
-  it("explains the first failing receivers whole, and names the command for each of the others", async () => {
+  it("explains the first failing receivers in full, and shows the command for each of the others", async () => {
     const failing = await startScriptedReceiver({ status: 500, body: "out of stock" });
     const working = await startScriptedReceiver({ status: 200 });
     receivers.push(failing, working);

@@ -32,7 +32,7 @@ describe("parseBaseUrl", () => {
     expect(() => parseBaseUrl(text, { insecure: false })).toThrow(reason);
   });
 
-  it("accepts plain http to another machine if it is allowed", () => {
+  it("accepts plain http to another machine if this is allowed", () => {
     expect(parseBaseUrl("http://192.168.1.5:4010", { insecure: true }).host).toBe("192.168.1.5:4010");
   });
 

@@ -80,7 +80,7 @@ describe("each failure has its own message:", () => {
     });
   });
 
-  it("a page of a load balancer whose platform restarts, which is temporary", async () => {
+  it("a load balancer's page while its platform restarts, which is temporary", async () => {
     const { url } = await startServer(
       (_request, response) => response.writeHead(503, { "content-type": "text/html" }).end("<html>No server</html>"),
       json(200, { object: "identity" }),

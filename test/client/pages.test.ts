@@ -30,13 +30,13 @@ describe("listItems", () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it("requests only as many as needed", async () => {
+  it("requests only as many pages as needed", async () => {
     const server = await startServer(page(Array(100).fill(0), "c1"), page(Array(20).fill(0), "c2"));
     expect(await collect(listItems<number>(clientOf(server.url), "/v1/things", { max: 120 }))).toHaveLength(120);
     expect(server.requests.map(({ url }) => url)).toEqual(["/v1/things?limit=100", "/v1/things?limit=20&cursor=c1"]);
   });
 
-  it("fetches a page only once its items are needed", async () => {
+  it("fetches a page only when its items are needed", async () => {
     const server = await startServer(page([1, 2], "c1"), page([3], null));
     for await (const item of listItems<number>(clientOf(server.url), "/v1/things")) if (item === 2) break;
     expect(server.requests).toHaveLength(1);

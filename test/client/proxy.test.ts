@@ -33,7 +33,7 @@ describe("a proxy", () => {
     expect(proxy.signIns).toEqual([`Basic ${Buffer.from("ada:p@ss").toString("base64")}`]);
   });
 
-  it("is named if it requires a password, for https", async () => {
+  it("is reported if it requires a password, for https", async () => {
     const proxy = createServer();
     proxy.on("connect", (_request, socket) => socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"));
     const client = clientOf("https://platform.test", { proxies: { https_proxy: await listen(proxy) } });
@@ -44,13 +44,13 @@ describe("a proxy", () => {
     });
   });
 
-  it("is named if it requires a password, for http", async () => {
+  it("is reported if it requires a password, for http", async () => {
     const proxy = await startServer(json(407, {}));
     const client = clientOf("http://platform.test", { proxies: { http_proxy: proxy.url } });
     await expect(client.request(GET)).rejects.toMatchObject({ failure: "proxy_sign_in" });
   });
 
-  it("is named if it is unreachable", async () => {
+  it("is reported if it is unreachable", async () => {
     const server = createServer();
     const url = await listen(server);
     await new Promise((resolve) => server.close(resolve));
@@ -76,7 +76,7 @@ describe("a proxy", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("is named if its TLS certificate is not trusted, and never gets the password", async () => {
+  it("is reported if its TLS certificate is not trusted, and never receives the password", async () => {
     const proxy = await startConnectProxy(1, { tls: true });
     for (const [url, variable] of [
       ["https://platform.test", "https_proxy"],
@@ -92,7 +92,7 @@ describe("a proxy", () => {
     expect(proxy.signIns).toEqual([]);
   });
 
-  it("is named if it is unreachable, for http", async () => {
+  it("is reported if it is unreachable, for http", async () => {
     const client = clientOf("http://platform.test", { proxies: { http_proxy: "http://127.0.0.1:1" } });
     await expect(client.request(GET)).rejects.toMatchObject({
       failure: "proxy",

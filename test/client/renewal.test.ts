@@ -19,8 +19,8 @@ function tokens(): CredentialSource & { rejected: string[] } {
   };
 }
 
-describe("a credential that renews itself", () => {
-  it("is renewed after a 401, and the request is repeated with the new one", async () => {
+describe("a renewable credential", () => {
+  it("is renewed after a 401, and the request is repeated with the new credential", async () => {
     const { url, requests: seen } = await startServer(REJECTED, json(200, { object: "identity" }));
     const credential = tokens();
     await expect(clientOf(url, { credential }).request(GET)).resolves.toMatchObject({ status: 200 });

@@ -20,7 +20,7 @@ describe("a request", () => {
     expect(server.requests[0]!.headers).not.toHaveProperty("idempotency-key");
   });
 
-  it("has a new idempotency key for each POST, unless the caller passes one", async () => {
+  it("has a new idempotency key for each POST, unless the caller passes a key", async () => {
     const server = await startServer(json(201, {}));
     const client = clientOf(server.url);
     await client.request({ method: "POST", path: "/v1/things", body: { amount: 1 } });
@@ -112,7 +112,7 @@ describe("an error response", () => {
     });
   });
 
-  it("keeps a status that the document contradicts", async () => {
+  it("keeps the HTTP status if the problem details contradict it", async () => {
     const server = await startServer((request, response) => {
       response.statusCode = 403;
       json(403, { status: 200, detail: "no", code: "insufficient_scope", request_id: "r" })(request, response);
@@ -120,7 +120,7 @@ describe("an error response", () => {
     await expect(clientOf(server.url).request({ method: "GET", path: "/" })).rejects.toMatchObject({ status: 403 });
   });
 
-  it("names the errors of fields only where there are some", async () => {
+  it("lists field errors only if there are any", async () => {
     const server = await startServer(problem(404, "not_found"));
     await expect(clientOf(server.url).request({ method: "GET", path: "/" })).rejects.toMatchObject({ errors: [] });
   });
@@ -131,11 +131,11 @@ describe("a response of an earlier platform", () => {
   const get = async (body: object) =>
     await clientOf((await startServer(json(200, body))).url).request({ method: "GET", path: "/v1/customers/cus_1" });
 
-  it("has null for a nullable field that it lacks", async () => {
+  it("has null for a missing nullable field", async () => {
     expect((await get(earlier)).body).toEqual({ ...earlier, phone: null });
   });
 
-  it("is rejected without a field that is never null", async () => {
+  it("is rejected if a field that is never null is missing", async () => {
     const { email: _missing, ...incomplete } = CUSTOMER;
     await expect(get(incomplete)).rejects.toThrow("The response of GET /v1/customers/cus_1 has no string at email");
   });

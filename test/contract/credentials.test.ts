@@ -14,7 +14,7 @@ const prefixes = Object.keys(CREDENTIAL_PREFIXES) as CredentialPrefix[];
 const secrets = fc.uint8Array({ minLength: 32, maxLength: 32 });
 
 describe("credentials", () => {
-  it("are parsed to their parts", () => {
+  it("are split into their parts", () => {
     fc.assert(
       fc.property(fc.constantFrom(...prefixes), secrets, (prefix, random) => {
         const text = formatCredential(prefix, random);
@@ -24,7 +24,7 @@ describe("credentials", () => {
     );
   });
 
-  it("are rejected with any character changed, missing, or under another prefix", () => {
+  it("are rejected with any character changed or missing, or with another prefix", () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...prefixes),

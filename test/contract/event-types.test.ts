@@ -31,7 +31,7 @@ describe("subscriptions", () => {
   });
 });
 
-describe("the nearest names", () => {
+describe("the suggested names", () => {
   it("are the intended ones", () => {
     expect(nearest("order.complete", EVENT_TYPES)[0]).toBe("order.completed");
     expect(nearest("payment.suceeded", EVENT_TYPES)[0]).toBe("payment.succeeded");

@@ -50,7 +50,7 @@ describe("IDs", () => {
     );
   });
 
-  it("strictly increase within a process, whatever the clock and the randomness return", () => {
+  it("strictly increase within a process, whatever the clock and random bytes are", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 20 }), { minLength: 2, maxLength: 200 }), (clock) => {
         const newId = createIdGenerator(ones);

@@ -61,7 +61,7 @@ describe("listen frames", () => {
     ["ready", { subscriptions: ["order.*", "\u0007"] }, "subscriptions is not a valid list of subscriptions"],
     ["gap", { from: "\u001b" }, "from is not a valid event ID"],
     ["bye", { code: "a b" }, "code is not a valid name"],
-  ])("of the platform are rejected as %s with %j", (name, wrong, message) => {
+  ])("from the platform are rejected as %s with %j", (name, wrong, message) => {
     const event = { seq: 1, id: "evt_1", type: "order.completed", body: "{}", ...wrong };
     const frames: Record<string, object> = {
       events: { events: [event] },

@@ -87,7 +87,7 @@ describe("endpoints", () => {
     }
   });
 
-  it("have a menu of further actions that works with the keyboard, and closes at Escape and a click outside", async () => {
+  it("have a menu of more actions that works with the keyboard, and closes on Escape or a click outside", async () => {
     const { page, api } = board;
     const target = { url: `${receiver.url}/menu`, events: ["order.*"] };
     const { id } = (await api("POST", "/v1/webhook_endpoints", target)).body;
@@ -340,7 +340,7 @@ describe("request log and test clock", () => {
     expect(await page.content()).not.toContain(board.platform.sandboxKey);
   });
 
-  it("leads from a request to the event that it caused", async () => {
+  it("links a request to its event", async () => {
     const { page, api } = board;
     const created = await api("POST", "/v1/customers", { email: "cause@example.com" });
     const id = created.headers.get("request-id");
@@ -353,7 +353,7 @@ describe("request log and test clock", () => {
     await page.getByText("Request not found").waitFor();
   });
 
-  it("three days of retries pass immediately", async () => {
+  it("an advance runs three days of retries immediately", async () => {
     const { page, api } = board;
     await api("POST", "/v1/webhook_endpoints", { url: "http://127.0.0.1:1/closed", events: ["*"] });
     await api("POST", "/v1/customers", { email: "late@example.com" });

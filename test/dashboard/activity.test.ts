@@ -195,7 +195,7 @@ describe("the dashboard", { shuffle: false }, () => {
       await receiver.until(length + 2, "/orders");
     });
 
-    it("show each attempt with its response and the planned ones, and are retried immediately", async () => {
+    it("show each attempt with its response, and the planned attempts, and can be retried immediately", async () => {
       const { page } = board;
       await board.menu("Deliveries");
       await page.getByLabel("Status").selectOption("pending");
@@ -222,7 +222,7 @@ describe("the dashboard", { shuffle: false }, () => {
       await expect.poll(() => page.getByRole("button", { name: "Retry now" }).count()).toBe(0);
     });
 
-    it("are explained: the likely cause, the command that fixes it, and the way there and back", async () => {
+    it("are explained with the likely cause and the command that fixes it, and link there and back", async () => {
       const { page, api } = board;
       respond = { status: 503, body: "closed" };
       const { length } = receiver.at("/orders");
@@ -258,7 +258,7 @@ describe("the dashboard", { shuffle: false }, () => {
       await cause.getByText(withTimes(summary)).waitFor();
     });
 
-    it("are counted for each endpoint in its list, with failures and the newest delivery", async () => {
+    it("are counted for each endpoint in the list, with failures and the newest delivery", async () => {
       const { page, api } = board;
       await board.menu("Endpoints");
       const row = page.getByRole("row").filter({ hasText: `${receiver.url}/orders` });
@@ -307,7 +307,7 @@ describe("the dashboard", { shuffle: false }, () => {
       await expect.poll(() => page.getByLabel("Endpoint").locator("option:checked").textContent()).toBe(name);
     });
 
-    it("of the sandbox do not appear in live, which looks different", async () => {
+    it("of the sandbox do not appear in live mode, which looks different", async () => {
       const { page, api } = board;
       await api("POST", "/v1/customers", { email: "pretended@example.com" });
       await board.menu("Overview");

@@ -62,7 +62,7 @@ it("retries the failed deliveries of an endpoint after showing their number", as
   await page.getByText("No matching deliveries").waitFor();
 });
 
-it("shows a count that failed until another range is chosen", async () => {
+it("shows that the count failed until another range is chosen", async () => {
   const { page } = board;
   await board.menu("Deliveries");
   await page.route("**/v1/deliveries/retry", (route) => route.abort());
@@ -76,7 +76,7 @@ it("shows a count that failed until another range is chosen", async () => {
   await dialog.getByRole("button", { name: "Cancel" }).click();
 });
 
-it("resends all that an endpoint has not got since it began to fail, also what still waits for a retry", async () => {
+it("resends everything that an endpoint missed since it began to fail, including pending retries", async () => {
   status = 500;
   const { page, api } = board;
   const { id } = (await api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/since`, events: ["order.*"] }))
@@ -101,7 +101,7 @@ it("resends all that an endpoint has not got since it began to fail, also what s
   await expect.poll(() => row.getByText("Failing since").count()).toBe(0);
 });
 
-it("retries what the list shows, and names it", async () => {
+it("retries the deliveries in the list, and describes them", async () => {
   status = 500;
   const { page, api } = board;
   const { id } = (
@@ -141,7 +141,7 @@ it("retries what the list shows, and names it", async () => {
   await close();
 });
 
-it("shows the deliveries that are being retried, from each place that counts them", async () => {
+it("shows the deliveries that are being retried, wherever they are counted", async () => {
   status = 500;
   const { page, api } = board;
   const url = `${receiver.url}/crm`;
@@ -165,7 +165,7 @@ it("shows the deliveries that are being retried, from each place that counts the
   await page.getByText("No matching deliveries").waitFor();
 });
 
-it("enables an endpoint with the events that it missed while it was disabled", async () => {
+it("enables an endpoint, and replays the events that it missed while it was disabled", async () => {
   status = 410;
   const { page, api } = board;
   const subscriptions = ["order.*", "order.created"];

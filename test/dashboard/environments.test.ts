@@ -46,7 +46,7 @@ function environmentsOf(path: string, method: string): unknown[] {
     .map((request) => request.headers()[HEADERS.environment.toLowerCase()]);
 }
 
-it("a change that ends in the other environment puts nothing of that one into the list that was left", async () => {
+it("a change that completes after an environment switch adds nothing to the other list", async () => {
   const { page, platform } = board;
   const live = apiOf(platform.baseUrl, platform.liveKey);
   expect((await live("POST", "/v1/api_keys", { name: "Live key", scopes: ["customers:read"] })).status).toBe(201);
@@ -71,7 +71,7 @@ it("a change that ends in the other environment puts nothing of that one into th
   await page.getByRole("link", { name: "Sandbox key" }).waitFor();
 });
 
-it("all requests of one action are sent to the environment in which it began", async () => {
+it("all requests of an action go to the environment in which it began", async () => {
   const { page, api } = board;
   const events = ["order.*", "payment.*"];
   const { id } = (await api("POST", "/v1/webhook_endpoints", { url: "http://127.0.0.1:9/hook", events })).body;
@@ -108,7 +108,7 @@ it("an object that was created in one environment is not opened in the other", a
   expect(new URL(page.url()).pathname).toBe("/dashboard/live/customers");
 });
 
-it("a list of events that was left is read no more, however often the environment changes", async () => {
+it("a list of events is no longer read after an environment switch", async () => {
   const { page, api } = board;
   const list = page.getByRole("table", { name: "Events, newest first" });
   const environments = page.getByRole("group", { name: "Environment" });

@@ -26,7 +26,7 @@ it("an attempt is due, or overdue, once its time has come", () => {
   expect(relativeTime(1_000_000, 1_005_000)).toBe("5 s ago");
 });
 
-it("a time of before the clock was set back is written as it is, not as one to come", () => {
+it("a time from before the clock was set back is shown as a time, not as a future one", () => {
   const now = Date.UTC(2026, 2, 10, 12);
   expect(pastTime(now - 300_000, now)).toBe("5 min ago");
   expect(pastTime(now + 1000, now)).toBe("now");

@@ -100,7 +100,7 @@ it("metadata of any characters is unchanged unless it is edited", async () => {
   expect(metadata).toEqual({ ...kept, plan: "max\n= 2", "crm=id": " 7 " });
 });
 
-it("a key that is used twice or too long is shown beside its row", async () => {
+it("a key that is too long or used twice is reported next to its row", async () => {
   const { page, api } = board;
   await board.menu("Customers");
   await page.getByRole("button", { name: "Create customer" }).click();
@@ -128,7 +128,7 @@ it("a key that is used twice or too long is shown beside its row", async () => {
   expect(customer.metadata).toEqual({ plan: "pro", seats: "pro" });
 });
 
-it("headers of an endpoint are set, added and removed, and shown by name", async () => {
+it("an endpoint's headers are set, added and removed, and shown by name", async () => {
   const { page, api } = board;
   const endpoint = { url: "http://127.0.0.1:9/headers", events: ["*"], headers: { "X-Old": "1", "X-Kept": "2" } };
   const { id } = (await api("POST", "/v1/webhook_endpoints", endpoint)).body;

@@ -97,7 +97,7 @@ it("every page is accessible in both themes, and fits windows of 360 to 1920 pix
   expect(found).toEqual({});
 });
 
-it("the host of a long URL shows at any width", async () => {
+it("the host of a long URL is visible at any width", async () => {
   const { page, api } = board;
   const url = `https://hooks.example.com/${"a/very/long/path/".repeat(24)}`;
   await api("POST", "/v1/webhook_endpoints", { url, events: ["customer.deleted"] });
@@ -160,7 +160,7 @@ it("all pages can be used with the keyboard only", async () => {
   await expect.poll(() => page.evaluate("document.activeElement.tagName")).toBe("H1");
 });
 
-it("on a phone the menu opens at the scroll position, and Escape closes it", async () => {
+it("on a phone, the menu opens at the scroll position, and Escape closes it", async () => {
   const { page } = board;
   await page.setViewportSize({ width: WIDTHS.narrow, height: 700 });
   await settle("customers");
@@ -178,7 +178,7 @@ it("on a phone the menu opens at the scroll position, and Escape closes it", asy
   await expect.poll(() => page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("Menu");
 });
 
-it("on a phone the list of events shows a shape for each delivery beside the type", async () => {
+it("on a phone, the list of events shows a symbol for each delivery next to the type", async () => {
   const { page } = board;
   await page.setViewportSize({ width: WIDTHS.narrow, height: 700 });
   await settle("events");

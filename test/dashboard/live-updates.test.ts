@@ -72,7 +72,7 @@ describe("an open page", () => {
   });
 });
 
-it("the menu clears a search when it leaves the list", async () => {
+it("leaving a list through the menu clears its search", async () => {
   const { page, api } = board;
   const customer = (await api("POST", "/v1/customers", { email: "grace@example.com" })).body;
   for (const of of [{}, { customer: customer.id }])
@@ -85,7 +85,7 @@ it("the menu clears a search when it leaves the list", async () => {
   await expect.poll(() => page.getByRole("searchbox").inputValue()).toBe("");
 });
 
-it("a secret that cannot be copied is reported beside it, even under a dialog", async () => {
+it("a failure to copy a secret is reported next to it, even in a dialog", async () => {
   const { page } = board;
   await board.show("sandbox/keys");
   await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))");

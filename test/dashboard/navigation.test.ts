@@ -178,7 +178,7 @@ it("a click shows a row beside its list, j moves on, Enter and a second click op
   await page.setViewportSize({ width: 1440, height: 900 });
 });
 
-it("one line finds objects, pages by other names, actions of the page, and filters", async () => {
+it("one search box finds objects, pages by other names, the page's actions, and filters", async () => {
   const { page, api } = board;
   await api("POST", "/v1/webhook_endpoints", {
     url: "http://127.0.0.1:9/x",
@@ -268,7 +268,7 @@ it("the form of an order suggests customers by any text, and the page of the ord
   await page.locator(".facts").getByRole("link", { name: "person-7@example.com" }).waitFor();
 });
 
-it("the lists of orders and payments show the customers' emails, read with one request for many rows", async () => {
+it("the lists of orders and payments show the customers' emails with one request for many rows", async () => {
   const { page, api } = board;
   const { data: customers } = (await api("GET", "/v1/customers?query=person-1&limit=20")).body;
   for (const customer of customers) {

@@ -67,7 +67,7 @@ describe("during network failures", { shuffle: false }, () => {
     await page.getByRole("table", { name: "Events, newest first" }).getByText("ada@example.com").waitFor();
   });
 
-  it("events of the previous type are hidden while the others load", async () => {
+  it("events of the previous type are hidden while the new type loads", async () => {
     const { page } = board;
     await board.show("sandbox/events");
     const list = page.getByRole("table", { name: "Events, newest first" });
@@ -149,7 +149,7 @@ describe("during network failures", { shuffle: false }, () => {
     expect((await api("GET", "/v1/orders")).body.data).toHaveLength(2);
   });
 
-  it("a change that failed minutes ago is a new one", async () => {
+  it("a change that failed minutes ago is sent as a new change", async () => {
     const context = await board.signInElsewhere();
     const [page] = context.pages() as [Page];
     await page.locator("#menu").getByRole("link", { name: "Customers", exact: true }).click();

@@ -11,7 +11,7 @@ afterAll(async () => {
   expect(board.complaints).toEqual([]);
 });
 
-it("the page of the sandbox saves, restores and deletes states, and starts the sandbox again", async () => {
+it("the sandbox page saves, restores and deletes snapshots, and resets the sandbox", async () => {
   const { page, api } = board;
   const emails = async () => (await api("GET", "/v1/customers")).body.data.map(({ email }: { email: string }) => email);
   const confirm = async (verb: string) => page.getByRole("dialog").getByRole("button", { name: verb }).click();
@@ -50,7 +50,7 @@ it("an open list follows a reset", async () => {
   await page.getByText("grace@example.com").waitFor({ state: "detached" });
 });
 
-it("the page of the sandbox adds faults, shows how many requests got them, and removes them", async () => {
+it("the sandbox page adds faults, shows how many requests they affected, and removes them", async () => {
   const { page, api } = board;
   await api("DELETE", "/v1/faults");
   await board.menu("Sandbox");

@@ -55,7 +55,7 @@ describe("the session as an API credential", () => {
     expect(live).toMatchObject({ environment: "live", livemode: true, account: sandbox.account });
   });
 
-  it("is ignored without the header, which another site's page cannot send", async () => {
+  it("is ignored without the header, which other sites cannot send", async () => {
     const plain = await fetch(`${platform.baseUrl}/v1/me`, { headers: { Cookie: cookie } });
     expect(plain.status).toBe(401);
     expect(await plain.json()).toMatchObject({ code: "missing_credential" });
@@ -86,7 +86,7 @@ describe("the session as an API credential", () => {
     expect((await bare("GET", "/v1/customers", undefined, headers)).status).toBe(200);
   });
 
-  it("opens no WebSocket for a page of another site, whose browser sends the cookie", async () => {
+  it("opens no WebSocket for another site's page, although the browser sends the cookie", async () => {
     const upgrade = { Connection: "Upgrade", Upgrade: "websocket", "Sec-WebSocket-Protocol": "service.listen.v1" };
     const foreign = { ...upgrade, Origin: "https://evil.example", "Sec-Fetch-Site": "cross-site" };
     expect(await statusUnder("localhost", "/v1/listen", foreign)).toBe(401);
@@ -98,7 +98,7 @@ describe("the session as an API credential", () => {
     expect(response.body).toMatchObject({ status: 400, code: "invalid_header" });
   });
 
-  it("adds no request log entry for reads of pages, and one for their changes", async () => {
+  it("logs the changes of pages, but not their reads", async () => {
     await call("POST", "/v1/customers", { email: "logged@example.com" });
     await call("GET", "/v1/customers");
     const { data } = (await call("GET", "/v1/request_logs?path=/v1/customers")).body;
@@ -184,7 +184,7 @@ describe("a request with a host name that another site points to this machine", 
     expect(await statusUnder("localhost", "/v1/listen", headers)).toBe(401);
   });
 
-  it("is distinguished from one for the public URL, this machine's own name, or another interface", () => {
+  it("is distinguished from requests for the public URL, this machine's name, or another interface", () => {
     const problem = (localAddress: string, host: string, publicHost?: string) =>
       problemOfHost({ headers: { host }, socket: { localAddress } } as IncomingMessage, publicHost)?.status;
     expect(problem("127.0.0.1", "board.example:443", "board.example")).toBeUndefined();
@@ -195,7 +195,7 @@ describe("a request with a host name that another site points to this machine", 
   });
 });
 
-describe("the page of the dashboard", () => {
+describe("the dashboard's page", () => {
   const page = (path: string, of = cookie) => fetch(platform.baseUrl + path, { headers: { Cookie: of } });
 
   it("runs only its own scripts, and no inline scripts", async () => {
@@ -216,7 +216,7 @@ describe("the page of the dashboard", () => {
     expect(text).toContain('name="next" value="/dashboard/live/events"');
   });
 
-  it("has files that are cached for a year under hashed names, and are small in total", async () => {
+  it("has small files that are cached for a year under hashed names", async () => {
     const { script } = JSON.parse(readFileSync(`${BUILT}manifest.json`, "utf8")) as { script: string };
     const response = await page(`/dashboard/assets/${script}`, "");
     expect(script).toMatch(/^main-[A-Z0-9]{8}\.js$/);
@@ -227,7 +227,7 @@ describe("the page of the dashboard", () => {
     }
   });
 
-  it("tells a browser in a page that an address is unknown, and a program in problem details", async () => {
+  it("reports an unknown address as a page to a browser, and as problem details to a program", async () => {
     const get = (path: string, accept: string) => fetch(platform.baseUrl + path, { headers: { Accept: accept } });
     const browser = await get("/nowhere", "text/html,*/*");
     expect([browser.status, browser.headers.get("content-type")]).toEqual([404, "text/html; charset=utf-8"]);

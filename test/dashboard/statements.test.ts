@@ -74,7 +74,7 @@ it("an attempt in progress is neither due nor finished", async () => {
   await api("DELETE", `/v1/webhook_endpoints/${id}`);
 });
 
-it("the change of a status is a changed field", async () => {
+it("a changed status is shown as a changed field", async () => {
   const { page, api } = board;
   const id = await order();
   await api("POST", `/v1/orders/${id}/complete`);
@@ -83,7 +83,7 @@ it("the change of a status is a changed field", async () => {
   await events.getByText("status: pending → completed").waitFor();
 });
 
-it("the page of a deleted object says when it was deleted, and by which request", async () => {
+it("the page of a deleted object shows when it was deleted, and by which request", async () => {
   const { page, api } = board;
   const id = await endpoint("/works", ["*"], "Gone");
   const { headers } = await api("DELETE", `/v1/webhook_endpoints/${id}`);
@@ -99,7 +99,7 @@ it("the page of a deleted object says when it was deleted, and by which request"
   await page.getByRole("link", { name: "customer.deleted" }).waitFor();
 });
 
-it("the overview has one number of waiting deliveries, and knows why an endpoint fails after the counted time", async () => {
+it("the overview shows one number of waiting deliveries, and why an endpoint fails after the counted period", async () => {
   const { page, api } = board;
   const failing = await endpoint("/fails", ["order.created"], "Failing");
   for (let count = 0; count < FAILING; count++) await order();
@@ -128,7 +128,7 @@ it("the overview has one number of waiting deliveries, and knows why an endpoint
   await row.locator(".bad-text").getByText("500 Internal Server Error").waitFor();
 });
 
-it("the explanation does what its command does", async () => {
+it("the button of an explanation does the same as its command", async () => {
   const { page, api } = board;
   const id = await endpoint("/works", ["customer.*"], "Old staging");
   await api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });

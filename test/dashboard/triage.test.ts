@@ -50,7 +50,7 @@ function wasAttempted({ attempt_count: attempts }: { attempt_count: number }): b
 
 const rowOf = (text: string) => board.page.getByRole("row").filter({ hasText: text });
 
-it("the overview counts endpoints of which no attempt succeeded as failing, and says why in words", async () => {
+it("the overview counts endpoints without a successful attempt as failing, and explains why", async () => {
   const { page } = board;
   await board.show("sandbox");
   await page.getByText("3 endpoints are failing.").waitFor();
@@ -78,7 +78,7 @@ it("a redirect is a failed response", async () => {
   await rowOf("Retrying").first().locator(".code.bad").getByText("302", { exact: true }).waitFor();
 });
 
-it("chosen deliveries are retried together", async () => {
+it("selected deliveries are retried together", async () => {
   const { page, api } = board;
   await board.show("sandbox/deliveries");
   await page.getByLabel("Endpoint").selectOption("broken");
@@ -100,7 +100,7 @@ it("chosen deliveries are retried together", async () => {
   await page.getByRole("button", { name: "Retry failed" }).waitFor();
 });
 
-it("a delivery to a deleted endpoint says how often it was attempted", async () => {
+it("a delivery to a deleted endpoint shows how often it was attempted", async () => {
   const { page, api } = board;
   await createEndpoint("deleted", `${receiver.url}/deleted`);
   await api("POST", "/v1/customers", { email: "third@example.com" });
@@ -115,7 +115,7 @@ it("a delivery to a deleted endpoint says how often it was attempted", async () 
   await page.locator(".timeline").getByText("No more attempts").waitFor();
 });
 
-it("the request log hides reads that succeeded until they are asked for", async () => {
+it("the request log hides successful reads by default", async () => {
   const { page, api } = board;
   await api("GET", "/v1/customers");
   await api("GET", "/v1/customers/cus_0000000000000000000000");

@@ -31,7 +31,7 @@ describe.each(PAGES.filter((page) => blocksOf(page).some(({ language }) => ["sh"
   (page) => {
     const blocks = blocksOf(page);
 
-    it("says what its other code needs", () => {
+    it("states what the code needs that is not run", () => {
       const notes = blocks.map(({ note }) => note).filter((note) => note !== "" && note !== UNTIL_STOPPED);
       expect(notes.filter((note) => !/^needs \w/.test(note))).toEqual([]);
     });

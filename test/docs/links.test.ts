@@ -54,14 +54,14 @@ it.each(pages)("%s links to existing pages", (page) => {
   expect(missing).toEqual([]);
 });
 
-describe("a file that a page names", () => {
+describe("a file that a page mentions", () => {
   const tracked = execFileSync("git", ["ls-files"], { cwd: root, encoding: "utf8" }).split("\n");
   const isInRepository = (path: string): boolean =>
     tracked.some((file) => file === path || file.startsWith(`${path}/`));
   const isInPackage = (path: string): boolean =>
     /^(README\.md|LICENSE|package\.json|(bin|dist|docs)(\/|$))/.test(path) && !path.startsWith("docs/contributors");
 
-  it.each(packaged)("is in the package, or the sentence of %s says where it is", (page) => {
+  it.each(packaged)("is in the package, or the sentence in %s mentions the repository", (page) => {
     const missing = sentencesOf(page).filter((sentence) => {
       const links = [...sentence.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(([, path]) =>
         join(dirname(page), path!),

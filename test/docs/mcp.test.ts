@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-it("docs/mcp.md names the tools and prompts that the server has", async () => {
+it("docs/mcp.md lists the server's tools and prompts", async () => {
   const client = new Client({ name: "test", version: "1" });
   const env = cliEnv({ SERVICE_BASE_URL: platform.baseUrl, SERVICE_API_KEY: platform.sandboxKey });
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [BIN, "mcp"], env }));
@@ -25,7 +25,7 @@ it("docs/mcp.md names the tools and prompts that the server has", async () => {
   expect(new Set(documented)).toEqual(new Set([...tools, ...prompts].map(({ name }) => name)));
 });
 
-it("docs/mcp.md names the groups of tools", async () => {
+it("docs/mcp.md lists the tool groups", async () => {
   const [, documented] = /Groups are ([^]*?)\.\n/.exec(textOf("mcp.md"))!;
   const groups = [...documented!.matchAll(/`(\w+)`/g)].map(([, name]) => name!);
   const env = { SERVICE_BASE_URL: platform.baseUrl, SERVICE_API_KEY: platform.sandboxKey };

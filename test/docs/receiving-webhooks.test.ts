@@ -22,7 +22,7 @@ beforeAll(async () => {
   );
 });
 
-it("contains every file that it refers to", () => {
+it("docs/receiving-webhooks.md contains every file that it refers to", () => {
   expect([...files.keys()]).toEqual([
     "secrets.js",
     "inbox.js",

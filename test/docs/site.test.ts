@@ -77,7 +77,7 @@ describe("the guides at /docs/guides", () => {
     },
   );
 
-  inChromium("can be found by words in guides, commands, API and errors", async () => {
+  inChromium("can be searched together with commands, API and errors", async () => {
     await page.goto(`${platform.baseUrl}/docs/guides/tutorial.html`);
     const results = page.locator("#search ol a");
     for (const [words, expected] of [
@@ -101,7 +101,7 @@ describe("the guides at /docs/guides", () => {
     await page.getByText("No matches").waitFor();
   });
 
-  inChromium("are found in the order of a reader's intention, with the text around the word", async () => {
+  inChromium("appear in search results by relevance, with the text around the word", async () => {
     await page.goto(`${platform.baseUrl}/docs/guides/tutorial.html`);
     for (const [words, expected] of [
       ["grade", "testing-receivers.html#grades"],

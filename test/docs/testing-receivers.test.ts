@@ -40,7 +40,7 @@ afterAll(() => {
   }
 });
 
-describe("the YAML of the page", () => {
+describe("the YAML in docs/testing-receivers.md", () => {
   const blocks = blocksOf(PAGE).filter(({ language }) => language === "yaml");
 
   it.each(blocks.map(({ text }) => [text.split("\n")[0]!, text]))("%s is valid", (_name, text) => {
@@ -76,7 +76,7 @@ describe("the YAML of the page", () => {
   });
 });
 
-it("the receiver of Stripe passes every check", async () => {
+it("the Stripe receiver in docs/testing-receivers.md passes every check", async () => {
   const application = new Map([...filesOf("receiving-webhooks.md"), ["stripe.js", files.get("stripe.js")!]]);
   const folder = await makeApplicationFolder(PAGE, application);
   const [port, sink] = [await freePort(), await freePort()].map(String);
@@ -91,7 +91,7 @@ it("the receiver of Stripe passes every check", async () => {
   expect(JSON.parse(stdout)).toMatchObject({ grade: "A", counts: { failed: 0, skipped: 1 } });
 });
 
-it("the steps of the workflow pass in order", async () => {
+it("the workflow steps in docs/testing-receivers.md pass in order", async () => {
   const application = new Map([...filesOf("receiving-webhooks.md"), ["orders.test.js", files.get("orders.test.js")!]]);
   application.set("package.json", blocksOf(PAGE).find(({ language }) => language === "json")!.text);
   const folder = await makeApplicationFolder(PAGE, application);

@@ -39,7 +39,7 @@ async function evaluate(file: string, expression: string): Promise<unknown> {
 }
 
 describe("docs/webhooks-library.md", () => {
-  it("names every export of the library", () => {
+  it("mentions every export of the library", () => {
     const page = readFileSync(join(root, "docs", PAGE), "utf8");
     const index = readFileSync(join(root, "src/webhooks/index.ts"), "utf8");
     const names = [...index.matchAll(/\{([^}]+)\}/g)].flatMap(([, list]) =>

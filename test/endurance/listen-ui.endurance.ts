@@ -27,7 +27,7 @@ const memoryMb = (pid: number, name: "VmHWM" | "VmRSS"): number => {
   return Math.round(Number(line.replaceAll(/\D/g, "")) / 1024);
 };
 
-it("service listen on a terminal shows 500 events a second within its memory", async () => {
+it("service listen on a terminal shows 500 events a second within its memory limit", async () => {
   const platform = await FakePlatform.start();
   const receiver = await startScriptedReceiver({ status: 200, body: "ありがとう" });
   onTestFinished(() => receiver.close());

@@ -17,8 +17,8 @@ const DELIVERED = { code: "delivered", action: null, fix: null };
 const succeeded = (event: string) =>
   expect.poll(async () => (await world.deliveries(`event=${event}&status=succeeded`)).length).toBe(1);
 
-describe("service why of an endpoint", () => {
-  it("says that no event has happened, or none of its types", async () => {
+describe("service why for an endpoint", () => {
+  it("reports that no event happened, or none of its types", async () => {
     // Before the clock has passed a second, earlier events are as old as the endpoint.
     await advanceClock(world.api, 2);
     const endpoint = await world.endpoint("/a", ["customer.deleted"], "Billing");
@@ -53,7 +53,7 @@ describe("service why of an endpoint", () => {
     await expect.poll(async () => (await world.why(endpoint)).code).toBe("delivered");
   });
 
-  it("says that events happened while it was disabled, and replays all of them", async () => {
+  it("reports that events happened while it was disabled, and suggests replaying all of them", async () => {
     const endpoint = await world.endpoint("/a", undefined, "Billing");
     await advanceClock(world.api, 10);
     const update = (status: string) => world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status });
@@ -74,7 +74,7 @@ describe("service why of an endpoint", () => {
     await succeeded(second.id);
   });
 
-  it("says which API key disabled it, and how many deliveries wait", async () => {
+  it("reports which API key disabled it, and how many deliveries are waiting", async () => {
     const endpoint = await world.endpoint("/a", undefined, "Billing");
     statuses.push(500);
     await world.order();
@@ -90,14 +90,14 @@ describe("service why of an endpoint", () => {
     expect((await world.api("GET", `/v1/webhook_endpoints/${endpoint}`)).body.status).toBe("enabled");
   });
 
-  it("triggers the first event that it subscribes to", async () => {
+  it("suggests triggering the first event that it subscribes to", async () => {
     await advanceClock(world.api, 2);
     const endpoint = await world.endpoint("/a", ["customer.deleted"], "Billing");
     await world.run((await world.why(endpoint)).fix);
     await expect.poll(async () => (await world.why(endpoint)).code).toBe("delivered");
   });
 
-  it("says that all is well, with the last response, although the clock is ahead", async () => {
+  it("reports that all is well, with the last response, although the clock is ahead", async () => {
     const endpoint = await world.endpoint("/a", undefined, "Billing");
     await advanceClock(world.api, 60);
     await world.order();
@@ -115,7 +115,7 @@ describe("service why of an endpoint", () => {
     });
   });
 
-  it("says since when it fails, although its next attempts are hours away", async () => {
+  it("reports since when it fails, although its next attempts are hours away", async () => {
     const endpoint = await world.endpoint("/a", undefined, "Billing");
     statuses.push(...Array.from({ length: 40 }, () => 500));
     await world.order();
@@ -131,7 +131,7 @@ describe("service why of an endpoint", () => {
     });
   });
 
-  it("says that it fails in part, with each kind of failure, until what waits has arrived", async () => {
+  it("reports partial failure, with each kind of failure, until the waiting deliveries have arrived", async () => {
     const endpoint = await world.endpoint("/a", undefined, "Billing");
     statuses.push(500, 502, 500);
     for (let count = 0; count < 3; count++) await world.order();

@@ -21,8 +21,8 @@ const forwarding = (fix: string | null) => fix!.replace(/--forward-to \S+/, `--f
 const succeeded = (event: string, count = 1) =>
   expect.poll(async () => (await world.deliveries(`event=${event}&status=succeeded`)).length).toBe(count);
 
-describe("service why of an event", () => {
-  it("names the receiver of a delivered event, and how fast it was", async () => {
+describe("service why for an event", () => {
+  it("reports the receiver of a delivered event, and how fast it was", async () => {
     await world.endpoint("/a", undefined, "Billing");
     const { event, deliveries } = await world.order();
     const answer = {
@@ -44,7 +44,7 @@ describe("service why of an event", () => {
     });
   });
 
-  it("says how late an event was delivered, and what failed before", async () => {
+  it("reports how late an event was delivered, and what failed before", async () => {
     await world.endpoint("/a", undefined, "Billing");
     statuses.push(500, 503);
     const { event } = await world.order();
@@ -62,7 +62,7 @@ describe("service why of an event", () => {
     expect(findings.at(-1)).toMatchObject({ code: "clock_ahead", action: null, fix: null });
   });
 
-  it("names the receiver that failed first, then how many got the event", async () => {
+  it("reports the receiver that failed first, then how many received the event", async () => {
     await world.endpoint("/a", undefined, "Billing");
     await world.endpoint("/b", undefined, "Warehouse");
     statuses.push(500);
@@ -73,7 +73,7 @@ describe("service why of an event", () => {
     expect(findings[0]!.evidence).toContain('"the warehouse is closed"');
   });
 
-  it("says after how many attempts the delivery was canceled", async () => {
+  it("reports after how many attempts the delivery was canceled", async () => {
     await world.endpoint("/a", undefined, "Billing");
     statuses.push(500);
     const { deliveries } = await world.order();
@@ -88,7 +88,7 @@ describe("service why of an event", () => {
     });
   });
 
-  it("says that a replay delivered the event, also of the delivery that did not", async () => {
+  it("reports that a replay delivered the event, even for the delivery that failed", async () => {
     const endpoint = await world.endpoint("/a", undefined, "Billing");
     statuses.push(500);
     const { event, deliveries } = await world.order();
@@ -108,7 +108,7 @@ describe("service why of an event", () => {
     });
   });
 
-  it("says what the endpoints subscribe to instead, and gets the event to one of them in two steps", async () => {
+  it("reports what the endpoints subscribe to instead, and delivers the event to one of them in two steps", async () => {
     await world.endpoint("/c", ["customer.*"], "Customers");
     const endpoint = await world.endpoint("/o", ["order.completed"], "Orders");
     await world.endpoint("/p", ["payment.*"], "Payments");
@@ -133,7 +133,7 @@ describe("service why of an event", () => {
     await succeeded(event.id);
   });
 
-  it("forwards the event without a receiver, and no other", async () => {
+  it("suggests forwarding only the event without a receiver", async () => {
     await world.order(0);
     const { event } = await world.order(0);
     await world.order(0);
@@ -153,7 +153,7 @@ describe("service why of an event", () => {
     expect(plain(await world.why(event.id)).code).toBe("delivered");
   });
 
-  it("says how late a listener delivered the event", async () => {
+  it("reports how late a listener delivered the event", async () => {
     const { event } = await world.order(0);
     await advanceClock(world.api, 28);
     await world.run(forwarding((await world.why(event.id)).fix));
@@ -163,7 +163,7 @@ describe("service why of an event", () => {
     );
   });
 
-  it("says that its endpoint was disabled when it happened", async () => {
+  it("reports that its endpoint was disabled when it happened", async () => {
     const endpoint = await world.endpoint("/a", undefined, "Billing");
     await world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status: "disabled" });
     const { event } = await world.order(0);
@@ -176,7 +176,7 @@ describe("service why of an event", () => {
     });
   });
 
-  it("names each endpoint that was disabled when it happened, also after they are enabled", async () => {
+  it("lists each endpoint that was disabled when it happened, even after they are enabled", async () => {
     const endpoints = [
       await world.endpoint("/a", undefined, "Billing"),
       await world.endpoint("/b", undefined, "Warehouse"),
@@ -194,7 +194,7 @@ describe("service why of an event", () => {
     await succeeded(event.id, 2);
   });
 
-  it("says that its endpoint subscribed after it happened", async () => {
+  it("reports that its endpoint subscribed after it happened", async () => {
     const { event } = await world.order(0);
     await world.endpoint("/a", undefined, "Billing");
     expect(plain(await world.why(event.id))).toMatchObject({
@@ -204,7 +204,7 @@ describe("service why of an event", () => {
     });
   });
 
-  it("says that its endpoint was disabled, or subscribed to other types, until after it happened", async () => {
+  it("reports that its endpoint was disabled, or subscribed to other types, until after it happened", async () => {
     const endpoint = await world.endpoint("/a", undefined, "Billing");
     const update = (change: object) => world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, change);
     await update({ status: "disabled" });
@@ -223,7 +223,7 @@ describe("service why of an event", () => {
     });
   });
 
-  it("says what the platform reported about an endpoint, which nothing has to receive", async () => {
+  it("shows what the platform reported about an endpoint, which nothing has to receive", async () => {
     const endpoint = await world.endpoint("/a", ["*"], "Billing");
     await world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status: "disabled" });
     const { body } = await world.api("GET", `/v1/events?related=${endpoint}&type=webhook_endpoint.disabled`);
@@ -248,8 +248,8 @@ describe("service why of an event", () => {
   });
 });
 
-describe("service why of a request", () => {
-  it("names the rejected fields", async () => {
+describe("service why for a request", () => {
+  it("lists the rejected fields", async () => {
     const rejected = await world.api("POST", "/v1/orders", { amount: -1, currency: "EUR" });
     const id = rejected.headers.get("request-id")!;
     expect(plain(await world.why(id))).toMatchObject({
@@ -278,7 +278,7 @@ describe("service why of a request", () => {
     expect((await apiOf(world.platform.baseUrl, replacement)("GET", "/v1/orders")).status).toBe(200);
   });
 
-  it("allows the address from which a key was used", async () => {
+  it("suggests allowing the address from which a key was used", async () => {
     const ip_allowlist = ["203.0.113.0/24"];
     const { body: key } = await world.api("POST", "/v1/api_keys", { scopes: ["orders:read"], ip_allowlist });
     const get = () => apiOf(world.platform.baseUrl, key.key)("GET", "/v1/orders");
@@ -292,14 +292,14 @@ describe("service why of a request", () => {
     expect((await get()).status).toBe(200);
   });
 
-  it("says that requests without a valid credential are not retained", async () => {
+  it("mentions that requests without a valid credential are not retained", async () => {
     const { headers } = await apiOf(world.platform.baseUrl, "sk_sandbox_wrong")("GET", "/v1/orders");
     const { exitCode, stderr } = await world.service(["why", headers.get("request-id")!]);
     expect(exitCode).not.toBe(0);
     expect(stderr).toContain("Requests without a valid credential are not retained");
   });
 
-  it("says why the request caused no event", async () => {
+  it("explains why the request caused no event", async () => {
     const read = await world.api("GET", "/v1/orders");
     expect(plain(await world.why(read.headers.get("request-id")!))).toMatchObject({
       code: "no_event",
@@ -319,7 +319,7 @@ describe("service why of a request", () => {
   });
 });
 
-it("says that the sandbox was reset since the ID was created", async () => {
+it("reports that the sandbox was reset after the ID was created", async () => {
   const { event } = await world.order(0);
   await advanceClock(world.api, 3600);
   const { event: later } = await world.order(0);
@@ -327,13 +327,15 @@ it("says that the sandbox was reset since the ID was created", async () => {
   for (const { id, created } of [event, later]) {
     const { exitCode, stderr } = await world.service(["why", id]);
     expect(exitCode).toBe(3);
-    expect(stderr).toMatch(new RegExp(`The event ${id} does not exist in the sandbox, which was reset or restored at 2`));
+    expect(stderr).toMatch(
+      new RegExp(`The event ${id} does not exist in the sandbox, which was reset or restored at 2`),
+    );
     expect(stderr).toContain(`The ID was created at ${created}.`);
     expect(stderr).toContain("See the newest events: service events list");
   }
 });
 
-it("returns commands for live mode there", async () => {
+it("suggests commands with --live in live mode", async () => {
   const live = apiOf(world.platform.baseUrl, world.platform.liveKey);
   const url = "https://no-such-host.invalid/hooks";
   const { body } = await live("POST", "/v1/webhook_endpoints", { url, events: ["order.*"] });

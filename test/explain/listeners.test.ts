@@ -18,8 +18,8 @@ const forwarding = (fix: string | null) => fix!.replace(/--forward-to \S+/, `--f
 const succeeded = (event: string, count = 1) =>
   expect.poll(async () => (await world.deliveries(`event=${event}&status=succeeded`)).length).toBe(count);
 
-describe("service why of an event and a listener", () => {
-  it("says that a listener left it out, or is gone", async () => {
+describe("service why for an event and a listener", () => {
+  it("reports that a listener excluded it or disconnected", async () => {
     const listener = await startListener(world.env, ["--forward-to", world.receiver.url, "--events", "customer.*"]);
     const { event } = await world.order(0);
     expect(plain(await world.why(event.id))).toMatchObject({
@@ -37,7 +37,7 @@ describe("service why of an event and a listener", () => {
     });
   });
 
-  it("says that a listener still forwards it, and that it was disconnected meanwhile", async () => {
+  it("reports that a listener is still forwarding it, or was disconnected meanwhile", async () => {
     const url = `http://127.0.0.1:${await freePort()}/hooks`;
     const listener = await startListener(world.env, ["--forward-to", url, "--retries", "10"]);
     const { event } = await world.order(0);
@@ -86,7 +86,7 @@ describe("service why of an event and a listener", () => {
       "\\S+",
     ],
   ])(
-    "says that a listener with %j did not forward it, also after its end",
+    "reports that a listener with %j did not forward it, even after it exited",
     async (args, summary, evidence, action, target) => {
       const listener = await startListener(world.env, args);
       const { event } = await world.order(0);
@@ -103,7 +103,7 @@ describe("service why of an event and a listener", () => {
     },
   );
 
-  it("says what a listener forwarded to, and replays what it did not deliver", async () => {
+  it("reports what a listener forwarded to, and replays what it did not deliver", async () => {
     const port = await freePort();
     const listener = await startListener(world.env, ["--forward-to", `http://127.0.0.1:${port}/a`, "--retries", "0"]);
     const { event } = await world.order(0);
@@ -117,7 +117,7 @@ describe("service why of an event and a listener", () => {
     });
   });
 
-  it("says that no listener was connected, since when, and how to get the event", async () => {
+  it("reports that no listener was connected, since when, and how to get the event", async () => {
     const first = await startListener(world.env, [
       "--forward-to",
       `${world.receiver.url}/hooks`,
@@ -152,7 +152,7 @@ describe("service why of an event and a listener", () => {
     expect(world.receiver.received.at(-1)).toMatchObject({ path: "/hooks", event: event.id });
   });
 
-  it("says what failed while a listener retries, although an endpoint got the event", async () => {
+  it("reports what failed while a listener retries, although an endpoint received the event", async () => {
     await world.endpoint("/a", undefined, "Billing");
     const url = `${world.receiver.url}/local`;
     const listener = await startListener(world.env, ["--forward-to", url, "--retries", "10"]);

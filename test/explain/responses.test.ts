@@ -35,7 +35,7 @@ beforeEach(async () => {
   repaired.clear();
 });
 
-describe("service why of a delivery, and of its event", () => {
+describe("service why for a delivery and its event", () => {
   it.each([
     [
       "/500",
@@ -158,7 +158,7 @@ describe("service why of a delivery, and of its event", () => {
     expect(same.previous_secret_until).toBeNull();
   });
 
-  it("changes the URL of an endpoint that redirects, unless the target is a sign-in page", async () => {
+  it("suggests changing the URL of an endpoint that redirects, unless the target is a sign-in page", async () => {
     const endpoint = await world.endpoint("/302");
     const { deliveries } = await world.order();
     await world.run((await world.why(deliveries[0]!.id)).fix);
@@ -175,7 +175,7 @@ describe("service why of a delivery, and of its event", () => {
     });
   });
 
-  it("names the endpoint that still fails first, and has no command for one that was deleted", async () => {
+  it("lists the endpoint that still fails first, and has no command for a deleted endpoint", async () => {
     await world.endpoint("/500", undefined, "Warehouse");
     await world.endpoint("/ok", undefined, "Ledger");
     const deleted = await world.endpoint("/401", undefined, "Billing");
@@ -191,7 +191,7 @@ describe("service why of a delivery, and of its event", () => {
     });
   });
 
-  it("says what the receiver responded before its endpoint was deleted", async () => {
+  it("shows the receiver's response from before its endpoint was deleted", async () => {
     const endpoint = await world.endpoint("/401", undefined, "Billing");
     const { event, deliveries } = await world.order();
     const { id } = deliveries[0]!;
@@ -217,7 +217,7 @@ describe("service why of a delivery, and of its event", () => {
     await expect.poll(() => world.receiver.at("/ok").length).toBe(1);
   });
 
-  it("names the response of the last attempt once no retries are left", async () => {
+  it("shows the response of the last attempt once no retries are left", async () => {
     await world.endpoint("/500", undefined, "Billing");
     const { event } = await world.order();
     await advanceClock(world.api, 4 * 86_400);
@@ -231,7 +231,7 @@ describe("service why of a delivery, and of its event", () => {
     });
   });
 
-  it("says that a response with 410 disabled the endpoint", async () => {
+  it("reports that a 410 response disabled the endpoint", async () => {
     const endpoint = await world.endpoint("/410", undefined, "Billing");
     const { deliveries } = await world.order();
     const expected = {
@@ -296,7 +296,7 @@ describe("service why of a delivery, and of its event", () => {
     });
   });
 
-  it("says that the port of an https URL does not speak TLS, in one line", async () => {
+  it("reports in one line that the port of an https URL does not speak TLS", async () => {
     const { host } = new URL(world.receiver.url);
     const endpoint = await world.endpoint(`https://${host}/hooks`);
     const { deliveries } = await world.order();
@@ -311,7 +311,7 @@ describe("service why of a delivery, and of its event", () => {
     expect((await world.api("GET", `/v1/webhook_endpoints/${endpoint}`)).body.url).toBe(`http://${host}/hooks`);
   });
 
-  it("names the path of each of several endpoints on one host", async () => {
+  it("shows the path of each of several endpoints on one host", async () => {
     await world.endpoint("/500");
     const { deliveries } = await world.order();
     const { summary } = plain(await world.why(deliveries[0]!.id));
@@ -337,7 +337,7 @@ describe("service why of a delivery, and of its event", () => {
     });
   });
 
-  it("knows what was before and after a change of the URL, although the clock is advanced", async () => {
+  it("distinguishes attempts before and after a change of the URL, although the clock is advanced", async () => {
     const late = await world.endpoint("/302");
     const { deliveries } = await world.order();
     await advanceClock(world.api, 120);
@@ -366,7 +366,7 @@ describe("service why of a delivery, and of its event", () => {
   });
 });
 
-describe("service why of a failing endpoint", () => {
+describe("service why for a failing endpoint", () => {
   it("counts the attempts of the last hour by cause, and quotes a response", async () => {
     RESPONSES["/mixed"] = [500, "the warehouse is closed"];
     const endpoint = await world.endpoint("/mixed", undefined, "Warehouse");
@@ -384,7 +384,7 @@ describe("service why of a failing endpoint", () => {
     });
   });
 
-  it("names since when every attempt fails", async () => {
+  it("reports since when every attempt has failed", async () => {
     const endpoint = await world.endpoint("/500", undefined, "Billing");
     const { event } = await world.order();
     for (let count = 1; count < 20; count++) {

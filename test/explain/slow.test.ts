@@ -29,7 +29,7 @@ async function orders(count: number): Promise<void> {
   for (let made = 0; made < count; made++) await world.api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
 }
 
-it("names the backlog of a receiver that does not respond, for the endpoint and a delivery in it", async () => {
+it("reports the backlog of a receiver that does not respond, for the endpoint and a delivery in the backlog", async () => {
   const endpoint = await world.endpoint("/slow", undefined, "Billing");
   await orders(IN_FLIGHT + 3);
   await expect.poll(() => waiting.length).toBe(IN_FLIGHT);
@@ -53,7 +53,7 @@ it("names the backlog of a receiver that does not respond, for the endpoint and 
   });
 });
 
-it("names the share of attempts that timed out, and how many deliveries wait", async () => {
+it("reports the share of attempts that timed out, and how many deliveries are waiting", async () => {
   const endpoint = await world.endpoint("/slow", undefined, "Billing");
   responses = 6;
   await orders(8);
@@ -73,7 +73,7 @@ it("names the share of attempts that timed out, and how many deliveries wait", a
   });
 });
 
-it("names timeouts although newer deliveries wait for their first attempt", async () => {
+it("reports timeouts although newer deliveries wait for their first attempt", async () => {
   const endpoint = await world.endpoint("/slow", undefined, "Billing");
   await orders(IN_FLIGHT);
   await expect.poll(() => waiting.length).toBe(IN_FLIGHT);
@@ -89,7 +89,7 @@ it("names timeouts although newer deliveries wait for their first attempt", asyn
   });
 });
 
-it("says that a retry is in progress, not that it is due", async () => {
+it("reports that a retry is in progress, not that it is due", async () => {
   const endpoint = await world.endpoint("/hook", undefined, "Billing");
   const { event } = await world.order(0);
   const [delivery] = await world.deliveries(`event=${event.id}`);

@@ -74,7 +74,7 @@ const problem = () => ({
 });
 
 describe("an event whose stored body is damaged", () => {
-  it("is a 500 problem that names it, and is logged", async () => {
+  it("results in a logged 500 that contains its ID", async () => {
     expect(await api("GET", `/v1/events/${ids.damaged}`)).toMatchObject(problem());
     expect(await api("POST", `/v1/events/${ids.damaged}/replay`, {})).toMatchObject(problem());
     expect(platform.lines.join("\n")).toContain(`The stored event ${ids.damaged} is damaged`);
@@ -101,7 +101,7 @@ describe("an event whose stored body is damaged", () => {
     expect(listed.slice(0, 3)).toEqual([ids.after, ids.damaged, ids.before]);
   });
 
-  it("is marked by the command, which lists the others", async () => {
+  it("is marked by the CLI, which lists the others", async () => {
     const env = { SERVICE_BASE_URL: platform.baseUrl, SERVICE_API_KEY: key };
     const { stdout, exitCode } = await runCli(["events", "list"], { env });
     expect(exitCode).toBe(0);

@@ -104,7 +104,7 @@ async function round(worker: Worker): Promise<void> {
   expect((await worker.platform.api("GET", `/v1/orders/${first.body.id}`)).body).toEqual(first.body);
 }
 
-it(`killed ${ROUNDS} times between a commit and its response, it creates each order once and returns one response`, async () => {
+it(`creates each order once and returns one response although it is killed ${ROUNDS} times between commit and response`, async () => {
   let startedCount = 0;
   const began = performance.now();
   await Promise.all(
@@ -128,7 +128,7 @@ it(`killed ${ROUNDS} times between a commit and its response, it creates each or
   figure(`${ROUNDS} kills between a commit and its response: one order and one response each (${seconds} s)`);
 });
 
-it("50 requests at once with one key have one effect", async () => {
+it("50 concurrent requests with one key have one effect", async () => {
   const platform = await startPlatformOn(join(folder, "at-once.db"));
   const headers = { "Idempotency-Key": "one" };
   const post = () => platform.api("POST", "/v1/orders", { amount: 1, currency: "EUR" }, headers);

@@ -7,7 +7,7 @@ import { startReceiver } from "../support/receiver.ts";
 
 const EVENTS = 20;
 
-it("listen without free file descriptors fails no forward, reports it once, and forwards once some are free", async () => {
+it("listen without free file descriptors fails no forward, reports this once, and forwards once some are free", async () => {
   const platform = await startPlatform();
   onTestFinished(() => platform.close());
   let secret = "";

@@ -116,7 +116,7 @@ it("loses nothing when listen is killed five times and starts again", async () =
   expect(listener.secret).toBe(secret);
 });
 
-it("finishes and exits 0 on SIGTERM while requests are in flight", async () => {
+it("finishes requests in flight and exits with 0 on SIGTERM", async () => {
   const platform = await startPlatform();
   const api = apiOf(platform.baseUrl, platform.sandboxKey);
   const responses = Array.from({ length: 50 }, (_, i) =>

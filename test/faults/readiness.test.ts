@@ -81,7 +81,7 @@ async function damageTable(): Promise<void> {
 }
 
 describe("/readyz", () => {
-  it("returns 503 when the database file is truncated, and the log names the file", async () => {
+  it("returns 503 when the database file is truncated, and the log contains the file name", async () => {
     expect([await probe("/readyz"), await probe("/healthz")]).toEqual([200, 200]);
     truncateSync(file, PAGE);
     await expect.poll(() => probe("/readyz"), SOON).toBe(503);
@@ -102,7 +102,7 @@ describe("/readyz", () => {
     ["the shared memory is deleted", "-shm", () => rmSync(`${file}-shm`)],
     ["the folder is deleted", "", () => rmSync(dirname(file), { recursive: true })],
     ["the folder is renamed", "", () => renameSync(dirname(file), `${dirname(file)}-away`)],
-  ])("returns 503 when %s, writes fail too, and the log names the file", async (_what, suffix, damage) => {
+  ])("returns 503 when %s, writes fail too, and the log contains the file name", async (_what, suffix, damage) => {
     expect(await createCustomer("before")).toBe(201);
     damage();
     await expect.poll(() => probe("/readyz"), SOON).toBe(503);
@@ -115,7 +115,7 @@ describe("/readyz", () => {
     ["the file is closed to all", () => chmodSync(file, 0)],
     ["the shared memory is overwritten", () => overwrite(`${file}-shm`, 0, statSync(`${file}-shm`).size)],
     ["the lock file is deleted", () => rmSync(`${file}.lock`)],
-  ])("stays 200 when %s, since that loses nothing", async (_what, harm) => {
+  ])("stays 200 when %s, because nothing is lost", async (_what, harm) => {
     expect(await createCustomer("before")).toBe(201);
     harm();
     expect(await probe("/readyz")).toBe(200);
@@ -138,13 +138,13 @@ describe("/readyz", () => {
     expect(body.data.map(({ email }: { email: string }) => email)).toContain("before@example.com");
   });
 
-  it("returns 503 when a page in the middle of the file is overwritten, and the log names the file", async () => {
+  it("returns 503 when a page in the middle of the file is overwritten, and the log contains the file name", async () => {
     await damageTable();
     await expect.poll(() => probe("/readyz"), SOON).toBe(503);
     expect(logged()).toContain("the database is damaged");
   });
 
-  it("returns 503 when a start after a kill finds the file damaged, and the log names it", async () => {
+  it("returns 503 when a start after a kill finds the file damaged, and the log contains the file name", async () => {
     await writeAndKill();
     await damageTable();
     platform = await startPlatformOn(file, 0);
@@ -152,7 +152,7 @@ describe("/readyz", () => {
     expect(logged()).toContain("the database is damaged");
   });
 
-  it("stays 200 after a kill without damage, and the log says that the file was checked", async () => {
+  it("stays 200 after a kill without damage, and logs that the file was checked", async () => {
     await writeAndKill();
     platform = await startPlatformOn(file, 0);
     await expect.poll(logged, SOON).toContain("the database was checked and is intact");

@@ -57,7 +57,7 @@ describe("requests that wait for PostgreSQL", () => {
     }
   }
 
-  it("get 503, and neither what had begun nor what had not is carried out later", async () => {
+  it("get 503, and are not carried out later, whether or not they had begun", async () => {
     await whileLocked("LOCK TABLE orders IN EXCLUSIVE MODE", async () => {
       const requests = [2, 3, 4].map((amount) => api("POST", "/v1/orders", { ...ORDER, amount }));
       const keyed = api("POST", "/v1/orders", { ...ORDER, amount: 5 }, once);
@@ -88,7 +88,7 @@ describe("requests that wait for PostgreSQL", () => {
     await reading;
   });
 
-  it("say that a change whose commit had begun may have been made, and repeating it tells", async () => {
+  it("report that a change whose commit had begun may have been made, and a retry returns the result", async () => {
     await server.query(
       `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS
          'BEGIN PERFORM pg_advisory_xact_lock_shared(7); RETURN NULL; END';

@@ -63,7 +63,7 @@ const restore = (...args: string[]) => runCli(["db", "restore", ...args]);
 const contents = () => FILES.map((name) => readFileSync(join(folder, name)).toString("base64"));
 
 describe("a backup copied over the database of a killed platform", () => {
-  it("is not served, and the suggested commands quote a name that a shell would read", async () => {
+  it("is not served, and the suggested commands quote file names for the shell", async () => {
     const odd = join(folder, "it's $(id);");
     mkdirSync(odd);
     for (const name of FILES) copyFileSync(join(original, name), join(odd, name));
@@ -79,7 +79,7 @@ describe("a backup copied over the database of a killed platform", () => {
     expect(bare.stderr.replaceAll(/\s+/g, " ")).toContain(`service db restore BACKUP --database ${quoted}`);
   });
 
-  it("is not served, stays as it is with the log beside it, and the message names the fix", async () => {
+  it("is not served, stays unchanged with its log, and the message contains the fix", async () => {
     copyFileSync(backup, file);
     const before = contents();
     const served = await runCli(["serve", "--port", "0", "--database", file]);
@@ -96,7 +96,7 @@ describe("a backup copied over the database of a killed platform", () => {
 });
 
 describe("service db restore", () => {
-  it("replaces the database, reports what is in it, and keeps the previous one with its log", async () => {
+  it("replaces the database, reports its contents, and keeps the previous database with its log", async () => {
     const before = new Set(readdirSync(folder));
     const { exitCode, stdout, stderr } = await restore(backup, "--database", file, "--yes", "--json");
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
@@ -191,7 +191,7 @@ describe("service db check", () => {
     await platform.stop();
   });
 
-  it("names the damage and exits with 1", async () => {
+  it("reports the damage and exits with 1", async () => {
     const { DatabaseSync } = await loadSqlite();
     const database = new DatabaseSync(backup);
     database.exec(`UPDATE events SET body = replace(body, 'kept', 'lost');

@@ -117,7 +117,7 @@ function compile(place: string, file: string, options: object = {}): string {
   return spawnSync(process.execPath, [tsc, "--project", place], { encoding: "utf8" }).stdout;
 }
 
-describe("a client that is generated from the OpenAPI document by", () => {
+describe("a client generated from the OpenAPI document by", () => {
   it.each(Object.entries(GENERATORS))("%s compiles, and works", async (_name, generator) => {
     const place = await generate(generator);
     expect(compile(place, generator.entry, generator.options)).toBe("");
@@ -130,7 +130,7 @@ describe("a client that is generated from the OpenAPI document by", () => {
     rmSync(place, { recursive: true, force: true });
   });
 
-  it("hey-api runs the program of docs/clients.md", async () => {
+  it("hey-api runs the program in docs/clients.md", async () => {
     const place = await generate(GENERATORS["@hey-api/openapi-ts"]!);
     const program = filesOf("clients.md").get("orders.ts")!;
     writeFileSync(

@@ -138,7 +138,7 @@ async function compile(page: string, { file, packages, types = ["node"], options
   return stdout;
 }
 
-describe.each(Object.entries(EXAMPLES))("the examples of docs/%s", (page, examples) => {
+describe.each(Object.entries(EXAMPLES))("the examples in docs/%s", (page, examples) => {
   const cases = examples.flatMap((example) =>
     (example.compilers ?? COMPILERS).map((compiler) => [example, compiler] as const),
   );

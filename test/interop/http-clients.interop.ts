@@ -77,7 +77,7 @@ describe("third-party HTTP clients with their defaults", () => {
     expect(await ky.post(url, { headers: authorization() }).json()).toMatchObject({ status: "completed" });
   });
 
-  it("eventsource misses and repeats no event when its connection is cut", async () => {
+  it("eventsource neither misses nor repeats an event when its connection is cut", async () => {
     const { EventSource } = await importPackage<EventSourcePackage>("eventsource", "5.1.5");
     const line = await startLine(platform.baseUrl);
     const source = new EventSource(`${line.url}/v1/events/stream?type=order.created`, {

@@ -8,7 +8,7 @@ import { filesOf } from "../docs/pages.ts";
 import { cliEnv } from "../support/run-cli.ts";
 import { installPackages } from "./support/packages.ts";
 
-it("Jest runs the tests of the guide", async () => {
+it("Jest runs the tests in docs/testing.md", async () => {
   const tools = await installPackages("jest@30.2.0");
   const folder = await makeApplicationFolder("testing.md", filesOf("testing.md"));
   const jest = join(tools, "node_modules/jest/bin/jest.js");

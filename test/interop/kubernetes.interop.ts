@@ -22,7 +22,7 @@ const MANIFESTS = readdirSync(deployed("kubernetes"))
   .filter((name) => name !== "kustomization.yaml")
   .map((name) => [name, readFileSync(deployed(`kubernetes/${name}`), "utf8")] as const);
 
-describe("the manifests of deploy/kubernetes", () => {
+describe("the manifests in deploy/kubernetes", () => {
   /** Holds the package kubernetes-models, generated from the schemas of Kubernetes. */
   let models: string;
   let folder: string;
@@ -63,12 +63,12 @@ export const manifest: I${kind} = ${JSON.stringify(manifest, undefined, 2)};\n`;
     return spawnSync(process.execPath, [tsc, ...options, "manifest.ts"], { cwd: folder, encoding: "utf8" }).stdout;
   }
 
-  it.each(MANIFESTS)("%s has the schema of its kind, and no other field", async (_name, text) => {
+  it.each(MANIFESTS)("%s matches the schema of its kind, without additional fields", async (_name, text) => {
     expect(await invalidValues(text)).toBe("");
     expect(unknownFields(text)).toBe("");
   });
 
-  it("would be rejected for a wrong value and for a field that does not exist", async () => {
+  it("would be rejected for a wrong value or an unknown field", async () => {
     const [, text] = MANIFESTS.find(([name]) => name === "deployment.yaml")!;
     const wrong = text.replace("containerPort: 4010", "containerPort: http");
     expect(wrong).not.toBe(text);
@@ -82,7 +82,7 @@ export const manifest: I${kind} = ${JSON.stringify(manifest, undefined, 2)};\n`;
 describe.skipIf(KUBECTL === undefined)("kubectl", () => {
   recordVersion(KUBECTL, "version", "--client");
 
-  it("builds all manifests of deploy/kubernetes, with the image of the registry", () => {
+  it("builds all manifests in deploy/kubernetes with the registry's image", () => {
     const built = execFileSync(KUBECTL!, ["kustomize", deployed("kubernetes")], { encoding: "utf8" });
     const kinds = built.split("\n---\n").map((text) => (parse(text) as Manifest).kind);
     expect(kinds.toSorted()).toEqual(["Deployment", "PodDisruptionBudget", "Service"]);

@@ -37,7 +37,7 @@ async function failuresOf(name: string, run: (file: string, folder: string) => [
   return { grade, failed: checks.filter(({ status }) => status === "failed") };
 }
 
-describe("the receiver of docs/frameworks.md in Python", () => {
+describe("the Python receiver in docs/frameworks.md", () => {
   recordVersion(python, "--version");
   it.skipIf(python === undefined)("rejects every forged delivery", async () => {
     const result = await failuresOf("receiver.py", (file) => [python!, [file]]);
@@ -45,7 +45,7 @@ describe("the receiver of docs/frameworks.md in Python", () => {
   });
 });
 
-describe("the receiver of docs/frameworks.md in Go", () => {
+describe("the Go receiver in docs/frameworks.md", () => {
   recordVersion(go, "version");
   it.skipIf(go === undefined)("rejects every forged delivery", async () => {
     const result = await failuresOf("receiver.go", (file, folder) => {

@@ -94,7 +94,7 @@ function requestsIn(items: readonly CollectionItem[]): CollectionItem[] {
   return sent.toSorted((one, other) => orderOf(one) - orderOf(other));
 }
 
-it("newman runs every request of the collection that openapi-to-postmanv2 makes of the OpenAPI document", async () => {
+it("newman runs every request of the collection that openapi-to-postmanv2 generates from the OpenAPI document", async () => {
   const folder = await installPackages("newman@6.2.2", "openapi-to-postmanv2@6.3.3");
   const load = createRequire(join(folder, "package.json"));
   const { convertV2 } = load("openapi-to-postmanv2") as Converter;

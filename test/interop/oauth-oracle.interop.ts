@@ -32,7 +32,7 @@ afterAll(() => stop());
 
 const checks = [...AUTHORIZATION_CHECKS, ...TOKEN_CHECKS, ...CLIENT_CHECKS, ...DEVICE_CHECKS];
 
-describe("another server passes the checks", () => {
+describe("another OAuth server passes the checks", () => {
   it.each(checks.filter(({ name }) => DIFFERENCES[name] === undefined).map((check) => [check.name, check] as const))(
     "%s",
     (_name, check) => check.run(server),

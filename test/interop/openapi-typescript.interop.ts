@@ -64,13 +64,13 @@ describe("openapi-typescript", () => {
     return spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" }).stdout;
   }
 
-  it("generates types from the OpenAPI document that compile, and reject what the document does not have", () => {
+  it("generates types from the OpenAPI document that compile and reject undocumented fields", () => {
     expect(compile(PROGRAM)).toBe("");
     expect(compile(PROGRAM.replace("amount: 1999", "amonut: 1999"))).toContain("amonut");
     expect(compile(PROGRAM.replace('status: "completed"', 'status: "complete"'))).toContain('"complete"');
   });
 
-  it("gives openapi-fetch types that are true of the platform's responses", async () => {
+  it("gives openapi-fetch types that match the platform's responses", async () => {
     writeFileSync(join(folder, "program.ts"), PROGRAM);
     const outfile = join(folder, "program.mjs");
     await build({ entryPoints: [join(folder, "program.ts")], bundle: true, format: "esm", platform: "node", outfile });

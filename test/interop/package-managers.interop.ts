@@ -162,7 +162,7 @@ async function serveOnce({ command, cwd, env }: Project, args: readonly string[]
 }
 
 describe.each(NODE_VERSIONS)("the packed package on Node %s", (version) => {
-  it.each(AVAILABLE)("is installed and run by %s without a warning or question", async (_name, manager) => {
+  it.each(AVAILABLE)("is installed and run by %s without a warning or prompt", async (_name, manager) => {
     const project = await createProject(manager, version);
     if (manager.add !== undefined) {
       expect(await runManager(project, manager.add(tarball))).not.toMatch(COMPLAINT);

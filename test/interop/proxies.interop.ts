@@ -94,12 +94,12 @@ describe.each(Object.entries(PROXIES))("docs/proxies.md: %s", (_name, proxy) => 
   });
   afterAll(() => running?.stop());
 
-  itRuns("passes on listeners", async () => {
+  itRuns("passes listeners on", async () => {
     const { exitCode, stderr } = await listen(running!.url);
     expect(exitCode, stderr).toBe(0);
   });
 
-  itRuns("passes on each event of a stream at once", async () => {
+  itRuns("passes each event of a stream on immediately", async () => {
     const stream = await followStream(running!.url, platform.sandboxKey);
     for (const count of [2, 3]) {
       await apiOf(running!.url, platform.sandboxKey)("POST", "/v1/orders", { amount: count, currency: "EUR" });
@@ -108,7 +108,7 @@ describe.each(Object.entries(PROXIES))("docs/proxies.md: %s", (_name, proxy) => 
     stream.close();
   });
 
-  itRuns("replaces the address that a client claims, and keeps its own in links", async () => {
+  itRuns("replaces the client address that a request claims, and keeps its public URL in links", async () => {
     const api = apiOf(running!.url, platform.sandboxKey);
     const keyFor = async (range: string) => (await api("POST", "/v1/api_keys", { ip_allowlist: [range] })).body.key;
     const { hostname, port } = new URL(running!.url);
@@ -131,7 +131,7 @@ describe.each(Object.entries(PROXIES))("docs/proxies.md: %s", (_name, proxy) => 
 
 describe("nginx with a plain proxy_pass", () => {
   it.skipIf(PROXIES["nginx"]!.program === undefined)(
-    "sends streams on as they arrive, and lets listen fail with the reason",
+    "passes streams on as they arrive, and makes listen fail with the reason",
     async () => {
       const plain = (config: string) =>
         config.replaceAll(/^.*(proxy_(?!pass)|upgrade).*$/gim, "").replace('""      "";\n}', "");

@@ -83,7 +83,7 @@ describe("the webhooks library", () => {
     expect(await outcomesOf(deno, args)).toEqual(expectedOutcomes(true));
   });
 
-  it("works on EdgeVM, where edge functions run locally", async () => {
+  it("works on EdgeVM, a local runtime for edge functions", async () => {
     const folder = await installPackages("@edge-runtime/vm@5.0.0");
     const { EdgeVM } = createRequire(join(folder, "package.json"))("@edge-runtime/vm") as {
       EdgeVM: new () => { evaluate(code: string): unknown };

@@ -6,7 +6,7 @@ const DAY_MS = 86_400_000;
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-it("waits longer than a timer of Node.js can", () => {
+it("a deadline can be longer than the maximum of Node.js timers", () => {
   const callback = vi.fn<() => void>();
   callAfter(60 * DAY_MS, callback);
   vi.advanceTimersByTime(60 * DAY_MS - 1);
@@ -15,7 +15,7 @@ it("waits longer than a timer of Node.js can", () => {
   expect(callback).toHaveBeenCalledOnce();
 });
 
-it("can be canceled in every part of a long wait", () => {
+it("a deadline can be canceled in every part of a long wait", () => {
   const callback = vi.fn<() => void>();
   const cancel = callAfter(60 * DAY_MS, callback);
   vi.advanceTimersByTime(40 * DAY_MS);

@@ -111,7 +111,7 @@ async function runAction(inputs: Record<string, string>): Promise<Job> {
 }
 
 describe("action.yml", () => {
-  it("is a composite action whose steps name their shell, and installs the version of its own", () => {
+  it("is a composite action whose steps specify their shell, and installs its own version", () => {
     expect(action.runs.using).toBe("composite");
     for (const step of action.runs.steps) expect(step.shell).toBe("bash");
     expect(action.inputs["package"]?.default).toBe(`service-cli@${version}`);
@@ -143,7 +143,7 @@ describe("action.yml", () => {
     ]);
   });
 
-  it("prints the keys only to have them masked", () => {
+  it("prints the keys only to mask them", () => {
     const { printed, outputs } = job;
     const lines = printed.split("\n").filter((line) => /sk_(sandbox|live)_/.test(line));
     expect(lines).toEqual([`::add-mask::${outputs["sandbox-key"]}`, `::add-mask::${outputs["live-key"]}`]);

@@ -17,7 +17,7 @@ import { expect, it } from "vitest";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const HOURS_AGO = new Date(Date.now() - 7_200_000);
 
-it("a build that fails leaves the files that a running command may still load", () => {
+it("a failed build keeps the files that a running command may still load", () => {
   const copy = mkdtempSync(join(tmpdir(), "service-build-"));
   for (const name of ["src", "scripts", "bin", "package.json", "tsconfig.json"]) {
     cpSync(join(ROOT, name), join(copy, name), { recursive: true });

@@ -54,7 +54,7 @@ describe.each([
     await server.remove();
   });
 
-  it("reads only metrics that a platform has", async () => {
+  it("uses only metrics that a platform has", async () => {
     const { body } = await apiOf(platform.baseUrl, undefined)("GET", "/metrics");
     // Only Prometheus itself has the first series.
     const known = ["up", ...[...(body as string).matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name!)];

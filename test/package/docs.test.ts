@@ -17,7 +17,7 @@ describe("test/threats.md", () => {
       .filter(([first]) => !/^(-+|Case|Threat|Decision)$/.test(first!));
   const rows = rowsOf("test/threats.md");
 
-  it("names existing tests in each row, or why there is none", () => {
+  it("lists existing tests in each row, or explains why there are none", () => {
     expect(rows.length).toBeGreaterThan(100);
     for (const [threat, tests = ""] of rows) {
       const files = tests.match(/test\/[\w./-]+/g) ?? [];
@@ -29,7 +29,7 @@ describe("test/threats.md", () => {
     }
   });
 
-  it("has every threat of docs/security.md", () => {
+  it("contains every threat of docs/security.md", () => {
     const security = readFileSync(new URL("docs/security.md", root), "utf8");
     const threats = rowsOf("docs/security.md").filter(
       ([threat]) => security.indexOf("## Threats") < security.indexOf(`| ${threat} `),

@@ -81,7 +81,7 @@ async function run(program: string, ...args: string[]): Promise<string> {
   return code === 0 ? "" : `${basename(program)} ${args.join(" ")}\n${output}`;
 }
 
-it("the example of CONTRIBUTING.md passes the linter and the compiler", async () => {
+it("the example in CONTRIBUTING.md passes the linter and the compiler", async () => {
   const types = ["--noEmit", "--incremental", "false"];
   expect(
     await Promise.all([
@@ -93,7 +93,7 @@ it("the example of CONTRIBUTING.md passes the linter and the compiler", async ()
   ).toEqual(["", ""]);
 });
 
-it("the example of CONTRIBUTING.md passes the tests that concern every resource", async () => {
+it("the example in CONTRIBUTING.md passes the tests that cover every resource", async () => {
   // In one process, because each would take seconds to load the platform.
   expect(await run("node_modules/vitest/vitest.mjs", "run", "--maxWorkers=1", ...TESTS)).toBe("");
 });

@@ -52,7 +52,7 @@ const pod = deployment.template.spec;
 const [container] = pod.containers;
 
 describe("deploy/kubernetes", () => {
-  it("applies to the pods of the deployment, under the names that these have", () => {
+  it("has consistent labels, ports, volumes and image versions", () => {
     expect(deployment.replicas).toBeGreaterThan(1);
     expect(kustomization.resources.toSorted()).toEqual([
       "deployment.yaml",
@@ -148,7 +148,7 @@ describe("a pod of deploy/kubernetes", { shuffle: false }, () => {
     expect(stdout).toMatch(/https:\/\/api\.example\.com\/sign-in\/link\?token=\S{40,}/);
   });
 
-  it("is not ready after SIGTERM, serves while it drains, and exits within its grace period with a listener connected", async () => {
+  it("is not ready after SIGTERM, serves while it drains, and exits within its grace period despite a connected listener", async () => {
     const listener = await startListener({ SERVICE_BASE_URL: url(), SERVICE_API_KEY: ready.sandbox_key }, []);
     const exited = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
     // As the kubelet does.
@@ -169,7 +169,7 @@ describe("a pod of deploy/kubernetes", { shuffle: false }, () => {
     }
   });
 
-  it("has a grace period longer than draining and the requests in flight may take", () => {
+  it("has a grace period that covers draining and the requests in flight", () => {
     const drain = Number(container.args[container.args.indexOf("--drain-delay") + 1]);
     expect(drain).toBeGreaterThan(0);
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(drain + 10);

@@ -100,7 +100,7 @@ describe("the linter", () => {
     },
   );
 
-  it("accepts imports of lower folders", () => {
+  it("accepts imports from lower folders", () => {
     const allowed = ALLOWED.map(([file], index) => `src/${pathOf(file, FORBIDDEN.length + index)}`);
     expect(allowed.filter((path) => rejected.has(path))).toEqual([]);
   });
@@ -113,7 +113,7 @@ function pathOf(file: string, index: number): string {
 
 describe("the source", () => {
   // The linter finds only cycles of static imports.
-  it("has no circles of imports, types and dynamic imports included", () => {
+  it("has no circular imports, including types and dynamic imports", () => {
     const circles: string[] = [];
     const done = new Set<string>();
     const follow = (file: string, path: readonly string[]): void => {

@@ -53,7 +53,7 @@ it("a Node.js with SQLite needs no driver", async () => {
 });
 
 describe("a Node.js without SQLite", () => {
-  it("fails to serve with the command to run, which provides one for every command", async () => {
+  it("fails to serve, and suggests the command that installs a driver for all commands", async () => {
     const refused = await spawnCli([...SERVE, "--json"], { env });
     expect([refused.exitCode, refused.stdout]).toEqual([1, ""]);
     expect(JSON.parse(refused.stderr)).toMatchObject({
@@ -92,7 +92,7 @@ describe("a Node.js without SQLite", () => {
     expect(await accepted.ended).toBe(0);
   });
 
-  it("leaves nothing after a download that failed, and names what failed", async () => {
+  it("leaves no files after a failed download, and reports the failure", async () => {
     const registry = {
       npm_config_registry: "http://127.0.0.1:9",
       npm_config_cache: data,
@@ -106,7 +106,7 @@ describe("a Node.js without SQLite", () => {
     expect(readdirSync(join(data, "service"))).toEqual([]);
   });
 
-  it("says that npm is missing", async () => {
+  it("reports that npm is missing", async () => {
     const { exitCode, stderr } = await spawnCli(["db", "install-driver"], { env: { ...env, PATH: data } });
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining("npm must be installed")]);
   });

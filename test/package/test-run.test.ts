@@ -20,7 +20,7 @@ function write(name: string, text = ""): void {
   writeFileSync(join(folder, name), text);
 }
 
-it("the last line of a test run counts a failed hook as failed, and names its suite", () => {
+it("the last line of a test run counts a failed hook, and shows its suite", () => {
   write(
     "vitest.config.ts",
     `import { ClosingLine } from "${ROOT}test/support/closing-line.ts";

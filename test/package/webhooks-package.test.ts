@@ -176,7 +176,7 @@ describe("the types", () => {
   it.each([
     ["node16", ["--module", "node16"]],
     ["nodenext", ["--module", "nodenext"]],
-  ])("compile with the resolution %s, and narrow the object of an event by its type", (_name, settings) => {
+  ])("compile with the resolution %s, and narrow an event's object by its type", (_name, settings) => {
     expect(compile({ "typed.mts": use, "typed.cts": use, "narrowed.mts": narrowed }, settings)).toEqual([]);
   });
 

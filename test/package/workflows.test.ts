@@ -6,7 +6,7 @@ import { parse } from "yaml";
 const folder = fileURLToPath(new URL("../../.github/workflows/", import.meta.url));
 const { scripts } = JSON.parse(readFileSync(fileURLToPath(new URL("../../package.json", import.meta.url)), "utf8"));
 
-it.each(readdirSync(folder))("%s runs only scripts of package.json", (name) => {
+it.each(readdirSync(folder))("%s runs only scripts that package.json has", (name) => {
   const text = readFileSync(folder + name, "utf8");
   expect(Object.keys(parse(text).jobs).length).toBeGreaterThan(0);
   for (const [, script] of text.matchAll(/(?:npm run|script:) "?([\w:-]+)/g)) expect(scripts).toHaveProperty(script!);
@@ -17,7 +17,7 @@ it.each(readdirSync(folder))("%s pins its actions by commit", (name) => {
   expect(uses.filter((action) => !action.startsWith("./") && !/@[0-9a-f]{40}$/.test(action))).toEqual([]);
 });
 
-it("release.yml gives no job that runs code of dependencies the permission to write or sign", () => {
+it("release.yml gives no job that runs dependencies permission to write or sign", () => {
   const { permissions, jobs } = parse(readFileSync(`${folder}release.yml`, "utf8")) as {
     permissions: Record<string, string>;
     jobs: Record<string, { permissions?: Record<string, string>; steps?: { run?: string }[] }>;

@@ -15,7 +15,7 @@ const call = (authorization: string | undefined, path = "/v1/me") =>
   );
 
 describe("a missing or malformed credential is 401", () => {
-  it("names no error if there was no credential", async () => {
+  it("includes no error if there was no credential", async () => {
     const response = await call(undefined);
     expect(response).toMatchObject({ status: 401, body: { code: "missing_credential" } });
     expect(response.headers.get("www-authenticate")).toBe(

@@ -56,7 +56,7 @@ async function attempted(event: string, attempts: number) {
 }
 
 describe("a clock that is set ahead by 31 days", () => {
-  it("deletes no history, neither meanwhile nor after it was set back", async () => {
+  it("deletes no history, neither then nor after it is set back", async () => {
     const event = await createEvent();
     const before = platform.complaints.length;
     clock.set(31 * DAY);
@@ -70,7 +70,7 @@ describe("a clock that is set ahead by 31 days", () => {
     expect(await exists(event)).toBe(true);
   });
 
-  it("fails no delivery because of its age, and delays none after it was set back", async () => {
+  it("fails no delivery because of its age, and delays none after it is set back", async () => {
     status = 500;
     await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
     const event = await createEvent();
@@ -83,7 +83,7 @@ describe("a clock that is set ahead by 31 days", () => {
     expect(await attempted(event, 3)).toMatchObject({ status: "succeeded" });
   });
 
-  it("executes no repeated request twice, neither meanwhile nor after it was set back", async () => {
+  it("executes no repeated request twice, neither then nor after it is set back", async () => {
     const before = await createOrder("made-before");
     clock.set(31 * DAY);
     expect(await createOrder("made-before")).toBe(before);
@@ -156,7 +156,7 @@ describe.each([
 });
 
 describe("a clock that is set ahead by an hour and back", () => {
-  it("delays no first attempt created in between, whatever the periodic tasks have seen", async () => {
+  it("delays no first attempt created in between, whenever periodic tasks ran", async () => {
     const { create, sent } = await createWaiting();
     await runPeriodicTasks();
     const before = await create();
@@ -200,7 +200,7 @@ describe("a clock that is set back by a day", () => {
     await limited.close();
   });
 
-  it("does not freeze the gauges of the queue", async () => {
+  it("does not freeze the queue's gauges", async () => {
     const metrics = apiOf(platform.baseUrl, undefined);
     const pending = async () => {
       const text: string = (await metrics("GET", "/metrics")).body;

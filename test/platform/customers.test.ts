@@ -42,7 +42,7 @@ describe("a customer", () => {
     });
   });
 
-  it("emits metadata whose keys are names of inherited properties", async () => {
+  it("emits metadata whose keys are named like inherited properties", async () => {
     const metadata = { constructor: "old" };
     const { id } = (await api("POST", "/v1/customers", { email: newEmail(), metadata })).body;
     await api("PATCH", `/v1/customers/${id}`, { metadata: { constructor: null, toString: "new" } });
@@ -82,7 +82,7 @@ describe("emails", () => {
     expect((await api("POST", "/v1/customers", { email })).status).toBe(400);
   });
 
-  it("are unique regardless of case, stored as given, and a conflict names the holder", async () => {
+  it("are unique regardless of case, stored as given, and a conflict includes the other customer", async () => {
     const first = (await api("POST", "/v1/customers", { email: "Grace@Example.com" })).body;
     expect(first.email).toBe("Grace@Example.com");
     const second = await api("POST", "/v1/customers", { email: "grace@example.COM" });

@@ -133,7 +133,7 @@ describe("a stream of events", () => {
     expect(later.messages[1]!.id).not.toBe(id);
   });
 
-  it("contains nothing of the other environment", async () => {
+  it("contains nothing from the other environment", async () => {
     const stream = await follow();
     await makeOrders(platform.live, 1);
     await makeOrders(platform.api, 1);

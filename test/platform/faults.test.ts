@@ -97,7 +97,7 @@ describe("a fault", () => {
     expect(await newestLog()).toMatchObject({ status: 503, error_code: null, fault: { id, effect: "disconnect" } });
   });
 
-  it("loses the response of a request that took effect, and a retry with the same Idempotency-Key returns it", async () => {
+  it("drops the response to a request that took effect, and a retry with the same Idempotency-Key returns it", async () => {
     const { id } = await add(onOrders({ effect: "lose_response", times: 1 }));
     const key = { "Idempotency-Key": "lost-1" };
     await expect(createOrder(key)).rejects.toThrow();
@@ -111,7 +111,7 @@ describe("a fault", () => {
     expect(events).toHaveLength(1);
   });
 
-  it("loses an error response, too", async () => {
+  it("drops an error response, too", async () => {
     await add(onOrders({ effect: "lose_response" }));
     await expect(api("POST", "/v1/orders", { amount: -1 })).rejects.toThrow();
     expect(await newestLog()).toMatchObject({ status: 400, error_code: "invalid_request" });
@@ -135,7 +135,7 @@ describe("a fault", () => {
     expect(received.text).toHaveLength(Math.floor(received.length / 2));
   });
 
-  it("is given to a part of the requests, and the next fault to others", async () => {
+  it("applies to a part of the requests, and the next fault to others", async () => {
     await add(onOrders({ effect: "status", status: 500, rate: 0 }));
     await add(onOrders({ effect: "status", status: 502, rate: 0.5 }));
     await add(onOrders({ effect: "status", status: 503 }));
@@ -143,7 +143,7 @@ describe("a fault", () => {
     expect(new Set(statuses)).toEqual(new Set([502, 503]));
   });
 
-  it("is given as often as it may, and then to none", async () => {
+  it("applies as often as configured, then no more", async () => {
     const { id } = await add(onOrders({ effect: "status", status: 503, times: 3 }));
     const statuses = await Promise.all(Array.from({ length: 20 }, async () => (await createOrder()).status));
     expect(statuses.filter((status) => status === 503)).toHaveLength(3);
@@ -151,7 +151,7 @@ describe("a fault", () => {
     expect((await api("GET", `/v1/faults/${id}`)).body).toMatchObject({ times: 3, injected: 3 });
   });
 
-  it("matches a method and a path: exact, with any ID, or with any end", async () => {
+  it("matches a method and a path: exact, with any ID, or with any ending", async () => {
     const { id: order } = (await createOrder()).body;
     const given = async (match: object) => {
       await api("DELETE", "/v1/faults");
@@ -174,7 +174,7 @@ describe("a fault", () => {
     expect(await given({ path: "/v1/*" })).toEqual([true, true, true, true]);
   });
 
-  it("never applies to the faults and the sandbox itself, or to another environment", async () => {
+  it("never applies to requests for faults or the sandbox, or to another environment", async () => {
     await add({ match: { path: "/v1/*" }, effect: "disconnect" });
     expect((await api("GET", "/v1/faults")).status).toBe(200);
     expect((await api("GET", "/v1/sandbox/snapshots")).status).toBe(200);
@@ -213,7 +213,7 @@ describe("a fault", () => {
     expect(body.errors).toMatchObject([{ pointer, code, detail: expect.stringContaining(detail) }]);
   });
 
-  it("exists in the sandbox only, for credentials with its scope", async () => {
+  it("exists only in the sandbox, for credentials with its scope", async () => {
     const fault = onOrders({ effect: "status", status: 503 });
     expect(await live("POST", "/v1/faults", fault)).toMatchObject({ status: 403, body: { code: "sandbox_only" } });
     const { key } = (await api("POST", "/v1/api_keys", { scopes: ["sandbox:read"] })).body;
@@ -225,7 +225,7 @@ describe("a fault", () => {
     });
   });
 
-  it("is one of 100 at most", async () => {
+  it("is rejected after 100 others", async () => {
     const fault = { match: { path: "/v1/payments" }, effect: "status", status: 503 };
     const statuses = await Promise.all(
       Array.from({ length: 101 }, async () => (await api("POST", "/v1/faults", fault)).status),
@@ -235,7 +235,7 @@ describe("a fault", () => {
   });
 });
 
-it("a fault of two processes on PostgreSQL is given exactly as often as it may", async () => {
+it("a fault applies exactly as often as configured with two processes on PostgreSQL", async () => {
   const server = await usePostgres();
   const database = await server.createDatabase();
   const first = await startNode(database);

@@ -66,7 +66,7 @@ describe("an empty body", () => {
 });
 
 describe("links between resources", () => {
-  it("are in the Location of whatever is created", async () => {
+  it("are in the Location of created resources", async () => {
     const created = {
       "/v1/customers": { email: "location@example.com" },
       "/v1/orders": { amount: 1, currency: "EUR" },
@@ -94,14 +94,14 @@ describe("links between resources", () => {
     );
   });
 
-  it("name the same resource when a request is repeated under its Idempotency-Key", async () => {
+  it("point to the same resource when a request is repeated with its Idempotency-Key", async () => {
     const create = () => api("POST", "/v1/orders", { amount: 7, currency: "EUR" }, { "Idempotency-Key": "location" });
     const [first, second] = [await create(), await create()];
     expect(second.headers.get("idempotent-replayed")).toBe("true");
     expect(second.headers.get("location")).toBe(first.headers.get("location"));
   });
 
-  it("lead from page to page of a list, with its filters, to its end", async () => {
+  it("lead through all pages of a list, with its filters", async () => {
     const status = "pending";
     for (let created = 0; created < 5; created++) await newOrder();
     const all = (await api("GET", `/v1/orders?status=${status}&limit=100`)).body.data as { id: string }[];
@@ -142,7 +142,7 @@ describe("compression", () => {
     if (coding !== undefined) expect(bytes.length).toBeLessThan(text.length / 5);
   });
 
-  it("covers lists and problems of the API, and leaves short responses and pages as they are", async () => {
+  it("applies to lists and problems of the API, but not to short responses and pages", async () => {
     for (let created = 0; created < 8; created++) await newOrder();
     const codingOf = async (path: string) =>
       (await exchange("GET", path, { ...withKey(), "Accept-Encoding": "gzip" })).headers["content-encoding"];
@@ -158,7 +158,7 @@ describe("If-None-Match", () => {
   const status = async (header: string) =>
     (await fetch(`${on.platform.baseUrl}/openapi.json`, { headers: { "If-None-Match": header } })).status;
 
-  it("takes strong and weak tags, lists of them, and any tag", async () => {
+  it("accepts strong and weak tags, lists of them, and any tag", async () => {
     const tag = (await fetch(`${on.platform.baseUrl}/openapi.json`)).headers.get("etag")!;
     const strong = tag.replace("W/", "");
     for (const header of [tag, strong, `W/${strong}`, `"other", ${tag}`, `W/"a",${strong} , "b"`, "*"]) {

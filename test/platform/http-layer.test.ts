@@ -59,7 +59,7 @@ describe("returns a problem for what the HTTP parser rejects", () => {
     expect(response.headers["service-version"]).toMatch(/^\d{4}-\d{2}-\d{2}$/);
   });
 
-  it("a request that never ends", async () => {
+  it("a request that never completes", async () => {
     const server = createServer({ requestTimeout: 100, connectionsCheckingInterval: 20 }, () => {});
     server.on("clientError", (error, socket) =>
       rejectBrokenRequest(error as NodeJS.ErrnoException, socket as Socket, {
@@ -119,11 +119,11 @@ describe("paths and methods", () => {
     },
   );
 
-  it("names the kind of an ID of another kind", async () => {
+  it("reports the kind of an ID of another kind", async () => {
     const event = (await api("POST", "/v1/events", { type: "order.created", data: { id: "x" } })).body;
     const response = await api("GET", `/v1/customers/${event.id}`);
     expect(response.status).toBe(404);
-    expect(response.body.detail).toContain("that is the ID of an event");
+    expect(response.body.detail).toContain("This is the ID of an event");
   });
 
   it("ignores the body of a GET", async () => {
@@ -209,7 +209,7 @@ describe("media types", () => {
   });
 });
 
-it.each(["h2c", "TLS/1.2"])("ignores an offer of %s, with a body too", async (protocol) => {
+it.each(["h2c", "TLS/1.2"])("ignores an offer of %s, even with a body", async (protocol) => {
   const offer = `Upgrade: ${protocol}\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABk\r\n`;
   const common = `Host: localhost\r\nAuthorization: Bearer ${on.platform.sandboxKey}\r\n${offer}`;
   const read = await sendRaw(on.platform.baseUrl, `GET /v1/customers HTTP/1.1\r\n${common}\r\n`);
@@ -220,7 +220,7 @@ it.each(["h2c", "TLS/1.2"])("ignores an offer of %s, with a body too", async (pr
   expect([created.status, JSON.parse(created.body).object]).toEqual([201, "customer"]);
 });
 
-it("keeps responding to others while a body never arrives", async () => {
+it("keeps responding to other requests while a body never arrives", async () => {
   const { hostname, port } = new URL(on.platform.baseUrl);
   const stuck = connect(Number(port), hostname);
   stuck.write(

@@ -61,14 +61,14 @@ describe("bodies of the wrong shape", () => {
     expect(response.body.detail).toContain("must be an object");
   });
 
-  it("names an unknown field and suggests the intended one", async () => {
+  it("reports an unknown field and suggests the intended one", async () => {
     const response = await api("POST", "/v1/customers", { email: "a@example.com", fone: "+442071838750" });
     expect(response.body.errors).toEqual([
       { pointer: "/fone", code: "unknown_field", detail: expect.stringContaining("did you mean phone?") },
     ]);
   });
 
-  it("names every wrong field with its path", async () => {
+  it("lists every wrong field with its path", async () => {
     const response = await api("POST", "/v1/customers", { email: 5, name: [], metadata: { a: 1 } });
     expect(response.body.errors.map((error: { pointer: string }) => error.pointer).sort()).toEqual([
       "/email",

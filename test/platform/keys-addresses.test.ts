@@ -69,7 +69,7 @@ describe("ranges", () => {
   });
 });
 
-it("a key works from its addresses only, whatever the headers contain", async () => {
+it("a key works only from its addresses, whatever the headers contain", async () => {
   const platform = await startEmbedded();
   const api = apiOf(platform.baseUrl, platform.sandboxKey);
   const { body } = await api("POST", "/v1/api_keys", { ip_allowlist: ["127.0.0.2/32", "2001:db8::/32"] });

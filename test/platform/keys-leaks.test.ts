@@ -68,7 +68,7 @@ const entry = (token: string, url = "https://code.example/repo/blob/main/.env#L3
 const newKey = async () => (await api("POST", "/v1/api_keys", {})).body as { id: string; key: string };
 
 describe("a signed report", () => {
-  it("revokes the key before the response, and its owner sees the reason", async () => {
+  it("revokes the key before it gets a response, and shows its owner the reason", async () => {
     const { id, key } = await newKey();
     const response = await report([entry(key)]);
     expect(response).toMatchObject({ status: 200 });
@@ -193,7 +193,7 @@ describe("a 401 response", () => {
     expect((await apiOf(platform.baseUrl, key)("GET", "/v1/me")).status).toBe(200);
   });
 
-  it("a signature of another key or body, or a malformed one", async () => {
+  it("a malformed signature, or one by another key or for another body", async () => {
     const { key } = await newKey();
     await rejectedFor(report([entry(key)], { key: keyPair().privateKey }));
     const other = sign("sha256", Buffer.from("[]"), partner.privateKey).toString("base64");
@@ -223,7 +223,7 @@ describe("a 401 response", () => {
     expect(requests - before).toBeLessThan(12);
   });
 
-  it("a report that names no published key, before its body is read", async () => {
+  it("a report without a published key, before its body is read", async () => {
     const request = httpRequest(`${platform.baseUrl}/v1/leaked_keys/report`, {
       method: "POST",
       agent: false,

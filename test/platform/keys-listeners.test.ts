@@ -46,7 +46,7 @@ const lastWord = async (listener: Listener) => {
 const newKey = async (fields: object = {}) => (await api("POST", "/v1/api_keys", fields)).body;
 const listenScope = async () => obtainTokens({ ...server, scopes: ["read_listen", "read_events"] }, "public");
 
-it("revoking a key ends the sessions that it opened, and no others", async () => {
+it("revoking a key closes only the sessions that it opened", async () => {
   const key = await newKey();
   const [one, two, other] = [await listen(key.key), await listen(key.key), await listen(platform.sandboxKey)];
   await api("POST", `/v1/api_keys/${key.id}/revoke`);
@@ -56,28 +56,28 @@ it("revoking a key ends the sessions that it opened, and no others", async () =>
   await expect.poll(() => other.frames.at(-1)?.frame).toBe("events");
 });
 
-it("the expiry of a key ends its sessions", async () => {
+it("the expiry of a key closes its sessions", async () => {
   const key = await newKey({ expires_at: formatTimestamp(Date.now() + 3 * HOUR) });
   const listener = await listen(key.key);
   platform.advance(3 * HOUR);
   expect(await lastWord(listener)).toMatchObject({ frame: "bye", code: "expired_credential" });
 });
 
-it("the expiry of an access token ends its sessions", async () => {
+it("the expiry of an access token closes its sessions", async () => {
   const { access_token } = await listenScope();
   const listener = await listen(access_token);
   platform.advance(HOUR);
   expect(await lastWord(listener)).toMatchObject({ frame: "bye", code: "expired_credential" });
 });
 
-it("revoking a grant ends its sessions", async () => {
+it("revoking a grant closes its sessions", async () => {
   const { access_token, refresh_token } = await listenScope();
   const listener = await listen(access_token);
   await post(server.endpoints.revoke, { token: refresh_token, ...proves(server, "public") });
   expect(await lastWord(listener)).toMatchObject({ frame: "bye", code: "revoked_credential" });
 });
 
-it("a user's revocation of access ends the app's sessions", async () => {
+it("a user's revocation of access closes the app's sessions", async () => {
   const { access_token } = await listenScope();
   const listener = await listen(access_token);
   const account = await server.browser.get("/account");

@@ -15,7 +15,7 @@ const create = async (fields: object): Promise<{ id: string; key: string; scopes
   (await platform.api("POST", "/v1/api_keys", fields)).body;
 const apiWith = ({ key }: { key: string }) => apiOf(platform.baseUrl, key);
 
-it("changes the fields of a key that are given, effective at once", async () => {
+it("changes the given fields of a key, effective immediately", async () => {
   const key = await create({ name: "reports", scopes: ["customers:read"] });
   expect((await apiWith(key)("GET", "/v1/orders")).status).toBe(403);
   const change = { name: "orders", scopes: ["orders:read"], ip_allowlist: ["127.0.0.0/8"], expires_at: IN_A_DAY };

@@ -51,7 +51,7 @@ describe.each(["sqlite", "postgres"] as const)("a log of events of 1 MB on %s", 
     expect(pages[0]!.data[0]!.data.object).toEqual({ text: "a".repeat(EVENT_BYTES), note: `number ${EVENTS}` });
   });
 
-  it("is searched 4 MiB a page, and small events beside the large ones are found", async () => {
+  it("is searched 4 MiB per page, and finds small events among the large ones", async () => {
     const found = await pagesOf("/v1/events?limit=100&query=number 3");
     expect(found.length).toBeGreaterThan(2);
     expect(found.flatMap(({ data }) => data.map(({ id }) => id))).toEqual([ids[EVENTS - 3]]);

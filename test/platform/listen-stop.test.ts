@@ -68,7 +68,7 @@ it(
 );
 
 it(
-  "outcomes that the database accepts in time are recorded, and new connections are asked to retry later",
+  "during a stop, outcomes that the database accepts in time are recorded, and new connections are asked to retry later",
   async () => {
     const bringBack = await takeDatabaseAway();
     listener.ack(1);

@@ -77,14 +77,14 @@ describe("the window of a listener", () => {
     { roundTrip: 100, forward: 2, concurrency: 16 },
     { roundTrip: 300, forward: 4, concurrency: 16 },
     { roundTrip: 40, forward: 1_000, concurrency: 500 },
-  ])("keeps all forwards of $roundTrip ms away busy: $concurrency at once of $forward ms", (connection) => {
+  ])("keeps $concurrency concurrent forwards of $forward ms busy over a round trip of $roundTrip ms", (connection) => {
     const { perSecond, mostWaiting } = simulate(connection);
     const possible = (connection.concurrency * 1000) / connection.forward;
     expect(perSecond).toBeGreaterThan(0.98 * possible);
     expect(mostWaiting).toBeLessThan(2 * LIMITS.minListenWindow + connection.concurrency);
   });
 
-  it("is as small as the client asks for", () => {
+  it("is as small as the client requests", () => {
     expect(simulate({ roundTrip: 100, forward: 2, concurrency: 16, max: 64 }).perSecond).toBeCloseTo(64 / 0.102, -1);
   });
 

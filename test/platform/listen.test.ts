@@ -124,7 +124,7 @@ describe("a listening session", () => {
     for (const listener of [behind, ago, now]) listener.close();
   });
 
-  it("has a cursor from which nothing is missed, even before the first event", async () => {
+  it("has a cursor that misses nothing, even before the first event", async () => {
     const first = new Listener("?after=-0");
     const { cursor } = await first.ready();
     first.close();
@@ -195,7 +195,7 @@ describe("a listening session", () => {
     listener.close();
   });
 
-  it("keeps its secret per device", async () => {
+  it("keeps one secret per device", async () => {
     const ready = async (device: string) => {
       const listener = new Listener("", on.platform.sandboxKey, device);
       const frame = await listener.ready();
@@ -206,7 +206,7 @@ describe("a listening session", () => {
     expect(await ready("laptop")).not.toBe(await ready("desktop"));
   });
 
-  it("does not affect others if it acknowledges and closes at once", async () => {
+  it("does not affect other sessions if it acknowledges and closes at once", async () => {
     const [first] = await createEvents(3);
     const listener = new Listener("?after=-3600&window=1");
     await listener.until(() => listener.events.length === 1);
@@ -291,7 +291,7 @@ describe("an upgrade is rejected", () => {
     expect(response).toMatchObject({ status, body: { status, code, request_id: expect.stringMatching(/^req_/) } });
   });
 
-  it("if a proxy has removed the Upgrade header, with that reason", async () => {
+  it("with the reason if a proxy has removed the Upgrade header", async () => {
     const response = await api("GET", "/v1/listen");
     expect(response).toMatchObject({ status: 426, body: { code: "upgrade_required" } });
     expect(response.body.detail).toMatch(/no Upgrade header.*proxy/);

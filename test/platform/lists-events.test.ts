@@ -110,7 +110,7 @@ describe("events", () => {
     expect((await api("GET", "/v1/events?related=hello")).status).toBe(400);
   });
 
-  it("can be created manually in the sandbox only", async () => {
+  it("can be created manually only in the sandbox", async () => {
     const data = { id: "pay_x", object: "payment", amount: 1 };
     const created = await api("POST", "/v1/events", { type: "payment.failed", data });
     expect(created).toMatchObject({ status: 201, body: { type: "payment.failed", data: { object: data } } });

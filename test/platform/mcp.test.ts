@@ -53,13 +53,13 @@ describe("tools/list of /mcp", () => {
   const list = async (query: string) =>
     apiOf(on.platform.baseUrl, on.platform.sandboxKey)("POST", `/mcp${query}`, LIST, ACCEPT);
 
-  it("has no schemas of results unless a client asks for them", async () => {
+  it("has no output schemas unless a client requests them", async () => {
     const [plain, whole] = [await list(""), await list("?output_schemas=true")].map((reply) => messageOf(reply).result);
     expect(JSON.stringify(plain)).not.toContain("outputSchema");
     expect(JSON.stringify(whole).length).toBeGreaterThan(2 * JSON.stringify(plain).length);
   });
 
-  it("has the tools and groups that the query names", async () => {
+  it("lists the tools and groups in the query", async () => {
     const { tools } = messageOf(await list("?tools=customers,%20explain")).result;
     expect(tools.map(({ name }: { name: string }) => name)).toEqual([
       "create_customer",
@@ -85,7 +85,7 @@ describe("a request to /mcp", () => {
     expect(messageOf(reply).result.tools.length).toBeGreaterThan(30);
   });
 
-  it("must name a protocol version that the server knows, and accept both forms of a response", async () => {
+  it("must contain a supported protocol version, and accept both response formats", async () => {
     expect((await post(LIST, { "MCP-Protocol-Version": "2025-06-18" })).status).toBe(200);
     const unknown = await post(LIST, { "MCP-Protocol-Version": "1999-01-01" });
     expect([unknown.status, unknown.body.error.message]).toEqual([400, expect.stringContaining("1999-01-01")]);
@@ -99,14 +99,14 @@ describe("a request to /mcp", () => {
     expect((await post("x", { "Content-Type": "text/plain" })).body).toMatchObject({ code: "unsupported_media_type" });
   });
 
-  it("gets 405 for the methods of sessions", async () => {
+  it("gets 405 for session methods", async () => {
     for (const method of ["GET", "DELETE"]) {
       const reply = await apiOf(on.platform.baseUrl, on.platform.sandboxKey)(method, "/mcp", undefined, ACCEPT);
       expect([reply.status, reply.headers.get("allow")]).toEqual([405, "OPTIONS, POST"]);
     }
   });
 
-  it("may come with a key from a page of this machine or of the platform, and from no other", async () => {
+  it("may come with a key only from a page on this machine or of the platform", async () => {
     for (const origin of [on.platform.baseUrl, "http://localhost:6274", "http://127.0.0.1:1", "http://[::1]:1"]) {
       expect((await post(LIST, { Origin: origin })).status, origin).toBe(200);
     }
@@ -133,7 +133,7 @@ describe("the credential of /mcp", () => {
     }
   });
 
-  it("can be found by the SDK's client, from the metadata of the resource", async () => {
+  it("can be found by the SDK's client through the resource metadata", async () => {
     const url = new URL(`${on.platform.baseUrl}/mcp`);
     expect(await discoverOAuthProtectedResourceMetadata(url)).toMatchObject({
       resource: url.href,
@@ -193,7 +193,7 @@ describe("the credential of /mcp", () => {
     await client.close();
   });
 
-  it("counts each call against its rate limit", async () => {
+  it("is rate-limited by calls", async () => {
     const platform = await servePlatform(["--rate-limit", "1", "--rate-burst", "4"]);
     try {
       const replies: number[] = [];
@@ -212,7 +212,7 @@ describe("a page of another origin", () => {
   const ORIGIN = { Origin: "https://shop.example" };
   const isReadable = ({ headers }: { headers: Headers }) => headers.get("access-control-allow-origin") === "*";
 
-  it("may send what the SDK sends, and read where to sign in", async () => {
+  it("may send the SDK's requests, and read where to sign in", async () => {
     const url = `${on.platform.baseUrl}/mcp`;
     const request = await fetch(url, {
       method: "OPTIONS",
@@ -245,7 +245,7 @@ describe("a page of another origin", () => {
 });
 
 describe("a call over /mcp", () => {
-  it("is an API request of its client, in the request log with the client's address", async () => {
+  it("is in the request log with the client's address", async () => {
     const args = { name: "create_order", arguments: { amount: 1, currency: "EUR" } };
     const { result } = messageOf(await post({ ...LIST, method: "tools/call", params: args }));
     const events = await on.api("GET", `/v1/events?related=${result.structuredContent.id}`);
@@ -254,7 +254,7 @@ describe("a call over /mcp", () => {
     expect(log.body.request_headers["user-agent"]).toMatch(/^service-mcp\//);
   });
 
-  it("keeps to the addresses that its key is for", async () => {
+  it("is allowed only from the key's addresses", async () => {
     const elsewhere = await on.api("POST", "/v1/api_keys", { scopes: ["orders:read"], ip_allowlist: ["192.0.2.0/24"] });
     expect((await post(LIST, {}, elsewhere.body.key as string)).body).toMatchObject({ code: "ip_not_allowed" });
     const here = await on.api("POST", "/v1/api_keys", { scopes: ["orders:read"], ip_allowlist: ["127.0.0.0/8"] });

@@ -169,7 +169,7 @@ describe("every route", () => {
     }
   });
 
-  it("responds 405 with its methods to every other method", async () => {
+  it("responds with 405 and its methods to every other method", async () => {
     for (const [path, methods] of routes) {
       const all = [...methods, "OPTIONS", ...(has("GET")(path) ? ["HEAD"] : [])].sort();
       const others = ["GET", "POST", "PUT", "PATCH", "DELETE", "PROPFIND", "PURGE"].filter(
@@ -182,7 +182,7 @@ describe("every route", () => {
     }
   });
 
-  it("is found by its own path only", async () => {
+  it("is found only by its own path", async () => {
     for (const path of ["/openapiXjson", "/docs/errors", "/dashboards", "/v1/customers/a/b"]) {
       for (const method of ["GET", "OPTIONS", "POST"]) {
         const response = await fetch(platform.baseUrl + path, { method, headers: withKey });

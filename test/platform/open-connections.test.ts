@@ -54,7 +54,7 @@ async function bodyOf(response: IncomingMessage): Promise<unknown> {
 const REJECTION = { status: 429, code: "connection_limit", detail: expect.stringContaining("which is the maximum") };
 
 describe("event streams of an environment", () => {
-  it("are rejected beyond the limit, and accepted again when one ends", async () => {
+  it("are rejected over the limit, and accepted again when one ends", async () => {
     const responses = await Promise.all(Array.from({ length: LIMITS.eventStreamsPerEnvironment }, () => stream()));
     expect(new Set(responses.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
     const rejected = await stream();
@@ -76,7 +76,7 @@ describe("event streams of an environment", () => {
 });
 
 describe("listeners of an environment", () => {
-  it("are rejected beyond the limit, and accepted again when one leaves", async () => {
+  it("are rejected over the limit, and accepted again when one leaves", async () => {
     const responses = await Promise.all(Array.from({ length: LIMITS.listenersPerEnvironment }, () => listen()));
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([101]));
     const { status, response } = await listen();
@@ -88,7 +88,7 @@ describe("listeners of an environment", () => {
   });
 });
 
-it("do not count if they closed before being counted", async () => {
+it("listeners that close before they are counted do not count", async () => {
   const connections = new OpenConnections("streams", 1);
   const [one, two] = ["acct_1", "acct_2"].map((id) => ({
     environment: 1,

@@ -51,7 +51,7 @@ describe("the served document", () => {
     expect(second.status).toBe(304);
   });
 
-  it("names every operation once, with a summary and a described tag", () => {
+  it("has a unique name, a summary and a described tag for each operation", () => {
     const tags = (document.tags as { name: string }[]).map(({ name }) => name);
     expect(new Set(operations().map(({ operationId }) => operationId)).size).toBe(operations().length);
     for (const { operationId, summary, tags: own } of operations()) {
@@ -61,7 +61,7 @@ describe("the served document", () => {
     }
   });
 
-  it("names the supported versions, and no contact that the operator has not given", () => {
+  it("contains the supported versions, and a contact only if the operator has set one", () => {
     expect(document.info).not.toHaveProperty("contact");
     const { schema, example } = document.components.parameters.ServiceVersion;
     expect([schema.enum, example]).toEqual([[document.info.version], document.info.version]);
@@ -113,7 +113,7 @@ describe("the served document", () => {
     }
   });
 
-  it("has no enum with a pattern, from which generators of validators make code that throws", () => {
+  it("has no enum with a pattern, which breaks validator generators", () => {
     const found: unknown[] = [];
     JSON.stringify(document, (_key, value) => {
       if (value?.enum !== undefined && value.pattern !== undefined) found.push(value);
@@ -164,8 +164,8 @@ describe("the served document", () => {
   });
 });
 
-describe("its security requirements are enforced", () => {
-  it("for a key with all scopes but the required one, at every operation", async () => {
+describe("documented security requirements are enforced", () => {
+  it("at every operation, for a key with all scopes but the required one", async () => {
     const owner = apiOf(platform.baseUrl, platform.apiKey);
     const scopes = [...new Set(operations().flatMap(({ security: [{ apiKey = [] }] }) => [...apiKey]))];
     expect(scopes.length).toBeGreaterThan(10);
@@ -183,7 +183,7 @@ describe("its security requirements are enforced", () => {
     }
   });
 
-  it("for a request without a credential, at every operation", async () => {
+  it("at every operation, for a request without a credential", async () => {
     for (const { method, path, security } of operations()) {
       const response = await apiOf(platform.baseUrl, undefined)(method, path);
       const code = security.some((way) => "leakReport" in way) ? "invalid_signature" : "missing_credential";

@@ -26,19 +26,19 @@ it.each(CODES)("%s has a page with its meaning, cause, fix and an example", asyn
   });
 });
 
-it("links an error response to its page", async () => {
+it("an error response links to its page", async () => {
   const rejection = await apiOf(platform.baseUrl, undefined)("GET", "/v1/customers");
   const page = await fetch(rejection.body.type);
   expect(page.status).toBe(200);
   expect(await page.text()).toContain(rejection.body.title);
 });
 
-it("lists every code", async () => {
+it("/problems lists every error code", async () => {
   const text = await (await open("/problems")).text();
   for (const code of CODES) expect(text).toContain(`href="/problems/${code}"`);
 });
 
-it("returns 404 for an unknown code without repeating it", async () => {
+it("the page of an unknown error code is a 404 that does not repeat the code", async () => {
   for (const name of ["nonsense", "toString", "__proto__", "%3Cscript%3E"]) {
     const response = await open(`/problems/${name}`);
     expect(response.status).toBe(404);
@@ -46,7 +46,7 @@ it("returns 404 for an unknown code without repeating it", async () => {
   }
 });
 
-it("runs no script and loads nothing", async () => {
+it("the page of an error code runs no scripts and loads nothing", async () => {
   const policy = (await open("/problems/not_found")).headers.get("content-security-policy");
   expect(policy).toContain("default-src 'none'");
   expect(policy).not.toContain("script-src");

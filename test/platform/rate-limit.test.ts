@@ -46,7 +46,7 @@ describe("a credential that exceeds its rate limit", () => {
 });
 
 describe("rejected credentials from one address", () => {
-  it("get 401 a hundred times, then 429, while missing and malformed ones stay 401", async () => {
+  it("get 401 a hundred times, then 429, but missing and malformed ones always get 401", async () => {
     const guess = formatCredential("sk_sandbox_", Buffer.alloc(32, 3));
     // At once: one more attempt is allowed each second.
     const checkedAt = async (path: string) => {

@@ -96,7 +96,7 @@ describe("the API reference", () => {
     await page.locator("#menu").getByRole("link", { name: "Cancel a pending delivery" }).waitFor();
   });
 
-  it("leads from a link to an operation on the first page to the operation's own", async () => {
+  it("redirects a link to an operation on the first page to the operation's own page", async () => {
     await open("#createCustomer");
     await page.waitForURL(/\/docs\/reference\/customers#createCustomer$/);
     await page.locator("#createCustomer").getByText("curl -X POST").waitFor();
@@ -160,7 +160,7 @@ describe("the API reference", () => {
     await form.getByText(/^201 Created/).waitFor();
   });
 
-  it("opens one form after a double click, and reads the API description again after an error", async () => {
+  it("opens one form after a double click, and reloads the API description after an error", async () => {
     await page.route("**/openapi.json", (route) => route.abort());
     await open("/reference/customers#createCustomer");
     const button = page.locator("#createCustomer [data-try]");
@@ -222,7 +222,7 @@ describe("the API reference", () => {
   });
 });
 
-test("every sample of a command is one that the command accepts", async () => {
+test("the CLI accepts every sample command", async () => {
   const html = (await Promise.all((await pages()).map(textOf))).join("\n");
   const samples = [...html.matchAll(/<pre[^>]*data-sample="cli"><code>([^<]*)<\/code>/g)].map(([, text]) =>
     plain(text!),

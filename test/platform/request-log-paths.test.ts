@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform.close());
 
-it("the request log has the path that was sent, if what is in place of an ID cannot be a secret", async () => {
+it("the request log keeps the path that was sent unless a secret may be in place of an ID", async () => {
   const { id, key } = (await platform.api("POST", "/v1/api_keys", {})).body;
   const api = apiOf(platform.baseUrl, key);
   const sent = ["undefined", "null", "42", ":id", "pay_123", "sk_test_123", "hunter2", "a@b.example"];

@@ -59,7 +59,7 @@ describe("an API request", () => {
     expect(Math.abs(Date.parse(log!.created) - clock.now())).toBeLessThan(60_000);
   });
 
-  it("has a digest of its Idempotency-Key, which identifies equal keys", async () => {
+  it("contains a digest of its Idempotency-Key, which identifies equal keys", async () => {
     const { id, key } = await newKey();
     const api = apiOf(platform.baseUrl, key);
     for (const name of ["order-of-ada@example.com", "order-of-ada@example.com", "another"]) {
@@ -75,7 +75,7 @@ describe("an API request", () => {
     expect(files.filter((file) => file.includes("order-of-ada@"))).toEqual([]);
   });
 
-  it("is logged with its error code if it is rejected, also if its key may not be used at all", async () => {
+  it("is logged with its error code if it is rejected, even if its key may not be used at all", async () => {
     const narrow = await newKey({ scopes: ["customers:read"] });
     const elsewhere = await newKey({ ip_allowlist: ["203.0.113.0/24"] });
     const revoked = await newKey();
@@ -171,7 +171,7 @@ describe("one request", () => {
     expect(JSON.parse(shown.response_body)).toMatchObject({ code: "invalid_request" });
   });
 
-  it("never holds a secret, neither of its caller nor one that it created or was sent", async () => {
+  it("never contains a secret that its caller used, sent or created", async () => {
     const created = await platform.api("POST", "/v1/api_keys", {}, { "Idempotency-Key": "secret-key-name" });
     const sent = formatCredential("sk_live_", Buffer.alloc(32, 7));
     const named = await platform.api("POST", "/v1/api_keys", { name: sent }, { Cookie: "session=abcdef" });
@@ -213,7 +213,7 @@ describe("one request", () => {
     }
   });
 
-  it("is left out of the log, and counted, if it is one of more than 10 a second that end in 403", async () => {
+  it("is counted instead of logged above 10 responses with 403 per second", async () => {
     const { id, key } = await newKey({ scopes: ["orders:read"] });
     const api = apiOf(platform.baseUrl, key);
     const requests = await Promise.all(Array.from({ length: 100 }, () => api("GET", "/v1/customers")));
@@ -299,7 +299,7 @@ describe("filters and pages", () => {
     ["&status=3xx", () => false],
     ["&created_after=2020-01-01T00:00:00Z", () => true],
     ["&created_before=2020-01-01T00:00:00Z", () => false],
-  ] as const)("%s finds what fits, newest first, whatever the page's size", async (filter, fits) => {
+  ] as const)("%s finds the matching requests, newest first, for any page size", async (filter, fits) => {
     const expectedIds = expected.filter(fits);
     expect(shown(await logs(`&key=${key.id}${filter}`))).toEqual(expectedIds);
     const paged: string[] = [];
@@ -312,7 +312,7 @@ describe("filters and pages", () => {
     expect(paged).toEqual(expectedIds);
   });
 
-  it("find other keys' requests too unless a key is given", async () => {
+  it("include other keys' requests unless a key is given", async () => {
     await newKey();
     const all = await logs("&path=/v1/api_keys&status=201");
     expect(all.length).toBeGreaterThan(1);
@@ -323,14 +323,14 @@ describe("filters and pages", () => {
     expect((await platform.api("GET", `/v1/request_logs?limit=1${filter}`)).status).toBe(400);
   });
 
-  it("have cursors for the same filters only", async () => {
+  it("have cursors that work only with the same filters", async () => {
     const { next_cursor: cursor } = (await platform.api("GET", "/v1/request_logs?limit=1&method=POST")).body;
     const response = await platform.api("GET", `/v1/request_logs?limit=1&method=GET&cursor=${cursor}`);
     expect(response).toMatchObject({ status: 400, body: { code: "invalid_cursor" } });
   });
 });
 
-it("contain no secret, wherever a client sends one", async () => {
+it("request logs contain no secret, wherever a client sends it", async () => {
   const { id, key } = await newKey();
   const encoded = key.replace("_", "%5f");
   const created = await platform.api("POST", "/v1/webhook_endpoints", { url: "http://127.0.0.1/", events: ["*"] });

@@ -100,7 +100,7 @@ describe.each(Object.entries(ENGINES))("a reset of the sandbox of %s", (_name, s
     expect((await other("POST", "/v1/customers", { email: "ada@example.com" })).status).toBe(201);
   });
 
-  it("keeps keys, apps and endpoints with their secrets, and by request removes the endpoints", async () => {
+  it("keeps keys, apps and endpoints with their secrets, and removes endpoints only on request", async () => {
     const key = (await api("POST", "/v1/api_keys", { scopes: ["orders:read"] })).body;
     const app = { name: "Reports", redirect_uris: ["https://example.com/callback"] };
     const { body: created } = await api("POST", "/v1/oauth_apps", app);
@@ -120,7 +120,7 @@ describe.each(Object.entries(ENGINES))("a reset of the sandbox of %s", (_name, s
     expect(await idsIn("deliveries")).toEqual([]);
   });
 
-  it("attempts no delivery of before, and records none that was in flight", async () => {
+  it("makes no attempts for earlier deliveries, and records none that were in flight", async () => {
     const responses: ServerResponse[] = [];
     const slow = await receiverThat((response) => void responses.push(response));
     const failing = await receiverThat((response) => response.writeHead(500).end());
@@ -184,7 +184,7 @@ describe.each(Object.entries(ENGINES))("a reset of the sandbox of %s", (_name, s
     await expect.poll(async () => (await other("GET", "/v1/deliveries")).body.data.length).toBe(1);
   });
 
-  it("makes positions of before resume at the start of the new log, with the reason of the gap", async () => {
+  it("makes earlier positions resume at the start of the new log, with the reason for the gap", async () => {
     await createOrder();
     const [position] = await idsIn("events");
     await advanceClock(api, DAY);
@@ -236,7 +236,7 @@ describe.each(Object.entries(ENGINES))("a reset of the sandbox of %s", (_name, s
     expect(slow.received).toHaveLength(2);
   });
 
-  it("of two at once leaves one new sandbox, and loses nothing that was created after both", async () => {
+  it("leaves one new sandbox if it runs twice at once, and loses nothing that was created after both", async () => {
     const both = await Promise.all([api, other].map((of) => of("POST", "/v1/sandbox/reset")));
     expect(both.map(({ status }) => status)).toContain(200);
     for (const { status, body } of both) if (status !== 200) expect(body).toMatchObject({ code: "unavailable" });
@@ -244,7 +244,7 @@ describe.each(Object.entries(ENGINES))("a reset of the sandbox of %s", (_name, s
     expect(await idsIn("orders", api)).toEqual([order]);
   });
 
-  it("under load loses nothing that was created after its response, and keeps nothing of before", async () => {
+  it("loses nothing under load that was created after its response, and keeps nothing from before", async () => {
     const receivers = [
       await receiverThat((response) => response.end()),
       await receiverThat((response) => response.end()),

@@ -91,7 +91,7 @@ describe.each(["SQLite", "PostgreSQL"])("snapshots on %s", (engine) => {
     expect(event.type).toBe("customer.created");
   });
 
-  it("stay through resets, are replaced by a second one of their name, and are deleted", async () => {
+  it("survive resets, are replaced by a snapshot of the same name, and can be deleted", async () => {
     await createCustomer("ada@example.com");
     await save("one");
     await createCustomer("bob@example.com");
@@ -118,7 +118,7 @@ describe.each(["SQLite", "PostgreSQL"])("snapshots on %s", (engine) => {
     expect((await api("GET", `/v1/customers/${id}`)).status).toBe(200);
   });
 
-  it("are restored while others write, as a whole", async () => {
+  it("are restored atomically while other requests write", async () => {
     for (let i = 0; i < 20; i++) await createCustomer(`${i}@example.com`);
     await save("twenty");
     let isOver = false;
@@ -242,7 +242,7 @@ describe.each(["SQLite", "PostgreSQL"])("a large sandbox on %s", (engine) => {
     expect((await platform.api("GET", "/v1/orders?limit=1")).body.data[0].id).toMatch(/^ord_00/);
   });
 
-  it("is saved as it was at one time, while others write", async () => {
+  it("is saved atomically while other requests write", async () => {
     let isOver = false;
     const write = async () => {
       for (let n = 0; !isOver; n += 1) {
@@ -274,7 +274,7 @@ describe.each(["SQLite", "PostgreSQL"])("a large sandbox on %s", (engine) => {
     expect([customers, customers.slice(1)]).toContainEqual(ordered);
   });
 
-  it("is not saved once it has more than 100,000", async () => {
+  it("is not saved if it has more than 100,000 objects", async () => {
     await fill("ord_000", MAX_OBJECTS - OBJECTS);
     await platform.api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
     expect(await save("full")).toMatchObject({

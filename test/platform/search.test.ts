@@ -110,11 +110,11 @@ describe.each(["sqlite", "postgres"])("search on %s", (dialect) => {
     ["customers", "customer"],
     ["events", "livemode"],
     ["orders", "currency"],
-  ])("does not find in %s the name of a field, %s", async (list, query) => {
+  ])("does not find in %s a field name, %s", async (list, query) => {
     expect(await search(list, query)).toEqual([]);
   });
 
-  it("combines with filters and ranges, and a cursor belongs to its search", async () => {
+  it("combines with filters and ranges, and a cursor works only with its search", async () => {
     // A shorter text could be part of a random ID.
     const { ada } = scene;
     expect(await search("events", ada.email, "&type=customer.*")).toHaveLength(1);
@@ -141,7 +141,7 @@ describe.each(["sqlite", "postgres"])("search on %s", (dialect) => {
     expect(found.map(({ path }) => path)).toEqual([`/v1/orders/${scene.order.id}/complete`]);
   });
 
-  it("finds what has any of several IDs", async () => {
+  it("finds objects by any of several IDs", async () => {
     const { ada, order, payment } = scene;
     const [bob] = await search("customers", "bob@example.com");
     expect(ids(await search("customers", `${ada.id},${bob!.id},cus_${"0".repeat(22)}`))).toEqual([bob!.id, ada.id]);
@@ -154,7 +154,7 @@ describe.each(["sqlite", "postgres"])("search on %s", (dialect) => {
     expect(ids(await search("deliveries", ids(events).join(",")))).toEqual(deliveries);
   });
 
-  it("finds a customer by the whole email address first, then what else contains it", async () => {
+  it("finds the customer with the exact email address first, then other matches", async () => {
     const { api, search, ada } = await openScene();
     const contact = { email: "carl@example.com", metadata: { contact: "ada@example.com" } };
     const carl = (await api("POST", "/v1/customers", contact)).body.id as string;

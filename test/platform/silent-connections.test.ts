@@ -28,7 +28,7 @@ async function open(count: number, localAddress = "127.0.0.1"): Promise<Socket[]
 
 const openOf = (those: readonly Socket[]) => those.filter((socket) => !socket.closed).length;
 
-it("an address may have 64 connections without a request, and others may connect", async () => {
+it("an address may have 64 connections without a request, while others can still connect", async () => {
   platform = await hostPlatform();
   const silent = await open(LIMIT + MORE);
   const others = await open(LIMIT, "127.0.0.2");
@@ -54,7 +54,7 @@ it("connections with a request do not count", async () => {
   expect(openOf(used)).toBe(LIMIT + MORE);
 });
 
-it("connections of a trusted proxy, behind which are many clients, do not count", async () => {
+it("connections from a trusted proxy do not count", async () => {
   platform = await hostPlatform({ trustedProxies: [parseRange("127.0.0.1/32")!] });
   const proxied = await open(LIMIT + MORE);
   const silent = await open(LIMIT + MORE, "127.0.0.2");

@@ -47,7 +47,7 @@ function retainedBytes(): number {
   return Math.max(0, ...serverSockets().map((socket) => socket.writableLength));
 }
 
-it("a listener that stops reading gets only a few buffered events, and all of them once it reads", async () => {
+it("a listener that stops reading gets few buffered events, and all events once it reads again", async () => {
   const socket = new WebSocket(
     `${platform.baseUrl.replace("http", "ws")}${LISTEN_PATH}?after=-3600&window=1000`,
     LISTEN_SUBPROTOCOL,
@@ -73,7 +73,7 @@ it("a listener that stops reading gets only a few buffered events, and all of th
   socket.terminate();
 });
 
-it("a listener that acknowledges nothing gets at most 9 MB, and the rest as it acknowledges", async () => {
+it("a listener without acknowledgements gets at most 9 MB, and the rest as it acknowledges", async () => {
   const socket = new WebSocket(
     `${platform.baseUrl.replace("http", "ws")}${LISTEN_PATH}?after=-3600&window=1000`,
     LISTEN_SUBPROTOCOL,
@@ -99,7 +99,7 @@ it("a listener that acknowledges nothing gets at most 9 MB, and the rest as it a
   socket.terminate();
 });
 
-it("a stream that stops reading gets only a few buffered events, and all of them once it reads", async () => {
+it("a stream that stops reading gets few buffered events, and all events once it reads again", async () => {
   const request = get(`${platform.baseUrl}${EVENT_STREAM_PATH}?after=-3600`, { ...authorized, agent: false });
   const [response] = (await once(request, "response")) as [IncomingMessage];
   await expect.poll(retainedBytes).toBeGreaterThan(EVENT_BYTES);
@@ -114,7 +114,7 @@ it("a stream that stops reading gets only a few buffered events, and all of them
   request.destroy();
 });
 
-it("clients that do not read their lists get 64 MiB together, and one that reads gets its own", async () => {
+it("clients that do not read their responses get 64 MiB in total, and others are served", async () => {
   const list = "/v1/events?limit=100";
   const { body: page } = await platform.api("GET", list);
   const most = Math.floor((64 * 1024 * 1024) / Buffer.byteLength(JSON.stringify(page)));
@@ -137,7 +137,7 @@ it("clients that do not read their lists get 64 MiB together, and one that reads
   for (const socket of silent) socket.destroy();
 });
 
-it("readers that do not read get 64 MiB together, and one that reads continues", async () => {
+it("streams that do not read get 64 MiB in total, and others continue", async () => {
   const { hostname, port } = new URL(platform.baseUrl);
   const head = `GET ${EVENT_STREAM_PATH}?after=-3600 HTTP/1.1\r\nHost: localhost\r\n`;
   const silent = Array.from({ length: LIMITS.eventStreamsPerEnvironment }, () =>

@@ -80,7 +80,7 @@ describe("the statistics of an SQLite database", () => {
   });
 });
 
-it("count each row once although the process is killed while it writes", async () => {
+it("statistics count each row once although the process is killed while it writes", async () => {
   const file = join(folder, "killed.db");
   let platform = await startPlatformOn(file, 0);
   const key = platform.sandboxKey;
@@ -105,7 +105,7 @@ it("count each row once although the process is killed while it writes", async (
   await platform.stop();
 });
 
-it("count rows that are inserted with plain SQL", async () => {
+it("statistics count rows that are inserted with plain SQL", async () => {
   const file = join(folder, "plain-sql.db");
   const database = await openSqlite({ file, migrations: MIGRATIONS });
   const now = Date.now();

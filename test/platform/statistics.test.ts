@@ -34,7 +34,7 @@ interface Minute {
 const read = async (query = "", of = api) => (await of("GET", `/v1/statistics${query}`)).body;
 const sum = (minutes: Minute[], of: keyof Minute) => minutes.reduce((total, minute) => total + minute[of], 0);
 
-it("counts events and attempts by minute, each once, and reports failures with reasons", async () => {
+it("statistics count events and attempts by minute, each once, and failures with their reasons", async () => {
   const endpoint = async (path: string, events: string[]) =>
     (await api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events })).body.id as string;
   const rejecting = await endpoint("/refuses", ["order.*"]);
@@ -65,7 +65,7 @@ it("counts events and attempts by minute, each once, and reports failures with r
   expect([sum(ofOne.minutes, "attempts"), sum(ofOne.minutes, "failed"), ofOne.queue.pending]).toEqual([1, 1, 1]);
 });
 
-it("returns percentiles of latencies close to those of the attempts, and never below", async () => {
+it("latency percentiles are close to those of the attempts, and never below", async () => {
   const own = await startEmbedded({ allowPrivateTargets: true });
   try {
     const call = apiOf(own.baseUrl, own.sandboxKey);
@@ -92,7 +92,7 @@ it("returns percentiles of latencies close to those of the attempts, and never b
   }
 });
 
-it("counts the same after the minutes are over, and nothing of another environment", async () => {
+it("statistics stay the same after the minutes are over, and exclude other environments", async () => {
   const before = sum((await read()).minutes, "events");
   platform.advance(10 * MINUTE);
   for (const _look of [1, 2]) {
@@ -105,6 +105,6 @@ it("counts the same after the minutes are over, and nothing of another environme
   expect([sum(live.minutes, "events"), sum(live.minutes, "attempts"), live.queue.pending]).toEqual([0, 0, 0]);
 });
 
-it("covers at most 6 hours", async () => {
+it("statistics cover at most 6 hours", async () => {
   expect((await api("GET", "/v1/statistics?minutes=361")).body.errors[0]).toMatchObject({ pointer: "?minutes" });
 });

@@ -76,7 +76,7 @@ describe("an account pinned to an older version", () => {
     expect(headers.get("service-version")).toBe("2024-01-01");
   });
 
-  it("sends and receives its shapes: single objects, lists, and changes of versions in between", async () => {
+  it("sends and receives its format: objects, lists, and changes of intermediate versions", async () => {
     const created = await platform.api("POST", "/v1/customers", { mail: "ada@example.com", full_name: "Ada" });
     expect(created.status).toBe(201);
     expect(created.headers.get("service-version")).toBe("2024-01-01");
@@ -103,7 +103,7 @@ describe("an account pinned to an older version", () => {
     }
   });
 
-  it("receives all events in its shape, with the same bytes everywhere", async () => {
+  it("receives all events in its format, with the same bytes everywhere", async () => {
     await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["customer.*"] });
     const listener = await listenTo(platform.baseUrl, platform.sandboxKey);
     const newest = under(LATEST_VERSION);
@@ -133,7 +133,7 @@ describe("an account pinned to an older version", () => {
     }
   });
 
-  it("receives another version's shapes for a request that names it", async () => {
+  it("receives another version's format for a request with that version", async () => {
     const { id } = (await platform.api("POST", "/v1/customers", { mail: "ada@example.com", full_name: "Ada" })).body;
     const read = async (version: string) =>
       (await platform.api("GET", `/v1/customers/${id}`, undefined, under(version))).body;
@@ -150,7 +150,7 @@ describe("an account pinned to an older version", () => {
     });
   });
 
-  it("receives errors in its version, or the named one, once it is authenticated", async () => {
+  it("receives errors in its version, or the requested one, once it is authenticated", async () => {
     const { body: created } = await platform.api("POST", "/v1/api_keys", {
       scopes: ["customers:read"],
       ip_allowlist: ["127.0.0.0/8"],
@@ -184,7 +184,7 @@ describe("an account pinned to an older version", () => {
     expect(await rejectedUpgrade(platform.baseUrl, platform.sandboxKey)).toEqual([429, "2024-01-01"]);
   });
 
-  it("receives a stored response in its original shape, while the same key under another version is another request", async () => {
+  it("receives a stored response in its original format, but treats the same key in another version as another request", async () => {
     const key = { "Idempotency-Key": "k" };
     const body = { mail: "ada@example.com", full_name: "Ada" };
     const first = await platform.api("POST", "/v1/customers", body, key);
@@ -209,7 +209,7 @@ describe("an account pinned to an older version", () => {
 });
 
 describe("an account pinned to the newest version", () => {
-  it("receives older shapes for requests that name them, and newest ones in its events", async () => {
+  it("receives older formats for requests with an older version, and the newest format in its events", async () => {
     platform = await hostPlatform({ versions: [OLDEST, OLDER, ...API_VERSIONS] });
     const body = { mail: "ada@example.com", full_name: "Ada" };
     const created = await platform.api("POST", "/v1/customers", body, under("2024-01-01"));

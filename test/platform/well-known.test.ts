@@ -27,7 +27,7 @@ describe("the well-known addresses", () => {
     expect(await icon.text()).toMatch(/^<svg /);
   });
 
-  it("include an llms.txt in its format: a title, a summary, sections of links that all work", async () => {
+  it("include a valid llms.txt: a title, a summary, and sections of links that all work", async () => {
     const reply = await get("/llms.txt");
     expect(reply.headers.get("content-type")).toBe("text/markdown; charset=utf-8");
     const text = await reply.text();
@@ -46,7 +46,7 @@ describe("the well-known addresses", () => {
   it.each([
     ["mailto:security@shop.example", { email: "security@shop.example" }],
     ["https://shop.example/security", { url: "https://shop.example/security" }],
-  ])("name the operator's contact %s", async (uri, described) => {
+  ])("include the operator's contact %s", async (uri, described) => {
     const platform = await servePlatform(["--contact", uri]);
     try {
       const reply = await fetch(`${platform.baseUrl}/.well-known/security.txt`);

@@ -29,7 +29,7 @@ afterAll(async () => {
   await server.remove();
 });
 
-it("a change whose commit got no response may have been made, which the error says and a retry reveals", async () => {
+it("a change whose commit got no response may have been made, as the error explains and a retry shows", async () => {
   const order = () => api("POST", "/v1/orders", { amount: 2, currency: "EUR" }, { "Idempotency-Key": "once" });
   line.state.breaksAtResponse = "COMMIT\0";
   const lost = await order();
@@ -87,7 +87,7 @@ it("a failed attempt whose commit got no response counts once for the health of 
   await receiver.close();
 });
 
-it("a notification connection that is lost while it is opened leaves no second one, which would outlive the stop", async () => {
+it("a notification connection that is lost while it is opened does not leave a second connection", async () => {
   const { broken } = line.state;
   line.state.breaksAt = "LISTEN service_";
   await server.query(`SELECT pg_terminate_backend(pid) ${WAKES}`, [], database);

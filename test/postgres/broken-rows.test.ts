@@ -112,7 +112,7 @@ describe("an endpoint whose signing secret cannot be decrypted", () => {
     await receiver.until(1, "/damaged");
   });
 
-  it("does not keep an advance of the test clock from its end", async () => {
+  it("does not prevent an advance of the test clock from completing", async () => {
     await addEndpoint("/failing");
     const damaged = await addEndpoint("/damaged");
     await createOrder();
@@ -197,7 +197,7 @@ describe("a bulk operation", () => {
     expect(await failures("bulk_operation")).toBeGreaterThan(0);
   });
 
-  it("does not stop those of other environments if it cannot be carried out", async () => {
+  it("does not stop operations of other environments if it fails", async () => {
     await createOrder();
     await createOrder(platform.live);
     const [own] = await sql("SELECT environment FROM api_keys WHERE prefix LIKE 'sk_sandbox_%' LIMIT 1");
@@ -208,7 +208,7 @@ describe("a bulk operation", () => {
   });
 });
 
-it("retention removes the old events of all environments but the one for which it fails", async () => {
+it("retention removes the old events of all environments except the one for which it fails", async () => {
   const [sandbox, live] = [await createOrder(), await createOrder(platform.live)];
   const rows = await sql("SELECT id, environment, object_id FROM events WHERE object_id IN ($1, $2)", [sandbox, live]);
   const environments = [...rows].sort((a, b) => a.environment - b.environment);
@@ -232,7 +232,7 @@ it("retention removes the old events of all environments but the one for which i
   expect(await failures("retention")).toBe(1);
 });
 
-it("retention removes the other unfinished copies if one cannot be removed", async () => {
+it("retention removes other unfinished snapshots if one cannot be removed", async () => {
   const [broken, other] = [1001, 1002];
   await sql(
     `INSERT INTO environments (id, account_id, name, since)

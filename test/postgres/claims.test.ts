@@ -80,7 +80,7 @@ it("a retry concurrent with retention never leaves a pending delivery without it
   expect(orphans).toEqual([]);
 });
 
-it("a pending delivery whose event is missing fails, and an advance of the test clock passes it", async () => {
+it("a pending delivery whose event is missing fails, and does not stop an advance of the test clock", async () => {
   const { event, delivery } = await createAttempted();
   await sql("DELETE FROM events WHERE id = $1", [event]);
   expect(await advance(HOUR)).toMatchObject({ status: 200, body: { attempts: 0 } });
@@ -101,7 +101,7 @@ it("an advance of the test clock finishes although another process holds due del
   await sql("UPDATE deliveries SET status = 'failed', next_attempt = NULL WHERE id = $1", [delivery]);
 });
 
-it("an advance takes over the claims of a dead process, and counts the attempt that it had begun", async () => {
+it("an advance takes over the claims of a dead process, and counts the attempt that the process had begun", async () => {
   const { delivery } = await createAttempted();
   // Deliveries are disabled, so no other process releases the lease.
   await platform.restart({ role: "api" });

@@ -45,7 +45,7 @@ it("an advance of the test clock whose commit got no response runs, and a retry 
   expect(await clock()).toMatchObject({ offset_seconds: before + 60 });
 });
 
-it("a step of the test clock whose commit got no response holds the clock no longer than others", async () => {
+it("a step of the test clock whose commit got no response holds the clock no longer than other steps", async () => {
   let retried: ServerResponse | undefined;
   const receiver = await startScriptedReceiver((_request, response) => {
     if (receiver.received.length === 1) response.writeHead(500).end();
@@ -123,7 +123,7 @@ it("an attempt of the test clock is finished by its own process even after its l
   await receiver.close();
 });
 
-it("an advance of the test clock without readable progress is reported as begun, and a retry returns the rest", async () => {
+it("an advance of the test clock whose progress cannot be read is reported as started, and a retry returns the result", async () => {
   let retried: ServerResponse | undefined;
   const receiver = await startScriptedReceiver((_request, response) => {
     if (receiver.received.length === 1) response.writeHead(500).end();

@@ -45,7 +45,7 @@ async function signIn(link: string): Promise<Page> {
 const menu = (name: string) => page.locator("#menu").getByRole("link", { name, exact: true }).click();
 const apiAt = (node: number) => apiOf(platform.nodes[node]!.listenUrl, platform.sandboxKey);
 
-it("a page whose requests alternate between processes creates an endpoint and keeps its secret", async () => {
+it("a page whose requests alternate between processes creates an endpoint and shows its secret", async () => {
   const before = platform.served();
   await menu("Endpoints");
   await page.getByRole("button", { name: "Create endpoint" }).click();
@@ -57,7 +57,7 @@ it("a page whose requests alternate between processes creates an endpoint and ke
   expect(Math.min(...sent)).toBeGreaterThan(0);
 });
 
-it("shows events of every process as they happen, delivered, and replays them", async () => {
+it("the dashboard shows events and deliveries of every process as they happen, and replays events", async () => {
   const { body: endpoints } = await apiAt(0)("GET", "/v1/webhook_endpoints");
   for (const { id } of endpoints.data) await apiAt(0)("DELETE", `/v1/webhook_endpoints/${id}`);
   const endpoint = { url: `${receiver.url}/hook`, events: ["*"] };
@@ -87,7 +87,7 @@ it("shows events of every process as they happen, delivered, and replays them", 
   expect(await page.evaluate("window.notReloaded")).toBe(true);
 });
 
-it("signs another browser out, which no process accepts any more", async () => {
+it("the dashboard signs out another browser, whose session no process accepts afterwards", async () => {
   const link = await runCli(["serve", "link", "--json"], {
     env: { SERVICE_DATABASE: platform.database, SERVICE_MASTER_KEY: "5a".repeat(32) },
   });
@@ -111,7 +111,7 @@ it("signs another browser out, which no process accepts any more", async () => {
   await other.getByRole("heading", { name: "Sign in" }).waitFor();
 });
 
-it("continues with the other process when either one is killed", async () => {
+it("the dashboard continues with the other process when either one is killed", async () => {
   await menu("Events");
   const list = page.getByRole("table", { name: "Events, newest first" });
   for (const email of ["third@example.com", "fourth@example.com"]) {

@@ -66,7 +66,7 @@ describe("db backup", () => {
     expect(JSON.parse(status.stdout)).toMatchObject({ engine: "SQLite", initialized: true });
   });
 
-  it("overwrites nothing, and names missing arguments", async () => {
+  it("overwrites nothing, and reports missing arguments", async () => {
     const again = await runCli(["db", "backup", `${file}.backup`, "--database", file]);
     expect([again.exitCode, again.stderr]).toEqual([1, expect.stringContaining("already exists")]);
     const database = await server.createDatabase();
@@ -109,7 +109,7 @@ describe("db backup", () => {
 });
 
 describe("db backup that is killed", () => {
-  it("leaves no file of the backup's name, and can be run again", async () => {
+  it("leaves no file with the backup's name, and can be run again", async () => {
     const database = await server.createDatabase();
     const target = `${file}.killed`;
     const cut = await spawnCli(["db", "backup", target], {
@@ -172,7 +172,7 @@ describe("db copy", () => {
     expect(existsSync(none)).toBe(false);
   });
 
-  it("copies every row although it was killed and run again, and a platform continues with the copy", async () => {
+  it("copies every row even if it was killed and run again, and a platform continues with the copy", async () => {
     const database = await server.createDatabase();
     await runCli(["db", "migrate"], { env: { SERVICE_DATABASE: database } });
     // Kill the process before it copies the events.

@@ -44,7 +44,7 @@ async function sendToBoth(fields: Record<string, string>): Promise<Record<string
 }
 
 describe("two processes at once", () => {
-  it(`exchange a code once, ${CODES} rounds`, async () => {
+  it(`exchange each of ${CODES} codes only once`, async () => {
     for (let round = 0; round < CODES; round++) {
       const proof = newProof();
       const given = await sendToBoth({
@@ -59,7 +59,7 @@ describe("two processes at once", () => {
   });
 
   // A later refresh may be the retry of a killed client: it gets another successor, which replaces the first.
-  it(`leave one refresh token that works, ${REFRESHES} rounds`, async () => {
+  it(`leave one valid refresh token in each of ${REFRESHES} rounds`, async () => {
     const started = Date.now();
     for (let round = 0; round < REFRESHES; round++) {
       const { refresh_token } = await obtainTokens(oauth, "public");
@@ -77,7 +77,7 @@ describe("two processes at once", () => {
   });
 });
 
-describe("a start with an unusable database fails with a message without its password", () => {
+describe("a start with an unusable database fails without showing the password", () => {
   /** Returns a changed copy of the URL. */
   const changed = (change: (url: URL) => void): string => {
     const url = new URL(database);

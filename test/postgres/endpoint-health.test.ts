@@ -67,7 +67,7 @@ const attempted = async () => {
   return row!.count;
 };
 
-it("each endpoint that fails and recovers at two processes causes one event of either", async () => {
+it("each endpoint that fails and recovers at two processes causes one event for each change", async () => {
   status = 500;
   await Promise.all(Array.from({ length: ORDERS }, (_, index) => order(index)));
   await expect.poll(attempted, { timeout: 60_000 }).toBe(ENDPOINTS * ORDERS);

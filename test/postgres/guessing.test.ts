@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform.close());
 
-it("counts wrong passwords of a user across processes", async () => {
+it("wrong passwords of a user are counted across processes", async () => {
   const saved = await owner.submit(
     await owner.get("/account"),
     { email: "ada@example.com", new_password: PASSWORD },
@@ -33,7 +33,7 @@ it("counts wrong passwords of a user across processes", async () => {
   expect(limited.map(({ status }) => status)).toEqual([429, 429]);
 });
 
-it("counts wrong device codes of a user across processes", async () => {
+it("wrong device codes of a user are counted across processes", async () => {
   const browsers = platform.nodes.map((node) => browserAt(node, owner));
   const enter = async (node: number) => {
     const page = await browsers[node]!.get("/oauth/device");

@@ -79,7 +79,7 @@ async function assertOver(): Promise<void> {
   expect(receiver.received).toHaveLength(2);
 }
 
-it("a process with an expired lease changes nothing if another has finished the attempt", async () => {
+it("a process with an expired lease changes nothing if another process has finished the attempt", async () => {
   await respond();
   const before = await delivery();
   await finishLate();
@@ -105,7 +105,7 @@ it.each([200, 410, 500])(
   },
 );
 
-it("a process with an expired lease changes nothing while another makes the attempt", async () => {
+it("a process with an expired lease changes nothing while another process makes the attempt", async () => {
   const before = await delivery();
   await finishLate();
   expect(await delivery()).toEqual(before);

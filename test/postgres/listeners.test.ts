@@ -84,7 +84,7 @@ const listeners = () =>
     return count("connected") - count("disconnected");
   });
 
-it("one device at three processes has each of its outcomes recorded", async () => {
+it("all outcomes of one device at three processes are recorded", async () => {
   const api = apiOf(platform.url, platform.sandboxKey);
   const sockets = await Promise.all(
     platform.nodes.map(({ listenUrl }) => listenTo(listenUrl, platform.sandboxKey, "?after=now&window=512")),
@@ -111,7 +111,7 @@ it("one device at three processes has each of its outcomes recorded", async () =
   expect(platform.nodes.flatMap(({ lines }) => lines.filter((line) => line.includes("could not be")))).toEqual([]);
 });
 
-it("three listeners at three processes get every event once, while two of these are killed", async () => {
+it("three listeners at three processes get every event once while two processes are killed", async () => {
   await expect.poll(listeners).toEqual([1, 1, 1]);
   const kills = [...KILLS_AT];
   const killed: Promise<void>[] = [];

@@ -189,7 +189,7 @@ const action = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom("cut", "resume", "cut and lose"), who }) },
 );
 
-describe("a client of the log that starts and resumes anywhere", () => {
+describe("a client that reads and resumes the event log anywhere", () => {
   it("receives every event, in whatever order transactions of several processes begin, write and commit", async () => {
     await fc.assert(
       fc
@@ -328,7 +328,7 @@ describe("a list of events", () => {
 });
 
 describe("service listen", () => {
-  it("reports missing events when the database loses some, also with --quiet", async () => {
+  it("reports missing events when the database loses some, even with --quiet", async () => {
     const [writer] = writers as [Writer, ...Writer[]];
     const commit = async () => {
       await writer.begin();

@@ -48,7 +48,7 @@ async function writeEvents(tx: Transaction, count: number): Promise<void> {
 const counted = async () =>
   (await server.query("SELECT COUNT(*)::int AS events, COUNT(DISTINCT seq)::int AS places FROM events", [], url))[0];
 
-it("the log numbers every event of a transaction with the maximum number of full units of work", async () => {
+it("the event log numbers every event of the largest possible transaction", async () => {
   const { events } = (await counted()) as { events: number };
   const unit = (tx: Transaction) => writeEvents(tx, EVENTS_A_UNIT);
   await Promise.all(Array.from({ length: UNITS }, () => database.write(unit, { isolation: "batched" })));
@@ -56,7 +56,7 @@ it("the log numbers every event of a transaction with the maximum number of full
   expect(await counted()).toEqual({ events: all, places: all });
 });
 
-it("the log keeps the order in which a transaction wrote its events", async () => {
+it("the event log keeps the order in which a transaction wrote its events", async () => {
   await server.query("DELETE FROM events", [], url);
   for (let round = 0; round < 2; round++) await database.write((tx) => writeEvents(tx, EVENTS_ALONE));
   const rows = await server.query<{ id: string }>("SELECT id FROM events ORDER BY seq", [], url);
@@ -64,7 +64,7 @@ it("the log keeps the order in which a transaction wrote its events", async () =
   expect(ids).toEqual(ids.toSorted());
 });
 
-it("a unit of work with more events than it may add to a shared transaction gets one of its own, up to a maximum", async () => {
+it("a unit of work with too many events for a shared transaction gets its own transaction, up to a maximum", async () => {
   const { events } = (await counted()) as { events: number };
   const counts = [EVENTS_A_UNIT + 1, 1, EVENTS_ALONE];
   await Promise.all(counts.map((count) => database.write((tx) => writeEvents(tx, count), { isolation: "batched" })));
@@ -74,7 +74,7 @@ it("a unit of work with more events than it may add to a shared transaction gets
   expect(await counted()).toEqual({ events: all, places: all });
 });
 
-it("a log copied to a new server continues after its last event, even one with the next transaction's number", async () => {
+it("an event log copied to a new server continues after its last event, even if that has the next transaction's number", async () => {
   await database.write((tx) => writeEvents(tx, 1));
   const [last] = await server.query<{ seq: string }>(
     `UPDATE events SET seq = (pg_current_xact_id()::text::bigint + 1 + (SELECT base FROM log_base)) * 1024 + 1023

@@ -28,7 +28,7 @@ async function scrape() {
   return { status: response.status, text, ofDatabase: OF_DATABASE.filter((name) => text.includes(`\n${name} `)) };
 }
 
-it("counts failed requests while the database is unavailable, without the gauges that come from it", async () => {
+it("metrics count failed requests while the database is unavailable, and omit gauges that come from it", async () => {
   expect(await scrape()).toMatchObject({ status: 200, ofDatabase: OF_DATABASE });
   await server.halt();
   try {

@@ -94,7 +94,7 @@ async function advisoryLocks(database: string): Promise<number> {
 it.each([
   [["--json"], /^\{"warning":"Waiting for the database: .* another process is migrating it\."\}\n/],
   [[], /^Warning: Waiting for the database: .* another process is migrating it\.\n/],
-])("a start that waits for another process's migration says so on stderr: %j", async (flags, message) => {
+])("a start that waits for another process's migration reports it on stderr: %j", async (flags, message) => {
   const database = await server.createDatabase();
   const other = new Client({ connectionString: database });
   await other.connect();

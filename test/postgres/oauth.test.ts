@@ -49,7 +49,7 @@ async function sendToBothAtOnce(fields: Record<string, string>) {
 }
 
 describe("a sign-in", () => {
-  it("begun at one process is continued at others, with one form and one cookie", async () => {
+  it("begins at one process and continues at others, with one form and one cookie", async () => {
     const proof = newProof();
     const url = authorizationUrl(oauth, "public", proof);
     const [first, second] = platform.nodes.map((node) => browserAt(node, oauth.browser));

@@ -124,7 +124,7 @@ describe("two processes on one PostgreSQL", () => {
     expect(Object.keys(metadata).toSorted()).toEqual(names.toSorted());
   });
 
-  it("run a keyed request once, at any process", async () => {
+  it("run a request with an idempotency key once, at any process", async () => {
     const ask = (i: number) =>
       apis[i % 2]!("POST", "/v1/orders", { amount: 5005, currency: "EUR" }, { "Idempotency-Key": "the-same" });
     const responses = await Promise.all(Array.from({ length: 20 }, (_, i) => ask(i)));
@@ -195,7 +195,7 @@ describe("two processes on one PostgreSQL", () => {
     await Promise.all(listeners.map((listener) => listener.close()));
   });
 
-  it("skip no event of a late commit", async () => {
+  it("skip no event that is committed late", async () => {
     const before = (await apis[0]!("POST", "/v1/events", { type: "order.created", data: { id: "ord_before" } })).body;
     const listener = await listenTo(nodes[1]!.baseUrl, key, `?after=${before.id}`);
     const slow = new Client({ connectionString: database });
@@ -241,7 +241,7 @@ describe("an additional process", () => {
     await expect(startNode(database, [], "77".repeat(32))).rejects.toThrow(/created with another master key/);
   });
 
-  it("is rejected if its program is older", async () => {
+  it("is rejected if it is an older version", async () => {
     const other = await server.createDatabase();
     await (await startNode(other)).stop();
     await server.query("INSERT INTO schema_migrations VALUES (999, 'later', '9.9.9', 'digest')", [], other);
@@ -284,7 +284,7 @@ describe("an additional process", () => {
     await receiver.close();
   });
 
-  it("continues after the log's last number on a database copied to a new server", async () => {
+  it("continues after the event log's last number on a database copied to a new server", async () => {
     const other = await server.createDatabase();
     const first = await startNode(other);
     const call = apiOf(first.baseUrl, first.sandboxKey);

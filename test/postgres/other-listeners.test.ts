@@ -25,7 +25,7 @@ const othersOf = ({ frames: [ready] }: ListenSocket) => (ready as { others: numb
 const sessions = async () =>
   (await server.query<{ sum: string }>("SELECT SUM(sessions) FROM listener_counts", [], database))[0]!.sum;
 
-it("a listener learns how many others listen at any process, without those that left or died", async () => {
+it("a listener receives the number of other listeners at any process, without those that left or died", async () => {
   const first = await listen(0);
   expect(othersOf(first)).toBe(0);
   const second = await listen(1);

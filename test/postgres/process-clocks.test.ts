@@ -53,7 +53,7 @@ afterEach(async () => {
   await receiver.close();
 });
 
-it("a process that was suspended with its machine leases deliveries for as long as any other", async () => {
+it("a process that was suspended with its machine leases deliveries for the usual time", async () => {
   let end: (status: number) => void = () => {};
   respond = (_count, respond) => (end = respond);
   ahead = -60_000;
@@ -71,7 +71,7 @@ it("a process that was suspended with its machine leases deliveries for as long 
   await expect.poll(async () => (await api("GET", "/v1/deliveries")).body.data[0].status).toBe("succeeded");
 });
 
-it("the attempts of a delivery are in order although a process's clock is ahead", async () => {
+it("a delivery's attempts are in order although a process's clock is ahead", async () => {
   respond = (count, respond) => respond(count === 1 ? 500 : 200);
   ahead = 8000;
   await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });

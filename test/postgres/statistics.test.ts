@@ -46,7 +46,7 @@ const unfolded = async () => {
   return (await rows.get<{ count: number }>(`SELECT ${tables.join(" + ")} AS count`))!.count;
 };
 
-it("two processes that write concurrently count each row once, before and after folding", async () => {
+it("two processes that write concurrently count each row once, before and after aggregation", async () => {
   const [one, two] = await Promise.all([
     changeAtRandom(apis, receiver.url, SEED, volume(1_000, 40)),
     changeAtRandom(apis, receiver.url, SEED + 1, volume(1_000, 40)),
@@ -56,7 +56,7 @@ it("two processes that write concurrently count each row once, before and after 
   for (const api of apis) await expectPlainCounts(rows, api, [...one, ...two]);
 });
 
-it("the tables of changes do not grow with the number of events", async () => {
+it("the change tables do not grow with the number of events", async () => {
   const database = await openPostgres({ url: await server.createDatabase(), migrations: MIGRATIONS });
   const fold = countFolder(database);
   const pages: number[] = [];

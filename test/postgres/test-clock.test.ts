@@ -52,7 +52,7 @@ async function failOnce(): Promise<void> {
   await expect.poll(async () => (await newest()).attempt_count).toBe(1);
 }
 
-it("a keyed advance of the test clock runs once at any process, and all processes follow it", async () => {
+it("an advance of the test clock with an idempotency key runs once at any process, and all processes follow it", async () => {
   const before = (await clock()).offset_seconds as number;
   await failOnce();
   const attempts = receiver.received.length;
@@ -84,7 +84,7 @@ it("a keyed advance of the test clock runs once at any process, and all processe
   expect(receiver.received).toHaveLength(attempts + 1);
 });
 
-it("counts an attempt that ends while the advance writes its progress", async () => {
+it("an advance counts an attempt that ends while it writes its progress", async () => {
   await failOnce();
   const attempts = receiver.received.length;
   const advanced = advance(0, SECONDS, "writing");

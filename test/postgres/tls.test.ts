@@ -77,7 +77,7 @@ describe("a server without TLS", () => {
 describe("a server with a certificate for its name", () => {
   beforeAll(() => serveWith(SELF_SIGNED));
 
-  it("is only used over TLS if its CA is named", async () => {
+  it("is only used over TLS if its CA is given", async () => {
     const node = await startNode(urlWith({ sslmode: "verify-full", sslrootcert: OURS_FILE }));
     const connections = await server.query<{ name: string; ssl: boolean; version: string }>(
       `SELECT application_name AS name, s.ssl, s.version FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid)
@@ -90,13 +90,13 @@ describe("a server with a certificate for its name", () => {
     expect(await node.stop()).toBe(0);
   });
 
-  it("is verified by default except on this machine, also with --database-ca", async () => {
+  it("is verified by default except on this machine, even with --database-ca", async () => {
     const away = urlWith({}, NAME_OF_ANOTHER);
     await expectError(away, /certificate is not trusted.*--database-ca FILE/s);
     await expectAccepted(away, "--database-ca", OURS_FILE);
   });
 
-  it("is rejected with cause and fix if another CA is named", async () => {
+  it("is rejected with cause and fix if another CA is given", async () => {
     for (const sslmode of ["verify-full", "verify-ca", "require"]) {
       const url = urlWith({ sslmode, sslrootcert: OTHERS_FILE });
       await expectError(url, /certificate is not trusted \([A-Z_]+\).*--database-ca FILE/s);

@@ -118,7 +118,7 @@ describe("a network failure", () => {
 });
 
 describe("a statement that cannot be prepared", () => {
-  it("fails alone: the same statement sent after it on the connection runs", async () => {
+  it("fails alone, and the same statement sent after it on the connection runs", async () => {
     await database.close();
     database = await open(SHORT_MILLISECONDS);
     await other.query("BEGIN; LOCK TABLE notes IN ACCESS EXCLUSIVE MODE");

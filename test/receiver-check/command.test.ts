@@ -41,7 +41,7 @@ const statusOf = ({ checks }: ReceiverReport, id: string): string => checks.find
 
 // Most of them only wait.
 describe.concurrent("service webhooks check", () => {
-  it("reports a probe that does not count, or counts nothing", async () => {
+  it("reports a probe that returns no number, or counts nothing", async () => {
     const { webhooks } = await start();
     const broken = await runCli(["webhooks", "check", webhooks, "--probe", webhooks], { env: KNOWN });
     expect(broken).toMatchObject({ exitCode: 1, stdout: "" });
@@ -60,7 +60,7 @@ describe.concurrent("service webhooks check", () => {
     ["names the event", "right", (url: string, id: string) => `${url}/${id}`],
     ["names none", "right", (url: string) => url],
     ["names the event", "wrong", (url: string, id: string) => `${url}/${id}`],
-  ] as const)("sees by a call of the sink that %s whether dedupe is %s", async (_name, dedupe, address) => {
+  ] as const)("sees from a sink call that %s whether dedupe is %s", async (_name, dedupe, address) => {
     const sink = `127.0.0.1:${await freePort()}`;
     const calls: Promise<unknown>[] = [];
     const { webhooks } = await start(dedupe === "right" ? undefined : "has no dedupe", (id) => {
@@ -116,7 +116,7 @@ describe.concurrent("service webhooks check", () => {
     ]);
   });
 
-  it("does not count a call of the sink that names the UUID of another delivery", async () => {
+  it("does not count a sink call with the UUID of another delivery", async () => {
     const sink = `127.0.0.1:${await freePort()}`;
     const calls: Promise<unknown>[] = [];
     const application = await startApplication(
@@ -152,7 +152,7 @@ describe.concurrent("service webhooks check", () => {
     expect(await new Promise((resolve) => child.on("close", resolve))).toBe(1);
   });
 
-  it("exits with 2 if the file of the payload does not exist", async () => {
+  it("exits with 2 if the payload file does not exist", async () => {
     const args = ["webhooks", "check", "1", "--scheme", "stripe", "--payload", "missing.json"];
     expect(await runCli(args, { env: KNOWN })).toMatchObject({
       exitCode: 2,
@@ -160,7 +160,7 @@ describe.concurrent("service webhooks check", () => {
     });
   });
 
-  it("says why the receiver is unreachable, and skips all other checks", async () => {
+  it("explains why the receiver is unreachable, and skips all other checks", async () => {
     const port = await freePort();
     const { exitCode, stdout } = await runCli(["webhooks", "check", String(port), "--json"], { env: KNOWN });
     const report = JSON.parse(stdout) as ReceiverReport;
@@ -173,7 +173,7 @@ describe.concurrent("service webhooks check", () => {
     expect(new Set(report.checks.slice(1).map(({ status }) => status))).toEqual(new Set(["skipped"]));
   });
 
-  it("does not wait for a secret to be set in a receiver that is unreachable", async () => {
+  it("does not wait for the secret if the receiver is unreachable", async () => {
     const { exitCode, stdout } = await runCli(["webhooks", "check", String(await freePort()), "--wait", "1s"], {});
     expect(exitCode).toBe(1);
     const rows = stdout
@@ -190,7 +190,7 @@ describe.concurrent("service webhooks check", () => {
     expect(rows.at(-1)!.slice(0, 3)).toEqual(["GRADE", "F", "0 passed, 1 failed, 26 skipped"]);
   });
 
-  it("says how to check a receiver with its own secret, and not to change that of a real endpoint", async () => {
+  it("explains how to check a receiver with its own secret, and warns not to change a real endpoint's secret", async () => {
     const { stderr, stdout } = await runCli(["webhooks", "check", String(await freePort()), "--wait", "1s"], {});
     expect(stderr.replaceAll("\n", " ")).toMatch(
       /To check the receiver with the secret that it has, .* --secret-file, or set SERVICE_WEBHOOK_SECRET.*Do not change the secret of a real endpoint/,
@@ -217,7 +217,7 @@ describe.concurrent("service webhooks check", () => {
     for (const { group, status } of report.checks) if (group === "Rejecting") expect(status).toBe("failed");
   });
 
-  it("names the check that crashed a receiver", async () => {
+  it("reports the check that crashed a receiver", async () => {
     const application = await startApplication((work) => {
       const receive = handWritten(work, [SECRET]);
       return (request, response) => {
@@ -356,7 +356,7 @@ describe("service webhooks check on a terminal", () => {
     expect(report).toMatch(/Grade C {2}23 passed, 1 failed, 3 skipped/);
   });
 
-  it("prints a fix once if it is that of several checks", async () => {
+  it("prints a fix once if several checks have it", async () => {
     const { webhooks } = await start("takes everything");
     const session = runInTerminal(["webhooks", "check", webhooks], { env: KNOWN, columns: 80 });
     expect(await session.ended).toBe(1);
@@ -366,7 +366,7 @@ describe("service webhooks check on a terminal", () => {
     expect(report).toMatch(/Grade F .*\nThe receiver responds with 2xx to signatures made with any secret\./);
   });
 
-  it("prints an obstacle once, instead of on a line per check", async () => {
+  it("prints an obstacle once instead of for each check", async () => {
     const session = runInTerminal(["webhooks", "check", String(await freePort())], { env: KNOWN });
     expect(await session.ended).toBe(1);
     const report = session.text().slice(session.text().lastIndexOf("Receiver  "));

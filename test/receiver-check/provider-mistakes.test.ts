@@ -48,7 +48,7 @@ describe("service webhooks check --scheme", () => {
             .join(", ")}}`
         : JSON.stringify(value);
 
-  it("names Latin-1 if a receiver decodes the body with it", async () => {
+  it("reports Latin-1 if a receiver decodes the body with it", async () => {
     const latin1: Verifier = (body, headers, secret) =>
       VERIFIERS.github(Buffer.from(body).toString("latin1"), headers, secret);
     const { report } = await check("github", latin1);
@@ -61,7 +61,7 @@ describe("service webhooks check --scheme", () => {
   it.each<[Provider, string, string]>([
     ["stripe", '{"id":"evt_1","data":{"object":{"id":"ch_1"}}}', "data.object.id"],
     ["shopify", '{"id":820982911946154500}', "id"],
-  ])("names a receiver of %s that detects duplicates by the object's ID", async (provider, content, path) => {
+  ])("reports a receiver of %s that detects duplicates by the object's ID", async (provider, content, path) => {
     const verify: Verifier = (body, headers, secret) =>
       VERIFIERS[provider](body, headers, secret) !== false && String(valueAt(JSON.parse(body), path));
     const { report } = await check(provider, verify, { content });
@@ -80,7 +80,7 @@ describe("service webhooks check --scheme", () => {
       (fields) => [...fields].map((field) => field.map(encodeURIComponent).join("=")).join("&"),
     ],
     ["the JSON of a form", (fields) => JSON.stringify(Object.fromEntries(fields))],
-  ])("names a receiver of Slack that verifies %s", async (_what, read) => {
+  ])("reports a receiver of Slack that verifies %s", async (_what, read) => {
     const verify = slackOver((timestamp, body) => `v0:${timestamp}:${read(new URLSearchParams(body))}`);
     const { report } = await check("slack", verify, { content: COMMAND });
     expect(report.grade).toBe("F");
@@ -254,7 +254,7 @@ describe("service webhooks check --scheme", () => {
         VERIFIERS[provider](body, { ...headers, [right.toLowerCase()]: headers[wrong.toLowerCase()] }, secret),
       `The receiver reads ${wrong}: read ${right}`,
     ]),
-  ])("gives an F to a receiver that takes %s, and names the mistake", async (_name, provider, verify, fix) => {
+  ])("gives an F to a receiver that uses %s, and reports the mistake", async (_name, provider, verify, fix) => {
     const { report } = await check(provider, verify);
     expect(report).toMatchObject({ grade: "F", counts: { passed: 1, failed: 1 } });
     expect(report.checks[0]!.fix).toContain(fix);
@@ -315,7 +315,7 @@ describe("service webhooks check --scheme", () => {
       (body, _headers, secret) => verifyGitHub(secret, body, undefined as never),
       "does not find X-Hub-Signature-256, or has no secret or no body",
     ],
-  ])("names the mistake of a receiver that passes %s to the library of %s", async (_what, provider, verify, fix) => {
+  ])("reports the mistake of a receiver that passes %s to the library of %s", async (_what, provider, verify, fix) => {
     const { report } = await check(provider, verify);
     expect(report.checks[0]!.fix).toContain(fix);
   });
@@ -323,7 +323,7 @@ describe("service webhooks check --scheme", () => {
   it.each<[Provider, string]>([
     ["standard", "svix"],
     ["stripe", "github"],
-  ])("names the scheme if a receiver of %s is checked as one of %s", async (provider, scheme) => {
+  ])("reports the scheme if a receiver of %s is checked as a receiver of %s", async (provider, scheme) => {
     const { report } = await check(provider, VERIFIERS[provider], { scheme });
     expect(report.checks[0]!.fix).toContain(`pass --scheme ${provider}`);
   });
@@ -334,7 +334,7 @@ describe("service webhooks check --scheme", () => {
     expect(report.checks[0]!.fix).toContain("Check that the secret is the receiver's");
   });
 
-  it("names a parsed body if the payload has numbers that the receiver rounds", async () => {
+  it("reports a parsed body if the payload has numbers that the receiver rounds", async () => {
     const content = '{"id":820982911946154508,"line_items":[]}';
     const { report } = await check("shopify", parsed(VERIFIERS.shopify), { content });
     expect(report).toMatchObject({ grade: "F", counts: { passed: 1, failed: 1 } });

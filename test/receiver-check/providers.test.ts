@@ -59,7 +59,7 @@ describe("service webhooks check --scheme", () => {
   const SPELLED = ["body-spacing", "body-unicode", "body-escaped-slashes", "body-large-numbers"];
 
   it.each(["stripe", "standard", "github", "shopify", "slack"] as const)(
-    "gives an F to a receiver of %s that parses an indented payload before it verifies, and says so",
+    "gives an F to a receiver of %s that parses an indented payload before it verifies, with the reason",
     async (provider) => {
       const { report } = await check(provider, parsed(VERIFIERS[provider]));
       expect({ grade: report.grade, failed: idsWith(report, "failed") }).toEqual({
@@ -70,7 +70,7 @@ describe("service webhooks check --scheme", () => {
     },
   );
 
-  it("sends a payload byte for byte, but for its ID", async () => {
+  it("sends a payload byte for byte, except for its ID", async () => {
     const bodies: string[] = [];
     const content =
       '{ "object": "event",\r\n\t"nested": {"id": "a"}, "id" : "evt_1", "total": 1.10, "a\\/b": "\\u00eb ë" }\n';
@@ -84,7 +84,7 @@ describe("service webhooks check --scheme", () => {
   });
 
   it.each(["stripe", "standard", "github", "shopify", "slack"] as const)(
-    "gives a D to a receiver of %s that parses a compact payload before it verifies, and says so",
+    "gives a D to a receiver of %s that parses a compact payload before it verifies, with the reason",
     async (provider) => {
       const content = JSON.stringify(PAYLOADS[provider]);
       const { exitCode, report } = await check(provider, parsed(VERIFIERS[provider]), { content });
@@ -102,7 +102,7 @@ describe("service webhooks check --scheme", () => {
   );
 
   it.each(["stripe", "standard", "github", "shopify", "slack"] as const)(
-    "gives a C to a receiver of %s without dedupe, and says so",
+    "gives a C to a receiver of %s without dedupe, with the reason",
     async (provider) => {
       const { report } = await check(provider, VERIFIERS[provider], { dedupe: false });
       expect({ grade: report.grade, failed: idsWith(report, "failed") }).toEqual({
@@ -121,7 +121,7 @@ describe("service webhooks check --scheme", () => {
       return headers["x-slack-signature"] === `v0=${mac}` && (JSON.parse(body) as { event_id: string }).event_id;
     };
 
-  it("gives an F to a receiver of slack without a limit of age, and says so", async () => {
+  it("gives an F to a receiver of slack without an age limit, with the reason", async () => {
     const { report } = await check(
       "slack",
       ageless((timestamp, body) => `v0:${timestamp}:${body}`),
@@ -150,14 +150,14 @@ describe("service webhooks check --scheme", () => {
         return String(headers["webhook-signature"]).split(" ").includes(signature) && headers["webhook-id"];
       },
     ],
-  ])("gives an F to a receiver of %s without a limit of age, and says so", async (provider, verify) => {
+  ])("gives an F to a receiver of %s without an age limit, with the reason", async (provider, verify) => {
     const { report } = await check(provider, verify);
     expect(report.grade).toBe("F");
     expect(idsWith(report, "failed")).toContain("t-301-s-old");
     expect(report.checks.find(({ id }) => id === "t-301-s-old")!.fix).toContain("exceed 300");
   });
 
-  it("repeats a delivery that got no response, before it judges", async () => {
+  it("repeats a delivery without a response before it judges", async () => {
     let missed = 0;
     let isForgeryMissed = false;
     const { report } = await check("slack", (body, headers, secret) => {
@@ -199,7 +199,7 @@ describe("service webhooks check --scheme", () => {
     slackOver((timestamp) => `v0:${timestamp}:${body}`)(body, headers, secret) &&
     new URLSearchParams(body).get("command");
 
-  it("grades a receiver of the forms of Slack, which have no ID", async () => {
+  it("grades a receiver of Slack forms, which have no ID", async () => {
     const { report } = await check("slack", slackForm, { content: `${COMMAND}\n` });
     expect(idsWith(report, "failed")).toEqual(["t-301-s-old", "t-301-s-ahead"]);
     expect(idsWith(report, "not_applicable").toSorted()).toEqual(
@@ -220,7 +220,7 @@ describe("service webhooks check --scheme", () => {
 
 describe("service webhooks check --scheme without a payload", () => {
   it.each(["stripe", "standard", "github", "shopify", "slack"] as const)(
-    "sends a sample of %s, and says so",
+    "sends a sample of %s, and mentions it",
     async (provider) => {
       const bodies: string[] = [];
       const verify: Verifier = (body, headers, secret) =>
@@ -317,7 +317,7 @@ describe("service webhooks check --scheme sends nothing", () => {
 });
 
 describe("service webhooks check --scheme github", () => {
-  it("sends a payload that is not JSON as it is, with the headers of -H", async () => {
+  it("sends a payload that is not JSON unchanged, with the headers of -H", async () => {
     const requests: { type: unknown; event: unknown; body: string }[] = [];
     const application = await startApplication(
       receiverWith((body, headers, secret) => {

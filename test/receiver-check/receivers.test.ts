@@ -74,7 +74,7 @@ describe.concurrent("service webhooks check", () => {
 });
 
 // Each delivery of a burst of 100 must get a response within 10 s, so nothing else runs in parallel.
-describe("service webhooks check of a receiver without a flaw", () => {
+describe("service webhooks check for a correct receiver", () => {
   it.each(Object.entries(CORRECT))("finds no problem in a correct receiver in %s", async (_name, receiver) => {
     const { exitCode, report } = await check((work) => receiver(work, SECRETS));
     expect(report.checks.filter(({ status }) => status !== "passed")).toEqual([]);

@@ -63,7 +63,7 @@ describe("the verdict of service webhooks check", () => {
     },
   );
 
-  it("says what it does not know if nothing shows whether forged deliveries are processed", async () => {
+  it("states what it does not know if nothing shows whether forged deliveries are processed", async () => {
     const report = await graded(false, VERIFIERS.github);
     expect({ grade: report.grade, verdict: report.verdict }).toEqual({
       grade: "F",
@@ -76,7 +76,7 @@ describe("the verdict of service webhooks check", () => {
     expect(explanation).toContain("--effects");
   });
 
-  it("says that forged deliveries are processed if they are", async () => {
+  it("reports that forged deliveries are processed if they are", async () => {
     const report = await graded(true, (_body, headers) => headers["x-github-delivery"]);
     expect(report.grade).toBe("F");
     expect(resultOf(report, "wrong-secret").explanation).toMatch(/^The receiver processes a delivery.*forged events/);
@@ -97,17 +97,17 @@ describe("the verdict of service webhooks check", () => {
     );
   });
 
-  it("says that a receiver does not respond in time, not that it rejects valid deliveries", async () => {
+  it("reports that a receiver does not respond in time, not that it rejects valid deliveries", async () => {
     const { report } = await check("slack", () => new Promise(() => {}));
     expect(report.verdict).toBe("The receiver does not respond in time.");
   });
 
-  it("does not ask for the final URL of a redirect without one", async () => {
+  it("does not ask for the final URL of a redirect without a location", async () => {
     const report = await reportOf((_request, response) => void response.writeHead(302).end());
     expect(report.checks[0]!.fix).toBe("Respond with 2xx in the receiver itself: redirects are not followed.");
   });
 
-  it("sends a burst of large deliveries that is smaller", async () => {
+  it("sends a smaller burst if deliveries are large", async () => {
     const sizes: number[] = [];
     const report = await reportOf(
       (request, response) => {
@@ -125,7 +125,7 @@ describe("the verdict of service webhooks check", () => {
     expect(resultOf(report, "burst-of-100")).toMatchObject({ sent: "8 valid deliveries at once" });
   });
 
-  it("rejects a payload that is larger than those of any provider", async () => {
+  it("rejects a payload that is larger than any provider sends", async () => {
     const args = ["webhooks", "check", "1", "--scheme", "github", "--secret", SECRET, "--payload", "-"];
     const { exitCode, stderr } = await runCli(args, { input: "a".repeat(25 * 1024 * 1024 + 1) });
     expect({ exitCode, stderr }).toEqual({
@@ -134,7 +134,7 @@ describe("the verdict of service webhooks check", () => {
     });
   });
 
-  it("quotes the prefix of a signature, and names no parser of bytes for a form", async () => {
+  it("quotes the prefix of a signature, and suggests no raw-body parser for a form", async () => {
     const first: Verifier = (body, headers, secret) =>
       VERIFIERS.standard(
         body,
@@ -155,7 +155,7 @@ describe("the verdict of service webhooks check", () => {
     );
   });
 
-  it("prints one line for all checks that were skipped for the same reason in a pipe", async () => {
+  it("prints one line in a pipe for all checks that were skipped for the same reason", async () => {
     const args = ["webhooks", "check", String(await freePort()), "--secret", SECRET];
     const { stdout } = await runCli(args);
     expect(
@@ -171,7 +171,7 @@ describe("the verdict of service webhooks check", () => {
     ]);
   });
 
-  it("says that the sink's port is in use", async () => {
+  it("reports that the sink's port is in use", async () => {
     const blocker = createServer().listen(0, "127.0.0.1");
     await once(blocker, "listening");
     const { port } = blocker.address() as AddressInfo;

@@ -3,7 +3,7 @@ import type { Ack } from "../../src/contract/listen.ts";
 import { Acknowledgements, Ledger, type Entry } from "../../src/relay/ledger.ts";
 
 describe("Acknowledgements", () => {
-  it("holds back what it cannot forget while the oldest event is stuck, and then sends all of it", () => {
+  it("holds acknowledgements back while the oldest event is stuck, and then sends all of them", () => {
     const ledger = new Ledger();
     const sent: Ack[] = [];
     const acknowledgements = new Acknowledgements(

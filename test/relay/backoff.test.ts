@@ -20,7 +20,7 @@ describe("reconnectDelay", () => {
     );
   });
 
-  it("uses the whole range: full jitter", () => {
+  it("uses the whole range (full jitter)", () => {
     fc.assert(
       fc.property(fc.nat(40), (failures) => {
         const ceiling = Math.min(30_000, 250 * 2 ** failures);

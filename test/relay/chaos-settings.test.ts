@@ -4,7 +4,7 @@ import { ChaosSettingsError, formatChaosSettings, parseChaosSettings } from "../
 const parse = (text: string) => parseChaosSettings(text, () => 42);
 
 describe("chaos settings", () => {
-  it("parses what it formats", () => {
+  it("are unchanged after formatting and parsing", () => {
     const text = "duplicate=0.1, reorder=0.2,delay=0-3s,drop=.05,badsig=0.05,stale=1,burst=20,seed=7";
     const settings = parse(text);
     expect(settings).toEqual({
@@ -20,7 +20,7 @@ describe("chaos settings", () => {
     expect(parse(formatChaosSettings(settings))).toEqual(settings);
   });
 
-  it("adds a seed if none is given", () => {
+  it("get a seed if none is given", () => {
     expect(parse("drop=1")).toMatchObject({ drop: 1, duplicate: 0, delay: undefined, burst: undefined, seed: 42 });
     expect(formatChaosSettings(parse("drop=1"))).toBe("drop=1,seed=42");
   });
@@ -31,7 +31,7 @@ describe("chaos settings", () => {
     ["delay=100ms-1s", 100, 1_000],
     ["delay=100-900ms", 100, 900],
     ["delay=0.5-1.5s", 500, 1_500],
-  ])("parses %s", (text, min, max) => {
+  ])("parse %s", (text, min, max) => {
     expect(parse(text).delay).toEqual({ min, max });
   });
 
@@ -49,7 +49,7 @@ describe("chaos settings", () => {
     ["burst=1", /whole number from 2/],
     ["burst=9999", /whole number from 2 to 256/],
     ["drop=1,seed=x", /seed=x is not a whole number/],
-  ])("rejects %j", (text, reason) => {
+  ])("reject %j", (text, reason) => {
     expect(() => parse(text)).toThrow(ChaosSettingsError);
     expect(() => parse(text)).toThrow(reason);
   });

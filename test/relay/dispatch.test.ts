@@ -291,7 +291,7 @@ describe("the position to resume from", () => {
 });
 
 describe("a pause", () => {
-  it("starts nothing until it ends", async () => {
+  it("starts no forwards until it ends", async () => {
     const platform = await FakePlatform.start();
     const receiver = await startReceiver();
     const { reports, run } = startRun(platform, { target: receiver.url });

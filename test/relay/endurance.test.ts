@@ -82,7 +82,7 @@ describe("events for a receiver that fails", () => {
     return { ...counts, highest };
   }
 
-  it("are each retried as configured and then reported as failed if it returns 500, in steady memory", async () => {
+  it("are each retried as configured and then reported as failed if it returns 500, with constant memory", async () => {
     const receiver = await startReceiver((response) => {
       receiver.requests.length = 0;
       response.writeHead(500).end("x".repeat(8_000));
@@ -109,7 +109,7 @@ describe("events for a receiver that fails", () => {
 
 const HOURS = volume(24, 6);
 
-it(`leaves nothing behind in ${HOURS} hours of heartbeats, events and a new connection every ten minutes`, async () => {
+it(`a listener's memory stays constant in ${HOURS} hours of heartbeats, events and a new connection every ten minutes`, async () => {
   const platform = await FakePlatform.start();
   const clock = new FakeClock();
   const receiver = await startReceiver((response) => {

@@ -34,7 +34,7 @@ describe("a forward fails with a message", () => {
     expect(durationMs).toBe(10_000);
   });
 
-  it("when no connection is established within 10 s, and is not sent by that connection later", async () => {
+  it("when no connection is established within 10 s, and is not sent later", async () => {
     const clock = new FakeClock();
     const receiver = await startHesitantReceiver();
     const forwarder = openForwarder({ url: receiver.url, skipVerify: true, clock });
@@ -89,7 +89,7 @@ describe("a forward fails with a message", () => {
     expect((await third).durationMs).toBe(10_000);
   });
 
-  it("with the time limit of a forward that is older than one begun at another's end", async () => {
+  it("with its own time limit if a newer forward began when another ended", async () => {
     const clock = new FakeClock();
     const receiver = await startReceiver(() => {});
     const forwarder = openForwarder({ url: receiver.url, clock });

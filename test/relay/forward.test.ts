@@ -77,7 +77,7 @@ describe("a forward", () => {
     expect(receiver.requests[1]!.peerPort).toBe(receiver.requests[0]!.peerPort);
   });
 
-  it("cuts a response of 100 MB off after 16 KiB, between characters, and continues", async () => {
+  it("truncates a response of 100 MB after 16 KiB, between characters, and continues", async () => {
     let written = 0;
     const chunk = Buffer.from("é".repeat(32_768));
     const receiver = await startReceiver((response) => {
@@ -127,7 +127,7 @@ describe("a reused connection", () => {
     expect(receiver.connections()).toBe(2);
   });
 
-  it("is not used after a second without use", async () => {
+  it("is not used after it was idle for a second", async () => {
     const clock = new FakeClock();
     const receiver = await startReceiver();
     const forwarder = openForwarder({ url: receiver.url, clock });

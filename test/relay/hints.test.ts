@@ -7,12 +7,12 @@ const hintFor = (code: string, url: string, host: HostKind) =>
   describeForwardError(failing(code), new URL(url), host).hint;
 
 describe("the hint of a refused connection", () => {
-  it("names the host and other containers in a container", () => {
+  it("mentions the host and other containers in a container", () => {
     expect(hintFor("ECONNREFUSED", "http://localhost:3000", "container")).toMatch(/host\.docker\.internal:3000/);
     expect(hintFor("ECONNREFUSED", "http://[::1]:3000", "container")).toMatch(/another container/);
   });
 
-  it("names Windows in WSL", () => {
+  it("mentions Windows in WSL", () => {
     expect(hintFor("ECONNREFUSED", "http://127.0.0.1:3000", "wsl")).toMatch(/Windows.*ip route show default/);
   });
 
@@ -20,7 +20,7 @@ describe("the hint of a refused connection", () => {
     ["http://localhost:3000", "plain"],
     ["http://app:3000", "container"],
     ["http://192.168.1.7:3000", "wsl"],
-  ] as const)("keeps to the receiver for %s on a %s machine", (url, host) => {
+  ] as const)("mentions only the receiver for %s on a %s machine", (url, host) => {
     expect(hintFor("ECONNREFUSED", url, host)).toBe("Check that the receiver is running and listens on port 3000.");
   });
 });

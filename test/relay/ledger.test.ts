@@ -42,7 +42,7 @@ describe("Ledger", () => {
     expect(entry.sequences).toEqual([1]);
   });
 
-  it("forgets what the platform does not send again", () => {
+  it("forgets events that the platform does not send again", () => {
     const [start, gone, again, next] = ids(4);
     const ledger = new Ledger();
     ledger.startAt(start!);

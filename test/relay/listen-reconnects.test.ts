@@ -44,7 +44,7 @@ describe("an upgrade that fails temporarily", () => {
     await reports.wait("ready");
   });
 
-  it("starts at the same time in the past however long the platform takes to accept it", async () => {
+  it("starts at the same time in the past, however long the platform takes to accept it", async () => {
     const clock = new FakeClock();
     const starts: (string | null)[] = [];
     const platform = await FakePlatform.start({

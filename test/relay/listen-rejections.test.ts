@@ -81,7 +81,7 @@ describe("the credential", () => {
     expect(platform.upgrades.map(({ headers }) => headers.authorization)).toEqual(["Bearer 1", "Bearer 2"]);
   });
 
-  it("is replaced once after a 401, which ends the run if it repeats", async () => {
+  it("is replaced once after a 401, and a second 401 ends the run", async () => {
     const problem = JSON.stringify({ ...PROBLEM, status: 401 });
     const platform = await FakePlatform.start({
       intercept: (request, stream) =>
@@ -107,7 +107,7 @@ describe("the credential", () => {
     ]);
   });
 
-  it("is replaced after the platform closed the connection because of it, which is reported", async () => {
+  it("is replaced, with a message, after the platform closed the connection because of it", async () => {
     const platform = await FakePlatform.start();
     const { run, reports } = startRun(platform, {
       authorization: async (rejected) => (rejected === undefined ? "Bearer old" : "Bearer new"),

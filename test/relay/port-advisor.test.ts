@@ -19,7 +19,7 @@ async function hintsFor(ports: readonly number[], clock: Clock = systemClock): P
   return hints;
 }
 
-it("names a port that is closed when the session is ready, and not an open one", async () => {
+it("reports a port that is closed when the session is ready, but not an open port", async () => {
   const server = createServer();
   await new Promise<void>((listening) => {
     server.listen(0, "127.0.0.1", listening);

@@ -102,7 +102,7 @@ describe("a session whose connection is cut", () => {
     expect(session.pings).toEqual(["1", "64", "128"]);
   });
 
-  it("starts from the platform's beginning until something is acknowledged", async () => {
+  it("starts from the platform's start position until something is acknowledged", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
     const receiver = await startReceiver(() => {});
@@ -119,7 +119,7 @@ describe("a session whose connection is cut", () => {
     await reports.wait("duplicate");
   });
 
-  it("reports the events that were caught up", async () => {
+  it("reports how many events were caught up on", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
     const { reports, run } = startRun(platform, { clock, random: () => 0.5 });
@@ -170,7 +170,7 @@ describe("a session whose connection is cut", () => {
     expect(await reports.wait("restored")).toMatchObject({ caughtUp: count });
   });
 
-  it("reports the events that were caught up once no more arrive, or at the next loss", async () => {
+  it("reports how many events were caught up on once no more arrive, or at the next loss", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
     const { reports } = startRun(platform, { clock, random: () => 0.5 });
@@ -189,7 +189,7 @@ describe("a session whose connection is cut", () => {
     expect(reports.of("restored")).toMatchObject([{ caughtUp: 1 }, { caughtUp: 1 }]);
   });
 
-  it("uses the platform's clock, however wrong its own is", async () => {
+  it("uses the platform's clock, however wrong its own clock is", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
     platform.time = clock.now() + 3 * 86_400_000;

@@ -166,7 +166,7 @@ describe("a run of the relay", () => {
     expect(highest).toBe(3);
   });
 
-  it("leaves a paused receiver's events at the platform", async () => {
+  it("leaves a paused receiver's events on the platform", async () => {
     const platform = await FakePlatform.start();
     const pending: (() => void)[] = [];
     const clock = new FakeClock();
@@ -187,7 +187,7 @@ describe("a run of the relay", () => {
 });
 
 describe("stopping a run", () => {
-  it("finishes and acknowledges forwards in flight, and starts no others", async () => {
+  it("finishes and acknowledges forwards in flight, and starts no new ones", async () => {
     const platform = await FakePlatform.start();
     const pending: (() => void)[] = [];
     const receiver = await startReceiver((response) => pending.push(() => response.end()));
@@ -245,7 +245,7 @@ describe("stopping a run", () => {
     expect((await stopped).error).toBeUndefined();
   });
 
-  it("works before the first connection and without one", async () => {
+  it("works before the first connection, and without a connection", async () => {
     const platform = await FakePlatform.start();
     const waiting = startRun(platform, { authorization: () => new Promise(() => {}) });
     expect((await waiting.run.stop()).error).toBeUndefined();

@@ -11,7 +11,7 @@ const { event } = (await import(BUILT)) as typeof testing;
 const on = apiOnPlatform();
 
 describe("event", () => {
-  it.each(EVENT_TYPES)("creates a %s that fits the schema of the OpenAPI document", async (type) => {
+  it.each(EVENT_TYPES)("creates a %s that matches the OpenAPI schema", async (type) => {
     const document = (await (await fetch(`${on.platform.baseUrl}/openapi.json`)).json()) as object;
     const ajv = new Ajv2020({ strict: false });
     ajvFormats.default(ajv);
@@ -21,7 +21,7 @@ describe("event", () => {
     expect(validate(event(type)), ajv.errorsText(validate.errors)).toBe(true);
   });
 
-  it("has the given fields and details, and IDs of its own", () => {
+  it("has the given fields and details, and its own IDs", () => {
     const first = event("order.completed", { amount: 500 });
     expect(first.data.object).toMatchObject({ object: "order", status: "completed", amount: 500, currency: "EUR" });
     const second = event("order.completed", {}, { livemode: true, created: "2026-11-01T12:00:00Z" });

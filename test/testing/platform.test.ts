@@ -52,7 +52,7 @@ describe("startPlatform", () => {
     expect((error as testing.PlatformError).requestId).toMatch(/^req_/);
   });
 
-  it("exists for CommonJS, too", async () => {
+  it("works in CommonJS, too", async () => {
     const kit = createRequire(import.meta.url)("../../dist/testing/index.cjs") as typeof testing;
     const other = await kit.startPlatform();
     expect((await other.request("GET", "/v1/customers")).data).toEqual([]);
@@ -95,7 +95,7 @@ describe("startPlatform", () => {
     }
   });
 
-  it("uses the port that is given, and rejects with the reason if it is in use", async () => {
+  it("uses the given port, and rejects with the reason if it is in use", async () => {
     const port = await freePort();
     await using other = await startPlatform({ port });
     expect(other.baseUrl).toBe(`http://127.0.0.1:${port}`);
@@ -104,7 +104,7 @@ describe("startPlatform", () => {
     );
   });
 
-  it("keeps the data of a database that is given, and finds its keys again", async () => {
+  it("keeps the data of a given database, and finds its keys again", async () => {
     const database = join(mkdtempSync(join(tmpdir(), "kit-database-")), "platform.db");
     const first = await startPlatform({ database });
     await first.request("POST", "/v1/customers", ADA);
@@ -191,7 +191,7 @@ describe("waitForEvent", () => {
     expect((await second).data.object.id).toBe(order.id);
   });
 
-  it("selects events by values at paths, or by a function", async () => {
+  it("selects events by values at paths, or with a function", async () => {
     for (const amount of [1, 2, 3]) await platform.request("POST", "/v1/orders", { ...ORDER, amount });
     const two = await platform.waitForEvent("order.created", { where: { "data.object.amount": 2, livemode: false } });
     expect(two.data.object.amount).toBe(2);
@@ -199,7 +199,7 @@ describe("waitForEvent", () => {
     expect(three.data.object.amount).toBe(3);
   });
 
-  it("rejects after its time with what arrived instead", async () => {
+  it("rejects after its timeout with the events that arrived instead", async () => {
     await expect(platform.waitForEvent("order.completed", { within: "1ms" })).rejects.toThrow(
       "No order.completed within 1ms. There were no other events",
     );
@@ -216,7 +216,7 @@ describe("waitForEvent", () => {
     );
   });
 
-  it("rejects a duration that is none", async () => {
+  it("rejects an invalid duration", async () => {
     await expect(platform.waitForEvent("order.created", { within: "5 seconds" })).rejects.toThrow(
       '"5 seconds" is not a duration such as 500ms, 30s, 2h or 3d',
     );
@@ -238,7 +238,7 @@ describe("listen", () => {
     await receiver.close();
   });
 
-  it("signs with a secret that is given, which the list of processes does not show, until it is closed", async () => {
+  it("signs with a given secret, which the process list does not show, until it is closed", async () => {
     const secret = `whsec_${"a".repeat(43)}`;
     const receiver = await startReceiver(() => secret);
     const listener = await platform.listen({ forwardTo: receiver.url, secret });
@@ -252,7 +252,7 @@ describe("listen", () => {
     await receiver.close();
   });
 
-  it("rejects a target that is no URL with the reason", async () => {
+  it("rejects an invalid target URL with the reason", async () => {
     await expect(platform.listen({ forwardTo: "ftp://example.com" })).rejects.toThrow(/^service listen failed: /);
   });
 });
@@ -260,7 +260,7 @@ describe("listen", () => {
 describe("advance, save and restore", () => {
   beforeEach(() => platform.reset());
 
-  it("makes three days of retries in one call", async () => {
+  it("runs three days of retries in one call", async () => {
     const receiver = await startReceiver(() => "");
     await platform.request("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["order.created"] });
     await platform.request("POST", "/v1/orders", ORDER);
@@ -271,7 +271,7 @@ describe("advance, save and restore", () => {
     await receiver.close();
   });
 
-  it("goes back to a saved state, whose events are waited for again", async () => {
+  it("restore a saved state, after which earlier events are waited for again", async () => {
     const customer = await platform.request("POST", "/v1/customers", ADA);
     await platform.save("ada");
     for (const round of [1, 2]) {
@@ -298,7 +298,7 @@ describe("faults", () => {
     expect((await platform.request("GET", "/v1/orders")).data).toHaveLength(2);
   });
 
-  it("have one effect, and a path that exists", async () => {
+  it("must have one effect and an existing path", async () => {
     await expect(platform.faults.add("/v1/orders", {})).rejects.toThrow("A fault has one effect");
     await expect(platform.faults.add("/v1/orders", { status: 503, truncate: true })).rejects.toThrow(TypeError);
     await expect(platform.faults.add("/v1/order", { status: 503 })).rejects.toThrow("did you mean /v1/orders?");

@@ -35,7 +35,7 @@ describe("Express", () => {
     expect(await deliver(orders, '{"amount":1}')).toMatchObject({ status: 200, problem: { amount: 1 } });
   });
 
-  it("names the fix if express.json() has parsed the body", async () => {
+  it("suggests the fix if express.json() has parsed the body", async () => {
     const onEvent = vi.fn<() => void>();
     const app = express();
     app.use(express.json());
@@ -47,7 +47,7 @@ describe("Express", () => {
     expect(onEvent).not.toHaveBeenCalled();
   });
 
-  it("verifies after express.json() with the fix that the error names", async () => {
+  it("verifies after express.json() with the suggested fix", async () => {
     const app = express();
     app.use(
       express.json({

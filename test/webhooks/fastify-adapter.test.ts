@@ -58,7 +58,7 @@ describe("Fastify", () => {
     expect((await fetch(receiver.url)).status).toBe(404);
   });
 
-  it("names the fix if a hook has consumed the body", async () => {
+  it("suggests the fix if a hook has consumed the body", async () => {
     const onEvent = vi.fn<() => void>();
     const app = Fastify();
     app.addHook("onRequest", async (request) => {
@@ -136,7 +136,7 @@ describe("Fastify", () => {
     });
   });
 
-  it("works through inject", async () => {
+  it("works with inject", async () => {
     const app = Fastify();
     await app.register(fastifyWebhook(OPTIONS, respond), AT);
     const headers = { "service-signature": headerOf(PAYLOAD), "content-type": "application/json" };

@@ -44,7 +44,7 @@ describe("Hono", () => {
     ]);
   });
 
-  it("names the fix if middleware has read the body", async () => {
+  it("suggests the fix if middleware has read the body", async () => {
     const onEvent = vi.fn<() => Response>();
     const app = new Hono();
     app.use(async (c, next) => {

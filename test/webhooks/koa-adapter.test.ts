@@ -70,7 +70,7 @@ describe("Koa", () => {
     expect(onEvent).not.toHaveBeenCalled();
   });
 
-  it("verifies behind a body parser that keeps rawBody", async () => {
+  it("verifies after a body parser that keeps rawBody", async () => {
     const received: unknown[] = [];
     const app = quietApp()
       .use(async ({ req, request }, next) => {
@@ -87,7 +87,7 @@ describe("Koa", () => {
     expect(received).toEqual([EVENT]);
   });
 
-  it("names the fix if a parser did not keep the raw body", async () => {
+  it("suggests the fix if a parser did not keep the raw body", async () => {
     const app = quietApp()
       .use(async ({ req }, next) => {
         for await (const _chunk of req);

@@ -98,7 +98,7 @@ describe("AWS Lambda", () => {
     expect(JSON.parse(response.body!)).toMatchObject({ code: "header_not_text" });
   });
 
-  it("takes the header of a load balancer that sends lists only", async () => {
+  it("accepts the header of a load balancer that sends only lists", async () => {
     const request = { ...format1({ body: PAYLOAD }), headers: null };
     expect(await lambdaWebhook(OPTIONS, () => undefined)(request, {})).toEqual({ statusCode: 204 });
   });

@@ -78,7 +78,7 @@ describe("node:http", () => {
     expect(onEvent).not.toHaveBeenCalled();
   });
 
-  it("names the fix if the body has been consumed", async () => {
+  it("suggests the fix if the body has been consumed", async () => {
     const onEvent = vi.fn<() => void>();
     const webhook = nodeWebhook(OPTIONS, onEvent);
     const receiver = await listen((request, response) => {
@@ -93,7 +93,7 @@ describe("node:http", () => {
     expect(onEvent).not.toHaveBeenCalled();
   });
 
-  it("names the fix if the stream decodes its bytes, or if an empty body or a part of one has been read", async () => {
+  it("suggests the fix if the stream decodes its bytes, or if an empty body or a part of the body has been read", async () => {
     const webhook = nodeWebhook(OPTIONS, () => undefined);
     const decoding = await listen((request, response) => webhook(request.setEncoding("latin1"), response));
     expect(await deliver(decoding, PAYLOAD)).toMatchObject({ problem: { code: "body_already_parsed" } });

@@ -63,7 +63,7 @@ describe("sign", () => {
     });
   });
 
-  it("returns what Shopify describes: the HMAC of the body in base64", () => {
+  it("returns the HMAC of the body in base64 for Shopify, as its documentation describes", () => {
     expect(signed("shopify")).toEqual({
       "X-Shopify-Webhook-Id": ID,
       "X-Shopify-Hmac-SHA256": createHmac("sha256", SECRET).update(PAYLOAD).digest("base64"),
@@ -186,7 +186,7 @@ describe("verify", () => {
     ).toBe(code);
   });
 
-  it("rejects a header that an object has twice", () => {
+  it("rejects a header that an object contains twice", () => {
     const headers = { ...signed("github"), "x-hub-signature-256": signed("github")["X-Hub-Signature-256"] };
     expect(rejection(() => verify({ scheme: "github", payload: PAYLOAD, headers, secrets: SECRET })).code).toBe(
       "header_not_text",
@@ -234,7 +234,7 @@ describe("verify", () => {
     );
   });
 
-  it("throws nothing but a SignatureError, whatever the headers contain", () => {
+  it("throws only SignatureErrors, whatever the headers contain", () => {
     const value = fc.oneof(fc.string(), fc.anything());
     fc.assert(
       fc.property(fc.constantFrom(...NAMES), value, value, value, (scheme, signature, timestamp, id) => {

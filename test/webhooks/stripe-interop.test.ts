@@ -61,7 +61,7 @@ describe("interoperability with an independent implementation of the scheme", ()
     );
   });
 
-  it("ours rejects with a SignatureError what the other accepts or fails on", () => {
+  it("our verifier rejects with a SignatureError what the other verifier accepts or fails on", () => {
     const future = headerOf(PAYLOAD, NOW + 10_000);
     expect(stripeVerifies(PAYLOAD, future, SECRET)).toBeDefined();
     expect(rejection(() => verify({ payload: PAYLOAD, header: future, secrets: SECRET, now: NOW })).code).toBe(

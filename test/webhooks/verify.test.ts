@@ -166,14 +166,14 @@ describe("the result of verify", () => {
     expect(rejection(() => at(seconds + 400)).code).toBe("timestamp_in_future");
   });
 
-  it("names the rule that failed and the fix", () => {
+  it("reports the rule that failed and the fix", () => {
     const at = (now: number) =>
       rejection(() => verify({ payload: PAYLOAD, header: headerOf(PAYLOAD), secrets: SECRET, now }));
     expect(at(NOW + 412).message).toMatch(/t is 412 s old; tolerance 300 s: check the receiver's clock/);
     expect(at(NOW - 412).message).toMatch(/t is 412 s ahead; tolerance 300 s: check the receiver's clock/);
   });
 
-  it("names the type of a wrong payload or header", () => {
+  it("reports the type of a wrong payload or header", () => {
     const instead = (options: object) => {
       const all = { payload: PAYLOAD, header: headerOf(PAYLOAD), secrets: SECRET, now: NOW, ...options };
       return rejection(() => verify(all)).message;
@@ -183,7 +183,7 @@ describe("the result of verify", () => {
     expect(instead({ header: new Headers() })).toMatch(/ header is an object: pass its single value/);
   });
 
-  it("points to whitespace around a secret, in the place where it is", () => {
+  it("points to whitespace around a secret, and where it is", () => {
     const mismatch = (secrets: string | string[]) =>
       rejection(() => verify({ payload: PAYLOAD, header: headerOf(PAYLOAD), secrets, now: NOW })).message;
     expect(mismatch(`${SECRET}\n`)).toMatch(/secret 1 of 1 starts or ends with whitespace: trim it/);

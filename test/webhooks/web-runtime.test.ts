@@ -42,7 +42,7 @@ describe("the library in a runtime", () => {
     expect(await checkRuntime(await import("../../src/webhooks/index.ts"))).toEqual(expectedOutcomes(true));
   });
 
-  it("with the web's globals alone, such as an edge function, works with WebCrypto", async () => {
+  it("with only web globals, such as an edge function, works with WebCrypto", async () => {
     const outcomes = (await runWithWebGlobals(await bundle(PROGRAM))) as RuntimeOutcomes;
     expect(JSON.parse(JSON.stringify(outcomes))).toEqual(expectedOutcomes(false));
   });

@@ -27,13 +27,13 @@ const coloredErrors = async (env: Record<string, string>, ...flags: string[]): P
   (await service(["customers", "lst", ...flags], env)).stderr.includes(ESCAPE);
 
 describe("color", () => {
-  it("is on for a terminal, also in JSON, and off in a pipe", async () => {
+  it("is on in a terminal, even for JSON, and off in a pipe", async () => {
     expect(await coloredOnTerminal({})).toBe(true);
     expect(await coloredOnTerminal({}, "--json")).toBe(true);
     expect(await coloredErrors({})).toBe(false);
   });
 
-  it("is disabled by NO_COLOR, TERM=dumb and --no-color, each alone", async () => {
+  it("is disabled by each of NO_COLOR, TERM=dumb and --no-color", async () => {
     expect(await coloredOnTerminal({ NO_COLOR: "1" })).toBe(false);
     expect(await coloredOnTerminal({ TERM: "dumb" })).toBe(false);
     expect(await coloredOnTerminal({}, "--no-color")).toBe(false);
@@ -50,7 +50,7 @@ describe("color", () => {
     expect(await coloredErrors({ FORCE_COLOR: "1" })).toBe(true);
   });
 
-  it("is enabled by FORCE_COLOR unless NO_COLOR is set, as help says", async () => {
+  it("is enabled by FORCE_COLOR unless NO_COLOR is set, as the help documents", async () => {
     expect(await coloredErrors({ FORCE_COLOR: "1" })).toBe(true);
     expect(await coloredErrors({ FORCE_COLOR: "0" })).toBe(false);
     expect(await coloredErrors({ FORCE_COLOR: "1", NO_COLOR: "1" })).toBe(false);
@@ -74,7 +74,7 @@ describe("color", () => {
     }
   });
 
-  it("carries no meaning of its own: the text is the same without it", async () => {
+  it("is never the only carrier of meaning: the text is the same without it", async () => {
     const [colored, plain] = [
       inTerminal(["customers", "get", ada]),
       inTerminal(["customers", "get", ada, "--no-color"]),

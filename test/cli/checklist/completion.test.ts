@@ -93,11 +93,11 @@ describe("suggestions", () => {
     [["webhooks", "verify", "--payload", ""]],
     [["api", "POST", "/v1/orders", "--input="]],
     [["listen", "--forward-to", "localhost:3000", "--", ""]],
-  ])("leave files to the shell: %j", async (message) => {
+  ])("leave file names to the shell: %j", async (message) => {
     expect(await complete(message)).toEqual({ values: [], directive: 0 });
   });
 
-  it("offer a flag with one value once, and repeatable flags again", async () => {
+  it("offer repeatable flags again, but not other flags", async () => {
     const { values } = await complete(["customers", "create", "--email", "a", "--metadata", "a=1", "--"]);
     expect(values).not.toContain("--email");
     expect(values).toContain("--metadata");
@@ -148,7 +148,7 @@ describe("completion scripts", () => {
     ["zsh", "#compdef service"],
     ["fish", "complete -c service"],
     ["powershell", "Register-ArgumentCompleter -Native -CommandName 'service'"],
-  ])("for %s call the program", async (shell, registration) => {
+  ])("for %s call the CLI", async (shell, registration) => {
     const { exitCode, stdout, stderr } = await spawnCli(["completion", shell]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toContain(registration);

@@ -16,7 +16,7 @@ beforeEach(async () => {
 const run = (...args: string[]) => runCli([...args, "--live"], { env });
 
 describe("--dry-run", () => {
-  it("prints the request of each command that makes a change, and sends nothing", async () => {
+  it("prints the request of each command that changes something, and sends nothing", async () => {
     const cases: readonly [args: string[], method: string, path: string, body: object | null][] = [
       [
         ["customers", "create", "--email", "a@example.com", "--metadata", "plan=pro"],
@@ -80,14 +80,14 @@ describe("--dry-run", () => {
     expect(stdout + stderr).not.toContain(KEY);
   });
 
-  it("formats the request for reading on a terminal", async () => {
+  it("formats the request on a terminal", async () => {
     const session = runInTerminal(["customers", "delete", "cus_1", "--live", "-n"], { env });
     expect(await session.ended).toBe(0);
     expect(session.text()).toBe(`DELETE ${platform.url}/v1/customers/cus_1\nNothing was sent.\n`);
   });
 
   it.each([[["customers", "list"]], [["config", "set", "update_notices", "false"]], [["logout"]], [["listen"]]])(
-    "is rejected by %j, which it would not prevent",
+    "is rejected by %j, which it cannot prevent",
     async (args) => {
       const { exitCode, stdout, stderr } = await run(...args, "-n");
       expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });

@@ -12,29 +12,26 @@ const { version, bugs } = JSON.parse(readFileSync(new URL("../../../package.json
 };
 
 describe("help", () => {
-  it.each([[[]], [["help"]], [["-h"]], [["--help"]]])(
-    "service %j prints the help of the program on stdout",
-    async (args) => {
-      const { exitCode, stdout, stderr } = await runCli(args);
-      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-      expect(stdout).toMatch(/^Build and test webhook integrations/);
-      expect(stdout.indexOf("Examples")).toBeLessThan(stdout.indexOf("Usage"));
-      for (const command of [
-        "serve",
-        "demo",
-        "customers",
-        "orders",
-        "payments",
-        "events",
-        "listen",
-        "trigger",
-        "whoami",
-      ]) {
-        expect(stdout).toMatch(new RegExp(`^  ${command} +[A-Z]`, "m"));
-      }
-      expect(stdout).toContain("--json");
-    },
-  );
+  it.each([[[]], [["help"]], [["-h"]], [["--help"]]])("service %j prints the CLI's help on stdout", async (args) => {
+    const { exitCode, stdout, stderr } = await runCli(args);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toMatch(/^Build and test webhook integrations/);
+    expect(stdout.indexOf("Examples")).toBeLessThan(stdout.indexOf("Usage"));
+    for (const command of [
+      "serve",
+      "demo",
+      "customers",
+      "orders",
+      "payments",
+      "events",
+      "listen",
+      "trigger",
+      "whoami",
+    ]) {
+      expect(stdout).toMatch(new RegExp(`^  ${command} +[A-Z]`, "m"));
+    }
+    expect(stdout).toContain("--json");
+  });
 
   it.each([[["customers"]], [["customers", "--help"]], [["help", "customers"]]])(
     "service %j shows the group",
@@ -65,14 +62,14 @@ describe("help", () => {
     expect(existsSync(guide), guide).toBe(true);
   });
 
-  it("names the commands for the webhooks of any provider in webhooks", async () => {
+  it("lists the commands for webhooks of any provider under webhooks", async () => {
     const { stdout } = await runCli(["help", "webhooks"]);
     for (const command of ["check", "send", "capture", "replay"])
       expect(stdout).toContain(`service webhooks ${command} `);
     expect(stdout).toContain("--scheme stripe");
   });
 
-  it("lists every exit code of the program in exit-codes", async () => {
+  it("lists every exit code under exit-codes", async () => {
     const { stdout } = await runCli(["help", "exit-codes"]);
     for (const code of [0, 1, 2, 3, 4, 5, 6, 7, 130]) expect(stdout).toMatch(new RegExp(`^${code} +[A-Z]`, "m"));
   });
@@ -115,7 +112,7 @@ function allCommands(): string[][] {
 }
 
 describe("every command", () => {
-  it("accepts -h for help only, is described in sentence case without a period, and fits 100 columns", async () => {
+  it("uses -h only for help, is described in sentence case without a period, and fits 100 columns", async () => {
     const commands = allCommands();
     expect(commands.length).toBeGreaterThan(60);
     for (let i = 0; i < commands.length; i += 8) {
@@ -133,7 +130,7 @@ describe("every command", () => {
     }
   });
 
-  it("declares no global flag as its own, which would take the value from it", () => {
+  it("does not redeclare a global flag", () => {
     const flagsIn = (text: string) => [...text.matchAll(/^\| `(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag!);
     const [, ofProgram = "", ofCommands = ""] = /^## Global flags$([^]*?)^## ([^]*)/m.exec(reference)!;
     const globalFlags = flagsIn(ofProgram);
@@ -151,14 +148,14 @@ describe("every command", () => {
     expect(places).toEqual([...places].sort((a, b) => a - b));
   });
 
-  it("names the command that opens the documentation, and the issue tracker once package.json does", async () => {
+  it("shows the command that opens the documentation, and the issue tracker once package.json has one", async () => {
     const { stdout } = await runCli(["--help"]);
     expect(stdout).toContain("service open docs");
     const urls = stdout.match(/https?:\/\/(?!localhost)\S+/g) ?? [];
     expect(urls).toEqual(bugs.url.includes("/OWNER/") ? [] : [bugs.url]);
   });
 
-  it("is the same on a terminal except for color, and fits its width", async () => {
+  it("is the same on a terminal except for color, and fits the width", async () => {
     const session = runInTerminal(["keys", "create", "--help"], { columns: 60 });
     expect(await session.ended).toBe(0);
     expect(session.output()).toContain("\u001b[1mExamples");
@@ -223,7 +220,7 @@ describe("the modules that a command loads", () => {
   }
 
   it.each([[["--help"]], [["customers", "list", "--help"]], [["whoami"]], [["serve", "--help"]]])(
-    "contain nothing of the server for service %j",
+    "exclude the server for service %j",
     async (args) => {
       const code = await loadedCode(args);
       for (const word of SERVER) expect(code).not.toContain(word);
@@ -231,7 +228,7 @@ describe("the modules that a command loads", () => {
   );
 
   it.each([[["--version"]], [["--help"]], [["customers", "list", "--help"]]])(
-    "contain at most one command, and nothing that loads on demand, for service %j in a pipe",
+    "include at most one command, and nothing loaded on demand, for service %j in a pipe",
     async (args) => {
       const urls = await loadedFiles(args);
       expect(urls.filter((url) => url.includes("/dist/lazy/"))).toEqual([]);
@@ -239,7 +236,7 @@ describe("the modules that a command loads", () => {
     },
   );
 
-  it("contain the server only for service serve", async () => {
+  it("include the server for service serve", async () => {
     const code = await loadedCode(["serve", "--port", "0", "--database", "/dev/null/none"]);
     for (const word of SERVER) expect(code).toContain(word);
   });

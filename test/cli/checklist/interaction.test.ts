@@ -67,7 +67,7 @@ describe("a prompt", () => {
   it.each<[string, string[], Record<string, string>]>([
     ["--no-input", ["--no-input"], {}],
     ["SERVICE_NO_INPUT", [], { SERVICE_NO_INPUT: "1" }],
-  ])("is disabled by %s, also on a terminal", async (_name, flags, env) => {
+  ])("is disabled by %s, even on a terminal", async (_name, flags, env) => {
     const id = await newCustomer();
     const session = inTerminal(["customers", "delete", id, ...flags], env);
     expect(await session.ended).toBe(2);
@@ -82,7 +82,7 @@ describe("a prompt", () => {
 });
 
 describe("a live deletion", () => {
-  it("proceeds once the ID was typed", async () => {
+  it("proceeds once the ID is typed", async () => {
     const id = await newCustomer();
     const session = inTerminal(["customers", "delete", id]);
     await session.waitFor(`Type ${id} to continue`);
@@ -95,7 +95,7 @@ describe("a live deletion", () => {
   it.each([
     ["something else", "yes"],
     ["nothing", ""],
-  ])("is canceled if %s was typed", async (_what, message) => {
+  ])("is canceled if %s is typed", async (_what, message) => {
     const id = await newCustomer();
     const session = inTerminal(["customers", "delete", id]);
     await session.waitFor(`Type ${id} to continue`);

@@ -39,7 +39,7 @@ describe("settings", () => {
     expect(session.text()).toMatch(/^base_url +https:\/\/environment\.example +SERVICE_BASE_URL/m);
   });
 
-  it("are stored in the XDG folder, readable only by their owner", async () => {
+  it("are stored in the XDG directory, readable only by their owner", async () => {
     const home = mkdtempSync(join(tmpdir(), "service-home-"));
     const login = (env: Record<string, string | undefined>) =>
       runCli(["login", "--api-key-stdin", "--base-url", platform.baseUrl], {
@@ -55,7 +55,7 @@ describe("settings", () => {
     }
   });
 
-  it("include every environment variable that the program reads in help", async () => {
+  it("list in help every environment variable that the CLI reads", async () => {
     const folder = fileURLToPath(new URL("../../../src/cli", import.meta.url));
     const code = readdirSync(folder, { recursive: true, encoding: "utf8" })
       .filter((name) => name.endsWith(".ts"))
@@ -69,7 +69,7 @@ describe("settings", () => {
     for (const name of names) expect(stdout).toMatch(new RegExp(`\\b${name}\\b`));
   });
 
-  it("do not make a command contact anything but the platform", async () => {
+  it("never make a command contact anything but the platform", async () => {
     const list = { object: "list", data: [], has_more: false, next_cursor: null };
     const server = await startServer(json(200, list));
     const elsewhere = await startServer(json(200, {}));

@@ -27,18 +27,18 @@ describe("--fields", () => {
     expect(stdout).toBe(`${second}\tbob@example.com\t\n${first}\tada@example.com\tpro\n`);
   });
 
-  it("selects members of the JSON", async () => {
+  it("selects fields of the JSON", async () => {
     const { stdout } = await service(["customers", "get", first, "--json", "--fields", "email,metadata.plan"]);
     expect(JSON.parse(stdout)).toEqual({ email: "ada@example.com", "metadata.plan": "pro" });
   });
 
-  it("selects members of each line of a stream", async () => {
+  it("selects fields of each line of a stream", async () => {
     const args = ["trigger", "order.created", "--count", "2", "--json", "--fields", "type"];
     const line = '{"type":"order.created"}\n';
     expect(await service(args)).toEqual({ exitCode: 0, stdout: line + line, stderr: "" });
   });
 
-  it("lists the known fields if one does not exist", async () => {
+  it("lists the known fields if one is unknown", async () => {
     expect(await service(["customers", "list", "--fields", "id,mail"])).toEqual({
       exitCode: 2,
       stdout: "",
@@ -92,7 +92,7 @@ describe("global flags", () => {
   });
 });
 
-describe("a reader that goes away", () => {
+describe("a reader that closes the pipe", () => {
   it("ends the command quietly with 0", async () => {
     await using crowded = await startPlatform();
     await service(["trigger", "customer.created", "--count", "60"], crowded.env);
@@ -107,7 +107,7 @@ describe("a reader that goes away", () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
   });
 
-  it("does not stop a command if only stderr is closed", async () => {
+  it("does not stop a command if it closes only stderr", async () => {
     const child = spawn(process.execPath, [BIN, "customers", "get", first, "--debug", "--quiet"], {
       env: cliEnv(platform.env),
       stdio: ["ignore", "pipe", "pipe"],
@@ -150,7 +150,7 @@ describe("output", () => {
     }
   });
 
-  it("prints JSON with --jq alone", async () => {
+  it("prints JSON with --jq even without --json", async () => {
     const { exitCode, stdout } = await service(["customers", "list", "--jq", "type"]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "array\n" });
   });
@@ -179,7 +179,7 @@ describe("output", () => {
     expect(session.text()).toMatch(/No payments\.\n$/);
   });
 
-  it("is not wrapped after each word on a terminal that does not know its size", async () => {
+  it("is not wrapped on a terminal of unknown size", async () => {
     const command = [process.execPath, BIN, "custmers"];
     const screen = openScreen("sh", ["-c", 'stty columns 0 rows 0; exec "$0" "$@"', ...command]);
     expect(await screen.ended).toBe(2);

@@ -60,7 +60,7 @@ function untilRemembered(latest: string): Promise<void> {
 }
 
 describe("a newer version", () => {
-  it("is queried in the background once a day, and reported once after the next command", async () => {
+  it("is looked up in the background once a day, and reported once after the next command", async () => {
     await startRegistry(release("99.0.0"));
     expect(await terminal("version")).not.toContain("newer version");
     await untilRemembered("99.0.0");

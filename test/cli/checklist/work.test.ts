@@ -27,14 +27,14 @@ describe("waiting", () => {
     expect(stderr.trim().split("\n")).toHaveLength(1);
   });
 
-  it("says what a command waits for that sends several requests", async () => {
+  it("shows which of several requests a command waits for", async () => {
     const session = inTerminal(["expect", "customer.deleted", "--within", "60s"]);
     await session.waitFor("Waiting for customer.deleted");
     session.type(CTRL_C);
     expect(await session.ended).toBe(130);
   });
 
-  it("says why it retries", async () => {
+  it("shows why it retries", async () => {
     const { url } = await startServer((_request, response) =>
       response
         .writeHead(503, { "content-type": "application/problem+json", "retry-after": "25" })
@@ -56,7 +56,7 @@ describe("waiting", () => {
     expect(keys[1]).toBe(keys[0]);
   });
 
-  it("counts countable work without percentages", async () => {
+  it("shows counts instead of percentages", async () => {
     const session = inTerminal(["trigger", "customer.created", "--count", "10"]);
     expect(await session.ended).toBe(0);
     await session.waitFor("10/10 customer.created");
@@ -68,7 +68,7 @@ describe("waiting", () => {
 });
 
 describe("success", () => {
-  it("names the object on a terminal, and suggests the next step", async () => {
+  it("shows the object on a terminal, and suggests the next step", async () => {
     const session = inTerminal(["customers", "create", "--email", "ada@example.com"]);
     expect(await session.ended).toBe(0);
     expect(session.text()).toMatch(/^✓ Created customer cus_\w{22}$/m);
@@ -79,7 +79,7 @@ describe("success", () => {
 });
 
 describe("failure", () => {
-  it("says what failed, why and what to do, with the request ID", async () => {
+  it("explains what failed, why and what to do, with the request ID", async () => {
     await service(["customers", "create", "--email", "taken@example.com"]);
     const args = ["customers", "create", "--email", "taken@example.com"];
     const { exitCode, stdout, stderr } = await service(args);
@@ -98,7 +98,7 @@ describe("failure", () => {
     expect(stderr).toContain("500 internal_error, request req_1\nThis is a platform error");
   });
 
-  it("shows stack traces and requests only with --debug or SERVICE_DEBUG, never a key", async () => {
+  it("shows stack traces and requests only with --debug or SERVICE_DEBUG, and never a key", async () => {
     const args = ["customers", "list", "--limit", "0"];
     expect((await service(args)).stderr).not.toContain("    at ");
     expect((await service([...args, "--debug"])).stderr).toContain("    at ");

@@ -49,7 +49,7 @@ describe.each([
     }
   });
 
-  it("have a reason of a few, and a day that exists", async () => {
+  it("have one of the allowed reasons, and an existing date", async () => {
     const { body: payment } = await apis[0]!("POST", "/v1/payments", { amount: 1999, currency: "EUR" });
     const refund = { amount: 1, currency: "EUR", payment: payment.id };
     const given = { reason: "duplicate", due: "2026-12-24" };

@@ -48,7 +48,7 @@ const numberOf = ({ headers }: Parameters<Script>[0]) => Number(headers["service
 const fail = (response: ServerResponse) => void response.writeHead(500).end();
 
 describe(`an advance over ${DELIVERIES} pending deliveries`, () => {
-  it.each([6, 1])("attempts all of them at once if the endpoints keep up, with %i of these", async (endpoints) => {
+  it.each([6, 1])("attempts all of them at once, with %i endpoints that keep up", async (endpoints) => {
     const platform = await host(() => 0);
     const pending = new Map<number, ServerResponse[]>();
     const heldAtOnce = new Map<number, number>();

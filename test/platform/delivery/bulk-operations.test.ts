@@ -126,7 +126,7 @@ describe.each(["sqlite", "postgres"] as const)("bulk operations on %s", (dialect
     expect(list.data[0].id).toBe(started.id);
   });
 
-  it("count what cannot be retried, and say why", async () => {
+  it("count deliveries that cannot be retried, with the reason", async () => {
     const endpoint = await createEndpoint(scene, "/disabled");
     await createOrders(scene, 3);
     await failAll(scene);
@@ -175,7 +175,7 @@ describe.each(["sqlite", "postgres"] as const)("bulk operations on %s", (dialect
     await expect.poll(() => count(scene, `endpoint=${repaired}&status=succeeded`)).toBe(2);
   });
 
-  it("replay events that many endpoints got, each to streams once", async () => {
+  it("replay events that many endpoints received, each to streams only once", async () => {
     const from = await passedTime(scene);
     scene.repair();
     const paths = Array.from({ length: 25 }, (_, index) => `/many/${index}`);

@@ -54,7 +54,7 @@ describe("the bodies of claimed deliveries", () => {
     expect(new Set(receiver.received.map(({ body }) => body.length)).size).toBe(1);
   });
 
-  it("stay within a limit, leave room for other endpoints, and are all sent eventually", async () => {
+  it("stay within a limit, leave capacity for other endpoints, and are all sent eventually", async () => {
     platform = await hostPlatform({ deliveryLimits: { bodyBytes: 300 * KIB } });
     await createEndpoint("/slow", "order.created");
     await createEndpoint("/other", "order.completed");

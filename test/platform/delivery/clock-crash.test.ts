@@ -24,7 +24,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it("an advance of the test clock that a crash interrupted continues after the next start", async () => {
+it("an advance of the test clock continues after a crash and restart", async () => {
   receiver = await startScriptedReceiver((_request, response) => {
     if (receiver.received.length === 1) response.writeHead(500).end();
     else pending.push(response);

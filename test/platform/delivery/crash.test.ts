@@ -80,7 +80,7 @@ function limitFiles(pid: number, bytes: string): void {
   execFileSync("prlimit", [`--pid=${pid}`, `--fsize=${bytes}:unlimited`]);
 }
 
-it(`killed ${KILLS} times during ${EVENTS * ENDPOINTS} deliveries, the platform loses none`, async () => {
+it(`the platform loses none of ${EVENTS * ENDPOINTS} deliveries although it is killed ${KILLS} times`, async () => {
   const port = Number(new URL(platform.baseUrl).port);
   const endpoints: string[] = [];
   for (let i = 0; i < ENDPOINTS; i++) endpoints.push(await createEndpoint(`${receiver.url}/${i}`));

@@ -75,7 +75,7 @@ describe("a delivery", () => {
     for (const { id } of [all, customers, orders]) await remove(id);
   });
 
-  it("of a sandbox event never reaches a live endpoint, nor vice versa", async () => {
+  it("of a sandbox event never reaches a live endpoint, or vice versa", async () => {
     const live = (await platform.live("POST", "/v1/webhook_endpoints", { url: "https://live.example", events: ["*"] }))
       .body;
     const event = await createCustomer();

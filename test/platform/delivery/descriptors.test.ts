@@ -62,7 +62,7 @@ describe("a process without free file descriptors", () => {
       });
   });
 
-  it("repeats what the test clock's advance could not send", async () => {
+  it("repeats attempts that an advance of the test clock could not send", async () => {
     let failures = 0;
     let lookups = 0;
     const lookup: LookupFunction = (_hostname, _options, callback) => {

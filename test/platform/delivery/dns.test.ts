@@ -61,7 +61,7 @@ describe("a host name", () => {
     expect(server.queries).toEqual([]);
   });
 
-  it("in the hosts file needs no query, and the file is read again after a change", async () => {
+  it("in the hosts file needs no query, even after the file changes", async () => {
     const server = await knowing({ "other.test": ["192.0.2.9"] });
     const hostsFile = file("# comment\n192.0.2.1\tAda.test ada # ada.other\n2001:db8::1 ada\nnonsense x.test\n");
     expect(await ask("ada.TEST", server, { hostsFile })).toEqual(["192.0.2.1"]);
@@ -128,7 +128,7 @@ describe("search domains", () => {
     expect(await queriesFor("shop.app.", conf)).toEqual(["shop.app"]);
   });
 
-  it("stop at the first name with an address, and the last list counts", async () => {
+  it("stop at the first name with an address, and come from the last list in the file", async () => {
     const conf = "search one.test\ndomain two.test\n";
     expect(await queriesFor("shop", conf, { "shop.two.test": ["192.0.2.1"] })).toEqual(["shop.two.test"]);
   });

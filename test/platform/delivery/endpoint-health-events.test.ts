@@ -46,7 +46,7 @@ const typesAbout = async (id: string) => (await eventsAbout(id)).map(({ type }) 
 const receivedAt = (path: string, type: string) =>
   receiver.at(path).filter(({ body }) => (JSON.parse(body) as Event).type === type);
 
-it("an endpoint that begins to fail, and one that recovers, cause one event each, for all endpoints but itself", async () => {
+it("an endpoint that begins to fail or recovers causes one event, for all endpoints but itself", async () => {
   const id = await createEndpoint("/failing", ["*"]);
   await createEndpoint("/alerts", ["webhook_endpoint.*"]);
   statuses.set("/failing", 500);
@@ -83,7 +83,7 @@ it("an endpoint that begins to fail, and one that recovers, cause one event each
   expect(own.every(({ event_type: type }: { event_type: string }) => type === "webhook_endpoint.ping")).toBe(true);
 });
 
-it("an endpoint disabled by a user causes an event of that request, and one disabled by 410 an event of none", async () => {
+it("the event about a disabled endpoint has the user's request, or none after a 410", async () => {
   const byUser = await createEndpoint("/user", ["order.completed"]);
   const disabled = await platform.api("PATCH", `/v1/webhook_endpoints/${byUser}`, { status: "disabled" });
   expect(await eventsAbout(byUser)).toMatchObject([
@@ -111,7 +111,7 @@ it("an endpoint disabled by a user causes an event of that request, and one disa
   ]);
 });
 
-it("failed deliveries of events about endpoints make an endpoint failing, and cause no such event themselves", async () => {
+it("failed deliveries of events about endpoints make an endpoint failing, and cause no further events", async () => {
   const id = await createEndpoint("/down", ["webhook_endpoint.recovered"]);
   statuses.set("/down", 500);
   const data = { id: "we_06Fv3Tt0q1Yd8mWc5KxLrB", object: "webhook_endpoint" };

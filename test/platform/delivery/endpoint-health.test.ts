@@ -32,7 +32,7 @@ const attemptsOf = async (id: string) => {
   return [endpoints[0].attempts, endpoints[0].failed] as [number, number];
 };
 
-it("an endpoint is failing from its first failed attempt once 20 in a row failed, until one succeeds", async () => {
+it("after 20 consecutive failures, an endpoint is failing since the first one, until an attempt succeeds", async () => {
   status = 500;
   const id = await createEndpoint(["order.created"]);
   await ping(id, 1);

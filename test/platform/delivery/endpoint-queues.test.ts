@@ -25,7 +25,7 @@ function fill(queues: EndpointQueues, ids: readonly string[], free: number): num
   }
 }
 
-it.each([1, 15, 99, 5000])("leaves the kept slots free when %i endpoints have reached the time limit", (count) => {
+it.each([1, 15, 99, 5000])("keeps the reserved slots free when %i endpoints have reached the time limit", (count) => {
   const queues = new EndpointQueues(LIMITS);
   const hanging = idsOf(count);
   wait(queues, [...hanging, "we_fast"]);
@@ -36,7 +36,7 @@ it.each([1, 15, 99, 5000])("leaves the kept slots free when %i endpoints have re
   expect(queues.slotsFor(queues.of("we_fast"), free)).toBeGreaterThanOrEqual(Math.ceil(KEPT / 3));
 });
 
-it("leaves fewer of the kept slots free for endpoints that respond within half of the time", () => {
+it("keeps fewer reserved slots free if endpoints respond within half of the time", () => {
   const queues = new EndpointQueues(LIMITS);
   const slow = idsOf(500);
   wait(queues, slow);
@@ -44,7 +44,7 @@ it("leaves fewer of the kept slots free for endpoints that respond within half o
   expect(fill(queues, slow, LIMITS.perProcess)).toBe(KEPT / 2);
 });
 
-it("remembers a slow endpoint while its deliveries wait for a retry, and no longer", () => {
+it("remembers a slow endpoint only while its deliveries wait for a retry", () => {
   const queues = new EndpointQueues(LIMITS);
   const ids = ["we_0"];
   const mayTakeLast = () => queues.slotsFor(queues.of("we_0"), KEPT) > 0;

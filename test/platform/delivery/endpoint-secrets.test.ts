@@ -96,7 +96,7 @@ describe("an endpoint's headers", () => {
     await failing.close();
   });
 
-  it("are merged by a change: null and an empty text remove one, null for all removes all", async () => {
+  it("are merged by an update: null or an empty text removes one, null for all removes all", async () => {
     const path = "/changed-headers";
     const { id } = await endpointAt(path, { "X-A": "1", "X-B": "2", "X-C": "3" });
     const change = async (headers: unknown) => (await api("PATCH", `/v1/webhook_endpoints/${id}`, { headers })).body;
@@ -153,7 +153,7 @@ describe("an endpoint's headers", () => {
     expect((await create({ ...good, headers: { [`X-A${text}`]: "1" } })).status).toBe(400);
   });
 
-  it("are ten at most, with values of 4,096 characters, after a change, too", async () => {
+  it("are limited to ten with values of 4,096 characters, even after an update", async () => {
     const ten = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`X-${index}`, "a".repeat(4096)]));
     const { id, header_names: names } = await endpointAt("/ten", ten);
     expect(names).toHaveLength(10);

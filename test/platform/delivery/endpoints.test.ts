@@ -32,7 +32,7 @@ const create = (body: object, api = platform.api) => api("POST", "/v1/webhook_en
 const good = { url: "https://hooks.example.com/in", events: ["order.completed"] };
 
 describe("creating an endpoint", () => {
-  it("returns it with its secret, which no other response shows", async () => {
+  it("returns it with its secret, which no other response contains", async () => {
     const response = await create({ ...good, description: "orders" });
     expect(response.status).toBe(201);
     expect(response.body).toEqual({
@@ -152,7 +152,7 @@ describe("creating an endpoint", () => {
     ]);
   });
 
-  it("rejects the platform itself in any spelling", async () => {
+  it("rejects the platform's own URL in any spelling", async () => {
     const { port } = new URL(platform.baseUrl);
     const hosts = ["127.0.0.1", "2130706433", "127.1", "localhost", "localhost.", "a.localhost", "0.0.0.0", "[::1]"];
     for (const host of [...hosts, "[::]", "[::ffff:127.0.0.1]", "127.0.0.2"]) {
@@ -170,7 +170,7 @@ describe("creating an endpoint", () => {
 });
 
 describe("an environment", () => {
-  it("sees its own endpoints only", async () => {
+  it("sees only its own endpoints", async () => {
     const { id } = (await create(good)).body;
     const path = `/v1/webhook_endpoints/${id}`;
     for (const [method, suffix] of [
@@ -227,7 +227,7 @@ describe("updating an endpoint", () => {
     expect((await strict.api("GET", path)).body.url).toBe(good.url);
   });
 
-  it("deletes it once", async () => {
+  it("deletes it only once", async () => {
     const { id } = (await create(good)).body;
     const path = `/v1/webhook_endpoints/${id}`;
     expect((await platform.api("DELETE", path)).body).toEqual({ id, object: "webhook_endpoint", deleted: true });

@@ -216,7 +216,7 @@ describe("receivers that misbehave", () => {
 });
 
 describe("many endpoints that hang", () => {
-  it("leave slots for one that responds", async () => {
+  it("leave slots for endpoints that respond", async () => {
     // The attempts at hanging receivers must not time out during the test, even on a slow machine.
     const slowness = 20;
     const platform = await host({
@@ -246,7 +246,7 @@ describe("many endpoints that hang", () => {
 });
 
 describe("many endpoints whose attempts have reached the time limit", () => {
-  it("leave slots for one that responds", async () => {
+  it("leave slots for endpoints that respond", async () => {
     let passed = 0;
     const deadlines = new Set<() => void>();
     /** The time limit of attempts passes when the test says so. */
@@ -286,7 +286,7 @@ describe("many endpoints whose attempts have reached the time limit", () => {
 });
 
 describe("a blocked target", () => {
-  it("is never reached by a delivery, whatever the endpoint's URL is", async () => {
+  it("never receives a delivery, whatever the endpoint's URL is", async () => {
     const trap = createHttpServer((_request, response) => response.end());
     let hits = 0;
     trap.on("connection", () => (hits += 1));

@@ -31,7 +31,7 @@ describe("an endpoint's response", () => {
     ["an unexpected 100 Continue", "HTTP/1.1 100 Continue\r\n\r\n"],
     ["several interim responses", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 100 \r\n\r\n"],
     ["early hints", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"],
-  ])("counts after %s, and the connection stays usable", async (_what, interim) => {
+  ])("is accepted after %s, and the connection remains usable", async (_what, interim) => {
     expect(await attemptsAt(interim + OK)).toEqual({
       attempts: Array.from({ length: 2 }, () =>
         expect.objectContaining({ status_code: 200, error: null, response_excerpt: "ok" }),

@@ -33,7 +33,7 @@ describe("health checks", () => {
 });
 
 describe("metrics", () => {
-  it("count requests and attempts, without tenants' data", async () => {
+  it("count requests and attempts, without the tenants' data", async () => {
     const endpoints: string[] = [];
     for (const path of ["/200", "/500"]) {
       const created = await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events: ["*"] });

@@ -8,7 +8,7 @@ const create = (body: object) => api("POST", "/v1/webhook_endpoints", body);
 const good = { url: "https://hooks.example.com/in", events: ["order.completed"] };
 
 describe("a ping", () => {
-  it("is sent to its endpoint only, whatever the endpoint subscribes to", async () => {
+  it("is sent only to its endpoint, whatever that subscribes to", async () => {
     const pinged = (await create({ url: `${on.receiver.url}/pinged`, events: ["order.completed"] })).body;
     const other = (await create({ url: `${on.receiver.url}/other`, events: ["*"] })).body;
     const response = await api("POST", `/v1/webhook_endpoints/${pinged.id}/ping`);
@@ -31,7 +31,7 @@ describe("a ping", () => {
     expect(on.receiver.at("/pinged")).toHaveLength(1);
   });
 
-  it("carries a sample of another type if it names one", async () => {
+  it("contains a sample of another type if requested", async () => {
     const { id } = (await create({ url: `${on.receiver.url}/sampled`, events: ["customer.*"] })).body;
     const response = await api("POST", `/v1/webhook_endpoints/${id}/ping`, { type: "order.completed" });
     expect(response).toMatchObject({

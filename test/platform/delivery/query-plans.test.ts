@@ -231,7 +231,7 @@ it("rescheduling first attempts reads only pending deliveries created later than
   expect(plan).toContain("SEARCH d USING INDEX deliveries_by_status (environment=? AND status=? AND id>?)");
 });
 
-it("finding leases reads only leases", async () => {
+it("finding leases reads only leased deliveries", async () => {
   for (const ask of [() => queue.hasLeased(explained, 1), () => queue.hasLapsedLease(explained, 1, "o")]) {
     plan = [];
     await ask();

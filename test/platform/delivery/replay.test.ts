@@ -54,7 +54,7 @@ describe("a replay", () => {
     expect(on.receiver.at("/four")).toEqual([]);
   });
 
-  it("is sent to a named endpoint only, whatever it subscribes to", async () => {
+  it("is sent only to the given endpoint, whatever it subscribes to", async () => {
     const named = await createEndpoint("/named", ["customer.*"]);
     await createEndpoint("/unnamed");
     const event = await createEvent();
@@ -69,7 +69,7 @@ describe("a replay", () => {
     ]);
   });
 
-  it("of a missing event is 404, in another environment too", async () => {
+  it("of a missing event is 404, as in another environment", async () => {
     const event = await createEvent();
     expect((await on.platform.live("POST", `/v1/events/${event}/replay`)).status).toBe(404);
     expect((await replay("evt_nonsense")).status).toBe(404);
@@ -77,7 +77,7 @@ describe("a replay", () => {
 });
 
 describe("listeners", () => {
-  it("receive replays with the position to resume from, and record each as one more attempt", async () => {
+  it("receive replays with the position to resume from, and record each as another attempt", async () => {
     const socket = await listen();
     const event = await createEvent();
     await socket.until(1);

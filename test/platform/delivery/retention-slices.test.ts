@@ -104,7 +104,7 @@ describe.each(["SQLite", "PostgreSQL"])("retention on %s", (dialect) => {
     await remove();
   });
 
-  it("removes old rows behind more rows to keep than one transaction reads", async () => {
+  it("removes old rows even if more newer rows precede them than one transaction reads", async () => {
     await insert(1000, 600, { status: "failed", attemptedAt: NOW - DAY });
     await insert(2000, 600, { status: "pending" });
     await insert(3000, 700);
@@ -128,7 +128,7 @@ describe.each(["SQLite", "PostgreSQL"])("retention on %s", (dialect) => {
     ]);
   });
 
-  it("removes few rows in a transaction, and lets others write after each", async () => {
+  it("removes few rows per transaction, and lets other writes in after each", async () => {
     await insert(1, 1500);
     let written = 0;
     let most = 0;
@@ -157,7 +157,7 @@ describe("retention on SQLite", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it("shrinks its transactions by the time that the last one took, down to a row", async () => {
+  it("shrinks its transactions to a single row depending on how long the last one took", async () => {
     await insert(1, 60);
     await database.write((tx) => tx.run("DELETE FROM attempts"));
     await database.write((tx) => tx.run("UPDATE deliveries SET attempt_count = 0"));
@@ -175,7 +175,7 @@ describe("retention on SQLite", () => {
     expect(seen).toEqual([16, 4, ...Array.from({ length: 40 }, () => 1)]);
   });
 
-  it("ends a transaction that removes a reset sandbox's rows after 3 ms, however many it could remove before", async () => {
+  it("ends a transaction that removes a reset sandbox's rows after 3 ms, however many it removed before", async () => {
     await insert(1, 900);
     await database.write((tx) =>
       tx.run("UPDATE environments SET name = 'removed ' || id, since = $2 WHERE id = $1", [environment, NOW]),
@@ -197,7 +197,7 @@ describe("retention on SQLite", () => {
     expect(most).toBeLessThanOrEqual(64);
   });
 
-  it("shrinks the file to what it holds", async () => {
+  it("shrinks the file to its contents", async () => {
     const file = join(folder, "platform.db");
     const reopen = async () => {
       await database.close();

@@ -159,7 +159,7 @@ describe("after 90 days", () => {
     expect(await secretOf("left")).not.toBe(old);
   });
 
-  it("keeps a listener that was connected all the time", async () => {
+  it("keeps a listener that stayed connected", async () => {
     const secret = await secretOf("open", async () => {
       for (let passed = 0; passed < 200; passed += 50) await pass(50);
     });
@@ -194,7 +194,7 @@ describe("a listener that resumes from a removed position", () => {
     return socket.frames.find(({ frame }) => frame === "gap");
   };
 
-  it("learns of the gap, by ID and by time, and receives the rest", async () => {
+  it("is notified of the gap, by ID and by time, and receives the rest", async () => {
     const removed: string[] = [];
     for (let i = 0; i < 3; i++) removed.push(await createEvent());
     await advance(29 * DAY);
@@ -233,7 +233,7 @@ describe("a listener that resumes from a removed position", () => {
     await recent.close();
   });
 
-  it("learns of the gap by time, even if an older event was removed after newer ones", async () => {
+  it("is notified of the gap by time, even if an older event was removed after newer ones", async () => {
     const old = await createEvent();
     await advance(60);
     const { now } = (await platform.api("GET", "/v1/test_clock")).body as { now: string };
@@ -257,7 +257,7 @@ describe("a listener that resumes from a removed position", () => {
     expect(await gapOf(`?after=${younger}`)).toBeUndefined();
   });
 
-  it("learns of no gap after an event that exists, although a replay was removed", async () => {
+  it("is notified of no gap after an existing event, although a replay was removed", async () => {
     const old = await createEvent();
     expect((await platform.api("POST", `/v1/events/${old}/replay`)).status).toBe(201);
     await advance(29 * DAY);
@@ -268,7 +268,7 @@ describe("a listener that resumes from a removed position", () => {
     expect(await gapOf(`?after=${retained}`)).toBeUndefined();
   });
 
-  it("learns of the gap while it is connected with a full window", async () => {
+  it("is notified of the gap while it is connected with a full window", async () => {
     const socket = await listenTo(platform.baseUrl, platform.sandboxKey, "?window=1");
     const sent = await createEvent();
     await socket.until(1);
@@ -287,7 +287,7 @@ describe("a listener that resumes from a removed position", () => {
     await socket.close();
   });
 
-  it("learns of no gap while it is connected and was sent all that it subscribes to", async () => {
+  it("is notified of no gap if it is connected and received everything that it subscribes to", async () => {
     const all = await listenTo(platform.baseUrl, platform.sandboxKey);
     const orders = await listenTo(platform.baseUrl, platform.sandboxKey, "?events=order.*");
     for (let i = 0; i < 2; i++) await createEvent();
@@ -301,7 +301,7 @@ describe("a listener that resumes from a removed position", () => {
     await Promise.all([all.close(), orders.close()]);
   });
 
-  it("learns of a gap for an ID that never existed", async () => {
+  it("is notified of a gap for an ID that never existed", async () => {
     await createEvent();
     expect(await gapOf("?after=evt_0000000000000000000001")).toMatchObject({
       frame: "gap",

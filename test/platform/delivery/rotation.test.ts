@@ -43,7 +43,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it(`secrets rotated again and again during ${ENDPOINTS * EVENTS} deliveries leave every one verifiable`, async () => {
+it(`${ENDPOINTS * EVENTS} deliveries remain verifiable while secrets are rotated repeatedly`, async () => {
   const ids = new Map<string, string>();
   for (let i = 0; i < ENDPOINTS; i++) {
     const path = `/${i}`;

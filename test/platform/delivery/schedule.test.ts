@@ -82,7 +82,7 @@ describe("the retry schedule", () => {
     );
   });
 
-  it("is lengthened by the receiver, never shortened, never past 6 h", () => {
+  it("can be lengthened by the receiver up to 6 h, but never shortened", () => {
     const at = (retryAfter: number) => nextAttemptAt({ attempts: 1, firstAttempt: 0, endedAt: 0, retryAfter }, 0.5);
     expect(at(SECOND)).toBe(30 * SECOND);
     expect(at(90 * SECOND)).toBe(90 * SECOND);
@@ -116,7 +116,7 @@ describe("Retry-After", () => {
     (header) => expect(readRetryAfter(503, header, now)).toBeUndefined(),
   );
 
-  it("counts for 429 and 503 only", () => {
+  it("is respected only for 429 and 503", () => {
     for (const status of [200, 301, 400, 404, 500, 502, 504])
       expect(readRetryAfter(status, "120", now)).toBeUndefined();
     expect(readRetryAfter(503, undefined, now)).toBeUndefined();

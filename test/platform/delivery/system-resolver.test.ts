@@ -13,7 +13,7 @@ const SILENT_RESOLVER = `
   require("node:module").syncBuiltinESMExports();
 `;
 
-it("a running platform resolves host names of endpoints without the system's resolver", async () => {
+it("a running platform resolves endpoints' host names without the system's resolver", async () => {
   const folder = mkdtempSync(join(tmpdir(), "service-resolver-"));
   const preload = join(folder, "silent-resolver.cjs");
   writeFileSync(preload, SILENT_RESOLVER);

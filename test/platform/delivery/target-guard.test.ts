@@ -87,7 +87,7 @@ describe("a literal address", () => {
     expect(guard.blockReason(new URL(`https://${host}/`))).toBeUndefined();
   });
 
-  it("is judged without its zone", () => {
+  it("is checked without its zone", () => {
     expect(blockReasonOfAddress("fe80::1%eth0")).toBeDefined();
     expect(blockReasonOfAddress("2606:4700:4700::1111%eth0")).toBeUndefined();
   });
@@ -115,7 +115,7 @@ describe("a target's host name", () => {
     expect(hits).toBe(before);
   });
 
-  it("is judged by the addresses that the connection uses, even if they change after a check", async () => {
+  it("is checked by the addresses that the connection uses, even if they change after a check", async () => {
     const rebinding = resolver(["8.8.8.8"], ["127.0.0.1"]);
     // The check before connecting.
     await new Promise((resolve) => rebinding("hooks.example", {}, resolve));
@@ -131,7 +131,7 @@ describe("a target's host name", () => {
     expect(lookup.lookups).toBe(3);
   });
 
-  it("over plain http is rejected, whatever it resolves to", async () => {
+  it("is rejected over plain http, whatever it resolves to", async () => {
     expect(await reach(`http://hooks.example:${port}/`, resolver(["8.8.8.8"]))).toMatch(/^EBLOCKED: .*not https/);
   });
 

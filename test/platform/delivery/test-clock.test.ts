@@ -48,7 +48,7 @@ async function attemptsOf(): Promise<Map<string, Attempt[]>> {
 }
 
 describe("the test clock", () => {
-  it("delivers what an advance makes due in a process that only serves the API", async () => {
+  it("delivers in a process that only serves the API what an advance makes due", async () => {
     respond = () => 200;
     await platform.restart({ role: "api" });
     await createEndpoint("/");
@@ -81,7 +81,7 @@ describe("the test clock", () => {
     expect(Math.abs(seconds(after.now) - Date.now() / 1000 - 3 * DAY)).toBeLessThan(60);
   });
 
-  it("sets the time of the sandbox, and not of live mode", async () => {
+  it("sets the sandbox's time, but not live mode's", async () => {
     await advance(10 * DAY);
     const created = (await platform.api("POST", "/v1/customers", { email: "a@example.com" })).body;
     expect(seconds(created.created) - Date.now() / 1000).toBeGreaterThan(10 * DAY - 60);
@@ -93,7 +93,7 @@ describe("the test clock", () => {
     expect((await platform.api("GET", `/v1/customers?created_after=${since}`)).body.data).toHaveLength(1);
   });
 
-  it("exists in the sandbox only", async () => {
+  it("exists only in the sandbox", async () => {
     expect((await platform.live("GET", "/v1/test_clock")).body.code).toBe("sandbox_only");
     expect((await platform.live("POST", "/v1/test_clock/advance", { seconds: 1 })).body.code).toBe("sandbox_only");
   });
@@ -124,7 +124,7 @@ describe("the test clock", () => {
 });
 
 describe("advancing", () => {
-  it("attempts everything that becomes due on the way, in order, at its own time, and returns the counts", async () => {
+  it("attempts everything that becomes due meanwhile, in order and at its own time, and returns the counts", async () => {
     await createEndpoint("/a");
     await createEndpoint("/b");
     await createCustomers(3);

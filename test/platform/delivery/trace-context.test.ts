@@ -65,7 +65,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (name) => {
     return { request: created.headers.get("request-id")!, event };
   }
 
-  it("a request's trace is in the logs and continues in each attempt of its event, which is a span of its own", async () => {
+  it("a request's trace is logged and continues in each attempt of its event as a separate span", async () => {
     const path = `/fails-once/${name}`;
     await createEndpoint(path);
     const traceparent = `00-${TRACE}-${SPAN}-01`;
@@ -110,7 +110,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (name) => {
     expect(receiver.at(path)[0]!.headers["traceparent"]).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`));
   });
 
-  it("a later version of the header is read as far as it is known", async () => {
+  it("the known part of a later header version is read", async () => {
     const path = `/later/${name}`;
     await createCustomer(path, `cc-${TRACE}-${SPAN}-ff-what-the-future-brings`);
     expect(receiver.at(path)[0]!.headers["traceparent"]).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-03$`));

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => bench.close());
 
 describe("a manual retry", () => {
-  it("attempts a pending delivery now, and gives a failed one another 3 days", async () => {
+  it("attempts a pending delivery now, and gives a failed delivery another 3 days", async () => {
     let status = 500;
     const flaky = await startScriptedReceiver((_request, response) => response.writeHead(status).end());
     const { id } = await createEndpoint(flaky.url);

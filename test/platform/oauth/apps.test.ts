@@ -46,7 +46,7 @@ describe("an OAuth app", () => {
     expect((await api("GET", `/v1/oauth_apps/${app.id}`)).status).toBe(404);
   });
 
-  it("gets a new secret, and the old one stops working immediately", async () => {
+  it("gets a new secret, and the old secret stops working immediately", async () => {
     const { refresh_token } = await obtainTokens(server, "confidential");
     const { body } = await api("POST", `/v1/oauth_apps/${server.confidentialApp.id}/rotate_secret`);
     const old = await refreshWith(server, "confidential", refresh_token);
@@ -116,7 +116,7 @@ describe("redirect URIs", () => {
     [[]],
     [Array.from({ length: 21 }, (_, index) => `https://a${index}.example/`)],
     [["https://a.example/", "https://a.example/"]],
-  ])("are 1 to 20 different ones", async (redirect_uris) => {
+  ])("must be 1 to 20 different URIs", async (redirect_uris) => {
     expect((await api("POST", "/v1/oauth_apps", { name: "A", redirect_uris })).status).toBe(400);
   });
 });

@@ -29,7 +29,7 @@ describe("the consent page", () => {
     expect(text).toContain("owner@localhost");
   });
 
-  it("names only permissions that the scopes grant", async () => {
+  it("lists only permissions that the scopes grant", async () => {
     const { text } = await server.browser.get(ask({ scope: "read_request_logs write_request_logs read_listen" }));
     const [, list] = /<ul class="scopes">(.*?)<\/ul>/s.exec(text)!;
     expect(
@@ -80,7 +80,7 @@ describe("the environment of a grant", () => {
     return (await apiOf(platform.baseUrl, body.access_token)("GET", "/v1/me")).body.environment;
   };
 
-  it("is the sandbox unless live is requested, as the page shows", async () => {
+  it("is the sandbox unless live mode is requested, as the page shows", async () => {
     expect(await environmentOf({})).toBe("sandbox");
     expect(await environmentOf({ environment: "live" })).toBe("live");
     const { text } = await server.browser.get(ask({ environment: "live" }));
@@ -159,7 +159,7 @@ describe("the user's choice", () => {
     await fresh.close();
   });
 
-  it("of another session is rejected", async () => {
+  it("is rejected in another session", async () => {
     const url = ask();
     const question = await server.browser.get(url);
     const outsider = new Browser(platform.baseUrl);
@@ -169,14 +169,14 @@ describe("the user's choice", () => {
     expect(rejected.text).toContain("no longer valid");
   });
 
-  it("without its hidden field is rejected, and issues no code", async () => {
+  it("is rejected without its hidden field", async () => {
     for (const csrf of ["", "wrong", "A".repeat(22)]) {
       const rejected = await server.browser.post(ask(), { decision: "approve", csrf });
       expect(rejected).toMatchObject({ status: 403, left: undefined });
     }
   });
 
-  it("after the back button, or by a double click, issues a code each time", async () => {
+  it("issues a code each time after the back button or a double click", async () => {
     const question = await server.browser.get(ask());
     const [one, two] = await Promise.all([
       server.browser.submit(question, { decision: "approve" }),

@@ -35,19 +35,19 @@ const poll = (device: Device) =>
 const type = async (user_code: string, browser = server.browser): Promise<Visit> =>
   browser.trySubmit(await browser.get("/oauth/device"), { user_code });
 
-it("redirects to the sign-in page first", async () => {
+it("the device page redirects to the sign-in page first", async () => {
   const visit = await new Browser(platform.baseUrl).get((await begin()).verification_uri_complete);
   expect(visit.text).toContain("<h1>Sign in</h1>");
 });
 
-it("fills in the code of the complete URL, but still asks for confirmation", async () => {
+it("the device page fills in the code of the complete URL, but still asks for confirmation", async () => {
   const device = await begin();
   const page = await server.browser.get(device.verification_uri_complete);
   expect(page.text).toContain(`value="${device.user_code}"`);
   expect((await poll(device)).body.error).toBe("authorization_pending");
 });
 
-it("shows the code again for comparison", async () => {
+it("the device page shows the code again for comparison", async () => {
   const device = await begin({ environment: "live" });
   const { text } = await type(device.user_code);
   expect(text).toMatch(new RegExp(`Your device shows</dt>\\s*<dd class="code">${device.user_code}</dd>`));
@@ -59,11 +59,11 @@ it.each([
   ["lower case", (code: string) => code.toLowerCase()],
   ["spaces", (code: string) => ` ${code.slice(0, 2)} ${code.slice(2)} `],
   ["no dash", (code: string) => code.replace("-", "")],
-])("accepts a code with %s", async (_how, spell) => {
+])("the device page accepts a code with %s", async (_how, spell) => {
   expect((await type(spell((await begin()).user_code))).text).toContain("wants to use");
 });
 
-it("delays even a valid code after 5 wrong ones within a minute", async () => {
+it("the device page delays even a valid code after 5 wrong codes within a minute", async () => {
   const device = await begin();
   for (const wrong of ["BCDF-GHJK", "", "AEIO-UAEI", "🎉", "BCDF-GHJKL"]) {
     expect((await type(wrong)).status).toBe(400);
@@ -77,7 +77,7 @@ it("delays even a valid code after 5 wrong ones within a minute", async () => {
   expect((await type(device.user_code)).status).toBe(200);
 });
 
-it("does not approve a guess without a lookup within the limit", async () => {
+it("the device page does not approve a guess without a lookup within the limit", async () => {
   const visits: number[] = [];
   const page = await server.browser.get("/oauth/device");
   for (let guess = 0; guess < 7; guess++) {
@@ -86,14 +86,14 @@ it("does not approve a guess without a lookup within the limit", async () => {
   expect(visits).toEqual([400, 400, 400, 400, 400, 429, 429]);
 });
 
-it("rejects a code after 10 minutes, for the user and for the device", async () => {
+it("a device code expires after 10 minutes, for the user and the device", async () => {
   const device = await begin();
   platform.advance(600_000);
   expect((await type(device.user_code)).status).toBe(400);
   expect((await poll(device)).body.error).toBe("expired_token");
 });
 
-it("lengthens the interval by 5 seconds for each early poll", async () => {
+it("each early poll lengthens the interval by 5 seconds", async () => {
   const device = await begin();
   const error = async () => (await poll(device)).body.error as string;
   expect(await error()).toBe("authorization_pending");
@@ -106,7 +106,7 @@ it("lengthens the interval by 5 seconds for each early poll", async () => {
   expect(await error()).toBe("authorization_pending");
 });
 
-it("rejects the form of another site", async () => {
+it("the device page rejects another site's form", async () => {
   const device = await begin();
   const forged = await server.browser.post("/oauth/device", {
     user_code: device.user_code,
@@ -117,7 +117,7 @@ it("rejects the form of another site", async () => {
   expect((await poll(device)).body.error).toBe("authorization_pending");
 });
 
-it("uses the requested environment", async () => {
+it("the device page uses the requested environment", async () => {
   const device = await begin({ environment: "live" });
   await server.decideDevice(device.user_code, "approve");
   const { body } = await poll(device);
@@ -125,7 +125,7 @@ it("uses the requested environment", async () => {
   expect(await me.json()).toMatchObject({ environment: "live", scopes: ["customers:read"] });
 });
 
-it("limits the number of new sign-ins", async () => {
+it("the number of new device sign-ins is limited", async () => {
   const responses = await Promise.all(
     Array.from({ length: 70 }, () =>
       post(server.endpoints.device, { scope: "read_customers", ...proves(server, "public") }),

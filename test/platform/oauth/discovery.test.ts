@@ -100,7 +100,7 @@ describe("introspection", () => {
       expect((await introspect(token)).body).toEqual({ active: false });
   });
 
-  it("reports only inactive for an expired token, another app's token, a key or no token", async () => {
+  it("reports nothing but inactive for an expired token, another app's token, a key or an unknown token", async () => {
     const { access_token, refresh_token } = await newTokens();
     expect((await introspect(access_token, { id: server.publicApp.id })).body).toEqual({ active: false });
     expect((await introspect(refresh_token, { id: server.publicApp.id })).body).toEqual({ active: false });
@@ -130,7 +130,7 @@ describe("userinfo", () => {
     return { status: response.status, headers: response.headers, body: await response.json() };
   };
 
-  it("names the user and the account of an access token", async () => {
+  it("returns the user and the account of an access token", async () => {
     const { access_token } = await newTokens();
     const me = (await apiOf(platform.baseUrl, access_token)("GET", "/v1/me")).body;
     const { id: sub, email } = me.user;
@@ -207,7 +207,7 @@ describe("pages of other origins", () => {
     expect([unknown.status, allowed(unknown)]).toEqual([401, "*"]);
   });
 
-  it("may read nothing with an API key, a session or no credential, and nothing of sign-in pages", async () => {
+  it("may read nothing with an API key, a session or no credential, and never the sign-in pages", async () => {
     const key = apiOf(platform.baseUrl, platform.sandboxKey);
     expect(allowed(await key("GET", "/v1/customers", undefined, ORIGIN))).toBeNull();
     expect(allowed(await apiOf(platform.baseUrl, undefined)("GET", "/v1/me", undefined, ORIGIN))).toBeNull();

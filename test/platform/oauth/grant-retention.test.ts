@@ -25,7 +25,7 @@ async function pass(days: number): Promise<void> {
   await expect.poll(() => clock.waiting()).toBe(tasks);
 }
 
-it("a grant is deleted with its tokens once it cannot be refreshed any more, and not before", async () => {
+it("a grant is deleted with its tokens once it can no longer be refreshed, and not before", async () => {
   const left = await obtainTokens(server, "public");
   const used = await obtainTokens(server, "public");
   const codeOf = async (token: string) => (await apiOf(platform.baseUrl, token)("GET", "/v1/me")).body.code as string;

@@ -114,7 +114,7 @@ describe("every operation on an object of another account", () => {
     return (method, path, body) => api(method, path, body, headers);
   };
 
-  it("returns the same as for an ID that does not exist", async () => {
+  it("returns the same as for an unknown ID", async () => {
     await obtainTokens(servers[0], "public");
     const objects = await objectsOf(accounts[0], servers[0].browser);
     const { body: document } = await apiOf(platform.baseUrl, undefined)("GET", "/openapi.json");
@@ -148,7 +148,7 @@ describe("every operation on an object of another account", () => {
     }
   });
 
-  it("does not distinguish an event ID of another account from an unknown one for a listener", async () => {
+  it("does not reveal to a listener whether an event ID exists in another account", async () => {
     const theirs = apiOf(platform.baseUrl, accounts[0].sandboxKey);
     await theirs("POST", "/v1/orders", { amount: 2, currency: "EUR" });
     const foreign = (await theirs("GET", "/v1/events?limit=1")).body.data[0].id as string;

@@ -43,7 +43,7 @@ async function signIn(config: client.Configuration, redirect_uri: string) {
 
 const statusOf = async (token: string) => (await apiOf(platform.baseUrl, token)("GET", "/v1/me")).status;
 
-it("discovers the server's metadata", async () => {
+it("openid-client discovers the server's metadata", async () => {
   const metadata = (await discover("public")).serverMetadata();
   expect(metadata).toMatchObject({
     issuer: platform.baseUrl,
@@ -74,7 +74,7 @@ describe.each(["public", "basic", "post"] as const)("a %s app", (app) => {
   });
 });
 
-it("a denial is an error that the client understands", async () => {
+it("openid-client understands a denial", async () => {
   const config = await discover("public");
   const url = client.buildAuthorizationUrl(config, {
     redirect_uri: LOOPBACK,
@@ -88,7 +88,7 @@ it("a denial is an error that the client understands", async () => {
   await expect(exchange).rejects.toMatchObject({ error: "access_denied" });
 });
 
-it("a device signs in while the client polls", async () => {
+it("a device signs in while openid-client polls", async () => {
   const config = await discover("public");
   const device = await client.initiateDeviceAuthorization(config, { scope: "read_customers" });
   const tokens = client.pollDeviceAuthorizationGrant(config, device);

@@ -60,7 +60,7 @@ describe.each(ENGINES)("a change of the password on %s", (engine) => {
   const change = async (browser: Browser, fields: Record<string, string>) =>
     browser.trySubmit(await browser.get("/account"), { email: EMAIL, ...fields }, saves);
 
-  it("rejects a sign-in with the old password that began before it", async () => {
+  it("rejects a sign-in with the old password that began earlier", async () => {
     const { isBegun, release } = slow.hold();
     const signingIn = signIn(new Browser(platform.baseUrl), EMAIL, OLD);
     await isBegun;
@@ -71,7 +71,7 @@ describe.each(ENGINES)("a change of the password on %s", (engine) => {
     expect(isSignedIn(await owner.get("/account"))).toBe(true);
   });
 
-  it("rejects another change that began before it", async () => {
+  it("rejects another change that began earlier", async () => {
     const other = new Browser(platform.baseUrl);
     expect(isSignedIn(await signIn(other, EMAIL, OLD))).toBe(true);
     const { isBegun, release } = slow.hold();

@@ -20,7 +20,7 @@ function olderHash(): string {
 const passwords = new Passwords(systemRandom);
 
 describe("a password hash", () => {
-  it("matches its password only, and differs each time", async () => {
+  it("matches only its password, and differs each time", async () => {
     const [one, two] = await Promise.all([passwords.hash(PASSWORD), passwords.hash(PASSWORD)]);
     expect(one).not.toBe(two);
     expect(await passwords.verify(PASSWORD, one)).toBe(true);

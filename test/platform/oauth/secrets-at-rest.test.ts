@@ -100,7 +100,7 @@ it("stored responses are found by a digest of their Idempotency-Key", async () =
   expect(keys).toEqual([expect.stringMatching(/^[\w-]{43}$/)]);
 });
 
-it("no file beside the master key contains a usable key, token, code, secret or password", () => {
+it("no file except the master key contains a usable key, token, code, secret or password", () => {
   const folder = dirname(platform.database);
   const files = readdirSync(folder).filter((name) => name !== `${basename(platform.database)}.key`);
   expect(files).toContain("platform.db-wal");
@@ -112,7 +112,7 @@ it("no file beside the master key contains a usable key, token, code, secret or 
   }
 });
 
-it("the log contains none of them", () => {
+it("the log contains no usable key, token, code, secret or password", () => {
   for (const secret of Object.values(secrets)) expect(platform.logged.join("\n")).not.toContain(secret);
 });
 

@@ -45,7 +45,7 @@ it("service serve link suggests a fix if no platform runs", async () => {
   expect((await runCli(["serve", "link", "--database", database])).exitCode).toBe(0);
 });
 
-it("a killed platform leaves no link that another process could return", async () => {
+it("service serve link returns no link of a killed platform", async () => {
   await platform.kill();
   const dead = await runCli(["serve", "link", "--database", database, "--json"]);
   expect(dead.exitCode).toBe(1);
@@ -53,7 +53,7 @@ it("a killed platform leaves no link that another process could return", async (
   platform = await startPlatformOn(database, 0);
 });
 
-it("--leak-keys rejects a source that could be tampered with", async () => {
+it("--leak-keys rejects a source that others could change", async () => {
   const flags = ["serve", "--ephemeral", "--port", "0", "--leak-keys", "http://keys.example/"];
   const rejected = await runCli(flags);
   expect(rejected.exitCode).toBe(2);

@@ -38,7 +38,7 @@ describe("the one-time link", () => {
     expect((await new Browser(platform.baseUrl).get(late)).status).toBe(410);
   });
 
-  it("is used up by one of 5 concurrent browsers", async () => {
+  it("works in only one of 5 concurrent browsers", async () => {
     const link = await newLink(platform);
     const statuses = (await getAtOnce(link, 5)).map(({ status }) => status);
     expect(statuses.sort((a, b) => a - b)).toEqual([303, 410, 410, 410, 410]);
@@ -52,7 +52,7 @@ describe("the one-time link", () => {
     expect(isSignedIn(await new Browser(platform.baseUrl).get(link))).toBe(true);
   });
 
-  it("leads a signed-in user to the home page, even after use", async () => {
+  it("leads a signed-in user to the home page, even after it was used", async () => {
     const browser = new Browser(platform.baseUrl);
     const link = await newLink(platform);
     await browser.get(link);

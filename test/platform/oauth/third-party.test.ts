@@ -4,7 +4,7 @@ import { Browser } from "./support/browser.ts";
 import { startEmbedded } from "./support/embedded-platform.ts";
 import { startThirdPartyApp } from "./support/third-party-app.ts";
 
-it("a third-party web application signs a user in and can do exactly what was approved", async () => {
+it("a third-party web application signs a user in and can do exactly what the user approved", async () => {
   const platform = await startEmbedded();
   const developer = apiOf(platform.baseUrl, platform.sandboxKey);
   const app = await startThirdPartyApp(platform.baseUrl, "read_customers write_orders", async (redirectUri) => {

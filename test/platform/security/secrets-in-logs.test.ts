@@ -179,31 +179,31 @@ function expectNone(text: string, place: string): void {
   }
 }
 
-it("is in no line of the platform's log", () => {
+it("no secret is in the platform's log", () => {
   expect(logged.filter((line) => line.includes('"event":"request"')).length).toBeGreaterThan(20);
   expect(logged.join("\n")).toContain("/v1/customers/sk_sandbox_…");
   expectNone(logged.join("\n"), "the log");
 });
 
-it("is in no stderr output of a command, with --debug too", () => {
+it("no secret is in a command's stderr, even with --debug", () => {
   expect(output).toContain("/oauth/token → 200");
   expectNone(output, "stderr");
 });
 
-it("is in no command line", () => {
+it("no secret is in a command line", () => {
   const all = [...commandLines].join("\n");
   expect(all).toContain("login --api-key-stdin");
   expectNone(all, "a command line");
 });
 
-it("is in no file except the master key, the administrator's and the first credentials", () => {
+it("no secret is in a file except the master key, the administrator's and the first credentials", () => {
   const data = dirname(database);
   const files = readdirSync(data).filter((name) => !/\.(key|admin|credentials)$/.test(name));
   expect(files).toEqual(expect.arrayContaining(["platform.db", "backup.db"]));
   for (const file of files) expectNone(readFileSync(join(data, file), "latin1"), file);
 });
 
-it("is not in the request log if the contract marks the input, however the body is written", async () => {
+it("no input that the contract marks as secret is in the request log, however the body is written", async () => {
   const { body } = OPERATIONS.find(({ name }) => name === "createWebhookEndpoint")!;
   const description = body!.properties["description"] as { "x-secret"?: true };
   description["x-secret"] = true;

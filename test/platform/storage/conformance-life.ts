@@ -43,7 +43,7 @@ export function describeLife(subject: Subject): void {
       }
     });
 
-    it("is rejected if it is newer, and stays as it is", async () => {
+    it("is rejected if it is newer, and stays unchanged", async () => {
       await subject.database.write((transaction) => insert(transaction, "a"));
       await subject.database.close();
       await (await subject.place.open([notes, tags])).close();

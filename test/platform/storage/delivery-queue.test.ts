@@ -109,7 +109,7 @@ describe.each(ENGINES)("the delivery queue on %s", (engine) => {
 
   const attemptsOf = async (id: string) => (await findDeliveryWithAttempts(database, environment, id))!.attempts;
 
-  it("knows when the first waiting delivery to enabled endpoints is due", async () => {
+  it("returns when the first waiting delivery to an enabled endpoint is due", async () => {
     const statusOf = (status: string) =>
       database.write((tx) =>
         tx.run(
@@ -128,7 +128,7 @@ describe.each(ENGINES)("the delivery queue on %s", (engine) => {
     expect(await due(environment)).toBeNull();
   });
 
-  it("shows a delivery with attempts of the same snapshot", async () => {
+  it("reads a delivery and its attempts from one snapshot", async () => {
     const id = lowestIdAt("delivery", 1);
     await database.write((tx) => tx.run("UPDATE deliveries SET id = $1 WHERE id = 'dlv_1'", [id]));
     let statements = 0;
@@ -177,7 +177,7 @@ describe.each(ENGINES)("the delivery queue on %s", (engine) => {
     expect(await attemptsOf("dlv_1")).toHaveLength(1);
   });
 
-  it("takes over expired leases of other owners, but not its own, and not earlier", async () => {
+  it("takes over leases of other owners only after they expire, and never its own", async () => {
     await lease("a.1", 100, 1);
     await lease("b.1", 100, 1);
     await lease("c.1", 300, 1);
@@ -203,7 +203,7 @@ describe.each(ENGINES)("the delivery queue on %s", (engine) => {
     expect(await lease("b.1", 200)).toEqual(DELIVERIES);
   });
 
-  it("counts an attempt that its process did not finish, and makes the next one due immediately", async () => {
+  it("counts an unfinished attempt of a dead process, and makes the next one due immediately", async () => {
     await lease("a.1", 100, 1, 5);
     await lease("a.2", 100, 1);
     await lease("a.3", 100, 1);

@@ -105,14 +105,14 @@ describe.each(Object.entries(ENGINES))("the migrations of %s", (_name, create) =
 
   const open = (): Promise<Database> => openDatabase({ database: place.url, version: "0.2.0", log });
 
-  it("are those that existing databases record", async () => {
+  it("match those recorded in existing databases", async () => {
     const database = await open();
     const rows = await database.all<{ digest: string }>("SELECT digest FROM schema_migrations ORDER BY number");
     expect(rows.map(({ digest }) => digest)).toEqual(DIGESTS[database.dialect]);
     await database.close();
   });
 
-  it.each(OBJECT_KINDS)("give the table of %s the columns of its fields", async (kind) => {
+  it.each(OBJECT_KINDS)("give the %s table the columns of its fields", async (kind) => {
     const columns = Object.entries<Field>(RESOURCES[kind].fields).flatMap(([name, field]) => {
       const isSet = field.required || field.type === "status";
       const own = [columnOf(name, field), isSet ? field.type : (`${field.type}?` as const)];
@@ -133,7 +133,7 @@ describe.each(Object.entries(ENGINES))("the migrations of %s", (_name, create) =
     await database.close();
   });
 
-  it("continue a database of the same first migration that has no digest, and store one", async () => {
+  it("accept a database whose first migration has no digest, and store the digest", async () => {
     await (await place.openFirst()).close();
     await place.run("ALTER TABLE schema_migrations DROP COLUMN digest");
     for (let start = 0; start < 2; start++) {
@@ -145,7 +145,7 @@ describe.each(Object.entries(ENGINES))("the migrations of %s", (_name, create) =
     }
   });
 
-  it("keep the clock of a sandbox that was set back once, and give full-access keys every permission", async () => {
+  it("keep the clock of a sandbox that was set back, and give full-access keys every permission", async () => {
     await (await place.openFirst()).close();
     const bytes = (text: string) => (place.url.startsWith("postgres") ? `'\\x${text}'` : `x'${text}'`);
     const key = (id: string, kind: string) =>
@@ -207,7 +207,7 @@ describe.each(Object.entries(ENGINES))("the migrations of %s", (_name, create) =
       "ALTER TABLE schema_migrations DROP COLUMN digest; INSERT INTO schema_migrations VALUES (2, 'other', '0.1.0')",
     ],
     ["has another digest", "UPDATE schema_migrations SET digest = 'other'"],
-  ])("are not applied to a database that %s: it stays as it is", async (_what, sql) => {
+  ])("are not applied to a database that %s", async (_what, sql) => {
     await (await place.openFirst()).close();
     await place.run(sql);
     const before = await place.contents();

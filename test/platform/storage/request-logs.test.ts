@@ -59,7 +59,7 @@ describe.each(ENGINES)("the list of API requests on %s", (engine) => {
   });
   afterAll(() => remove());
 
-  it.each(PAGES)("has the newest requests of every combination of filters on the page %o", async (page) => {
+  it.each(PAGES)("has the newest requests for every combination of filters on the page %o", async (page) => {
     for (const filters of COMBINATIONS) {
       const { method, path, status, keyId } = filters;
       const expected = rows

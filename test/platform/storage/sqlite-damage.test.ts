@@ -191,7 +191,7 @@ describe("a file that is damaged under an open database", () => {
     await expect(add("lost")).rejects.toThrow(/data\.db was moved/);
   });
 
-  it("stays as it is when the database is closed", async () => {
+  it("stays unchanged when the database is closed", async () => {
     copyFileSync(copy, file);
     await expect(database.probe()).rejects.toThrow(/overwritten/);
     const before = [file, `${file}-wal`].map((path) => readFileSync(path));
@@ -217,7 +217,7 @@ describe("a file that is damaged under an open database", () => {
   it.each([
     ["damaged", ["page 7 is damaged"], "rejected"],
     ["intact", [], "fulfilled"],
-  ])("is read completely after a page in its middle is overwritten, and found %s", async (_, problems, status) => {
+  ])("is checked completely after a page in its middle is overwritten, and found %s", async (_, problems, status) => {
     found = problems;
     overwrite(file, 10 * PAGE, garbage);
     await database.probe();
@@ -229,7 +229,7 @@ describe("a file that is damaged under an open database", () => {
     expect(logged).toEqual([{ message, database: file }]);
   });
 
-  it("is read completely after a statement finds damage, which is logged once", async () => {
+  it("is checked completely after a statement finds damage, which is logged once", async () => {
     await run("PRAGMA wal_checkpoint(TRUNCATE)");
     await database.close();
     writeFileSync(file, readFileSync(file).fill(garbage, 10 * PAGE));
@@ -301,7 +301,7 @@ describe("a commit that failed", () => {
     await vi.waitFor(() => database.probe(), { timeout: 60_000 });
   });
 
-  it("may have made the change if the disk failed during it, and did not if a unit failed before", async () => {
+  it("may have made the change if the disk failed during it, but not if a unit failed before", async () => {
     await database.get("SELECT id FROM notes");
     failToFlush(`${file}-wal`);
     const [broken, added] = await Promise.allSettled([

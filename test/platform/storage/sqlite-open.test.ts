@@ -98,7 +98,7 @@ describe("the database file", () => {
     expect(await copied.get("SELECT COUNT(*) AS count FROM notes")).toEqual({ count: 100 });
   });
 
-  it("is rejected if it is something else, and stays as it is", async () => {
+  it("is rejected if it is not a database, and stays unchanged", async () => {
     writeFileSync(file, "not a database, but a text that is long enough to be looked at as one".repeat(50));
     const before = readFileSync(file);
     expect(await rejection()).toEqual({ code: "not_a_database", message: expect.stringContaining(file) });
@@ -126,7 +126,7 @@ describe("the database file", () => {
     expect(await rejection()).toEqual({ code: "opened", message: "" });
   });
 
-  it("is rejected by an older program, which names the missing version", async () => {
+  it("is rejected by an older program, which reports the missing version", async () => {
     const later = { ...tags, number: 3, statements: () => [] };
     await (await openSqlite({ file, migrations: [notes, tags], version: "9.1.0" })).close();
     await (await openSqlite({ file, migrations: [notes, tags, later], version: "9.2.0" })).close();
@@ -173,7 +173,7 @@ describe("the database file", () => {
 });
 
 describe("a database that is open", () => {
-  it("is rejected in another process, which names the holder, until the holder is killed", async () => {
+  it("is rejected in another process, which reports the holder, until the holder is killed", async () => {
     const holder = startChild(programs.path, "hold", [file]);
     await holder.line(0);
     const pid = holder.process.pid ?? 0;
@@ -215,7 +215,7 @@ describe("a database that is open", () => {
     expect(await rejection(join(folderLink, "data.db"))).toMatchObject({ code: "locked" });
   });
 
-  it("is rejected under a second name of the file (a hard link), also before it is open", async () => {
+  it("is rejected under a hard link, even before it is open", async () => {
     await (await openSqlite({ file, migrations: [notes] })).close();
     const link = join(folder.path, "link.db");
     linkSync(file, link);
@@ -296,7 +296,7 @@ describe("files removed under an open database", () => {
   });
 });
 
-describe("a Node.js without SQLite of its own", () => {
+describe("a Node.js without SQLite", () => {
   it("uses the package", async () => {
     const child = startChild(programs.path, "foreign-runtime", [file]);
     expect(await child.ended).toEqual({ code: 0, signal: null, stderr: "" });
@@ -317,7 +317,7 @@ describe("a Node.js without SQLite of its own", () => {
   });
 });
 
-describe("this Node.js", () => {
+describe("the current Node.js", () => {
   it("opens a database without output on stderr", async () => {
     const child = startChild(programs.path, "hold", [file]);
     expect(await child.line(0)).toBe("open");

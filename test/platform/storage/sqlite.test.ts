@@ -138,7 +138,7 @@ describe("group commit", () => {
     expect(await ids()).toHaveLength(9000);
   });
 
-  it("notifies each topic once per commit, and none for a unit that failed", async () => {
+  it("notifies each topic once per commit, and none for a failed unit", async () => {
     const woken: string[] = [];
     database.subscribe("events", () => woken.push("events"));
     database.subscribe("deliveries", () => woken.push("deliveries"));
@@ -243,7 +243,7 @@ describe("another program's write lock", () => {
 });
 
 describe("a commit that fails", () => {
-  it("rejects each unit that could see changes before it, whatever the unit itself threw", async () => {
+  it("rejects each unit that could see earlier changes, whatever the unit itself threw", async () => {
     const taken = async (transaction: Transaction) => {
       const rows = await transaction.all<{ id: string }>("SELECT id FROM notes");
       throw new Error(`taken by ${rows.map(({ id }) => id).join()}`);
@@ -262,7 +262,7 @@ describe("a commit that fails", () => {
   });
 });
 
-describe("statements with ever new texts", () => {
+describe("statements whose text is always new", () => {
   it("are not cached without limit", async () => {
     for (let i = 0; i < 2000; i++) expect(await database.get(`SELECT ${i} AS i`)).toEqual({ i });
     expect(await database.get("SELECT 0 AS i")).toEqual({ i: 0 });

@@ -41,7 +41,7 @@ describe("checking parameters", () => {
     ["2^53", 2 ** 53],
     ["-2^53", -(2 ** 53)],
     ["text with a NUL", "a\0b"],
-  ])("rejects %s, naming its position and the statement", (_, value) => {
+  ])("rejects %s with its position and the statement", (_, value) => {
     const give = () => translated("SELECT $1, $2", ["fine", value]);
     expect(give).toThrow(TypeError);
     expect(give).toThrow(/\$2.*SELECT \$?\?/);

@@ -4,7 +4,7 @@ import { shellWord } from "../contract/shell-command.ts";
 
 const NAMES = ["service", "service-cli"] as const;
 const PACKAGE = "service-cli";
-/** A shim of a package manager for shells names the program it starts. */
+/** A package manager's shell shim contains the path of the program that it starts. */
 const MAX_SHIM_BYTES = 8192;
 
 /** Returns text in which each of these commands, such as `service trigger`, begins with `name`. */
@@ -30,7 +30,7 @@ interface Shell {
  */
 export function commandName({ env, cwd, platform }: Shell, program: string): string {
   if (env["npm_command"] === "exec") return `npx ${PACKAGE}`;
-  // Scripts of npm have folders in their path that the user's shell does not have.
+  // npm runs scripts with folders in their PATH that the user's shell does not have.
   const isInPath = (folder: string): boolean => env["npm_lifecycle_event"] === undefined || !folder.endsWith(".bin");
   const folders = (env["PATH"] ?? env["Path"] ?? "").split(delimiter).filter(isInPath);
   const suffix = platform === "win32" ? ".cmd" : "";

@@ -4,12 +4,12 @@ import { UsageError } from "./errors.ts";
 import { dryRunOption } from "./global-options.ts";
 import type { FieldNames } from "./terminal/view.ts";
 
-/** A command: what help, completion and the docs say about it, and what it does. */
+/** A command: its texts for help, completion and the docs, and its implementation. */
 export interface CommandDefinition {
   name: string;
   /** Earlier names. They still work, but help does not show them. */
   formerly?: readonly string[];
-  /** True for a command that few need. It works, and docs/commands.md lists it, but help does not. */
+  /** True for a rarely used command. docs/commands.md lists it, but help does not. */
   hidden?: true;
   /** Imperative, sentence case, no period. */
   about: string;
@@ -27,7 +27,7 @@ export interface CommandDefinition {
   /** Text at the end of its help. */
   notes?: string;
   commands?: readonly CommandDefinition[];
-  /** Called before any of its commands runs. Throws what speaks against all of them. */
+  /** Called before any of its commands runs. Throws an error if none of them can run. */
   before?: (context: Context) => void;
   /** `given` is the arguments, the flags, and the command as it was parsed. */
   run?: (context: Context, ...given: never[]) => unknown;
@@ -73,7 +73,7 @@ export interface Flag {
   question?: string | undefined;
   /** Returns why a typed answer cannot be valid, so that the next question is not asked in vain. */
   problemOf?: ((text: string) => string | undefined) | undefined;
-  /** True for a flag that few need. It works, and docs/commands.md lists it, but help does not. */
+  /** True for a rarely used flag. docs/commands.md lists it, but help does not. */
   hidden?: boolean;
   /** An earlier name, `--created-after`. It still works, but help does not show it. */
   formerly?: string;
@@ -90,7 +90,7 @@ export interface CommandEntry {
   group: string;
   /** Imperative, sentence case, no period. */
   summary: string;
-  /** True for commands that only programs call, and for what a flag does as well. Help does not list them. */
+  /** True for commands that only programs call, and for those that a flag replaces. Help does not list them. */
   hidden?: true;
   /** True if the arguments after `--` are a program to run and its arguments. */
   runsProgram?: true;
@@ -157,7 +157,7 @@ export function declareCommand(
   return command;
 }
 
-/** What users of other programs type. */
+/** Names from other CLIs that users may type. */
 const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   create: ["new"],
   delete: ["rm"],

@@ -65,7 +65,7 @@ export class Context {
     });
   }
 
-  /** `animate` is false where a spinner would disturb what others print. */
+  /** `animate` is false if a spinner would disturb other output. */
   static async create(io: ProcessIo, globals: GlobalOptions, animate = true): Promise<Context> {
     const { stdout, stderr, env, streams } = io;
     const output = await Output.create({

@@ -45,7 +45,7 @@ export class EnvironmentClock {
     return this.#context.now() + this.#aheadMs;
   }
 
-  /** Real time in Unix milliseconds, for what passes while it is read how far the environment's is ahead. */
+  /** Real time in Unix milliseconds, for durations that the test clock must not affect. */
   realNow(): number {
     return this.#context.now();
   }
@@ -82,7 +82,7 @@ export class EnvironmentClock {
       });
       this.#isAhead(body.offset_seconds * 1000);
     } catch {
-      // The command reports what it cannot reach itself.
+      // The command itself reports an unreachable platform.
     }
   }
 
@@ -91,7 +91,7 @@ export class EnvironmentClock {
     const [, created] = CREATED.exec(body.slice(0, BEGINNING)) ?? [];
     if (created === undefined) return;
     const aheadMs = Date.parse(created) - this.#context.now();
-    // An older event says nothing about the present, but one of this moment says that there is real time again.
+    // An older event does not show the current time, but a current one shows that the clock is no longer ahead.
     if (Math.abs(aheadMs) < MIN_NOTICED_MS || aheadMs > this.#aheadMs) this.#isAhead(aheadMs);
   }
 

@@ -53,7 +53,7 @@ function apiFailure(error: ApiError): Failure {
   const [first, ...others] = error.errors.filter(({ code }) => code !== "taken");
   const describe = ({ pointer, detail }: FieldError): string =>
     `${error.nameOf(pointer)}: ${detail.replaceAll(/\bcreated_(?:after|before)\b/g, (name) => error.nameOf(`/${name}`))}`;
-  // The platform's sentence about the first field counts the others, which follow here.
+  // The platform's message describes the first field and counts the others, which follow here.
   const isSaid = first !== undefined && first.pointer !== "" && error.message.includes(first.detail);
   const fields = (isSaid || first === undefined ? others : [first, ...others]).map(describe);
   const about = error.requestId === "" ? [] : [`${error.status} ${error.code}, request ${error.requestId}`];

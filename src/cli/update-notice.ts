@@ -27,7 +27,7 @@ export function showUpdateNotice(context: Context): void {
     writeUpdateState(folder, { ...state, ...(isNews ? { notified: now } : {}), ...(isDue ? { checked: now } : {}) });
     if (isDue) check(context);
   } catch (error) {
-    // No command fails because of this.
+    // A command never fails because of this.
     if (context.debug) context.output.trace(`update notice: ${(error as Error).message}`);
   }
 }

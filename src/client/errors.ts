@@ -8,11 +8,11 @@ export class ApiError extends Error {
   override name = "ApiError";
   readonly problem: Problem;
   readonly attempts: number;
-  /** Seconds to wait before the next request, if the platform says so. */
+  /** Seconds to wait before the next request, if the platform requests it. */
   readonly retryAfter: number | undefined;
   /** Requests per second that the platform allows, if there were more. */
   readonly rateLimit: number | undefined;
-  /** What to do about it, where that depends on the credential. */
+  /** What to do about it, if that depends on the credential. */
   hint: string | undefined;
   /** Returns the name of a field, given its pointer. A command that sends it by a flag names the flag. */
   nameOf = (pointer: string): string => pointer.replace(/^[/?]/, "").replaceAll("/", ".");

@@ -1,7 +1,9 @@
 import { LIMITS } from "./limits.ts";
 import { parseTimestamp } from "./timestamps.ts";
 
-/** All that a type of field means to the API, the database, the command and the dashboard, which sends it to browsers. */
+/**
+ * Everything about a type of field: for the API, the database, the CLI and the dashboard, which sends it to browsers.
+ */
 export interface FieldType {
   /** Keywords of its JSON Schema, besides the values of a choice and the kind of an ID. */
   readonly schema: Readonly<Record<string, unknown>>;

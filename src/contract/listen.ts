@@ -166,7 +166,8 @@ export class FrameError extends Error {
 /** The kinds of fields, by their name in error messages. `?` after a kind: the field is optional. */
 const FIELD_KINDS = {
   string: (value: unknown) => typeof value === "string",
-  // These are printed and written to files. What they contain is not limited further, so that the platform may grow.
+  // These are printed and written to files. What they contain is not limited further, so that later platforms can add
+  // values.
   name: (value: unknown) => matches(/^[\w.-]{1,100}$/, value),
   "name of events": (value: unknown) => matches(/^[\w.*]{1,100}$/, value),
   URL: (value: unknown) =>
@@ -268,7 +269,7 @@ const CLIENT_FRAMES: Record<ClientFrame["frame"], Shape> = {
   },
 };
 
-/** Reads a frame from the platform. Throws FrameError. Unknown members are ignored: the protocol may grow. */
+/** Reads a frame from the platform. Throws FrameError. Unknown members are ignored: later versions may add some. */
 export function parsePlatformFrame(text: string): PlatformFrame {
   return parseFrame(text, PLATFORM_FRAMES) as PlatformFrame;
 }

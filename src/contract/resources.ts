@@ -402,7 +402,7 @@ export interface Resource {
    * created.
    */
   fields?: Readonly<Record<string, Field>>;
-  /** True if the resource has code of its own in each layer, and no metadata. Otherwise its fields describe all of it. */
+  /** True if the resource has its own code in each layer, and no metadata. Otherwise its fields describe all of it. */
   custom?: true;
   /** The member of its JSON that is shown once, and its name in sentences. */
   secret?: { name: string; label: string };

@@ -22,7 +22,7 @@ export function indentJson(json: string): string {
   JSON.parse(json);
   const parts: string[] = [];
   let depth = 0;
-  /** What stands before the next token. */
+  /** Text before the next token. */
   let space = "";
   let last = "";
   for (TOKEN.lastIndex = 0; ;) {

@@ -25,8 +25,8 @@ export function relativeTime(at: number, now: number): string {
 }
 
 /**
- * Returns how long ago something was. A time in the future is one of before the clock was set back, and is written as it
- * is. Unix milliseconds.
+ * Returns how long ago something was. A time in the future is from before the clock was set back, and is shown as a
+ * time. Unix milliseconds.
  */
 export function pastTime(at: number, now: number): string {
   if (at - now < 2000) return relativeTime(Math.min(at, now), now);
@@ -174,7 +174,10 @@ export function minorUnits(text: string, currency: string): number | undefined {
   return fraction.length > digits ? undefined : Number(whole + fraction.padEnd(digits, "0"));
 }
 
-/** Names by what a user agent contains, the most specific first: Edge and Opera contain Chrome's, and Chrome Safari's. */
+/**
+ * Names by a part of the user agent, the most specific first: Edge and Opera contain Chrome's, and Chrome contains
+ * Safari's.
+ */
 const BROWSERS = [
   ["Edge", "Edg"],
   ["Opera", "OPR/"],

@@ -18,13 +18,13 @@ import { showTheme, THEMES } from "./theme.ts";
 interface Command {
   group: "This page" | "Found" | "Recent" | "Pages" | "Endpoints" | "Commands";
   label: string;
-  /** Other words for it. */
+  /** Other names for it. */
   aliases?: string;
   note?: string;
   run: () => void;
 }
 
-/** Words that are searched for instead of a page's name. */
+/** Words that users may search for instead of a page's name. */
 const ALIASES: Readonly<Record<string, string>> = {
   endpoints: "webhook webhooks hook url subscription receiver",
   deliveries: "webhook attempts retries failed",
@@ -84,7 +84,7 @@ function useFound(text: string): readonly Command[] {
   return text.length < 2 ? [] : found.commands;
 }
 
-/** Words of a question that say nothing about what is looked for. */
+/** Words of a question that do not describe what is searched for. */
 const FILLERS = new Set(
   "a all an and any anything are did do does everything for from get gets getting got has have in is it me my no not nothing of on please since that the these this to was were what which".split(
     " ",
@@ -92,7 +92,7 @@ const FILLERS = new Set(
 );
 const TIME = /^(\d{1,2}:\d\d|\d+(min|[smhd]))$/;
 
-/** Returns the words that a command has to contain: of a question, those that name something. */
+/** Returns the words that a command must contain; of a question, only the descriptive ones. */
 function wordsOf(wanted: string): readonly string[] {
   const words = wanted
     .toLowerCase()

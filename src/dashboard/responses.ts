@@ -25,7 +25,10 @@ const PHRASES: Readonly<Partial<Record<number, string>>> = {
   504: "Gateway Timeout",
 };
 
-/** What happened instead of a response, by the code of the error: in the column of responses, and in full if the error's own words are not for a reader. */
+/**
+ * What happened instead of a response, by error code: a short text for the column of responses, and a full text if the
+ * error's own description is not for readers.
+ */
 const ERRORS: Readonly<Partial<Record<string, readonly [short: string, full?: string]>>> = {
   connection_refused: ["refused", "Connection refused"],
   connection_closed: ["closed", "Connection closed before the response was complete"],

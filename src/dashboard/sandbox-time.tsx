@@ -14,7 +14,7 @@ const STEPS = [
 ] as const;
 
 const WIDTH = 460;
-/** Where the sandbox's time is on its line: before it is real time, after it what is due. */
+/** The position of the sandbox's time on its line: real time is before it, what is due after it. */
 const NOW = 70;
 const MINUTE = 60_000;
 const SHOWN = 3 * 24 * 60 * MINUTE;
@@ -69,7 +69,7 @@ export function SandboxTime() {
   );
 }
 
-/** Returns the place of something after now, in milliseconds: seconds and days both fit. */
+/** Returns the position of a time after now, in milliseconds: seconds and days both fit. */
 function placeOf(after: number): number {
   const share = Math.log2(1 + Math.max(0, after) / MINUTE) / Math.log2(1 + SHOWN / MINUTE);
   return Math.round(NOW + Math.min(1, share) * (WIDTH - NOW - 4));

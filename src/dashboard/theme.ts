@@ -32,6 +32,6 @@ export function remember(name: string, value: string): void {
   try {
     localStorage.setItem(name, value);
   } catch {
-    // Without storage it lasts until the page is closed.
+    // Without storage, it lasts until the page is closed.
   }
 }

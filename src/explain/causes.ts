@@ -11,15 +11,15 @@ export type Outcome = Pick<Attempt, "status_code" | "error"> &
     delivery: string | undefined;
   };
 
-/** Why attempts fail, and what helps. */
+/** Why attempts fail, and what to do about it. */
 export interface Cause {
   code: FindingCode;
   /** A sentence without its period: `Billing responded with 500`. */
   what: string;
   action: string;
-  /** The command that helps, unless it is to send the event again; null if there is none. */
+  /** The command that helps, unless that is sending the event again; null if there is none. */
   fix?: string | null;
-  /** True if the platform's next attempt helps, and an earlier one does not. */
+  /** True if waiting for the platform's next attempt helps, but not an earlier one. */
   isToWait?: boolean;
 }
 
@@ -223,7 +223,7 @@ function causeOfStatus(outcome: Outcome & { status_code: number }, to: Receiver)
   };
 }
 
-/** Returns what finds out whether the secret is wrong, or the receiver's code. */
+/** Returns what shows whether the secret is wrong, or the receiver's code. */
 function secretCheck({ delivery }: Outcome, { endpoint }: Receiver): Pick<Cause, "action" | "fix"> {
   if (endpoint === null) {
     return { action: "Set the listener's secret in your application", fix: "service listen --print-secret" };

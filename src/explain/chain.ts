@@ -24,7 +24,7 @@ const OTHER_EVENTS = 10;
 /** The newest changes of an endpoint, or advances of the clock, that are read. */
 const MAX_CHANGES = 10;
 
-/** An object of the API whose fields the explanation need not know. */
+/** An object of the API whose fields do not matter to the explanation. */
 interface SomeObject {
   id: string;
   object: string;
@@ -49,7 +49,7 @@ export interface Chain {
   listed: readonly Delivery[];
   /** By ID; undefined for one that was deleted. If a replay may need other ones: all that exist. */
   endpoints: ReadonlyMap<string, WebhookEndpoint | undefined>;
-  /** The newest changes first, of the endpoints that did not get something. */
+  /** The newest changes first, of the endpoints that did not receive something. */
   changes: ReadonlyMap<string, readonly EndpointChange[]>;
   /**
    * Counts of the last hour, of the endpoint that is explained or that a delivery waits for; and the connected listeners,
@@ -59,7 +59,7 @@ export interface Chain {
   /** The last event that reported the recovery of the endpoint. */
   recovery: Event | undefined;
   operation: BulkOperation | undefined;
-  /** Set if nothing is left of the ID. */
+  /** Set if nothing remains of the ID. */
   missing: Missing | undefined;
   /** The environment's time, in Unix milliseconds. */
   now: number;
@@ -210,7 +210,7 @@ class ChainReader {
 
   async #ofEvent({ event, listed, clock }: Pick<Chain, "event" | "listed" | "clock">, requested: Delivery | undefined) {
     const others = listed.filter(({ id }) => id !== requested?.id);
-    // Those that explain most: then the answer needs no delivery that is not shown.
+    // The most informative ones, so that the answer needs no delivery that is not shown.
     const most = others.toSorted((a, b) => Number(a.status === "succeeded") - Number(b.status === "succeeded"));
     const shown = new Set(most.slice(0, MAX_DELIVERIES - (requested === undefined ? 0 : 1)));
     const deliveries = await this.#whole(others.filter((delivery) => shown.has(delivery)));

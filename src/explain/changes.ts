@@ -16,8 +16,8 @@ export function lastAttemptTime(at: string, delivery: Delivery | undefined): num
 }
 
 /**
- * Returns why an attempt failed. If its endpoint was changed afterwards, the response says nothing about how the endpoint
- * is now, so a retry has to show it.
+ * Returns why an attempt failed. If its endpoint was changed afterwards, the response does not show whether the
+ * endpoint works now, so a retry has to show it.
  */
 export function currentCause(outcome: Outcome, time: number, receiver: Receiver, { endpoints, changes }: Chain): Cause {
   const endpoint = endpoints.get(receiver.endpoint ?? "");
@@ -37,7 +37,7 @@ export function currentCause(outcome: Outcome, time: number, receiver: Receiver,
   return { code, what: `${failed} before ${change}`, action: "Retry now" };
 }
 
-/** What kept an endpoint from getting an event of a type that it subscribes to now. */
+/** What prevented an endpoint from receiving an event of a type that it subscribes to now. */
 export interface Obstacle {
   why: "disabled" | "not subscribed";
   /** The change that removed it, and the one that began it if that is known. */
@@ -45,7 +45,7 @@ export interface Obstacle {
   since: EndpointChange | undefined;
 }
 
-/** Returns what kept an endpoint from getting an event at a time; undefined if its changes do not show it. */
+/** Returns what prevented an endpoint from receiving an event at a time; undefined if its changes do not show it. */
 export function obstacleAt(
   { id }: WebhookEndpoint,
   { type, time }: { type: string; time: number },

@@ -14,20 +14,22 @@ import { retries } from "./listeners.ts";
 import { isSameReceiver, type Receiver, receiverOf, receiverOfEndpoint } from "./receivers.ts";
 import { forwardOf, isListened, replayOf } from "./replays.ts";
 
-/** Later than this after its event, a delivery is late. */
+/** A delivery is late if it arrives more than this after its event. */
 const LATE_MILLISECONDS = 5000;
 const SECOND = 1000;
 const DAY = 86_400;
 
 type Answer = Pick<Finding, "code" | "summary" | "action" | "fix">;
 
-/** Returns what happened to the deliveries of an event: the receivers without one first, then those that got it. */
+/**
+ * Returns what happened to the deliveries of an event: the receivers without a successful one first, then the others.
+ */
 export function ofDeliveries(chain: Chain, time: TimeFormat): Finding[] {
   const { deliveries, listed, event } = chain;
   const receivers = groupByReceiver(listed.length === 0 ? deliveries : listed);
   const got = receivers.flatMap((own) => own.findLast(isSucceeded) ?? []);
   const findings: Finding[] = [];
-  // Nothing has to be done about an endpoint that was deleted, so those that still fail come first.
+  // A deleted endpoint needs no action, so endpoints that still fail come first.
   for (const own of receivers.toSorted(
     (a, b) => Number(isOfDeleted(a[0]!, chain)) - Number(isOfDeleted(b[0]!, chain)),
   )) {

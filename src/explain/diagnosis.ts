@@ -52,7 +52,7 @@ function withoutEvent({ id, kind }: Chain): Finding {
   };
 }
 
-/** What does not answer the question, but explains how the answer looks. */
+/** Notes that do not answer the question, but explain how the answer looks. */
 function notesOf({ id, clock, missingScopes, kind, event, deliveries }: Chain): Finding[] {
   const notes: Finding[] = [];
   if (missingScopes.length > 0) {

@@ -9,7 +9,7 @@ export interface EndpointChange {
   time: number;
   /** The ID of the request. */
   request: string;
-  /** Whose it was: `by a user`. */
+  /** Who made it: `by a user`. */
   by: string;
   url?: string;
   events?: string[];

@@ -14,7 +14,7 @@ import { capitalized, counted, everyAttempt, type Finding, span, type TimeFormat
 import { type Receiver, receiverOfEndpoint } from "./receivers.ts";
 import { hasRecovered, newestOf } from "./recovery.ts";
 
-/** A cause that did not occur in this time before the newest failure is over. */
+/** A cause is over if it did not occur within this time before the newest failure. */
 const CURRENT_MILLISECONDS = 600_000;
 
 /** What an endpoint's last hour looks like. */
@@ -27,7 +27,7 @@ interface State {
   chain: Chain;
 }
 
-/** Returns the state of an endpoint: why it gets nothing, fails or is slow, or that all is well. */
+/** Returns the state of an endpoint: why it receives nothing, fails or is slow, or that all is well. */
 export function ofEndpoint(chain: Chain, time: TimeFormat): Finding | undefined {
   const endpoint = chain.endpoints.get(chain.id)!;
   const { statistics, deliveries } = chain;
@@ -133,7 +133,7 @@ function exampleEvidence(failure: StatisticsFailure, state: State): string {
   return attemptEvidence(example, state.time) ?? `Last failed attempt at ${state.time(at)}: ${status ?? error}`;
 }
 
-/** Returns the attempts up to one with a result that a later attempt made good. */
+/** Returns the attempts up to one with a result that a later attempt made up for. */
 function retriedExample({ status_code: status, error }: StatisticsFailure, deliveries: readonly Delivery[]): Attempt[] {
   for (const { attempts = [] } of deliveries) {
     const index = attempts.findLastIndex(
@@ -144,7 +144,7 @@ function retriedExample({ status_code: status, error }: StatisticsFailure, deliv
   return [];
 }
 
-/** Returns the command that sends again what an endpoint did not get. */
+/** Returns the command that sends what an endpoint missed again. */
 function resend({ endpoint, statistics }: State): string {
   return statistics.queue.pending > 0
     ? shellCommand`service deliveries retry --pending --endpoint ${endpoint.id}`

@@ -46,7 +46,7 @@ export interface Finding {
   subject: string;
   /** A sentence without its period. */
   summary: string;
-  /** What shows it: the response, or the counts. */
+  /** The evidence: the response, or the counts. */
   evidence: string | null;
   /** What to do, without a period; null if there is nothing to do. */
   action: string | null;
@@ -72,7 +72,7 @@ export function isTrouble({ code }: Finding): boolean {
 /** Causes that a response suggests, but does not prove. */
 const LIKELY: ReadonlySet<FindingCode> = new Set(["backlog", "receiver_unauthorized", "signature_rejected"]);
 
-/** Returns what a finding is, for its reader. */
+/** Returns the label of a finding. */
 export function labelOf(finding: Finding): string {
   if (!isTrouble(finding)) return "Result";
   return LIKELY.has(finding.code) ? "Likely cause" : "Cause";

@@ -22,7 +22,7 @@ export function retries(chain: Chain, time: TimeFormat): Finding[] {
     .map((result) => ({ subject: event.id, ...ofResult(result, event, chain, time) }));
 }
 
-/** Returns what a listener did with an event that it left without a delivery. */
+/** Returns what a listener did with an event of which it has no delivery. */
 export function ofResult(found: ListenerResult, { id, type }: Event, chain: Chain, time: TimeFormat): Answer {
   const { listener, result } = found;
   const forward = forwardOf({ event: id, type, listener }, chain);

@@ -26,7 +26,7 @@ const RETENTION: Record<string, string> = {
   request: "Requests without a valid credential are not retained, others for 7 days",
 };
 
-/** Returns what happened to an ID of which nothing is left, or where else it may be. */
+/** Returns what happened to an ID of which nothing remains, or where else it may be. */
 export function ofMissing(missing: Missing, time: TimeFormat): Finding {
   const { id, kind, isLive, now, deletion, resetAt, newest } = missing;
   const noun = kind === "request" ? "request" : nounOf(kind as ResourceKind);
@@ -43,7 +43,7 @@ export function ofMissing(missing: Missing, time: TimeFormat): Finding {
     };
   }
   const created = timeOfId(id);
-  // An ID of the future is from before the reset too: it ended the time of the test clock.
+  // An ID from the future is also from before the reset, which ended the time of the test clock.
   const isReset = resetAt !== null && (created <= Date.parse(resetAt) || created > now);
   const known = [
     isReset &&

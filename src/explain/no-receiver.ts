@@ -101,7 +101,7 @@ function ofSystem({ type, data }: Event, { endpoints }: Chain): Answer | undefin
   };
 }
 
-/** Returns why neither an endpoint nor a listener got an event. */
+/** Returns why neither an endpoint nor a listener received an event. */
 function ofNobody({ id, type }: Event, endpoints: readonly WebhookEndpoint[], chain: Chain): Answer {
   const { listeners = 0 } = chain.statistics ?? {};
   const code = "no_receiver";

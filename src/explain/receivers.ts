@@ -1,7 +1,7 @@
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 
-/** A receiver as sentences name it. */
+/** A receiver, as sentences refer to it. */
 export interface Receiver {
   /** The ID of an endpoint; null for a listener. */
   endpoint: string | null;
@@ -11,7 +11,7 @@ export interface Receiver {
   shownUrl: string;
   host: string;
   isLive: boolean;
-  /** What sends the event again: `retry`. */
+  /** The verb for sending the event again: `retry`. */
   again: string;
 }
 

@@ -3,7 +3,7 @@ import type { ListenerConnection } from "../contract/schemas/statistics.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import type { Chain } from "./chain.ts";
 
-/** An event, and the listener whose target gets it: by default any that is known. */
+/** An event, and the listener whose target receives it: by default, any known one. */
 interface Forwarded {
   event: string;
   type: string;

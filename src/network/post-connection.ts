@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { InvalidResponseError, ResponseParser, type ResponseParts } from "./response-parser.ts";
 
 export interface ResponseReader extends ResponseParts {
-  /** No response follows, or no more of it. */
+  /** No response follows, or not the rest of it. */
   failed(error: Error): void;
 }
 

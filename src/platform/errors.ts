@@ -1,4 +1,4 @@
-/** Errors that the command tells apart, without loading what throws them. */
+/** Errors that the CLI distinguishes, without loading the code that throws them. */
 
 /** No process serves the database at the moment. */
 export class NotServingError extends Error {
@@ -10,7 +10,7 @@ export class SigningKeysError extends Error {
   override name = "SigningKeysError";
 }
 
-/** The backup could not be created. The message says why. */
+/** The backup could not be created. The message contains the reason. */
 export class BackupError extends Error {
   override name = "BackupError";
 }
@@ -20,7 +20,7 @@ export class CopyError extends Error {
   override name = "CopyError";
 }
 
-/** The backup cannot replace the database. The message says why. */
+/** The backup cannot replace the database. The message contains the reason. */
 export class RestoreError extends Error {
   override name = "RestoreError";
 }

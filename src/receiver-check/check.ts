@@ -32,7 +32,7 @@ export interface Finding {
   sent: string;
   /** A description of the response, or of what was observed. */
   seen: string;
-  /** Replaces the check's own text if the observation tells more. */
+  /** Replaces the check's own text if the observation is more specific. */
   explanation?: string;
   fix?: string;
   /** True if the receiver accepted a delivery that it must reject. */
@@ -56,7 +56,7 @@ export interface Check {
   fix: string;
   /** Why the provider's deliveries have nothing to check. */
   notApplicable?: string | false | undefined;
-  /** True if a failure allows forged deliveries: then nothing else counts. */
+  /** True if a failure allows forged deliveries: then nothing else matters. */
   forgery?: true;
   /** True if it needs a feature that not every receiver has. If it is skipped, it does not affect the grade. */
   optional?: true;

@@ -67,7 +67,7 @@ export class Effects {
   }
 }
 
-/** Returns whether the receiver acts on what these checks deliver; undefined if nothing shows it. */
+/** Returns whether the receiver acts on the deliveries of these checks; undefined if nothing shows it. */
 export async function actsOn(checks: readonly Check[], subject: Subject): Promise<boolean | undefined> {
   const { observer, clock, ids } = subject;
   if (observer === undefined || checks.length === 0) return undefined;

@@ -7,7 +7,7 @@ import { type Clock, exchange, formatResponse, isAccepted } from "./exchange.ts"
 export interface Observer {
   /** For display: `the probe at http://…`. */
   name: string;
-  /** What makes effects visible, as the end of a sentence. */
+  /** How to make effects visible, as the end of a sentence. */
   advice: string;
   /**
    * Returns how often the receiver has acted: on these events if the observer can distinguish events, else on any.
@@ -80,7 +80,7 @@ const EVENT_ID = /(?:evt_|msg_|Ev)[0-9A-Za-z]{22}/;
 const UUID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/i;
 
 /**
- * Opens a sink. A call that names an event, in its path or its body, counts for that event; one that names none, for all.
+ * Opens a sink. A call with an event ID, in its path or its body, counts for that event; a call without an ID, for all.
  * Rejects if it cannot listen on the address.
  */
 export async function openSink({ host, port }: { host: string; port: number }): Promise<Sink> {
@@ -114,7 +114,7 @@ export async function openSink({ host, port }: { host: string; port: number }): 
   };
 }
 
-/** Returns the path and the body, in which the call may name an event. */
+/** Returns the path and the body, which may contain an event ID. */
 async function textOf(request: IncomingMessage): Promise<string> {
   let text = request.url ?? "";
   for await (const chunk of request as AsyncIterable<Buffer>) {

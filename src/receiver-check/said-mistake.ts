@@ -7,7 +7,7 @@ export const NO_SECRET_FIX =
   "The receiver has no secret: check that its variable is set, and under which name it is read.";
 
 interface Saying {
-  /** What libraries of Stripe, Svix, Standard Webhooks, GitHub or Shopify, or `node:crypto`, say. */
+  /** Error messages of the libraries of Stripe, Svix, Standard Webhooks, GitHub or Shopify, or of `node:crypto`. */
   pattern: RegExp;
   fix: (header: string) => string;
 }
@@ -39,7 +39,7 @@ const SAYINGS: readonly Saying[] = [
   },
 ];
 
-/** Returns the fix of the mistake that a receiver's response names in the words of a library. */
+/** Returns the fix of the mistake that a library's message in a receiver's response describes. */
 export function saidMistake(response: string, { signature }: Scheme): string | undefined {
   return SAYINGS.find(({ pattern }) => pattern.test(response))?.fix(signature.header);
 }

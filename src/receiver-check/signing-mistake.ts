@@ -99,7 +99,7 @@ async function accepts(subject: Subject, sample: Sample, deviate: Mistake["devia
   }
 }
 
-/** Returns what programs compute the HMAC over that do not take the raw bytes. */
+/** Returns the text over which programs that do not use the raw bytes compute the HMAC. */
 export function misreadings(body: string): { text: string; fix: string }[] {
   const latin1 = { text: Buffer.from(body).toString("latin1"), fix: DECODED_BODY_FIX };
   if (isForm(body)) {
@@ -176,7 +176,7 @@ function mistakesOf(subject: Subject): Mistake[] {
   ];
 }
 
-/** What receivers compute the HMAC over that forget a part, or follow the documentation of another provider. */
+/** Templates of receivers that forget a part, or follow the documentation of another provider. */
 const OTHER_TEMPLATES = [
   "{body}",
   "{timestamp}.{body}",

@@ -62,7 +62,7 @@ export class Subject {
   limitMilliseconds: number;
   /** The IDs of all samples. */
   readonly ids: string[] = [];
-  /** Why the observer cannot tell what the receiver does, once that is known. */
+  /** Why the observer cannot see what the receiver does, once that is known. */
   noEffects: string | undefined;
   readonly #options: SubjectOptions;
 

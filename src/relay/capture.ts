@@ -37,12 +37,12 @@ export interface CaptureOptions extends ForwardingOptions {
   scheme?: Scheme | undefined;
   now: () => number;
   verify?: (payload: Uint8Array, headers: readonly string[]) => ReceivedReport["verified"];
-  /** Called for each delivery before it is answered. */
+  /** Called for each delivery before its response. */
   received: (delivery: CapturedDelivery) => void;
   report: (report: Report) => void;
 }
 
-/** Receives deliveries on loopback, forwards them, and gives the sender the receiver's answer. */
+/** Receives deliveries on loopback, forwards them, and returns the receiver's response to the sender. */
 export class Capture {
   /** Returns the ID and type of a delivery, as far as its provider states them. `headers` are names and values. */
   readonly identify: Identify;
@@ -110,7 +110,7 @@ export class Capture {
     await this.#dispatcher.windUp();
     const summary = { ...this.#dispatcher.close(), received: this.#received };
     this.#server.closeIdleConnections();
-    // A sender whose delivery was not answered sends it again.
+    // A sender that got no response to a delivery sends it again.
     setImmediate(() => this.#server.closeAllConnections());
     this.#options.report({ event: "summary", ...summary });
     return summary;
@@ -160,12 +160,12 @@ export class Capture {
   }
 }
 
-/** Returns the path of a delivery that states no type, which often tells one sender from another. */
+/** Returns the path of a delivery without a type, which often distinguishes senders. */
 function typeOf({ url = "/" }: IncomingMessage): string {
   return url === "/" ? "unknown" : url;
 }
 
-/** The rest of the body is read and dropped: a connection that closes before could take the response with it. */
+/** The rest of the body is read and dropped: closing the connection earlier could lose the response. */
 function refuse(request: IncomingMessage, response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, { "Content-Type": "text/plain; charset=utf-8" }).end(`${text}\n`);
   request.resume();
@@ -180,7 +180,7 @@ function answerWith(response: ServerResponse, { status, excerpt = "" }: Outcome)
     response.writeHead(502, { "Content-Type": "text/plain; charset=utf-8" }).end("The receiver did not answer.\n");
     return;
   }
-  // Some providers check what a receiver answers, such as the challenge with which Slack verifies a URL.
+  // Some providers check the response, such as the challenge with which Slack verifies a URL.
   const hasBody = excerpt !== "" && status !== 204 && status !== 304;
   if (!hasBody) return void response.writeHead(status, status === 204 || status === 304 ? {} : NO_BODY).end();
   response.writeHead(status, PLAIN_TEXT).end(excerpt);
@@ -207,7 +207,7 @@ function slackChallengeIn(body: string): string | undefined {
 
 type Identify = (headers: readonly string[], body: string) => { id?: string; type?: string };
 
-/** Looks where the providers state them. */
+/** Looks in the places that the providers use. */
 function identifierOf(schemes: readonly Scheme[]): Identify {
   const idHeaders = lowerCase(schemes.map(({ id }) => id?.header));
   const idPaths = schemes.flatMap(({ id }) => id?.path ?? []);

@@ -80,7 +80,7 @@ export interface ConnectionObserver {
   failed(reason: Disconnection, failures: number, retryInMs: number): void;
   /** Connected again, and the `missed` events of the downtime have been received. */
   restored(downtimeMs: number, missed: number): void;
-  /** Nothing more follows; `error` is undefined after `close`. Called once, as the last. */
+  /** Nothing more follows; `error` is undefined after `close`. Called once, last. */
   stopped(error: ListenError | undefined): void;
 }
 

@@ -52,7 +52,7 @@ export type HostKind = "plain" | "container" | "wsl";
 /** The name under which a container reaches its host. */
 const DOCKER_HOST = "host.docker.internal";
 
-/** Why a forward got no complete response: a stable code, what happened, and what to do about it. */
+/** Why a forward got no complete response: a stable code, what happened, and what to do. */
 export interface ForwardFailure {
   code: NetworkFailureCode;
   message: string;
@@ -107,7 +107,7 @@ interface Original {
   schemes: readonly Scheme[];
   /** The scheme of the receiver, if it is known. */
   expected?: Scheme | undefined;
-  /** True if it is sent with its original signature, although it could be signed newly. */
+  /** True if it is sent with its original signature, although it could be signed again. */
   keepsSignature: boolean;
   /** Unix milliseconds. */
   now: number;
@@ -177,7 +177,7 @@ function hintFor(code: NetworkFailureCode, url: URL, host: HostKind): string {
   }
 }
 
-/** Returns what else `localhost` may be meant to be. */
+/** Returns what else `localhost` may refer to. */
 function localhostHint(url: URL, host: HostKind): string {
   if (!isLoopback(url.hostname) || host === "plain") return "";
   if (host === "container") {

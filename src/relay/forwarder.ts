@@ -37,7 +37,7 @@ export interface ForwardResult {
   retryAfterMs?: number;
 }
 
-/** What the headers of a delivery say. */
+/** The content of a delivery's headers. */
 export interface Envelope {
   id: string;
   signature: string;

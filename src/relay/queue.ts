@@ -1,8 +1,8 @@
 const FIRST_CAPACITY = 64;
 
 /**
- * A first-in, first-out queue with constant cost. A ring instead of an array that is cut at the front: unused copies of the
- * array would keep all passed items alive until the next full garbage collection.
+ * A first-in, first-out queue with constant cost. A ring instead of a shifted array: unused copies of the array would
+ * keep all passed items alive until the next full garbage collection.
  */
 export class Queue<Item> {
   #ring = emptyRing<Item>(FIRST_CAPACITY);

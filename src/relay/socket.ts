@@ -51,7 +51,7 @@ export interface PlatformSocketObserver {
   listeners(others: number): void;
   /** The platform has read this many of the acknowledgements sent on this socket. */
   confirmed(acknowledgements: number): void;
-  /** Called once, as the last. */
+  /** Called once, last. */
   ended(end: SocketEnd): void;
 }
 

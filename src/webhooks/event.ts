@@ -69,5 +69,5 @@ function decodeUtf8(bytes: Uint8Array): string {
   return text.includes("\uFFFD") ? new TextDecoder("utf-8", { fatal: true }).decode(bytes) : text;
 }
 
-/** Created at the first use: importing the library must work where there is none, as in jsdom. */
+/** Created at the first use: importing the library must work without it, as in jsdom. */
 let decoder: InstanceType<typeof TextDecoder> | undefined;

@@ -41,7 +41,7 @@ export interface Scheme {
   docs?: string;
 }
 
-/** A rule that a scheme breaks, and the keys of the value that does. */
+/** A rule that a scheme violates, and the keys of the value in question. */
 export interface SchemeProblem {
   path: readonly string[];
   message: string;

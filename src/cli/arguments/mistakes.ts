@@ -17,7 +17,7 @@ export function rejectSwallowedFlags(command: Command): void {
   for (const child of command.commands) rejectSwallowedFlags(child);
 }
 
-/** The dashes are in all of them. */
+/** Dashes occur in every flag, so they are not compared. */
 function nearestFlags(flag: string, options: readonly Option[]): string[] {
   const names = options.flatMap(({ long }) => long?.slice(2) ?? []);
   return nearest(flag.replace(/^--/, ""), names).map((name) => `--${name}`);
@@ -101,7 +101,7 @@ function excessOf(command: Command): string {
   return `Unexpected argument${given.length === 1 ? "" : "s"} ${given.join(", ")}: \`${pathOf(command)}\` takes ${expected}`;
 }
 
-/** Adds to a usage error that the quotes of an argument, which shells of other systems remove, may be its cause. */
+/** Adds to a usage error that quotes in an argument may be its cause: some shells do not remove them. */
 export function explainQuotes(error: unknown, args: readonly string[]): unknown {
   if (!(error instanceof UsageError) || !args.some((arg) => /^(--[\w-]+=)?'/.test(arg))) return error;
   const { message, hint, code } = error;
@@ -121,7 +121,7 @@ function flagFor(field: string): string {
   return `--${(named[0] ?? field).replaceAll("_", "-")}`;
 }
 
-/** Makes an error of the API name the flags that were typed instead of the fields that they set. */
+/** Replaces the field names in an API error by the flags that were typed. */
 export function nameFlags(error: ApiError, command: Command): void {
   const { nameOf } = error;
   error.nameOf = (pointer) => {
@@ -130,7 +130,7 @@ export function nameFlags(error: ApiError, command: Command): void {
     const has = (name: string): boolean => command.options.some((option) => option.long === name);
     const long = flagFor(field);
     if (!has(long)) return has("--override") ? `--override ${nameOf(pointer)}` : nameOf(pointer);
-    // The position in a list says nothing about what was typed.
+    // An index in a list does not help the user.
     return key === undefined || /^\d+$/.test(key) ? long : `${long} ${key}`;
   };
 }

@@ -19,7 +19,7 @@ export function notEmpty(text: string): string {
   return text;
 }
 
-/** Parses a whole number of at least `min`. `kind` says what other numbers are rejected for. */
+/** Parses a whole number of at least `min`. `kind` describes valid numbers in the error message. */
 export function wholeNumber(
   min: number,
   max = Number.MAX_SAFE_INTEGER,
@@ -62,7 +62,7 @@ export function secondsOf(text: string): number | undefined {
 
 /**
  * Parses a time: `2026-11-01T12:00:00Z`, `2026-11-01`, or an age such as `90s`, `10m`, `2h`, `7d`. Returns an age
- * unchanged, because it counts in the environment's time, and a time in the API's format.
+ * unchanged, because it is relative to the environment's time, and a time in the API's format.
  */
 export function pointInTime(text: string): string {
   if (secondsOf(text) !== undefined) return text;

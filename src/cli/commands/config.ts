@@ -73,7 +73,7 @@ const CONFIG_KEYS: Readonly<Record<string, ConfigKey>> = {
     store: (text = DEFAULT_BASE_URL, settings, context) =>
       changeProfile(settings, context, (profile) => {
         const base_url = address(text, context);
-        // Usually one server is both.
+        // Usually, the API and the authorization server have the same URL.
         return profile.auth_url === profile.base_url ? { base_url, auth_url: base_url } : { base_url };
       }),
   },

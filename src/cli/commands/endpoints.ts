@@ -188,7 +188,7 @@ interface PingFlags extends Idempotent {
 const PING_SECONDS = 15;
 const POLL_MS = 100;
 
-/** Sends an event, and shows the response: 1 is the exit code for any but 2xx. Programs get the event at once. */
+/** Sends a ping and shows the response. Exits with 1 unless it is 2xx. Programs get the event without waiting. */
 async function runPing(context: Context, id: string, { type, idempotencyKey }: PingFlags): Promise<void> {
   const { output } = context;
   const body = type === undefined ? {} : { type };

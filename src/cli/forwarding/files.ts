@@ -173,7 +173,7 @@ function lastLineOf(file: string, size: number): string {
   }
 }
 
-/** How each line of a recording starts, also one that was cut. */
+/** How each line of a recording starts, even a truncated one. */
 const LINE_START = '{"time":"';
 
 const LINE_FEED = 0x0a;
@@ -264,7 +264,10 @@ async function writeReadyFile(file: string, ready: { secret: string; forwardTo: 
   await explained("--ready-file", file, () => replaceDurably(file, `${JSON.stringify(content)}\n`, 0o600));
 }
 
-/** Removes it: one of an earlier run would be wrong until this one is ready, and one of a finished run stays wrong. */
+/**
+ * Removes the ready file: one of an earlier run is wrong until this run is ready, and one of a finished run stays
+ * wrong.
+ */
 async function removeReadyFile(file: string): Promise<void> {
   await explained("--ready-file", file, async () => {
     await access(dirname(file), constants.W_OK);

@@ -127,7 +127,7 @@ export class Listening {
     await this.#files.removeReady();
     signal.addEventListener("abort", this.#onAbort, { once: true });
     try {
-      // Ctrl-C may have come while the run was prepared.
+      // Ctrl-C may have been pressed while the run was prepared.
       if (signal.aborted) this.#onAbort();
       else this.#run.start();
       const { error, summary } = await this.#run.ended;

@@ -63,7 +63,7 @@ async function bearer(credential: string | CredentialSource, rejected: string | 
   try {
     return SCHEME + (await (rejected ? credential.renewed(rejected.slice(SCHEME.length)) : credential.current()));
   } catch (error) {
-    // No later connection would get past it.
+    // Later connections would fail for the same reason.
     if (error instanceof NotSignedInError) throw new ListenError("unauthorized", error.message);
     throw error;
   }

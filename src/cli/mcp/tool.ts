@@ -29,7 +29,7 @@ type Arguments = Readonly<Record<string, unknown>>;
 export interface Tool {
   /** snake_case. */
   name: string;
-  /** What a client may call it together with others, such as `customers`. */
+  /** The group by which a client can select it, such as `customers`. */
   group: string;
   description: string;
   /** Scopes of the credential: at least one of each inner list. */

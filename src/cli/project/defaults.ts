@@ -1,4 +1,4 @@
-/** What the project file sets if it does not say otherwise. Its schema, which is large, is needed to read the file only. */
+/** Defaults of the project file, apart from its large schema, which only reading the file needs. */
 export const PROJECT_DEFAULTS = {
   port: 4010,
   database: ".service/platform.db",

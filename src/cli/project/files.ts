@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, readSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 
-/** A file of a project is not one that can be read. The message continues its name: `is larger than 64 KiB`. */
+/** A file of a project cannot be read. The message continues its name: `is larger than 64 KiB`. */
 export class IrregularFileError extends Error {
   override name = "IrregularFileError";
 }
@@ -45,7 +45,10 @@ function wayFrom(folder: string, path: string): string {
 
 const ENV_FILE = /^(\.env(\..+)?|.*\.env|\.envrc|\.dev\.vars)$/;
 
-/** Returns why a path of the folder is not that of an env file: a project file may name no other file to change. */
+/**
+ * Returns why a path of the folder is not that of an env file: a project file must not select any other file for
+ * changes.
+ */
 export function envFileProblem(folder: string, path: string): string | undefined {
   const way = wayFrom(folder, path);
   const names = "its name must be .env, .env.*, *.env, .envrc or .dev.vars";

@@ -5,7 +5,7 @@ import { UsageError } from "../errors.ts";
 
 export interface SamplePayload {
   bytes: Buffer;
-  /** What to say once it is certain that it is sent. */
+  /** The notice to print once the sample is certain to be sent. */
   notice: string;
 }
 

@@ -96,8 +96,8 @@ export async function secretsIfGiven(
 }
 
 /**
- * The same for a command that works without a secret: the environment's counts only together with `--scheme`, since it
- * may be set for another receiver.
+ * The same for a command that works without a secret: the environment's is used only with `--scheme`, since it may be
+ * set for another receiver.
  */
 export async function secretsIfNamed(
   flags: SecretFlags & SchemeFlag,

@@ -39,7 +39,7 @@ const PARSERS: Readonly<Record<NonNullable<FieldType["reads"]>, (text: string) =
   duration: duration(60, TEN_YEARS),
 };
 
-/** What the platform would reject anyway. It knows more reasons. */
+/** Values that the platform would reject anyway. The platform has more rules. */
 const PROBLEMS: Readonly<Record<string, (text: string) => string | undefined>> = {
   email: (text) => (/^[^@\s]+@[^@\s]+$/.test(text) ? undefined : "Must be an email address such as ada@example.com"),
   url: (text) =>

@@ -30,7 +30,7 @@ export interface Profile {
 
 /** Origins that only a project file names. */
 export interface ProjectTrust {
-  /** Gets a key of the user. */
+  /** Receives the user's key. */
   platform: string | null;
   /** Receive events. */
   receivers: readonly string[];

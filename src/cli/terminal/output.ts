@@ -281,7 +281,7 @@ export class Output {
     if (text !== "") this.#options.stdout.write(`${this.terminal ? printableLines(text) : text}\n`);
   }
 
-  /** Any text may contain values of the platform. */
+  /** Any text may contain values from the platform. */
   #write(stream: TextStream, text: string): void {
     stream.write(`${printableOutput(text)}\n`);
   }

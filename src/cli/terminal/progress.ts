@@ -99,7 +99,7 @@ interface BarOptions {
   now: () => number;
 }
 
-/** The rate of the first second says little. */
+/** The rate in the first second means little. */
 const MIN_RATED_MS = 1000;
 
 /** A progress bar on stderr, on terminals only: with the rate, and the time that is left. */

@@ -13,8 +13,8 @@ export interface TextStream {
   /** Color depth in bits, by its environment. */
   getColorDepth(env: object): number;
   /**
-   * From now on a slow reader delays nothing: later lines may be dropped. For commands whose main work is not printing.
-   * Call the returned function last; it resolves once the rest was read or dropped.
+   * From now on, a slow reader does not delay the command: later lines may be dropped. For commands whose main work is
+   * not printing. Call the returned function last; it resolves once the rest was read or dropped.
    */
   makeNonBlocking(options: NonBlockingOptions): Promise<() => Promise<void>>;
 }

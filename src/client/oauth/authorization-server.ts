@@ -112,7 +112,7 @@ function outOfOrder(url: URL, status: number): AuthorizationError {
 
 const MAX_TEXT_LENGTH = 300;
 
-/** Returns an error that says what to do; the messages of the protocol library are too general. */
+/** Returns an error with the fix; the messages of the protocol library are too general. */
 export function authorizationErrorOf(error: unknown, issuer: URL, signal: AbortSignal): Error {
   if (signal.aborted) return signal.reason as Error;
   const known = causesOf(error).find((cause) => cause instanceof AuthorizationError || cause instanceof NetworkError);

@@ -5,7 +5,7 @@ import { HEADERS } from "../../contract/headers.ts";
 import { environment } from "../router.tsx";
 import { newIdempotencyKey } from "./idempotency-key.ts";
 
-/** True once the platform says that the session has expired or was revoked. */
+/** True once the platform reports that the session has expired or was revoked. */
 export const signedOut = signal(false);
 
 /** Why a call failed, in words for the user. */
@@ -115,7 +115,7 @@ export function useCall(): <Response>(method: Method, path: string, body?: unkno
   return (method, path, body) => call(of, method, path, body);
 }
 
-/** Returns a path with its query; empty values are left out. */
+/** Returns a path with its query; empty values are omitted. */
 export function withQuery(path: string, query: Record<string, string | number | undefined>): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
   const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();

@@ -38,7 +38,7 @@ interface Listing<Item> {
   /** The newest page that was merged, and the one that is not shown yet. */
   merged: ListResponse<Item> | undefined;
   waiting: ListResponse<Item> | undefined;
-  /** The pages after the first; the last one leads on. */
+  /** The cursors of the pages after the first; the last one leads to the next page. */
   cursors: string[];
   /** After the last page; undefined before the first. */
   next: string | null | undefined;

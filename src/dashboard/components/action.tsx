@@ -30,7 +30,7 @@ interface ActionProps {
   run: () => Promise<string | undefined>;
   class?: string;
   disabled?: boolean;
-  /** The name for assistive technology, if the text alone does not say what the button does. */
+  /** The name for assistive technology, if the text alone does not describe the button. */
   label?: string;
   /** The key that runs it. */
   shortcut?: string;
@@ -66,7 +66,7 @@ export function Action({ children, run, class: name = "", disabled = false, labe
 
 interface ConfirmationProps {
   title: string;
-  /** An explanation of the action, before it is done. */
+  /** An explanation of the action, shown before it runs. */
   explanation: ComponentChildren;
   /** The label of the button that confirms. */
   verb: string;
@@ -134,7 +134,7 @@ export function DialogButton(props: DialogButtonProps) {
   );
 }
 
-/** A URL with `create=1` opens the dialog at once, and loses that parameter when it is closed. */
+/** A URL with `create=1` opens the dialog at once, and the parameter is removed when the dialog is closed. */
 export function CreateButton(props: DialogButtonProps) {
   const isAsked = route.value.query.get("create") === "1";
   return (

@@ -5,7 +5,7 @@ import { Card } from "./page.tsx";
 import { CopyLine, WithLinks } from "./values.tsx";
 
 /**
- * What happened, in one sentence, what shows it, and what to do, with a button for it. Its place is kept while it is
+ * What happened in one sentence, the evidence, and what to do, with a button for it. Its space is reserved while it is
  * unknown.
  */
 export function Answer({ explanation, remedy }: { explanation: Explanation | undefined; remedy?: ComponentChildren }) {
@@ -23,7 +23,7 @@ export function Answer({ explanation, remedy }: { explanation: Explanation | und
   );
 }
 
-/** Everything else that explains it; what does not explain it, but how it looks, is the last line. */
+/** The other findings. Notes on how the explanation looks are the last line. */
 export function Also({ explanation }: { explanation: Explanation | undefined }) {
   const [, ...others] = explanation?.findings ?? [];
   const notes = others.filter(({ code }) => code === "clock_ahead");

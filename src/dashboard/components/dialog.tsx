@@ -11,9 +11,9 @@ export function Dialog(props: {
   onClose: () => void;
   children: ComponentChildren;
   class?: string;
-  /** What Escape would lose, and how to close the dialog instead. */
+  /** What Escape would discard, and how to close the dialog instead. */
   keeps?: string;
-  /** False if typed text is not worth keeping. */
+  /** False if typed text need not be kept. */
   isForm?: boolean;
 }) {
   const element = useRef<HTMLDialogElement>(null);

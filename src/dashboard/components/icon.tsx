@@ -31,13 +31,13 @@ export type IconName = keyof typeof PATHS;
 
 export const ICON_NAMES = Object.keys(PATHS) as IconName[];
 
-/** Returns the icon of a page; a document for one without its own, such as that of a new resource. */
+/** Returns the icon of a page; a document if it has none, such as the page of a new resource. */
 export function iconOf(page: string): IconName {
   if (page === "") return "overview";
   return page in PATHS ? (page as IconName) : "docs";
 }
 
-/** A picture next to text: assistive technology does not read it. */
+/** An icon next to text, hidden from assistive technology. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">

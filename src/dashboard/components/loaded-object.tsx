@@ -7,7 +7,7 @@ import { Answer } from "./answer.tsx";
 import { isGone, Loaded } from "./page.tsx";
 import { ClockTime } from "./values.tsx";
 
-/** Shows an object once it is loaded; of one that does not exist, what happened to it. */
+/** Shows an object once it is loaded; if it does not exist, what happened to it. */
 export function LoadedObject<Data>(props: {
   of: Query<Data>;
   id: string;
@@ -26,7 +26,7 @@ export function LoadedObject<Data>(props: {
 
 function Missing({ id, otherwise }: { id: string; otherwise: ComponentChildren }) {
   const { explanation, error } = useExplanation(id);
-  // Of a deleted object, its events are left.
+  // Only the events of a deleted object remain.
   const event = explanation?.chain.event;
   if (event?.type.endsWith(".deleted") === true) {
     const { id: request } = event.request;

@@ -14,7 +14,7 @@ interface PageProps {
   /** The ID of the object, to copy. */
   id?: string;
   subtitle?: ComponentChildren;
-  /** What is shown instead of the title, which only a screen reader then reads. */
+  /** Shown instead of the title, which then only a screen reader reads. */
   headline?: ComponentChildren;
   /** How many there are, next to the title. */
   count?: ComponentChildren;
@@ -22,7 +22,7 @@ interface PageProps {
   children: ComponentChildren;
 }
 
-/** What shows a page next to a list: how to leave it. Undefined for a page of its own. */
+/** How to leave a page that is shown next to a list; undefined for a full page. */
 export const Peeked = createContext<{ href: string; close: () => void } | undefined>(undefined);
 
 /** The frame of a page. Its heading takes the focus, so that a screen reader announces the page. */

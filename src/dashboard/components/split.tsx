@@ -7,7 +7,7 @@ import { Peeked } from "./page.tsx";
 const STORED_AS = "service-peek-width";
 const [MIN_WIDTH, MAX_WIDTH, STEP] = [360, 800, 40];
 
-/** A list of a page, and next to it the row that was chosen. On a narrow screen a row opens its page. */
+/** A list, with the selected row next to it. On a narrow screen, a row opens its page. */
 export function Split({
   detail: Detail,
   children,

@@ -9,7 +9,7 @@ import { peekedId, savedScroll } from "../router.tsx";
 
 export interface Column<Item> {
   label: string;
-  /** What the heading has instead of the label, which only a screen reader then reads. */
+  /** Shown in the heading instead of the label, which then only a screen reader reads. */
   head?: ComponentChildren;
   cell: (item: Item) => ComponentChildren;
   /** Whether a row has a value here; a column without any is omitted. */
@@ -29,7 +29,7 @@ export function Table<Item>(props: {
   columns: readonly Column<Item>[];
   items: readonly Item[];
   keyOf: (item: Item) => string;
-  /** When a row happened: rows of another day than today follow a row with their day. */
+  /** The time of a row: rows from earlier days follow a row with their date. */
   timeOf?: ((item: Item) => string) | undefined;
   isReal?: boolean | undefined;
   onHold?: (isHeld: boolean) => void;
@@ -106,7 +106,7 @@ export function PagedTable<Item extends { id: string }>(props: {
   pages: Pages<Item>;
   /** Shown if the list is empty. */
   empty: ComponentChildren;
-  /** The text that is searched for: pages with few matches are followed by more. */
+  /** The search text: pages with few matches are followed by more. */
   search?: string;
   /** True for the list of a page: visible rows do not move. */
   keepsPosition?: boolean;

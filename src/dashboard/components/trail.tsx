@@ -9,11 +9,11 @@ import { followLink, hrefOf, Link } from "../router.tsx";
 import { errorInShort, isNotSent } from "../responses.ts";
 import { retryWait, stateOf } from "./values.tsx";
 
-/** Something in a lane at a time, in Unix milliseconds: an attempt that was made, or a later one. */
+/** A mark in a lane, with its time in Unix milliseconds: an attempt that was made, or a later one. */
 interface Mark {
   at: number;
   kind: "good" | "bad" | "not-sent" | "canceled" | "pending" | "planned";
-  /** What it is, for a tooltip and a screen reader. */
+  /** Text for a tooltip and a screen reader. */
   tip: string;
 }
 

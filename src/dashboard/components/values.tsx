@@ -17,7 +17,7 @@ export function None() {
 
 interface TimeProps {
   at: string | null | undefined;
-  /** Writes the time, relative to now. */
+  /** Formats the time, relative to now. */
   write?: (at: number, now: number) => string;
   /** True for times that the test clock does not move. */
   isReal?: boolean;
@@ -148,7 +148,7 @@ export function EventType({ type }: { type: string }) {
   );
 }
 
-/** A URL without room for its end: the host is whole, the path is cut. */
+/** A URL in limited space: the host is complete, the path is truncated. */
 export function Url({ text }: { text: string }) {
   const [, scheme = "", host = text, path = ""] = /^(https?:\/\/)([^/]+)(.*)$/.exec(text) ?? [];
   return (
@@ -189,7 +189,7 @@ export function hrefOfId(id: string): string | undefined {
   return kind === undefined ? undefined : hrefOf(RESOURCES[kind].page.name, id);
 }
 
-/** Text with a link for each ID in it, other than that of what the text is about. */
+/** Text with a link for each ID in it, except the ID that the text is about. */
 export function WithLinks({ text, about }: { text: string; about: string }) {
   return (
     <>
@@ -278,7 +278,7 @@ export function CopyLine({ text, what }: { text: string; what: string }) {
   );
 }
 
-/** Text as it was sent or received, in a box that scrolls. `marks` are names of fields to point at. */
+/** Text as it was sent or received, in a box that scrolls. `marks` are names of fields to highlight. */
 export function Raw({ text, label, marks }: { text: string; label: string; marks?: readonly string[] }) {
   return (
     <pre class="raw" role="region" tabIndex={0} aria-label={label}>

@@ -1,6 +1,9 @@
 import { showTheme, theme } from "../theme.ts";
 
-/** What the guides do in a browser: copy code, and search guides, commands, API and errors. They can be read without it. */
+/**
+ * What the guides do in a browser: copy code, and search guides, commands, API and errors. The guides can be read
+ * without it.
+ */
 
 interface Entry {
   title: string;

@@ -41,7 +41,7 @@ function retriedOf(status: string): Retried[] {
 interface RetryProps {
   /** Only deliveries to this endpoint. */
   endpoint?: { id: string; name: string } | undefined;
-  /** The filters of the list above which the button is. */
+  /** The filters of the list below the button. */
   filters?: { status: string; query: string; created_after: string; created_before: string } | undefined;
   /** When the endpoint began to fail. */
   failingSince?: string | null | undefined;
@@ -189,7 +189,8 @@ export function EnableDialog(props: {
   const { id, events, disabled_at: disabledAt } = endpoint;
   const [missed, setMissed] = useState<number>();
   const [error, setError] = useState<CallError>();
-  // The second in which it was disabled is included, and all that happens until the replay: rather twice than never.
+  // The second in which it was disabled is included, and all that happens until the replay: an event is sent twice
+  // rather than never.
   const since = disabledAt && { endpoint: id, created_after: formatTimestamp(Date.parse(disabledAt) - 1000) };
   const replay = (options: { dry_run?: true }) =>
     Promise.all(

@@ -42,7 +42,7 @@ import {
   TIME_TERMS,
 } from "./filters.tsx";
 
-/** States by the word of the API, which the filter of the URL and the command have too. */
+/** States by the word of the API, which the URL filter and the CLI use, too. */
 const STATES: readonly (readonly [value: "" | (typeof DELIVERY_FILTERS)[number], label: string])[] = [
   ["", "All"],
   ["pending", "Queued or retrying"],
@@ -91,7 +91,7 @@ function DeliveryList() {
   const isDeleted = endpoint !== "" && name === undefined;
   const known = endpoints.length === 0 || !isDeleted ? [] : [[endpoint, endpoint] as const];
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  // What was retried or left the list is not chosen any more.
+  // Deliveries that were retried or left the list are no longer selected.
   const selected = (pages.items ?? []).filter((one) => chosen.has(one.id) && one.status !== "succeeded");
   const codes = RESPONSES.some(([value]) => value === code) ? RESPONSES : [...RESPONSES, [code, code] as const];
   return (
@@ -145,7 +145,7 @@ function DeliveryList() {
   );
 }
 
-/** Why an endpoint has no delivery in a list, as far as the events tell it; its explanation tells the rest. */
+/** Why an endpoint has no delivery in a list, as far as the events show it; its explanation covers the rest. */
 function NothingSent({ endpoint: id, name }: { endpoint: string; name: string }) {
   const endpoint = useEndpoints().items?.find((one) => one.id === id);
   const { data } = useQuery<Statistics>(withQuery("/v1/statistics", { endpoint: id }));
@@ -178,7 +178,7 @@ function NothingSent({ endpoint: id, name }: { endpoint: string; name: string })
   );
 }
 
-/** Retries each of the chosen deliveries, and says how many could not be. */
+/** Retries each of the chosen deliveries, and shows how many could not be. */
 function RetrySelected({ deliveries, onDone }: { deliveries: readonly Delivery[]; onDone: () => void }) {
   const call = useCall();
   const words = counted(deliveries.length, "delivery", "deliveries");

@@ -89,7 +89,7 @@ export function DeliveryDetail({ id }: { id: string }) {
   );
 }
 
-/** Returns what changes with an attempt, for the explanation to change with it. */
+/** Returns what an attempt changes, so that the explanation is read again. */
 function stampOf(delivery: Delivery | undefined): string {
   const { status, attempt_count: attempts, next_attempt: next, attempting_since: since } = delivery ?? {};
   return JSON.stringify([status, attempts, next, since]);

@@ -18,7 +18,7 @@ import { minorDigits, minorUnits, money, typedAmount } from "../format.ts";
 import { type Permissions, PermissionsField, permissionsOf, scopesOf } from "./api-keys/scopes.tsx";
 import { titleOf } from "./objects/item.tsx";
 
-/** What an input holds. */
+/** The value of an input. */
 type Value = string | boolean | readonly string[] | Permissions;
 export type Values = Readonly<Record<string, Value>>;
 
@@ -27,7 +27,7 @@ function inputOf({ type, of }: FieldEntry): string | undefined {
   return type === "list" ? of : typeOf(type).input;
 }
 
-/** Returns what the input of a field holds for an existing object, or for a new one. */
+/** Returns the value of a field's input for an existing object, or for a new one. */
 export function valueOf(name: string, field: FieldEntry, item: Readonly<Record<string, unknown>> | undefined): Value {
   const value = item?.[name];
   switch (inputOf(field)) {
@@ -49,12 +49,12 @@ export function valueOf(name: string, field: FieldEntry, item: Readonly<Record<s
   }
 }
 
-/** Returns what the input of a new object starts with: the likely one of a few values. */
+/** Returns the initial value of an input for a new object: the likely one of a few values. */
 function presetOf({ type, required, choices: [first] = [], examples: [example] = [] }: FieldEntry): unknown {
   return (type === "currency" ? example : required && first) || "";
 }
 
-/** Returns the member of a request's body for what an input holds. The platform reports errors in other text. */
+/** Returns the member of a request's body for the value of an input. The platform reports errors in any other text. */
 export function memberOf(field: FieldEntry, value: Value, currency: Value | undefined): unknown {
   const unset = value === "" && !field.required ? null : value;
   switch (inputOf(field)) {
@@ -200,7 +200,7 @@ function Input(props: {
   }
 }
 
-/** Returns the error with other words for an empty field, whose format the platform reports. */
+/** Returns the error with a different text for an empty field, whose format the platform reports. */
 function emptyError(error: CallError, { name, field: { label, required }, value }: InputOf): CallError {
   if (value !== "" || required === undefined) return error;
   const noun = label === "URL" ? "a URL" : `${/^[aeiou]/i.test(label) ? "an" : "a"} ${label.toLowerCase()}`;
@@ -248,7 +248,7 @@ function SubscriptionsField(props: {
 
 const SUGGESTED = 8;
 
-/** An ID, which is found by any text of its object. */
+/** An ID, which can be found by any text of its object. */
 function ObjectField({ of, ...field }: FieldProps & { of: ObjectKind }) {
   const isChosen = field.value.startsWith(RESOURCES[of].prefix);
   const search = { limit: SUGGESTED, query: field.value.trim() };
@@ -283,7 +283,7 @@ function amountError(error: CallError, name: string, amount: string, currency = 
   });
 }
 
-/** Returns a value that a field could have; of an ID its beginning. */
+/** Returns a possible value of a field; for an ID, its beginning. */
 export function placeholderOf(field: FieldEntry): string {
   const owner = kindsWith("prefix").find((kind) => kind === field.of);
   return owner === undefined ? String(exampleOf(field) ?? "") : `${RESOURCES[owner].prefix}…`;

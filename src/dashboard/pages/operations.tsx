@@ -33,7 +33,7 @@ export function noteStarted(one: Started): void {
   started.value = [...started.value, one];
 }
 
-/** Shows the bulk operations that run now, and those that were started here; of one endpoint, or all. */
+/** Shows the running bulk operations, and those that were started here; of one endpoint, or all. */
 export function RunningOperations({ endpoint }: { endpoint?: string }) {
   const { data, reload } = useQuery<{ data: BulkOperation[] }>(RUNNING);
   const here = started.value.filter((one) => one.environment === environment.value);

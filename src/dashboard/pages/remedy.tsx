@@ -10,7 +10,7 @@ import { counted } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
 import { EnableDialog, RetryDialog } from "./bulk.tsx";
 
-/** A button that does what the command of an answer does. */
+/** A button that does the same as the command of an answer. */
 export function Remedy({ explanation, onDone }: { explanation: Explanation; onDone: () => void }) {
   const call = useCall();
   const [isOpen, setOpen] = useState(false);
@@ -106,7 +106,7 @@ export function Remedy({ explanation, onDone }: { explanation: Explanation; onDo
   }
 }
 
-/** Returns what a command does, and the ID that it does it to. */
+/** Returns the effect of a command, and the ID that it affects. */
 function remedyOf(finding: Finding | undefined): { verb: string; id: string } {
   const words = (finding?.fix ?? "").split(" ").filter((word) => word !== "--live");
   const [, name = "", verb = "", id = ""] = words;

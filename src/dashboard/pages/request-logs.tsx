@@ -35,7 +35,7 @@ export function RequestLogs() {
 }
 
 const METHODS = [["", "All"] as const, ...["GET", "POST", "PATCH", "DELETE"].map((name) => [name, name] as const)];
-/** Reads are many and change nothing: by default the log shows those that failed. */
+/** There are many reads, and they change nothing: by default, the log shows those that failed. */
 const READS = [
   ["", "Failed only"],
   ["all", "All"],
@@ -51,7 +51,7 @@ function RequestList() {
   const { method, status, key, query } = Object.fromEntries(
     (["method", "status", "key", "query"] as const).map((name) => [name, filterOf(name)]),
   ) as Record<"method" | "status" | "key" | "query", string>;
-  // A method that was chosen is what is asked for.
+  // A selected method is shown completely.
   const areReadsHidden = method === "" && filterOf("reads") === "";
   const chosen = { method, status, key, query, ...createdFilters() };
   const filters = { ...chosen, reads: areReadsHidden ? "failed" : "" };

@@ -64,7 +64,7 @@ function SandboxClock() {
   );
 }
 
-/** The time of the sandbox, and its distance from real time. */
+/** The sandbox's time, and its difference from real time. */
 function SandboxTime({ clock }: { clock: TestClock }) {
   const isAhead = clock.offset_seconds > 0;
   return (
@@ -135,7 +135,7 @@ function Advance({ clock }: { clock: TestClock }) {
   );
 }
 
-/** The snapshots, each with the way back to it. */
+/** The snapshots, each with a button to restore it. */
 function Snapshots() {
   const call = useCall();
   const query = useQuery<SnapshotList>(SNAPSHOTS);

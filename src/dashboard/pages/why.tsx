@@ -24,7 +24,7 @@ function isFailing({ subject, endpoints }: Chain): boolean {
   return status === "enabled" && typeof health?.failing_since === "string";
 }
 
-/** Returns what the explained object is called. */
+/** Returns the name of the explained object. */
 function nameIn(chain: Chain | undefined): string | undefined {
   const endpoint = chain?.endpoints.get(chain.id);
   if (endpoint !== undefined) return nameOfEndpoint(endpoint);

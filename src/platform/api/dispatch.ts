@@ -47,7 +47,7 @@ export function registerOperations(
   const { versions, baseUrl, publicUrl } = tools;
   /** Absolute, because many clients do not resolve a relative link. */
   const originOf = ({ headers }: FastifyRequest) => (publicUrl === undefined ? `http://${headers.host}` : baseUrl());
-  /** Error responses name the caller's version, too, as soon as it is known. */
+  /** Error responses contain the caller's version, too, once it is known. */
   const nameVersion = (reply: FastifyReply, { tenant: { account } }: Caller) =>
     void reply.header(HEADERS.version, versionOfResponse(versions, reply.request.headers, account.version));
   for (const operation of operations) {
@@ -152,11 +152,11 @@ function headerOf(request: FastifyRequest, name: string): string | undefined {
 }
 
 function send(reply: FastifyReply, status: number, json: string | Buffer): FastifyReply {
-  // Its time is over.
+  // The request has timed out.
   if (reply.sent) return reply;
   if (typeof json === "string") reply.request.responseText = json;
   else {
-    // The log does not keep all of it until a slow client has received it.
+    // Only the beginning is kept for the log, instead of all of it until a slow client has received it.
     reply.request.responseText = json.toString("utf8", 0, 4 * LIMITS.requestLogBodyCharacters);
     const { raw } = reply;
     const client = { cut: () => raw.destroy() };

@@ -19,7 +19,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
 export const IDENTIFIER_HEADER = "Github-Public-Key-Identifier";
 export const SIGNATURE_HEADER = "Github-Public-Key-Signature";
 
-/** The partner's format, which may grow. */
+/** The partner's format, to which fields may be added. */
 export const LeakReport = Type.Array(
   Type.Object({
     token: Type.String({ description: "The credential as it was found", examples: ["sk_live_…"] }),

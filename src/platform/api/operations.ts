@@ -20,7 +20,7 @@ import { type Listeners, statisticsHandlers } from "./routes/statistics.ts";
 import { type ClockAdvancer, testClockHandlers } from "./routes/test-clock.ts";
 import { webhookEndpointHandlers } from "./routes/webhook-endpoints.ts";
 
-/** What the operations work with. */
+/** Dependencies of the operations. */
 export interface OperationTools extends InviteTools, EndpointTools {
   time: EnvironmentTime;
   versions: Versions;

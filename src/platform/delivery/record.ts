@@ -16,7 +16,7 @@ import { nextAttemptAt } from "./schedule.ts";
 
 const INTERRUPTED = "interrupted: the platform stopped before the attempt finished";
 
-/** What events about endpoints are emitted with. */
+/** Dependencies for emitting events about endpoints. */
 export interface EmitTools {
   time: EnvironmentTime;
   versions: Versions;

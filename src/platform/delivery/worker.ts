@@ -47,7 +47,7 @@ interface Claimed {
   queues: (Pick<EndpointQueue, "ready" | "starved" | "due" | "ended"> & { queue: EndpointQueue })[];
 }
 
-/** What attempts are recorded with. */
+/** Dependencies for recording attempts. */
 export interface RecordTools extends EmitTools {
   database: Database;
   clock: Clock;

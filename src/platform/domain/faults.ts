@@ -23,7 +23,7 @@ const FAULTABLE = OPERATIONS.filter(
   ({ path, session }) => session === undefined && !/^\/v1\/(faults|sandbox)(\/|$)/.test(path),
 );
 
-/** Adds a fault to the sandbox. Throws ApiError for one that no request could get. */
+/** Adds a fault to the sandbox. Throws ApiError for a fault that could not apply to any request. */
 export async function createFault(tx: Transaction, context: RequestContext, input: FaultCreate): Promise<Fault> {
   const errors = [...problemsOfMatch(input.match), ...problemsOfEffect(input)];
   if (errors.length > 0) throw invalidFields(errors);
@@ -98,8 +98,8 @@ function isMatch(pattern: string, path: string): boolean {
 }
 
 /**
- * Returns the fault that a request gets, and counts it: the first that matches. On several processes, no fault is given
- * more often than its limit.
+ * Returns the first fault that matches a request, and counts it. Even with several processes, no fault applies more
+ * often than its limit.
  */
 export async function faultFor(
   { database, random }: { database: Database; random: Random },
@@ -116,7 +116,7 @@ export async function faultFor(
   return undefined;
 }
 
-/** Returns true if requests to an operation can get faults. */
+/** Returns true if faults can apply to requests to an operation. */
 export function canGetFaults({ name }: { name: string }): boolean {
   return FAULTABLE.some((operation) => operation.name === name);
 }

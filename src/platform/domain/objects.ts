@@ -250,7 +250,7 @@ function uniqueFields(kind: ObjectKind): [name: string, field: Field][] {
   return inputFieldsOf(kind).filter(([, { unique }]) => unique);
 }
 
-/** Returns the error that names the object which has the address. */
+/** Returns the error with the ID of the object that has the address. */
 async function emailTaken(tx: Transaction, kind: ObjectKind, row: ObjectRow): Promise<ApiError> {
   const [[name, field]] = uniqueFields(kind) as [[string, Field]];
   const email = row[columnOf(name, field)] as string;

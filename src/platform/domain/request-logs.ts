@@ -84,7 +84,7 @@ async function eventsCausedBy(
           : [];
     for (const event of listed) {
       const opened = await openBody(queries, environment, event);
-      // A damaged event does not tell its request.
+      // A damaged event does not show which request caused it.
       if (opened === undefined || opened.isDamaged) continue;
       const { request } = JSON.parse(opened.body) as { request?: { id: string | null } };
       if (request?.id === id) found.push(event.id);

@@ -18,7 +18,7 @@ export async function listUsers(queries: Queries, { account }: Tenant, you: stri
   });
 }
 
-/** What an invitation is created with. */
+/** Dependencies for creating an invitation. */
 export interface InviteTools extends SecretTools {
   clock: Clock;
   newId: IdGenerator;

@@ -154,7 +154,7 @@ export async function reportHealth(
   await emitHealth(tx, await contextOf(), isFailing ? "webhook_endpoint.failing" : "webhook_endpoint.recovered", row);
 }
 
-/** The endpoint itself does not get the event: it would only add to what it fails to receive. */
+/** The endpoint itself does not get the event, because that delivery would fail, too. */
 async function emitHealth(tx: Transaction, context: RequestContext, type: EventType, row: WebhookEndpointRow) {
   await emit(tx, context, { type, object: toEndpoint(row, context.tenant) }, row.id);
 }
@@ -197,7 +197,7 @@ export async function pingEndpoint(
   const { tenant } = context;
   const row = await existing("webhook_endpoint", id, () => findEndpoint(tx, tenant.environment, id));
   if (row.status === "disabled") throw endpointDisabled(id);
-  // A receiver would take a sample for something that happened.
+  // A receiver would mistake a sample for a real event.
   if (sample !== undefined && tenant.livemode) {
     throw new ApiError("sandbox_only", `A sample of ${sample.type} can be sent in the sandbox only.`);
   }
@@ -225,7 +225,7 @@ export function endpointDisabled(id: string): ApiError {
   return new ApiError("endpoint_disabled", `The endpoint ${id} is disabled. Enable it first.`);
 }
 
-/** Headers that are damaged are of no use, so a change replaces them. */
+/** Damaged headers are useless, so an update replaces them. */
 function readableHeaders(vault: Vault, { id, headers }: WebhookEndpointRow): EndpointHeaders {
   try {
     return openHeaders(vault, id, headers);

@@ -26,7 +26,7 @@ import { nearest } from "../../contract/nearest.ts";
 const ARRIVAL_SECONDS = 30;
 const HEADER_SECONDS = 10;
 
-/** What the server works with. */
+/** Dependencies of the server. */
 interface AppTools extends ResponseTools {
   clock: Clock;
   newId: IdGenerator;

@@ -33,7 +33,7 @@ export function setDeadlines(app: FastifyInstance, clock: Clock, seconds: number
     done();
   });
   app.addHook("onSend", (request, _reply, payload, done) => {
-    // A path that cannot be decoded gets a response before it has one.
+    // A path that cannot be decoded gets a response before a deadline is set.
     request.deadline?.pause();
     done(null, payload);
   });
@@ -50,7 +50,7 @@ export class Deadline {
   #mayHaveChanged: boolean;
   #cancel: (() => void) | undefined;
 
-  /** `respond` gets the error at the end. */
+  /** `respond` is called with the error at the end. */
   constructor(clock: Clock, seconds: number, makesChanges: boolean, respond: (error: ApiError) => void) {
     this.#clock = clock;
     this.#seconds = seconds;

@@ -9,7 +9,7 @@ import type { FaultRow } from "../storage/faults.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The fault that the request gets. */
+    /** The fault that applies to the request. */
     fault: FaultRow | null;
   }
 }
@@ -30,7 +30,7 @@ const RETRY_AFTER_SECONDS = "1";
 /** The log's status of a request that was cut off before it had a response. */
 const CUT_OFF = 503;
 
-/** Closes the connections of requests whose fault says so, in place of their response. */
+/** Closes the connections of requests whose fault requires it, in place of their response. */
 export function cutOffResponses(app: FastifyInstance): void {
   app.decorateRequest("fault", null);
   app.addHook("onSend", (request, reply, payload, done) => {

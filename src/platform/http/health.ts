@@ -4,7 +4,7 @@ import type { Database } from "../storage/database.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** Returns true for probes and scrapes, which are not worth a log line each. */
+    /** True for probes and scrapes, which are too frequent to log. */
     quiet?: boolean;
   }
 }

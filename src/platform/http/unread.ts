@@ -6,7 +6,7 @@ export interface Reader {
 /** What may be buffered for all streams, listeners and large pages of a process. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** Those that have not read everything, in the order in which they began to be behind. */
+/** Clients that have not read everything, in the order in which they fell behind. */
 const behind = new Map<Reader, number>();
 let total = 0;
 let onRead = () => {};

@@ -93,13 +93,13 @@ export class AckRecorder {
     this.#waiting = [];
   }
 
-  /** Resolves when everything added is durable (or was rejected by the database, which the log then says). */
+  /** Resolves when everything added is durable (or was rejected by the database, which is logged). */
   async settled(): Promise<void> {
     this.#endPause();
     await this.#recording;
   }
 
-  /** Tries once more at once. Outcomes that the database does not accept are then lost, which the log says. */
+  /** Tries once more at once. Outcomes that the database does not accept are then lost, which is logged. */
   giveUp(): void {
     this.#hasGivenUp = true;
     this.#endPause();

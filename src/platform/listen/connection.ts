@@ -113,7 +113,7 @@ export class ListenerConnection implements LogClient, Watched, Reader {
     return event && { listener: this.#recorder.listenerId, result: "forwarding", failed: event.failed };
   }
 
-  /** Says how many others listen to the environment now. */
+  /** Sends the current number of other listeners in the environment. */
   tellOthers(others: number): void {
     this.#sendIfOpen({ frame: "listeners", others });
   }
@@ -200,7 +200,7 @@ export class ListenerConnection implements LogClient, Watched, Reader {
 
   /** Sends as many as the client accepts in time. */
   send(events: readonly LoggedEvent[]): number {
-    // A client that has said goodbye gets nothing more; it receives the rest when it reconnects.
+    // A client that is closing gets nothing more; it receives the rest when it reconnects.
     if (this.#socket.readyState !== this.#socket.OPEN) return 0;
     const before = this.#sent;
     this.#stream.cork();

@@ -100,7 +100,7 @@ function lastEventId(headers: IncomingHttpHeaders): string | undefined {
   throw new ApiError("invalid_header", `${LAST_EVENT_ID} must be an event ID (evt_…) that this stream has sent.`);
 }
 
-/** How often a quiet stream sends a sign of life. */
+/** How often an idle stream sends a keep-alive message. */
 const BEAT_MILLISECONDS = 1000;
 /** How long a client should wait before it reconnects. */
 const RETRY_MILLISECONDS = 1000;

@@ -120,8 +120,8 @@ export class ListenerRegistry {
   }
 
   /**
-   * Counts a connection until it is closed. Returns how many others listen to its environment, in any process.
-   * Of two that connect at once, at least one learns of the other.
+   * Counts a connection until it is closed. Returns how many others listen to its environment, in any process. Of two
+   * that connect at once, at least one is notified of the other.
    */
   async enter(listener: Listener, connection: Duplex): Promise<number> {
     if (connection.destroyed) return 0;

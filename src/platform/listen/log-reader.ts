@@ -63,7 +63,7 @@ export class LogReader {
   #position: LogPosition;
   #gapAfter: string | undefined;
   #gapReason: GapReason | undefined;
-  /** What the client knows to be removed. */
+  /** What the client knows that retention has removed. */
   #removed: LogNumbers;
   #mustReadAgain = false;
   /** True if a sandbox was reset since it was last looked whether it is this one. */

@@ -108,7 +108,10 @@ export function createListenServer(
     return { caller, listener, window: query.window ?? LIMITS.listenWindowDefault, start, secret, others };
   };
 
-  /** Tells the listeners of this process, except the one that joined. Without a database, the next change tells them. */
+  /**
+   * Notifies the listeners of this process, except the one that joined. If the database is unavailable, the next change
+   * notifies them.
+   */
   const tellOthers = (environment: number, newest?: ListenerConnection) => {
     const told = connected.of(environment).filter((connection) => connection !== newest);
     if (told.length === 0) return;
@@ -150,7 +153,7 @@ export function createListenServer(
 
   const accept = async (handshake: Handshake, stream: Duplex, head: Buffer) => {
     const granted = await grant(handshake, stream);
-    // Checked last: a connection that begins after the goodbyes would keep the process from exiting.
+    // Checked last: a connection that begins after the others were closed would keep the process from exiting.
     if (connected.isClosing) throw stopping();
     sockets.handleUpgrade(handshake.request, stream, head, (socket) => open(handshake, granted, socket, stream));
   };
@@ -176,7 +179,9 @@ export function createListenServer(
   };
 }
 
-/** A plain request to listen is a WebSocket's whose upgrade a proxy has removed, which 404 would not tell. */
+/**
+ * A plain request to this path is a WebSocket request whose upgrade a proxy has removed. A 404 would not reveal that.
+ */
 export function registerLostUpgrade(app: FastifyInstance): void {
   app.get(LISTEN_PATH, () => {
     throw new ApiError(
@@ -260,9 +265,10 @@ class ConnectedListeners {
   }
 
   /**
-   * Says goodbye to every connection. Resolves when their sockets are closed and their outcomes recorded. After the
-   * timeout, sockets are closed and outcomes tried once more. Outcomes that the database rejects then are missing from
-   * the deliveries; nothing else is lost, because the receiver has had these events and the client knows it.
+   * Sends every connection the reason, and closes it. Resolves when their sockets are closed and their outcomes
+   * recorded. After the timeout, sockets are closed and outcomes tried once more. Outcomes that the database rejects
+   * then are missing from the deliveries; nothing else is lost, because the receiver has had these events and the
+   * client knows it.
    */
   async close(): Promise<void> {
     this.#closing = true;

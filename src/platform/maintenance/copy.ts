@@ -4,7 +4,7 @@ import type { Database, Queries, SqlValue } from "../storage/database.ts";
 import { alignLog } from "../storage/event-log.ts";
 import { CopyError } from "../errors.ts";
 
-/** Rows of one transaction: few enough that a kill costs a moment's work. */
+/** Rows of one transaction: few enough that a kill loses little work. */
 const ROWS = 500;
 
 type Row = Record<string, SqlValue>;

@@ -1,4 +1,4 @@
-/** What the platform does, as it happens: a line each in `service serve`. */
+/** The platform's activity, one line each in the output of `service serve`. */
 export type Activity =
   | {
       event: "request";

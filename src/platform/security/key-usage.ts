@@ -31,7 +31,7 @@ export class KeyUsage {
     this.#cancel ??= this.#clock.after(COLLECT_MS, () => this.#flush());
   }
 
-  /** Resolves when all records are written (or could not be, which the log then says). */
+  /** Resolves when all records are written (or could not be, which is logged). */
   async close(): Promise<void> {
     this.#flush();
     await this.#writing;

@@ -7,7 +7,7 @@ import { SigningKeysError } from "../errors.ts";
 
 const FETCH_MS = 10_000;
 const MAX_BYTES = 1024 * 1024;
-/** Anyone can name an unknown key, and each costs a request to the source. */
+/** Anyone can send an unknown key name, and each causes a request to the source. */
 const LOOKS = { burst: 10, refillSeconds: 30 };
 
 /**

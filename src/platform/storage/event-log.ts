@@ -160,7 +160,7 @@ function readState(state: string): Omit<LogPart, "events"> {
   };
 }
 
-/** Names each member: the rest of a row would cost as much as sending the event. */
+/** Lists each member, because copying the rest of a row would cost as much as sending the event. */
 function toEvents(entries: readonly EntryRow[], after: LogPosition): LogPart["events"] {
   let { seq, replay } = after;
   return entries.map(({ id, type, body, body_checksum, body_bytes, after_seq, number, replay_id }) => {

@@ -2,7 +2,7 @@ import type { FaultEffect } from "../../contract/schemas/fault.ts";
 import { insertRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
-/** A fault that requests to a sandbox get. */
+/** A fault that applies to requests to a sandbox. */
 export interface FaultRow {
   environment: number;
   id: string;
@@ -43,7 +43,7 @@ export function findFault(queries: Queries, environment: number, id: string): Pr
   return queries.get(`SELECT ${COLUMNS} FROM faults WHERE environment = $1 AND id = $2`, [environment, id]);
 }
 
-/** Counts one more request that gets a fault. Returns false if as many as its limit got it, or it was removed. */
+/** Counts one more request with a fault. Returns false if its limit is reached, or the fault was removed. */
 export async function countInjection(tx: Transaction, { environment, id }: FaultRow): Promise<boolean> {
   const sql = `UPDATE faults SET injected = injected + 1
     WHERE environment = $1 AND id = $2 AND (times IS NULL OR injected < times)`;

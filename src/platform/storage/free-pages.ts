@@ -1,6 +1,6 @@
 import type { Transaction } from "./database.ts";
 
-/** A file keeps a tenth of its pages free: to fill them costs less than to cut them off and grow again. */
+/** A file keeps a tenth of its pages free: reusing them costs less than shrinking the file and growing it again. */
 const KEPT_SHARE = 0.1;
 
 /**

@@ -25,7 +25,7 @@ const STATEMENTS = Object.fromEntries(OBJECT_KINDS.map((kind) => [kind, statemen
   Record<ObjectKind, Statements>
 >;
 
-/** Returns the column that holds a unique field in lower case, which the database compares. */
+/** Returns the column with the lower-case value of a unique field, which the database compares. */
 export function keyColumnOf(name: string): string {
   return `${name}_key`;
 }

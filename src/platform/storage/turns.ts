@@ -1,8 +1,7 @@
 import { setImmediate } from "node:timers";
 
 /**
- * Work on large data in this process: one piece at a time, with everything else that the event loop has to do between
- * two.
+ * Work on large data in this process: one piece at a time, so that the event loop can do everything else in between.
  */
 export class Turns {
   #last: Promise<void> = Promise.resolve();

@@ -59,7 +59,7 @@ export class DatabaseClock implements Clock {
       "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now",
     );
     const receivedAt = this.#machine.elapsed();
-    // The database read its clock about halfway through the query. A slow response says little.
+    // The database read its clock about halfway through the query. A slow response is not accurate.
     const measured = row!.now - (startedAt + receivedAt) / 2;
     if (Math.abs(measured - this.#offset) > (receivedAt - startedAt) / 2) this.#offset = measured;
     const ahead = Math.round(this.#machine.now() - this.now());

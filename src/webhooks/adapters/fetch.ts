@@ -31,7 +31,7 @@ export interface HonoContext {
 
 /**
  * Reads and verifies a Fetch `Request`: `const event = await verifyRequest(request, { secrets })`. Rejects with
- * SignatureError, to which the caller responds; `fetchWebhook` responds by itself. Works in every runtime.
+ * SignatureError, to which the caller responds; `fetchWebhook` responds automatically. Works in every runtime.
  */
 export async function verifyRequest(request: FetchRequest, options: WebhookOptions): Promise<WebhookEvent> {
   return receiveRequest(createReceiver(options), request);

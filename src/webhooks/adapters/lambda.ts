@@ -50,7 +50,7 @@ export function lambdaWebhook<Request extends LambdaRequest, Context, Result ext
   };
 }
 
-/** Format 1.0 keeps the case of header names, and all values of one in `multiValueHeaders` only. */
+/** Format 1.0 keeps the case of header names, and all values of a header only in `multiValueHeaders`. */
 function signatureHeader({ headers, multiValueHeaders }: LambdaRequest): SignatureHeaderValue {
   const all = valueOf(multiValueHeaders);
   return all === undefined || all.length === 1 ? (valueOf(headers) ?? all?.[0]) : all;

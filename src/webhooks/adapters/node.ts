@@ -58,7 +58,7 @@ export interface ExpressResponse extends NodeResponse {
 
 /** Options of `nodeWebhook`. */
 export interface NodeWebhookOptions extends WebhookOptions {
-  /** Called with errors of the handler and of the `secrets` function: the response is a bare 500 and says nothing of them. */
+  /** Called with errors of the handler and of the `secrets` function: the response is a plain 500 without details. */
   onError?: ((error: unknown) => unknown) | undefined;
 }
 
@@ -78,10 +78,10 @@ export interface KoaContext {
 
 /**
  * Returns a listener for `node:http`: `http.createServer(nodeWebhook({ secrets }, (event, request, response) => {
- * response.writeHead(204).end() }))`. Calls the handler with verified events only, and responds to everything else with a
- * problem document (RFC 9457). Its promise never rejects, and resolves once the handler is done. Annotate the handler's
- * parameters with `IncomingMessage` and `ServerResponse` to use more of them. Throws SignatureError at once if the options
- * are invalid.
+ * response.writeHead(204).end() }))`. Calls the handler with verified events only, and responds to everything else with
+ * problem details (RFC 9457). Its promise never rejects, and resolves once the handler is done. Annotate the handler's
+ * parameters with `IncomingMessage` and `ServerResponse` to use more of them. Throws SignatureError at once if the
+ * options are invalid.
  */
 export function nodeWebhook<Request extends NodeRequest = NodeRequest, Response extends NodeResponse = NodeResponse>(
   { onError, ...options }: NodeWebhookOptions,
@@ -128,10 +128,10 @@ export function expressWebhook<
 }
 
 /**
- * Returns a Koa middleware: `router.post("/webhooks", koaWebhook({ secrets }, (event, context) => { ... }))`, also behind
- * `koa-bodyparser`, which keeps `rawBody`. Responds 204 if the handler sets neither a status nor a body; Koa itself would
- * respond 404, and the delivery would be retried. Errors of the handler, `context.throw` included, reach Koa. Throws
- * SignatureError at once if the options are invalid.
+ * Returns a Koa middleware: `router.post("/webhooks", koaWebhook({ secrets }, (event, context) => { ... }))`, even
+ * after `koa-bodyparser`, which keeps `rawBody`. Responds 204 if the handler sets neither a status nor a body; Koa
+ * itself would respond 404, and the delivery would be retried. Errors of the handler, `context.throw` included, reach
+ * Koa. Throws SignatureError at once if the options are invalid.
  */
 export function koaWebhook<Context extends KoaContext>(
   options: WebhookOptions,

@@ -136,7 +136,7 @@ function start({ context, env, groups }: Stage, args: readonly string[], input?:
   const { group, closed } = startCommand(args, {
     env,
     platform: context.platform,
-    // A project file of the working folder would name another platform.
+    // A project file in the current folder could point to another platform.
     cwd: env["SERVICE_CONFIG_DIR"]!,
     input,
     onStdout: (record) => record !== undefined && onRecord(record),

@@ -16,7 +16,7 @@ export function startApp(
 ): ProcessGroup {
   const { env, platform, cwd } = context;
   const color = console.hasColor && env["FORCE_COLOR"] === undefined ? { FORCE_COLOR: "1" } : {};
-  // The shell would end at a signal that the app handles, and its exit code would hide the app's.
+  // Without the trap, the shell would exit on a signal that the app handles, and hide the app's exit code.
   const script = platform === "win32" ? command : `trap : INT TERM HUP; ${command}`;
   const group = new ProcessGroup(script, [], {
     shell: true,

@@ -11,7 +11,7 @@ const NAME_WIDTH = Math.max(...PARTS.map((name) => name.length));
 const SEPARATOR = " │ ";
 const PREFIX_WIDTH = NAME_WIDTH + SEPARATOR.length;
 
-/** The output of an app may be a line without end: from this length on it is printed in parts. */
+/** Longer lines are printed in parts, because an app may print an endless line. */
 const MAX_LINE_CHARACTERS = 65_536;
 
 /** Escape sequences other than colors could move the cursor out of the part's lines or clear other parts' lines. */

@@ -22,7 +22,10 @@ export interface ListenerObserver {
   onFailure: (error: unknown) => void;
 }
 
-/** The listener of `service dev`: one session after another, each with the latest settings. None skips an event. */
+/**
+ * The listener of `service dev`: one session after another, each with the latest settings. No event is skipped between
+ * them.
+ */
 export class RestartableListener {
   readonly #context: Context;
   readonly #observer: ListenerObserver;

@@ -65,7 +65,7 @@ export class PlatformProcess {
   }
 }
 
-/** What commands read themselves would hide what the app does. */
+/** The CLI's own reads would hide the app's requests. */
 function isOwnRead({ event, client, method, status = 0 }: ServeRecord): boolean {
   return event === "request" && client !== undefined && method === "GET" && status < 400;
 }

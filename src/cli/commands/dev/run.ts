@@ -41,7 +41,7 @@ export async function runDev(context: Context, { exitWithApp = false }: DevFlags
   }
   const found = requireProject(context);
   assertReceiversTrusted(found.project, context);
-  // Its parts get the URL as a flag, which would count as named by the user.
+  // The parts get the URL as a flag, and flags count as the user's choice.
   if (found.project.platform?.url !== undefined && context.globals.baseUrl === undefined) await context.connection();
   await new Dev(found, context, await Console.open(context), exitWithApp).run();
 }

@@ -7,7 +7,7 @@ import { withTrust } from "../../settings/trust.ts";
 import { printable } from "../../terminal/printable.ts";
 import { requireProject } from "./run.ts";
 
-/** `service dev trust`: allows the project file what it names now, and nothing that it names later. */
+/** `service dev trust`: allows the hosts that the project file contains now, but not those added later. */
 export async function runTrust({ yes, revoke }: { yes?: true; revoke?: true }, context: Context): Promise<void> {
   const { output, cwd } = context;
   if (revoke) {

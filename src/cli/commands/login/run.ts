@@ -41,7 +41,7 @@ export async function runLogin(flags: LoginFlags, context: Context): Promise<voi
     const server = await output.spinner.during(`Waiting for ${authUrl}`, () =>
       openAuthorizationServer(context, authUrl),
     );
-    // Asked when the platform has responded: without one, the answer would be of no use.
+    // Asked only once the platform has responded; otherwise the answer would be useless.
     const target = targetIn(await isForLive(context));
     const parameters: AuthorizationParameters = { scopes: flags.scope ?? SCOPES, environment: target.environment };
     if (flow.kind === "device") {

@@ -9,7 +9,7 @@ export interface FirstCredentials {
   live_key?: string;
   sign_in_url?: string;
   credentials_file?: string;
-  /** The folder of a temporary database, which a process that is killed leaves. */
+  /** The folder of a temporary database, which remains if the process is killed. */
   temporary_folder?: string;
 }
 

@@ -179,7 +179,7 @@ async function start(
   }
 }
 
-/** A file is ready at once, or rejected. */
+/** An SQLite file is either ready at once or rejected. */
 function warnAboutSlowStart(database: string, { output }: Context): void {
   if (!isPostgresUrl(database)) return;
   output.warn("Waiting for the database: it is slow to respond, or another process is migrating it.");

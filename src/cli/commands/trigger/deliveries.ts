@@ -59,7 +59,10 @@ export async function reportDeliveries(
 
 const RECEIVE = "To receive it: service listen --forward-to localhost:3000";
 
-/** Tells a person that no endpoint and no listener receives an event. A credential may not be allowed to know. */
+/**
+ * Tells a person that no endpoint and no listener receives an event. The credential may lack the permission to check
+ * this.
+ */
 export async function noteMissingReceiver(event: string, client: Client, { output }: Context): Promise<void> {
   if (!output.terminal || output.json || output.quiet) return;
   const read = <Body>(path: string, query: Record<string, string>) =>
@@ -70,7 +73,7 @@ export async function noteMissingReceiver(event: string, client: Client, { outpu
     const { body } = await read<Statistics>("/v1/statistics", {});
     if (body.listeners === 0) output.note(`No endpoint or listener receives this event. ${RECEIVE}`);
   } catch {
-    // The event was created, which is what counts.
+    // The event was created, so this failure does not matter.
   }
 }
 

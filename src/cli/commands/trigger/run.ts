@@ -132,7 +132,7 @@ async function triggerOnce(
   return event;
 }
 
-/** Causes many of them, up to 8 at once, started no faster than the rate. Resolves with the events if requested. */
+/** Causes many events, up to 8 at once, started no faster than the rate. Resolves with the events if requested. */
 async function triggerMany(
   type: EventType,
   steps: readonly Step[],

@@ -140,7 +140,7 @@ async function start(capture: Capture, port: number): Promise<number> {
   }
 }
 
-/** Rules that a delivery of the provider itself breaks, too. */
+/** Rules that genuine deliveries can break, too. */
 const AUTHENTIC: ReadonlySet<string> = new Set(["timestamp_too_old", "timestamp_in_future"]);
 
 interface About {
@@ -196,7 +196,7 @@ function feedOf(
   /** A forged delivery must not get a valid signature. */
   const keepsSignature: Feed["keepsSignature"] = ({ verified = true }) =>
     verified !== true && !AUTHENTIC.has(verified.code);
-  /** Signs newly if there is a secret. The ID stays, so that the receiver recognizes the delivery. */
+  /** Signs again if there is a secret. The ID stays, so that the receiver recognizes the delivery. */
   const sign: Feed["sign"] = (event, headers) => {
     if (signing === undefined || keepsSignature(event)) return headers;
     const { id, body, bytes } = event;

@@ -7,7 +7,7 @@ import type { DeliveryHeaders } from "../../../webhooks/schemes.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 
-/** The last request of a delivery, as its receiver got it. */
+/** The last request of a delivery, as its receiver received it. */
 export interface DeliveredRequest {
   endpoint: string;
   headers: DeliveryHeaders;

@@ -23,7 +23,7 @@ export interface ReplayFlags extends SecretFlags, SchemeFlag {
 
 const KNOWN_SCHEMES: readonly Scheme[] = Object.values(SCHEMES);
 
-/** Sends a recording again: with the signatures that it contains, or newly signed if a scheme or secret is given. */
+/** Sends a recording again: with the signatures that it contains, or signed again if a scheme or secret is given. */
 export async function runReplay(file: string, flags: ReplayFlags, context: Context): Promise<void> {
   context.output.rejectFilters();
   const scheme = await schemeNamed(flags.scheme ?? "service", context);

@@ -54,7 +54,8 @@ export async function runSend(address: string, flags: SendFlags, context: Contex
       : undefined;
   const bytes = sample?.bytes ?? (await context.readInput(flags.payload!, "--payload"));
   warnUnlessJson(bytes, scheme, context);
-  // A receiver has processed a sample with the same ID before. One that was given is sent: a deliberate duplicate.
+  // Receivers ignore a sample whose ID they have already processed. A given ID is sent unchanged, as a deliberate
+  // duplicate.
   const isGiven = flags.set.some(([path]) => path === scheme.id?.path);
   const isRepeated = !isGiven && (flags.count > 1 || flags.payload === undefined);
   const payloads = payloadsOf(bytes, { scheme, changes: flags.set, isRepeated, ids });

@@ -125,7 +125,7 @@ async function runVerify(context: Context, flags: VerifyFlags): Promise<void> {
   }
 }
 
-/** Verifies what an endpoint received: a wrong secret is then the only mistake that is left. */
+/** Verifies what an endpoint received, so that only the secret can be wrong. */
 async function verifyDelivered(id: string, flags: VerifyFlags, context: Context): Promise<void> {
   const { output } = context;
   const { deliveredRequest } = await import("./delivered-request.ts");

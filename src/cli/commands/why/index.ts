@@ -49,8 +49,8 @@ export const command: CommandDefinition = {
 const MAX_CANDIDATES = 10;
 
 /**
- * Returns the delivery with the newest failed attempt that nothing has made good since, for a person who names no ID;
- * undefined if there is none.
+ * Returns the delivery with the newest failed attempt that no later success has made up for, for `service why` without
+ * an ID; undefined if there is none.
  */
 async function newestFailure(context: Context): Promise<string | undefined> {
   const { output, interactive } = context;
@@ -104,7 +104,7 @@ function explanationLines(chain: Chain, findings: readonly Finding[], { output }
   const lines: string[] = [];
   const [cause, ...rest] = findings;
   if (cause !== undefined) lines.push(...findingLines(cause, labelOf(cause), styles, width));
-  // An explanation of its own would not add to a finding about the same ID.
+  // A finding about the same ID needs no separate explanation.
   const isShown = ({ subject }: Finding, index: number) => index < MAX_OTHERS || subject === chain.id;
   const isNote = ({ code }: Finding) => code === "clock_ahead";
   for (const finding of rest.filter(isShown)) {

@@ -4,7 +4,7 @@ import type { Row } from "./history.ts";
 
 /** Where the events of the screen come from, and what its keys do with them: a session, or a capture. */
 export interface Feed {
-  /** What it does while nothing is wrong: `Connected`. */
+  /** The state that is shown while nothing is wrong: `Connected`. */
   readonly state: string;
   readonly origin: string;
   /** The origin for a narrow terminal. */

@@ -14,7 +14,7 @@ export const FILTER_SYNTAX = `words, or ${Object.keys(PLACES)
   .map((key) => `${key}:`)
   .join(" ")} to name where; ! excludes: !status:2`;
 
-/** Returns why a filter matches nothing that its user can mean, such as an unknown key. */
+/** Returns why a filter cannot match anything, such as an unknown key. */
 export function filterProblem(text: string): string | undefined {
   for (const word of text.split(/\s+/)) {
     const [, key = "", value = ""] = /^!?([a-z_.]+):(.*)$/i.exec(word) ?? [];

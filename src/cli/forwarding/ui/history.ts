@@ -105,8 +105,8 @@ export class History {
   }
 
   /**
-   * Returns the last delivery of each event whose last delivery has failed, oldest first. Injected copies do not count,
-   * nor does an edited payload, which is not the event.
+   * Returns the last delivery of each event whose last delivery has failed, oldest first. Ignores injected copies and
+   * edited payloads, which are not the event.
    */
   failed(): Row[] {
     const last = new Map<string, Row>();

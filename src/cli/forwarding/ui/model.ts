@@ -19,9 +19,9 @@ export interface Message {
   text: string;
   style: "good" | "warn" | "bad" | undefined;
   until: number;
-  /** The receiver that it is about: it is no longer true once this one responds. */
+  /** The receiver that the message is about. The message is outdated once this receiver responds. */
   receiver?: string;
-  /** True if it is about other sessions: it is no longer true once they end. */
+  /** True if the message is about other sessions. It is outdated once they end. */
   isAboutOthers?: boolean;
 }
 
@@ -52,7 +52,7 @@ export class Model {
   #selected: Row | undefined;
   /** Receivers that did not respond to the last attempt. */
   readonly #down = new Set<string>();
-  /** How often receivers responded how to the resends of the last key. */
+  /** Results of the resends of the last key press, with their counts. */
   readonly #resent = new Map<string, number>();
   /** Continues `Resent evt_1` in the message about the last resend. */
   #howResent = "";
@@ -148,7 +148,7 @@ export class Model {
     if (failed > 0) this.say(`${failed} failed; R resends ${failed === 1 ? "it" : "them"}`);
   }
 
-  /** Says how the receiver responded to resends: their rows may be outside the filter. */
+  /** Shows how the receiver responded to resends, because the filter may hide their rows. */
   #sayResent({ id, status, failure }: ForwardedReport): void {
     const result = String(status ?? failure?.code ?? "failed");
     this.#resent.set(result, (this.#resent.get(result) ?? 0) + 1);

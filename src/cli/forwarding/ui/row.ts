@@ -22,7 +22,7 @@ const WITH_NOTE = 111;
 const FIXED_WIDTH = 33;
 /** Columns of a row without a duration besides its type and tags. */
 const NARROW_WIDTH = 21;
-/** What a long type leaves to the ID, or to the note, of which the ID keeps all its columns. */
+/** Minimum number of columns that a long type leaves for the ID and the note. */
 const MIN_ID_WIDTH = 17;
 const MIN_NOTE_WIDTH = 22;
 

@@ -5,7 +5,7 @@ const READ_ONLY = SCOPES.filter((scope) => scope.endsWith(":read"));
 
 /** The permissions of a key in its form. */
 export interface Permissions {
-  /** `full` is all scopes of its creator. `kept` is that of an existing key, which cannot be changed. */
+  /** `full` is all scopes of its creator. `kept` is the access of an existing key, which cannot be changed. */
   access: "chosen" | "read" | "full" | "kept";
   chosen: readonly string[];
   isNew: boolean;

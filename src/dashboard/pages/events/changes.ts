@@ -3,7 +3,7 @@ import type { ListedEvent } from "../../../contract/schemas/event.ts";
 
 export type Change = readonly [field: string, before: unknown, after: unknown];
 
-/** Returns the fields that an event changed. An event of a status names it in its type only. */
+/** Returns the fields that an event changed. The event of a status change has the status only in its type. */
 export function changesOf({ type, data }: Pick<ListedEvent, "type" | "data">): Change[] {
   if (data === null) return [];
   const { object, previous } = data;

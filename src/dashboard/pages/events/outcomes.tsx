@@ -83,7 +83,7 @@ export function useOutcomes(): (events: readonly string[]) => void {
   };
 }
 
-/** States by what needs attention first, and their shapes. */
+/** States in the order in which they need attention, and their shapes. */
 const SHAPES = { failed: "bad", retrying: "retry", queued: "wait", canceled: "off", delivered: "good" } as const;
 const MAX_DOTS = 8;
 

@@ -157,7 +157,7 @@ async function load(listing: Listing): Promise<void> {
     if (listing.ids !== ids) return;
     const added = page.data.filter(({ id }) => !ids.has(id));
     for (const { id } of added) ids.add(id);
-    // Events that arrived meanwhile may be on the page as well. The IDs tell the order.
+    // Events that arrived meanwhile may be on the page as well. Their IDs determine the order.
     listing.events = [...listing.events, ...added].sort((a, b) => (a.id < b.id ? 1 : -1));
     listing.cursor = page.next_cursor;
     listing.error = undefined;

@@ -69,7 +69,7 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
   );
 }
 
-/** What the object is, and its state: `Payment of EUR 19.99, failed: card_declined`. */
+/** The object and its state: `Payment of EUR 19.99, failed: card_declined`. */
 function Headline({ kind, item }: { kind: ObjectKind; item: Item }) {
   const fields = shownFields(kind);
   const ofType = (type: Field["type"]) => {

@@ -41,18 +41,18 @@ export function FailureTable({ failures }: { failures: readonly StatisticsFailur
   );
 }
 
-/** How an endpoint does; all listeners together have none. */
+/** The standing of an endpoint. All listeners together have none. */
 export interface Standing {
   endpoint: WebhookEndpoint | undefined;
   counts: StatisticsEndpoint | undefined;
   failures: readonly StatisticsFailure[];
   state: "failing" | "disabled" | "slow" | "recovered" | "healthy" | "quiet";
   text: string;
-  /** The greater, the more it needs attention. */
+  /** The higher, the more it needs attention. */
   rank: number;
 }
 
-/** Returns how each endpoint does, the worst first. */
+/** Returns the standing of each endpoint, the worst first. */
 export function standingsOf(statistics: Statistics, endpoints: readonly WebhookEndpoint[] = []): Standing[] {
   const failuresOf = (id: string | null) => statistics.failures.filter(({ endpoint }) => endpoint === id);
   const listeners = failuresOf(null);
@@ -69,7 +69,7 @@ export function standingsOf(statistics: Statistics, endpoints: readonly WebhookE
   return found.toSorted((a, b) => b.rank - a.rank || waiting(b) - waiting(a));
 }
 
-/** An endpoint that failed in part within this time may do so again. */
+/** An endpoint with partial failures within this time may fail again. */
 const RECENT_MILLISECONDS = 600_000;
 
 export function standingOf(
@@ -184,7 +184,7 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
   );
 }
 
-/** The last response of an endpoint that was no success. */
+/** The last unsuccessful response of an endpoint. */
 function Cause({ standing: { endpoint, failures }, isQuoted }: { standing: Standing; isQuoted: boolean }) {
   const call = useCall();
   const [last, setLast] = useState<Attempt>();

@@ -10,7 +10,7 @@ import { narrowed } from "../../http/search.ts";
 export function requestLogHandlers(vault: Vault, requests: RequestRecorder): Handlers<"request_logs"> {
   return {
     listRequestLogs: async (call, queries) => {
-      // Anyone who has received a response finds its request here.
+      // A client that has received a response can find its request here.
       await requests.flush();
       return sendList(vault, "request", call, (page) =>
         pageOfRequestLogs(queries, call.caller.tenant, page, narrowed(call.query, { api_key: "key" })),

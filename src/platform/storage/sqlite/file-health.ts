@@ -4,7 +4,7 @@ import { asUnavailable, isDamage } from "./errors.ts";
 
 /** A change of the files is noticed this soon. Commits do not look at them: looking costs time and may fail. */
 const INSPECT_MILLISECONDS = 500;
-/** The check waits until the start is over. A process that is killed again and again never begins one. */
+/** The check waits until the start is over. A process that is killed repeatedly never starts a check. */
 const START_MILLISECONDS = 3000;
 /** Failed reads are logged this often, and a file that was found intact is not read again sooner. */
 const QUIET_MILLISECONDS = 600_000;

@@ -143,7 +143,7 @@ class SqliteStorage implements Database {
       lockMilliseconds,
       prepare: () => {
         this.#health.assertFiles();
-        // An empty commit would not touch the disk, so it would not tell whether the disk accepts writes again.
+        // An empty commit would not touch the disk, so it would not show whether the disk accepts writes again.
         stamps.stamp(this.#commits.failure !== undefined);
       },
       committed: (topics) => {

@@ -52,7 +52,7 @@ function loadInstalled(folder: string | undefined, error: unknown): SqliteRuntim
 }
 
 function builtInSqlite(): SqliteRuntime | undefined {
-  // Loading it warns on stderr that it is experimental, which is of no use to a user of this program.
+  // Loading it warns on stderr that it is experimental, which users of this program do not need to know.
   const announcer: { emitWarning: unknown } = process;
   const { emitWarning } = announcer;
   announcer.emitWarning = () => undefined;

@@ -19,7 +19,7 @@ interface Rule {
   judge: (run: Run) => Verdict;
 }
 
-/** What one run says about a rule: how often it was tested, and each time that it was broken. */
+/** The result of a rule in one run: how often it was tested, and each violation. */
 interface Verdict {
   tested: number;
   broken: string[];
@@ -29,7 +29,7 @@ type Request = RequestLogDetail;
 
 const FAULTS = "docs/faults.md#rules-of-a-client";
 const RETRY_AFTER_MS = 1000;
-/** Clocks of client and platform, and the way between them. */
+/** Covers clock differences and network latency between the client and the platform. */
 const TOLERANCE_MS = 50;
 const REJECTED = new Set([400, 422]);
 
@@ -65,9 +65,9 @@ const RULES: readonly Rule[] = [
         .map((request) => [request, attemptsAfter(run, request)] as const)
         .filter(([, attempts]) => attempts.length > 0);
       const broken = pairs.flatMap(([request, attempts]) => {
-        // From its start: a busy platform may learn late that the client has the response.
+        // Measured from its start, because a busy platform may record late that the client has the response.
         const waits = attempts.map((attempt) => timeOfId(attempt.id) - timeOfId(request.id));
-        // Without a key, the first one may be of another caller.
+        // Without a key, the first retry may come from another caller.
         const isBroken = request.idempotency_key === null ? waits.every(isEarly) : isEarly(waits[0]!);
         if (!isBroken) return [];
         return [
@@ -85,7 +85,7 @@ const RULES: readonly Rule[] = [
     explanation: "The same request is rejected again, however often it is sent.",
     fix: "Retry 429 and 5xx only; report other errors to the caller.",
     judge(run) {
-      // The client did not see a response that was lost.
+      // The client did not see a response that was dropped.
       const rejected = run.requests.filter(({ status, fault }) => REJECTED.has(status) && !isCut(fault));
       const broken = rejected.flatMap((request) =>
         attemptsAfter(run, request)

@@ -17,9 +17,9 @@ const EFFECTS: Readonly<Record<Method, readonly Effect[]>> = {
   PATCH: [...OUTAGES, { effect: "lose_response" }],
   DELETE: [...OUTAGES, { effect: "lose_response" }],
 };
-/** Faults of each method; with the requests between them, as many as a sandbox may have. */
+/** Faults per method. With the successful requests between them, they reach the sandbox's limit. */
 const FAULTS_OF_A_METHOD = 12;
-/** Stands for no fault: a used-up one leaves the request to the next. */
+/** Stands for a request without a fault, because a used-up fault leaves the request to the next one. */
 const NOTHING: Effect = { effect: "delay", delay_ms: 1 };
 
 /**

@@ -19,8 +19,8 @@ export interface CheckFlags {
 const MAX_SEED = 1_000_000;
 
 /**
- * Runs a command against an empty platform of its own, a few times with other faults, and judges the requests that it
- * sent. Import this module lazily. Throws SilentExit with 1 if a check failed.
+ * Runs a command against an empty platform of its own, several times with different faults, and judges the requests
+ * that it sent. Import this module lazily. Throws SilentExit with 1 if a check failed.
  */
 export async function runCheck(flags: CheckFlags, command: readonly string[], context: Context): Promise<void> {
   const { output } = context;

@@ -23,7 +23,7 @@ const CANDIDATE = new RegExp(`(?:${Object.keys(CREDENTIAL_PREFIXES).join("|")})[
 export const MAX_CREDENTIAL_LENGTH =
   Math.max(...Object.keys(CREDENTIAL_PREFIXES).map((prefix) => prefix.length)) + BODY;
 
-/** How bytes are searched: Latin letters in UTF-16 are every other byte. */
+/** Removes NUL characters, so that UTF-16 is searched like Latin-1: every other byte of a Latin letter is NUL. */
 export function withoutNuls(text: string): string {
   return text.replace(/\0+/g, "");
 }

@@ -142,7 +142,7 @@ async function* git({ path, env, signal }: Repository, args: readonly string[], 
       : error;
   });
   if (code === 0) return;
-  // Outside a repository, git takes the flags of `diff --cached` for mistakes.
+  // Outside a repository, git rejects the flags of `diff --cached` as invalid usage.
   if (code === USAGE) {
     throw new UserError(`${path} is not in a git repository`, {
       code: "git",

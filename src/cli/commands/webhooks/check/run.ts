@@ -67,7 +67,7 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
     if (given === undefined) announceSecret(secrets[0]!, waitSeconds, context);
     const bar = output.progress(CHECK_COUNT, "checks");
     const streams = !output.terminal && !output.json && !output.quiet;
-    /** Why the last check was skipped: a line for each of the following would say nothing more. */
+    /** Why the last check was skipped, so that the reason is not repeated for each of the following checks. */
     let obstacle: string | undefined;
     let report: ReceiverReport;
     try {
@@ -95,7 +95,7 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
         context,
       );
     } catch (error) {
-      // Nothing says that the receiver has passed.
+      // The output ended before the receiver could pass.
       if (context.signal.reason instanceof BrokenPipeError) throw new SilentExit(EXIT_CODES.failed);
       throw error;
     } finally {

@@ -42,7 +42,7 @@ interface BulkWork {
 /** `--since`, `--until`, `--type`, `--endpoint` and `--yes`, for commands that work on one object or on many. */
 export function bulkFlags(objects: string, endpoint: string): Flag[] {
   return [
-    flag("--since <time>", `Only ${objects} created since: an age such as 1h, a date or a timestamp`, {
+    flag("--since <time>", `Only ${objects} created after this time: an age such as 1h, a date or a timestamp`, {
       parse: pointInTime,
     }),
     flag("--until <time>", `Only ${objects} created before this time, in the same formats`, { parse: pointInTime }),

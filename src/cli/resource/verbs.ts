@@ -115,10 +115,7 @@ export async function changeObject<Item extends object>(
 }
 
 /** `--query`. */
-export const SEARCH: Flag = flag(
-  "--query <text>",
-  "Filter by text in any value: an ID, email, name, amount or metadata",
-);
+export const SEARCH: Flag = flag("--query <text>", "Filter by text in any value, or by IDs");
 
 /** `--query`, `--since` and `--until`. */
 export const SEARCH_FILTERS: readonly Flag[] = [

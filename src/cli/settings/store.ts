@@ -49,7 +49,7 @@ export class SettingsStore {
     if (isReadableByOthers(directory, this.#options.platform)) {
       const file = join(directory, SETTINGS_FILE);
       this.#options.warn(
-        `${file} is readable by other users. Run: ${shellCommand`chmod 600 ${file}`}. If others may have read it, roll its keys.`,
+        `${file} is readable by other users. Run: ${shellCommand`chmod 600 ${file}`}. If others may have read it, rotate its keys.`,
       );
     }
     return settings;

@@ -7,7 +7,7 @@ const DATABASE: readonly Flag[] = [
   ...POSTGRES_FLAGS,
   flag(
     "--database <file|url>",
-    "SQLite file, or a postgres:// URL (default: the one of service.yaml, or platform.db in the XDG data folder)",
+    "SQLite file, or a postgres:// URL (default: the one in service.yaml, or ~/.local/share/service/platform.db)",
   ),
 ];
 
@@ -38,8 +38,8 @@ export const command: CommandDefinition = {
     },
     {
       name: "backup",
-      about: "Write a consistent backup, also while the platform is running (PostgreSQL: pg_dump)",
-      args: [{ arg: "<file>" }],
+      about: "Write a consistent backup, even while the platform is running (PostgreSQL: pg_dump)",
+      args: [{ arg: "<file>", about: "File to write the backup to" }],
       options: DATABASE,
       examples: ["service db backup ./backup.db", "service db backup ./backup.dump --database postgres://…"],
       run: async (context: Context, file: string, options: DbOptions) =>
@@ -48,11 +48,11 @@ export const command: CommandDefinition = {
     {
       name: "restore",
       about: "Restore an SQLite database from a backup; the platform must be stopped",
-      args: [{ arg: "<file>" }],
+      args: [{ arg: "<file>", about: "Backup to restore" }],
       options: [
         flag(
           "--database <file>",
-          "SQLite file to replace (default: the one of service.yaml, or platform.db in the XDG data folder)",
+          "SQLite file to replace (default: the one in service.yaml, or ~/.local/share/service/platform.db)",
         ),
         flag("--yes", "Skip the confirmation"),
       ],
@@ -62,7 +62,7 @@ export const command: CommandDefinition = {
     },
     {
       name: "check",
-      about: "Check the database for corruption, also while the platform is running",
+      about: "Check the database for corruption, even while the platform is running",
       options: [...DATABASE, flag("--quick", "Check only the structure of an SQLite file, not its rows and indexes")],
       examples: ["service db check", "service db check --database ./backup.db"],
       run: async (context: Context, options: CheckOptions) => (await import("./run.ts")).runCheck(options, context),
@@ -70,7 +70,10 @@ export const command: CommandDefinition = {
     {
       name: "copy",
       about: "Copy an SQLite file into an empty PostgreSQL database and compare them; can be resumed",
-      args: [{ arg: "<from>" }, { arg: "<to>" }],
+      args: [
+        { arg: "<from>", about: "SQLite file to copy" },
+        { arg: "<to>", about: "URL of the empty PostgreSQL database" },
+      ],
       options: POSTGRES_FLAGS,
       examples: ["service db copy ./platform.db postgres://service@db.example.com/service"],
       run: async (context: Context, from: string, to: string, options: DbOptions) =>

@@ -45,7 +45,7 @@ async function checkSettings({ settingsDirectory: folder, platform }: Context): 
   if (isOpenToOthers(fileMode, platform)) {
     return warning(
       `${file} is readable by other users (mode ${fileMode.toString(8)})`,
-      `Run: ${shellCommand`chmod 600 ${file}`}. If others may have read it, roll its keys.`,
+      `Run: ${shellCommand`chmod 600 ${file}`}. If others may have read it, rotate its keys.`,
     );
   }
   if (folderMode !== undefined && isOpenToOthers(folderMode, platform)) {

@@ -20,7 +20,7 @@ export const command: CommandDefinition = {
   usage: "<event type> [options] [-- command...]",
   args: [{ arg: "<event type>", about: "Type of the event, such as order.completed", parse: parseEventType }],
   options: [
-    flag("--within <duration>", "Time limit, from the end of the command if there is one", {
+    flag("--within <duration>", "Time limit; starts when the command exits, if there is one", {
       parse: duration(1, MAX_SECONDS),
       default: 5,
       defaultText: "5s",

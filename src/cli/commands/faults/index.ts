@@ -126,7 +126,7 @@ export const command: CommandDefinition = {
     },
     {
       name: "check",
-      about: "Run a command against a platform of its own whose requests fail, and grade how its client handles that",
+      about: "Run a command against an empty platform with faults, and grade how the client handles them",
       summary: "Grade how a client handles faults",
       usage: "[options] -- command...",
       args: [{ arg: "[command...]", about: "Command to run, after --, with SERVICE_BASE_URL and SERVICE_API_KEY" }],
@@ -134,7 +134,7 @@ export const command: CommandDefinition = {
         flag("--seed <number>", "Seed of the faults, to repeat them (default: random)", {
           parse: wholeNumber(0, MAX_SEED),
         }),
-        flag("--runs <number>", "How often to run the command, each time with other faults", {
+        flag("--runs <number>", "How often to run the command, each time with different faults", {
           parse: wholeNumber(1, 100),
           default: 3,
         }),

@@ -29,7 +29,7 @@ const FORWARDING: readonly Flag[] = [
   }),
   flag("-H, --header <header>", "Additional request header: 'Name: value' (repeatable)", { collect, default: [] }),
   flag("--secret-file <file>", `File with the signing secret of your application (default: ${SECRET_VARIABLE})`),
-  flag("--secret <secret>", "The same as a value, which the process list shows", { hidden: true }),
+  flag("--secret <secret>", "The secret itself, which other users can see in the process list", { hidden: true }),
   flag("--concurrency <number>", "Maximum number of concurrent forwards", {
     parse: wholeNumber(1, 256),
     default: 16,

@@ -8,7 +8,7 @@ import type { McpOptions } from "./run.ts";
 export const command: CommandDefinition = {
   name: "mcp",
   about:
-    "Run an MCP server over stdin and stdout, with tools for the sandbox's objects, events, endpoints, deliveries, request log, test clock, states and faults. Tools that the credential's scopes do not allow are omitted.",
+    "Run an MCP server over stdin and stdout, with tools for the sandbox's objects, events, endpoints, deliveries, request log, test clock, snapshots and faults. Tools that the credential's scopes do not allow are omitted.",
   get notes() {
     // MCP clients do not start in the folder of a project, and know no aliases.
     const program = JSON.stringify(realpathSync(process.argv[1]!));

@@ -19,7 +19,7 @@ export const command: CommandDefinition = {
     flag("--host <address>", "Address to listen on", { default: "127.0.0.1" }),
     flag(
       "--database <file|url>",
-      "SQLite file, or a postgres:// URL (default: the one of service.yaml, or platform.db in the XDG data folder)",
+      "SQLite file, or a postgres:// URL (default: the one in service.yaml, or ~/.local/share/service/platform.db)",
       {
         parse: notEmpty,
       },
@@ -63,7 +63,7 @@ export const command: CommandDefinition = {
     ...POSTGRES_FLAGS,
   ],
   examples: [
-    "service serve                        # stores its data in the XDG data folder",
+    "service serve                        # stores its data in ~/.local/share/service",
     "service serve --ephemeral --port 0   # a platform for one test run",
     "service serve --json                 # one line of JSON per request, delivery and warning",
     "service serve --database postgres://service@db.example.com/service   # one of several processes",
@@ -83,7 +83,7 @@ export const command: CommandDefinition = {
       options: [
         flag(
           "--database <file>",
-          "The platform's database (default: the one of service.yaml, or platform.db in the XDG data folder)",
+          "The platform's database (default: the one in service.yaml, or ~/.local/share/service/platform.db)",
         ),
       ],
       examples: ["service serve link", "service serve link --database ./platform.db"],

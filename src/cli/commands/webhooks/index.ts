@@ -85,7 +85,7 @@ export const command: CommandDefinition = {
         ),
         flag("-H, --header <header>", "Header of each delivery: 'Name: value' (repeatable)", { collect, default: [] }),
         flag("--probe <url>", 'URL that returns the number of processed events: a number, or {"count": number}'),
-        flag("--effects", "Open a sink that the receiver calls once for each processed event"),
+        flag("--effects", "Count processed events: open an address (sink) that the receiver calls for each"),
         flag("--sink <address>", "Address of the sink of --effects: a port, or host:port", {
           parse: parseSink,
           default: { host: "127.0.0.1", port: 4011 } satisfies CheckFlags["sink"],
@@ -137,7 +137,7 @@ The deliveries are synthetic: check a receiver on which they do no harm.
         ...SENDING,
         flag("--payload <file>", "File with the body to send; - for stdin (default: a sample of the provider)"),
         pairsFlag("--set <path=value>", "Value to change in a JSON payload: data.object.amount=500"),
-        flag("--count <number>", "Number of deliveries, each with an ID of its own unless --set gives one", {
+        flag("--count <number>", "Number of deliveries, each with its own ID unless --set sets one", {
           parse: wholeNumber(1, MAX_DELIVERIES),
           default: 1,
         }),
@@ -180,7 +180,7 @@ The deliveries are synthetic: check a receiver on which they do no harm.
     {
       name: "replay",
       about:
-        "Send the deliveries of a recording again: with their original headers, or newly signed if a secret is given. Receivers reject an original signature with a timestamp once it is too old.",
+        "Send the deliveries of a recording again: with their original headers, or with a new signature if a secret is given. Receivers reject original signatures once their timestamp is too old.",
       summary: "Send recorded deliveries again",
       args: [{ arg: "<file>", about: "Recording of `service webhooks capture` or `service listen`; - for stdin" }],
       options: [

@@ -63,7 +63,7 @@ const ALL_FIELDS = [...new Set([...VERIFIED_DELIVERY.fields, ...VERIFIED.fields]
 /** `service webhooks verify`. */
 export const verification: CommandDefinition = {
   name: "verify",
-  about: "Verify a delivery and name the rule that failed",
+  about: "Verify a delivery, and report the rule that failed",
   options: [
     ...SECRET_FLAGS,
     SCHEME_FLAG,

@@ -12,84 +12,164 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const tests = `${root}test/interop/`;
 
+const INSTALLS = "Installs and runs the package";
+const LIBRARY = "Runs the webhooks library";
+const OAUTH = "Signs in, refreshes and revokes";
+const SIGN_IN = "Signs users in";
+const CLIENT = "Generates a client that works";
+const TYPES = "Compiles the example of the guide";
+const PROXY = "Forwards requests, listeners and streams";
+const SIGNATURES = "Verifies our signatures, and we verify its";
+
 /**
- * Each tool: the package whose version the tests pin, and the full names of its tests. Tests of other programs record the
- * version that they run.
+ * Each tool: what it does in the tests, the package whose version they pin, and their full names. Tests of other programs
+ * record the version that they run.
  */
 const TOOLS = [
-  { tool: "npm", pinned: "npm", tests: /by npm \d+ without/ },
-  { tool: "npx", pinned: "npm", tests: /by npx \d+ without/ },
-  { tool: "pnpm 10", pinned: "pnpm", tests: /by pnpm 10 without/ },
-  { tool: "pnpm 12", pinned: "@pnpm/exe.linux-x64", tests: /by pnpm 12 without/ },
-  { tool: "pnpm dlx", pinned: "@pnpm/exe.linux-x64", tests: /by pnpm dlx without/ },
-  { tool: "Yarn classic", pinned: "yarn", tests: /by Yarn classic without/ },
-  { tool: "Yarn with Plug'n'Play", pinned: "@yarnpkg/cli-dist", tests: /by Yarn with Plug'n'Play without/ },
-  { tool: "Bun", pinned: "@oven/bun-linux-x64", tests: /by Bun without|works on Bun/ },
-  { tool: "Deno", pinned: "@deno/linux-x64-glibc", tests: /works on Deno/ },
-  { tool: "EdgeVM", pinned: "@edge-runtime/vm", tests: /works on EdgeVM/ },
-  { tool: "workerd", pinned: "@cloudflare/workerd-linux-64", tests: /works on workerd/ },
-  { tool: "Node.js, webhooks library", version: "20 to 26", tests: /works on Node \d+/ },
-  { tool: "Node.js, test suite", version: "22 and 24", tests: /suite passes on Node/ },
-  { tool: "axios", pinned: "axios", tests: /axios/i },
-  { tool: "got", pinned: "got", tests: /got reads/ },
-  { tool: "ky", pinned: "ky", tests: /\bky\b/ },
-  { tool: "eventsource", pinned: "eventsource", tests: /eventsource/i },
-  { tool: "oidc-client-ts in Chromium", pinned: "oidc-client-ts", tests: /oidc-client-ts/ },
-  { tool: "oauth4webapi in Chromium", pinned: "oauth4webapi", tests: /oauth4webapi/ },
-  { tool: "arctic", pinned: "arctic", tests: /arctic/ },
-  { tool: "simple-oauth2", pinned: "simple-oauth2", tests: /simple-oauth2/ },
-  { tool: "@badgateway/oauth2-client", pinned: "@badgateway/oauth2-client", tests: /@badgateway/ },
-  { tool: "passport-oauth2", pinned: "passport-oauth2", tests: /passport-oauth2/ },
-  { tool: "oidc-provider", pinned: "oidc-provider", tests: /^another server passes|^with known differences/ },
-  { tool: "MCP inspector", pinned: "@modelcontextprotocol/inspector", tests: /inspector/ },
-  { tool: "Redocly lint", pinned: "@redocly/cli", tests: /Redocly CLI lint/ },
-  { tool: "fish", tests: /in fish/ },
-  { tool: "HAProxy", tests: /haproxy/i },
-  { tool: "nginx", tests: /nginx/ },
-  { tool: "Caddy", tests: /Caddy/ },
-  { tool: "Auth.js", pinned: "@auth/core", tests: /signs in with Auth\.js/ },
-  { tool: "Better Auth", pinned: "better-auth", tests: /signs in with Better Auth/ },
-  { tool: "openid-client", pinned: "openid-client", tests: /signs in with openid-client/ },
-  { tool: "Authlib", pinned: "Authlib", tests: /signs in with Authlib/ },
-  { tool: "Hey API", pinned: "@hey-api/openapi-ts", tests: /hey-api/ },
-  { tool: "Orval with zod", pinned: "orval", tests: /orval with zod/ },
-  { tool: "openapi-zod-client", pinned: "openapi-zod-client", tests: /openapi-zod-client/ },
-  { tool: "swagger-typescript-api", pinned: "swagger-typescript-api", tests: /swagger-typescript-api/ },
-  { tool: "Kubb", version: "4.39.3", tests: /Kubb/ },
-  { tool: "oazapfts", pinned: "oazapfts", tests: /oazapfts/ },
-  { tool: "Express, types", pinned: "@types/express", tests: /strict mode: 'express\.js/ },
-  { tool: "Koa, types", pinned: "@types/koa", tests: /strict mode: 'koa\.js/ },
-  { tool: "AWS Lambda, types", pinned: "@types/aws-lambda", tests: /strict mode: 'lambda\.js/ },
-  { tool: "Cloudflare Workers, types", pinned: "@cloudflare/workers-types", tests: /strict mode: 'worker\.js/ },
-  { tool: "Fastify, types", pinned: "fastify", tests: /strict mode: 'fastify\.js/ },
-  { tool: "Hono, types", pinned: "hono", tests: /strict mode: 'hono\.js/ },
-  { tool: "Next.js, types", pinned: "next", tests: /strict mode: 'app\/webhooks\/route\.js/ },
-  { tool: "NestJS, types", version: "11.1.28", tests: /strict mode: 'nest\.ts/ },
-  { tool: "SvelteKit, types", pinned: "@sveltejs/kit", tests: /strict mode: 'src\/routes/ },
-  { tool: "Astro, types", pinned: "astro", tests: /strict mode: 'src\/pages/ },
-  { tool: "h3, types", pinned: "h3", tests: /strict mode: 'h3-/ },
-  { tool: "Elysia, types", pinned: "elysia", tests: /strict mode: 'elysia\.ts/ },
-  { tool: "TypeScript", pinned: "typescript", tests: /compile in strict mode/ },
-  { tool: "Python", tests: /in Python rejects/ },
-  { tool: "Go", tests: /in Go rejects/ },
-  { tool: "Jest", pinned: "jest", tests: /^Jest runs/ },
-  { tool: "svix", pinned: "svix", tests: /svix/ },
-  { tool: "@octokit/webhooks", pinned: "@octokit/webhooks", tests: /octokit/ },
-  { tool: "pre-commit", pinned: "pre-commit", tests: /^pre-commit|pre-commit-hooks/ },
-  { tool: "promtool", tests: /^promtool / },
-  { tool: "Prometheus", tests: /^Prometheus / },
-  { tool: "kubectl", tests: /^kubectl / },
-  { tool: "kubernetes-models", pinned: "kubernetes-models", tests: /^the manifests / },
-  { tool: "newman", pinned: "newman", tests: /newman/i },
-  { tool: "openapi-to-postmanv2", pinned: "openapi-to-postmanv2", tests: /openapi-to-postmanv2/ },
-  { tool: "Prism proxy", pinned: "@stoplight/prism-cli", tests: /prism/i },
-  { tool: "openapi-typescript", pinned: "openapi-typescript", tests: /openapi-typescript/ },
-  { tool: "openapi-fetch", pinned: "openapi-fetch", tests: /openapi-fetch/ },
-  { tool: "service webhooks check --scheme", tests: /^service webhooks check --scheme/ },
+  { tool: "npm", use: INSTALLS, pinned: "npm", tests: /by npm \d+ without/ },
+  { tool: "npx", use: "Runs the package", pinned: "npm", tests: /by npx \d+ without/ },
+  { tool: "pnpm 10", use: INSTALLS, pinned: "pnpm", tests: /by pnpm 10 without/ },
+  { tool: "pnpm 12", use: INSTALLS, pinned: "@pnpm/exe.linux-x64", tests: /by pnpm 12 without/ },
+  { tool: "pnpm dlx", use: "Runs the package", pinned: "@pnpm/exe.linux-x64", tests: /by pnpm dlx without/ },
+  { tool: "Yarn classic", use: INSTALLS, pinned: "yarn", tests: /by Yarn classic without/ },
+  {
+    tool: "Yarn with Plug'n'Play",
+    use: INSTALLS,
+    pinned: "@yarnpkg/cli-dist",
+    tests: /by Yarn with Plug'n'Play without/,
+  },
+  {
+    tool: "Bun",
+    use: "Installs the package, and runs the webhooks library",
+    pinned: "@oven/bun-linux-x64",
+    tests: /by Bun without|works on Bun/,
+  },
+  { tool: "Deno", use: LIBRARY, pinned: "@deno/linux-x64-glibc", tests: /works on Deno/ },
+  { tool: "EdgeVM", use: LIBRARY, pinned: "@edge-runtime/vm", tests: /works on EdgeVM/ },
+  { tool: "workerd", use: LIBRARY, pinned: "@cloudflare/workerd-linux-64", tests: /works on workerd/ },
+  { tool: "Node.js, webhooks library", use: LIBRARY, version: "20 to 26", tests: /works on Node \d+/ },
+  {
+    tool: "Node.js, test suite",
+    use: "Passes the whole test suite",
+    version: "22 and 24",
+    tests: /suite passes on Node/,
+  },
+  { tool: "axios", use: "Sends API requests", pinned: "axios", tests: /axios/i },
+  { tool: "got", use: "Reads all pages of a list", pinned: "got", tests: /got reads/ },
+  { tool: "ky", use: "Sends API requests", pinned: "ky", tests: /\bky\b/ },
+  {
+    tool: "eventsource",
+    use: "Resumes the event stream after a lost connection",
+    pinned: "eventsource",
+    tests: /eventsource/i,
+  },
+  { tool: "oidc-client-ts in Chromium", use: OAUTH, pinned: "oidc-client-ts", tests: /oidc-client-ts/ },
+  { tool: "oauth4webapi in Chromium", use: OAUTH, pinned: "oauth4webapi", tests: /oauth4webapi/ },
+  { tool: "arctic", use: OAUTH, pinned: "arctic", tests: /arctic/ },
+  { tool: "simple-oauth2", use: OAUTH, pinned: "simple-oauth2", tests: /simple-oauth2/ },
+  {
+    tool: "@badgateway/oauth2-client",
+    use: "Finds the endpoints, signs in, refreshes and revokes",
+    pinned: "@badgateway/oauth2-client",
+    tests: /@badgateway/,
+  },
+  { tool: "passport-oauth2", use: "Signs in", pinned: "passport-oauth2", tests: /passport-oauth2/ },
+  {
+    tool: "oidc-provider",
+    use: "Passes the OAuth checks that this platform passes",
+    pinned: "oidc-provider",
+    tests: /^another OAuth server passes|^with known differences/,
+  },
+  {
+    tool: "MCP inspector",
+    use: "Lists and calls tools, and reads resources and prompts",
+    pinned: "@modelcontextprotocol/inspector",
+    tests: /inspector/,
+  },
+  {
+    tool: "Redocly lint",
+    use: "Finds no problem in the OpenAPI document",
+    pinned: "@redocly/cli",
+    tests: /Redocly CLI lint/,
+  },
+  { tool: "fish", use: "Completes commands", tests: /in fish/ },
+  { tool: "HAProxy", use: PROXY, tests: /haproxy/i },
+  { tool: "nginx", use: PROXY, tests: /nginx/ },
+  { tool: "Caddy", use: PROXY, tests: /Caddy/ },
+  { tool: "Auth.js", use: SIGN_IN, pinned: "@auth/core", tests: /signs in with Auth\.js/ },
+  { tool: "Better Auth", use: SIGN_IN, pinned: "better-auth", tests: /signs in with Better Auth/ },
+  { tool: "openid-client", use: SIGN_IN, pinned: "openid-client", tests: /signs in with openid-client/ },
+  { tool: "Authlib", use: SIGN_IN, pinned: "Authlib", tests: /signs in with Authlib/ },
+  { tool: "Hey API", use: CLIENT, pinned: "@hey-api/openapi-ts", tests: /hey-api/ },
+  { tool: "Orval with zod", use: "Generates schemas that work", pinned: "orval", tests: /orval with zod/ },
+  { tool: "openapi-zod-client", use: CLIENT, pinned: "openapi-zod-client", tests: /openapi-zod-client/ },
+  { tool: "swagger-typescript-api", use: CLIENT, pinned: "swagger-typescript-api", tests: /swagger-typescript-api/ },
+  { tool: "Kubb", use: "Generates types that compile", version: "4.39.3", tests: /Kubb/ },
+  { tool: "oazapfts", use: CLIENT, pinned: "oazapfts", tests: /oazapfts/ },
+  { tool: "Express, types", use: TYPES, pinned: "@types/express", tests: /strict mode: \S+ express\.js/ },
+  { tool: "Koa, types", use: TYPES, pinned: "@types/koa", tests: /strict mode: \S+ koa\.js/ },
+  { tool: "AWS Lambda, types", use: TYPES, pinned: "@types/aws-lambda", tests: /strict mode: \S+ lambda\.js/ },
+  {
+    tool: "Cloudflare Workers, types",
+    use: TYPES,
+    pinned: "@cloudflare/workers-types",
+    tests: /strict mode: \S+ worker\.js/,
+  },
+  { tool: "Fastify, types", use: TYPES, pinned: "fastify", tests: /strict mode: \S+ fastify\.js/ },
+  { tool: "Hono, types", use: TYPES, pinned: "hono", tests: /strict mode: \S+ hono\.js/ },
+  { tool: "Next.js, types", use: TYPES, pinned: "next", tests: /strict mode: \S+ app\/webhooks\/route\.js/ },
+  { tool: "NestJS, types", use: TYPES, version: "11.1.28", tests: /strict mode: \S+ nest\.ts/ },
+  { tool: "SvelteKit, types", use: TYPES, pinned: "@sveltejs/kit", tests: /strict mode: \S+ src\/routes/ },
+  { tool: "Astro, types", use: TYPES, pinned: "astro", tests: /strict mode: \S+ src\/pages/ },
+  { tool: "h3, types", use: TYPES, pinned: "h3", tests: /strict mode: \S+ h3-/ },
+  { tool: "Elysia, types", use: TYPES, pinned: "elysia", tests: /strict mode: \S+ elysia\.ts/ },
+  {
+    tool: "TypeScript",
+    use: "Compiles every example of the guides",
+    pinned: "typescript",
+    tests: /compiles in strict mode/,
+  },
+  { tool: "Python", use: "Runs the receiver of the guide", tests: /Python receiver/ },
+  { tool: "Go", use: "Runs the receiver of the guide", tests: /Go receiver/ },
+  { tool: "Jest", use: "Runs the tests of the guide", pinned: "jest", tests: /^Jest runs/ },
+  { tool: "svix", use: SIGNATURES, pinned: "svix", tests: /svix/ },
+  { tool: "@octokit/webhooks", use: SIGNATURES, pinned: "@octokit/webhooks", tests: /octokit/ },
+  {
+    tool: "pre-commit",
+    use: "Rejects a commit with an API key",
+    pinned: "pre-commit",
+    tests: /^pre-commit|pre-commit-hooks/,
+  },
+  { tool: "promtool", use: "Accepts metrics and alert rules", tests: /^promtool / },
+  { tool: "Prometheus", use: "Has data for every query of the dashboard", tests: /^Prometheus / },
+  { tool: "kubectl", use: "Builds the manifests", tests: /^kubectl / },
+  { tool: "kubernetes-models", use: "Accepts the manifests", pinned: "kubernetes-models", tests: /^the manifests / },
+  { tool: "newman", use: "Runs every request of the collection", pinned: "newman", tests: /newman/i },
+  {
+    tool: "openapi-to-postmanv2",
+    use: "Generates a collection whose requests run",
+    pinned: "openapi-to-postmanv2",
+    tests: /openapi-to-postmanv2/,
+  },
+  {
+    tool: "Prism proxy",
+    use: "Accepts generated requests and their responses",
+    pinned: "@stoplight/prism-cli",
+    tests: /prism/i,
+  },
+  {
+    tool: "openapi-typescript",
+    use: "Generates types that compile",
+    pinned: "openapi-typescript",
+    tests: /openapi-typescript/,
+  },
+  { tool: "openapi-fetch", use: "Has types that match the responses", pinned: "openapi-fetch", tests: /openapi-fetch/ },
+  {
+    tool: "service webhooks check --scheme",
+    use: "Grades receivers with the providers' libraries",
+    tests: /^service webhooks check --scheme/,
+  },
 ];
-
-/** Of one tool, in a cell of the table. */
-const MAX_TITLES = 1;
 
 const sources = readdirSync(tests, { recursive: true })
   .filter((name) => name.endsWith(".ts"))
@@ -114,13 +194,14 @@ const earlier = readFileSync(path, "utf8")
 const rows = TOOLS.map((entry) => {
   const own = results.filter(({ fullName }) => entry.tests.test(fullName));
   const kept = earlier.find(([tool]) => tool === entry.tool);
-  if (kept !== undefined && resultOf(own) === "Not run") return kept;
-  return [entry.tool, versionOf(entry, own), triedIn(own), resultOf(own)];
+  const [version, result] =
+    kept !== undefined && resultOf(own) === "Not run" ? [kept[1], kept[3]] : [versionOf(entry, own), resultOf(own)];
+  return [entry.tool, version, entry.use, result];
 });
 const others = results.filter(({ fullName }) => !TOOLS.some((entry) => entry.tests.test(fullName)));
 for (const suite of new Set(others.map(({ ancestorTitles }) => ancestorTitles.join(" ")))) {
   const own = others.filter(({ ancestorTitles }) => ancestorTitles.join(" ") === suite);
-  rows.push([suite, "", triedIn(own), resultOf(own)]);
+  rows.push([suite, "", "", resultOf(own)]);
 }
 
 const cell = (text) => text.replaceAll("|", "\\|");
@@ -129,16 +210,18 @@ const page = `# Compatibility
 Results of \`npm run test:interop\`, which tests this package and its platform with third-party tools, on Node.js
 ${process.version} and ${process.platform}, written by \`scripts/write-compatibility.js\`.
 
-| Tool | Version | Tests | Result |
+| Tool | Version | In the tests, it | Result |
 | --- | --- | --- | --- |
 ${rows.map((row) => `| ${row.map(cell).join(" | ")} |`).join("\n")}
 
-"Not run" means that no run had a test of the tool, or that the tool was not installed. "Types" are those of the examples of
-the guides, compiled in strict mode. Not tried: openapi-generator,
-Bruno, k6, Hurl, Traefik, Envoy and an OpenTelemetry collector. Some environments cannot be
-installed at all: for a GitHub Actions runner, \`test/package/action.test.ts\` runs the steps of \`action.yml\` with bash; for AWS
-Lambda, Vercel and Cloudflare, the tests use the event formats of Lambda, EdgeVM and workerd. What the lockfile installs is
-tested by \`npm test\` instead: the MCP SDK, also in Chromium, openid-client, Express, Fastify, Hono, Koa and stripe.
+"Not run" means that the tool was not installed. For "types", the examples of the guides are compiled in strict mode.
+
+Not tried: openapi-generator, Bruno, k6, Hurl, Traefik, Envoy and an OpenTelemetry collector. Some environments cannot be
+installed: \`test/package/action.test.ts\` runs the steps of \`action.yml\` with bash instead of a GitHub Actions runner. For AWS
+Lambda, Vercel and Cloudflare, the tests use Lambda's event formats, EdgeVM and workerd.
+
+\`npm test\` tests what the lockfile installs: the MCP SDK, even in Chromium, openid-client, Express, Fastify, Hono, Koa and
+stripe.
 `;
 writeFileSync(path, page);
 execFileSync(process.execPath, [`${root}node_modules/oxfmt/bin/oxfmt`, path]);
@@ -149,13 +232,6 @@ function versionOf({ pinned, version }, own) {
     return [...new Set(Array.from(sources.matchAll(pins), ([, found]) => found))].join(", ");
   }
   return version ?? own.find(({ meta }) => meta?.toolVersion !== undefined)?.meta.toolVersion ?? "";
-}
-
-/** Returns what the first tests say, which is enough where many are variations. */
-function triedIn(own) {
-  const titles = [...new Set(own.map(({ fullName }) => fullName))];
-  const more = titles.length > MAX_TITLES ? [`${titles.length - MAX_TITLES} more`] : [];
-  return [...titles.slice(0, MAX_TITLES), ...more].join("; ");
 }
 
 function resultOf(own) {

@@ -27,9 +27,10 @@ process.stdout.write(
 );
 
 function describe(command: Command, level: number): string {
+  const needsProgram = definitionOf(command)?.usage?.endsWith(" -- command...") ?? false;
   const operands = command.registeredArguments.map(
     (argument) =>
-      `- \`${argument.name()}${argument.variadic ? "…" : ""}\`${argument.required ? "" : " (optional)"}: ${argument.description}`,
+      `- \`${argument.name()}${argument.variadic ? "…" : ""}\`${argument.required || needsProgram ? "" : " (optional)"}: ${argument.description}`,
   );
   const parts = [
     `${"#".repeat(level)} ${pathOf(command)}`,

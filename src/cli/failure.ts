@@ -75,7 +75,9 @@ export function apiExitCode(status: number): ExitCode {
   return EXIT_CODES.failed;
 }
 
-function hintFor({ status, code, attempts, retryAfter, problem, hint }: ApiError): string | undefined {
+function hintFor({ status, code, attempts, retryAfter, problem, hint, message }: ApiError): string | undefined {
+  const [, fault] = /^The fault (flt_\w+) /.exec(message) ?? [];
+  if (fault !== undefined) return shellCommand`To remove the fault: service faults remove ${fault}`;
   if (status === 401) return hint ?? "Sign in with `service login`, or set SERVICE_API_KEY to a valid key.";
   if (code === "insufficient_scope") return "Use a key with that scope. To list the scopes of this one: service whoami";
   if (code === "email_taken" && typeof problem["existing"] === "string") {

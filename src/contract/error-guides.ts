@@ -74,7 +74,10 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "The path or the ID is misspelled, the resource was deleted, or it belongs to another account or environment. The API does not distinguish these cases, so that it reveals nothing about other accounts.",
     remedy:
       "Check the ID, and that the key's environment (`sk_sandbox_…` or `sk_live_…`) is the one in which the resource was created. `detail` suggests the nearest path, or names the type of the ID.",
-    example: { detail: 'The customer "cus_06Fv3Tt0q1Yd8mWc5KxLrB" does not exist in this environment.' },
+    example: {
+      detail:
+        'The customer "cus_06Fv3Tt0q1Yd8mWc5KxLrB" does not exist in this environment. Check the ID and the key\'s environment.',
+    },
   },
   method_not_allowed: {
     meaning: "The path exists, but not with this method.",
@@ -149,7 +152,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
   rate_limited: {
     meaning: "Too many requests. This one was not executed.",
     cause:
-      "The credential has exceeded its rate limit (`RateLimit-Policy` contains its size), or too many authentications from this address have failed.",
+      "The credential has exceeded its rate limit (`RateLimit-Policy` contains its size), too many authentications from this address have failed, or a fault of the sandbox makes the request fail.",
     remedy:
       "Wait for the time in `Retry-After`. To stay below the limit, read `RateLimit`: `r` is the remaining number of requests, `t` the number of seconds until the limit is fully restored.",
     example: { detail: "The credential exceeded its rate limit: try again in 1 s." },
@@ -171,7 +174,8 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
   },
   internal_error: {
     meaning: "The platform failed unexpectedly. The change was either made completely or not at all.",
-    cause: "A bug. The platform has logged it with the request ID; the response contains no details on purpose.",
+    cause:
+      "A bug, or a fault of the sandbox: `service faults list`. The platform has logged a bug with the request ID; the response contains no details on purpose.",
     remedy:
       "Send the request again with the same Idempotency-Key, which prevents a second effect. If it fails again, report the `request_id` to the operator of the platform.",
     example: { detail: "Internal error. The platform has logged the cause." },
@@ -182,13 +186,14 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "You added the fault (`POST /v1/faults`). It imitates a proxy that cannot reach the API; the platform sends 502 in no other case.",
     remedy: "Send the request again, with the same Idempotency-Key. `service faults list` shows the faults.",
     example: {
-      detail: "The fault flt_06Fv3Tt0q1Yd8mWc5KxLrB of the sandbox makes this request fail. Nothing was changed.",
+      detail: "The fault flt_06Fv3Tt0q1Yd8mWc5KxLrB makes this request fail on purpose. Nothing was changed.",
     },
   },
   unavailable: {
     meaning:
       "The platform cannot process the request now. Nothing was changed, unless `detail` says that the change may have been made.",
-    cause: "The database is unavailable, full or too slow, or the platform is shutting down.",
+    cause:
+      "The database is unavailable, full or too slow, or the platform is shutting down. Or a fault of the sandbox makes the request fail: `service faults list` shows it.",
     remedy:
       "Wait for the time in `Retry-After`, then send the same request again, with the same Idempotency-Key if it had one.",
     example: { detail: "The database is unavailable; nothing was changed." },

@@ -21,7 +21,10 @@ const REPLAY: ResourceView<Replay> = {
   columns: [],
   details: [
     { label: "Event", text: ({ event }) => event },
-    { label: "Deliveries", text: ({ deliveries }, { terminal }) => deliveries.join(terminal ? " " : ",") },
+    {
+      label: "Deliveries",
+      text: ({ deliveries }, { terminal }) => (terminal ? deliveries.join(" ") || "none" : deliveries.join(",")),
+    },
     { label: "Listeners", text: ({ listeners }) => String(listeners) },
   ],
 };

@@ -18,7 +18,7 @@ const SANDBOX: ResourceView<Sandbox> = {
   columns: [],
   details: [
     { label: "Reset at", text: ({ reset_at: at }) => at },
-    { label: "Snapshot", text: ({ snapshot }) => snapshot ?? "empty" },
+    { label: "Snapshot", text: ({ snapshot }) => snapshot ?? "none" },
   ],
 };
 

@@ -77,7 +77,7 @@ export function assertId(kind: IdKind, id: string): void {
 
 function hint(kind: IdKind, id: string): string {
   const unlogged = kind === "request" ? " Requests without a valid credential are not retained." : "";
-  if (isId(kind, id)) return ` in this environment.${unlogged}`;
+  if (isId(kind, id)) return ` in this environment. Check the ID and the key's environment.${unlogged}`;
   const other = kindOfId(id);
   if (other !== undefined) return `. This is the ID of ${one(other)}.`;
   return `. The ID of ${one(kind)} is ${ID_PREFIXES[kind]} and 22 letters or digits.`;

@@ -170,8 +170,14 @@ async function findSnapshot(queries: Queries, tenant: Tenant, name: string): Pro
   const snapshots = await listSnapshots(queries, tenant.account.id);
   const found = snapshots.find((one) => nameOf(one) === name);
   if (found !== undefined) return found;
-  const guesses = nearest(name, snapshots.map(nameOf));
-  const help = guesses.length === 0 ? "" : ` Did you mean ${guesses.join(", ")}?`;
+  const names = snapshots.map(nameOf);
+  const guesses = nearest(name, names);
+  const help =
+    guesses.length > 0
+      ? ` Did you mean ${guesses.join(", ")}?`
+      : names.length > 0
+        ? ` Existing snapshots: ${names.join(", ")}.`
+        : " The sandbox has no snapshots.";
   throw new ApiError("not_found", `The snapshot ${JSON.stringify(shorten(name))} does not exist.${help}`);
 }
 

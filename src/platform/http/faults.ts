@@ -79,7 +79,7 @@ export async function injectFault(
 
 function errorOf({ id, status }: FaultRow): ApiError {
   const retry = status === 429 || status === 503 ? { "Retry-After": RETRY_AFTER_SECONDS } : undefined;
-  return new ApiError(CODES[status!]!, `The fault ${id} of the sandbox makes this request fail. Nothing was changed.`, {
+  return new ApiError(CODES[status!]!, `The fault ${id} makes this request fail on purpose. Nothing was changed.`, {
     ...(retry && { headers: retry }),
   });
 }

@@ -126,7 +126,7 @@ export const command: CommandDefinition = {
     },
     {
       name: "check",
-      about: "Run a command against an empty platform with faults, and grade how the client handles them",
+      about: "Grade how your client handles failing requests: run it against an empty platform with faults",
       summary: "Grade how a client handles faults",
       usage: "[options] -- command...",
       args: [{ arg: "[command...]", about: "Command to run, after --, with SERVICE_BASE_URL and SERVICE_API_KEY" }],

@@ -260,7 +260,10 @@ function explain(error: unknown, { port, host }: ServeOptions & { port: number }
     case "ENOTFOUND":
       return new UsageError(`--host ${host} is not an address of this machine`, { hint: "The default is 127.0.0.1." });
     default:
-      return databaseError(error, { not_writable: NOT_WRITABLE });
+      return databaseError(error, {
+        not_writable: NOT_WRITABLE,
+        locked: "Stop that process, or pass --database with another file.",
+      });
   }
 }
 

@@ -27,7 +27,7 @@ interface Verdict {
 
 type Request = RequestLogDetail;
 
-const FAULTS = "docs/faults.md#rules-of-a-client";
+const FAULTS = "docs/faults.md#check-a-client";
 const RETRY_AFTER_MS = 1000;
 /** Covers clock differences and network latency between the client and the platform. */
 const TOLERANCE_MS = 50;

@@ -37,7 +37,7 @@ for (const page of pages) {
 function linksOf(page) {
   return [...read(page).matchAll(/\]\((?!https?:|#)([^)#\s]+)(#[^)\s]*)?\)/g)]
     .map(([link, target, anchor = ""]) => ({ link, path: join(dirname(page), target), anchor }))
-    .filter(({ path }) => !/^(README\.md|LICENSE|docs\/(?!contributors\/))/.test(path));
+    .filter(({ path }) => !/^(README\.md|CHANGELOG\.md|LICENSE|docs\/(?!contributors\/))/.test(path));
 }
 
 function read(file) {

@@ -59,7 +59,8 @@ describe("a file that a page mentions", () => {
   const isInRepository = (path: string): boolean =>
     tracked.some((file) => file === path || file.startsWith(`${path}/`));
   const isInPackage = (path: string): boolean =>
-    /^(README\.md|LICENSE|package\.json|(bin|dist|docs)(\/|$))/.test(path) && !path.startsWith("docs/contributors");
+    /^(README\.md|CHANGELOG\.md|LICENSE|package\.json|(bin|dist|docs)(\/|$))/.test(path) &&
+    !path.startsWith("docs/contributors");
 
   it.each(packaged)("is in the package, or the sentence in %s mentions the repository", (page) => {
     const missing = sentencesOf(page).filter((sentence) => {

@@ -26,7 +26,7 @@ it("scripts/set-repository.js completes package.json and the links that leave th
     bugs: { url: `${URL_OF_REPOSITORY}/issues` },
     repository: { url: `git+${URL_OF_REPOSITORY}.git` },
   });
-  expect(read("README.md")).toContain(`](${URL_OF_REPOSITORY}/blob/HEAD/CHANGELOG.md)`);
+  expect(read("README.md")).toContain(`](${URL_OF_REPOSITORY}/blob/HEAD/SECURITY.md)`);
   expect(read("README.md")).toContain("](docs/tutorial.md)");
   expect(read("docs/authentication.md")).toContain(`repo: ${URL_OF_REPOSITORY}\n`);
 });

@@ -11,41 +11,71 @@ import type { SignatureErrorCode } from "../src/webhooks/index.ts";
 const CODES = Object.keys(ERRORS) as ErrorCode[];
 const STATUSES = [...new Set(CODES.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
 
-/** Descriptions of the library's codes. */
-const SIGNATURE_ERRORS: Record<SignatureErrorCode, string> = {
-  header_missing: "`Service-Signature` is missing: the request is not a delivery, or a proxy removed the header",
-  header_not_text: "The header is not a string, for example a list because it was sent twice",
-  header_too_long: "The header has more than 4,096 characters",
-  header_malformed: "The header is not a list of `name=value`",
-  timestamp_missing: "The header has no `t`",
-  timestamp_repeated: "The header has two `t`",
-  timestamp_malformed: "`t` is not a whole number of seconds",
-  signature_missing: "The header has no `v1`",
-  signature_malformed: "A `v1` is not 64 hex digits",
-  too_many_signatures: "The header has more than 10 `v1`",
-  signature_mismatch:
+const REJECT = "Respond with 400. If the platform sent the request, find what changes headers on the way";
+
+/** What the library's codes mean, and what to do about them. */
+const SIGNATURE_ERRORS: Record<SignatureErrorCode, [meaning: string, fix: string]> = {
+  header_missing: [
+    "`Service-Signature` is missing: the request is not a delivery, or a proxy removed the header",
+    "Respond with 400. If the platform sent the request, let the proxy forward the header",
+  ],
+  header_not_text: ["The header is not a string, for example a list because it was sent twice", REJECT],
+  header_too_long: ["The header has more than 4,096 characters", REJECT],
+  header_malformed: ["The header is not a list of `name=value`", REJECT],
+  timestamp_missing: ["The header has no `t`", REJECT],
+  timestamp_repeated: ["The header has two `t`", REJECT],
+  timestamp_malformed: ["`t` is not a whole number of seconds", REJECT],
+  signature_missing: ["The header has no `v1`", REJECT],
+  signature_malformed: ["A `v1` is not 64 hex digits", REJECT],
+  too_many_signatures: ["The header has more than 10 `v1`", REJECT],
+  signature_mismatch: [
     "No `v1` matches: the secret is a different one, or the bytes were changed, usually by parsing and serializing the JSON",
-  timestamp_too_old: "Signed more than 300 seconds ago: a replayed request, or a wrong clock",
-  timestamp_in_future: "Signed more than 300 seconds in the future: a wrong clock",
-  payload_not_json: "The body is correctly signed but not JSON",
-  payload_not_event: "The body is correctly signed but not an event",
-  no_secrets: "`secrets` is empty; check that its environment variable is set",
-  empty_secret: "A secret is empty",
-  invalid_secret: "A secret is not a string, or not in the form that the scheme needs",
-  too_many_secrets: "There are more than 10 secrets, or more than one for a scheme with one signature",
-  payload_not_raw: "The payload is a parsed body: pass the raw bytes",
-  invalid_timestamp: "The `timestamp` of `sign` is not a whole number of seconds",
-  invalid_tolerance: "`tolerance` is not a number of seconds",
-  invalid_now: "`now` is not a number of seconds",
-  invalid_id: "The `id` of `sign` is missing, or cannot be sent in a header",
-  invalid_scheme: "`scheme` is not the name of a scheme, or its keys contradict each other",
-  invalid_limit: "`limit` is not a number of bytes",
-  crypto_unavailable:
-    "The runtime has no `node:crypto`: use `verifyAsync` and `signAsync`. Or it has no WebCrypto: browsers provide it on https pages and localhost only",
-  method_not_allowed: "The request of an adapter is not a POST",
-  body_already_parsed: "A body parser has consumed the body: register the route before it",
-  body_too_large: "The body is larger than the adapter's `limit`",
-  body_incomplete: "The connection ended before the body was complete",
+    "Find [which of the two](troubleshooting.md#the-signature-does-not-match)",
+  ],
+  timestamp_too_old: [
+    "Signed more than 300 seconds ago: a replayed request, or a wrong clock",
+    "Respond with 400. If new deliveries fail, too, synchronize the clocks",
+  ],
+  timestamp_in_future: [
+    "Signed more than 300 seconds in the future: a wrong clock",
+    "Synchronize the clocks of sender and receiver",
+  ],
+  payload_not_json: ["The body is correctly signed but not JSON", "For such bodies, call `verifySignature`"],
+  payload_not_event: ["The body is correctly signed but not an event", "For such bodies, call `verifySignature`"],
+  no_secrets: ["`secrets` is empty", "Set the environment variable that it is read from"],
+  empty_secret: ["A secret is empty", "Set the environment variable that it is read from"],
+  invalid_secret: [
+    "A secret is not a string, or not in the form that the scheme needs",
+    "Pass the complete secret, with its prefix. Svix and Standard Webhooks need base64 after `whsec_`",
+  ],
+  too_many_secrets: [
+    "There are more than 10 secrets, or more than one for a scheme with one signature",
+    "Remove the secrets that are no longer in use",
+  ],
+  payload_not_raw: ["The payload is a parsed body", "Pass the bytes, or the text, as they were received"],
+  invalid_timestamp: ["The `timestamp` of `sign` is not a whole number of seconds", "Round it down"],
+  invalid_tolerance: ["`tolerance` is not a number of seconds", "Pass a number that is not negative"],
+  invalid_now: ["`now` is not a number of seconds", "Pass seconds, not milliseconds or a `Date`"],
+  invalid_id: [
+    "The `id` of `sign` is missing, or cannot be sent in a header",
+    "Pass 1 to 255 printable ASCII characters without spaces",
+  ],
+  invalid_scheme: [
+    "`scheme` is not the name of a scheme, or its keys contradict each other",
+    "Pass a built-in scheme's name, or correct the key that the message names",
+  ],
+  invalid_limit: ["`limit` is not a number of bytes", "Pass a positive whole number"],
+  crypto_unavailable: [
+    "The runtime has no `node:crypto`, or no WebCrypto",
+    "Without `node:crypto`, call `verifyAsync` and `signAsync`. Browsers have WebCrypto on https pages and localhost only",
+  ],
+  method_not_allowed: ["The request of an adapter is not a POST", "Send deliveries as POST"],
+  body_already_parsed: ["A body parser has consumed the body", "Register the route before the parser"],
+  body_too_large: ["The body is larger than the adapter's `limit`", "If you expect such bodies, raise `limit`"],
+  body_incomplete: [
+    "The connection ended before the body was complete",
+    "Nothing: the sender retries. If it happens often, check the proxy's timeouts",
+  ],
 };
 
 /** Prefixes of an attempt's `error`, and what to do about them. */
@@ -87,7 +117,7 @@ process.stdout.write(
     table("Code", "Meaning", ATTEMPT_ERRORS),
     "## Signature errors",
     "`verify` and the adapters of `service-cli/webhooks` throw a `SignatureError` with one of these codes. The adapters respond automatically: 400, 405, 413, or 500 if the receiver is not configured correctly; `onError` is called with each error.",
-    table("Code", "Meaning", SIGNATURE_ERRORS),
+    table("Code", "Meaning | Fix", SIGNATURE_ERRORS),
   ].join("\n\n")}\n`,
 );
 
@@ -120,7 +150,10 @@ function exampleProblem(): Problem {
   };
 }
 
-function table(key: string, value: string, rows: Readonly<Record<string, string>>): string {
-  const lines = Object.entries(rows).map(([code, text]) => `| \`${code}\` | ${text.replaceAll("|", "\\|")} |`);
-  return [`| ${key} | ${value} |`, "| --- | --- |", ...lines].join("\n");
+function table(key: string, columns: string, rows: Readonly<Record<string, string | readonly string[]>>): string {
+  const lines = Object.entries(rows).map(([code, cells]) =>
+    [`| \`${code}\``, ...[cells].flat().map((text) => text.replaceAll("|", "\\|")), ""].join(" | ").trim(),
+  );
+  const count = columns.split("|").length + 1;
+  return [`| ${key} | ${columns} |`, `|${" --- |".repeat(count)}`, ...lines].join("\n");
 }

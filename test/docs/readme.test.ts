@@ -1,13 +1,15 @@
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { spawn } from "@lydell/node-pty";
+import { Stripe } from "stripe";
 import { expect, it, onTestFinished } from "vitest";
 import type { ReceiverReport } from "../../src/receiver-check/run.ts";
 import { type DevProject, makeProject } from "../cli/support/dev-project.ts";
 import { startApplication } from "../receiver-check/support/application.ts";
-import { receiverWith, VERIFIERS } from "../receiver-check/support/provider-receivers.ts";
+import { receiverWith, type Verifier, VERIFIERS } from "../receiver-check/support/provider-receivers.ts";
 import { freePort } from "../support/free-port.ts";
 import { createConfigDir, runCli } from "../support/run-cli.ts";
+import { runInTerminal } from "../support/terminal.ts";
 import { blocksOf, filesOf } from "./pages.ts";
 
 const README = "../README.md";
@@ -37,6 +39,22 @@ it("the check of README.md grades a receiver of Stripe by its effects", async ()
   expect(checks.find(({ id }) => id === "duplicate-at-once")).toMatchObject({ status: "passed" });
   await Promise.all(calls);
   application.close();
+});
+
+it("the failed check in README.md is what a terminal shows for a receiver without a tolerance", async () => {
+  const { webhooks } = new Stripe("sk_test_unused");
+  const verify: Verifier = (body, headers, secret) =>
+    webhooks.constructEvent(body, String(headers["stripe-signature"]), secret, 0).id;
+  const application = await startApplication(receiverWith(verify, SECRET));
+  onTestFinished(() => application.close());
+  const session = runInTerminal(["webhooks", "check", application.webhooks, "--scheme", "stripe"], {
+    env: { SERVICE_WEBHOOK_SECRET: SECRET },
+    columns: 100,
+  });
+  expect(await session.ended).toBe(1);
+  const quote = blocksOf(README).find(({ text }) => text.includes("✗"))!.text;
+  const withoutTimes = (text: string): string => text.replaceAll(/\d+ ms/g, "… ms");
+  expect(withoutTimes(session.text())).toContain(withoutTimes(quote));
 });
 
 /** A shell with a prompt, where `service` is another program, as on Debian. */

@@ -10,8 +10,8 @@ import {
   profileNamed,
   type Settings,
   type StoredCredential,
+  trustIn,
 } from "./profiles.ts";
-import { trustIn } from "./trust.ts";
 
 /** A setting and its source. `name` is for display, such as `--base-url` or `SERVICE_BASE_URL`. */
 export interface Sourced<Value> {

@@ -1,3 +1,4 @@
+import { realpathSync } from "node:fs";
 import type { Environment } from "../../contract/environments.ts";
 import type { Scope } from "../../contract/scopes.ts";
 
@@ -85,4 +86,15 @@ export function isDue({ expires_at }: StoredTokens, now: number): boolean {
 /** Returns true if the platform would still accept the access token. */
 export function isAlive({ expires_at }: StoredTokens, now: number): boolean {
   return Date.parse(expires_at) > now;
+}
+
+/** Returns what the user allows the project file of a folder. */
+export function trustIn({ trusted_projects: all = {} }: Settings, folder: string): ProjectTrust {
+  const name = realpathSync(folder);
+  return Object.hasOwn(all, name) ? all[name]! : { platform: null, receivers: [] };
+}
+
+/** Returns the settings with what the user allows the project file of a folder. */
+export function withTrust(settings: Settings, folder: string, trust: ProjectTrust): Settings {
+  return { ...settings, trusted_projects: { ...settings.trusted_projects, [realpathSync(folder)]: trust } };
 }

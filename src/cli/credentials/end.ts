@@ -5,7 +5,7 @@ import type { Profile } from "../settings/profiles.ts";
 export async function signOutProfile(context: Context, name: string, profile: Profile): Promise<boolean> {
   const { output } = context;
   if (!Object.values(profile.credentials).some(({ type }) => type === "oauth")) return true;
-  const { revokeSessions } = await import("./revoke.ts");
+  const { revokeSessions } = await import("./authorization-server.ts");
   const isRevoked = await output.spinner.during(`Waiting for ${profile.auth_url}`, () =>
     revokeSessions(context, profile),
   );

@@ -125,7 +125,7 @@ async function findLike(client: Client, secret: string): Promise<string | undefi
 /** The platform's response is the same for an unknown token, so the token is tried afterwards. */
 async function revokeToken(context: Context, { secret, kind }: Match): Promise<Outcome> {
   const { authUrl, baseUrl } = targetOf(context, "sandbox");
-  const { revokeFoundToken } = await import("../../../credentials/revoke.ts");
+  const { revokeFoundToken } = await import("../../../credentials/authorization-server.ts");
   if (!(await revokeFoundToken(context, authUrl.value, secret))) {
     return { revoked: false, description: `not revoked: cannot reach ${authUrl.value}` };
   }

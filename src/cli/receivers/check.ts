@@ -1,13 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { SIGNING_SECRET_PREFIX } from "../../contract/credentials.ts";
 import { createIdGenerator } from "../../contract/ids.ts";
-import type { Observer } from "../../receiver-check/observer.ts";
 import type { Clock } from "../../receiver-check/exchange.ts";
+import type { Observer } from "../../receiver-check/observer.ts";
+import { PROVIDER_PAYLOADS } from "../../receiver-check/provider-payloads.ts";
 import { checkReceiver, type CheckResult, type ReceiverReport } from "../../receiver-check/run.ts";
 import { Template, TemplateError } from "../../receiver-check/samples.ts";
+import { parseTarget, TargetError } from "../../relay/targets.ts";
 import { SignatureError } from "../../webhooks/index.ts";
 import { type Scheme, SCHEMES, sign } from "../../webhooks/schemes.ts";
-import { parseTarget, TargetError } from "../../relay/targets.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 
@@ -89,4 +90,23 @@ export function parseAddress(text: string, name: string): URL {
     if (error instanceof TargetError) throw new UsageError(`${name}: ${error.message}`, { cause: error });
     throw error;
   }
+}
+
+export interface SamplePayload {
+  bytes: Buffer;
+  /** The notice to print once the sample is certain to be sent. */
+  notice: string;
+}
+
+/**
+ * Returns a payload of the provider with this name; undefined for the platform, whose events have other
+ * samples. Throws UsageError for a scheme of `service.yaml`.
+ */
+export function samplePayload(name: string, scheme: Scheme, context: Context): SamplePayload | undefined {
+  if (scheme === SCHEMES.service) return undefined;
+  const known = Object.entries(PROVIDER_PAYLOADS).find(([provider]) => provider === name);
+  if (known === undefined) throw new UsageError(`--scheme ${name} needs --payload: a file with the body of a delivery`);
+  const { type, body } = known[1](context.now());
+  const notice = `Sending a sample of ${scheme.name}: ${type}. To send your own payload, pass --payload.`;
+  return { bytes: Buffer.from(body), notice };
 }

@@ -16,12 +16,11 @@ import { formatDuration } from "../../terminal/time.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
 import { colorStatus } from "../../terminal/traffic.ts";
 import { hostKind } from "../../forwarding/options.ts";
-import { parseAddress } from "../../receivers/check.ts";
+import { parseAddress, type SamplePayload, samplePayload } from "../../receivers/check.ts";
 import { type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
 import { type SecretFlags, secretsOf } from "../../receivers/secrets.ts";
 import { payloadsOf } from "./send-payload.ts";
 import { saidMistake } from "../../../receiver-check/said-mistake.ts";
-import { type SamplePayload, samplePayload } from "../../receivers/sample-payload.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { deliveryHeaders, readHeaders, signatureHeaders } from "./signed-headers.ts";
 

@@ -6,9 +6,8 @@ import { CHECK_COUNT } from "../../../receiver-check/run.ts";
 import { isLoopback } from "../../../network/connect-options.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
-import { clockOf, parseAddress, performCheck } from "../../receivers/check.ts";
+import { clockOf, parseAddress, performCheck, samplePayload } from "../../receivers/check.ts";
 import { SCHEME_NAMES, schemeNamed } from "../../receivers/scheme.ts";
-import { samplePayload } from "../../receivers/sample-payload.ts";
 import { secretsIfGiven } from "../../receivers/secrets.ts";
 import { ownTool, type Tool } from "../tool.ts";
 

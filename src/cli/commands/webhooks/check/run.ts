@@ -1,11 +1,10 @@
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { clockOf, newSecret, parseAddress, performCheck } from "../../../receivers/check.ts";
+import { clockOf, newSecret, parseAddress, performCheck, samplePayload } from "../../../receivers/check.ts";
 import { checkLine, gradeLine, junitOf, reportLines } from "../../../terminal/check-report.ts";
 import { parseEventType } from "../../../arguments/values.ts";
 import { parseHeaders } from "../../../arguments/headers.ts";
-import { samplePayload } from "../../../receivers/sample-payload.ts";
 import { type SchemeFlag, schemeNamed } from "../../../receivers/scheme.ts";
 import { NO_SECRET, SECRET_VARIABLE, type SecretFlags, secretsIfKnown } from "../../../receivers/secrets.ts";
 import type { Context } from "../../../context.ts";

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync, type SpawnOptions } from "node:child_process";
+import { type ChildProcess, spawn, type SpawnOptions, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
@@ -103,4 +103,25 @@ function hasLiveMember(group: number): boolean {
       return false;
     }
   });
+}
+
+/**
+ * Kills processes if this process exits, or gets another signal while `isStopping`. Returns a function that ends the
+ * guard.
+ */
+export function killWithThisProcess(kill: () => void, isStopping: () => boolean): () => void {
+  const names = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  const onSignal = (name: NodeJS.Signals): void => {
+    if (!isStopping()) return;
+    kill();
+    // Without listeners the signal ends this process too.
+    process.removeAllListeners(name);
+    setImmediate(() => process.kill(process.pid, name));
+  };
+  for (const name of names) process.on(name, onSignal);
+  process.on("exit", kill);
+  return () => {
+    for (const name of names) process.off(name, onSignal);
+    process.off("exit", kill);
+  };
 }

@@ -15,8 +15,7 @@ import { writeVariables } from "./env-file.ts";
 import { prepareFolder } from "./folder.ts";
 import { type Ready, RestartableListener } from "./listener.ts";
 import { PlatformProcess } from "./platform.ts";
-import { killWithThisProcess } from "../../process/guard.ts";
-import type { Exit, ProcessGroup } from "../../process/process-group.ts";
+import { type Exit, killWithThisProcess, type ProcessGroup } from "../../process/process-group.ts";
 import { sendSeed } from "./seed.ts";
 import { watchProject } from "./watch.ts";
 

@@ -42,7 +42,7 @@ const LAZY = {
   "read-fixture": "src/cli/triggering/fixture/read.ts",
   "scan-keys": "src/cli/commands/keys/scan/run.ts",
   "refresh-credentials": "src/cli/credentials/refresh.ts",
-  "revoke-sessions": "src/cli/credentials/revoke.ts",
+  "authorization-server": "src/cli/credentials/authorization-server.ts",
   "write-settings": "src/cli/settings/write.ts",
   jq: "src/cli/terminal/jq.ts",
   browser: "src/cli/browser.ts",

@@ -2,7 +2,9 @@ import { type ChildProcess, spawn, type SpawnOptions, spawnSync } from "node:chi
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
+import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
+import { parseJson } from "../../contract/parse-json.ts";
 
 const POLL_MS = 20;
 /** Output that has not arrived by then is from a process that has left the group. */
@@ -124,4 +126,41 @@ export function killWithThisProcess(kill: () => void, isStopping: () => boolean)
     for (const name of names) process.off(name, onSignal);
     process.off("exit", kill);
   };
+}
+
+/** A line that a command printed with `--json`; undefined if it is not JSON. */
+type JsonRecord = Record<string, unknown> | undefined;
+
+interface OwnCommandOptions {
+  env: Readonly<Record<string, string | undefined>>;
+  platform: NodeJS.Platform;
+  cwd: string;
+  /** All of the command's stdin. */
+  input?: string | undefined;
+  onStdout: (record: JsonRecord, line: string) => unknown;
+  onStderr: (record: JsonRecord, line: string) => unknown;
+}
+
+/**
+ * Starts one of this program's own commands in a separate process. `closed` resolves with its exit code after all of its
+ * output, and rejects if it could not be started. It also stops if this process is killed.
+ */
+export function startCommand(
+  args: readonly string[],
+  options: OwnCommandOptions,
+): { group: ProcessGroup; closed: Promise<number | null> } {
+  const { env, platform, cwd, input, onStdout, onStderr } = options;
+  const group = new ProcessGroup(process.execPath, [process.argv[1]!, ...args], {
+    env,
+    platform,
+    cwd,
+    stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe", "ipc"],
+  });
+  const { stdin, stdout, stderr } = group.child;
+  stdin?.on("error", () => {}).end(input);
+  createInterface({ input: stdout! }).on("line", (line) => onStdout(parseJson(line) as JsonRecord, line));
+  createInterface({ input: stderr! }).on("line", (line) => onStderr(parseJson(line) as JsonRecord, line));
+  const closed = once(group.child, "close").then(([code]) => code as number | null);
+  closed.catch(() => {});
+  return { group, closed };
 }

@@ -66,7 +66,6 @@ function writeDirectly({ descriptor, onClosed }: TextStreamOptions): TextStream 
     },
     async makeNonBlocking(options) {
       if (fstatSync(descriptor).isFile()) return async () => {};
-      const { openNonBlockingWriter } = await import("./non-blocking-writer.ts");
       const writer = openNonBlockingWriter(descriptor, options, onClosed);
       nonBlocking = writer;
       return () => writer.settle();

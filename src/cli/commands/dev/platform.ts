@@ -3,8 +3,7 @@ import { UserError } from "../../errors.ts";
 import { databaseOf, keepPort } from "../../project/platform.ts";
 import type { Project } from "../../project/schema.ts";
 import { activityLine, logLine } from "../../terminal/activity-line.ts";
-import { startCommand } from "../../process/own-command.ts";
-import type { ProcessGroup } from "../../process/process-group.ts";
+import { type ProcessGroup, startCommand } from "../../process/process-group.ts";
 
 /** A line of `service serve --json`. */
 interface ServeRecord extends Problem {

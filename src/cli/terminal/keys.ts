@@ -1,3 +1,5 @@
+import type { Context } from "../context.ts";
+
 /** A key press: a name such as `up` or `ctrl-c`, the typed character, or pasted text. */
 export interface Key {
   name: string;
@@ -106,4 +108,32 @@ function keyOf(character: string): Key {
   const code = character.charCodeAt(0);
   if (code < 0x20) return { name: `ctrl-${String.fromCharCode(code + 0x60)}` };
   return { name: character, text: character };
+}
+
+const CTRL_C = "\u0003";
+
+/** Resolves with the first of these keys that is pressed; undefined once the signal is aborted. Ctrl-C interrupts. */
+export function keyPressed<Key extends string>(
+  keys: readonly Key[],
+  { stdin, interrupt }: Context,
+  signal: AbortSignal,
+): Promise<Key | undefined> {
+  return new Promise((resolve) => {
+    const end = (key?: Key): void => {
+      stdin.off("data", onData).setRawMode(false);
+      stdin.pause();
+      signal.removeEventListener("abort", onAbort);
+      resolve(key);
+    };
+    const onAbort = (): void => end();
+    const onData = (data: Buffer | string): void => {
+      const typed = data.toString();
+      if (typed.includes(CTRL_C)) return interrupt();
+      const key = keys.find((candidate) => typed.includes(candidate));
+      if (key !== undefined) end(key);
+    };
+    stdin.setRawMode(true);
+    stdin.on("data", onData).resume();
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
 }

@@ -9,7 +9,7 @@ import { assertReceiversTrusted } from "../../project/trust.ts";
 import type { Receivers } from "../../forwarding/options.ts";
 import { portOwner } from "../../process/port-owner.ts";
 import { isListening, isLocal, startApp, untilListening } from "./app.ts";
-import { keyPressed } from "../../terminal/key-pressed.ts";
+import { keyPressed } from "../../terminal/keys.ts";
 import { Console } from "./console.ts";
 import { writeVariables } from "./env-file.ts";
 import { prepareFolder } from "./folder.ts";

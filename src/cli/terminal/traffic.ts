@@ -1,3 +1,5 @@
+import { withoutCredentials } from "../../contract/credentials.ts";
+import type { Activity } from "../../platform/index.ts";
 import type { Styles } from "./styles.ts";
 
 let shownSecond = -1;
@@ -21,4 +23,40 @@ export function colorStatus(status: number, styles: Styles): string {
   if (status >= 500) return styles.bad(text);
   if (status >= 300) return styles.warn(text);
   return styles.good(text);
+}
+
+/** Returns what the platform did as a line for a person. */
+export function activityLine(
+  activity: Exclude<Activity, { event: "warning" }>,
+  milliseconds: number,
+  styles: Styles,
+): string {
+  const dim = (text: string) => styles.dim(text);
+  const time = dim(clockTime(milliseconds));
+  if (activity.event === "request") {
+    const { method, path, status, duration_ms, request_id } = activity;
+    return `${time}  ${colorStatus(status, styles)}  ${method.padEnd(6)} ${withoutCredentials(path)}  ${dim(`${duration_ms} ms  ${request_id}`)}`;
+  }
+  if (activity.event === "delivery") {
+    const { status, status_code, error, event_type, event_id, endpoint, attempt, duration_ms } = activity;
+    const result = status_code === null ? styles.bad("ERR") : colorStatus(status_code, styles);
+    const rest = [`${duration_ms} ms`, `attempt ${attempt}`, status, event_id, error].filter(Boolean).join("  ");
+    return `${time}  ${result}  ${"→".padEnd(6)} ${endpoint}  ${event_type}  ${dim(rest)}`;
+  }
+  const arrow = activity.state === "connected" ? "→" : "←";
+  return `${time}  ${arrow} listener ${activity.state}  ${dim(activity.listener)}`;
+}
+
+/** Returns a record of the platform's log as a line for a person: what happened, why, and the other fields. */
+export function logLine(message: string, { err, ...fields }: Readonly<Record<string, unknown>>): string {
+  const cause = err === undefined ? "" : `: ${causeOf(err)}`;
+  const details = Object.entries(fields).map(([name, value]) => `${name}=${String(value)}`);
+  return withoutCredentials(`${message}${cause}${details.length === 0 ? "" : ` (${details.join(", ")})`}`);
+}
+
+/** Returns the messages of an error, as thrown or from a log, and of its causes. */
+function causeOf(error: unknown): string {
+  if (typeof error !== "object" || error === null || !("message" in error)) return JSON.stringify(error);
+  const { message, cause } = error as { message: unknown; cause?: unknown };
+  return `${String(message)}${cause === undefined ? "" : `: ${causeOf(cause)}`}`;
 }

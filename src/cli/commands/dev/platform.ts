@@ -2,7 +2,7 @@ import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import { databaseOf, keepPort } from "../../project/platform.ts";
 import type { Project } from "../../project/schema.ts";
-import { activityLine, logLine } from "../../terminal/activity-line.ts";
+import { activityLine, logLine } from "../../terminal/traffic.ts";
 import { type ProcessGroup, startCommand } from "../../process/process-group.ts";
 
 /** A line of `service serve --json`. */

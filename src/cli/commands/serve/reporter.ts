@@ -1,6 +1,6 @@
 import { type Activity, loadJsonLog, type Log, type LogLevel, type Platform } from "../../../platform/index.ts";
 import type { Context } from "../../context.ts";
-import { activityLine, logLine } from "../../terminal/activity-line.ts";
+import { activityLine, logLine } from "../../terminal/traffic.ts";
 
 /** The first credentials of an empty database: the secrets themselves, or the file that holds them. */
 export interface FirstCredentials {

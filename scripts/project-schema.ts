@@ -1,3 +1,3 @@
-import { schemaText } from "../src/cli/commands/dev/folder.ts";
+import { schemaText } from "../src/cli/commands/dev/init.ts";
 
 process.stdout.write(schemaText());

@@ -1,15 +1,18 @@
-import { appendFileSync, existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { stringify } from "yaml";
+import { shellCommand } from "../../../contract/shell-command.ts";
+import { createFolder } from "../../../files/folders.ts";
+import { replaceDurably } from "../../../files/replace-durably.ts";
+import { parseTarget } from "../../../relay/targets.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
-import { PROJECT_FILE } from "../../project/file-name.ts";
-import { FORMATS, parseProject } from "../../project/read.ts";
 import { PROJECT_DEFAULTS } from "../../project/defaults.ts";
-import type { Project } from "../../project/schema.ts";
-import { replaceDurably } from "../../../files/replace-durably.ts";
-import { prepareFolder, SCHEMA_FILE } from "./folder.ts";
-import { parseTarget } from "../../../relay/targets.ts";
+import { PROJECT_FILE } from "../../project/file-name.ts";
+import { outsideOf } from "../../project/files.ts";
+import { databaseOf, OWN_FOLDER } from "../../project/platform.ts";
+import { FORMATS, parseProject } from "../../project/read.ts";
+import { type Project, PROJECT_SCHEMA } from "../../project/schema.ts";
 
 export interface InitFlags {
   port?: string;
@@ -137,4 +140,40 @@ function ignoreEnvFile({ env }: Project, cwd: string): boolean {
   if ([env.file, ".env*", ".env.*", "*.local", ".env*.local"].some((name) => names.has(name))) return false;
   appendFileSync(path, `${text === "" || text.endsWith("\n") ? "" : "\n"}${env.file}\n`);
   return true;
+}
+
+/** Where editors find the schema, below the project's folder. */
+const SCHEMA_FILE = `${OWN_FOLDER}/schema.json`;
+
+/**
+ * Creates the folder of the platform's database, and writes the schema that the project file refers to. Git ignores the
+ * folder `.service`.
+ */
+export function prepareFolder(project: Project, text: string, cwd: string): void {
+  const usesSchema = text.includes(`$schema=${SCHEMA_FILE}`);
+  const folder = join(cwd, OWN_FOLDER);
+  const database = project.platform?.url === undefined ? databaseOf(project, cwd) : undefined;
+  if (usesSchema || project.platform?.port === "auto" || (database !== undefined && dirname(database) === folder)) {
+    createFolder(folder);
+    writeIfChanged(join(folder, ".gitignore"), "*\n", cwd);
+  }
+  if (usesSchema) writeIfChanged(join(cwd, SCHEMA_FILE), schemaText(), cwd);
+}
+
+/** Returns the JSON schema of the project file. */
+export function schemaText(): string {
+  const schema = { $schema: "http://json-schema.org/draft-07/schema#", title: "service.yaml", ...PROJECT_SCHEMA };
+  return `${JSON.stringify(schema, undefined, 2)}\n`;
+}
+
+function writeIfChanged(file: string, text: string, project: string): void {
+  const place = outsideOf(project, file);
+  if (place !== undefined) {
+    throw new UserError(`${file} leads to ${place}, outside the folder of ${PROJECT_FILE}`, {
+      hint: shellCommand`Remove the link: rm ${file}`,
+      code: "project_file",
+    });
+  }
+  if (existsSync(file) && readFileSync(file, "utf8") === text) return;
+  writeFileSync(file, text);
 }

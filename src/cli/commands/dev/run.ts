@@ -12,7 +12,7 @@ import { isListening, isLocal, startApp, untilListening } from "./app.ts";
 import { keyPressed } from "../../terminal/keys.ts";
 import { Console } from "./console.ts";
 import { writeVariables } from "./env-file.ts";
-import { prepareFolder } from "./folder.ts";
+import { prepareFolder } from "./init.ts";
 import { type Ready, RestartableListener } from "./listener.ts";
 import { PlatformProcess } from "./platform.ts";
 import { type Exit, killWithThisProcess, type ProcessGroup } from "../../process/process-group.ts";

@@ -12,7 +12,7 @@ import { flagsOf, variableNames } from "../../project/forwarding.ts";
 import { SECRET_VARIABLE } from "../../receivers/secrets.ts";
 import type { EnvTarget } from "../../forwarding/files.ts";
 import { parseFile, parseSpeed, parseTimeout } from "../../forwarding/flags.ts";
-import type { ReplayFlags } from "./replay.ts";
+import type { ReplayFlags } from "./run.ts";
 import type { ListenFlags } from "../../forwarding/listening.ts";
 
 const MAX_SECONDS = 7 * 86_400;
@@ -115,7 +115,7 @@ export const command: CommandDefinition = {
       ],
       examples: ["service listen replay events.ndjson --forward-to 3000 --speed max"],
       run: async (context: Context, file: string, flags: ReplayFlags, replay: ParsedCommand) =>
-        (await import("./replay.ts")).runReplay(file, { ...flags, ...replay.optsWithGlobals<ReplayFlags>() }, context),
+        (await import("./run.ts")).runReplay(file, { ...flags, ...replay.optsWithGlobals<ReplayFlags>() }, context),
     },
   ],
 };

@@ -1,27 +1,31 @@
-import { isSuccess } from "../../../contract/is-success.ts";
 import { randomBytes } from "node:crypto";
 import { createIdGenerator, type IdGenerator } from "../../../contract/ids.ts";
-import { sampleEvent } from "../../../receiver-check/sample-events.ts";
-import { mediaTypeOf, newId } from "../../../receiver-check/samples.ts";
-import { type Scheme, SCHEMES } from "../../../webhooks/schemes.ts";
+import { isRecord } from "../../../contract/is-record.ts";
+import { isSuccess } from "../../../contract/is-success.ts";
+import { parseJson } from "../../../contract/parse-json.ts";
+import { rewriteJson } from "../../../contract/rewrite-json.ts";
+import { shellCommand } from "../../../contract/shell-command.ts";
+import { valueAt } from "../../../contract/value-at.ts";
 import { systemClock } from "../../../network/clock.ts";
-import { headerPairs } from "../../../relay/forward-headers.ts";
+import { saidMistake } from "../../../receiver-check/said-mistake.ts";
+import { sampleEvent } from "../../../receiver-check/sample-events.ts";
+import { idIn, mediaTypeOf, newId, Template, TemplateError } from "../../../receiver-check/samples.ts";
 import { hintForStatus } from "../../../relay/forward-failure.ts";
+import { headerPairs } from "../../../relay/forward-headers.ts";
 import { Forwarder, type ForwardResult, type Outgoing } from "../../../relay/forwarder.ts";
-import type { Pair } from "../../arguments/repeated.ts";
+import { type Scheme, SCHEMES } from "../../../webhooks/schemes.ts";
+import { assign } from "../../arguments/assignments.ts";
+import { objectOfPairs, type Pair } from "../../arguments/repeated.ts";
 import type { Context } from "../../context.ts";
-import { EXIT_CODES, SilentExit } from "../../errors.ts";
-import { printable } from "../../terminal/printable.ts";
-import { formatDuration } from "../../terminal/time.ts";
-import { wrapWords } from "../../terminal/wrap.ts";
-import { colorStatus } from "../../terminal/traffic.ts";
+import { EXIT_CODES, SilentExit, UsageError } from "../../errors.ts";
 import { hostKind } from "../../forwarding/options.ts";
 import { parseAddress, type SamplePayload, samplePayload } from "../../receivers/check.ts";
 import { type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
 import { type SecretFlags, secretsOf } from "../../receivers/secrets.ts";
-import { payloadsOf } from "./send-payload.ts";
-import { saidMistake } from "../../../receiver-check/said-mistake.ts";
-import { shellCommand } from "../../../contract/shell-command.ts";
+import { printable } from "../../terminal/printable.ts";
+import { formatDuration } from "../../terminal/time.ts";
+import { colorStatus } from "../../terminal/traffic.ts";
+import { wrapWords } from "../../terminal/wrap.ts";
 import { deliveryHeaders, readHeaders, signatureHeaders } from "./signed-headers.ts";
 
 export interface SendFlags extends SecretFlags, SchemeFlag {
@@ -213,4 +217,64 @@ async function print({ id, headers }: Delivery, result: Result, { output }: Cont
   for (const line of hint === undefined ? [] : sentence(`hint ${hint}`)) {
     output.line(`  ${line.replace(/^hint/, styles.accent("hint"))}`);
   }
+}
+
+/** A delivery's body, and the ID that it contains. */
+interface Payload {
+  bytes: Uint8Array;
+  id: string | undefined;
+}
+
+interface PayloadOptions {
+  scheme: Scheme;
+  /** The values of `--set`. */
+  changes: readonly Pair[];
+  /** More than one delivery: each gets an ID of its own. */
+  isRepeated: boolean;
+  ids: IdGenerator;
+}
+
+/**
+ * Returns a function that makes the payload of each delivery: the bytes as given, unless values of the JSON change. Its
+ * argument is Unix milliseconds. Throws UsageError if they cannot.
+ */
+function payloadsOf(given: Buffer, { scheme, changes, isRepeated, ids }: PayloadOptions): (at: number) => Payload {
+  const bytes = changes.length === 0 ? given : changed(given, changes);
+  const { path } = scheme.id ?? {};
+  if (path === undefined) return () => ({ bytes, id: undefined });
+  if (!isRepeated) return () => ({ bytes, id: idIn(bytes, scheme) });
+  const template = templateOf(scheme, bytes, ids);
+  return (at) => {
+    const { id, body } = template.sample(at);
+    return { id: template.hasId ? id : undefined, bytes: Buffer.from(body as Uint8Array) };
+  };
+}
+
+function templateOf(scheme: Scheme, bytes: Buffer, ids: IdGenerator): Template {
+  try {
+    return new Template(scheme, bytes, ids);
+  } catch (error) {
+    if (error instanceof TemplateError) throw new UsageError(`--count: the payload ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+function changed(bytes: Buffer, changes: readonly Pair[]): Buffer {
+  objectOfPairs(changes, "--set");
+  const text = bytes.toString("utf8");
+  const value = parseJson(text);
+  if (!isRecord(value)) throw new UsageError("--set: the payload is not a JSON object");
+  for (const [path] of changes) assertPath(value, path);
+  const withChanges = (object: unknown): unknown =>
+    changes.reduce((result, [path, given]) => assign(result, path, given), object as Record<string, unknown>);
+  return Buffer.from(rewriteJson(text, withChanges));
+}
+
+function assertPath(value: unknown, path: string): void {
+  if (valueAt(value, path) !== undefined) return;
+  const parent = path.includes(".") ? path.slice(0, path.lastIndexOf(".")) : "";
+  const inner = parent === "" ? value : valueAt(value, parent);
+  const names = typeof inner === "object" && inner !== null ? Object.keys(inner) : [];
+  const hint = `${parent === "" ? "The payload" : parent} has: ${names.slice(0, 20).join(", ")}`;
+  throw new UsageError(`--set: the payload has no ${path}`, names.length === 0 ? {} : { hint });
 }

@@ -1,20 +1,23 @@
+import { apiPath } from "../../../client/base-url.ts";
 import { memberNamesOf } from "../../../client/response-check.ts";
 import { HEADERS } from "../../../contract/headers.ts";
+import { pathOf } from "../../../contract/resources.ts";
+import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { valueAt } from "../../../contract/value-at.ts";
 import { idIn } from "../../../receiver-check/samples.ts";
 import type { SignatureError, WebhookEvent } from "../../../webhooks/index.ts";
 import { type DeliveryHeaders, type Scheme, SCHEMES } from "../../../webhooks/schemes.ts";
+import { parseHeaders } from "../../arguments/headers.ts";
 import { collect } from "../../arguments/repeated.ts";
 import { objectId, wholeNumber } from "../../arguments/values.ts";
 import { type CommandDefinition, flag } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
-import type { ResourceView } from "../../terminal/view.ts";
-import { parseHeaders } from "../../arguments/headers.ts";
 import { SCHEME_FLAG, type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
 import type { OtherMatch } from "./mismatch.ts";
 import { SECRET_FLAGS, SECRET_VARIABLE, type SecretFlags, secretsIfGiven, secretsOf } from "../../receivers/secrets.ts";
+import type { ResourceView } from "../../terminal/view.ts";
 
 interface VerifyFlags extends SecretFlags, SchemeFlag {
   header?: string[];
@@ -188,3 +191,36 @@ const isNamed = (line: string, header: string): boolean => line.toLowerCase().st
 
 /** An empty line, or the line of a request above its headers. */
 const NO_HEADER = /^\s*$|^[A-Z]+ \S+ HTTP\/\d/;
+
+/** The last request of a delivery, as its receiver received it. */
+interface DeliveredRequest {
+  endpoint: string;
+  headers: DeliveryHeaders;
+  payload: Buffer;
+  /** When it was signed, in Unix seconds. */
+  signedAt: number;
+}
+
+/** Reads the last request of a delivery from the platform. Throws UserError if none was sent to an endpoint. */
+async function deliveredRequest(id: string, context: Context): Promise<DeliveredRequest> {
+  const client = await context.client();
+  const { body: delivery } = await client.request<Delivery>({
+    method: "GET",
+    path: pathOf("delivery") + apiPath`/${id}`,
+  });
+  const signature = delivery.attempts?.findLast(({ request_headers: headers }) => headers !== null)?.request_headers?.[
+    HEADERS.signature
+  ];
+  const { endpoint } = delivery;
+  if (signature === undefined || endpoint === null) {
+    const hint = shellCommand`See its attempts: service deliveries get ${id}`;
+    throw new UserError(`Delivery ${id} has not been sent to an endpoint`, { code: "not_sent", hint });
+  }
+  const { text } = await client.request({ method: "GET", path: pathOf("event") + apiPath`/${delivery.event}` });
+  return {
+    endpoint,
+    headers: { [HEADERS.signature]: signature },
+    payload: Buffer.from(text),
+    signedAt: Number(/t=(\d+)/.exec(signature)?.[1]),
+  };
+}

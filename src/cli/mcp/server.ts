@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import {
   CallToolRequestSchema,
@@ -12,14 +13,15 @@ import {
   ReadResourceRequestSchema,
   type Tool as ListedTool,
 } from "@modelcontextprotocol/sdk/types.js";
-import { getPrompt, PROMPTS } from "./prompts.ts";
-import { EVENT_TEMPLATE, listGuides, readResource } from "./resources.ts";
-import { API_TOOLS, type Tool, type ToolSession } from "./tool.ts";
-import { EXPLAIN_TOOLS, TRIGGER_TOOLS, WAIT_TOOLS } from "./tools/composed.ts";
+import { apiPath } from "../../client/base-url.ts";
+import { ApiError } from "../../client/errors.ts";
+import type { Client } from "../../client/http.ts";
+import type { Scope } from "../../contract/scopes.ts";
 import { UsageError } from "../errors.ts";
 import { failureOf } from "../failure.ts";
-import { ApiError } from "../../client/errors.ts";
-import type { Scope } from "../../contract/scopes.ts";
+import { getPrompt, PROMPTS } from "./prompts.ts";
+import { API_TOOLS, type Tool, type ToolSession } from "./tool.ts";
+import { EXPLAIN_TOOLS, TRIGGER_TOOLS, WAIT_TOOLS } from "./tools/composed.ts";
 
 const TOOLS: readonly Tool[] = [...API_TOOLS, ...TRIGGER_TOOLS, ...WAIT_TOOLS, ...EXPLAIN_TOOLS];
 
@@ -175,4 +177,55 @@ function plainSchema(schema: object, omitted: readonly string[] = []): unknown {
       return isForeign ? undefined : value;
     }),
   );
+}
+
+/** The guides of the package. Only bundled code knows its own folder. */
+const GUIDES = new URL("../../docs/", import.meta.url);
+const GUIDE_PREFIX = "service://docs/";
+const EVENT_PREFIX = "service://events/";
+
+/** An event by its ID, as clients list it. */
+const EVENT_TEMPLATE = {
+  uriTemplate: `${EVENT_PREFIX}{id}`,
+  name: "event",
+  description: "An event: the exact JSON that was delivered. Requires the scope events:read.",
+  mimeType: "application/json",
+};
+
+interface Guide {
+  uri: string;
+  name: string;
+  title: string;
+  mimeType: string;
+}
+
+/** Returns the guides that the package contains. */
+function listGuides(): Guide[] {
+  const pages = readdirSync(GUIDES).filter((file) => file.endsWith(".md"));
+  return pages.sort().map((file) => {
+    const name = file.slice(0, -".md".length);
+    return { uri: GUIDE_PREFIX + name, name, title: titleOf(readGuide(name), name), mimeType: "text/markdown" };
+  });
+}
+
+/** Returns a guide, or an event as the API returns it; undefined for another URI. Rejects with ApiError. */
+async function readResource(
+  uri: string,
+  client: Client,
+): Promise<{ uri: string; mimeType: string; text: string } | undefined> {
+  if (uri.startsWith(EVENT_PREFIX)) {
+    const path = apiPath`/v1/events/${uri.slice(EVENT_PREFIX.length)}`;
+    const { body } = await client.request<object>({ method: "GET", path });
+    return { uri, mimeType: EVENT_TEMPLATE.mimeType, text: JSON.stringify(body) };
+  }
+  const guide = listGuides().find((listed) => listed.uri === uri);
+  return guide && { uri, mimeType: guide.mimeType, text: readGuide(guide.name) };
+}
+
+function readGuide(name: string): string {
+  return readFileSync(new URL(`${name}.md`, GUIDES), "utf8");
+}
+
+function titleOf(text: string, name: string): string {
+  return /^# (.+)$/m.exec(text)?.[1] ?? name;
 }

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from "node:fs";
 import { access, constants, readFile, realpath, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { replaceDurably } from "../../files/replace-durably.ts";
+import { replaceDurably } from "../../files/replace.ts";
 import { parseJson } from "../../contract/parse-json.ts";
 import { formatRecordedEvent, parseRecordedEvent, type RecordedEvent, RecordingError } from "../../relay/recording.ts";
 import { UserError } from "../errors.ts";

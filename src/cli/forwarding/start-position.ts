@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { LIMITS } from "../../contract/limits.ts";
 import { createFolder } from "../../files/folders.ts";
 import type { Context } from "../context.ts";
-import { replaceDurably } from "../../files/replace-durably.ts";
+import { replaceDurably } from "../../files/replace.ts";
 import type { Receivers } from "./options.ts";
 
 export interface StartPosition {

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { stringify } from "yaml";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { createFolder } from "../../../files/folders.ts";
-import { replaceDurably } from "../../../files/replace-durably.ts";
+import { replaceDurably } from "../../../files/replace.ts";
 import { parseTarget } from "../../../relay/targets.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";

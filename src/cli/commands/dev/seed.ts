@@ -9,7 +9,7 @@ import { createFolder } from "../../../files/folders.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import { readRegularFile } from "../../project/files.ts";
-import { replaceDurably } from "../../../files/replace-durably.ts";
+import { replaceDurably } from "../../../files/replace.ts";
 import { Cleanup } from "../../triggering/cleanup.ts";
 import { parseFixture } from "../../triggering/fixture/read.ts";
 import { runFixture } from "../../triggering/fixture/run.ts";

@@ -26,7 +26,7 @@ import { PROJECT_DEFAULTS } from "../../project/defaults.ts";
 import type { Project } from "../../project/schema.ts";
 import { createTemporaryFolder } from "../../temporary-folder.ts";
 import { offerDriver } from "../../database/driver.ts";
-import { replaceDurably } from "../../../files/replace-durably.ts";
+import { replaceDurably } from "../../../files/replace.ts";
 import type { PostgresOptions } from "../../database/options.ts";
 import { databaseError, defaultKeyFile, deploymentSettings, namedDatabase } from "../../database/settings.ts";
 import { portOwner } from "../../process/port-owner.ts";

@@ -26,7 +26,6 @@ const LAZY = {
   "db-install-driver": "src/cli/database/driver.ts",
   "serve-link": "src/cli/commands/serve/link.ts",
   listen: "src/cli/commands/listen/run.ts",
-  "listen-replay": "src/cli/commands/listen/replay.ts",
   demo: "src/cli/commands/demo/run.ts",
   dev: "src/cli/commands/dev/run.ts",
   "dev-init": "src/cli/commands/dev/init.ts",

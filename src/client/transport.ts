@@ -1,6 +1,6 @@
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request as sendHttp } from "node:http";
 import { connectOptions } from "../network/connect-options.ts";
-import { callAfter } from "../network/deadline.ts";
+import { callAfter } from "../network/clock.ts";
 import { NetworkError, TIME_LIMIT_CODE, networkErrorOf } from "./errors.ts";
 import { type ProxySettings, proxyFor } from "./proxy-settings.ts";
 import type { Sender } from "./proxy.ts";

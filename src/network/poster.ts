@@ -1,6 +1,5 @@
 import type { Socket } from "node:net";
-import type { Clock } from "./clock.ts";
-import { SUSPENDED_MS } from "./deadline.ts";
+import { type Clock, SUSPENDED_MS } from "./clock.ts";
 import { PostConnection, type ResponseReader } from "./post-connection.ts";
 import type { ResponseHeaders } from "./response-parser.ts";
 

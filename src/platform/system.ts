@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { uptime } from "node:os";
-import { callAfter } from "../network/deadline.ts";
+import { callAfter } from "../network/clock.ts";
 import type { Clock, Random } from "./ports.ts";
 
 /** The machine's own clock. */

@@ -1,9 +1,8 @@
 import { type IncomingMessage, request as requestHttp, type RequestOptions } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isSuccess } from "../contract/is-success.ts";
-import type { Clock as BaseClock } from "../network/clock.ts";
+import { callAfter, type Clock as BaseClock } from "../network/clock.ts";
 import { connectOptions } from "../network/connect-options.ts";
-import { callAfter } from "../network/deadline.ts";
 
 /** What a check takes from its environment. */
 export interface Clock extends Pick<BaseClock, "now" | "elapsed"> {

@@ -159,7 +159,6 @@ async function runGet(context: Context, id: string): Promise<void> {
     for (const [i, attempt] of (delivery.attempts ?? []).entries()) output.line(attemptRecord(attempt, i + 1));
     return;
   }
-  const { timelineLines } = await import("./timeline.ts");
   for (const line of timelineLines(delivery, { styles: output.styles, now, width: output.width })) output.line(line);
   if (delivery.endpoint !== null && delivery.status !== "succeeded") {
     output.note(`\nRetry it now:\n  service deliveries retry ${id}`);

@@ -131,7 +131,6 @@ async function runVerify(context: Context, flags: VerifyFlags): Promise<void> {
 /** Verifies what an endpoint received, so that only the secret can be wrong. */
 async function verifyDelivered(id: string, flags: VerifyFlags, context: Context): Promise<void> {
   const { output } = context;
-  const { deliveredRequest } = await import("./delivered-request.ts");
   const { endpoint, headers, payload, signedAt: now } = await deliveredRequest(id, context);
   const secrets = (await secretsIfGiven(flags, context)) ?? [await askSecret(endpoint, context)];
   const { verify } = await import("../../../webhooks/schemes.ts");

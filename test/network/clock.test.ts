@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { callAfter } from "../../src/network/deadline.ts";
+import { callAfter } from "../../src/network/clock.ts";
 
 const DAY_MS = 86_400_000;
 

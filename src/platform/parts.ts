@@ -14,7 +14,7 @@ import { registerDocs } from "./api/docs/routes.ts";
 import type { Versions } from "./domain/versions.ts";
 import { EnvironmentTime } from "./time/environment-time.ts";
 import { createApp } from "./http/app.ts";
-import type { Listeners } from "./api/routes/statistics.ts";
+import type { Listeners } from "./api/handlers.ts";
 import { serveApi } from "./api/serve.ts";
 import type { ServedDocument } from "./api/openapi/serve.ts";
 import { type Authenticate, createAuthenticate } from "./http/authenticate.ts";

@@ -23,7 +23,7 @@ const FORBIDDEN: [file: string, specifier: string][] = [
   ["platform/domain/a.ts", "../../receiver-check/b.ts"],
   ["platform/domain/a.ts", "fastify"],
   ["platform/observability/a.ts", "../http/b.ts"],
-  ["platform/api/routes/a.ts", "../../listen/b.ts"],
+  ["platform/api/openapi/a.ts", "../../listen/b.ts"],
   ["platform/http/a.ts", "../api/b.ts"],
   ["platform/http/pages/a.ts", "../../oauth/b.ts"],
   ["platform/api/a.ts", "../delivery/b.ts"],

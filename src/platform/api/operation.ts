@@ -53,12 +53,8 @@ type HandlerOf<One extends Entry> = One extends { accepted: string }
     ? Read<CallOf<One>>
     : Write<CallOf<One>> | IsolatedWrite<CallOf<One>> | PreparedWrite<CallOf<One>>;
 
-/** A handler for each operation whose path begins with one of these resources. */
-export type Handlers<Plural extends string> = {
-  [
-    Name in keyof Entries as Entries[Name]["route"] extends `${string} /v1/${Plural}${"" | `/${string}`}` ? Name : never
-  ]: HandlerOf<Entries[Name]>;
-};
+/** A handler for each operation that is described by an entry of its own. */
+export type Handlers = { [Name in keyof Entries]: HandlerOf<Entries[Name]> };
 
 /** An operation with its handler, which has one of four forms. */
 export interface Route extends Operation {

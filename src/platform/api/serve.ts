@@ -1,12 +1,12 @@
 import type { FastifyInstance } from "fastify";
+import { OPERATIONS } from "../../contract/operations.ts";
 import type { Authenticate } from "../http/authenticate.ts";
 import { registerOperations } from "./dispatch.ts";
+import { handlersOf, type OperationTools } from "./handlers.ts";
 import { serveDocument, type ServedDocument } from "./openapi/serve.ts";
-import { routesOf } from "./operations.ts";
+import { routeOf } from "./operation.ts";
 
-type ApiTools = Parameters<typeof registerOperations>[1] &
-  Parameters<typeof routesOf>[0] &
-  Parameters<typeof serveDocument>[1];
+type ApiTools = Parameters<typeof registerOperations>[1] & OperationTools & Parameters<typeof serveDocument>[1];
 
 /** Serves the operations of the API and their OpenAPI document. Returns a function that generates it at the first call. */
 export function serveApi(
@@ -14,6 +14,8 @@ export function serveApi(
   tools: ApiTools,
   authenticate: Authenticate,
 ): () => Promise<ServedDocument> {
-  registerOperations(app, tools, authenticate, routesOf(tools));
+  const handlers = handlersOf(tools);
+  const routes = OPERATIONS.map((operation) => routeOf(operation, handlers[operation.name]!));
+  registerOperations(app, tools, authenticate, routes);
   return serveDocument(app, tools);
 }

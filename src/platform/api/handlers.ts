@@ -1,0 +1,365 @@
+import type { EventType } from "../../contract/event-types.ts";
+import { kindOfId } from "../../contract/ids.ts";
+import { type Operation, OPERATIONS } from "../../contract/operations.ts";
+import { type Field, OBJECT_KINDS, type ObjectKind, resourceOf } from "../../contract/resources.ts";
+import type { Identity, OAuthGrant, Session } from "../../contract/schemas/account.ts";
+import type { Delivery, DeliveryListQuery } from "../../contract/schemas/delivery.ts";
+import type { ListenerConnection, ListenerResult } from "../../contract/schemas/statistics.ts";
+import type { TestClock } from "../../contract/schemas/test-clock.ts";
+import { formatTimestamp } from "../../contract/timestamps.ts";
+import * as keys from "../domain/api-keys.ts";
+import { assertId, missing } from "../domain/api-error.ts";
+import * as bulk from "../domain/bulk-operations.ts";
+import * as deliveries from "../domain/deliveries.ts";
+import * as events from "../domain/events.ts";
+import * as faults from "../domain/faults.ts";
+import * as apps from "../domain/oauth-apps.ts";
+import * as objects from "../domain/objects.ts";
+import type { Tenant } from "../domain/request-context.ts";
+import { getRequestLog, pageOfRequestLogs } from "../domain/request-logs.ts";
+import { RULES } from "../domain/rules/index.ts";
+import * as sandbox from "../domain/sandbox.ts";
+import { cancelAdvance, showClock } from "../domain/test-clock.ts";
+import { type InviteTools, inviteUser, listUsers, removeUser } from "../domain/users.ts";
+import type { Versions } from "../domain/versions.ts";
+import * as endpoints from "../domain/webhook-endpoints.ts";
+import { type Call, RawJson } from "../http/call.ts";
+import { sendList } from "../http/pagination.ts";
+import { narrowed } from "../http/search.ts";
+import type { RequestRecorder } from "../observability/request-recorder.ts";
+import { readStatistics } from "../observability/statistics.ts";
+import type { Vault } from "../security/vault.ts";
+import type { Queries, Transaction } from "../storage/database.ts";
+import type { OpenedEvent } from "../storage/events.ts";
+import { liveGrantsOfUser, revokeGrantOfUser } from "../storage/oauth-grants.ts";
+import { deleteSessionOfUser, sessionsOfUser } from "../storage/sessions.ts";
+import type { EnvironmentTime } from "../time/environment-time.ts";
+import { sampleObject } from "./openapi/examples.ts";
+import type { AnyHandler, Handlers, Write } from "./operation.ts";
+
+/** Dependencies of the operations. */
+export interface OperationTools extends InviteTools, endpoints.EndpointTools {
+  time: EnvironmentTime;
+  versions: Versions;
+  requests: RequestRecorder;
+  clockAdvancer: ClockAdvancer;
+  /** How long a request may take. */
+  requestSeconds: number;
+  listeners: Listeners;
+}
+
+/** Advances test clocks, and attempts deliveries that become due. */
+export interface ClockAdvancer {
+  /** Starts an advance; `endsAt` is the environment's time. */
+  begin(tx: Transaction, environment: number, seconds: number): Promise<{ number: number; endsAt: number }>;
+  /** Returns the progress of an advance once it is over, or after this time. */
+  follow(environment: number, number: number, milliseconds: number): Promise<TestClock>;
+}
+
+/** What is known of the connections of `service listen`. */
+export interface Listeners {
+  /** Returns how many connections listen to an environment, or to an event type of it. */
+  count(queries: Queries, environment: number, type?: string): Promise<number>;
+  /** Returns the connections of this process in an environment: open ones, then the last of each listener. */
+  connectionsOf(tenant: Tenant): ListenerConnection[];
+  /** Returns what listeners did with an event that they left without a delivery. `now` is the environment's time. */
+  resultsOf(environment: number, eventId: string, now: number): ListenerResult[];
+}
+
+/** How long a request waits for its advance before the response reports the progress. */
+const SHORT_SECONDS = 5;
+const PING: EventType = "webhook_endpoint.ping";
+/** Filters that an ID in a search stands for. */
+const EVENT_REFERENCES = Object.fromEntries(events.RELATABLE.map((kind) => [kind, "related" as const]));
+const DELIVERY_REFERENCES = { event: "event", webhook_endpoint: "endpoint" } as const;
+
+/** Returns the handler of each operation, by its name. */
+export function handlersOf(tools: OperationTools): Readonly<Record<string, AnyHandler>> {
+  const all = OBJECT_KINDS.map((kind) => objectHandlers(kind, tools.vault));
+  return Object.assign({}, customHandlers(tools), ...all) as Record<string, AnyHandler>;
+}
+
+/** Returns the handlers of the operations that are described one by one. */
+function customHandlers(tools: OperationTools): Handlers {
+  const { vault, clock, versions, requests, listeners, clockAdvancer } = tools;
+  const advanceMilliseconds = Math.min(SHORT_SECONDS, tools.requestSeconds / 2) * 1000;
+  return {
+    // Events are returned as the bytes that were delivered: nothing is parsed and serialized again.
+    listEvents: (call, queries) => {
+      const query = narrowed(call.query, EVENT_REFERENCES);
+      return sendList(vault, "event", call, (page) => events.pageOfEvents(queries, clock, page, query), {
+        toJson: ({ body }: OpenedEvent) => body,
+        open: (row) => events.openListed(queries, row),
+        bytesOf: ({ body_bytes: bytes }) => bytes,
+        positionOf: ({ seq }) => String(seq),
+        textOf: ({ body }) => body,
+      });
+    },
+    getEvent: async ({ caller, id }, queries) => new RawJson((await events.getEvent(queries, caller.tenant, id)).body),
+    createEvent: {
+      isolation: "batched",
+      write: async ({ body }, tx, context) =>
+        new RawJson((await events.emitByHand(tx, context, body.type as EventType, body.data)).body),
+    },
+    replayEvent: async ({ id, body: { endpoint } }, tx, context) => {
+      const to = endpoint === undefined ? undefined : [endpoint];
+      const replayed = await deliveries.replayEvent(tx, context, id, to);
+      const count = await listeners.count(tx, context.tenant.environment, replayed.type);
+      return { object: "replay", event: id, deliveries: replayed.deliveries, listeners: count };
+    },
+    replayEvents: ({ body }, tx, context) => bulk.createBulkOperation(tx, context, "events.replay", body),
+
+    createWebhookEndpoint: ({ body }, tx, context) => endpoints.createEndpoint(tx, context, body, tools),
+    listWebhookEndpoints: (call, queries) =>
+      sendList(vault, "webhook_endpoint", call, (page) => endpoints.pageOfEndpoints(queries, call.caller.tenant, page)),
+    getWebhookEndpoint: ({ caller, id }, queries) => endpoints.getEndpoint(queries, caller.tenant, id),
+    updateWebhookEndpoint: ({ id, body }, tx, context) => endpoints.changeEndpoint(tx, context, id, body, tools),
+    deleteWebhookEndpoint: ({ id }, tx, context) => endpoints.removeEndpoint(tx, context, id),
+    rotateWebhookEndpointSecret: ({ id, body }, tx, context) => endpoints.rotateSecret(tx, context, id, body, tools),
+    pingWebhookEndpoint: async ({ id, body }, tx, context) => {
+      const type = (body.type ?? PING) as EventType;
+      const sample = type === PING ? undefined : { type, object: sampleObject(type) };
+      return new RawJson((await endpoints.pingEndpoint(tx, context, id, sample)).body);
+    },
+
+    listDeliveries: async (call, queries) => {
+      const { caller, query } = call;
+      const named = query.query === undefined ? [] : await endpoints.allEndpoints(queries, caller.tenant);
+      const byId = new Map(named.map((endpoint) => [endpoint.id, endpoint]));
+      const filters = narrowed(query, DELIVERY_REFERENCES);
+      const pageOf = (page: Parameters<typeof deliveries.pageOfDeliveries>[2]) =>
+        deliveries.pageOfDeliveries(queries, caller.tenant, page, filters);
+      return sendList(vault, "delivery", call, pageOf, {
+        isMatch: matcherOf(query),
+        valuesOf: (delivery) => {
+          const { url, description } = byId.get(delivery.endpoint ?? "") ?? {};
+          return { ...delivery, url, description };
+        },
+      });
+    },
+    getDelivery: ({ caller, id }, queries) => deliveries.getDelivery(queries, caller.tenant, id),
+    retryDelivery: ({ id }, tx, context) => deliveries.retryDelivery(tx, context, id),
+    cancelDelivery: {
+      isolation: "read committed",
+      write: ({ id }, tx, context) => deliveries.cancelPending(tx, context, id),
+    },
+    retryDeliveries: ({ body }, tx, context) => bulk.createBulkOperation(tx, context, "deliveries.retry", body),
+
+    listBulkOperations: (call, queries) =>
+      sendList(vault, "bulk_operation", call, (page) => bulk.pageOfBulkOperations(queries, call.caller.tenant, page)),
+    getBulkOperation: ({ caller, id }, queries) => bulk.getBulkOperation(queries, caller.tenant, id),
+    cancelBulkOperation: ({ id }, tx, context) => bulk.cancelBulkOperation(tx, context, id),
+
+    getTestClock: ({ caller }, queries) => showClock(queries, caller.tenant.environment, clock.now()),
+    advanceTestClock: {
+      begin: async ({ caller, body }, tx) => {
+        const { number, endsAt } = await clockAdvancer.begin(tx, caller.tenant.environment, body.seconds);
+        return { reference: number, createdAt: endsAt };
+      },
+      follow: async ({ caller }, number) => {
+        const shown = await clockAdvancer.follow(caller.tenant.environment, number, advanceMilliseconds);
+        return { isDone: shown.status !== "advancing", body: shown };
+      },
+    },
+    cancelTestClock: {
+      isolation: "read committed",
+      write: ({ caller }, tx) => cancelAdvance(tx, caller.tenant.environment, clock.now),
+    },
+
+    resetSandbox: {
+      isolation: "read committed",
+      startsAgain: true,
+      write: ({ caller, body }, tx) => sandbox.resetSandbox(tx, caller.tenant, body, clock.now()),
+    },
+    listSnapshots: async ({ caller }, queries) => ({
+      object: "list",
+      data: await sandbox.allSnapshots(queries, caller.tenant),
+    }),
+    saveSnapshot: {
+      isolation: "serialized",
+      prepare: async ({ caller, body: { name }, deadline }, database) => {
+        const copy = { database, clock, assertTime: () => deadline.assertTime() };
+        const copied = await sandbox.copySandbox(copy, caller.tenant, name);
+        return (_call, tx) => sandbox.saveSnapshot(tx, caller.tenant, { name, ...copied, now: clock.now() });
+      },
+    },
+    restoreSnapshot: {
+      isolation: "read committed",
+      startsAgain: true,
+      prepare: async ({ caller, id: name, deadline }, database) => {
+        const copy = { database, clock, assertTime: () => deadline.assertTime() };
+        const copied = await sandbox.copySnapshot(copy, caller.tenant, name);
+        return (_call, tx) => sandbox.restoreSnapshot(tx, caller.tenant, { name, ...copied, now: clock.now() });
+      },
+    },
+    deleteSnapshot: ({ caller, id }, tx) => sandbox.deleteSnapshot(tx, caller.tenant, id, clock.now()),
+
+    createFault: ({ body }, tx, context) => faults.createFault(tx, context, body),
+    listFaults: ({ caller }, queries) => faults.allFaults(queries, caller.tenant),
+    getFault: ({ caller, id }, queries) => faults.getFault(queries, caller.tenant, id),
+    deleteFault: ({ caller, id }, tx) => faults.removeFault(tx, caller.tenant, id),
+    deleteFaults: ({ caller }, tx) => faults.removeFaults(tx, caller.tenant),
+
+    createApiKey: ({ caller, body }, tx, context) => keys.createApiKey(tx, tools, context, caller, body),
+    listApiKeys: (call, queries) =>
+      sendList(vault, "api_key", call, (page) => keys.pageOfApiKeys(queries, call.caller.tenant, page)),
+    getApiKey: ({ caller, id }, queries) => keys.getApiKey(queries, caller.tenant, id),
+    updateApiKey: ({ caller, id, body }, tx, context) => keys.changeApiKey(tx, context, caller, id, body),
+    revokeApiKey: ({ id }, tx, context) => keys.endApiKey(tx, context, id),
+    rollApiKey: ({ caller, id }, tx, context) => keys.rollApiKey(tx, tools, context, caller, id),
+
+    // The CLI's own app belongs to no environment, so none of these operations finds it.
+    createOAuthApp: ({ body }, tx, context) => apps.createOAuthApp(tx, tools, context, body),
+    listOAuthApps: (call, queries) =>
+      sendList(vault, "oauth_app", call, (page) => apps.pageOfOAuthApps(queries, call.caller.tenant, page)),
+    getOAuthApp: ({ caller, id }, queries) => apps.getOAuthApp(queries, caller.tenant, id),
+    updateOAuthApp: ({ id, body }, tx, context) => apps.changeOAuthApp(tx, context, id, body),
+    deleteOAuthApp: ({ id }, tx, context) => apps.removeOAuthApp(tx, context, id),
+    rotateOAuthAppSecret: ({ id }, tx, context) => apps.rotateClientSecret(tx, tools, context, id),
+
+    listRequestLogs: async (call, queries) => {
+      // A client that has received a response can find its request here.
+      await requests.flush();
+      const query = narrowed(call.query, { api_key: "key" });
+      return sendList(vault, "request", call, (page) => pageOfRequestLogs(queries, call.caller.tenant, page, query));
+    },
+    getRequestLog: async ({ caller, id }, queries) => {
+      await requests.flush();
+      return getRequestLog(queries, caller.tenant, id, (request) => {
+        const { scope = null, session } = operationOf(request) ?? {};
+        if (session !== undefined && caller.credential.kind !== "session") return "session";
+        return scope === null || caller.scopes.includes(scope) ? null : scope;
+      });
+    },
+
+    getIdentity: async ({ caller: { tenant, user, credential, scopes } }): Promise<Identity> => ({
+      object: "identity",
+      account: { id: tenant.account.id, name: tenant.account.name },
+      user,
+      environment: tenant.name,
+      livemode: tenant.livemode,
+      credential,
+      scopes: [...scopes],
+    }),
+    listVersions: async ({ caller }) => ({
+      object: "list",
+      data: versions.dates,
+      latest: versions.latest,
+      pinned: caller.tenant.account.version,
+    }),
+    getStatistics: async ({ caller, query }, queries) => {
+      const { environment } = caller.tenant;
+      const { now } = await tools.time.read(queries, caller.tenant);
+      return {
+        ...(await readStatistics(queries, environment, now, query)),
+        listeners: await listeners.count(queries, environment),
+        listener_connections: listeners.connectionsOf(caller.tenant),
+        listener_results: query.event === undefined ? null : listeners.resultsOf(environment, query.event, now),
+      };
+    },
+
+    // Only users who are signed in may call the rest.
+    listUsers: async ({ caller }, queries) =>
+      wholeList(await listUsers(queries, caller.tenant, caller.user!.id, clock.now())),
+    inviteUser: ({ caller, body }, tx) => inviteUser(tx, tools, caller.tenant.account.id, body.email),
+    removeUser: ({ caller, id }, tx) => removeUser(tx, caller.tenant.account.id, id, clock.now()),
+    listSessions: async ({ caller }, queries) => {
+      const rows = await sessionsOfUser(queries, caller.user!.id, clock.now());
+      const data = rows.map((row): Session => ({
+        id: row.id,
+        object: "session",
+        user_agent: row.user_agent,
+        by_link: row.by_link === 1,
+        is_current: row.id === caller.credential.id,
+        created: formatTimestamp(row.created),
+        expires_at: formatTimestamp(row.expires_at),
+      }));
+      return wholeList(data);
+    },
+    endSession: async ({ caller, id }, tx) => {
+      assertId("session", id);
+      if (!(await deleteSessionOfUser(tx, caller.user!.id, id))) missing("session", id);
+      return { id, object: "session", deleted: true };
+    },
+    listOAuthGrants: async ({ caller }, queries) => {
+      const rows = await liveGrantsOfUser(queries, caller.user!.id, clock.now());
+      const data = rows.map((row): OAuthGrant => ({
+        id: row.id,
+        object: "oauth_grant",
+        app_name: row.app_name,
+        environment: row.environment_name,
+        scopes: JSON.parse(row.scopes) as string[],
+        created: formatTimestamp(row.created),
+      }));
+      return wholeList(data);
+    },
+    revokeOAuthGrant: async ({ caller, id }, tx) => {
+      assertId("oauth_grant", id);
+      if (!(await revokeGrantOfUser(tx, caller.user!.id, id, clock.now()))) missing("oauth_grant", id);
+      return { id, object: "oauth_grant", revoked: true };
+    },
+  };
+}
+
+/** Returns whether a delivery matches what no index has: that it is being retried, and its last response. */
+function matcherOf({ status, code }: DeliveryListQuery): ((delivery: Delivery) => boolean) | undefined {
+  if (status !== "retrying" && code === undefined) return undefined;
+  return ({ attempt_count: attempts, last_status_code: last }) => {
+    if (attempts === 0) return false;
+    if (code === undefined || code === "none") return code === undefined || last === null;
+    return code.endsWith("xx") ? Math.trunc((last ?? 0) / 100) === Number(code[0]) : last === Number(code);
+  };
+}
+
+/** Returns the operation that a request with a path, with an ID or `{id}` in it, called. */
+function operationOf({ method, path }: { method: string; path: string }): Operation | undefined {
+  const template = path
+    .split("/")
+    .map((part) => (kindOfId(part) === undefined ? part : "{id}"))
+    .join("/");
+  const route = `${method === "HEAD" ? "GET" : method} ${template}`;
+  return OPERATIONS.find((operation) => operation.route === route);
+}
+
+/** Returns a list that is short enough for one page. */
+function wholeList(data: readonly object[]) {
+  return { object: "list", data, has_more: false, next_cursor: null };
+}
+
+type Input = Record<string, unknown>;
+
+/** Returns the handlers of a resource that the table of resources describes by its fields. */
+function objectHandlers(kind: ObjectKind, vault: Vault): Record<string, AnyHandler> {
+  const { label, labels, actions = {}, fields = {} } = resourceOf(kind);
+  const references = Object.fromEntries(
+    Object.entries<Field>(fields).flatMap(([field, { of, filter }]) =>
+      filter && of !== undefined ? [[of, field]] : [],
+    ),
+  );
+  const create: Write<Call> = ({ body }, tx, context) => objects.createObject(tx, context, kind, body as Input);
+  return {
+    // A rule may depend on what concurrent requests add.
+    [`create${label}`]: kind in RULES ? create : { isolation: "batched", write: create },
+    [`list${labels}`]: (call: Call, queries: Queries) => {
+      const query = call.query as Input & { query?: string };
+      const { tenant } = call.caller;
+      const filters = narrowed(query, references);
+      return sendList(
+        vault,
+        kind,
+        { ...call, query },
+        (page) => objects.pageOfObjects(queries, tenant, kind, { page, query: filters }),
+        { foundFirst: (page) => objects.objectOfUniqueValue(queries, tenant, kind, { page, query: filters }) },
+      );
+    },
+    [`get${label}`]: ({ caller, id }: Call, queries: Queries) => objects.getObject(queries, caller.tenant, kind, id),
+    [`update${label}`]: ({ id, body }, tx, context) => objects.updateObjectFields(tx, context, kind, id, body as Input),
+    [`delete${label}`]: ({ id }, tx, context) => objects.removeObject(tx, context, kind, id),
+    ...Object.fromEntries(
+      Object.keys(actions).map((verb): [string, AnyHandler] => [
+        verb + label,
+        ({ id, body }, tx, context) => objects.actOnObject(tx, context, kind, { id, verb, input: body as Input }),
+      ]),
+    ),
+  };
+}

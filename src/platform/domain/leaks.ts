@@ -3,8 +3,7 @@ import { findAccessTokensByDigests } from "../storage/access-tokens.ts";
 import { findKeysByDigests, revokeApiKey } from "../storage/api-keys.ts";
 import type { Database, Queries, Transaction } from "../storage/database.ts";
 import { dropClientSecret, findClientSecrets } from "../storage/oauth-apps.ts";
-import { revokeGrant } from "../storage/oauth-grants.ts";
-import { findRefreshTokensByDigests } from "../storage/refresh-tokens.ts";
+import { findRefreshTokensByDigests, revokeGrant } from "../storage/oauth-grants.ts";
 import { type PartOf, writeRows } from "../storage/write-rows.ts";
 import type { Vault } from "../security/vault.ts";
 

@@ -5,13 +5,13 @@ import { revokeAccessTokensSince } from "../storage/access-tokens.ts";
 import type { Transaction } from "../storage/database.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";
 import { findCode, type OAuthCodeRow, useCode } from "../storage/oauth-codes.ts";
-import { revokeGrant } from "../storage/oauth-grants.ts";
 import {
   findRefreshToken,
   type RefreshTokenOwner,
   replaceSuccessor,
+  revokeGrant,
   useRefreshToken,
-} from "../storage/refresh-tokens.ts";
+} from "../storage/oauth-grants.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { parseScopeNames } from "./scope-names.ts";
 import { beginGrant, type GrantTools, issueTokens, type TokenResponse } from "./tokens.ts";

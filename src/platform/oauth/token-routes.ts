@@ -17,8 +17,7 @@ import { formOf, ParameterError, type Parameters, takeForms } from "../http/page
 import type { Log } from "../ports.ts";
 import { findTokenByDigest, revokeAccessToken, type TokenOwner } from "../storage/access-tokens.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";
-import { revokeGrant } from "../storage/oauth-grants.ts";
-import { findRefreshToken } from "../storage/refresh-tokens.ts";
+import { findRefreshToken, revokeGrant } from "../storage/oauth-grants.ts";
 
 type Grant = (tools: GrantTools, client: ClientRow, form: Parameters) => Promise<TokenResponse>;
 

@@ -5,8 +5,7 @@ import type { Clock, Random } from "../ports.ts";
 import type { IdGenerator } from "../../contract/ids.ts";
 import { insertAccessToken } from "../storage/access-tokens.ts";
 import type { Transaction, Database } from "../storage/database.ts";
-import { insertGrant } from "../storage/oauth-grants.ts";
-import { insertRefreshToken } from "../storage/refresh-tokens.ts";
+import { insertGrant, insertRefreshToken } from "../storage/oauth-grants.ts";
 import { formatScopeNames } from "./scope-names.ts";
 
 const ACCESS_SECONDS = 3600;

@@ -1,5 +1,5 @@
 import type { Environment } from "../../contract/environments.ts";
-import { insertRow } from "./batches.ts";
+import { inBatches, insertRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
 /** A user's approval of an app in one environment. */
@@ -68,5 +68,75 @@ export function deleteEndedGrants(tx: Transaction, beforeId: string, now: number
        WHERE g.id < $1 AND NOT EXISTS (SELECT 1 FROM refresh_tokens r WHERE r.grant_id = g.id AND r.expires_at > $2)
        ORDER BY g.id LIMIT $3)`,
     [beforeId, now, limit],
+  );
+}
+
+interface RefreshTokenRow {
+  digest: Uint8Array;
+  grant_id: string;
+  /** The digest of the token that this one followed. */
+  parent: Uint8Array | null;
+  used_at: number | null;
+  /** When its parent was used again in time and got another successor. This one may no longer be used. */
+  replaced_at: number | null;
+  created: number;
+  expires_at: number;
+}
+
+/** A refresh token with its grant. */
+export interface RefreshTokenOwner extends RefreshTokenRow {
+  app_id: string;
+  /** JSON array of the scopes that were granted. */
+  scopes: string;
+  grant_revoked_at: number | null;
+}
+
+/** Adds a token, and removes expired ones of the grant. */
+export async function insertRefreshToken(
+  tx: Transaction,
+  row: Pick<RefreshTokenRow, "digest" | "grant_id" | "parent" | "created" | "expires_at">,
+): Promise<void> {
+  await tx.run("DELETE FROM refresh_tokens WHERE grant_id = $1 AND expires_at <= $2", [row.grant_id, row.created]);
+  await insertRow(tx, "refresh_tokens", row);
+}
+
+export function findRefreshToken(queries: Queries, digest: Uint8Array): Promise<RefreshTokenOwner | undefined> {
+  return queries.get(
+    `SELECT r.digest, r.grant_id, r.parent, r.used_at, r.replaced_at, r.created, r.expires_at, g.app_id, g.scopes,
+            g.revoked_at AS grant_revoked_at
+     FROM refresh_tokens r JOIN oauth_grants g ON g.id = r.grant_id WHERE r.digest = $1`,
+    [digest],
+  );
+}
+
+/** Returns true for exactly one concurrent caller. */
+export async function useRefreshToken(tx: Transaction, digest: Uint8Array, now: number): Promise<boolean> {
+  const used = await tx.run(
+    `UPDATE refresh_tokens SET used_at = $2
+     WHERE digest = $1 AND used_at IS NULL AND replaced_at IS NULL AND expires_at > $2
+       AND EXISTS (SELECT 1 FROM oauth_grants g WHERE g.id = refresh_tokens.grant_id AND g.revoked_at IS NULL)`,
+    [digest, now],
+  );
+  return used === 1;
+}
+
+/** Returns true if the token's one active successor was unused: it is now a tombstone. */
+export async function replaceSuccessor(tx: Transaction, parent: Uint8Array, now: number): Promise<boolean> {
+  const replaced = await tx.run(
+    `UPDATE refresh_tokens SET replaced_at = $2
+     WHERE parent = $1 AND used_at IS NULL AND replaced_at IS NULL
+       AND EXISTS (SELECT 1 FROM oauth_grants g WHERE g.id = refresh_tokens.grant_id AND g.revoked_at IS NULL)`,
+    [parent, now],
+  );
+  return replaced === 1;
+}
+
+/** Returns those of the digests that belong to refresh tokens, with their grants. */
+export function findRefreshTokensByDigests(queries: Queries, digests: readonly Uint8Array[]) {
+  return inBatches(digests, (placeholders, batch) =>
+    queries.all<{ digest: Uint8Array; grant_id: string }>(
+      `SELECT digest, grant_id FROM refresh_tokens WHERE digest IN (${placeholders})`,
+      batch,
+    ),
   );
 }

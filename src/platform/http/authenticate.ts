@@ -21,7 +21,7 @@ import {
 import type { RateLimit } from "../security/rate-limit.ts";
 import type { KeyUsage } from "../security/key-usage.ts";
 import type { Vault } from "../security/vault.ts";
-import { findTokenByDigest } from "../storage/access-tokens.ts";
+import { findTokenByDigest } from "../storage/oauth-grants.ts";
 import { findKeyByDigest } from "../storage/api-keys.ts";
 import type { Queries } from "../storage/database.ts";
 import { findSessionCaller } from "../storage/sessions.ts";

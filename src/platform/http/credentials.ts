@@ -2,7 +2,7 @@ import { type Scope, SCOPES } from "../../contract/scopes.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { ApiError, CHALLENGE } from "../domain/api-error.ts";
 import type { Tenant, Caller } from "../domain/request-context.ts";
-import { findTokenOwner, type TokenOwner } from "../storage/access-tokens.ts";
+import { findTokenOwner, type TokenOwner } from "../storage/oauth-grants.ts";
 import { findKeyOwner, type KeyOwner } from "../storage/api-keys.ts";
 import type { Queries } from "../storage/database.ts";
 import { isSessionLive, type SessionCaller } from "../storage/sessions.ts";

@@ -1,17 +1,17 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Scope } from "../../contract/scopes.ts";
 import type { Parameters } from "../http/pages/parameters.ts";
-import { revokeAccessTokensSince } from "../storage/access-tokens.ts";
-import type { Transaction } from "../storage/database.ts";
-import type { ClientRow } from "../storage/oauth-apps.ts";
-import { findCode, type OAuthCodeRow, useCode } from "../storage/oauth-codes.ts";
 import {
   findRefreshToken,
   type RefreshTokenOwner,
   replaceSuccessor,
+  revokeAccessTokensSince,
   revokeGrant,
   useRefreshToken,
 } from "../storage/oauth-grants.ts";
+import type { Transaction } from "../storage/database.ts";
+import type { ClientRow } from "../storage/oauth-apps.ts";
+import { findCode, type OAuthCodeRow, useCode } from "../storage/oauth-codes.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { parseScopeNames } from "./scope-names.ts";
 import { beginGrant, type GrantTools, issueTokens, type TokenResponse } from "./tokens.ts";

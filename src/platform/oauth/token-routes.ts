@@ -15,9 +15,14 @@ import { allScopeNames, formatScopeNames } from "./scope-names.ts";
 import type { GrantTools, TokenResponse } from "./tokens.ts";
 import { formOf, ParameterError, type Parameters, takeForms } from "../http/pages/parameters.ts";
 import type { Log } from "../ports.ts";
-import { findTokenByDigest, revokeAccessToken, type TokenOwner } from "../storage/access-tokens.ts";
+import {
+  findRefreshToken,
+  findTokenByDigest,
+  revokeAccessToken,
+  revokeGrant,
+  type TokenOwner,
+} from "../storage/oauth-grants.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";
-import { findRefreshToken, revokeGrant } from "../storage/oauth-grants.ts";
 
 type Grant = (tools: GrantTools, client: ClientRow, form: Parameters) => Promise<TokenResponse>;
 

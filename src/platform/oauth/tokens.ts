@@ -3,9 +3,8 @@ import type { Scope } from "../../contract/scopes.ts";
 import type { Vault } from "../security/vault.ts";
 import type { Clock, Random } from "../ports.ts";
 import type { IdGenerator } from "../../contract/ids.ts";
-import { insertAccessToken } from "../storage/access-tokens.ts";
+import { insertAccessToken, insertGrant, insertRefreshToken } from "../storage/oauth-grants.ts";
 import type { Transaction, Database } from "../storage/database.ts";
-import { insertGrant, insertRefreshToken } from "../storage/oauth-grants.ts";
 import { formatScopeNames } from "./scope-names.ts";
 
 const ACCESS_SECONDS = 3600;

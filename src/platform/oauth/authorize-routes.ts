@@ -11,7 +11,7 @@ import { signInPage } from "./views.ts";
 import { findEnvironmentNumber } from "../storage/accounts.ts";
 import type { Database } from "../storage/database.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";
-import { insertCode } from "../storage/oauth-codes.ts";
+import { insertCode } from "../storage/oauth-grants.ts";
 import { environmentFor, lookUpClient } from "./clients.ts";
 import { consentPage } from "./consent-view.ts";
 import { OAuthError } from "./oauth-error.ts";

@@ -2,16 +2,18 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { Scope } from "../../contract/scopes.ts";
 import type { Parameters } from "../http/pages/parameters.ts";
 import {
+  findCode,
   findRefreshToken,
+  type OAuthCodeRow,
   type RefreshTokenOwner,
   replaceSuccessor,
   revokeAccessTokensSince,
   revokeGrant,
+  useCode,
   useRefreshToken,
 } from "../storage/oauth-grants.ts";
 import type { Transaction } from "../storage/database.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";
-import { findCode, type OAuthCodeRow, useCode } from "../storage/oauth-codes.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { parseScopeNames } from "./scope-names.ts";
 import { beginGrant, type GrantTools, issueTokens, type TokenResponse } from "./tokens.ts";

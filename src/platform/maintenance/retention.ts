@@ -18,7 +18,7 @@ import { deleteListeners } from "../storage/listeners.ts";
 import { deleteEndedGrants } from "../storage/oauth-grants.ts";
 import { deleteReplays, deleteReplaysOf } from "../storage/replays.ts";
 import { deleteRequestDetails, deleteRequestLogs } from "../storage/request-logs.ts";
-import { deleteExpiredSessions } from "../storage/sessions.ts";
+import { deleteExpiredLinks, deleteExpiredSessions } from "../storage/sessions.ts";
 import {
   abandonedCopies,
   deleteEnvironment,
@@ -27,7 +27,6 @@ import {
   removeEnvironment,
 } from "../storage/sandboxes.ts";
 import { findSetting, putSetting, TRUSTED_TIME_SETTING } from "../storage/settings.ts";
-import { deleteExpiredLinks } from "../storage/sign-in-links.ts";
 import { SliceSize } from "../storage/slice-size.ts";
 
 const ENDED = statusesOf("delivery").filter((status) => status !== "pending");

@@ -6,7 +6,7 @@ import type { Database } from "../storage/database.ts";
 import type { Vault } from "../security/vault.ts";
 import type { Clock } from "../ports.ts";
 import { accountOfUser } from "../storage/accounts.ts";
-import { findSignInLink, useSignInLink } from "../storage/sign-in-links.ts";
+import { findSignInLink, useSignInLink } from "../storage/sessions.ts";
 import { findUser, setPassword } from "../storage/users.ts";
 import { HOME } from "./home.ts";
 import { invitationPage } from "./views.ts";

@@ -7,7 +7,7 @@ import { createLinkToken, SIGN_IN_LINK_SECONDS } from "../domain/users.ts";
 import type { Clock, Random } from "../ports.ts";
 import type { Vault } from "../security/vault.ts";
 import type { Database } from "../storage/database.ts";
-import { firstOwner } from "../storage/users.ts";
+import { firstOwner } from "../storage/accounts.ts";
 
 export const SIGN_IN_LINKS_PATH = "/admin/sign_in_links";
 

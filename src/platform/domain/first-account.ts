@@ -3,10 +3,9 @@ import type { IdGenerator } from "../../contract/ids.ts";
 import { CLI_CLIENT_ID, CLI_REDIRECT_PATH } from "../../contract/scopes.ts";
 import { createFullKey, type SecretTools } from "./api-keys.ts";
 import { createLinkToken } from "./users.ts";
-import { firstAccount, insertAccount } from "../storage/accounts.ts";
+import { firstAccount, insertAccount, insertUser } from "../storage/accounts.ts";
 import type { Transaction } from "../storage/database.ts";
 import { insertOAuthApp } from "../storage/oauth-apps.ts";
-import { insertUser } from "../storage/users.ts";
 
 /** A placeholder until the owner sets another at the first sign-in. */
 const FIRST_EMAIL = "owner@localhost";

@@ -8,7 +8,7 @@ import type { Clock } from "../ports.ts";
 import { usableKeysOfUser } from "../storage/api-keys.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
 import { deleteLinksOfUser, insertSignInLink } from "../storage/sessions.ts";
-import { deleteMember, findUserByEmail, insertUser, type UserRow, usersOfAccount } from "../storage/users.ts";
+import { deleteMember, findUserByEmail, insertUser, type UserRow, usersOfAccount } from "../storage/accounts.ts";
 
 export async function listUsers(queries: Queries, { account }: Tenant, you: string, now: number): Promise<User[]> {
   const rows = await usersOfAccount(queries, account.id);

@@ -9,7 +9,7 @@ import type { Database } from "../storage/database.ts";
 import type { CreateLimiter } from "../security/rate-limit.ts";
 import { liveGrantsOfUser, revokeGrantOfUser } from "../storage/oauth-grants.ts";
 import { deleteLinksOfUser, deleteSessionsOfUser } from "../storage/sessions.ts";
-import { changeEmail, replaceHash, usersOfAccount } from "../storage/users.ts";
+import { changeEmail, replaceHash, usersOfAccount } from "../storage/accounts.ts";
 import { type AccountView, accountPage } from "./account-views.ts";
 import { ACCOUNT } from "./home.ts";
 import { signInPage } from "./views.ts";

@@ -3,7 +3,7 @@ import { formatTimestamp } from "../../contract/timestamps.ts";
 import { html, type Html } from "../http/pages/html.ts";
 import { type Page, environmentBadge } from "../http/pages/page.ts";
 import type { LiveGrant } from "../storage/oauth-grants.ts";
-import type { UserRow } from "../storage/users.ts";
+import type { UserRow } from "../storage/accounts.ts";
 import { buttonForm, csrfField, emailInput } from "./views.ts";
 import type { SignedIn } from "./browser-sessions.ts";
 

@@ -2,7 +2,7 @@ import { OAUTH_PATHS, type Scope } from "../../contract/scopes.ts";
 import type { Parameters } from "../http/pages/parameters.ts";
 import type { Random } from "../ports.ts";
 import type { Vault } from "../security/vault.ts";
-import { findEnvironmentNumber } from "../storage/accounts.ts";
+import { findEnvironmentNumber, findUser } from "../storage/accounts.ts";
 import type { Database } from "../storage/database.ts";
 import {
   type DeviceCodeRow,
@@ -12,7 +12,6 @@ import {
   useDeviceCode,
 } from "../storage/device-codes.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";
-import { findUser } from "../storage/users.ts";
 import { environmentFor } from "./clients.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { parseScopeNames } from "./scope-names.ts";

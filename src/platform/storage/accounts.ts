@@ -1,7 +1,7 @@
-import { ENVIRONMENTS, type Environment } from "../../contract/environments.ts";
+import { type Environment, ENVIRONMENTS } from "../../contract/environments.ts";
 import { insertRow } from "./batches.ts";
-import { insertEnvironment } from "./environments.ts";
 import type { Queries, Transaction } from "./database.ts";
+import { insertEnvironment } from "./environments.ts";
 
 export interface AccountRow {
   id: string;
@@ -50,5 +50,85 @@ export function accountOfUser(queries: Queries, userId: string): Promise<Account
   return queries.get<AccountRow>(
     `SELECT a.id, a.name, a.version, a.created FROM accounts a JOIN users u ON u.account_id = a.id WHERE u.id = $1`,
     [userId],
+  );
+}
+
+/** A user who signs in. The owner may invite and remove others. */
+export interface UserRow {
+  id: string;
+  account_id: string;
+  email: string;
+  /** The email in lowercase, which is unique in the deployment. */
+  email_key: string;
+  role: "owner" | "member";
+  /** The password's hash with its parameters; null until one is set. */
+  password: string | null;
+  created: number;
+}
+
+const COLUMNS = "id, account_id, email, email_key, role, password, created";
+
+/** Returns false if the email is taken: then nothing was written. */
+export async function insertUser(tx: Transaction, row: UserRow): Promise<boolean> {
+  return (await insertRow(tx, "users", row, "ON CONFLICT DO NOTHING")) === 1;
+}
+
+export function findUser(queries: Queries, id: string): Promise<UserRow | undefined> {
+  return queries.get(`SELECT ${COLUMNS} FROM users WHERE id = $1`, [id]);
+}
+
+export function findUserByEmail(queries: Queries, emailKey: string): Promise<UserRow | undefined> {
+  return queries.get(`SELECT ${COLUMNS} FROM users WHERE email_key = $1`, [emailKey]);
+}
+
+/** A user with the end of the invitation that they have not accepted yet. */
+interface ListedUserRow extends UserRow {
+  invited_until: number | null;
+}
+
+export function usersOfAccount(queries: Queries, accountId: string): Promise<ListedUserRow[]> {
+  return queries.all(
+    `SELECT ${COLUMNS}, (SELECT MAX(l.expires_at) FROM sign_in_links l
+       WHERE l.user_id = users.id AND l.invitation = 1 AND l.used_at IS NULL) AS invited_until
+     FROM users WHERE account_id = $1 ORDER BY id`,
+    [accountId],
+  );
+}
+
+/** Returns the oldest owner of the oldest account: the operator of the deployment. */
+export function firstOwner(queries: Queries): Promise<UserRow | undefined> {
+  return queries.get(`SELECT ${COLUMNS} FROM users WHERE role = 'owner' ORDER BY account_id, id LIMIT 1`);
+}
+
+/** Returns true once the email is the user's; false if another user has it. */
+export async function changeEmail(tx: Transaction, id: string, email: string, emailKey: string): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE users SET email = $2, email_key = $3
+     WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM users other WHERE other.email_key = $3 AND other.id <> $1)`,
+    [id, email, emailKey],
+  );
+  return changed === 1;
+}
+
+export async function setPassword(tx: Transaction, id: string, password: string): Promise<void> {
+  await tx.run("UPDATE users SET password = $2 WHERE id = $1", [id, password]);
+}
+
+/**
+ * Replaces a hash that was checked before this transaction, by itself or by another. Returns false if the password was
+ * changed meanwhile.
+ */
+export async function replaceHash(tx: Transaction, id: string, from: string | null, to: string | null) {
+  const replaced = await tx.run(
+    "UPDATE users SET password = $3 WHERE id = $1 AND COALESCE(password, '') = COALESCE($2, '')",
+    [id, from, to],
+  );
+  return replaced === 1;
+}
+
+/** Removes a member of the account with all sessions and grants. Owners stay. */
+export async function deleteMember(tx: Transaction, accountId: string, id: string): Promise<boolean> {
+  return (
+    (await tx.run("DELETE FROM users WHERE id = $2 AND account_id = $1 AND role = 'member'", [accountId, id])) === 1
   );
 }

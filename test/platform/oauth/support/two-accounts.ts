@@ -9,10 +9,9 @@ import { createLinkToken } from "../../../../src/platform/domain/users.ts";
 import { loadMasterKeyFile } from "../../../../src/platform/security/master-key.ts";
 import { createVault } from "../../../../src/platform/security/vault.ts";
 import type { PlatformSettings } from "../../../../src/platform/start.ts";
-import { insertAccount } from "../../../../src/platform/storage/accounts.ts";
+import { insertAccount, insertUser } from "../../../../src/platform/storage/accounts.ts";
 import { MIGRATIONS } from "../../../../src/platform/storage/migrations/index.ts";
 import { openSqlite } from "../../../../src/platform/storage/sqlite/open.ts";
-import { insertUser } from "../../../../src/platform/storage/users.ts";
 import { systemRandom } from "../../../../src/platform/system.ts";
 import { type EmbeddedPlatform, startEmbedded } from "./embedded-platform.ts";
 

@@ -6,7 +6,7 @@ import { sign } from "../../webhooks/index.ts";
 import { formatTraceparent } from "../observability/trace-context.ts";
 import type { Clock, Random } from "../ports.ts";
 import type { AttemptOutcome, QueuedDelivery } from "../storage/delivery-queue.ts";
-import { storableText } from "../storage/attempts.ts";
+import { storableText } from "../storage/deliveries.ts";
 import { type AttemptResponse, attemptResponseOf } from "./attempt.ts";
 import { nextAttemptAt } from "./schedule.ts";
 import type { TargetGuard } from "./target-guard.ts";

@@ -6,9 +6,8 @@ import { ApiError, assertId, existing, invalidFields, missing } from "./api-erro
 import { deliverTo, deliverToAll } from "./events.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 import { endpointDisabled } from "./webhook-endpoints.ts";
-import type { AttemptRow } from "../storage/attempts.ts";
-import type { Queries, Transaction } from "../storage/database.ts";
 import {
+  type AttemptRow,
   cancelDelivery,
   findDelivery,
   findDeliveryWithAttempts,
@@ -16,6 +15,7 @@ import {
   requeueDelivery,
   type ShownDelivery,
 } from "../storage/deliveries.ts";
+import type { Queries, Transaction } from "../storage/database.ts";
 import { findEventToDeliver } from "../storage/events.ts";
 import type { PageRequest } from "../storage/page.ts";
 import { insertReplay } from "../storage/replays.ts";

@@ -6,14 +6,17 @@ import type { EnvironmentNow } from "../time/environment-time.ts";
 import type { Listener } from "./listeners.ts";
 import type { LogTools } from "./log-reader.ts";
 import type { FailedAttempts, Undelivered, UndeliveredEvents } from "./undelivered.ts";
-import { type AttemptRow, hasListenerAttempt, insertAttempts, storableText } from "../storage/attempts.ts";
-import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
 import {
+  type AttemptRow,
   type DeliveryRow,
   findListenerDeliveries,
+  hasListenerAttempt,
+  insertAttempts,
   insertDeliveries,
   recordListenerOutcome,
+  storableText,
 } from "../storage/deliveries.ts";
+import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
 import { findEnvironment, SandboxResetError } from "../storage/environments.ts";
 import { lockListener } from "../storage/listeners.ts";
 

@@ -1,5 +1,5 @@
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
-import { ATTEMPT_COLUMNS, type AttemptRow } from "./attempts.ts";
+import { ATTEMPT_COLUMNS, type AttemptRow } from "./deliveries.ts";
 import { forRows, inBatches } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 import { IS_CURRENT } from "./environments.ts";

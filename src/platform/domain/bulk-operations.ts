@@ -20,10 +20,9 @@ import {
   nextEvents,
   updateBulkOperation,
 } from "../storage/bulk-operations.ts";
-import { createdRangeOf, idRangeOf } from "../storage/created-range.ts";
+import { createdRangeOf, idRangeOf, type PageRequest } from "../storage/page.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
 import { DamagedEventError } from "../storage/event-body.ts";
-import type { PageRequest } from "../storage/page.ts";
 import { findEndpoint } from "../storage/webhook-endpoints.ts";
 import type { PartOf } from "../storage/write-rows.ts";
 

@@ -12,7 +12,7 @@ import { parseCredential, withoutCredentials } from "../../src/contract/credenti
 import { LIMITS } from "../../src/contract/limits.ts";
 import { parseClientFrame, parsePlatformFrame } from "../../src/contract/listen.ts";
 import { parseTimestamp } from "../../src/contract/timestamps.ts";
-import { readRetryAfter } from "../../src/platform/delivery/attempt.ts";
+import { readRetryAfter } from "../../src/platform/delivery/sender.ts";
 import { parseRange } from "../../src/network/addresses.ts";
 import { checkEndpointUrl, type EndpointUrlRules } from "../../src/platform/domain/endpoint-url.ts";
 import { matchesRedirectUri, problemOfRedirectUri } from "../../src/platform/domain/redirect-uris.ts";

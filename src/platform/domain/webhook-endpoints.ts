@@ -27,8 +27,14 @@ import {
 } from "../storage/webhook-endpoints.ts";
 import type { Vault } from "../security/vault.ts";
 import { ApiError, invalidFields, existing } from "./api-error.ts";
-import { changeHeaders, type EndpointHeaders, openHeaders, sealHeaders } from "./endpoint-headers.ts";
-import { checkEndpointUrl, type EndpointUrlRules } from "./endpoint-url.ts";
+import {
+  changeHeaders,
+  checkEndpointUrl,
+  type EndpointHeaders,
+  type EndpointUrlRules,
+  openHeaders,
+  sealHeaders,
+} from "./endpoint-url.ts";
 import { type DomainEvent, emit, emitTo } from "./events.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 

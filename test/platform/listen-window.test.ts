@@ -2,7 +2,7 @@
 // forward's time, and their acknowledgements travel back.
 import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../src/contract/limits.ts";
-import { Window } from "../../src/platform/listen/window.ts";
+import { Window } from "../../src/platform/listen/connection.ts";
 
 interface Connection {
   /** All in milliseconds. */

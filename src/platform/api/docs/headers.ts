@@ -21,3 +21,8 @@ export const DOCUMENT_HEADERS = {
   "Referrer-Policy": "no-referrer",
   "Cross-Origin-Opener-Policy": "same-origin",
 };
+
+/** Path of the documentation, and of the API reference's first page. */
+export const DOCS_PATH = "/docs";
+/** Path of the pages of the API reference, each of which has the operations of one group. */
+export const REFERENCE_PATH = `${DOCS_PATH}/reference`;

@@ -9,8 +9,7 @@ import { exampleProblem, PROBLEMS_PATH } from "../../http/problem.ts";
 import { html } from "../../http/pages/html.ts";
 import { type Page, sendPage } from "../../http/pages/page.ts";
 import { registerGuides } from "./guides.ts";
-import { DOCUMENT_HEADERS } from "./headers.ts";
-import { DOCS_PATH, REFERENCE_PATH } from "./paths.ts";
+import { DOCS_PATH, DOCUMENT_HEADERS, REFERENCE_PATH } from "./headers.ts";
 import { inline } from "./prose.ts";
 import type { ReferenceFiles } from "./reference/page.ts";
 

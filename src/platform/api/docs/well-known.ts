@@ -6,7 +6,7 @@ import { MCP_PATH } from "../mcp.ts";
 import type { Clock } from "../../ports.ts";
 import { HOME } from "../../oauth/home.ts";
 import { GUIDES_PATH } from "./guides.ts";
-import { DOCS_PATH } from "./paths.ts";
+import { DOCS_PATH } from "./headers.ts";
 
 const SECURITY_PATH = "/.well-known/security.txt";
 /** RFC 9116 recommends less than a year. */

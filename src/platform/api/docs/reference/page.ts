@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { html, Html } from "../../../http/pages/html.ts";
-import { REFERENCE_PATH } from "../paths.ts";
+import { REFERENCE_PATH } from "../headers.ts";
 import { inline, prose } from "../prose.ts";
 import { attributes, parameters } from "./attributes.ts";
 import { Documents, type OpenApiDocument, type Operation, type ParameterObject } from "./document.ts";

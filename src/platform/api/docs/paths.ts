@@ -1,4 +1,0 @@
-/** Path of the documentation, and of the API reference's first page. */
-export const DOCS_PATH = "/docs";
-/** Path of the pages of the API reference, each of which has the operations of one group. */
-export const REFERENCE_PATH = `${DOCS_PATH}/reference`;

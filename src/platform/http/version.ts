@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { HEADERS } from "../../contract/headers.ts";
+import { LIMITS } from "../../contract/limits.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Versions } from "../domain/versions.ts";
 
@@ -20,4 +21,10 @@ export function versionOf(versions: Versions, header: string | undefined, pinned
 export function versionOfResponse(versions: Versions, headers: IncomingHttpHeaders, pinned: string): string {
   const requested = headers[HEADERS.version.toLowerCase()];
   return typeof requested === "string" && versions.dates.includes(requested) ? requested : pinned;
+}
+
+/** Returns the header's value without quotes; undefined if it is not valid. */
+export function parseIdempotencyKey(header: string): string | undefined {
+  const key = /^"(.*)"$/.exec(header)?.[1] ?? header;
+  return /^[\x21-\x7e]+$/.test(key) && key.length <= LIMITS.idempotencyKeyLength ? key : undefined;
 }

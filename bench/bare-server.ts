@@ -13,7 +13,7 @@ import { KeyUsage } from "../src/platform/security/key-usage.ts";
 import { RequestRecorder } from "../src/platform/observability/request-recorder.ts";
 import type { Database, Transaction } from "../src/platform/storage/database.ts";
 import { createVault } from "../src/platform/security/vault.ts";
-import { systemClock, systemRandom } from "../src/platform/system.ts";
+import { systemClock, systemRandom } from "../src/platform/ports.ts";
 
 const key = {
   id: "key_0000000000000000000000",

@@ -4,7 +4,7 @@
 import { lowestIdAt } from "../src/contract/ids.ts";
 import { BackgroundWork } from "../src/platform/observability/background-work.ts";
 import { createRetention } from "../src/platform/maintenance/retention.ts";
-import type { Clock } from "../src/platform/ports.ts";
+import { type Clock, systemClock } from "../src/platform/ports.ts";
 import { insertAccount } from "../src/platform/storage/accounts.ts";
 import { countAttempts, countEvents, countFailures, countPending } from "../src/platform/storage/counts.ts";
 import { listDeliveries } from "../src/platform/storage/deliveries.ts";
@@ -13,7 +13,6 @@ import { endOfLog, readLog } from "../src/platform/storage/event-log.ts";
 import { findEvent, listEvents } from "../src/platform/storage/events.ts";
 import { openDatabase } from "../src/platform/storage/open-database.ts";
 import { listRequestLogs } from "../src/platform/storage/request-logs.ts";
-import { systemClock } from "../src/platform/system.ts";
 import { ClockTrust } from "../src/platform/time/clock-trust.ts";
 import { fillEvents, SPAN } from "./fill-events.ts";
 

@@ -9,7 +9,7 @@ import { insertEvent } from "../src/platform/storage/events.ts";
 import { MIGRATIONS } from "../src/platform/storage/migrations/index.ts";
 import { insertObject } from "../src/platform/storage/objects.ts";
 import { openSqlite } from "../src/platform/storage/sqlite/open.ts";
-import { systemRandom } from "../src/platform/system.ts";
+import { systemRandom } from "../src/platform/ports.ts";
 import { createVault } from "../src/platform/security/vault.ts";
 
 const UNIT = 2_000;

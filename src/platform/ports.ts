@@ -1,4 +1,6 @@
-import type { Clock as BaseClock } from "../network/clock.ts";
+import { randomBytes } from "node:crypto";
+import { uptime } from "node:os";
+import { callAfter, type Clock as BaseClock } from "../network/clock.ts";
 
 /** What the platform takes from its environment, so that a test can run three days of retries in a second. */
 export interface Clock extends BaseClock {
@@ -22,3 +24,27 @@ export interface Log {
   warn: LogLine;
   error: LogLine;
 }
+
+/** The machine's own clock. */
+export const systemClock: Clock = {
+  now: Date.now,
+  elapsed: () => performance.now(),
+  uptime: () => uptime() * 1000,
+  after: (milliseconds, callback) => callAfter(milliseconds, callback, { ref: false }),
+};
+
+const POOL_BYTES = 8192;
+
+/** The machine's own randomness, drawn in pools: one system call serves hundreds of IDs. */
+export const systemRandom: Random = (() => {
+  let pool = Buffer.alloc(0);
+  return {
+    bytes(size) {
+      if (size > pool.length) pool = randomBytes(Math.max(POOL_BYTES, size));
+      const taken = pool.subarray(0, size);
+      pool = pool.subarray(size);
+      return taken;
+    },
+    fraction: Math.random,
+  };
+})();

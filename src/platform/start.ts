@@ -8,7 +8,7 @@ import { Versions } from "./domain/versions.ts";
 import { assembleParts, type Parts, stopParts } from "./parts.ts";
 import type { PlatformSettings } from "./settings.ts";
 import { PUBLIC_URL_SETTING, putSetting } from "./storage/settings.ts";
-import { systemClock, systemRandom } from "./system.ts";
+import { systemClock, systemRandom } from "./ports.ts";
 
 export type { PlatformSettings } from "./settings.ts";
 

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { rejectBrokenRequest } from "../../src/platform/http/problem.ts";
-import { systemClock } from "../../src/platform/system.ts";
+import { systemClock } from "../../src/platform/ports.ts";
 import { apiOnPlatform } from "../support/api-on-platform.ts";
 import { sendRaw } from "../support/raw-http.ts";
 

@@ -7,7 +7,7 @@ import { RequestRecorder } from "../../src/platform/observability/request-record
 import type { Caller } from "../../src/platform/domain/request-context.ts";
 import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
 import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
-import { systemClock, systemRandom } from "../../src/platform/system.ts";
+import { systemClock, systemRandom } from "../../src/platform/ports.ts";
 import { createVault } from "../../src/platform/security/vault.ts";
 import { type HostedPlatform, hostPlatform } from "./delivery/support/hosted-platform.ts";
 import { listenTo } from "./delivery/support/listen-socket.ts";

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createIdGenerator, lowestIdAt, timeOfId } from "../../src/contract/ids.ts";
-import { systemClock, systemRandom } from "../../src/platform/system.ts";
+import { systemClock, systemRandom } from "../../src/platform/ports.ts";
 import { startTail } from "../cli/support/tail.ts";
 import { followStream } from "../platform/delivery/support/event-stream.ts";
 import { hostPlatform } from "../platform/delivery/support/hosted-platform.ts";

@@ -4,7 +4,7 @@ import type { Database, Transaction } from "../../src/platform/storage/database.
 import { alignLog } from "../../src/platform/storage/event-log.ts";
 import { insertEvent } from "../../src/platform/storage/events.ts";
 import { openDatabase } from "../../src/platform/storage/open-database.ts";
-import { systemRandom } from "../../src/platform/system.ts";
+import { systemRandom } from "../../src/platform/ports.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 
 /** Maximum number of units of work that share a transaction. */

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { type Platform, startPlatform } from "../../src/platform/start.ts";
-import { systemClock } from "../../src/platform/system.ts";
+import { systemClock } from "../../src/platform/ports.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";

@@ -1,5 +1,4 @@
-import type { Clock } from "../../src/platform/ports.ts";
-import { systemClock } from "../../src/platform/system.ts";
+import { type Clock, systemClock } from "../../src/platform/ports.ts";
 
 /** Timers of this length fire only when a test advances the clock, however slow the machine is. */
 const LONG_MILLISECONDS = 5000;

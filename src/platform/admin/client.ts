@@ -7,7 +7,7 @@ import { createLinkToken, SIGN_IN_LINK_SECONDS } from "../domain/users.ts";
 import { Versions } from "../domain/versions.ts";
 import { findSetting, PUBLIC_URL_SETTING } from "../storage/settings.ts";
 import { firstOwner } from "../storage/accounts.ts";
-import { systemClock, systemRandom } from "../system.ts";
+import { systemClock, systemRandom } from "../ports.ts";
 import { NotServingError } from "../errors.ts";
 
 /**

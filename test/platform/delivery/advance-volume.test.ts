@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
-import { systemClock } from "../../../src/platform/system.ts";
+import { systemClock } from "../../../src/platform/ports.ts";
 import { advanceClock } from "../../support/advance-clock.ts";
 import { volume } from "../../support/volume.ts";
 import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";

@@ -1,7 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Clock } from "../../../src/platform/ports.ts";
-import { systemClock } from "../../../src/platform/system.ts";
+import { type Clock, systemClock } from "../../../src/platform/ports.ts";
 import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 

@@ -3,7 +3,7 @@ import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer, type LookupFunction, type Socket } from "node:net";
 import { Worker } from "node:worker_threads";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { systemClock } from "../../../src/platform/system.ts";
+import { systemClock } from "../../../src/platform/ports.ts";
 import { figure, percentile } from "./support/figures.ts";
 import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
 import { volume } from "../../support/volume.ts";

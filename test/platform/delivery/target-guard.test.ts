@@ -7,7 +7,7 @@ import {
   createTargetGuard,
   type TargetGuard,
 } from "../../../src/platform/delivery/target-guard.ts";
-import { systemClock } from "../../../src/platform/system.ts";
+import { systemClock } from "../../../src/platform/ports.ts";
 import { LOOPBACK_SPELLINGS, OTHER_BLOCKED, PUBLIC } from "./support/spellings.ts";
 
 let trap: Server;

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { advanceClock } from "../../support/advance-clock.ts";
-import { systemClock } from "../../../src/platform/system.ts";
+import { systemClock } from "../../../src/platform/ports.ts";
 import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Passwords } from "../../../src/platform/domain/passwords.ts";
 import { Connection } from "../../../src/platform/storage/sqlite/connection.ts";
 import { loadSqlite } from "../../../src/platform/storage/sqlite/runtime.ts";
-import { systemRandom } from "../../../src/platform/system.ts";
+import { systemRandom } from "../../../src/platform/ports.ts";
 import { Browser } from "./support/browser.ts";
 import type { EmbeddedPlatform } from "./support/embedded-platform.ts";
 import { startWithTwoAccounts } from "./support/two-accounts.ts";

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { parseRange } from "../../../src/network/addresses.ts";
 import { Passwords } from "../../../src/platform/domain/passwords.ts";
-import { systemClock, systemRandom } from "../../../src/platform/system.ts";
+import { systemClock, systemRandom } from "../../../src/platform/ports.ts";
 import { Browser, type Visit } from "./support/browser.ts";
 import { type EmbeddedPlatform, startEmbedded } from "./support/embedded-platform.ts";
 import { isSignedIn, signedIn, signIn } from "./support/sign-in.ts";

@@ -22,7 +22,7 @@ import {
 } from "../../../src/platform/storage/delivery-queue.ts";
 import { insertEvent } from "../../../src/platform/storage/events.ts";
 import { takeOver } from "../../../src/platform/delivery/record.ts";
-import { systemRandom } from "../../../src/platform/system.ts";
+import { systemRandom } from "../../../src/platform/ports.ts";
 import { ENGINES, openPlatformDatabase } from "./test-database.ts";
 
 const ENDPOINT = "we_1";

@@ -14,7 +14,7 @@ import type { RequestContext } from "../../../../src/platform/domain/request-con
 import type { Database, Transaction } from "../../../../src/platform/storage/database.ts";
 import { openDatabase } from "../../../../src/platform/storage/open-database.ts";
 import { EnvironmentTime } from "../../../../src/platform/time/environment-time.ts";
-import { systemClock, systemRandom } from "../../../../src/platform/system.ts";
+import { systemClock, systemRandom } from "../../../../src/platform/ports.ts";
 
 const [url = "", environment = "", last = "", account = "", change = "customer"] = process.argv.slice(2);
 const log = { debug() {}, info() {}, warn() {}, error() {} };

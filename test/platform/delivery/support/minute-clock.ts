@@ -1,5 +1,4 @@
-import type { Clock } from "../../../../src/platform/ports.ts";
-import { systemClock } from "../../../../src/platform/system.ts";
+import { type Clock, systemClock } from "../../../../src/platform/ports.ts";
 
 /** The machine's clock, except that timers of a minute or longer wait until the test advances it. */
 export interface MinuteClock extends Clock {

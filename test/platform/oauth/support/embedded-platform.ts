@@ -3,9 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import type { PasswordCost } from "../../../../src/platform/domain/passwords.ts";
-import type { Clock } from "../../../../src/platform/ports.ts";
+import { type Clock, systemClock } from "../../../../src/platform/ports.ts";
 import { type Platform, type PlatformSettings, startPlatform } from "../../../../src/platform/start.ts";
-import { systemClock } from "../../../../src/platform/system.ts";
 
 /** A cheap hash; one at full strength takes 200 ms. */
 const CHEAP: PasswordCost = { logN: 4, r: 8, p: 1 };

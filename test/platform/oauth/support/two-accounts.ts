@@ -12,7 +12,7 @@ import type { PlatformSettings } from "../../../../src/platform/start.ts";
 import { insertAccount, insertUser } from "../../../../src/platform/storage/accounts.ts";
 import { MIGRATIONS } from "../../../../src/platform/storage/migrations/index.ts";
 import { openSqlite } from "../../../../src/platform/storage/sqlite/open.ts";
-import { systemRandom } from "../../../../src/platform/system.ts";
+import { systemRandom } from "../../../../src/platform/ports.ts";
 import { type EmbeddedPlatform, startEmbedded } from "./embedded-platform.ts";
 
 /** One of the platform's two accounts. */

@@ -3,8 +3,15 @@ import type { IdGenerator } from "../contract/ids.ts";
 import { type Scheme, sign } from "../webhooks/schemes.ts";
 import { type Clock, exchange, type Response } from "./exchange.ts";
 import type { Observer } from "./observer.ts";
-import { sampleEvent, type SampleEvent } from "./sample-events.ts";
-import { exampleHeaders, isPlatform, mediaTypeOf, type Provider, type Sample } from "./samples.ts";
+import {
+  exampleHeaders,
+  isPlatform,
+  mediaTypeOf,
+  type Provider,
+  type Sample,
+  sampleEvent,
+  type SampleEvent,
+} from "./samples.ts";
 
 /** The receiver's own secret, the previous one if a rotation is checked too, and an unknown one. */
 interface Secrets {

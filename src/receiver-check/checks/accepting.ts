@@ -2,8 +2,7 @@ import { LIMITS } from "../../contract/limits.ts";
 import { acceptedAll, type Check, type Finding, skipped } from "../check.ts";
 import type { Scheme } from "../../webhooks/schemes.ts";
 import { formatDuration, formatResponse, isAccepted, type Response } from "../exchange.ts";
-import { firstTypeOf } from "../sample-events.ts";
-import { isPlatform, LARGEST_PAYLOAD, type Provider } from "../samples.ts";
+import { firstTypeOf, isPlatform, LARGEST_PAYLOAD, type Provider } from "../samples.ts";
 import { saidMistake } from "../said-mistake.ts";
 
 type FirstCheck = Omit<Check, "run">;

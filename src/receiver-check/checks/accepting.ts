@@ -3,7 +3,7 @@ import { acceptedAll, type Check, type Finding, skipped } from "../check.ts";
 import type { Scheme } from "../../webhooks/schemes.ts";
 import { formatDuration, formatResponse, isAccepted, type Response } from "../exchange.ts";
 import { firstTypeOf, isPlatform, LARGEST_PAYLOAD, type Provider } from "../samples.ts";
-import { saidMistake } from "../said-mistake.ts";
+import { saidMistake } from "../signing-mistake.ts";
 
 type FirstCheck = Omit<Check, "run">;
 

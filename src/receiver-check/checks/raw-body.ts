@@ -3,8 +3,7 @@ import { rewriteJson } from "../../contract/rewrite-json.ts";
 import { acceptedAll, type Check } from "../check.ts";
 import { isRejected } from "../exchange.ts";
 import { isForm, isJsonObject, isPlatform, type Provider } from "../samples.ts";
-import { PARSED_BODY_FIX } from "../said-mistake.ts";
-import { bodyMistake } from "../signing-mistake.ts";
+import { bodyMistake, PARSED_BODY_FIX } from "../signing-mistake.ts";
 
 const COMMON = {
   group: "Raw body",

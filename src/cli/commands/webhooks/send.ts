@@ -7,7 +7,7 @@ import { rewriteJson } from "../../../contract/rewrite-json.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { valueAt } from "../../../contract/value-at.ts";
 import { systemClock } from "../../../network/clock.ts";
-import { saidMistake } from "../../../receiver-check/said-mistake.ts";
+import { saidMistake } from "../../../receiver-check/signing-mistake.ts";
 import { idIn, mediaTypeOf, newId, sampleEvent, Template, TemplateError } from "../../../receiver-check/samples.ts";
 import { hintForStatus } from "../../../relay/forward-failure.ts";
 import { headerPairs } from "../../../relay/forward-headers.ts";

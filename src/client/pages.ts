@@ -1,5 +1,8 @@
+import { lowestIdAt, timeOfId } from "../contract/ids.ts";
 import { LIMITS } from "../contract/limits.ts";
+import type { ListedEvent } from "../contract/schemas/event.ts";
 import type { QueryValue } from "./base-url.ts";
+import { ApiError } from "./errors.ts";
 import type { Client } from "./http.ts";
 
 export interface Page<Item> {
@@ -41,4 +44,45 @@ export async function allItems<Item>(
   const items: Item[] = [];
   for await (const item of listItems<Item>(client, path, { query })) items.push(item);
   return items;
+}
+
+/** The order of IDs differs from that of commits by at most this much, unless a clock was set back. */
+const DISORDER_MILLISECONDS = 60_000;
+
+/** Returns the ID of the newest event. */
+export async function newestEventId(client: Client): Promise<string | undefined> {
+  for await (const { id } of listItems<ListedEvent>(client, "/v1/events", { max: 1 })) return id;
+  return undefined;
+}
+
+/**
+ * Yields the events after one of them, newest first. Lists are in the order of commits, so none is missed: an event may
+ * have a lower ID than those before it.
+ */
+export async function* eventsAfter(
+  client: Client,
+  id: string | undefined,
+): AsyncGenerator<ListedEvent, void, undefined> {
+  // Usually there are none, which takes one event to find out.
+  if ((await newestEventId(client)) === id) return;
+  // Without the event itself, which may have been removed meanwhile, the list would be read to its end.
+  const end = id === undefined ? "" : lowestIdAt("event", timeOfId(id) - DISORDER_MILLISECONDS);
+  let isListed: boolean | undefined;
+  for await (const event of listItems<ListedEvent>(client, "/v1/events")) {
+    if (event.id === id) return;
+    if (event.id < end && !(isListed ??= await eventExists(client, id!))) return;
+    yield event;
+  }
+}
+
+async function eventExists(client: Client, id: string): Promise<boolean> {
+  try {
+    await client.request({ method: "GET", path: `/v1/events/${id}` });
+    return true;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.code === "event_damaged") return true;
+    if (error.status === 404) return false;
+    throw error;
+  }
 }

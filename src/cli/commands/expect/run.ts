@@ -1,8 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Client } from "../../../client/http.ts";
-import { eventsAfter, newestEventId } from "../../../client/new-events.ts";
-import { allItems } from "../../../client/pages.ts";
+import { allItems, eventsAfter, newestEventId } from "../../../client/pages.ts";
 import type { EventType } from "../../../contract/event-types.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event, ListedEvent } from "../../../contract/schemas/event.ts";

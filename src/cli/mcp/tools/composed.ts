@@ -5,7 +5,7 @@ import { findEvent, perform } from "../../triggering/perform.ts";
 import { planSteps } from "../../triggering/recipes.ts";
 import { explain } from "../../explanation.ts";
 import { UserError } from "../../errors.ts";
-import { eventsAfter, newestEventId } from "../../../client/new-events.ts";
+import { eventsAfter, newestEventId } from "../../../client/pages.ts";
 import { EVENT_TYPES, matchesSubscriptions } from "../../../contract/event-types.ts";
 import { OBJECT_KINDS, RESOURCES } from "../../../contract/resources.ts";
 import { Event } from "../../../contract/schemas/event.ts";

@@ -5,8 +5,7 @@ import { join, resolve } from "node:path";
 import type { WebhookEvent, WebhookEventType } from "../webhooks/index.ts";
 import { ApiClient, type Body } from "./api.ts";
 import { EventWatch } from "./events.ts";
-import { startOwnCommand } from "./own-command.ts";
-import { keysOf, type ReadyLine } from "./ready-line.ts";
+import { keysOf, type ReadyLine, startOwnCommand } from "./own-command.ts";
 import { delay, millisecondsOf } from "./time.ts";
 
 export { PlatformError, type Problem } from "./api.ts";

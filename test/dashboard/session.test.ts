@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { requestSignInLink } from "../../src/platform/admin/client.ts";
-import { problemOfHost } from "../../src/platform/http/host.ts";
+import { problemOfHost } from "../../src/platform/http/client-address.ts";
 import { Browser } from "../platform/oauth/support/browser.ts";
 import { type EmbeddedPlatform, startEmbedded } from "../platform/oauth/support/embedded-platform.ts";
 import { type Api, apiOf } from "../support/api.ts";

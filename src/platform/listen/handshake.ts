@@ -6,7 +6,7 @@ import { LISTEN_PATH, LISTEN_SUBPROTOCOL } from "../../contract/listen.ts";
 import { ApiError } from "../domain/api-error.ts";
 import { assertScope, type Authenticate } from "../http/authenticate.ts";
 import type { Caller } from "../domain/request-context.ts";
-import { problemOfHost } from "../http/host.ts";
+import { problemOfHost } from "../http/client-address.ts";
 import { endWithProblem, INTERNAL_ERROR, toApiError, toProblem } from "../http/problem.ts";
 import { versionOfResponse } from "../http/version.ts";
 import type { Clock } from "../ports.ts";

@@ -5,7 +5,7 @@ import { invalidFields, ApiError } from "../domain/api-error.ts";
 import { createdRangeOf, type IdRange, idRangeOf, type PageRequest } from "../storage/page.ts";
 import type { Vault } from "../security/vault.ts";
 import { declaredFields } from "./declared-fields.ts";
-import { reads, Turns } from "../storage/turns.ts";
+import { reads, Turns } from "../storage/large-reads.ts";
 import { candidateMatcherOf, matcherOf } from "./search.ts";
 import type { Deadline } from "./deadline.ts";
 import { type Call, RawJson } from "./call.ts";

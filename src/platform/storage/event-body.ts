@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import type { Queries } from "./database.ts";
-import { reads } from "./turns.ts";
+import { reads } from "./large-reads.ts";
 
 /** A body as read, with its stored checksum. */
 export interface StoredBody {

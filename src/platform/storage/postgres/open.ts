@@ -10,7 +10,7 @@ import {
 } from "../database.ts";
 import type { Migration } from "../migrations/migration.ts";
 import { Subscriptions } from "../subscriptions.ts";
-import { Turns } from "../turns.ts";
+import { Turns } from "../large-reads.ts";
 import { PostgresConnection } from "./connection.ts";
 import { asOpenError } from "./errors.ts";
 import { assertUsable, migratePostgres } from "./migrate.ts";

@@ -19,7 +19,7 @@ import type { Migration } from "../migrations/migration.ts";
 import { asOpenError } from "./errors.ts";
 import { type SqliteRuntime, loadSqlite } from "./runtime.ts";
 import { Subscriptions } from "../subscriptions.ts";
-import { Turns } from "../turns.ts";
+import { Turns } from "../large-reads.ts";
 
 // fullfsync: on macOS a plain fsync leaves the data in the drive's own cache.
 const WRITER_SETTINGS = `

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
-import { shortestWait } from "../../src/platform/delivery/schedule.ts";
+import { shortestWait } from "../../src/platform/delivery/retry-schedule.ts";
 import { figure } from "../platform/delivery/support/figures.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { apiOf } from "../support/api.ts";

@@ -2,7 +2,7 @@ import type { Transaction } from "../storage/database.ts";
 import { firstDue } from "../storage/delivery-queue.ts";
 import { enabledEndpoints } from "../storage/webhook-endpoints.ts";
 import type { DeliveryLimits } from "./endpoint-queues.ts";
-import { shortestWait } from "./schedule.ts";
+import { shortestWait } from "./retry-schedule.ts";
 import type { Job } from "./sender.ts";
 
 /** An endpoint is not overloaded while its responses take at most this many times as long as the fastest. */

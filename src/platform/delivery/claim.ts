@@ -13,7 +13,7 @@ import { findEnvironment, isClockHeld, shareClock } from "../storage/environment
 import { disabledWithWaiting, type DeliveryTarget, findTarget } from "../storage/webhook-endpoints.ts";
 import { abandon, type Finished, type Job } from "./sender.ts";
 import type { BodyClaim } from "./event-bodies.ts";
-import { isWithinRetries, retriesEndedBefore } from "./schedule.ts";
+import { isWithinRetries, retriesEndedBefore } from "./retry-schedule.ts";
 import type { SecretOpener } from "./secret-opener.ts";
 
 /** An attempt takes at most 10 s; the rest is for recording it. */

@@ -12,7 +12,7 @@ import { countFailuresInRow, type EndpointOutcomes } from "../storage/webhook-en
 import type { PartOf } from "../storage/write-rows.ts";
 import type { EnvironmentTime } from "../time/environment-time.ts";
 import type { Finished } from "./sender.ts";
-import { nextAttemptAt } from "./schedule.ts";
+import { nextAttemptAt } from "./retry-schedule.ts";
 
 const INTERRUPTED = "interrupted: the platform stopped before the attempt finished";
 

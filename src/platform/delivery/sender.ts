@@ -10,7 +10,7 @@ import type { Clock, Random } from "../ports.ts";
 import { storableText } from "../storage/deliveries.ts";
 import type { AttemptOutcome, QueuedDelivery } from "../storage/delivery-queue.ts";
 import { DnsError } from "./dns.ts";
-import { nextAttemptAt } from "./schedule.ts";
+import { nextAttemptAt } from "./retry-schedule.ts";
 import { BlockedTargetError, type TargetGuard } from "./target-guard.ts";
 
 /** The target of an endpoint's deliveries when they were claimed. */

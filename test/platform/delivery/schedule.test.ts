@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readRetryAfter } from "../../../src/platform/delivery/sender.ts";
-import { nextAttemptAt } from "../../../src/platform/delivery/schedule.ts";
+import { nextAttemptAt } from "../../../src/platform/delivery/retry-schedule.ts";
 
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;

@@ -1,5 +1,7 @@
 import { LIMITS } from "../../contract/limits.ts";
 
+
+
 const FIRST_WAIT = LIMITS.retryFirstSeconds * 1000;
 const LONGEST_WAIT = LIMITS.maxRetryWaitSeconds * 1000;
 const TOTAL = LIMITS.retryTotalSeconds * 1000;
@@ -7,7 +9,7 @@ const TOTAL = LIMITS.retryTotalSeconds * 1000;
 const JITTER = 0.2;
 
 /** A failed attempt, in Unix milliseconds of the environment's clock. */
-export interface FailedAttempt {
+interface FailedAttempt {
   /** Number of attempts made, this one included. */
   attempts: number;
   /** When the first attempt began. */

@@ -11,7 +11,7 @@ import type { ForwardResult, ForwarderOptions } from "./forwarder.ts";
 import type { AttemptOutcome, Outcome } from "./ledger.ts";
 import type { ForwardedReport, Hint, Summary } from "./report.ts";
 import { type Route, Router } from "./targets.ts";
-import { Schedule } from "./schedule.ts";
+import { Schedule } from "./start-order.ts";
 
 const DEFAULT_CONCURRENCY = 16;
 const FIRST_RETRY_MS = 1_000;

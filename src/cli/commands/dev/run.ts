@@ -5,7 +5,7 @@ import { PROJECT_FILE } from "../../project/file-name.ts";
 import { startPortOf } from "../../project/platform.ts";
 import { readProject } from "../../project/read.ts";
 import type { Project } from "../../project/schema.ts";
-import { assertReceiversTrusted } from "../../project/trust.ts";
+import { assertReceiversTrusted } from "../../project/remote-receivers.ts";
 import type { Receivers } from "../../forwarding/options.ts";
 import { portOwner } from "../../process/port-owner.ts";
 import { isListening, isLocal, startApp, untilListening } from "./app.ts";

@@ -1,7 +1,7 @@
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import { PROJECT_FILE } from "../../project/file-name.ts";
-import { remoteReceivers } from "../../project/trust.ts";
+import { remoteReceivers } from "../../project/remote-receivers.ts";
 import { type ProjectTrust, withTrust } from "../../settings/profiles.ts";
 import { printable } from "../../terminal/printable.ts";
 import { requireProject } from "./run.ts";

@@ -5,7 +5,7 @@ import { printable } from "../../terminal/printable.ts";
 import { PROJECT_FILE } from "../../project/file-name.ts";
 import { parseProject, ProjectFileError, readText } from "../../project/read.ts";
 import type { Project } from "../../project/schema.ts";
-import { assertReceiversTrusted } from "../../project/trust.ts";
+import { assertReceiversTrusted } from "../../project/remote-receivers.ts";
 
 /** Polling also detects a file that an editor replaces, or one on a network drive or in a container. */
 const INTERVAL_MS = 250;

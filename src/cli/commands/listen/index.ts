@@ -131,7 +131,7 @@ async function projectFlags(command: Command, context: Context): Promise<Partial
   const isGiven = (name: string): boolean => command.getOptionValueSource(name) === "cli";
   // The routes of the file would catch events that --forward-to is meant for.
   const ownTargets = isGiven("forwardTo") || isGiven("route");
-  if (!ownTargets) (await import("../../project/trust.ts")).assertReceiversTrusted(found.project, context);
+  if (!ownTargets) (await import("../../project/remote-receivers.ts")).assertReceiversTrusted(found.project, context);
   const targets = ownTargets ? {} : { forwardTo, route };
   const writeEnv =
     file === undefined

@@ -18,7 +18,7 @@ import { checkEndpointUrl, type EndpointUrlRules } from "../../src/platform/doma
 import { matchesRedirectUri, problemOfRedirectUri } from "../../src/platform/domain/redirect-uris.ts";
 import { decodeCursor } from "../../src/platform/http/pagination.ts";
 import { isEmail, registerFormats } from "../../src/platform/http/formats.ts";
-import { parseIdempotencyKey } from "../../src/platform/http/version.ts";
+import { parseIdempotencyKey } from "../../src/platform/http/request-headers.ts";
 import { loggedPath } from "../../src/platform/http/request-log.ts";
 import { nothingHere } from "../../src/platform/http/app.ts";
 import { OPERATIONS } from "../../src/contract/operations.ts";

@@ -16,7 +16,7 @@ import { secretFieldsOf, secretInputsOf } from "../http/request-log.ts";
 import { runLong, type RunTools, runWrite, toJson } from "./run.ts";
 import { recordUnread } from "../http/unread.ts";
 import { type Check, checkOf, compileQuery } from "../http/validate.ts";
-import { versionOf, versionOfResponse } from "../http/version.ts";
+import { versionOf, versionOfResponse } from "../http/request-headers.ts";
 import type { RateLimit } from "../security/rate-limit.ts";
 
 declare module "fastify" {

@@ -11,7 +11,7 @@ import type { Caller } from "../domain/request-context.ts";
 import type { Versions } from "../domain/versions.ts";
 import type { Authenticate } from "../http/authenticate.ts";
 import type { ClientAddress } from "../http/client-address.ts";
-import { versionOfResponse } from "../http/version.ts";
+import { versionOfResponse } from "../http/request-headers.ts";
 import type { RateLimit } from "../security/rate-limit.ts";
 import { resourceMetadataOf } from "../oauth/token-routes.ts";
 

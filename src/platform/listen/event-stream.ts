@@ -11,7 +11,7 @@ import type { Caller, Tenant } from "../domain/request-context.ts";
 import type { Versions } from "../domain/versions.ts";
 import { assertScope, type Authenticate } from "../http/authenticate.ts";
 import { compileQuery } from "../http/validate.ts";
-import { versionOfResponse } from "../http/version.ts";
+import { versionOfResponse } from "../http/request-headers.ts";
 import type { RateLimit } from "../security/rate-limit.ts";
 import { CredentialWatch, OpenConnections, type Watched } from "./listeners.ts";
 import { type LogClient, LogReader, type LogTools, MAX_BUFFERED_BYTES } from "./log-reader.ts";

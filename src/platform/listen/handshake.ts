@@ -8,7 +8,7 @@ import { assertScope, type Authenticate } from "../http/authenticate.ts";
 import type { Caller } from "../domain/request-context.ts";
 import { problemOfHost } from "../http/client-address.ts";
 import { endWithProblem, INTERNAL_ERROR, toApiError, toProblem } from "../http/problem.ts";
-import { versionOfResponse } from "../http/version.ts";
+import { versionOfResponse } from "../http/request-headers.ts";
 import type { Clock } from "../ports.ts";
 import type { RequestRecorder } from "../observability/request-recorder.ts";
 import type { Versions } from "../domain/versions.ts";

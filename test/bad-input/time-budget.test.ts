@@ -14,7 +14,7 @@ import { parseClientFrame, parsePlatformFrame } from "../../src/contract/listen.
 import { parseTimestamp } from "../../src/contract/timestamps.ts";
 import { readRetryAfter } from "../../src/platform/delivery/sender.ts";
 import { parseRange } from "../../src/network/addresses.ts";
-import { checkEndpointUrl, type EndpointUrlRules } from "../../src/platform/domain/endpoint-url.ts";
+import { checkEndpointUrl, type EndpointUrlRules } from "../../src/platform/domain/endpoint-target.ts";
 import { matchesRedirectUri, problemOfRedirectUri } from "../../src/platform/domain/redirect-uris.ts";
 import { decodeCursor } from "../../src/platform/http/pagination.ts";
 import { isEmail, registerFormats } from "../../src/platform/http/formats.ts";

@@ -1,5 +1,5 @@
 import type { BackgroundWork } from "../observability/background-work.ts";
-import { contextOfHeaders, type EndpointHeaders } from "../domain/endpoint-url.ts";
+import { contextOfHeaders, type EndpointHeaders } from "../domain/endpoint-target.ts";
 import type { DeliveryTarget } from "../storage/webhook-endpoints.ts";
 import type { Vault } from "../security/vault.ts";
 

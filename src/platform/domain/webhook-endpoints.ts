@@ -34,7 +34,7 @@ import {
   type EndpointUrlRules,
   openHeaders,
   sealHeaders,
-} from "./endpoint-url.ts";
+} from "./endpoint-target.ts";
 import { type DomainEvent, emit, emitTo } from "./events.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 

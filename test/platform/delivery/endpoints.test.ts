@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { checkEndpointUrl } from "../../../src/platform/domain/endpoint-url.ts";
+import { checkEndpointUrl } from "../../../src/platform/domain/endpoint-target.ts";
 import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 import { LOOPBACK_SPELLINGS, OTHER_BLOCKED } from "./support/spellings.ts";

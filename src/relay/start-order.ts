@@ -1,7 +1,5 @@
 import { Queue } from "./queue.ts";
 
-
-
 /**
  * Decides what starts next: first come, first served, at most `concurrency` at once. Items of one partition run one at a
  * time, in order; partitions do not wait for each other, and an item without one waits for none.

@@ -6,8 +6,6 @@ import { PROJECT_FILE } from "./file-name.ts";
 import { ProjectFileError } from "./read.ts";
 import type { Project } from "./schema.ts";
 
-
-
 /** Returns the origins on other machines that the project file sends events to. */
 export function remoteReceivers({ forward: { to, routes = {} } = {} }: Project): string[] {
   const targets = [...(to === undefined ? [] : [to]), ...Object.values(routes)];

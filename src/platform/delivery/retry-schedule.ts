@@ -1,7 +1,5 @@
 import { LIMITS } from "../../contract/limits.ts";
 
-
-
 const FIRST_WAIT = LIMITS.retryFirstSeconds * 1000;
 const LONGEST_WAIT = LIMITS.maxRetryWaitSeconds * 1000;
 const TOTAL = LIMITS.retryTotalSeconds * 1000;

@@ -4,8 +4,6 @@ import { LIMITS } from "../../contract/limits.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Versions } from "../domain/versions.ts";
 
-
-
 /**
  * Returns the version of a request: its header's, or the account's pinned one. Throws ApiError `unsupported_version`.
  */

@@ -1,7 +1,5 @@
 import { setImmediate } from "node:timers";
 
-
-
 /**
  * Work on large data in this process: one piece at a time, so that the event loop can do everything else in between.
  */

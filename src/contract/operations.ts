@@ -3,6 +3,7 @@ import type { ErrorCode } from "./errors.ts";
 import {
   type Field,
   nounOf,
+  kindOfPath,
   nounsOf,
   OBJECT_KINDS,
   type ObjectKind,
@@ -63,6 +64,8 @@ export interface Operation extends Entry {
   /** Unique, as in the OpenAPI document. */
   name: string;
   method: Method;
+  /** The scope that the credential needs; null accepts any valid credential. */
+  scope: Scope | null;
   /** `/v1/customers/{id}` */
   path: string;
   status: 200 | 201;
@@ -74,11 +77,9 @@ type Method = "GET" | "POST" | "PATCH" | "DELETE";
 interface Entry {
   route: `${Method} /v1/${string}`;
   summary: string;
-  /** The scope that the credential needs; null accepts any valid credential. */
-  scope: Scope | null;
   /** Minimum role of the user, if only a signed-in user may call it, with neither key nor token. */
   session?: "member" | "owner";
-  /** True if the operation exists in the sandbox only. */
+  /** True if the operation exists in the sandbox only, although others of the resource do not. */
   sandboxOnly?: true;
   query?: TObject;
   body?: TObject;
@@ -109,7 +110,6 @@ const ENTRIES = {
   listEvents: {
     route: "GET /v1/events",
     summary: "List events, newest first",
-    scope: "events:read",
     query: EventListQuery,
     response: EventList,
     tool: "List events, newest first. `type` takes wildcards such as order.*; `related` is the ID of an object.",
@@ -117,7 +117,6 @@ const ENTRIES = {
   getEvent: {
     route: "GET /v1/events/{id}",
     summary: "Retrieve an event",
-    scope: "events:read",
     response: Event,
     errors: ["event_damaged"],
     tool: "Retrieve an event: the exact JSON that was delivered.",
@@ -125,7 +124,6 @@ const ENTRIES = {
   createEvent: {
     route: "POST /v1/events",
     summary: "Create a custom event",
-    scope: "events:write",
     sandboxOnly: true,
     body: EventCreate,
     response: Event,
@@ -135,7 +133,6 @@ const ENTRIES = {
   replayEvent: {
     route: "POST /v1/events/{id}/replay",
     summary: "Replay an event of the last 30 days",
-    scope: "events:write",
     body: EventReplay,
     response: Replay,
     status: 201,
@@ -145,7 +142,6 @@ const ENTRIES = {
   createWebhookEndpoint: {
     route: "POST /v1/webhook_endpoints",
     summary: "Create a webhook endpoint; only this response shows its secret",
-    scope: "webhook_endpoints:write",
     body: WebhookEndpointCreate,
     response: WebhookEndpoint,
     status: 201,
@@ -155,7 +151,6 @@ const ENTRIES = {
   listWebhookEndpoints: {
     route: "GET /v1/webhook_endpoints",
     summary: "List webhook endpoints, newest first",
-    scope: "webhook_endpoints:read",
     query: WebhookEndpointListQuery,
     response: WebhookEndpointList,
     tool: "List webhook endpoints, newest first, with their status.",
@@ -163,14 +158,12 @@ const ENTRIES = {
   getWebhookEndpoint: {
     route: "GET /v1/webhook_endpoints/{id}",
     summary: "Retrieve a webhook endpoint",
-    scope: "webhook_endpoints:read",
     response: WebhookEndpoint,
     tool: true,
   },
   updateWebhookEndpoint: {
     route: "PATCH /v1/webhook_endpoints/{id}",
     summary: "Update, enable or disable a webhook endpoint",
-    scope: "webhook_endpoints:write",
     body: WebhookEndpointUpdate,
     response: WebhookEndpoint,
     tool: "Update a webhook endpoint, or enable or disable it.",
@@ -179,14 +172,12 @@ const ENTRIES = {
   deleteWebhookEndpoint: {
     route: "DELETE /v1/webhook_endpoints/{id}",
     summary: "Delete a webhook endpoint; its pending deliveries are canceled",
-    scope: "webhook_endpoints:write",
     response: DeletedWebhookEndpoint,
     tool: "Delete a webhook endpoint and cancel its pending deliveries.",
   },
   rotateWebhookEndpointSecret: {
     route: "POST /v1/webhook_endpoints/{id}/rotate_secret",
     summary: "Rotate the secret of a webhook endpoint; only this response shows the new one",
-    scope: "webhook_endpoints:write",
     body: SecretRotate,
     response: WebhookEndpoint,
     effect: "removes",
@@ -197,7 +188,6 @@ const ENTRIES = {
   pingWebhookEndpoint: {
     route: "POST /v1/webhook_endpoints/{id}/ping",
     summary: "Send a webhook_endpoint.ping event, or a sample of another type, to this endpoint only",
-    scope: "webhook_endpoints:write",
     body: EndpointPing,
     response: Event,
     status: 201,
@@ -208,7 +198,6 @@ const ENTRIES = {
   listDeliveries: {
     route: "GET /v1/deliveries",
     summary: "List deliveries, newest first",
-    scope: "deliveries:read",
     query: DeliveryListQuery,
     response: DeliveryList,
     tool: "List deliveries, newest first, by endpoint, event or status.",
@@ -216,14 +205,12 @@ const ENTRIES = {
   getDelivery: {
     route: "GET /v1/deliveries/{id}",
     summary: "Retrieve a delivery with its attempts",
-    scope: "deliveries:read",
     response: Delivery,
     tool: "Retrieve a delivery with its attempts and their responses.",
   },
   retryDelivery: {
     route: "POST /v1/deliveries/{id}/retry",
     summary: "Retry a pending, failed or canceled delivery now",
-    scope: "deliveries:write",
     response: Delivery,
     errors: ["delivery_not_retryable", "endpoint_disabled", "endpoint_deleted", "event_expired", "event_damaged"],
     tool: "Retry a delivery now.",
@@ -231,7 +218,6 @@ const ENTRIES = {
   cancelDelivery: {
     route: "POST /v1/deliveries/{id}/cancel",
     summary: "Cancel a pending delivery",
-    scope: "deliveries:write",
     response: Delivery,
     errors: ["delivery_not_cancelable"],
     effect: "removes",
@@ -241,7 +227,6 @@ const ENTRIES = {
   retryDeliveries: {
     route: "POST /v1/deliveries/retry",
     summary: "Retry all matching deliveries in the background",
-    scope: "deliveries:write",
     body: DeliveryBulkRetry,
     response: BulkOperation,
     status: 201,
@@ -250,7 +235,6 @@ const ENTRIES = {
   replayEvents: {
     route: "POST /v1/events/replay",
     summary: "Replay all matching events in the background",
-    scope: "events:write",
     body: EventBulkReplay,
     response: BulkOperation,
     status: 201,
@@ -259,27 +243,22 @@ const ENTRIES = {
   listBulkOperations: {
     route: "GET /v1/bulk_operations",
     summary: "List bulk operations, newest first",
-    scope: "deliveries:read",
     query: BulkOperationListQuery,
     response: BulkOperationList,
   },
   getBulkOperation: {
     route: "GET /v1/bulk_operations/{id}",
     summary: "Retrieve a bulk operation and its progress",
-    scope: "deliveries:read",
     response: BulkOperation,
   },
   cancelBulkOperation: {
     route: "POST /v1/bulk_operations/{id}/cancel",
     summary: "Cancel a bulk operation",
-    scope: "deliveries:write",
     response: BulkOperation,
   },
   getTestClock: {
     route: "GET /v1/test_clock",
     summary: "Retrieve the sandbox's test clock",
-    scope: "deliveries:read",
-    sandboxOnly: true,
     response: TestClock,
     tool: "Show the sandbox's time, its offset from real time, and the progress of an advance.",
     command: "service clock show",
@@ -287,8 +266,6 @@ const ENTRIES = {
   advanceTestClock: {
     route: "POST /v1/test_clock/advance",
     summary: "Advance the sandbox's time and attempt all deliveries that become due",
-    scope: "deliveries:write",
-    sandboxOnly: true,
     body: TestClockAdvance,
     response: TestClock,
     accepted: "The advance is in progress: retrieve the clock until its `status` is no longer `advancing`.",
@@ -300,8 +277,6 @@ const ENTRIES = {
   cancelTestClock: {
     route: "POST /v1/test_clock/cancel",
     summary: "Cancel an advance of the sandbox's time",
-    scope: "deliveries:write",
-    sandboxOnly: true,
     response: TestClock,
     idempotent: true,
     tool: "Stop an advance of the test clock before its target.",
@@ -310,8 +285,6 @@ const ENTRIES = {
   resetSandbox: {
     route: "POST /v1/sandbox/reset",
     summary: "Start the sandbox again, in real time: without objects, events, deliveries and logs",
-    scope: "sandbox:write",
-    sandboxOnly: true,
     body: SandboxReset,
     response: Sandbox,
     effect: "removes",
@@ -321,8 +294,6 @@ const ENTRIES = {
   listSnapshots: {
     route: "GET /v1/sandbox/snapshots",
     summary: "List the snapshots of the sandbox, newest first",
-    scope: "sandbox:read",
-    sandboxOnly: true,
     response: SnapshotList,
     tool: true,
     command: "service sandbox list",
@@ -330,8 +301,6 @@ const ENTRIES = {
   saveSnapshot: {
     route: "POST /v1/sandbox/snapshots",
     summary: "Save the objects, endpoints and time of the sandbox under a name",
-    scope: "sandbox:write",
-    sandboxOnly: true,
     body: SnapshotCreate,
     response: Snapshot,
     errors: ["snapshot_limit"],
@@ -342,8 +311,6 @@ const ENTRIES = {
   restoreSnapshot: {
     route: "POST /v1/sandbox/snapshots/{id}/restore",
     summary: "Restore a snapshot of the sandbox, with the same IDs and secrets",
-    scope: "sandbox:write",
-    sandboxOnly: true,
     response: Sandbox,
     effect: "removes",
     idempotent: true,
@@ -353,8 +320,6 @@ const ENTRIES = {
   deleteSnapshot: {
     route: "DELETE /v1/sandbox/snapshots/{id}",
     summary: "Delete a snapshot",
-    scope: "sandbox:write",
-    sandboxOnly: true,
     response: Snapshot,
     tool: true,
     command: "service sandbox delete two-customers",
@@ -362,8 +327,6 @@ const ENTRIES = {
   createFault: {
     route: "POST /v1/faults",
     summary: "Make requests to the sandbox fail",
-    scope: "sandbox:write",
-    sandboxOnly: true,
     body: FaultCreate,
     response: Fault,
     status: 201,
@@ -374,8 +337,6 @@ const ENTRIES = {
   listFaults: {
     route: "GET /v1/faults",
     summary: "List the faults of the sandbox, in the order in which they are tried",
-    scope: "sandbox:read",
-    sandboxOnly: true,
     response: FaultList,
     tool: true,
     command: "service faults list",
@@ -383,8 +344,6 @@ const ENTRIES = {
   getFault: {
     route: "GET /v1/faults/{id}",
     summary: "Retrieve a fault, and how many requests got it",
-    scope: "sandbox:read",
-    sandboxOnly: true,
     response: Fault,
     tool: true,
     command: null,
@@ -392,8 +351,6 @@ const ENTRIES = {
   deleteFault: {
     route: "DELETE /v1/faults/{id}",
     summary: "Remove a fault",
-    scope: "sandbox:write",
-    sandboxOnly: true,
     response: DeletedFault,
     tool: true,
     command: "service faults remove {id}",
@@ -401,8 +358,6 @@ const ENTRIES = {
   deleteFaults: {
     route: "DELETE /v1/faults",
     summary: "Remove all faults of the sandbox, and return them",
-    scope: "sandbox:write",
-    sandboxOnly: true,
     response: FaultList,
     tool: true,
     command: "service faults clear",
@@ -410,7 +365,6 @@ const ENTRIES = {
   createApiKey: {
     route: "POST /v1/api_keys",
     summary: "Create an API key; it is shown once",
-    scope: "api_keys:write",
     body: ApiKeyCreate,
     response: ApiKey,
     status: 201,
@@ -420,20 +374,17 @@ const ENTRIES = {
   listApiKeys: {
     route: "GET /v1/api_keys",
     summary: "List API keys, newest first",
-    scope: "api_keys:read",
     query: ApiKeyListQuery,
     response: ApiKeyList,
   },
   getApiKey: {
     route: "GET /v1/api_keys/{id}",
     summary: "Retrieve an API key, without its secret",
-    scope: "api_keys:read",
     response: ApiKey,
   },
   updateApiKey: {
     route: "PATCH /v1/api_keys/{id}",
     summary: "Update the name, scopes, address ranges or expiry of an API key",
-    scope: "api_keys:write",
     body: ApiKeyUpdate,
     response: ApiKey,
     errors: ["insufficient_scope", "exceeds_creator", "key_not_usable"],
@@ -442,14 +393,12 @@ const ENTRIES = {
   revokeApiKey: {
     route: "POST /v1/api_keys/{id}/revoke",
     summary: "Revoke an API key",
-    scope: "api_keys:write",
     response: ApiKey,
     effect: "removes",
   },
   rollApiKey: {
     route: "POST /v1/api_keys/{id}/roll",
     summary: "Replace an API key with a new one; the old one is revoked immediately",
-    scope: "api_keys:write",
     response: ApiKey,
     status: 201,
     errors: ["insufficient_scope", "exceeds_creator", "key_not_usable"],
@@ -458,7 +407,6 @@ const ENTRIES = {
   createOAuthApp: {
     route: "POST /v1/oauth_apps",
     summary: "Register an OAuth app; its secret is shown once",
-    scope: "oauth_apps:write",
     body: OAuthAppCreate,
     response: OAuthApp,
     status: 201,
@@ -467,33 +415,28 @@ const ENTRIES = {
   listOAuthApps: {
     route: "GET /v1/oauth_apps",
     summary: "List OAuth apps, newest first",
-    scope: "oauth_apps:read",
     query: OAuthAppListQuery,
     response: OAuthAppList,
   },
   getOAuthApp: {
     route: "GET /v1/oauth_apps/{id}",
     summary: "Retrieve an OAuth app",
-    scope: "oauth_apps:read",
     response: OAuthApp,
   },
   updateOAuthApp: {
     route: "PATCH /v1/oauth_apps/{id}",
     summary: "Update an OAuth app",
-    scope: "oauth_apps:write",
     body: OAuthAppUpdate,
     response: OAuthApp,
   },
   deleteOAuthApp: {
     route: "DELETE /v1/oauth_apps/{id}",
     summary: "Delete an OAuth app and revoke its access",
-    scope: "oauth_apps:write",
     response: DeletedOAuthApp,
   },
   rotateOAuthAppSecret: {
     route: "POST /v1/oauth_apps/{id}/rotate_secret",
     summary: "Rotate the secret of an OAuth app; the old one stops working immediately",
-    scope: "oauth_apps:write",
     response: OAuthApp,
     errors: ["app_is_public"],
     effect: "removes",
@@ -501,7 +444,6 @@ const ENTRIES = {
   listRequestLogs: {
     route: "GET /v1/request_logs",
     summary: "List the API requests of the last 7 days, newest first",
-    scope: "request_logs:read",
     query: RequestLogListQuery,
     response: RequestLogList,
     tool: "List the API requests of the last 7 days, newest first, by method, path, status or key.",
@@ -510,7 +452,6 @@ const ENTRIES = {
   getRequestLog: {
     route: "GET /v1/request_logs/{id}",
     summary: "Retrieve an API request with its headers and bodies",
-    scope: "request_logs:read",
     response: RequestLogDetail,
     tool: "Retrieve an API request with its headers, bodies and the events it caused.",
     command: "service logs get {id}",
@@ -518,34 +459,29 @@ const ENTRIES = {
   getIdentity: {
     route: "GET /v1/me",
     summary: "Retrieve the owner of the credential",
-    scope: null,
     response: Identity,
     command: "service whoami",
   },
   listVersions: {
     route: "GET /v1/versions",
     summary: "List the supported versions",
-    scope: null,
     response: VersionList,
   },
   getStatistics: {
     route: "GET /v1/statistics",
     summary: "Retrieve counts of events, attempts, latencies and failures by minute",
-    scope: "deliveries:read",
     query: StatisticsQuery,
     response: Statistics,
   },
   listUsers: {
     route: "GET /v1/users",
     summary: "List the users of the account",
-    scope: null,
     session: "member",
     response: UserList,
   },
   inviteUser: {
     route: "POST /v1/users",
     summary: "Invite a user to the account; only this response shows the link",
-    scope: null,
     session: "owner",
     body: UserInvite,
     response: User,
@@ -555,35 +491,30 @@ const ENTRIES = {
   removeUser: {
     route: "DELETE /v1/users/{id}",
     summary: "Remove a member with all sessions and grants; lists the API keys that they created",
-    scope: null,
     session: "owner",
     response: DeletedUser,
   },
   listSessions: {
     route: "GET /v1/sessions",
     summary: "List your browser sessions",
-    scope: null,
     session: "member",
     response: SessionList,
   },
   endSession: {
     route: "DELETE /v1/sessions/{id}",
     summary: "Revoke one of your browser sessions",
-    scope: null,
     session: "member",
     response: DeletedSession,
   },
   listOAuthGrants: {
     route: "GET /v1/oauth_grants",
     summary: "List the apps that you authorized, in both environments",
-    scope: null,
     session: "member",
     response: OAuthGrantList,
   },
   revokeOAuthGrant: {
     route: "POST /v1/oauth_grants/{id}/revoke",
     summary: "Revoke an app's access; its tokens stop working immediately",
-    scope: null,
     session: "member",
     response: RevokedOAuthGrant,
     effect: "removes",
@@ -599,16 +530,17 @@ export const OPERATIONS: readonly Operation[] = [
   ...Object.entries<Entry>(ENTRIES),
 ].map(([name, entry]) => {
   const [method, path] = entry.route.split(" ") as [Method, string];
-  return { name, method, path, status: 200, ...entry };
+  const { plural, scoped, scopedBy = scoped && plural, sandboxOnly } = resourceOf(kindOfPath(path));
+  const scope = scopedBy === undefined ? null : (`${scopedBy}:${method === "GET" ? "read" : "write"}` as Scope);
+  return { name, method, path, scope, status: 200, ...(sandboxOnly && { sandboxOnly }), ...entry };
 });
 
 /** Returns the operations of a resource that is described by its fields in the table of resources. */
 function objectEntries(kind: ObjectKind): Record<string, Entry> {
-  const { label, labels, plural, events = [], statuses = {}, actions = {}, fields = {} } = resourceOf(kind);
+  const { label, labels, events = [], statuses = {}, actions = {}, fields = {} } = resourceOf(kind);
   const schemas = OBJECT_SCHEMAS[kind];
   const path = pathOf(kind) as `/v1/${string}`;
   const one = withArticle(nounOf(kind));
-  const [read, write] = [`${plural}:read`, `${plural}:write`] as [Scope, Scope];
   const conflicts = Object.values<Field>(fields).some(({ unique }) => unique)
     ? { errors: ["email_taken"] as const }
     : {};
@@ -620,7 +552,6 @@ function objectEntries(kind: ObjectKind): Record<string, Entry> {
     [`create${label}`]: {
       route: `POST ${path}`,
       ...described(`Create ${one}`, "created"),
-      scope: write,
       body: schemas.create,
       response: schemas.object,
       status: 201,
@@ -629,7 +560,6 @@ function objectEntries(kind: ObjectKind): Record<string, Entry> {
     [`list${labels}`]: {
       route: `GET ${path}`,
       summary: `List ${nounsOf(kind)}, newest first`,
-      scope: read,
       query: schemas.query,
       response: schemas.list,
       tool: true,
@@ -637,7 +567,6 @@ function objectEntries(kind: ObjectKind): Record<string, Entry> {
     [`get${label}`]: {
       route: `GET ${path}/{id}`,
       summary: `Retrieve ${one}`,
-      scope: read,
       response: schemas.object,
       tool: true,
     },
@@ -645,7 +574,6 @@ function objectEntries(kind: ObjectKind): Record<string, Entry> {
       [`update${label}`]: {
         route: `PATCH ${path}/{id}`,
         ...described(`Update ${one}; metadata is merged`, "updated"),
-        scope: write,
         body: schemas.update,
         response: schemas.object,
         ...conflicts,
@@ -655,7 +583,6 @@ function objectEntries(kind: ObjectKind): Record<string, Entry> {
       [`delete${label}`]: {
         route: `DELETE ${path}/{id}`,
         ...described(`Delete ${one}`, "deleted"),
-        scope: write,
         response: schemas.deleted,
       },
     }),
@@ -665,7 +592,6 @@ function objectEntries(kind: ObjectKind): Record<string, Entry> {
         {
           route: `POST ${path}/{id}/${verb}`,
           ...described(about, to),
-          scope: write,
           ...(schemas.actions[verb] && { body: schemas.actions[verb] }),
           response: schemas.object,
           errors: ["invalid_transition"],

@@ -210,6 +210,7 @@ export const RESOURCES = {
     label: "Bulk operation",
     labels: "Bulk operations",
     about: "Retries and replays of many objects in the background.",
+    scopedBy: "deliveries",
     statuses: { running: "plain", succeeded: "good", canceled: "dim" },
   },
   api_key: {
@@ -305,6 +306,8 @@ export const RESOURCES = {
     label: "Test clock",
     labels: "Test clock",
     about: "The sandbox's time, which you can advance to test retries and expiry.",
+    scopedBy: "deliveries",
+    sandboxOnly: true,
     page: { name: "clock", section: "Developers", label: "Sandbox" },
   },
   sandbox: {
@@ -312,6 +315,7 @@ export const RESOURCES = {
     label: "Sandbox",
     labels: "Sandbox",
     about: "The test environment, which you can reset or restore from a snapshot.",
+    sandboxOnly: true,
     scoped: true,
     writeWarning: "It can delete everything in the sandbox.",
   },
@@ -321,6 +325,8 @@ export const RESOURCES = {
     label: "Fault",
     labels: "Faults",
     about: "Errors, delays and lost responses that requests to the sandbox get, to test clients.",
+    scopedBy: "sandbox",
+    sandboxOnly: true,
   },
   request_log: {
     plural: "request_logs",
@@ -341,6 +347,7 @@ export const RESOURCES = {
     label: "Statistics",
     labels: "Statistics",
     about: "Events, attempts, latencies and failures per minute.",
+    scopedBy: "deliveries",
   },
   user: {
     prefix: "usr_",
@@ -391,6 +398,10 @@ export interface Resource {
   about: string;
   /** True if the scopes `<plural>:read` and `<plural>:write` exist. */
   scoped?: true;
+  /** Plural of the resource whose scopes its operations need. They need none if it is neither scoped nor has this. */
+  scopedBy?: string;
+  /** True if all of its operations exist in the sandbox only. */
+  sandboxOnly?: true;
   /** Warning on the consent page of an app that requests `<plural>:write`. */
   writeWarning?: string;
   /** Event types without the resource: `created` for `customer.created`. */

@@ -1,5 +1,5 @@
 import type * as inquirer from "@inquirer/prompts";
-import { isRecord } from "../contract/is-record.ts";
+import { isRecord } from "../contract/json.ts";
 import { InterruptedError, UsageError, UserError } from "./errors.ts";
 
 /** Files and standard input, as flags name them. */

@@ -1,6 +1,6 @@
 import type { Agent } from "node:http";
 import { HEADERS } from "../contract/headers.ts";
-import { isRecord } from "../contract/is-record.ts";
+import { isRecord } from "../contract/json.ts";
 import { LATEST_VERSION } from "../contract/versions.ts";
 import { type QueryValue, urlOf } from "./base-url.ts";
 import { ApiError, NetworkError } from "./errors.ts";

@@ -1,4 +1,4 @@
-import { isRecord } from "../contract/is-record.ts";
+import { isRecord } from "../contract/json.ts";
 import { OBJECT_SHAPES, RESPONSE_SHAPES } from "./response-shapes.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { LIMITS } from "../../contract/limits.ts";
-import { isRecord } from "../../contract/is-record.ts";
+import { isRecord } from "../../contract/json.ts";
 import { shellCommand } from "../../contract/shell-command.ts";
 import { dataFolder, homeFolder } from "../../files/folders.ts";
 import { UserError } from "../errors.ts";

@@ -1,5 +1,5 @@
 import { type EventType, matchesSubscriptions, typesOfSubscription } from "../../contract/event-types.ts";
-import { isRecord } from "../../contract/is-record.ts";
+import { isRecord } from "../../contract/json.ts";
 import { kindOfId } from "../../contract/ids.ts";
 import { kindsWith, type ResourceKind } from "../../contract/resources.ts";
 import type { Static } from "typebox";

@@ -1,5 +1,5 @@
 import type { ApiVersion } from "../../contract/versions.ts";
-import { isRecord } from "../../contract/is-record.ts";
+import { isRecord } from "../../contract/json.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { createIdGenerator, type IdGenerator } from "../../../contract/ids.ts";
-import { isRecord } from "../../../contract/is-record.ts";
+import { isRecord } from "../../../contract/json.ts";
 import { isSuccess } from "../../../contract/is-success.ts";
 import { parseJson } from "../../../contract/parse-json.ts";
 import { rewriteJson } from "../../../contract/rewrite-json.ts";

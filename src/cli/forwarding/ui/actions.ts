@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { urlOf } from "../../../client/base-url.ts";
 import { rewriteJson } from "../../../contract/rewrite-json.ts";
 import { shellCommand, shellWord } from "../../../contract/shell-command.ts";
-import { isRecord } from "../../../contract/is-record.ts";
+import { isRecord } from "../../../contract/json.ts";
 import { parseJson } from "../../../contract/parse-json.ts";
 import type { RelayedEvent } from "../../../relay/delivery.ts";
 import { headerPairs } from "../../../relay/forward-headers.ts";

@@ -1,5 +1,5 @@
 import { timeOfId } from "../contract/ids.ts";
-import { parseJson } from "../contract/parse-json.ts";
+import { parseJson } from "../contract/json.ts";
 import type { ApiKey } from "../contract/schemas/api-key.ts";
 import type { RequestLogDetail } from "../contract/schemas/request-log.ts";
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { randomInt, randomUUID } from "node:crypto";
 import type { IdGenerator } from "../contract/ids.ts";
-import { parseJson } from "../contract/parse-json.ts";
+import { parseJson } from "../contract/json.ts";
 import { kindsWith, type KindWith, resourceOf } from "../contract/resources.ts";
 import { replaceTokens } from "../contract/rewrite-json.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";

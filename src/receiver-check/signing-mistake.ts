@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { parseJson } from "../contract/parse-json.ts";
+import { parseJson } from "../contract/json.ts";
 import { SignatureError } from "../webhooks/index.ts";
 import { signedParts } from "../webhooks/scheme.ts";
 import { type Scheme, SCHEMES } from "../webhooks/schemes.ts";

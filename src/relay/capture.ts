@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { valueAt } from "../contract/value-at.ts";
-import { parseJson } from "../contract/parse-json.ts";
+import { parseJson } from "../contract/json.ts";
 import { type Scheme, SCHEMES } from "../webhooks/schemes.ts";
 import type { RelayedEvent } from "./delivery.ts";
 import { Dispatcher, type ForwardingOptions, type Signing } from "./dispatcher.ts";

@@ -1,4 +1,4 @@
-import { parseJson } from "../contract/parse-json.ts";
+import { parseJson } from "../contract/json.ts";
 import { valueAt } from "../contract/value-at.ts";
 import type { ChaosFault } from "./chaos-settings.ts";
 import type { AttemptOutcome } from "./ledger.ts";

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { ERRORS, PROBLEM_MEDIA_TYPE, type ErrorCode } from "../contract/errors.ts";
 import type { Problem } from "../contract/schemas/problem.ts";
 import type { ByeFrame } from "../contract/listen.ts";
-import { parseJson } from "../contract/parse-json.ts";
+import { parseJson } from "../contract/json.ts";
 import { describeNetworkError, type NetworkFailureCode } from "./forward-failure.ts";
 
 /** Why there is no connection to the platform: a stable code, and a message for the user. */

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { parseJson } from "../contract/parse-json.ts";
+import { parseJson } from "../contract/json.ts";
 import { after } from "./time.ts";
 
 const { env } = process;

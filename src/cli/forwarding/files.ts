@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from "n
 import { access, constants, readFile, realpath, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { replaceDurably } from "../../files/replace.ts";
-import { parseJson } from "../../contract/parse-json.ts";
+import { parseJson } from "../../contract/json.ts";
 import { formatRecordedEvent, parseRecordedEvent, type RecordedEvent, RecordingError } from "../../relay/recording.ts";
 import { UserError } from "../errors.ts";
 import { isOpenToOthers } from "../settings/read.ts";

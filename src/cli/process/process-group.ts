@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
-import { parseJson } from "../../contract/parse-json.ts";
+import { parseJson } from "../../contract/json.ts";
 
 const POLL_MS = 20;
 /** Output that has not arrived by then is from a process that has left the group. */

@@ -5,7 +5,7 @@ import type { ErrorCode } from "../../contract/errors.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { kindOfId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
-import { parseJson } from "../../contract/parse-json.ts";
+import { parseJson } from "../../contract/json.ts";
 import { kindsWith, pathOf, RESOURCES } from "../../contract/resources.ts";
 import type { RequestExchange, RequestMethod } from "../../contract/schemas/request-log.ts";
 import type { Caller } from "../domain/request-context.ts";

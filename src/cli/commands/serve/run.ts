@@ -1,4 +1,4 @@
-import { parseJson } from "../../../contract/parse-json.ts";
+import { parseJson } from "../../../contract/json.ts";
 import { spawn } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { setPriority } from "node:os";

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { createIdGenerator, type IdGenerator } from "../../../contract/ids.ts";
-import { isRecord } from "../../../contract/json.ts";
+import { isRecord, parseJson } from "../../../contract/json.ts";
 import { isSuccess } from "../../../contract/is-success.ts";
-import { parseJson } from "../../../contract/parse-json.ts";
 import { rewriteJson } from "../../../contract/rewrite-json.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { valueAt } from "../../../contract/value-at.ts";

@@ -1,11 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import { randomInt, randomUUID } from "node:crypto";
 import type { IdGenerator } from "../contract/ids.ts";
-import { parseJson } from "../contract/json.ts";
+import { parseJson, valueAt } from "../contract/json.ts";
 import { kindsWith, type KindWith, resourceOf } from "../contract/resources.ts";
 import { replaceTokens } from "../contract/rewrite-json.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";
-import { valueAt } from "../contract/value-at.ts";
 import { type Scheme, SCHEMES } from "../webhooks/schemes.ts";
 
 /** The contents of one delivery. */

@@ -1,5 +1,4 @@
-import { parseJson } from "../contract/json.ts";
-import { valueAt } from "../contract/value-at.ts";
+import { parseJson, valueAt } from "../contract/json.ts";
 import type { ChaosFault } from "./chaos-settings.ts";
 import type { AttemptOutcome } from "./ledger.ts";
 import type { Destination } from "./targets.ts";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { createIdGenerator } from "../contract/ids.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";
-import { valueAt } from "../contract/value-at.ts";
+import { valueAt } from "../contract/json.ts";
 import type { EventEnvelope, EventObjects, WebhookEvent, WebhookEventType } from "../webhooks/index.ts";
 import { type ApiClient, PlatformError, type Problem } from "./api.ts";
 import { EVENT_SAMPLES } from "./event-samples.ts";

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { verify as verifyGitHub } from "@octokit/webhooks-methods";
 import { Stripe } from "stripe";
 import { describe, expect, it } from "vitest";
-import { valueAt } from "../../src/contract/value-at.ts";
+import { valueAt } from "../../src/contract/json.ts";
 import { check, hmac, idsWith, parsed, type Provider, slackOver, STANDARD_SECRET } from "./support/provider-check.ts";
 import { type Verifier, VERIFIERS } from "./support/provider-receivers.ts";
 

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { valueAt } from "../../contract/value-at.ts";
+import { valueAt } from "../../contract/json.ts";
 
 /** A condition on one value of an event, such as `data.object.amount=500` or `!=`. */
 export interface Condition {

@@ -5,7 +5,7 @@ import { parseSubscriptions } from "../arguments/values.ts";
 import { UserError } from "../errors.ts";
 import { PROJECT_FILE } from "./file-name.ts";
 import { envFileProblem, IrregularFileError, outsideOf, readRegularFile } from "./files.ts";
-import { valueAt } from "../../contract/value-at.ts";
+import { valueAt } from "../../contract/json.ts";
 import { PROJECT_DEFAULTS } from "./defaults.ts";
 import { type Project, PROJECT_SCHEMA, type Schema, type TypeName } from "./schema.ts";
 import { MAX_YAML_BYTES, type ParsedYaml, parseYaml, YamlError } from "../yaml.ts";

@@ -1,4 +1,4 @@
-import { valueAt } from "../../contract/value-at.ts";
+import { valueAt } from "../../contract/json.ts";
 import { UsageError } from "../errors.ts";
 import { compactJson, prettyJson } from "./json.ts";
 import { printable, printableLines, printableOutput } from "./printable.ts";

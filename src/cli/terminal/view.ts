@@ -1,4 +1,4 @@
-import { valueAt } from "../../contract/value-at.ts";
+import { valueAt } from "../../contract/json.ts";
 import { withArticle } from "../../contract/resources.ts";
 import { UsageError } from "../errors.ts";
 import { printable } from "./printable.ts";

@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { createIdGenerator, type IdGenerator } from "../../../contract/ids.ts";
-import { isRecord, parseJson } from "../../../contract/json.ts";
+import { isRecord, parseJson, valueAt } from "../../../contract/json.ts";
 import { isSuccess } from "../../../contract/is-success.ts";
 import { rewriteJson } from "../../../contract/rewrite-json.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
-import { valueAt } from "../../../contract/value-at.ts";
 import { systemClock } from "../../../network/clock.ts";
 import { saidMistake } from "../../../receiver-check/signing-mistake.ts";
 import { idIn, mediaTypeOf, newId, sampleEvent, Template, TemplateError } from "../../../receiver-check/samples.ts";

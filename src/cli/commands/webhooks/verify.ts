@@ -4,7 +4,7 @@ import { HEADERS } from "../../../contract/headers.ts";
 import { pathOf } from "../../../contract/resources.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
-import { valueAt } from "../../../contract/value-at.ts";
+import { valueAt } from "../../../contract/json.ts";
 import { idIn } from "../../../receiver-check/samples.ts";
 import type { SignatureError, WebhookEvent } from "../../../webhooks/index.ts";
 import { type DeliveryHeaders, type Scheme, SCHEMES } from "../../../webhooks/schemes.ts";

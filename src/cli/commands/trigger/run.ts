@@ -67,7 +67,7 @@ async function prepare(
   context: Context,
 ): Promise<(client: Client) => Promise<TriggeredEvent[]>> {
   if (type === undefined) {
-    const { readFixture } = await import("../../triggering/fixture/read.ts");
+    const { readFixture } = await import("../../triggering/fixture/fixture.ts");
     const { runFixture } = await import("../../triggering/fixture/run.ts");
     const calls = await readFixture(flags.fixture!, context);
     return (client) => runFixture(calls, { client, cleanup, findsEvents: flags.wait === true, context });

@@ -11,8 +11,7 @@ import { UserError } from "../../errors.ts";
 import { readRegularFile } from "../../project/files.ts";
 import { replaceDurably } from "../../../files/replace.ts";
 import { Cleanup } from "../../triggering/cleanup.ts";
-import { parseFixture } from "../../triggering/fixture/fixture.ts";
-import { runFixture } from "../../triggering/fixture/run.ts";
+import { parseFixture, runFixture } from "../../triggering/fixture/fixture.ts";
 
 const MAX_SEED_BYTES = 16 * 1024 * 1024;
 

@@ -68,7 +68,7 @@ async function prepare(
 ): Promise<(client: Client) => Promise<TriggeredEvent[]>> {
   if (type === undefined) {
     const { readFixture } = await import("../../triggering/fixture/fixture.ts");
-    const { runFixture } = await import("../../triggering/fixture/run.ts");
+    const { runFixture } = await import("../../triggering/fixture/fixture.ts");
     const calls = await readFixture(flags.fixture!, context);
     return (client) => runFixture(calls, { client, cleanup, findsEvents: flags.wait === true, context });
   }

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { parseFixture, referencesIn } from "../../src/cli/triggering/fixture/fixture.ts";
+import { parseFixture, referencesIn } from "../../src/cli/triggering/fixture.ts";
 import { UserError } from "../../src/cli/errors.ts";
 import { readSettings } from "../../src/cli/settings/read.ts";
 import { prettyJson } from "../../src/cli/terminal/json.ts";

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { parse, parseDocument } from "yaml";
-import { checkFixture } from "../../src/cli/triggering/fixture/fixture.ts";
+import { checkFixture } from "../../src/cli/triggering/fixture.ts";
 import { freePort } from "../support/free-port.ts";
 import { BIN, cliEnv, runCli } from "../support/run-cli.ts";
 import { makeApplicationFolder } from "./application-folder.ts";

@@ -11,7 +11,7 @@ import { UserError } from "../../errors.ts";
 import { readRegularFile } from "../../project/files.ts";
 import { replaceDurably } from "../../../files/replace.ts";
 import { Cleanup } from "../../triggering/cleanup.ts";
-import { parseFixture, runFixture } from "../../triggering/fixture/fixture.ts";
+import { parseFixture, runFixture } from "../../triggering/fixture.ts";
 
 const MAX_SEED_BYTES = 16 * 1024 * 1024;
 

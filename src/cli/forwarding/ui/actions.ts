@@ -11,7 +11,7 @@ import type { Context } from "../../context.ts";
 import type { FullScreen } from "../../terminal/full-screen.ts";
 import { UserError } from "../../errors.ts";
 import { editJson, editText } from "../../process/editor.ts";
-import { escapeReferences } from "../../triggering/fixture/fixture.ts";
+import { escapeReferences } from "../../triggering/fixture.ts";
 import type { Row } from "./history.ts";
 import type { Model } from "./model.ts";
 

@@ -10,7 +10,7 @@ import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import { readRegularFile } from "../../project/files.ts";
 import { replaceDurably } from "../../../files/replace.ts";
-import { Cleanup } from "../../triggering/cleanup.ts";
+import { Cleanup } from "../../triggering/perform.ts";
 import { parseFixture, runFixture } from "../../triggering/fixture.ts";
 
 const MAX_SEED_BYTES = 16 * 1024 * 1024;

@@ -12,8 +12,7 @@ import { UsageError, UserError } from "../../errors.ts";
 import { parseObject } from "../../input.ts";
 import { printable } from "../../terminal/printable.ts";
 import { formatDuration, formatSpan } from "../../terminal/time.ts";
-import { Cleanup } from "../../triggering/cleanup.ts";
-import { type Call, callLine, findEvent, perform, type TriggeredEvent } from "../../triggering/perform.ts";
+import { type Call, callLine, Cleanup, findEvent, perform, type TriggeredEvent } from "../../triggering/perform.ts";
 import { dataOf, editableFields, planSteps, type Step } from "../../triggering/recipes.ts";
 
 export interface TriggerFlags {

@@ -6,10 +6,9 @@ import { parseUrl } from "../../network/parse-url.ts";
 import { acceptsConnections } from "../../network/port-probe.ts";
 import { EXIT_CODES, UserError } from "../errors.ts";
 import type { ProjectPlatform } from "../settings/connection.ts";
-import { PROJECT_FILE } from "./file-name.ts";
+import { PROJECT_DEFAULTS, PROJECT_FILE } from "./file-name.ts";
 import { outsideOf, readRegularFile } from "./files.ts";
 import { isPort, readProject } from "./read.ts";
-import { PROJECT_DEFAULTS } from "./defaults.ts";
 import type { Project } from "./schema.ts";
 
 /** The folder of files that belong to one machine, in the project's. */

@@ -7,7 +7,7 @@ import { acceptsConnections } from "../../network/port-probe.ts";
 import { EXIT_CODES, UserError } from "../errors.ts";
 import type { ProjectPlatform } from "../settings/connection.ts";
 import { PROJECT_DEFAULTS, PROJECT_FILE } from "./file-name.ts";
-import { outsideOf, readRegularFile } from "./files.ts";
+import { outsideOf, readRegularFile } from "./safe-files.ts";
 import { isPort, readProject } from "./read.ts";
 import type { Project } from "./schema.ts";
 

@@ -4,7 +4,7 @@ import { isMap, isNode, isScalar, type Node, type Pair } from "yaml";
 import { parseSubscriptions } from "../arguments/values.ts";
 import { UserError } from "../errors.ts";
 import { PROJECT_DEFAULTS, PROJECT_FILE } from "./file-name.ts";
-import { envFileProblem, IrregularFileError, outsideOf, readRegularFile } from "./files.ts";
+import { envFileProblem, IrregularFileError, outsideOf, readRegularFile } from "./safe-files.ts";
 import { valueAt } from "../../contract/json.ts";
 import { type Project, PROJECT_SCHEMA, type Schema, type TypeName } from "./schema.ts";
 import { MAX_YAML_BYTES, type ParsedYaml, parseYaml, YamlError } from "../yaml.ts";

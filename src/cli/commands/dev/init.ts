@@ -8,7 +8,7 @@ import { parseTarget } from "../../../relay/targets.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
 import { PROJECT_DEFAULTS, PROJECT_FILE } from "../../project/file-name.ts";
-import { outsideOf } from "../../project/files.ts";
+import { outsideOf } from "../../project/safe-files.ts";
 import { databaseOf, OWN_FOLDER } from "../../project/platform.ts";
 import { FORMATS, parseProject } from "../../project/read.ts";
 import { type Project, PROJECT_SCHEMA } from "../../project/schema.ts";

@@ -8,7 +8,7 @@ import { shellCommand } from "../../../contract/shell-command.ts";
 import { createFolder } from "../../../files/folders.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
-import { readRegularFile } from "../../project/files.ts";
+import { readRegularFile } from "../../project/safe-files.ts";
 import { replaceDurably } from "../../../files/replace.ts";
 import { Cleanup } from "../../triggering/perform.ts";
 import { parseFixture, runFixture } from "../../triggering/fixture.ts";

@@ -20,7 +20,7 @@ import {
 } from "../../../platform/index.ts";
 import type { Context } from "../../context.ts";
 import { InterruptedError, UsageError, UserError } from "../../errors.ts";
-import { readRegularFile } from "../../project/files.ts";
+import { readRegularFile } from "../../project/safe-files.ts";
 import { databaseOf, keepPort, projectWithPlatform, startPortOf } from "../../project/platform.ts";
 import { PROJECT_DEFAULTS } from "../../project/file-name.ts";
 import type { Project } from "../../project/schema.ts";

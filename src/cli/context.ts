@@ -6,7 +6,7 @@ import type { GlobalOptions } from "./global-options.ts";
 import { createPrompts, Input, type Prompts } from "./input.ts";
 import type { ProcessIo } from "./process-io.ts";
 import { credentialSource } from "./credentials/credential-source.ts";
-import { PROJECT_FILE, projectFolderOf } from "./project/file-name.ts";
+import { PROJECT_FILE, projectFolderOf } from "./project/file.ts";
 import {
   type Connection,
   type ProjectPlatform,

@@ -1,6 +1,6 @@
 import { parseSubscriptions } from "../arguments/values.ts";
 import type { ForwardingFlags } from "../forwarding/options.ts";
-import { PROJECT_DEFAULTS } from "./file-name.ts";
+import { PROJECT_DEFAULTS } from "./file.ts";
 import type { Project } from "./schema.ts";
 
 /** What `forward` of a project file sets, as flags of `service listen`. */

@@ -6,7 +6,7 @@ import { parseUrl } from "../../network/parse-url.ts";
 import { acceptsConnections } from "../../network/port-probe.ts";
 import { EXIT_CODES, UserError } from "../errors.ts";
 import type { ProjectPlatform } from "../settings/connection.ts";
-import { PROJECT_DEFAULTS, PROJECT_FILE } from "./file-name.ts";
+import { PROJECT_DEFAULTS, PROJECT_FILE } from "./file.ts";
 import { outsideOf, readRegularFile } from "./safe-files.ts";
 import { isPort, readProject } from "./read.ts";
 import type { Project } from "./schema.ts";

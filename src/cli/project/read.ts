@@ -3,7 +3,7 @@ import { InvalidArgumentError } from "commander";
 import { isMap, isNode, isScalar, type Node, type Pair } from "yaml";
 import { parseSubscriptions } from "../arguments/values.ts";
 import { UserError } from "../errors.ts";
-import { PROJECT_DEFAULTS, PROJECT_FILE } from "./file-name.ts";
+import { PROJECT_DEFAULTS, PROJECT_FILE } from "./file.ts";
 import { envFileProblem, IrregularFileError, outsideOf, readRegularFile } from "./safe-files.ts";
 import { valueAt } from "../../contract/json.ts";
 import { type Project, PROJECT_SCHEMA, type Schema, type TypeName } from "./schema.ts";

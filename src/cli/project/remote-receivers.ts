@@ -2,7 +2,7 @@ import { shellCommand } from "../../contract/shell-command.ts";
 import { isThisMachine, parseTarget } from "../../relay/targets.ts";
 import type { Context } from "../context.ts";
 import { trustIn } from "../settings/profiles.ts";
-import { PROJECT_FILE } from "./file-name.ts";
+import { PROJECT_FILE } from "./file.ts";
 import { ProjectFileError } from "./read.ts";
 import type { Project } from "./schema.ts";
 

@@ -1,4 +1,4 @@
-import { PROJECT_DEFAULTS } from "./file-name.ts";
+import { PROJECT_DEFAULTS } from "./file.ts";
 import type { Scheme } from "../../webhooks/schemes.ts";
 
 /** As `--forward-to` takes it. A port is a number in YAML. */

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { PROJECT_FILE } from "../project/file-name.ts";
+import { PROJECT_FILE } from "../project/file.ts";
 import { type Flag, flag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
-import { PROJECT_DEFAULTS, PROJECT_FILE } from "../project/file-name.ts";
+import { PROJECT_DEFAULTS, PROJECT_FILE } from "../project/file.ts";
 import { readRegularFile } from "../project/safe-files.ts";
 import { collect } from "../arguments/repeated.ts";
 import { type Flag, flag } from "../command.ts";

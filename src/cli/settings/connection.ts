@@ -2,7 +2,7 @@ import type { Environment } from "../../contract/environments.ts";
 import { shellCommand, shellWord } from "../../contract/shell-command.ts";
 import { parseUrl } from "../../network/parse-url.ts";
 import { NotSignedInError, UsageError, UserError } from "../errors.ts";
-import { PROJECT_FILE } from "../project/file-name.ts";
+import { PROJECT_FILE } from "../project/file.ts";
 import {
   loginCommand,
   type Profile,

@@ -7,7 +7,7 @@ import { replaceDurably } from "../../../files/replace.ts";
 import { parseTarget } from "../../../relay/targets.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
-import { PROJECT_DEFAULTS, PROJECT_FILE } from "../../project/file-name.ts";
+import { PROJECT_DEFAULTS, PROJECT_FILE } from "../../project/file.ts";
 import { outsideOf } from "../../project/safe-files.ts";
 import { databaseOf, OWN_FOLDER } from "../../project/platform.ts";
 import { FORMATS, parseProject } from "../../project/read.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Context } from "../../context.ts";
 import { InterruptedError, isCtrlC, SilentExit, UsageError, UserError } from "../../errors.ts";
-import { PROJECT_FILE } from "../../project/file-name.ts";
+import { PROJECT_FILE } from "../../project/file.ts";
 import { startPortOf } from "../../project/platform.ts";
 import { readProject } from "../../project/read.ts";
 import type { Project } from "../../project/schema.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
-import { PROJECT_FILE } from "../../project/file-name.ts";
+import { PROJECT_FILE } from "../../project/file.ts";
 import { remoteReceivers } from "../../project/remote-receivers.ts";
 import { type ProjectTrust, withTrust } from "../../settings/profiles.ts";
 import { printable } from "../../terminal/printable.ts";

@@ -2,7 +2,7 @@ import { unwatchFile, watchFile } from "node:fs";
 import { join } from "node:path";
 import type { Context } from "../../context.ts";
 import { printable } from "../../terminal/printable.ts";
-import { PROJECT_FILE } from "../../project/file-name.ts";
+import { PROJECT_FILE } from "../../project/file.ts";
 import { parseProject, ProjectFileError, readText } from "../../project/read.ts";
 import type { Project } from "../../project/schema.ts";
 import { assertReceiversTrusted } from "../../project/remote-receivers.ts";

@@ -22,7 +22,7 @@ import type { Context } from "../../context.ts";
 import { InterruptedError, UsageError, UserError } from "../../errors.ts";
 import { readRegularFile } from "../../project/safe-files.ts";
 import { databaseOf, keepPort, projectWithPlatform, startPortOf } from "../../project/platform.ts";
-import { PROJECT_DEFAULTS } from "../../project/file-name.ts";
+import { PROJECT_DEFAULTS } from "../../project/file.ts";
 import type { Project } from "../../project/schema.ts";
 import { createTemporaryFolder } from "../../temporary-folder.ts";
 import { offerDriver } from "../../database/driver.ts";

@@ -16,9 +16,8 @@ import {
   type ShownDelivery,
 } from "../storage/deliveries.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
-import { findEventToDeliver } from "../storage/events.ts";
+import { findEventToDeliver, insertReplay } from "../storage/events.ts";
 import type { PageRequest } from "../storage/page.ts";
-import { insertReplay } from "../storage/replays.ts";
 import { findEndpoint } from "../storage/webhook-endpoints.ts";
 
 export async function getDelivery(queries: Queries, tenant: Tenant, id: string): Promise<Delivery> {

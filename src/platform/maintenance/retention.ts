@@ -11,12 +11,11 @@ import { deleteEmptyQueues, deleteOldCounts } from "../storage/counts.ts";
 import type { Database, Transaction, WriteOptions } from "../storage/database.ts";
 import { deleteDeliveries, findOldDeliveries, type OldDeliveries, type OldDelivery } from "../storage/deliveries.ts";
 import { allEnvironments, markRemoved } from "../storage/environments.ts";
-import { deleteEvents, lastOfNextEvents, removableEvents } from "../storage/events.ts";
+import { deleteEvents, deleteReplays, deleteReplaysOf, lastOfNextEvents, removableEvents } from "../storage/events.ts";
 import { returnFreePages } from "../storage/free-pages.ts";
 import { deleteIdempotencyKeys } from "../storage/idempotency-keys.ts";
 import { deleteListeners } from "../storage/listeners.ts";
 import { deleteEndedGrants } from "../storage/oauth-grants.ts";
-import { deleteReplays, deleteReplaysOf } from "../storage/replays.ts";
 import { deleteRequestDetails, deleteRequestLogs } from "../storage/request-logs.ts";
 import { deleteExpiredLinks, deleteExpiredSessions } from "../storage/sessions.ts";
 import {

@@ -14,6 +14,8 @@ import * as queue from "../../../src/platform/storage/delivery-queue.ts";
 import { endOfLog, findInLog, positionBefore, readLog } from "../../../src/platform/storage/event-log.ts";
 import {
   deleteEvents,
+  deleteReplays,
+  deleteReplaysOf,
   lastOfNextEvents,
   listEvents,
   newestOfTypes,
@@ -23,7 +25,6 @@ import {
 import { deleteIdempotencyKeys } from "../../../src/platform/storage/idempotency-keys.ts";
 import { MIGRATIONS } from "../../../src/platform/storage/migrations/index.ts";
 import { listObjects } from "../../../src/platform/storage/objects.ts";
-import { deleteReplays, deleteReplaysOf } from "../../../src/platform/storage/replays.ts";
 import {
   deleteRequestLogs,
   listRequestLogs,

@@ -4,12 +4,12 @@ import {
   type Queries,
   type SqlValue,
   StorageUnavailableError,
+  Subscriptions,
   type Topic,
   type UnitOfWork,
   type WriteOptions,
 } from "../database.ts";
 import type { Migration } from "../migrations/migration.ts";
-import { Subscriptions } from "../subscriptions.ts";
 import { Turns } from "../large-reads.ts";
 import { PostgresConnection } from "./connection.ts";
 import { asOpenError } from "./errors.ts";

@@ -7,6 +7,7 @@ import {
   type Queries,
   type SqlValue,
   StorageUnavailableError,
+  Subscriptions,
   type Topic,
   type UnitOfWork,
 } from "../database.ts";
@@ -18,7 +19,6 @@ import { migrateSqlite, planSqliteUpgrade } from "../migrate.ts";
 import type { Migration } from "../migrations/migration.ts";
 import { asOpenError } from "./errors.ts";
 import { type SqliteRuntime, loadSqlite } from "./runtime.ts";
-import { Subscriptions } from "../subscriptions.ts";
 import { Turns } from "../large-reads.ts";
 
 // fullfsync: on macOS a plain fsync leaves the data in the drive's own cache.

@@ -1,4 +1,4 @@
-import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
+import { type PartOf, StorageUnavailableError, type Transaction } from "../storage/database.ts";
 import {
   type AdvanceCounts,
   type ClockAdvance,
@@ -16,7 +16,6 @@ import {
 } from "../storage/delivery-queue.ts";
 import { findEnvironment, keepClock, moveClock, releaseClock } from "../storage/environments.ts";
 import { findTarget } from "../storage/webhook-endpoints.ts";
-import type { PartOf } from "../storage/write-rows.ts";
 import { AdvanceSlots, type AdvanceTotal, planShares } from "./advance-plan.ts";
 import { claimAt, claimEnded, LEASE_MILLISECONDS } from "./claim.ts";
 import { type Finished, type Job, toLease } from "./sender.ts";

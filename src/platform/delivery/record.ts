@@ -6,10 +6,9 @@ import type { BackgroundTask, BackgroundWork } from "../observability/background
 import { tracedLine } from "../observability/trace-context.ts";
 import type { Random } from "../ports.ts";
 import { tenantOf } from "../storage/accounts.ts";
-import type { Database, Transaction } from "../storage/database.ts";
+import type { Database, PartOf, Transaction } from "../storage/database.ts";
 import { type AbandonedLease, lockLeases, recordOutcomes, releaseLeases } from "../storage/delivery-queue.ts";
 import { countFailuresInRow, type EndpointOutcomes } from "../storage/webhook-endpoints.ts";
-import type { PartOf } from "../storage/write-rows.ts";
 import type { EnvironmentTime } from "../time/environment-time.ts";
 import type { Finished } from "./sender.ts";
 import { nextAttemptAt } from "./retry-schedule.ts";

@@ -2,7 +2,7 @@ import type { Clock, Random, Log } from "../ports.ts";
 import type { ClockTrust } from "../time/clock-trust.ts";
 import type { Activity } from "../observability/activity.ts";
 import type { BackgroundWork } from "../observability/background-work.ts";
-import { StorageUnavailableError, type Transaction, type Database } from "../storage/database.ts";
+import { type Database, type PartOf, StorageUnavailableError, type Transaction } from "../storage/database.ts";
 import {
   findAllLeased,
   findLapsed,
@@ -13,7 +13,6 @@ import {
   releaseLeases,
   releaseTokens,
 } from "../storage/delivery-queue.ts";
-import type { PartOf } from "../storage/write-rows.ts";
 import { isClockHeld, releaseClocks } from "../storage/environments.ts";
 import { claimDue, findWaiting, LEASE_MILLISECONDS, NOTHING } from "./claim.ts";
 import { type DeliverySender, type Finished, type Job, toLease } from "./sender.ts";

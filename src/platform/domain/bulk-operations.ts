@@ -21,10 +21,9 @@ import {
   updateBulkOperation,
 } from "../storage/bulk-operations.ts";
 import { createdRangeOf, idRangeOf, type PageRequest } from "../storage/page.ts";
-import type { Queries, Transaction } from "../storage/database.ts";
+import type { PartOf, Queries, Transaction } from "../storage/database.ts";
 import { DamagedEventError } from "../storage/event-body.ts";
 import { findEndpoint } from "../storage/webhook-endpoints.ts";
-import type { PartOf } from "../storage/write-rows.ts";
 
 /**
  * Maximum number of objects that one slice reads, and of rows that it writes before its last object: few enough not to

@@ -1,9 +1,8 @@
 import { type CredentialKind, parseCredential } from "../../contract/credentials.ts";
 import { findAccessTokensByDigests, findRefreshTokensByDigests, revokeGrant } from "../storage/oauth-grants.ts";
 import { findKeysByDigests, revokeApiKey } from "../storage/api-keys.ts";
-import type { Database, Queries, Transaction } from "../storage/database.ts";
+import { type Database, type PartOf, type Queries, type Transaction, writeRows } from "../storage/database.ts";
 import { dropClientSecret, findClientSecrets } from "../storage/oauth-apps.ts";
-import { type PartOf, writeRows } from "../storage/write-rows.ts";
 import type { Vault } from "../security/vault.ts";
 
 /** A credential that was found in public, and where. */

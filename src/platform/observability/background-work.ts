@@ -1,6 +1,12 @@
 import type { Clock, Log } from "../ports.ts";
-import { type Database, StorageUnavailableError, type Transaction, type WriteOptions } from "../storage/database.ts";
-import { type PartOf, writeRows } from "../storage/write-rows.ts";
+import {
+  type Database,
+  type PartOf,
+  StorageUnavailableError,
+  type Transaction,
+  type WriteOptions,
+  writeRows,
+} from "../storage/database.ts";
 
 /** What the platform does automatically for all tenants. The names are the label of a metric. */
 export const BACKGROUND_TASKS = [

@@ -3,14 +3,13 @@ import { createIdGenerator, timeOfId } from "../src/contract/ids.ts";
 import type { EventType } from "../src/contract/event-types.ts";
 import { formatTimestamp } from "../src/contract/timestamps.ts";
 import { encodeCursor } from "../src/platform/http/pagination.ts";
-import { loadMasterKeyFile } from "../src/platform/security/master-key.ts";
+import { createVault, loadMasterKeyFile } from "../src/platform/security/vault.ts";
 import { findEnvironmentNumber, firstAccount } from "../src/platform/storage/accounts.ts";
 import { insertEvent } from "../src/platform/storage/events.ts";
 import { MIGRATIONS } from "../src/platform/storage/migrations/index.ts";
 import { insertObject } from "../src/platform/storage/objects.ts";
 import { openSqlite } from "../src/platform/storage/sqlite/open.ts";
 import { systemRandom } from "../src/platform/ports.ts";
-import { createVault } from "../src/platform/security/vault.ts";
 
 const UNIT = 2_000;
 const SPAN = 20 * 86_400_000;

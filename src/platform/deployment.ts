@@ -3,7 +3,14 @@ import { createIdGenerator, type IdGenerator } from "../contract/ids.ts";
 import { DatabaseClock } from "./time/database-clock.ts";
 import { createFirstAccount, type FirstAccount } from "./domain/first-account.ts";
 import type { Versions } from "./domain/versions.ts";
-import { assertMasterKey, hasMasterKey, loadMasterKeyFile, parseMasterKey } from "./security/master-key.ts";
+import {
+  assertMasterKey,
+  createVault,
+  hasMasterKey,
+  loadMasterKeyFile,
+  parseMasterKey,
+  type Vault,
+} from "./security/vault.ts";
 import { MasterKeyError } from "./errors.ts";
 import { hasUnfinishedCopy } from "./maintenance/copy.ts";
 import type { Clock, Random } from "./ports.ts";
@@ -12,7 +19,6 @@ import { alignLog } from "./storage/event-log.ts";
 import { isPostgresUrl } from "./storage/database-url.ts";
 import { type DatabaseSettings, openDatabase } from "./storage/open-database.ts";
 import { findSetting, insertSetting, TRUSTED_TIME_SETTING } from "./storage/settings.ts";
-import { createVault, type Vault } from "./security/vault.ts";
 
 export interface DeploymentSettings extends DatabaseSettings {
   /** 32 bytes in hex or base64. */

@@ -1,4 +1,4 @@
-import { hasMasterKey } from "../security/master-key.ts";
+import { hasMasterKey } from "../security/vault.ts";
 import { countPending } from "../storage/counts.ts";
 import type { Queries } from "../storage/database.ts";
 import { MIGRATIONS } from "../storage/migrations/index.ts";

@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { isLoopback } from "../../network/connect-options.ts";
 import { parseUrl } from "../../network/parse-url.ts";
-import { LocalLimiter } from "./local-limiter.ts";
+import { LocalLimiter } from "./rate-limit.ts";
 import { SigningKeysError } from "../errors.ts";
 
 const FETCH_MS = 10_000;

@@ -18,8 +18,7 @@ import { type Reader, recordUnread } from "../http/unread.ts";
 import type { LoggedEvent } from "../storage/event-log.ts";
 import type { AckRecorder } from "./acknowledgements.ts";
 import type { Watched } from "./listeners.ts";
-import { type LogClient, LogReader, type LogTools, MAX_BUFFERED_BYTES } from "./log-reader.ts";
-import type { Start } from "./position.ts";
+import { type LogClient, LogReader, type LogTools, MAX_BUFFERED_BYTES, type Start } from "./log-reader.ts";
 import { type FailedAttempts, type Undelivered, withRetry } from "./undelivered.ts";
 
 /** Maximum characters of a frame with several events: a client has to buffer all of it to read its first event. */

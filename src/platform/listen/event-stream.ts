@@ -14,8 +14,15 @@ import { compileQuery } from "../http/validate.ts";
 import { versionOfResponse } from "../http/request-headers.ts";
 import type { RateLimit } from "../security/rate-limit.ts";
 import { CredentialWatch, OpenConnections, type Watched } from "./listeners.ts";
-import { type LogClient, LogReader, type LogTools, MAX_BUFFERED_BYTES } from "./log-reader.ts";
-import { cursorOf, findStart, type Start } from "./position.ts";
+import {
+  cursorOf,
+  findStart,
+  type LogClient,
+  LogReader,
+  type LogTools,
+  MAX_BUFFERED_BYTES,
+  type Start,
+} from "./log-reader.ts";
 import { type Reader, recordUnread } from "../http/unread.ts";
 import { stopping } from "./server.ts";
 import { findLatestAdvance } from "../storage/clock-advances.ts";

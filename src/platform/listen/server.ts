@@ -29,8 +29,7 @@ import {
   OpenConnections,
   openListener,
 } from "./listeners.ts";
-import type { LogTools } from "./log-reader.ts";
-import { cursorOf, findStart, type Start } from "./position.ts";
+import { cursorOf, findStart, type LogTools, type Start } from "./log-reader.ts";
 import { ListenerConnection } from "./connection.ts";
 import { toListenerResult, type Undelivered, UndeliveredEvents } from "./undelivered.ts";
 import type { Activity } from "../observability/activity.ts";

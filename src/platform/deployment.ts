@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { createIdGenerator, type IdGenerator } from "../contract/ids.ts";
 import { DatabaseClock } from "./time/database-clock.ts";
-import { createFirstAccount, type FirstAccount } from "./domain/first-account.ts";
+import { createFirstAccount, type FirstAccount } from "./domain/users.ts";
 import type { Versions } from "./domain/versions.ts";
 import {
   assertMasterKey,

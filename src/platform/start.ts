@@ -3,7 +3,7 @@ import { API_VERSIONS } from "../contract/versions.ts";
 import { removeAdminFile, writeAdminFile } from "./admin/client.ts";
 import { signInUrl } from "./admin/routes.ts";
 import { openDeployment } from "./deployment.ts";
-import type { FirstAccount } from "./domain/first-account.ts";
+import type { FirstAccount } from "./domain/users.ts";
 import { Versions } from "./domain/versions.ts";
 import { assembleParts, type Parts, stopParts } from "./parts.ts";
 import type { PlatformSettings } from "./settings.ts";

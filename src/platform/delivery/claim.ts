@@ -1,5 +1,8 @@
 import { lowestIdAt } from "../../contract/ids.ts";
 import { parseUrl } from "../../network/parse-url.ts";
+import { contextOfHeaders, type EndpointHeaders } from "../domain/endpoint-target.ts";
+import type { BackgroundWork } from "../observability/background-work.ts";
+import type { Vault } from "../security/vault.ts";
 import type { Transaction } from "../storage/database.ts";
 import {
   findDue,
@@ -10,11 +13,10 @@ import {
   setLease,
 } from "../storage/delivery-queue.ts";
 import { findEnvironment, isClockHeld, shareClock } from "../storage/environments.ts";
-import { disabledWithWaiting, type DeliveryTarget, findTarget } from "../storage/webhook-endpoints.ts";
-import { abandon, type Finished, type Job } from "./sender.ts";
+import { type DeliveryTarget, disabledWithWaiting, findTarget } from "../storage/webhook-endpoints.ts";
 import type { BodyClaim } from "./event-bodies.ts";
 import { isWithinRetries, retriesEndedBefore } from "./retry-schedule.ts";
-import type { SecretOpener } from "./secret-opener.ts";
+import { abandon, type Finished, type Job } from "./sender.ts";
 
 /** An attempt takes at most 10 s; the rest is for recording it. */
 export const LEASE_MILLISECONDS = 15_000;
@@ -227,4 +229,59 @@ export async function claimEnded(
     finished.push(...rows.map((delivery) => abandon(delivery, endpoint.id, lease.token, now, DISABLED)));
   }
   return finished;
+}
+
+const MAX_OPENED = 1000;
+const NO_HEADERS: readonly string[] = [];
+
+/** Decrypts the secrets and the headers of an endpoint. */
+export class SecretOpener {
+  readonly #vault: Vault;
+  readonly #background: BackgroundWork;
+  /** By sealed bytes, which are unique to each secret, so entries never become outdated. */
+  readonly #opened = new Map<string, string>();
+
+  constructor(vault: Vault, background: BackgroundWork) {
+    this.#vault = vault;
+    this.#background = background;
+  }
+
+  /**
+   * Returns the endpoint's secret and, during a rotation's overlap, the previous one, so far as that can be decrypted: a
+   * rotation repairs a damaged secret. Returns undefined if the current one cannot. `now` is the environment's time.
+   */
+  secretsOf(target: DeliveryTarget, now: number): string[] | undefined {
+    const secret = this.#open(target.secret, target.id, target.id);
+    if (secret === undefined) return undefined;
+    if (target.previous_secret === null || target.previous_until === null || target.previous_until <= now) {
+      return [secret];
+    }
+    const previous = this.#open(target.previous_secret, target.id, target.id);
+    return previous === undefined ? [secret] : [secret, previous];
+  }
+
+  /** Returns the names and values of the endpoint's headers as a flat list; undefined if they cannot be decrypted. */
+  headersOf({ id, headers }: DeliveryTarget): readonly string[] | undefined {
+    if (headers === null) return NO_HEADERS;
+    const text = this.#open(headers, contextOfHeaders(id), id);
+    return text === undefined ? undefined : Object.entries(JSON.parse(text) as EndpointHeaders).flat();
+  }
+
+  #open(sealed: Uint8Array, context: string, endpointId: string): string | undefined {
+    const key = `${context} ${Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength).toString("latin1")}`;
+    const cached = this.#opened.get(key);
+    if (cached !== undefined) return cached;
+    let secret: string;
+    try {
+      secret = this.#vault.open(sealed, context);
+    } catch (error) {
+      const cause = new Error(`A secret of ${endpointId} cannot be decrypted.`, { cause: error });
+      this.#background.failed("delivery", { endpoint: endpointId }, cause);
+      return undefined;
+    }
+    const oldest = this.#opened.keys().next();
+    if (this.#opened.size >= MAX_OPENED && !oldest.done) this.#opened.delete(oldest.value);
+    this.#opened.set(key, secret);
+    return secret;
+  }
 }

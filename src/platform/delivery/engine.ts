@@ -17,11 +17,10 @@ import {
 import { allEnvironments } from "../storage/environments.ts";
 import type { EnvironmentTime } from "../time/environment-time.ts";
 import { Periodic } from "../time/periodic.ts";
-import { claimEnded, LEASE_MILLISECONDS } from "./claim.ts";
+import { claimEnded, LEASE_MILLISECONDS, SecretOpener } from "./claim.ts";
 import type { DeliveryLimits } from "./endpoint-queues.ts";
 import { EventBodies } from "./event-bodies.ts";
 import { recordFinished, reportFinished } from "./record.ts";
-import { SecretOpener } from "./secret-opener.ts";
 import { DeliverySender } from "./sender.ts";
 import type { TargetGuard } from "./target-guard.ts";
 import { TestClockAdvancer } from "./test-clock.ts";

@@ -14,12 +14,11 @@ import {
   releaseTokens,
 } from "../storage/delivery-queue.ts";
 import { isClockHeld, releaseClocks } from "../storage/environments.ts";
-import { claimDue, findWaiting, LEASE_MILLISECONDS, NOTHING } from "./claim.ts";
+import { claimDue, findWaiting, LEASE_MILLISECONDS, NOTHING, type SecretOpener } from "./claim.ts";
 import { type DeliverySender, type Finished, type Job, toLease } from "./sender.ts";
 import { BodyClaim, type EventBodies } from "./event-bodies.ts";
 import { type DeliveryLimits, type EndpointQueue, EndpointQueues } from "./endpoint-queues.ts";
 import { type EmitTools, recordAttempts, recordFinished, reportFinished, takeOver, writeAttempts } from "./record.ts";
-import type { SecretOpener } from "./secret-opener.ts";
 import { InFlight } from "./in-flight.ts";
 
 /**

@@ -9,9 +9,8 @@ import { oauthScopeName, type Scope } from "../../../contract/scopes.ts";
 import { IDENTIFIER_HEADER, LEAK_REPORT_PATH, LeakFeedback, LeakReport } from "../leak-reports.ts";
 import { keywordsOfFormat } from "../../http/formats.ts";
 import { exampleRequest, exampleResponse } from "./examples.ts";
-import { headersOf } from "./headers.ts";
+import { errorsOf, headersOf, problemsOf } from "./responses.ts";
 import { JSON_MEDIA_TYPE, queryParameters, tagOf, WEBHOOK_TAG } from "./paths.ts";
-import { errorsOf, problemsOf } from "./responses.ts";
 import type { Json, Schemas } from "./schemas.ts";
 
 /** Paths outside the table of operations, because they do not return a JSON object to a credential. */

@@ -3,8 +3,7 @@ import { type Operation, OPERATIONS } from "../../../contract/operations.ts";
 import { kindOfPath, RESOURCES } from "../../../contract/resources.ts";
 import { oauthScopeName } from "../../../contract/scopes.ts";
 import { exampleResponse, exampleRequest, statedExample } from "./examples.ts";
-import { headersOf } from "./headers.ts";
-import { errorsOf } from "./responses.ts";
+import { errorsOf, headersOf } from "./responses.ts";
 import type { Json, Schemas } from "./schemas.ts";
 
 export const JSON_MEDIA_TYPE = "application/json";

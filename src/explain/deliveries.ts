@@ -5,13 +5,12 @@ import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import { attemptEvidence, attemptsOf, endingOf } from "./attempts.ts";
-import { backlog, isBacklog } from "./backlog.ts";
+import { backlog, isBacklog, isSameReceiver, type Receiver, receiverOf, receiverOfEndpoint } from "./receivers.ts";
 import { causeOf } from "./causes.ts";
 import { currentCause, lastAttemptTime } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { counted, everyAttempt, type Finding, span, type TimeFormat, waits } from "./finding.ts";
 import { retries } from "./listeners.ts";
-import { isSameReceiver, type Receiver, receiverOf, receiverOfEndpoint } from "./receivers.ts";
 import { forwardOf, isListened, replayOf } from "./replays.ts";
 
 /** A delivery is late if it arrives more than this after its event. */

@@ -5,13 +5,12 @@ import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";
 import { attemptEvidence, attemptsOf, countsByResult } from "./attempts.ts";
-import { backlog, isBacklog } from "./backlog.ts";
+import { backlog, isBacklog, type Receiver, receiverOfEndpoint } from "./receivers.ts";
 import type { Cause } from "./causes.ts";
 import { currentCause, lastAttemptTime, obstacleAt } from "./changes.ts";
 import { type Chain, exampleOf } from "./chain.ts";
 import { disabled, ofDelivery } from "./deliveries.ts";
 import { capitalized, counted, everyAttempt, type Finding, span, type TimeFormat, waits } from "./finding.ts";
-import { type Receiver, receiverOfEndpoint } from "./receivers.ts";
 import { hasRecovered, newestOf } from "./recovery.ts";
 
 /** A cause is over if it did not occur within this time before the newest failure. */

@@ -38,7 +38,7 @@ const LAZY = {
   "webhooks-replay": "src/cli/commands/webhooks/replay.ts",
   "webhooks-send": "src/cli/commands/webhooks/send.ts",
   mcp: "src/cli/commands/mcp/run.ts",
-  "read-fixture": "src/cli/triggering/fixture/read.ts",
+  fixture: "src/cli/triggering/fixture.ts",
   "scan-keys": "src/cli/commands/keys/scan/run.ts",
   "refresh-credentials": "src/cli/credentials/refresh.ts",
   "authorization-server": "src/cli/credentials/authorization-server.ts",

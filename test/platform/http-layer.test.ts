@@ -2,6 +2,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
+import { API_VERSIONS } from "../../src/contract/versions.ts";
+import { Versions } from "../../src/platform/domain/versions.ts";
 import { rejectBrokenRequest } from "../../src/platform/http/problem.ts";
 import { systemClock } from "../../src/platform/ports.ts";
 import { apiOnPlatform } from "../support/api-on-platform.ts";
@@ -60,13 +62,15 @@ describe("returns a problem for what the HTTP parser rejects", () => {
   });
 
   it("a request that never completes", async () => {
+    const tools = {
+      versions: new Versions(API_VERSIONS),
+      rateLimit: undefined,
+      baseUrl: () => "http://api.test",
+      clock: systemClock,
+    };
     const server = createServer({ requestTimeout: 100, connectionsCheckingInterval: 20 }, () => {});
     server.on("clientError", (error, socket) =>
-      rejectBrokenRequest(error as NodeJS.ErrnoException, socket as Socket, {
-        requestId: "req_06Fv3Tt0q1Yd8mWc5KxLrB",
-        baseUrl: "http://api.test",
-        clock: systemClock,
-      }),
+      rejectBrokenRequest(error as NodeJS.ErrnoException, socket as Socket, tools, "req_06Fv3Tt0q1Yd8mWc5KxLrB"),
     );
     await once(server.listen(0, "127.0.0.1"), "listening");
     const { port } = server.address() as AddressInfo;

@@ -5,7 +5,6 @@ import { revokeToken } from "../../client/oauth/authorization.ts";
 import { createTransport } from "../../client/transport.ts";
 import { CLI_CLIENT_ID } from "../../contract/scopes.ts";
 import { proxiesOf, type RequestContext, tracingOf, userAgentOf } from "../connect.ts";
-import type { Context } from "../context.ts";
 import { UserError } from "../errors.ts";
 import type { Profile } from "../settings/profiles.ts";
 
@@ -33,7 +32,7 @@ export function explainAuthorization(error: unknown): unknown {
  * Revokes the sessions of a profile at the platform. Returns whether all were revoked; an unreachable platform is no
  * reason to keep credentials. Import this module lazily.
  */
-export async function revokeSessions(context: Context, { auth_url, credentials }: Profile): Promise<boolean> {
+export async function revokeSessions(context: RequestContext, { auth_url, credentials }: Profile): Promise<boolean> {
   const tokens = Object.values(credentials).flatMap((stored) =>
     stored.type === "oauth" ? [stored.refresh_token] : [],
   );
@@ -41,11 +40,11 @@ export async function revokeSessions(context: Context, { auth_url, credentials }
 }
 
 /** Revokes a leaked token at the platform. Returns false if the platform could not be reached. */
-export function revokeFoundToken(context: Context, authUrl: string, token: string): Promise<boolean> {
+export function revokeFoundToken(context: RequestContext, authUrl: string, token: string): Promise<boolean> {
   return revokeAll(context, authUrl, [token]);
 }
 
-async function revokeAll(context: Context, authUrl: string, tokens: readonly string[]): Promise<boolean> {
+async function revokeAll(context: RequestContext, authUrl: string, tokens: readonly string[]): Promise<boolean> {
   try {
     const server = await openAuthorizationServer(context, authUrl);
     await Promise.all(tokens.map((token) => revokeToken(server, token)));

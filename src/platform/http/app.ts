@@ -20,7 +20,8 @@ import { takeJson } from "./json.ts";
 import { errorPage, PageError, sendPage } from "./pages/page.ts";
 import { CONNECT_REQUEST, rejectBrokenRequest } from "./problem.ts";
 import { clientOf, loggedPath, recordRequests } from "./request-log.ts";
-import { addCommonHeaders, type ResponseTools, sendError } from "./send.ts";
+import { type ResponseTools } from "./response-headers.ts";
+import { addCommonHeaders, sendError } from "./send.ts";
 
 const ARRIVAL_SECONDS = 30;
 const HEADER_SECONDS = 10;
@@ -141,9 +142,8 @@ function createServer(tools: AppTools): FastifyInstance {
     },
     clientErrorHandler: (error, socket) => rejectOnSocket(error, socket),
   });
-  const rejectOnSocket = (error: { code?: unknown }, socket: Socket) => {
-    rejectBrokenRequest(error, socket, { requestId: newRequestId(), baseUrl: tools.baseUrl(), clock: tools.clock });
-  };
+  const rejectOnSocket = (error: { code?: unknown }, socket: Socket) =>
+    rejectBrokenRequest(error, socket, tools, newRequestId());
   // Node would close the connection without a response.
   app.server.on("connect", (_request, socket) => rejectOnSocket({ code: CONNECT_REQUEST }, socket as Socket));
 

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { HEADERS } from "../../contract/headers.ts";
 import { LAST_EVENT_ID } from "../../contract/schemas/event.ts";
+import { RESPONSE_HEADERS } from "./response-headers.ts";
 
 /**
  * Which pages of other origins may read a route's responses: all of them, or those that send an access token. An API key
@@ -27,19 +28,9 @@ const REQUEST_HEADERS = [
   "Mcp-Session-Id",
 ];
 const KNOWN_HEADERS: ReadonlySet<string> = new Set(["accept", ...REQUEST_HEADERS.map((name) => name.toLowerCase())]);
-const RESPONSE_HEADERS = [
-  HEADERS.requestId,
-  HEADERS.version,
-  HEADERS.rateLimit,
-  HEADERS.rateLimitPolicy,
-  HEADERS.idempotentReplayed,
-  "ETag",
-  "Link",
-  "Location",
-  "Mcp-Session-Id",
-  "Retry-After",
-  "WWW-Authenticate",
-].join(", ");
+const EXPOSED_HEADERS = ["ETag", "Mcp-Session-Id", ...Object.values(RESPONSE_HEADERS).map(({ name }) => name)].join(
+  ", ",
+);
 const MAX_AGE_SECONDS = 7200;
 
 /** Lets pages of other origins read responses, never with cookies (Fetch standard, CORS protocol). */
@@ -58,7 +49,7 @@ export function addCrossOriginHeaders(
 ): void {
   const isReadable = crossOrigin === "anyone" || (crossOrigin === "access token" && bearsAccessToken(request));
   if (!isReadable) return;
-  void reply.header("Access-Control-Allow-Origin", "*").header("Access-Control-Expose-Headers", RESPONSE_HEADERS);
+  void reply.header("Access-Control-Allow-Origin", "*").header("Access-Control-Expose-Headers", EXPOSED_HEADERS);
 }
 
 function bearsAccessToken({ headers: { origin, authorization } }: FastifyRequest): boolean {

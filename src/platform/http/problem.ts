@@ -3,10 +3,9 @@ import type { Duplex } from "node:stream";
 import type { FastifyError } from "fastify";
 import { ERRORS, type ErrorCode, PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
 import type { Problem } from "../../contract/schemas/problem.ts";
-import { HEADERS } from "../../contract/headers.ts";
-import { LATEST_VERSION } from "../../contract/versions.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Clock } from "../ports.ts";
+import { commonHeaders, type ResponseTools } from "./response-headers.ts";
 import { StorageUnavailableError } from "../storage/database.ts";
 import { SandboxResetError } from "../storage/environments.ts";
 import { DamagedEventError } from "../storage/event-body.ts";
@@ -88,17 +87,16 @@ const LINGER_MILLISECONDS = 2000;
 export function rejectBrokenRequest(
   error: BrokenRequest,
   socket: Socket,
-  { requestId, baseUrl, clock }: { requestId: string; baseUrl: string; clock: Clock },
+  tools: Omit<ResponseTools, "log"> & { clock: Clock },
+  requestId: string,
 ): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
     return;
   }
-  clock.after(LINGER_MILLISECONDS, () => socket.destroy());
-  endWithProblem(socket, toProblem(brokenRequest(error), requestId, baseUrl), {
-    [HEADERS.requestId]: requestId,
-    [HEADERS.version]: LATEST_VERSION,
-  });
+  tools.clock.after(LINGER_MILLISECONDS, () => socket.destroy());
+  const problem = toProblem(brokenRequest(error), requestId, tools.baseUrl());
+  endWithProblem(socket, problem, commonHeaders(tools, requestId));
 }
 
 /** Responds on a bare socket with problem details, and ends it. */

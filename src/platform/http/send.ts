@@ -3,12 +3,11 @@ import { PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { OAUTH_PATHS } from "../../contract/scopes.ts";
 import { CHALLENGE } from "../domain/api-error.ts";
-import type { Versions } from "../domain/versions.ts";
-import type { RateLimit } from "../security/rate-limit.ts";
 import type { Log } from "../ports.ts";
 import { Problem } from "../../contract/schemas/problem.ts";
 import { declaredFields } from "./declared-fields.ts";
 import { loggedPath } from "./request-log.ts";
+import { commonHeaders, type ResponseTools } from "./response-headers.ts";
 import { INTERNAL_ERROR, toApiError, toProblem } from "./problem.ts";
 
 declare module "fastify" {
@@ -18,20 +17,9 @@ declare module "fastify" {
   }
 }
 
-/** What every response needs. */
-export interface ResponseTools {
-  versions: Versions;
-  /** Undefined if requests are not limited. */
-  rateLimit: RateLimit | undefined;
-  log: Log;
-  /** Returns the API's origin as clients see it, without a trailing slash. Known once the server listens. */
-  baseUrl: () => string;
-}
-
 /** Adds the headers of every response. A page or a file may replace them later. */
 export function addCommonHeaders(tools: ResponseTools, reply: FastifyReply, requestId: string): void {
-  void reply.header(HEADERS.requestId, requestId).header(HEADERS.version, tools.versions.latest);
-  if (tools.rateLimit !== undefined) void reply.header(HEADERS.rateLimitPolicy, tools.rateLimit.policy);
+  void reply.headers(commonHeaders(tools, requestId));
   void reply.header("Cache-Control", "no-store").header("X-Content-Type-Options", "nosniff");
 }
 

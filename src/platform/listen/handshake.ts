@@ -1,7 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { ErrorCode } from "../../contract/errors.ts";
-import { HEADERS } from "../../contract/headers.ts";
 import { LISTEN_PATH, LISTEN_SUBPROTOCOL } from "../../contract/listen.ts";
 import { ApiError } from "../domain/api-error.ts";
 import { assertScope, type Authenticate } from "../http/authenticate.ts";
@@ -12,7 +11,7 @@ import { versionOfResponse } from "../http/request-headers.ts";
 import type { Clock } from "../ports.ts";
 import type { RequestRecorder } from "../observability/request-recorder.ts";
 import type { Versions } from "../domain/versions.ts";
-import type { ResponseTools } from "../http/send.ts";
+import { commonHeaders, type ResponseTools } from "../http/response-headers.ts";
 
 /** A request to listen, before it becomes a connection. */
 export interface Handshake {
@@ -91,9 +90,7 @@ export function reject(tools: HandshakeTools, stream: Duplex, handshake: Handsha
   endWithProblem(stream, problem, {
     ...handshake.headers,
     ...shown.headers,
-    [HEADERS.requestId]: handshake.id,
-    [HEADERS.version]: versionOfError(tools.versions, handshake, problem.status),
-    ...(tools.rateLimit === undefined ? {} : { [HEADERS.rateLimitPolicy]: tools.rateLimit.policy }),
+    ...commonHeaders(tools, handshake.id, versionOfError(tools.versions, handshake, problem.status)),
   });
 }
 

@@ -66,8 +66,7 @@ async function prepare(
   context: Context,
 ): Promise<(client: Client) => Promise<TriggeredEvent[]>> {
   if (type === undefined) {
-    const { readFixture } = await import("../../triggering/fixture.ts");
-    const { runFixture } = await import("../../triggering/fixture.ts");
+    const { readFixture, runFixture } = await import("../../triggering/fixture.ts");
     const calls = await readFixture(flags.fixture!, context);
     return (client) => runFixture(calls, { client, cleanup, findsEvents: flags.wait === true, context });
   }

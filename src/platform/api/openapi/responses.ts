@@ -3,9 +3,8 @@ import { HEADERS } from "../../../contract/headers.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { Operation } from "../../../contract/operations.ts";
 import { Problem } from "../../../contract/schemas/problem.ts";
-import { LATEST_VERSION } from "../../../contract/versions.ts";
-import { keywordsOfFormat } from "../../http/formats.ts";
 import { exampleProblem, PROBLEMS_PATH } from "../../http/problem.ts";
+import { RESPONSE_HEADERS, type ResponseHeader } from "../../http/response-headers.ts";
 import type { Json, Schemas } from "./schemas.ts";
 
 /** Error responses that many operations share: components, by name. */
@@ -124,61 +123,7 @@ function exampleOf(code: ErrorCode, baseUrl: string): Json {
   return { summary: ERRORS[code].title, value: exampleProblem(code, baseUrl) };
 }
 
-const WHOLE_SECONDS = { type: "integer", minimum: 0 };
-const DATE = { type: "string", pattern: "^\\d{4}-\\d{2}-\\d{2}$" };
-
-/** Every response header, by its name in the document. */
-const RESPONSE_HEADERS = {
-  RequestId: {
-    name: HEADERS.requestId,
-    description: "ID of the request in logs, events and problem details",
-    required: true,
-    schema: { type: "string", ...keywordsOfFormat("request-id") },
-  },
-  ServiceVersion: {
-    name: HEADERS.version,
-    description: "API version of the response",
-    required: true,
-    schema: { ...DATE, examples: [LATEST_VERSION] },
-  },
-  RateLimitPolicy: {
-    name: HEADERS.rateLimitPolicy,
-    description:
-      "Maximum number of requests (`q`) of a credential in a window of seconds (`w`); absent without a limit",
-    schema: { type: "string", pattern: '^"default";q=\\d+;w=\\d+$', examples: ['"default";q=200;w=2'] },
-  },
-  RateLimit: {
-    name: HEADERS.rateLimit,
-    description: "Number of requests left (`r`), and seconds until the limit is fully reset (`t`)",
-    schema: { type: "string", pattern: '^"default";r=\\d+;t=\\d+$', examples: ['"default";r=199;t=1'] },
-  },
-  IdempotentReplayed: {
-    name: HEADERS.idempotentReplayed,
-    description: "`true` if this is the response to an earlier request with the same Idempotency-Key",
-    schema: { type: "string", const: "true" },
-  },
-  Location: {
-    name: "Location",
-    description: "Path of the created object",
-    schema: { type: "string", format: "uri-reference", examples: ["/v1/customers/cus_06Fv3Tt0q1Yd8mWc5KxLrB"] },
-  },
-  Link: {
-    name: "Link",
-    description: 'URL of the next page, with `rel="next"` (RFC 8288); absent on the last page',
-    schema: { type: "string", examples: ['<https://api.example.com/v1/customers?cursor=AbC123>; rel="next"'] },
-  },
-  RetryAfter: { name: "Retry-After", description: "Seconds to wait before a retry", schema: WHOLE_SECONDS },
-  WwwAuthenticate: {
-    name: "WWW-Authenticate",
-    description: "Required credential (RFC 6750)",
-    schema: { type: "string", examples: ['Bearer realm="service"'] },
-  },
-} as const;
-
-type ResponseHeader = keyof typeof RESPONSE_HEADERS;
-
-/** Headers of every response. */
-const ALWAYS: readonly ResponseHeader[] = ["RequestId", "ServiceVersion", "RateLimitPolicy", "RateLimit"];
+const ALWAYS = (Object.keys(RESPONSE_HEADERS) as ResponseHeader[]).filter((name) => "always" in RESPONSE_HEADERS[name]);
 
 /** Returns references to the headers of a response. */
 export function headersOf(...further: ResponseHeader[]): Json {
@@ -189,7 +134,7 @@ export function headersOf(...further: ResponseHeader[]): Json {
 
 export function headerComponents(): Json {
   return Object.fromEntries(
-    Object.entries(RESPONSE_HEADERS).map(([key, header]) => [key, { ...header, name: undefined }]),
+    Object.entries(RESPONSE_HEADERS).map(([key, header]) => [key, { ...header, name: undefined, always: undefined }]),
   );
 }
 

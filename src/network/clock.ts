@@ -47,3 +47,10 @@ export function callAfter(milliseconds: number, callback: () => void, { ref = tr
     clearImmediate(immediate);
   };
 }
+
+/** Resolves after a delay in milliseconds. */
+export function pause(clock: Pick<Clock, "after">, milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.after(milliseconds, resolve);
+  });
+}

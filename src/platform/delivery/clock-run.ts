@@ -1,3 +1,4 @@
+import { pause } from "../../network/clock.ts";
 import { type PartOf, StorageUnavailableError, type Transaction } from "../storage/database.ts";
 import {
   type AdvanceCounts,
@@ -6,21 +7,14 @@ import {
   endAdvance,
   findAdvance,
 } from "../storage/clock-advances.ts";
-import {
-  findLapsed,
-  hasLapsedLease,
-  hasLeased,
-  leaseTime,
-  releaseLeases,
-  releaseTokens,
-} from "../storage/delivery-queue.ts";
+import { hasLapsedLease, hasLeased, leaseTime, releaseLeases, releaseTokens } from "../storage/delivery-queue.ts";
 import { findEnvironment, keepClock, moveClock, releaseClock } from "../storage/environments.ts";
 import { findTarget } from "../storage/webhook-endpoints.ts";
 import { AdvanceSlots, type AdvanceTotal, planShares } from "./advance-plan.ts";
 import { claimAt, claimEnded, LEASE_MILLISECONDS } from "./claim.ts";
 import { type Finished, type Job, toLease } from "./sender.ts";
 import { BodyClaim } from "./event-bodies.ts";
-import { recordAttempts, recordFinished, reportFinished, takeOver, writeAttempts } from "./record.ts";
+import { recordAttempts, recordFinished, reportFinished, takeOverLapsed, writeAttempts } from "./record.ts";
 import type { DeliveryTools } from "./worker.ts";
 
 const POLL_AGAIN_MILLISECONDS = 10;
@@ -33,7 +27,6 @@ const UNSENT_PAUSE_MILLISECONDS = 1000;
 /** How long a stop keeps trying to record the last outcomes. */
 const GIVE_UP_MILLISECONDS = 2000;
 const MAX_END = 250;
-const MAX_TAKE_OVER = 500;
 /**
  * Deliveries that are due but cannot be claimed for this long are left to the worker, because another process holds
  * them.
@@ -109,7 +102,7 @@ export class ClockRun {
         const now = this.#tools.clock.elapsed();
         if (this.#stopping && this.#inFlight.size === 0) giveUpAt ??= now + GIVE_UP_MILLISECONDS;
         if (giveUpAt !== undefined && now >= giveUpAt) return;
-        await this.#pause(STORAGE_PAUSE_MILLISECONDS);
+        await pause(this.#tools.clock, STORAGE_PAUSE_MILLISECONDS);
         continue;
       }
       if (step.state === "over") return;
@@ -121,15 +114,16 @@ export class ClockRun {
 
   /** Waits for the attempts of other processes to finish. Returns false if there is nothing left to do. */
   async #start(): Promise<boolean> {
-    const { database, clock } = this.#tools;
+    const { database, clock, report } = this.#tools;
     const environment = this.#environment;
     // Attempts that began before the clock was held belong to the time before. Those of dead processes never finish.
     while (await hasLeased(database, environment)) {
       if (this.#stopping) break;
       if (await hasLapsedLease(database, await leaseTime(database, clock.now), this.#tools.owner)) {
-        await this.#takeOverLapsed();
+        const takeOver = (tx: Transaction) => takeOverLapsed(tx, this.#tools);
+        reportFinished(report, await database.write(takeOver, { isolation: "read committed" }), []);
       }
-      await this.#pause(POLL_AGAIN_MILLISECONDS);
+      await pause(this.#tools.clock, POLL_AGAIN_MILLISECONDS);
     }
     const advance = await findAdvance(database, environment, this.#number);
     if (advance === undefined) return false;
@@ -147,19 +141,6 @@ export class ClockRun {
       },
       { isolation: "read committed" },
     );
-  }
-
-  async #takeOverLapsed(): Promise<void> {
-    const { database, clock, clockTrust, random, report } = this.#tools;
-    const interrupted = await database.write(
-      async (tx) => {
-        const now = await leaseTime(tx, clock.now);
-        const lapsed = await findLapsed(tx, now, this.#tools.owner, MAX_TAKE_OVER);
-        return takeOver(tx, lapsed, { now, random, mayExpire: clockTrust.isTrusted() });
-      },
-      { isolation: "read committed" },
-    );
-    reportFinished(report, interrupted, []);
   }
 
   /**
@@ -193,7 +174,7 @@ export class ClockRun {
     reportFinished(report, step.abandoned, []);
     for (const job of step.jobs) this.#attempt(job);
     // File descriptors may be free again later.
-    if (unsent.length > 0 && step.state === "going") await this.#pause(UNSENT_PAUSE_MILLISECONDS);
+    if (unsent.length > 0 && step.state === "going") await pause(this.#tools.clock, UNSENT_PAUSE_MILLISECONDS);
     return step;
   }
 
@@ -310,7 +291,7 @@ export class ClockRun {
     }
     if (wasDue) {
       this.#emptySince ??= this.#tools.clock.elapsed();
-      await this.#pause(POLL_AGAIN_MILLISECONDS);
+      await pause(this.#tools.clock, POLL_AGAIN_MILLISECONDS);
     }
     return true;
   }
@@ -326,13 +307,7 @@ export class ClockRun {
       });
       this.#signal = () => {};
     }
-    if (this.#inFlight.size > 0) await this.#pause(GATHER_MILLISECONDS);
-  }
-
-  #pause(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#tools.clock.after(milliseconds, resolve);
-    });
+    if (this.#inFlight.size > 0) await pause(this.#tools.clock, GATHER_MILLISECONDS);
   }
 }
 

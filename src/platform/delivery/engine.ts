@@ -1,5 +1,6 @@
 import { lowestIdAt } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
+import { pause } from "../../network/clock.ts";
 import { carryOutSlice } from "../domain/bulk-operations.ts";
 import type { Versions } from "../domain/versions.ts";
 import type { BackgroundWork } from "../observability/background-work.ts";
@@ -98,9 +99,7 @@ function createBulkRunner(tools: BulkTools): Periodic {
         if (signal.aborted) return;
         const run = () => runSlice(tools, environment, id);
         if (await tools.background.run("bulk_operation", { operation: id }, run)) hasMore = true;
-        await new Promise<void>((resolve) => {
-          tools.clock.after(PAUSE_MILLISECONDS, resolve);
-        });
+        await pause(tools.clock, PAUSE_MILLISECONDS);
       }
     }
   });

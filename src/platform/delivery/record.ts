@@ -4,10 +4,18 @@ import { disableGoneEndpoint, isReportable, reportHealth } from "../domain/webho
 import type { Activity } from "../observability/activity.ts";
 import type { BackgroundTask, BackgroundWork } from "../observability/background-work.ts";
 import { tracedLine } from "../observability/trace-context.ts";
-import type { Random } from "../ports.ts";
+import type { Clock, Random } from "../ports.ts";
+import type { ClockTrust } from "../time/clock-trust.ts";
 import { tenantOf } from "../storage/accounts.ts";
 import type { Database, PartOf, Transaction } from "../storage/database.ts";
-import { type AbandonedLease, lockLeases, recordOutcomes, releaseLeases } from "../storage/delivery-queue.ts";
+import {
+  type AbandonedLease,
+  findLapsed,
+  leaseTime,
+  lockLeases,
+  recordOutcomes,
+  releaseLeases,
+} from "../storage/delivery-queue.ts";
 import { countFailuresInRow, type EndpointOutcomes } from "../storage/webhook-endpoints.ts";
 import type { EnvironmentTime } from "../time/environment-time.ts";
 import type { Finished } from "./sender.ts";
@@ -119,6 +127,18 @@ function outcomesByEndpoint(finished: readonly Finished[]): ReportedOutcomes[] {
     );
   }
   return [...found.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+const MAX_TAKE_OVER = 500;
+
+/** Takes over from dead processes whatever their leases have expired on. Returns the attempts that they had begun. */
+export async function takeOverLapsed(
+  tx: Transaction,
+  { owner, clock, clockTrust, random }: { owner: string; clock: Clock; clockTrust: ClockTrust; random: Random },
+): Promise<Finished[]> {
+  const now = await leaseTime(tx, clock.now);
+  const lapsed = await findLapsed(tx, now, owner, MAX_TAKE_OVER);
+  return takeOver(tx, lapsed, { now, random, mayExpire: clockTrust.isTrusted() });
 }
 
 /** Releases the claims of a dead process, and records the attempts that it had begun. */

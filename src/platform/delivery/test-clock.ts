@@ -1,3 +1,4 @@
+import { pause } from "../../network/clock.ts";
 import type { TestClock } from "../../contract/schemas/test-clock.ts";
 import { beginAdvance, showAdvance, showClock } from "../domain/test-clock.ts";
 import { Periodic } from "../time/periodic.ts";
@@ -60,8 +61,8 @@ export class TestClockAdvancer {
         return showAdvance(database, advance, clock.now());
       }
       const run = this.#runs.get(nameOf(environment, number));
-      if (run === undefined) await this.#pause(Math.min(rest, WATCH_MILLISECONDS));
-      else await Promise.race([run.ended, this.#pause(rest)]);
+      if (run === undefined) await pause(this.#tools.clock, Math.min(rest, WATCH_MILLISECONDS));
+      else await Promise.race([run.ended, pause(this.#tools.clock, rest)]);
     }
   }
 
@@ -100,12 +101,6 @@ export class TestClockAdvancer {
 
   #newHolder(): string {
     return `${this.#ownPrefix}${(this.#holders += 1)}`;
-  }
-
-  #pause(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#tools.clock.after(milliseconds, resolve);
-    });
   }
 }
 

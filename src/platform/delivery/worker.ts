@@ -5,7 +5,6 @@ import type { BackgroundWork } from "../observability/background-work.ts";
 import { type Database, type PartOf, StorageUnavailableError, type Transaction } from "../storage/database.ts";
 import {
   findAllLeased,
-  findLapsed,
   hasLapsedLease,
   markStarted,
   leaseTime,
@@ -18,7 +17,15 @@ import { claimDue, findWaiting, LEASE_MILLISECONDS, NOTHING, type SecretOpener }
 import { type DeliverySender, type Finished, type Job, toLease } from "./sender.ts";
 import { BodyClaim, type EventBodies } from "./event-bodies.ts";
 import { type DeliveryLimits, type EndpointQueue, EndpointQueues } from "./endpoint-queues.ts";
-import { type EmitTools, recordAttempts, recordFinished, reportFinished, takeOver, writeAttempts } from "./record.ts";
+import {
+  type EmitTools,
+  recordAttempts,
+  recordFinished,
+  reportFinished,
+  takeOver,
+  takeOverLapsed,
+  writeAttempts,
+} from "./record.ts";
 import { InFlight } from "./in-flight.ts";
 
 /**
@@ -34,7 +41,6 @@ const MAX_INTERVAL_MILLISECONDS = 25;
 const INTERVAL_PER_TURN = 4;
 /** How long a stop keeps trying to record outcomes after its last attempt has finished. */
 const GIVE_UP_MILLISECONDS = 2_000;
-const MAX_TAKE_OVER = 500;
 
 const WARN_AGAIN_MILLISECONDS = 3_600_000;
 
@@ -226,7 +232,7 @@ export class DeliveryWorker {
     const unit = async (tx: Transaction, partOf: PartOf, inTime: readonly Finished[]) => {
       const token = `${owner}.${(this.#claims += 1)}`;
       tried.push(token);
-      const interrupted = this.#lapsed ? await this.#takeOverLapsed(tx) : [];
+      const interrupted = this.#lapsed ? await takeOverLapsed(tx, this.#tools) : [];
       // Sent together, so that none waits for another's result. They run in order: the claim comes after the releases.
       const recorded = recordAttempts(tx, inTime, this.#tools, partOf);
       const [disabled, , , claimed] = await Promise.all([
@@ -285,13 +291,6 @@ export class DeliveryWorker {
     }
     this.#queues.update(ready, new Set(heads.map(({ endpoint_id: id }) => id)));
     this.#lapsed = await hasLapsedLease(database, now, this.#tools.owner);
-  }
-
-  async #takeOverLapsed(tx: Transaction): Promise<Finished[]> {
-    const { owner, clock, clockTrust, random } = this.#tools;
-    const now = await leaseTime(tx, clock.now);
-    const lapsed = await findLapsed(tx, now, owner, MAX_TAKE_OVER);
-    return takeOver(tx, lapsed, { now, random, mayExpire: clockTrust.isTrusted() });
   }
 
   /** Claims due deliveries. Skips endpoints that this turn's outcomes disabled. */

@@ -1,3 +1,4 @@
+import { pause } from "../../network/clock.ts";
 import { type EventType, matchesSubscriptions, typesOfSubscription } from "../../contract/event-types.ts";
 import { isRecord } from "../../contract/json.ts";
 import { kindOfId } from "../../contract/ids.ts";
@@ -155,9 +156,7 @@ export async function pageOfEvents(
   let last = first;
   for (const wait of page.position === undefined ? WAITS_MS : []) {
     if (last.horizon > first.heldBack) break;
-    await new Promise<void>((resolve) => {
-      clock.after(wait, resolve);
-    });
+    await pause(clock, wait);
     last = await read();
   }
   return last.rows;

@@ -1,3 +1,4 @@
+import { pause } from "../../network/clock.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ErrorCode } from "../../contract/errors.ts";
 import { HEADERS } from "../../contract/headers.ts";
@@ -66,7 +67,7 @@ export async function injectFault(
       throw errorOf(fault);
     case "delay":
       deadline!.pause();
-      await new Promise<void>((resolve) => clock.after(fault.delay_ms!, resolve));
+      await pause(clock, fault.delay_ms!);
       deadline!.resume();
       return false;
     case "disconnect":

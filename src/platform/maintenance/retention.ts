@@ -1,3 +1,4 @@
+import { pause } from "../../network/clock.ts";
 import { lowestIdAt } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { statusesOf } from "../../contract/resources.ts";
@@ -82,9 +83,7 @@ async function removeOldRows(
       const unit = async (tx: Transaction) => ((await tx.claim(claim)) ? step.run(tx, slice) : undefined);
       after = await database.write((tx) => size.measure(() => unit(tx)), { isolation: step.isolation ?? "serialized" });
       if (after === undefined) return;
-      await new Promise<void>((resolve) => {
-        clock.after(PAUSE_MILLISECONDS, resolve);
-      });
+      await pause(clock, PAUSE_MILLISECONDS);
     }
   };
   const remove = (claim: string, step: Step) => background.run("retention", { claim }, () => removeAll(claim, step));

@@ -1,11 +1,7 @@
-import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { createIdGenerator } from "../contract/ids.ts";
-import { formatTimestamp } from "../contract/timestamps.ts";
 import { valueAt } from "../contract/json.ts";
-import type { EventEnvelope, EventObjects, WebhookEvent, WebhookEventType } from "../webhooks/index.ts";
+import type { WebhookEvent, WebhookEventType } from "../webhooks/index.ts";
 import { type ApiClient, PlatformError, type Problem } from "./api.ts";
-import { EVENT_SAMPLES } from "./event-samples.ts";
 import { after, millisecondsOf } from "./time.ts";
 
 /** What an event must have. */
@@ -117,39 +113,4 @@ function explain(type: string, where: Where<never>, seen: readonly WebhookEvent[
   for (const event of seen) counts.set(event.type, (counts.get(event.type) ?? 0) + 1);
   if (counts.size === 0) return ". There were no other events";
   return `. Events that arrived: ${[...counts].map(([name, count]) => `${count} ${name}`).join(", ")}`;
-}
-
-/** What an event created by `event` has besides its object. */
-export interface EventDetails<Type extends WebhookEventType> extends Partial<
-  Pick<EventEnvelope<Type, EventObjects[Type]>, "id" | "created" | "livemode" | "request">
-> {
-  /** On `*.updated`: the old values of the fields that changed. */
-  previous?: Partial<EventObjects[Type]>;
-}
-
-const newId = createIdGenerator((size) => randomBytes(size));
-
-/**
- * Returns an event for a test, as the platform would send it: `event("order.completed", { amount: 500 })`. Each has IDs of
- * its own. Fields of the object that are not given have the examples of the API's schemas.
- */
-export function event<Type extends WebhookEventType>(
-  type: Type,
-  fields: Partial<EventObjects[Type]> = {},
-  { previous, ...details }: EventDetails<Type> = {},
-): WebhookEvent<Type> {
-  const now = Date.now();
-  const created = formatTimestamp(now);
-  const sample = EVENT_SAMPLES[type];
-  const object = { ...structuredClone(sample), id: newId(sample.object, now), created, ...fields };
-  return {
-    id: newId("event", now),
-    object: "event",
-    type,
-    created,
-    livemode: false,
-    data: previous === undefined ? { object } : { object, previous },
-    request: { id: newId("request", now) },
-    ...details,
-  };
 }

@@ -9,7 +9,7 @@ import { keysOf, type ReadyLine, startOwnCommand } from "./own-command.ts";
 import { delay, millisecondsOf } from "./time.ts";
 
 export { PlatformError, type Problem } from "./api.ts";
-export { event, type EventDetails } from "./events.ts";
+export { event, type EventDetails } from "./event-factory.ts";
 
 export interface StartOptions {
   /** SQLite file or PostgreSQL URL to use instead of an empty temporary database. */

@@ -64,91 +64,77 @@ function causeOfListener(error: string, { name, again }: Receiver): Cause {
   };
 }
 
+/** What the platform knows of a failed attempt without a response. */
+interface Failure {
+  /** What follows the code of the error. */
+  description: string;
+  /** The beginning of a response that was not complete. */
+  body: string | null | undefined;
+}
+
+type CauseOf = (receiver: Receiver, failure: Failure) => Omit<Cause, "code"> & { code?: FindingCode };
+
+/** By the code of an attempt's error. */
+const ERRORS: Readonly<Record<string, CauseOf>> = {
+  connection_refused: ({ shownUrl }) => ({
+    what: `Connection refused: no server is listening at ${shownUrl}`,
+    action: `Start the receiver, or ${CORRECT_URL}, then retry`,
+  }),
+  timeout: ({ name }, { body }) => ({
+    what: `${name} did not ${body ? "complete its response" : "respond"} within ${LIMITS.deliverySeconds} s`,
+    action: `${RESPOND_FIRST}, then retry`,
+  }),
+  dns: ({ host }) => ({
+    what: `The host name ${host.replace(/:\d+$/, "")} could not be resolved`,
+    action: `Fix its DNS record, or ${CORRECT_URL}, then retry`,
+  }),
+  tls: (receiver, { description }) => causeOfTls(description, receiver),
+  blocked_target: ({ shownUrl, url }, { description }) => ({
+    code: "target_blocked",
+    what: `The platform does not deliver to ${shownUrl}: ${description}`,
+    action: "Forward events to a private address with a listener",
+    fix: shellCommand`service listen --forward-to ${url}`,
+  }),
+  connection_closed: ({ name }) => ({
+    what: `${name} closed the connection before the response was complete`,
+    action: "Check the receiver's log for a crash, then retry",
+  }),
+  interrupted: () => ({ what: "The platform stopped during the attempt", action: "Retry now" }),
+  invalid_response: ({ name }) => ({
+    what: `${name} sent a response that is not HTTP`,
+    action: `Start an HTTP server there, or ${CORRECT_URL}, then retry`,
+  }),
+  event_damaged: () => ({
+    what: "The stored event is damaged",
+    action: "Check the database for more damage",
+    fix: "service db check",
+  }),
+  secret_damaged: ({ name, endpoint }) => ({
+    what: `The stored signing secret of ${name} is damaged`,
+    action: "Give the endpoint a new secret",
+    fix: shellCommand`service endpoints rotate-secret ${endpoint!}`,
+  }),
+  url_damaged: ({ name, endpoint }) => ({
+    what: `The stored URL of ${name} is damaged`,
+    action: "Check the endpoint, then set its URL again",
+    fix: shellCommand`service endpoints get ${endpoint!}`,
+  }),
+  endpoint_disabled: ({ name }) => ({
+    what: `${name} stayed disabled until its ${LIMITS.retryTotalSeconds / 86_400} days of retries were over`,
+    action: "Retry now",
+  }),
+  unreachable: ({ host }) => ({
+    what: `The platform has no network route to ${host}`,
+    action: `Fix the network, or ${CORRECT_URL}, then retry`,
+  }),
+};
+
 function causeOfError({ error, response_excerpt: body }: Outcome, receiver: Receiver): Cause {
-  const { endpoint, name, shownUrl: url, host } = receiver;
   const [, code = "", description = error ?? ""] = /^([a-z_]+): (.*)$/s.exec(error ?? "") ?? [];
-  switch (code) {
-    case "connection_refused":
-      return {
-        code,
-        what: `Connection refused: no server is listening at ${url}`,
-        action: `Start the receiver, or ${CORRECT_URL}, then retry`,
-      };
-    case "timeout":
-      return {
-        code,
-        what: `${name} did not ${body ? "complete its response" : "respond"} within ${LIMITS.deliverySeconds} s`,
-        action: `${RESPOND_FIRST}, then retry`,
-      };
-    case "dns":
-      return {
-        code,
-        what: `The host name ${host.replace(/:\d+$/, "")} could not be resolved`,
-        action: `Fix its DNS record, or ${CORRECT_URL}, then retry`,
-      };
-    case "tls":
-      return causeOfTls(description, receiver);
-    case "blocked_target":
-      return {
-        code: "target_blocked",
-        what: `The platform does not deliver to ${url}: ${description}`,
-        action: "Forward events to a private address with a listener",
-        fix: shellCommand`service listen --forward-to ${receiver.url}`,
-      };
-    case "connection_closed":
-      return {
-        code,
-        what: `${name} closed the connection before the response was complete`,
-        action: "Check the receiver's log for a crash, then retry",
-      };
-    case "interrupted":
-      return { code, what: "The platform stopped during the attempt", action: "Retry now" };
-    case "invalid_response":
-      return {
-        code,
-        what: `${name} sent a response that is not HTTP`,
-        action: `Start an HTTP server there, or ${CORRECT_URL}, then retry`,
-      };
-    case "event_damaged":
-      return {
-        code,
-        what: "The stored event is damaged",
-        action: "Check the database for more damage",
-        fix: "service db check",
-      };
-    case "secret_damaged":
-      return {
-        code,
-        what: `The stored signing secret of ${name} is damaged`,
-        action: "Give the endpoint a new secret",
-        fix: shellCommand`service endpoints rotate-secret ${endpoint!}`,
-      };
-    case "url_damaged":
-      return {
-        code,
-        what: `The stored URL of ${name} is damaged`,
-        action: "Check the endpoint, then set its URL again",
-        fix: shellCommand`service endpoints get ${endpoint!}`,
-      };
-    case "endpoint_disabled":
-      return {
-        code,
-        what: `${name} stayed disabled until its ${LIMITS.retryTotalSeconds / 86_400} days of retries were over`,
-        action: "Retry now",
-      };
-    case "unreachable":
-      return {
-        code,
-        what: `The platform has no network route to ${host}`,
-        action: `Fix the network, or ${CORRECT_URL}, then retry`,
-      };
-    default:
-      return {
-        code: "delivery_failed",
-        what: `${name} did not respond${description === "" ? "" : `: ${description}`}`,
-        action: "Check the receiver, then retry",
-      };
-  }
+  const known = Object.hasOwn(ERRORS, code) ? ERRORS[code] : undefined;
+  if (known !== undefined) return { code: code as FindingCode, ...known(receiver, { description, body }) };
+  const what = `${receiver.name} did not respond${description === "" ? "" : `: ${description}`}`;
+  return { code: "delivery_failed", what, action: "Check the receiver, then retry" };
 }
 
 function causeOfTls(description: string, { endpoint, url, host, isLive }: Receiver): Cause {

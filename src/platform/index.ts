@@ -2,15 +2,6 @@
  * The front door of the platform: the command imports nothing else of it. What each function needs is loaded when it is
  * called.
  */
-import type * as client from "./admin/client.ts";
-import type * as backup from "./maintenance/backup.ts";
-import type * as check from "./maintenance/check.ts";
-import type * as copy from "./maintenance/copy.ts";
-import type * as restoration from "./maintenance/restore.ts";
-import type * as status from "./maintenance/status.ts";
-import type * as start from "./start.ts";
-import type * as database from "./storage/open-database.ts";
-
 export type { DeploymentSettings } from "./deployment.ts";
 export * from "./errors.ts";
 export type { DatabaseStatus } from "./maintenance/status.ts";
@@ -25,35 +16,23 @@ export type { DatabaseSettings } from "./storage/open-database.ts";
 export type { FileCheck } from "./storage/sqlite/file-health.ts";
 export { DRIVER, driverFolder, loadSqlite } from "./storage/sqlite/runtime.ts";
 
-export const startPlatform: typeof start.startPlatform = async (...given) =>
-  (await import("./start.ts")).startPlatform(...given);
+/** Returns a function of a module that is loaded when the function is called. */
+function lazy<Module, Name extends keyof Module>(load: () => Promise<Module>, name: Name): Module[Name] {
+  type Call = (...given: unknown[]) => unknown;
+  const call: Call = async (...given) => ((await load())[name] as Call)(...given);
+  return call as Module[Name];
+}
 
-export const openDatabase: typeof database.openDatabase = async (...given) =>
-  (await import("./storage/open-database.ts")).openDatabase(...given);
-
-export const openReader: typeof database.openReader = async (...given) =>
-  (await import("./storage/open-database.ts")).openReader(...given);
-
-export const statusOf: typeof status.statusOf = async (...given) =>
-  (await import("./maintenance/status.ts")).statusOf(...given);
-
-export const checkDatabase: typeof check.checkDatabase = async (...given) =>
-  (await import("./maintenance/check.ts")).checkDatabase(...given);
-
-export const backUp: typeof backup.backUp = async (...given) =>
-  (await import("./maintenance/backup.ts")).backUp(...given);
-
-export const restore: typeof restoration.restore = async (...given) =>
-  (await import("./maintenance/restore.ts")).restore(...given);
-
-export const copyDatabase: typeof copy.copyDatabase = async (...given) =>
-  (await import("./maintenance/copy.ts")).copyDatabase(...given);
-
-export const createSignInLink: typeof client.createSignInLink = async (...given) =>
-  (await import("./admin/client.ts")).createSignInLink(...given);
-
-export const requestSignInLink: typeof client.requestSignInLink = async (...given) =>
-  (await import("./admin/client.ts")).requestSignInLink(...given);
+export const startPlatform = lazy(() => import("./start.ts"), "startPlatform");
+export const openDatabase = lazy(() => import("./storage/open-database.ts"), "openDatabase");
+export const openReader = lazy(() => import("./storage/open-database.ts"), "openReader");
+export const statusOf = lazy(() => import("./maintenance/status.ts"), "statusOf");
+export const checkDatabase = lazy(() => import("./maintenance/check.ts"), "checkDatabase");
+export const backUp = lazy(() => import("./maintenance/backup.ts"), "backUp");
+export const restore = lazy(() => import("./maintenance/restore.ts"), "restore");
+export const copyDatabase = lazy(() => import("./maintenance/copy.ts"), "copyDatabase");
+export const createSignInLink = lazy(() => import("./admin/client.ts"), "createSignInLink");
+export const requestSignInLink = lazy(() => import("./admin/client.ts"), "requestSignInLink");
 
 /** Loads the log of a process that prints JSON lines. */
 export const loadJsonLog = () => import("./observability/json-log.ts");

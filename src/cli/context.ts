@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Client, CredentialSource } from "../client/http.ts";
+import type { ApiRequest, Client, CredentialSource } from "../client/http.ts";
 import { UserError } from "./errors.ts";
 import type { GlobalOptions } from "./global-options.ts";
 import { createPrompts, Input, type Prompts } from "./input.ts";
@@ -35,8 +35,7 @@ export class Context {
   readonly globals: GlobalOptions;
   readonly output: Output;
   readonly prompts: Prompts;
-  readonly #runnable: ProcessIo["runnable"];
-  readonly #streams: ProcessIo["streams"];
+  readonly #io: ProcessIo;
   readonly #input: Input;
   readonly #store: SettingsStore;
   #projectFolder: string | undefined;
@@ -54,14 +53,13 @@ export class Context {
     this.interrupt = io.interrupt;
     this.globals = globals;
     this.output = output;
-    this.#runnable = io.runnable;
-    this.#streams = io.streams;
-    this.#input = new Input(this.#streams.stdin, this.signal);
+    this.#io = io;
+    this.#input = new Input(io.streams.stdin, io.signal);
     this.#store = new SettingsStore({ env: this.env, platform: this.platform, warn: (text) => output.warn(text) });
     this.prompts = createPrompts({
       possible: () => this.interactive,
-      ...this.#streams,
-      signal: this.signal,
+      ...io.streams,
+      signal: io.signal,
     });
   }
 
@@ -89,24 +87,19 @@ export class Context {
 
   /** Returns this context with other flags. */
   withGlobals(globals: GlobalOptions): Context {
-    return this.#with(globals, this.signal);
+    return new Context(this.#io, globals, this.output);
   }
 
   /** Returns this context with another signal, for work with a shorter deadline. */
   withSignal(signal: AbortSignal): Context {
-    const context = this.#with(this.globals, signal);
+    const context = new Context({ ...this.#io, signal }, this.globals, this.output);
     context.#connection = this.#connection;
     return context;
   }
 
   /** Returns a context with other flags, for a part of the work that prints on streams of its own. */
   partWith(globals: GlobalOptions, streams: Pick<ProcessIo, "stdout" | "stderr">): Promise<Context> {
-    const { env, platform, cwd, signal, interrupt } = this;
-    return Context.create(
-      { ...streams, streams: this.#streams, env, platform, cwd, runnable: this.#runnable, signal, interrupt },
-      globals,
-      false,
-    );
+    return Context.create({ ...this.#io, ...streams }, globals, false);
   }
 
   /** Returns true if prompts are possible: terminals on both ends, and neither --no-input, SERVICE_NO_INPUT nor CI. */
@@ -123,7 +116,7 @@ export class Context {
 
   /** Reads keys and data from outside. Opening it takes some milliseconds. */
   get stdin(): NodeJS.ReadStream {
-    return this.#streams.stdin();
+    return this.#io.streams.stdin();
   }
 
   /** Unix milliseconds. */
@@ -170,7 +163,8 @@ export class Context {
 
   /** Returns this context with the project's folder as the working folder. */
   inProjectFolder(): Context {
-    return this.projectFolder === this.cwd ? this : this.#with(this.globals, this.signal, this.projectFolder);
+    if (this.projectFolder === this.cwd) return this;
+    return new Context({ ...this.#io, cwd: this.projectFolder }, this.globals, this.output);
   }
 
   /** True if the working folder is in one with a project file. */
@@ -194,6 +188,13 @@ export class Context {
   client(): Promise<Client> {
     this.#client ??= this.#openClient();
     return this.#client;
+  }
+
+  /** Sends one request to the platform. Returns the body of the response. */
+  async request<Body>(request: ApiRequest): Promise<Body> {
+    const client = await this.client();
+    const { body } = await client.request<Body>(request);
+    return body;
   }
 
   /** Reads a whole file, or stdin if the name is `-`. `flag` names the source. */
@@ -275,21 +276,5 @@ export class Context {
           throw isOfProject ? Object.assign(error, { hint: startHint(connection) }) : error;
         }),
     };
-  }
-
-  #with(globals: GlobalOptions, signal: AbortSignal, cwd = this.cwd): Context {
-    const { stdout, stderr, env, platform, interrupt } = this;
-    const io = {
-      stdout,
-      stderr,
-      streams: this.#streams,
-      env,
-      platform,
-      cwd,
-      runnable: this.#runnable,
-      signal,
-      interrupt,
-    };
-    return new Context(io, globals, this.output);
   }
 }

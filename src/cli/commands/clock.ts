@@ -73,8 +73,7 @@ export const command: CommandDefinition = {
       fields: CLOCK,
       examples: ["service clock show"],
       async run(context: Context) {
-        const client = await context.client();
-        const { body } = await client.request<TestClock>({ method: "GET", path: CLOCK_PATH });
+        const body = await context.request<TestClock>({ method: "GET", path: CLOCK_PATH });
         await showClock(body, context, body.target === null ? CLOCK : CLOCK_ADVANCE);
       },
     },
@@ -96,8 +95,7 @@ export const command: CommandDefinition = {
       fields: CLOCK,
       examples: ["service clock cancel"],
       async run(context: Context) {
-        const client = await context.client();
-        const { body } = await client.request<TestClock>({ method: "POST", path: `${CLOCK_PATH}/cancel` });
+        const body = await context.request<TestClock>({ method: "POST", path: `${CLOCK_PATH}/cancel` });
         context.output.success(`The test clock is stopped at ${body.now}`);
         await showClock(body, context, body.target === null ? CLOCK : CLOCK_ADVANCE);
       },

@@ -101,8 +101,7 @@ export const command: CommandDefinition = {
       fields: SNAPSHOT,
       examples: ["service sandbox list"],
       async run(context: Context) {
-        const client = await context.client();
-        const { body } = await client.request<SnapshotList>({ method: "GET", path: SNAPSHOTS });
+        const body = await context.request<SnapshotList>({ method: "GET", path: SNAPSHOTS });
         await context.output.list(body.data, SNAPSHOT);
       },
     },
@@ -113,8 +112,7 @@ export const command: CommandDefinition = {
       fields: SNAPSHOT,
       examples: ["service sandbox delete empty"],
       async run(context: Context, name: string) {
-        const client = await context.client();
-        const { body } = await client.request<Snapshot>({ method: "DELETE", path: SNAPSHOTS + apiPath`/${name}` });
+        const body = await context.request<Snapshot>({ method: "DELETE", path: SNAPSHOTS + apiPath`/${name}` });
         context.output.success(`Deleted the snapshot ${name}`);
         await context.output.object(body, SNAPSHOT);
       },
@@ -125,8 +123,7 @@ export const command: CommandDefinition = {
 async function runReset(context: Context, { removeEndpoints, yes, idempotencyKey }: ResetFlags): Promise<void> {
   const what = removeEndpoints ? "all data and endpoints" : "all data";
   await confirm(context, `Remove ${what} of the sandbox? (y/N)`, yes);
-  const client = await context.client();
-  const { body } = await client.request<Sandbox>({
+  const body = await context.request<Sandbox>({
     method: "POST",
     path: "/v1/sandbox/reset",
     body: { endpoints: removeEndpoints ? "remove" : "keep" } satisfies SandboxReset,
@@ -140,8 +137,7 @@ async function runReset(context: Context, { removeEndpoints, yes, idempotencyKey
 }
 
 async function runSave(context: Context, name: string, { idempotencyKey }: Idempotent): Promise<void> {
-  const client = await context.client();
-  const { body } = await client.request<Snapshot>({
+  const body = await context.request<Snapshot>({
     method: "POST",
     path: SNAPSHOTS,
     body: { name } satisfies SnapshotCreate,

@@ -13,8 +13,7 @@ export const command: CommandDefinition = {
 
 async function runWhoami(context: Context): Promise<void> {
   const { profile, baseUrl, credential } = await context.connection();
-  const client = await context.client();
-  const { body: identity } = await client.request<Identity>({ method: "GET", path: "/v1/me" });
+  const identity = await context.request<Identity>({ method: "GET", path: "/v1/me" });
   const cli = {
     profile: profile.value,
     profile_source: profile.name,

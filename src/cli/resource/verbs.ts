@@ -96,8 +96,7 @@ export async function createObject<Item extends { id: string }>(
   body: object,
   idempotencyKey: string | undefined,
 ): Promise<Item> {
-  const client = await context.client();
-  const { body: created } = await client.request<Item>({ method: "POST", path, body, idempotencyKey });
+  const created = await context.request<Item>({ method: "POST", path, body, idempotencyKey });
   context.output.success(`Created ${view.noun} ${created.id}`);
   return created;
 }
@@ -108,8 +107,7 @@ export async function changeObject<Item extends object>(
   { path, view }: Resource<Item>,
   { id, changes, done = "Updated" }: { id: string; changes: object; done?: string },
 ): Promise<void> {
-  const client = await context.client();
-  const { body } = await client.request<Item>({ method: "PATCH", path: path + apiPath`/${id}`, body: changes });
+  const body = await context.request<Item>({ method: "PATCH", path: path + apiPath`/${id}`, body: changes });
   context.output.success(`${done} ${view.noun} ${id}`);
   await context.output.object(body, view);
 }
@@ -144,10 +142,9 @@ export function getVerb<Item extends object>({ command, exampleId, path, view }:
     fields: view,
     examples: [`service ${command} get ${exampleId}`, `service ${command} get ${exampleId} --json`],
     async run(context: Context, id: string) {
-      const client = await context.client();
       const clock = new EnvironmentClock(context);
       const reading = clock.readForTerminal();
-      const { body } = await client.request<Item>({ method: "GET", path: path + apiPath`/${id}` });
+      const body = await context.request<Item>({ method: "GET", path: path + apiPath`/${id}` });
       await reading;
       await context.output.object(body, view, clock);
       if (clock.notice !== undefined) context.output.note(clock.notice);
@@ -239,8 +236,7 @@ export function deleteVerb<Item extends object>({ command, exampleId, path, view
     examples: [`service ${command} delete ${exampleId}`],
     async run(context: Context, id: string, { yes }: { yes?: true }) {
       await confirmDestruction(context, { id, consequence: `The ${view.noun} ${id} will be deleted`, yes });
-      const client = await context.client();
-      const { body } = await client.request<Deleted>({ method: "DELETE", path: path + apiPath`/${id}` });
+      const body = await context.request<Deleted>({ method: "DELETE", path: path + apiPath`/${id}` });
       const { output } = context;
       output.success(`Deleted ${view.noun} ${id}`);
       // A person has read it already.

@@ -99,8 +99,7 @@ async function tryCredential(
   const named = { type: stored.value.type, source: stored.name };
   if (!reachable) return { state: "unknown", ...named };
   try {
-    const client = await context.client();
-    const { body } = await client.request<Identity>({ method: "GET", path: "/v1/me" });
+    const body = await context.request<Identity>({ method: "GET", path: "/v1/me" });
     return { state: "works", ...named, id: body.credential.id, scopes: body.scopes };
   } catch (error) {
     if (error instanceof NotSignedInError || (error instanceof ApiError && error.status === 401)) {

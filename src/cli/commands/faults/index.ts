@@ -101,8 +101,7 @@ export const command: CommandDefinition = {
       fields: FAULT,
       examples: ["service faults list", "service faults list --json --jq '.[].injected'"],
       async run(context: Context) {
-        const client = await context.client();
-        const { body } = await client.request<FaultList>({ method: "GET", path: FAULTS });
+        const body = await context.request<FaultList>({ method: "GET", path: FAULTS });
         await context.output.list(body.data, FAULT);
       },
     },
@@ -112,8 +111,7 @@ export const command: CommandDefinition = {
       args: [{ arg: "<id>", about: "ID of the fault", parse: objectId }],
       examples: [`service faults remove ${EXAMPLE_ID}`],
       async run(context: Context, id: string) {
-        const client = await context.client();
-        const { body } = await client.request<object>({ method: "DELETE", path: FAULTS + apiPath`/${id}` });
+        const body = await context.request<object>({ method: "DELETE", path: FAULTS + apiPath`/${id}` });
         context.output.success(`Removed fault ${id}`);
         if (context.output.json) await context.output.document(body);
       },
@@ -174,8 +172,7 @@ function nameRequest(error: ApiError): void {
 }
 
 async function runClear(context: Context): Promise<void> {
-  const client = await context.client();
-  const { body } = await client.request<FaultList>({ method: "DELETE", path: FAULTS });
+  const body = await context.request<FaultList>({ method: "DELETE", path: FAULTS });
   const { length } = body.data;
   const done = length === 0 ? "There were no faults" : `Removed ${length} ${length === 1 ? "fault" : "faults"}`;
   context.output.success(done);

@@ -23,25 +23,13 @@ import {
   UserList,
   VersionList,
 } from "./schemas/account.ts";
-import { ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyListQuery, ApiKeyUpdate } from "./schemas/api-key.ts";
-import {
-  BulkOperation,
-  BulkOperationList,
-  BulkOperationListQuery,
-  DeliveryBulkRetry,
-  EventBulkReplay,
-} from "./schemas/bulk-operation.ts";
+import { ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyUpdate } from "./schemas/api-key.ts";
+import { BulkOperation, BulkOperationList, DeliveryBulkRetry, EventBulkReplay } from "./schemas/bulk-operation.ts";
 import { DeletedFault, Fault, FaultCreate, FaultList } from "./schemas/fault.ts";
 import { Delivery, DeliveryList, DeliveryListQuery } from "./schemas/delivery.ts";
 import { Event, EventCreate, EventList, EventListQuery, EventReplay, Replay } from "./schemas/event.ts";
-import {
-  DeletedOAuthApp,
-  OAuthApp,
-  OAuthAppCreate,
-  OAuthAppList,
-  OAuthAppListQuery,
-  OAuthAppUpdate,
-} from "./schemas/oauth-app.ts";
+import { DeletedOAuthApp, OAuthApp, OAuthAppCreate, OAuthAppList, OAuthAppUpdate } from "./schemas/oauth-app.ts";
+import { ListQuery } from "./schemas/fields.ts";
 import { OBJECT_SCHEMAS } from "./schemas/objects.ts";
 import { RequestLogDetail, RequestLogList, RequestLogListQuery } from "./schemas/request-log.ts";
 import { Sandbox, SandboxReset, Snapshot, SnapshotCreate, SnapshotList } from "./schemas/sandbox.ts";
@@ -54,7 +42,6 @@ import {
   WebhookEndpoint,
   WebhookEndpointCreate,
   WebhookEndpointList,
-  WebhookEndpointListQuery,
   WebhookEndpointUpdate,
 } from "./schemas/webhook-endpoint.ts";
 import type { Scope } from "./scopes.ts";
@@ -151,7 +138,7 @@ const ENTRIES = {
   listWebhookEndpoints: {
     route: "GET /v1/webhook_endpoints",
     summary: "List webhook endpoints, newest first",
-    query: WebhookEndpointListQuery,
+    query: ListQuery,
     response: WebhookEndpointList,
     tool: "List webhook endpoints, newest first, with their status.",
   },
@@ -243,7 +230,7 @@ const ENTRIES = {
   listBulkOperations: {
     route: "GET /v1/bulk_operations",
     summary: "List bulk operations, newest first",
-    query: BulkOperationListQuery,
+    query: ListQuery,
     response: BulkOperationList,
   },
   getBulkOperation: {
@@ -374,7 +361,7 @@ const ENTRIES = {
   listApiKeys: {
     route: "GET /v1/api_keys",
     summary: "List API keys, newest first",
-    query: ApiKeyListQuery,
+    query: ListQuery,
     response: ApiKeyList,
   },
   getApiKey: {
@@ -415,7 +402,7 @@ const ENTRIES = {
   listOAuthApps: {
     route: "GET /v1/oauth_apps",
     summary: "List OAuth apps, newest first",
-    query: OAuthAppListQuery,
+    query: ListQuery,
     response: OAuthAppList,
   },
   getOAuthApp: {

@@ -6,7 +6,14 @@ import type { CommandDefinition, Operand } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UsageError, UserError } from "../errors.ts";
 import { DEFAULT_BASE_URL, resolveTarget } from "../settings/connection.ts";
-import { DEFAULT_PROFILE, type Profile, profileNamed, type Settings, withProfile } from "../settings/profiles.ts";
+import {
+  DEFAULT_PROFILE,
+  type Profile,
+  profileNamed,
+  requireProfile,
+  type Settings,
+  withProfile,
+} from "../settings/profiles.ts";
 import { SETTINGS_FILE } from "../settings/read.ts";
 import type { ResourceView } from "../terminal/view.ts";
 import { updateNotices } from "../update-notice.ts";
@@ -54,16 +61,7 @@ const CONFIG_KEYS: Readonly<Record<string, ConfigKey>> = {
     meaning: "Profile used by default",
     effective: (context) => fromPlace(context, "profile"),
     store(text = DEFAULT_PROFILE, settings) {
-      if (text !== DEFAULT_PROFILE && profileNamed(settings, text) === undefined) {
-        const names = Object.keys(settings.profiles);
-        throw new UserError(`Profile "${text}" does not exist`, {
-          hint:
-            names.length === 0
-              ? "No profiles are stored yet. To create one: service login"
-              : `Profiles: ${names.join(", ")}.`,
-          code: "no_profile",
-        });
-      }
+      if (text !== DEFAULT_PROFILE) requireProfile(settings, text);
       return { ...settings, current_profile: text };
     },
   },

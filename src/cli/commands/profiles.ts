@@ -1,9 +1,8 @@
 import { type Environment, ENVIRONMENTS } from "../../contract/environments.ts";
 import type { CommandDefinition, Operand } from "../command.ts";
 import type { Context } from "../context.ts";
-import { UserError } from "../errors.ts";
 import { signOutProfile } from "../credentials/end.ts";
-import { DEFAULT_PROFILE, type Profile, profileNamed, type Settings } from "../settings/profiles.ts";
+import { DEFAULT_PROFILE, profileNamed, requireProfile, type Settings } from "../settings/profiles.ts";
 import type { Column, ResourceView } from "../terminal/view.ts";
 
 /** A profile for output, without its credentials. */
@@ -118,19 +117,6 @@ function withoutProfile(settings: Settings, name: string): Settings {
     profiles,
     current_profile: settings.current_profile === name ? DEFAULT_PROFILE : settings.current_profile,
   };
-}
-
-function requireProfile(settings: Settings, name: string): Profile {
-  const profile = profileNamed(settings, name);
-  if (profile !== undefined) return profile;
-  const names = Object.keys(settings.profiles);
-  throw new UserError(`Profile "${name}" does not exist`, {
-    hint:
-      names.length === 0
-        ? "No profiles are stored yet. To create one: service login"
-        : `Profiles: ${names.join(", ")}.`,
-    code: "no_profile",
-  });
 }
 
 function toEntry(settings: Settings, name: string): ProfileEntry {

@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
 import type { Environment } from "../../contract/environments.ts";
+import { UserError } from "../errors.ts";
 import type { Scope } from "../../contract/scopes.ts";
 
 /** An API key, valid until it is revoked or expires. */
@@ -59,6 +60,20 @@ export function emptySettings(): Settings {
 /** Returns the stored profile of a name. Inherited names such as `constructor` find nothing. */
 export function profileNamed(settings: Settings, name: string): Profile | undefined {
   return Object.hasOwn(settings.profiles, name) ? settings.profiles[name] : undefined;
+}
+
+/** Returns the stored profile of a name. Throws UserError if there is none. */
+export function requireProfile(settings: Settings, name: string): Profile {
+  const profile = profileNamed(settings, name);
+  if (profile !== undefined) return profile;
+  const names = Object.keys(settings.profiles);
+  throw new UserError(`Profile "${name}" does not exist`, {
+    hint:
+      names.length === 0
+        ? "No profiles are stored yet. To create one: service login"
+        : `Profiles: ${names.join(", ")}.`,
+    code: "no_profile",
+  });
 }
 
 /** Returns the settings with one profile replaced or added. */

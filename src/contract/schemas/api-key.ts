@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { createSchemas, updateSchemas, valueSchemas } from "./field-schemas.ts";
-import { closed, idOf, listOf, listQuery, Livemode, nullable, secretShownOnce, Timestamp } from "./fields.ts";
+import { closed, idOf, listOf, Livemode, nullable, secretShownOnce, Timestamp } from "./fields.ts";
 
 const { name, ...others } = valueSchemas("api_key");
 
@@ -43,8 +43,5 @@ export const ApiKeyUpdate = closed(updateSchemas("api_key"), {
   description: "Fields to update; omitted fields do not change",
 });
 export type ApiKeyUpdate = Static<typeof ApiKeyUpdate>;
-
-export const ApiKeyListQuery = listQuery({});
-export type ApiKeyListQuery = Static<typeof ApiKeyListQuery>;
 
 export const ApiKeyList = listOf(ApiKey, "ApiKeyList");

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { statusesOf } from "../resources.ts";
-import { closed, CREATED_FILTERS, idOf, listOf, listQuery, Livemode, nullable, Timestamp } from "./fields.ts";
+import { closed, CREATED_FILTERS, idOf, listOf, Livemode, nullable, Timestamp } from "./fields.ts";
 
 const BULK_TYPES = ["deliveries.retry", "events.replay"] as const;
 export type BulkType = (typeof BULK_TYPES)[number];
@@ -80,5 +80,4 @@ export const BulkOperation = Type.Object(
 );
 export type BulkOperation = Static<typeof BulkOperation>;
 
-export const BulkOperationListQuery = listQuery({});
 export const BulkOperationList = listOf(BulkOperation, "BulkOperationList");

@@ -73,6 +73,9 @@ export function listQuery<Filters extends Record<string, TSchema>>(filters: Filt
   });
 }
 
+/** Query of a list without filters. */
+export const ListQuery = listQuery({});
+
 export const CREATED_FILTERS = {
   created_after: Type.Optional(Type.String({ format: "timestamp", description: "Created after this time" })),
   created_before: Type.Optional(

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { createSchemas, updateSchemas, valueSchemas } from "./field-schemas.ts";
-import { closed, deleted, idOf, listOf, listQuery, Livemode, nullable, secretShownOnce, Timestamp } from "./fields.ts";
+import { closed, deleted, idOf, listOf, Livemode, nullable, secretShownOnce, Timestamp } from "./fields.ts";
 
 const { name, ...others } = valueSchemas("oauth_app");
 
@@ -33,9 +33,6 @@ export const OAuthAppUpdate = closed(updateSchemas("oauth_app"), {
   description: "Fields to update; omitted fields do not change",
 });
 export type OAuthAppUpdate = Static<typeof OAuthAppUpdate>;
-
-export const OAuthAppListQuery = listQuery({});
-export type OAuthAppListQuery = Static<typeof OAuthAppListQuery>;
 
 export const OAuthAppList = listOf(OAuthApp, "OAuthAppList");
 export const DeletedOAuthApp = deleted("oauth_app", "DeletedOAuthApp");

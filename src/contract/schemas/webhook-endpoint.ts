@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
-import { closed, deleted, idOf, listOf, listQuery, Livemode, nullable, secretShownOnce, Timestamp } from "./fields.ts";
+import { closed, deleted, idOf, listOf, Livemode, nullable, secretShownOnce, Timestamp } from "./fields.ts";
 import { createSchemas, updateSchemas, valueSchemas } from "./field-schemas.ts";
 
 const { status, ...values } = valueSchemas("webhook_endpoint");
@@ -107,9 +107,6 @@ export const EndpointPing = closed(
   { $id: "EndpointPing", description: "The event to send to the endpoint" },
 );
 export type EndpointPing = Static<typeof EndpointPing>;
-
-export const WebhookEndpointListQuery = listQuery({});
-export type WebhookEndpointListQuery = Static<typeof WebhookEndpointListQuery>;
 
 export const WebhookEndpointList = listOf(WebhookEndpoint, "WebhookEndpointList");
 export const DeletedWebhookEndpoint = deleted("webhook_endpoint", "DeletedWebhookEndpoint");

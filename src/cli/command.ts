@@ -54,7 +54,6 @@ export interface Suggestion {
   description: string;
 }
 
-/** A flag. */
 export interface Flag {
   /** As help shows it: `-e, --events <list>`. */
   flag: string;

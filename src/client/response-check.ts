@@ -17,7 +17,6 @@ interface Lack {
 const NAMED: Readonly<Record<string, string>> = OBJECT_SHAPES;
 const parsed = new Map<string, Shape>();
 
-/** Returns a shape from its JSON. */
 function shapeOf(json: string): Shape {
   const shape = parsed.get(json) ?? (JSON.parse(json) as Shape);
   parsed.set(json, shape);

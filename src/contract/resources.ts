@@ -487,7 +487,6 @@ export type KindWith<Member extends keyof Resource> = {
   [Kind in ResourceKind]: Resources[Kind] extends Record<Member, unknown> ? Kind : never;
 }[ResourceKind];
 
-/** Statuses of a resource. */
 export type StatusOf<Kind extends KindWith<"statuses">> = keyof Resources[Kind]["statuses"];
 
 /** A resource that its fields describe, from its table to its page. */

@@ -18,7 +18,6 @@ export function diagnose(chain: Chain, time: TimeFormat): Finding[] {
   });
 }
 
-/** Returns commands with `--live`. */
 function inLive(commands: string): string {
   return `${commands.replaceAll(" && service ", " --live && service ")} --live`;
 }

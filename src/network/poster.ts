@@ -13,7 +13,6 @@ export interface PosterOptions {
   clock: Pick<Clock, "elapsed" | "after">;
 }
 
-/** The result of a POST. */
 export interface PostResult {
   /** The status of a response that was complete in time. */
   status?: number;

@@ -43,7 +43,6 @@ export interface CheckResult {
 
 type Grade = "A" | "B" | "C" | "D" | "F";
 
-/** The report on one receiver. */
 export interface ReceiverReport {
   object: "receiver_check";
   url: string;

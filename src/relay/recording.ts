@@ -10,7 +10,6 @@ const LINE_SEPARATORS = /[\u2028\u2029]/g;
 /** Maximum number of events in memory: recordings may be larger than memory. */
 const MAX_WAITING = 1_024;
 
-/** An event of a recording. */
 export interface RecordedEvent extends RelayedEvent {
   /** When it was received, in Unix milliseconds. */
   at: number;

@@ -50,7 +50,6 @@ export type Report =
   | Hint
   | ({ event: "summary" } & Summary);
 
-/** An event was received. */
 export interface ReceivedReport extends RelayedEvent {
   event: "received";
   /** Whether its signature is valid, and else why not, if it was verified. `signer` is another provider that signed it. */

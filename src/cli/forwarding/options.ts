@@ -100,7 +100,6 @@ export interface Setup extends Receivers {
   secretSource?: string | undefined;
   /** The injected faults, as flags that repeat them. */
   chaos?: string | undefined;
-  /** The source of the credential. */
   credentialSource?: string;
   /** True if events are read from a recording. */
   isRecorded?: true;

@@ -36,7 +36,6 @@ interface Served extends Pick<ToolSession, "client" | "now" | "uuid"> {
   instructions: string;
   /** The scopes of the credential. */
   scopes: readonly string[];
-  /** Called for each tool call. */
   onCall?: (running: Promise<CallToolResult>) => void;
 }
 

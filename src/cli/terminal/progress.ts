@@ -16,7 +16,6 @@ export interface Spinner {
 }
 
 interface SpinnerOptions {
-  /** Opens Node's stream for stderr. */
   open: () => NodeJS.WriteStream;
   enabled: boolean;
   /** False for plain animations. */

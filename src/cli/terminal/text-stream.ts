@@ -22,7 +22,6 @@ export interface TextStream {
 interface TextStreamOptions {
   descriptor: 1 | 2;
   platform: NodeJS.Platform;
-  /** Opens Node's own stream. */
   open: () => NodeJS.WriteStream;
   /** Called once nothing can be written any more, as after `| head`. */
   onClosed: (error: NodeJS.ErrnoException) => void;

@@ -35,7 +35,6 @@ export function idOf(kind: IdKind, options: object = {}) {
   return Type.String({ ...options, format: `${kind}-id` });
 }
 
-/** False in the sandbox. */
 export const Livemode = Type.Boolean({ description: "False in the sandbox", examples: [false] });
 
 export function nullable<Schema extends TSchema>(schema: Schema) {

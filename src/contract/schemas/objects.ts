@@ -45,7 +45,6 @@ export const OBJECT_SCHEMAS = Object.fromEntries(OBJECT_KINDS.map((kind) => [kin
   Record<ObjectKind, ObjectSchemas>
 >;
 
-/** The schemas of the objects in events. */
 export const EVENT_OBJECT_SCHEMAS = Object.fromEntries(
   kindsWith("events").map((kind): [string, TSchema] => [
     kind,

@@ -33,7 +33,6 @@ export function fingerprintOf(version: string, body: unknown, principal = ""): B
     .digest();
 }
 
-/** A keyed request. */
 interface KeyedRequest {
   target: IdempotencyTarget;
   fingerprint: Buffer;

@@ -7,7 +7,6 @@ import { parseUrl } from "../../network/parse-url.ts";
 import type { Vault } from "../security/vault.ts";
 import { invalidFields, shorten } from "./api-error.ts";
 
-/** The rules for the URL of an endpoint. */
 export interface EndpointUrlRules {
   /** True if the endpoint may use plain http: in a sandbox of a platform for local development. */
   allowHttp: boolean;

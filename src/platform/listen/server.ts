@@ -249,7 +249,6 @@ class ConnectedListeners {
     });
   }
 
-  /** Returns the connections of an environment. */
   of(environment: number): ListenerConnection[] {
     return [...this.callers].flatMap(([connection, { tenant }]) =>
       tenant.environment === environment ? [connection] : [],

@@ -3,7 +3,6 @@ import { countPending } from "../storage/counts.ts";
 import type { Queries } from "../storage/database.ts";
 import { MIGRATIONS } from "../storage/migrations/index.ts";
 
-/** The state of a database. */
 export interface DatabaseStatus {
   engine: "SQLite" | "PostgreSQL";
   engine_version: string;

@@ -18,12 +18,10 @@ export interface BrowserSession {
   token: string;
   /** The token of each form, which cannot be known without the cookie. */
   csrf: string;
-  /** The browser's User-Agent. */
   userAgent: string | undefined;
   user: SessionOwner | undefined;
 }
 
-/** A signed-in browser. */
 export type SignedIn = BrowserSession & { user: SessionOwner };
 
 interface BrowserSessionTools {

@@ -16,7 +16,6 @@ export interface Queries {
   readonly dialect: "sqlite" | "postgres";
   /** Returns the first row, or undefined. */
   get<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row | undefined>;
-  /** Returns all rows. */
   all<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row[]>;
   /**
    * As `all`, for rows that no `batched` unit of work changes. Units that share a transaction share the result, so do

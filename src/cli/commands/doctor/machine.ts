@@ -14,7 +14,6 @@ import { acceptsConnections } from "../../../network/port-probe.ts";
 const MIN_NODE_VERSION = [20, 19] as const;
 const PROXY_VARIABLES = ["http_proxy", "https_proxy"] as const;
 
-/** Checks of this machine. */
 export function machineChecks(context: Context, timeoutMs: number): Check[] {
   return [
     { id: "node", title: "Node.js", run: () => checkNode(context) },

@@ -110,7 +110,6 @@ function warnUnlessJson(bytes: Uint8Array, scheme: Scheme, { output }: Context):
 
 const EVENT_TYPE = "order.completed";
 
-/** Returns a sample of the platform's events. */
 function eventOf(ids: IdGenerator, context: Context): SamplePayload {
   const notice = `Sending a sample: ${EVENT_TYPE}. To send your own payload, pass --payload.`;
   return { bytes: Buffer.from(JSON.stringify(sampleEvent(EVENT_TYPE, ids, context.now()))), notice };

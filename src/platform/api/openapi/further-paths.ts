@@ -127,7 +127,6 @@ export function webhooksOf(schemas: Schemas): Json {
   return Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: delivery(type, schemas) }]));
 }
 
-/** Headers of a delivery. */
 export const DELIVERY_HEADERS: Json = {
   ServiceSignature: {
     name: HEADERS.signature,

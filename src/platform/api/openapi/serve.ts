@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import type { Versions } from "../../domain/versions.ts";
 
-/** The OpenAPI document. */
 export const DOCUMENT_PATH = "/openapi.json";
 
 /** The OpenAPI document as it is served. */

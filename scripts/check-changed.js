@@ -1,0 +1,42 @@
+// `npm run check:changed [COMMIT]`: lints, type-checks and tests what differs from a commit (default: from where the
+// branch left origin/main), with the tests of the mirrored folders that have the name of a changed file or of its folder.
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const lines = (...args) => execFileSync("git", args, { cwd: root, encoding: "utf8" }).split("\n").filter(Boolean);
+const [since = lines("merge-base", "origin/main", "HEAD")[0]] = process.argv.slice(2);
+const changed = [...lines("diff", "--name-only", since), ...lines("ls-files", "--others", "--exclude-standard")];
+const present = changed.filter((file) => existsSync(join(root, file)));
+const sources = present.filter((file) => /\.(ts|tsx|js)$/.test(file));
+const allTests = lines("ls-files", "--cached", "--others", "--exclude-standard", "test/**/*.test.ts");
+const tests = new Set(sources.flatMap((file) => (allTests.includes(file) ? file : [])));
+for (const file of changed) if (file.startsWith("src/")) for (const test of testsOf(file)) tests.add(test);
+
+console.log(`${changed.length} changed files, ${tests.size} test files`);
+const programs = "node_modules/.bin";
+const checks = [
+  sources.length > 0 && [join(programs, "oxfmt"), "--check", ...sources],
+  sources.length > 0 && [join(programs, "oxlint"), "--deny-warnings", "--type-aware", ...sources],
+  ["npm", "run", "--silent", "types"],
+  tests.size > 0 && ["npm", "run", "--silent", "build"],
+  tests.size > 0 && [join(programs, "vitest"), "run", ...tests],
+];
+for (const [program, ...args] of checks.filter(Boolean)) {
+  const { status } = spawnSync(program, args, { cwd: root, stdio: "inherit", shell: process.platform === "win32" });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+/** Returns the tests in the nearest mirrored folder that are named for a source file or its folder; else all there. */
+function testsOf(file) {
+  const names = [basename(file).replace(/\.tsx?$/, ""), basename(dirname(file))];
+  for (let folder = dirname(file).replace(/^src/, "test"); folder !== "test"; folder = dirname(folder)) {
+    const here = allTests.filter((test) => dirname(test) === folder);
+    const named = here.filter((test) => names.some((name) => new RegExp(`^${name}[.-]`).test(basename(test))));
+    if (named.length > 0) return named;
+    if (here.length > 0 && folder.split("/").length > 2) return here;
+  }
+  return [];
+}

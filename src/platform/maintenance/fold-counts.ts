@@ -4,7 +4,7 @@ import { foldChanges, hasChanges, MAX_FOLDED, vacuumChanges } from "../storage/c
 import type { Transaction, Database } from "../storage/database.ts";
 
 /** Readers add up what is not folded: few enough rows at some thousands of writes a second. */
-const EVERY_MILLISECONDS = 1_000;
+const FOLD_MILLISECONDS = 1_000;
 
 /** Readers read the space of folded changes, too, until it is vacuumed. The server does so once a minute. */
 const VACUUM_AFTER = 10_000;
@@ -27,5 +27,5 @@ export function countFolder(database: Database): (signal: AbortSignal) => Promis
 
 /** Folds the counts every second. */
 export function createCountFolder({ database, clock, log }: { database: Database; clock: Clock; log: Log }): Periodic {
-  return new Periodic({ clock, log }, EVERY_MILLISECONDS, countFolder(database));
+  return new Periodic({ clock, log }, FOLD_MILLISECONDS, countFolder(database));
 }

@@ -1,5 +1,5 @@
 import { lowestIdAt } from "../src/contract/ids.ts";
-import { countFolder } from "../src/platform/maintenance/fold-counts.ts";
+import { countFolder } from "../src/platform/maintenance/retention.ts";
 import type { Database } from "../src/platform/storage/database.ts";
 
 const DAY = 86_400_000;

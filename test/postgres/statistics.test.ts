@@ -1,6 +1,6 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { countFolder } from "../../src/platform/maintenance/fold-counts.ts";
+import { countFolder } from "../../src/platform/maintenance/retention.ts";
 import type { Database } from "../../src/platform/storage/database.ts";
 import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
 import { openPostgres } from "../../src/platform/storage/postgres/open.ts";

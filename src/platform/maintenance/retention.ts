@@ -1,14 +1,19 @@
-import { pause } from "../../network/clock.ts";
 import { lowestIdAt } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { statusesOf } from "../../contract/resources.ts";
+import { pause } from "../../network/clock.ts";
 import { REFRESH_SECONDS } from "../oauth/tokens.ts";
 import type { BackgroundWork } from "../observability/background-work.ts";
-import { Periodic } from "../time/periodic.ts";
 import type { Clock, Log } from "../ports.ts";
-import type { ClockTrust } from "../time/clock-trust.ts";
 import { deleteBulkOperations } from "../storage/bulk-operations.ts";
-import { deleteEmptyQueues, deleteOldCounts } from "../storage/counts.ts";
+import {
+  deleteEmptyQueues,
+  deleteOldCounts,
+  foldChanges,
+  hasChanges,
+  MAX_FOLDED,
+  vacuumChanges,
+} from "../storage/counts.ts";
 import type { Database, Transaction, WriteOptions } from "../storage/database.ts";
 import { deleteDeliveries, findOldDeliveries, type OldDeliveries, type OldDelivery } from "../storage/deliveries.ts";
 import { allEnvironments, markRemoved } from "../storage/environments.ts";
@@ -18,7 +23,6 @@ import { deleteIdempotencyKeys } from "../storage/idempotency-keys.ts";
 import { deleteListeners } from "../storage/listeners.ts";
 import { deleteEndedGrants } from "../storage/oauth-grants.ts";
 import { deleteRequestDetails, deleteRequestLogs } from "../storage/request-logs.ts";
-import { deleteExpiredLinks, deleteExpiredSessions } from "../storage/sessions.ts";
 import {
   abandonedCopies,
   deleteEnvironment,
@@ -26,8 +30,11 @@ import {
   removedEnvironments,
   removeEnvironment,
 } from "../storage/sandboxes.ts";
+import { deleteExpiredLinks, deleteExpiredSessions } from "../storage/sessions.ts";
 import { findSetting, putSetting, TRUSTED_TIME_SETTING } from "../storage/settings.ts";
 import { SliceSize } from "../storage/slice-size.ts";
+import type { ClockTrust } from "../time/clock-trust.ts";
+import { Periodic } from "../time/periodic.ts";
 
 const ENDED = statusesOf("delivery").filter((status) => status !== "pending");
 const EVERY_MILLISECONDS = 60_000;
@@ -224,4 +231,31 @@ function firstRows(found: readonly OldDelivery[], max: number): readonly OldDeli
   let rows = 0;
   const end = found.findIndex(({ attempt_count: attempts }, index) => (rows += 1 + attempts) > max && index > 0);
   return end === -1 ? found : found.slice(0, end);
+}
+
+/** Readers add up what is not folded: few enough rows at some thousands of writes a second. */
+const FOLD_MILLISECONDS = 1_000;
+
+/** Readers read the space of folded changes, too, until it is vacuumed. The server does so once a minute. */
+const VACUUM_AFTER = 10_000;
+
+/** Returns a function that folds all changes of the counts, one process at a time. It does nothing for an SQLite file. */
+export function countFolder(database: Database): (signal: AbortSignal) => Promise<void> {
+  const fold = async (tx: Transaction) => ((await tx.claim("counts")) ? foldChanges(tx) : 0);
+  let toVacuum = 0;
+  return async (signal) => {
+    if (database.dialect === "sqlite" || !(await hasChanges(database))) return;
+    for (let count = MAX_FOLDED; count === MAX_FOLDED && !signal.aborted; toVacuum += count) {
+      // Meanwhile others only add changes, and nobody else writes the counts, so there is nothing to wait for.
+      count = await database.write(fold, { isolation: "read committed" });
+    }
+    if (toVacuum < VACUUM_AFTER) return;
+    toVacuum = 0;
+    await vacuumChanges(database);
+  };
+}
+
+/** Folds the counts every second. */
+export function createCountFolder({ database, clock, log }: { database: Database; clock: Clock; log: Log }): Periodic {
+  return new Periodic({ clock, log }, FOLD_MILLISECONDS, countFolder(database));
 }

@@ -5,7 +5,7 @@ import type { Report } from "../../relay/report.ts";
 import { listenTargets, Run } from "../../relay/run.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { sign, SignatureError } from "../../webhooks/index.ts";
-import { type Condition, meets } from "../arguments/conditions.ts";
+import { type Condition, meets } from "../arguments/assignments.ts";
 import type { Context } from "../context.ts";
 import type { EnvironmentClock } from "../environment-time.ts";
 import { endStream, SilentExit, UserError } from "../errors.ts";

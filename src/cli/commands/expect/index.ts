@@ -1,5 +1,5 @@
 import type { EventType } from "../../../contract/event-types.ts";
-import { parseCondition } from "../../arguments/conditions.ts";
+import { parseCondition } from "../../arguments/assignments.ts";
 import { duration, parseEventType, wholeNumber } from "../../arguments/values.ts";
 import { type CommandDefinition, flag, type ParsedCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";

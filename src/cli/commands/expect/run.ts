@@ -6,7 +6,7 @@ import type { EventType } from "../../../contract/event-types.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event, ListedEvent } from "../../../contract/schemas/event.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
-import { type Condition, meets, textAt } from "../../arguments/conditions.ts";
+import { type Condition, meets, textAt } from "../../arguments/assignments.ts";
 import type { Context } from "../../context.ts";
 import { SilentExit, UserError } from "../../errors.ts";
 import { ChildCommand, type ChildEnd } from "../../process/foreground.ts";

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import { isId } from "../../../contract/ids.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
-import { parseCondition } from "../../arguments/conditions.ts";
+import { parseCondition } from "../../arguments/assignments.ts";
 import { collect } from "../../arguments/repeated.ts";
 import { duration, parseSubscriptions, secondsOf, wholeNumber } from "../../arguments/values.ts";
 import { type CommandDefinition, type Flag, flag, type ParsedCommand } from "../../command.ts";

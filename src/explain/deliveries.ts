@@ -10,8 +10,7 @@ import { causeOf } from "./causes.ts";
 import { currentCause, lastAttemptTime } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { counted, everyAttempt, type Finding, span, type TimeFormat, waits } from "./finding.ts";
-import { retries } from "./listeners.ts";
-import { forwardOf, isListened, replayOf } from "./replays.ts";
+import { forwardOf, isListened, replayOf, retries } from "./listeners.ts";
 
 /** A delivery is late if it arrives more than this after its event. */
 const LATE_MILLISECONDS = 5000;

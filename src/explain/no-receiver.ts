@@ -7,9 +7,8 @@ import { obstacleAt } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { disabled } from "./deliveries.ts";
 import type { Finding, TimeFormat } from "./finding.ts";
-import { noListener, ofResult } from "./listeners.ts";
+import { forwardOf, isListened, noListener, ofResult, openConnections, replayOf } from "./listeners.ts";
 import { receiverOfEndpoint } from "./receivers.ts";
-import { forwardOf, isListened, openConnections, replayOf } from "./replays.ts";
 
 type Answer = Pick<Finding, "code" | "summary" | "evidence" | "action" | "fix">;
 

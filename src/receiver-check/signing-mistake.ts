@@ -6,7 +6,6 @@ import { type Scheme, SCHEMES } from "../webhooks/schemes.ts";
 import { isAccepted } from "./exchange.ts";
 import { isForm, type Sample } from "./samples.ts";
 import type { Deviation, Subject } from "./subject.ts";
-import { SIGNATURE_LENGTHS } from "./terms.ts";
 
 const PARSED_FORM_FIX =
   "Verify the raw request body, before any parser of forms reads it: register the route before express.urlencoded(), or keep the bytes.";
@@ -316,4 +315,18 @@ const SAYINGS: readonly Saying[] = [
 /** Returns the fix of the mistake that a library's message in a receiver's response describes. */
 export function saidMistake(response: string, { signature }: Scheme): string | undefined {
   return SAYINGS.find(({ pattern }) => pattern.test(response))?.fix(signature.header);
+}
+
+/** Number of characters of an HMAC-SHA256. */
+export const SIGNATURE_LENGTHS = { hex: 64, base64: 44 } as const;
+
+/** What a provider's documentation calls the timestamp and the signature, alone and after their usual names. */
+export function termsOf({ timestamp, signature }: Scheme) {
+  const [isT, isV1] = [timestamp?.prefix === "t=", signature.prefix === "v1="];
+  return {
+    t: isT ? "t" : "timestamp",
+    v1: isV1 ? "v1" : "signature",
+    timestamp: isT ? "timestamp (t)" : "timestamp",
+    signature: isV1 ? "signature (v1)" : "signature",
+  };
 }

@@ -1,7 +1,7 @@
 import { type Check, rejectedAll, type Variant } from "../check.ts";
 import { isJsonObject, type Provider, type Sample } from "../samples.ts";
 import type { Deviation, Subject } from "../subject.ts";
-import { SIGNATURE_LENGTHS, termsOf } from "../terms.ts";
+import { SIGNATURE_LENGTHS, termsOf } from "../signing-mistake.ts";
 import { withMembers } from "./raw-body.ts";
 
 type Deviations = readonly (readonly [name: string, deviation: Deviation])[];

@@ -1,5 +1,5 @@
 import { acceptedAll, type Check, skipped } from "../check.ts";
-import { termsOf } from "../terms.ts";
+import { termsOf } from "../signing-mistake.ts";
 import type { Provider } from "../samples.ts";
 import type { Subject } from "../subject.ts";
 

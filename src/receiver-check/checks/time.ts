@@ -2,7 +2,7 @@ import { type Response, formatResponse, isAccepted } from "../exchange.ts";
 import { acceptedAll, type Check, type Finding, rejectedAll, skipped } from "../check.ts";
 import type { Provider } from "../samples.ts";
 import type { Subject } from "../subject.ts";
-import { termsOf } from "../terms.ts";
+import { termsOf } from "../signing-mistake.ts";
 import { SCHEMES } from "../../webhooks/schemes.ts";
 
 const TRIES = 5;

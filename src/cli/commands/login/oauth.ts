@@ -3,14 +3,12 @@ import {
   type Authorization,
   type AuthorizationParameters,
   beginAuthorization,
-  finishAuthorization,
-  type TokenSet,
-} from "../../../client/oauth/authorization.ts";
-import {
   beginDeviceAuthorization,
   type DeviceAuthorization,
+  finishAuthorization,
   pollDeviceAuthorization,
-} from "../../../client/oauth/device.ts";
+  type TokenSet,
+} from "../../../client/oauth/authorization.ts";
 import {
   type Callback,
   failurePage,

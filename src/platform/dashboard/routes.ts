@@ -3,8 +3,7 @@ import { join } from "node:path";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { PageError, seeOther, sendPage } from "../http/pages/page.ts";
 import type { BrowserSessions } from "../oauth/browser-sessions.ts";
-import { ACCOUNT, HOME } from "../oauth/home.ts";
-import { signInPage } from "../oauth/views.ts";
+import { ACCOUNT, HOME, signInPage } from "../oauth/views.ts";
 
 /** A built file as it is sent. */
 interface Asset {

@@ -14,8 +14,7 @@ import type { Database } from "../storage/database.ts";
 import { type LiveGrant, liveGrantsOfUser, revokeGrantOfUser } from "../storage/oauth-grants.ts";
 import { deleteLinksOfUser, deleteSessionsOfUser } from "../storage/sessions.ts";
 import type { BrowserSessions, SignedIn } from "./browser-sessions.ts";
-import { ACCOUNT } from "./home.ts";
-import { buttonForm, csrfField, emailInput, signInPage } from "./views.ts";
+import { ACCOUNT, buttonForm, csrfField, emailInput, signInPage } from "./views.ts";
 
 /** How long a user who followed a link may set a password without knowing the old one. */
 const LINK_TRUST_MS = 15 * 60_000;

@@ -7,8 +7,7 @@ import type { Vault } from "../security/vault.ts";
 import type { Clock } from "../ports.ts";
 import { accountOfUser, findUser, setPassword } from "../storage/accounts.ts";
 import { findSignInLink, useSignInLink } from "../storage/sessions.ts";
-import { HOME } from "./home.ts";
-import { invitationPage } from "./views.ts";
+import { HOME, invitationPage } from "./views.ts";
 import type { BrowserSession, BrowserSessions } from "./browser-sessions.ts";
 
 const LINK = 0;

@@ -7,8 +7,7 @@ import type { Database } from "../storage/database.ts";
 import type { CreateLimiter } from "../security/rate-limit.ts";
 import type { ClientAddress } from "../http/client-address.ts";
 import { findUserByEmail, replaceHash, type UserRow } from "../storage/accounts.ts";
-import { HOME, localPath } from "./home.ts";
-import { signInPage } from "./views.ts";
+import { HOME, localPath, signInPage } from "./views.ts";
 import type { BrowserSession, BrowserSessions } from "./browser-sessions.ts";
 
 /** Failed sign-ins from one address. */

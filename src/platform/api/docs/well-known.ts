@@ -4,7 +4,7 @@ import { DOCUMENT_PATH } from "../openapi/serve.ts";
 import { PROBLEMS_PATH } from "../../http/problem.ts";
 import { MCP_PATH } from "../mcp.ts";
 import type { Clock } from "../../ports.ts";
-import { HOME } from "../../oauth/home.ts";
+import { HOME } from "../../oauth/views.ts";
 import { GUIDES_PATH } from "./guides.ts";
 import { DOCS_PATH } from "./headers.ts";
 

@@ -1,4 +1,5 @@
 import type { ChildProcess } from "node:child_process";
+import type { ProcessIo } from "./process-io.ts";
 
 /** A program that only starts the browser has reported success or failure by then. */
 const START_TIMEOUT_MILLISECONDS = 1500;
@@ -25,4 +26,21 @@ function isStarted(starter: ChildProcess): Promise<boolean> {
     starter.once("exit", (code) => settle(code === 0));
     starter.unref();
   });
+}
+
+/**
+ * Returns why no browser can be opened here, as a phrase that follows a verb: `over SSH`. Returns undefined if one
+ * probably can.
+ */
+export function whyNoBrowser({
+  env,
+  platform,
+  stderr,
+}: Pick<ProcessIo, "env" | "platform" | "stderr">): string | undefined {
+  if (env["SSH_CONNECTION"] || env["SSH_TTY"] || env["SSH_CLIENT"]) return "over SSH";
+  if (env["CI"]) return "in CI";
+  if (platform === "linux" && !env["DISPLAY"] && !env["WAYLAND_DISPLAY"] && !env["WSL_DISTRO_NAME"]) {
+    return "without a display";
+  }
+  return stderr.isTTY ? undefined : "without a terminal";
 }

@@ -1,4 +1,4 @@
-import { whyNoBrowser } from "../browser-availability.ts";
+import { whyNoBrowser } from "../browser.ts";
 import { type CommandDefinition, flag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { guidePath } from "../help-layout.ts";

@@ -5,7 +5,7 @@ import type { SuccessPage } from "../../../client/oauth/loopback.ts";
 import { ENVIRONMENTS } from "../../../contract/environments.ts";
 import type { Identity } from "../../../contract/schemas/account.ts";
 import { type Scope, SCOPES } from "../../../contract/scopes.ts";
-import { whyNoBrowser } from "../../browser-availability.ts";
+import { whyNoBrowser } from "../../browser.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
 import { explainAuthorization, openAuthorizationServer } from "../../credentials/authorization-server.ts";

@@ -6,7 +6,7 @@ import { shellCommand, shellWord } from "../../../contract/shell-command.ts";
 import { isRecord, parseJson } from "../../../contract/json.ts";
 import type { RelayedEvent } from "../../../relay/delivery.ts";
 import { headerPairs } from "../../../relay/forward-headers.ts";
-import { whyNoBrowser } from "../../browser-availability.ts";
+import { whyNoBrowser } from "../../browser.ts";
 import type { Context } from "../../context.ts";
 import type { FullScreen } from "../../terminal/full-screen.ts";
 import { UserError } from "../../errors.ts";

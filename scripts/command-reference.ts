@@ -4,7 +4,7 @@ import { declareCommand, definitionOf, ParsedCommand, pathOf } from "../src/cli/
 import { COMMANDS } from "../src/cli/command-table.ts";
 import { addGlobalOptions } from "../src/cli/global-options.ts";
 import { descriptionOf, fieldsOf, usageOf } from "../src/cli/help-layout.ts";
-import { TOPICS } from "../src/cli/commands/help/topics.ts";
+import { TOPICS } from "../src/cli/commands/help/index.ts";
 
 const program = addGlobalOptions(new ParsedCommand("service"));
 const sections: string[] = [];

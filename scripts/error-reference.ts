@@ -2,7 +2,7 @@
 import { STATUS_CODES } from "node:http";
 import { EXIT_CODES } from "../src/cli/errors.ts";
 import { apiExitCode } from "../src/cli/failure.ts";
-import { TOPICS } from "../src/cli/commands/help/topics.ts";
+import { TOPICS } from "../src/cli/commands/help/index.ts";
 import { ERROR_GUIDES } from "../src/contract/error-guides.ts";
 import { ERRORS, type ErrorCode, PROBLEM_MEDIA_TYPE } from "../src/contract/errors.ts";
 import type { Problem } from "../src/contract/schemas/problem.ts";

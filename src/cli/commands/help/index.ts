@@ -1,12 +1,151 @@
 import type { Command } from "commander";
+import { nearest } from "../../../contract/nearest.ts";
 import { commandNamed, commandNames } from "../../arguments/mistakes.ts";
 import { type CommandDefinition, type CommandEntry, pathOf, type Suggestion } from "../../command.ts";
-import { TOPICS } from "./topics.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { guidePath, hanging } from "../../help-layout.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
-import { nearest } from "../../../contract/nearest.ts";
+
+/** Texts of `service help <topic>`, and the page of docs/ with more. */
+export const TOPICS: Readonly<Record<string, { guide: string; text: string }>> = {
+  environment: {
+    guide: "authentication.md",
+    text: `
+Precedence of settings: flag, environment variable, service.yaml, profile,
+default. To see the source of each setting: service whoami
+
+SERVICE_API_KEY          API key to use instead of the profile's credential
+SERVICE_BASE_URL         URL of the platform's API
+                         (default: http://127.0.0.1:4010)
+SERVICE_AUTH_URL         URL of the OAuth server (default: the base URL)
+SERVICE_PROFILE          Profile to use (default: the current profile)
+SERVICE_CONFIG_DIR       Folder of settings and credentials (default:
+                         ~/.config/service, or $XDG_CONFIG_HOME/service)
+SERVICE_DATABASE         Database of \`service serve\`: SQLite file or PostgreSQL
+                         URL (default: a file in the data folder)
+SERVICE_MASTER_KEY       Key that encrypts the secrets stored by \`service serve\`
+                         (default: a file next to the database)
+SERVICE_WEBHOOK_SECRET   Signing secret for \`service webhooks\` and
+                         \`service listen\`
+SERVICE_NO_INPUT         If set, disables prompts; same as --no-input
+SERVICE_NO_UPDATE_NOTIFIER
+                         If set, disables update notices; same as
+                         \`service config set update_notices false\`
+NO_UPDATE_NOTIFIER, DO_NOT_TRACK
+                         If set, disable update notices too
+SERVICE_REGISTRY_URL     Package registry for the daily update check
+                         (default: https://registry.npmjs.org)
+CI                       If set, disables animations, the browser and update
+                         notices
+SERVICE_DEBUG            If set, prints requests and stack traces; same as
+                         --debug
+HTTPS_PROXY, HTTP_PROXY, NO_PROXY
+                         Proxy for hosts other than this machine
+NODE_EXTRA_CA_CERTS      File of additional certificate authorities to trust
+NO_COLOR                 If set, disables color; takes precedence over
+                         FORCE_COLOR
+FORCE_COLOR              Enables color in a pipe; 0 disables it
+TERM=dumb                Disables color and animations
+
+Credentials are stored in config.json in the settings folder, readable only by
+you. A stored key is sent only to the URL that it was stored for.
+`,
+  },
+  "exit-codes": {
+    guide: "errors.md",
+    text: `
+0    Success
+1    Failure: the platform returned an error, or the command failed
+2    Usage error: invalid flag, argument or combination; nothing was sent
+3    Not found (404)
+4    Not signed in (401)
+5    Forbidden (403)
+6    Rate limited, after retries (429)
+7    Cannot reach the platform
+129  The terminal was closed
+130  Interrupted by Ctrl-C
+143  Terminated
+
+Commands that run until you stop them exit with 0 after Ctrl-C: serve, demo,
+listen, events tail, logs tail and webhooks capture. dev exits with the app's
+exit code, or with 130 if Ctrl-C ended the app.
+
+Errors are printed to stderr: what failed, why, what to do next, and the request
+ID. With --json, an error is one line of problem details (RFC 9457) on
+stderr. Errors of the CLI itself have the same form.
+`,
+  },
+  formatting: {
+    guide: "commands.md",
+    text: `
+Data is printed to stdout, everything else to stderr.
+
+On a terminal       Tables and aligned details, in color
+In a pipe           Lists: one line per item, tab-separated values, no header
+                    Objects: one line per field, name and value separated by a
+                    tab
+--json              One JSON document: the API's object, or an array of objects
+                    for a list;
+                    streaming commands print one object per line
+--fields a,b        Only these fields, in JSON and in tables; dots select nested
+                    fields: metadata.plan
+--jq EXPRESSION     Filters the JSON with jq, which need not be installed;
+                    strings are printed raw
+-q, --quiet         IDs only, without notes
+-n, --dry-run       Prints the requests of a command that changes something
+                    (method, URL and body) without sending them
+
+  service customers list --json --jq '.[] | select(.name == "Ada") | .email'
+  id=$(service orders create --amount 1999 --currency EUR --quiet)
+`,
+  },
+  webhooks: {
+    guide: "receiving-webhooks.md",
+    text: `
+The platform sends each event as a signed POST request to every endpoint that
+subscribes to its type:
+
+  Service-Signature: t=<Unix seconds>,v1=<64 hex digits>
+
+v1 is the HMAC-SHA256 of "<t>.<raw body>" with the signing secret.
+
+A receiver must
+  1. read the raw body, before any JSON parser,
+  2. reject the request if no v1 matches (compared in constant time) or t is
+     more than 300 s off,
+  3. store the event's ID, and ignore an event that it has already processed,
+  4. respond with 2xx within 10 seconds, and do slow work afterwards.
+
+Any other response is retried: after 30 s, then with exponential backoff up to
+6 h, for 3 days. During a rotation the header has two v1 values, and either
+secret verifies.
+
+  import { verify } from "service-cli/webhooks";
+  const header = request.headers["service-signature"];
+  const event = verify({ payload: rawBody, header, secrets });
+
+To try it locally:
+  service serve                                   run the platform
+  service listen --forward-to localhost:3000      forward events to your app
+  service trigger order.completed                 trigger an event
+  service webhooks verify --header … --payload …  find out why a signature fails
+  service webhooks check localhost:3000           grade a receiver
+
+For the webhooks of any provider, add --scheme stripe, github, shopify, slack,
+svix, standard, or one of service.yaml. These need no platform:
+  service webhooks check 3000/stripe --scheme stripe
+                                                  grade a receiver
+  service webhooks send 3000/stripe --scheme stripe
+                                                  send a signed delivery
+  service webhooks capture --forward-to 3000/stripe --record stripe.ndjson
+                                                  receive at the end of a tunnel
+  service webhooks replay stripe.ndjson --forward-to 3000/stripe
+                                                  send a recording again
+  service webhooks sign, verify                   for other providers: --scheme
+`,
+  },
+};
 
 /** `service help [command or topic]`. */
 export const command: CommandDefinition = {

@@ -72,9 +72,9 @@ export function createDeliveryEngine(
   };
 }
 
-const POLL_MILLISECONDS = 250;
+const BULK_POLL_MILLISECONDS = 250;
 /** Pause between transactions, so that other writers wait for at most one of them. */
-const PAUSE_MILLISECONDS = 5;
+const BULK_PAUSE_MILLISECONDS = 5;
 
 /** The dependencies of bulk operations. */
 interface BulkTools {
@@ -91,7 +91,7 @@ interface BulkTools {
  * it, one process at a time.
  */
 function createBulkRunner(tools: BulkTools): Periodic {
-  return new Periodic(tools, POLL_MILLISECONDS, async (signal) => {
+  return new Periodic(tools, BULK_POLL_MILLISECONDS, async (signal) => {
     let hasMore = true;
     while (hasMore && !signal.aborted) {
       hasMore = false;
@@ -99,7 +99,7 @@ function createBulkRunner(tools: BulkTools): Periodic {
         if (signal.aborted) return;
         const run = () => runSlice(tools, environment, id);
         if (await tools.background.run("bulk_operation", { operation: id }, run)) hasMore = true;
-        await pause(tools.clock, PAUSE_MILLISECONDS);
+        await pause(tools.clock, BULK_PAUSE_MILLISECONDS);
       }
     }
   });
@@ -114,8 +114,8 @@ function runSlice(tools: BulkTools, environment: number, id: string): Promise<bo
   });
 }
 
-const EVERY_MILLISECONDS = 60_000;
-const MAX_ROWS = 250;
+const CHECK_MILLISECONDS = 60_000;
+const CHECKED_ROWS = 250;
 const READ_COMMITTED: WriteOptions = { isolation: "read committed" };
 /**
  * No retry waits longer than this, with some margin. Anything due later was scheduled by a clock that was set back
@@ -127,7 +127,7 @@ const SOON_MILLISECONDS = 60_000;
 
 /** Fails deliveries that the worker never claims because they never become due. Runs periodically. */
 function createOverdueCheck(tools: RecordTools): Periodic {
-  return new Periodic(tools, EVERY_MILLISECONDS, async (signal) => {
+  return new Periodic(tools, CHECK_MILLISECONDS, async (signal) => {
     await rescheduleUnreachable(tools, signal);
     await rescheduleFirst(tools, signal);
     await endWaiting(tools, signal);
@@ -139,11 +139,11 @@ async function endWaiting(tools: RecordTools, signal: AbortSignal): Promise<void
   const { background, database, clock, clockTrust, report, random } = tools;
   const token = Buffer.from(random.bytes(12)).toString("base64url");
   for (const { id, clock_offset: offset } of await allEnvironments(database)) {
-    for (let ended = MAX_ROWS; ended === MAX_ROWS && !signal.aborted;) {
+    for (let ended = CHECKED_ROWS; ended === CHECKED_ROWS && !signal.aborted;) {
       const now = clock.now();
       if (!clockTrust.isTrusted()) return;
       const end = async (tx: Transaction) => {
-        const found = await claimEnded(tx, { token, until: now + LEASE_MILLISECONDS }, id, now + offset, MAX_ROWS);
+        const found = await claimEnded(tx, { token, until: now + LEASE_MILLISECONDS }, id, now + offset, CHECKED_ROWS);
         await recordFinished(tx, found);
         return found;
       };
@@ -164,7 +164,7 @@ async function rescheduleUnreachable(tools: RecordTools, signal: AbortSignal): P
     database,
     latest,
   )) {
-    const request = { environment, endpointId, after: latest + offset, dueAt: now + offset, limit: MAX_ROWS };
+    const request = { environment, endpointId, after: latest + offset, dueAt: now + offset, limit: CHECKED_ROWS };
     await reschedule(tools, signal, { endpoint: endpointId }, (tx) => rescheduleDeliveries(tx, request));
   }
 }
@@ -176,7 +176,7 @@ async function rescheduleFirst(tools: RecordTools, signal: AbortSignal): Promise
   for (const { id: environment, clock_offset: offset } of await allEnvironments(database)) {
     const dueAt = now + offset;
     const after = dueAt + SOON_MILLISECONDS;
-    const request = { environment, after, lowestId: lowestIdAt("delivery", after), dueAt, limit: MAX_ROWS };
+    const request = { environment, after, lowestId: lowestIdAt("delivery", after), dueAt, limit: CHECKED_ROWS };
     await reschedule(tools, signal, { environment }, (tx) => rescheduleFirstAttempts(tx, request));
   }
 }
@@ -194,7 +194,7 @@ async function reschedule(
     return changed;
   };
   const write = () => database.write(unit, READ_COMMITTED);
-  for (let count = MAX_ROWS; count === MAX_ROWS && !signal.aborted; rescheduled += count) {
+  for (let count = CHECKED_ROWS; count === CHECKED_ROWS && !signal.aborted; rescheduled += count) {
     count = (await background.run("overdue_check", of, write)) ?? 0;
   }
   if (rescheduled === 0) return;

@@ -181,7 +181,7 @@ export function abandon(
   };
 }
 
-const MAX_CHARACTERS = 300;
+const MAX_ERROR_CHARACTERS = 300;
 
 /** Names of the failure kinds in the API. */
 const KINDS: Readonly<Record<FailureKind, string>> = {
@@ -208,8 +208,8 @@ function describeAttemptError(error: Error): string {
   if (error instanceof DnsError) return `dns: ${error.message}`;
   if (error instanceof TimeLimitError) return `timeout: no complete response within ${LIMITS.deliverySeconds} s`;
   const code = codeOf(error);
-  if (code === "tls") return `tls: ${describeTlsError(error).slice(0, MAX_CHARACTERS)}`;
-  return `${code}: ${WORDS[code] ?? error.message.slice(0, MAX_CHARACTERS)}`;
+  if (code === "tls") return `tls: ${describeTlsError(error).slice(0, MAX_ERROR_CHARACTERS)}`;
+  return `${code}: ${WORDS[code] ?? error.message.slice(0, MAX_ERROR_CHARACTERS)}`;
 }
 
 function codeOf(error: Error): string {

@@ -263,7 +263,7 @@ function pathPattern(path: string): RegExp {
   return new RegExp(`^${source}$`);
 }
 
-const MIN_LENGTH = 1024;
+const MIN_COMPRESSED_LENGTH = 1024;
 /** Compresses JSON about as well as gzip does, in less time. */
 const BROTLI_QUALITY = 4;
 
@@ -291,7 +291,7 @@ function compressResponses(app: FastifyInstance): void {
   app.addHook("onSend", (request, reply, payload, done) => {
     if (typeof payload !== "string" && !Buffer.isBuffer(payload)) return done(null, payload);
     const isCompressible = isJson(reply) || (request.routeOptions.config.compress === true && isText(reply));
-    if (payload.length < MIN_LENGTH || !isCompressible) return done(null, payload);
+    if (payload.length < MIN_COMPRESSED_LENGTH || !isCompressible) return done(null, payload);
     void reply.header("Vary", "Accept-Encoding");
     const coding = preferredCoding(request.headers["accept-encoding"]);
     if (coding === undefined) return done(null, payload);

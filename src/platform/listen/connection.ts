@@ -252,7 +252,7 @@ export class ListenerConnection implements LogClient, Watched, Reader {
 }
 
 /** More bytes than this are sent only once some are acknowledged: the client keeps what it has not forwarded yet. */
-const MAX_BYTES = 8 * 1024 * 1024;
+const MAX_WINDOW_BYTES = 8 * 1024 * 1024;
 
 /**
  * How many events a client may have unacknowledged. It follows the measured round trip: those that travel, those that
@@ -281,7 +281,7 @@ export class Window {
 
   /** How many more events may be sent. Zero, too, as long as there is only room for a small part of the window. */
   get room(): number {
-    if (this.#bytes >= MAX_BYTES) return 0;
+    if (this.#bytes >= MAX_WINDOW_BYTES) return 0;
     const room = this.#size - this.#events;
     // Otherwise a read would follow every acknowledgement.
     return this.#events > 0 && room < Math.min(LIMITS.minListenWindow / 2, this.#size / 4) ? 0 : room;

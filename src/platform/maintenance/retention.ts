@@ -37,7 +37,7 @@ import type { ClockTrust } from "../time/clock-trust.ts";
 import { Periodic } from "../time/periodic.ts";
 
 const ENDED = statusesOf("delivery").filter((status) => status !== "pending");
-const EVERY_MILLISECONDS = 60_000;
+const RETENTION_MILLISECONDS = 60_000;
 /** Pause between transactions, so that other writers wait for at most one of them. */
 const PAUSE_MILLISECONDS = 5;
 /** Precision of the stored trusted time. */
@@ -74,7 +74,7 @@ interface RetentionTools {
 
 /** Removes what is older than its retention period, a few rows at a time, by each environment's own clock. */
 export function createRetention(tools: RetentionTools): Periodic {
-  return new Periodic(tools, EVERY_MILLISECONDS, (signal) => removeOldRows(tools, signal));
+  return new Periodic(tools, RETENTION_MILLISECONDS, (signal) => removeOldRows(tools, signal));
 }
 
 /** Removes everything past its retention period, once. */

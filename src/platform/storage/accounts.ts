@@ -66,7 +66,7 @@ export interface UserRow {
   created: number;
 }
 
-const COLUMNS = "id, account_id, email, email_key, role, password, created";
+const USER_COLUMNS = "id, account_id, email, email_key, role, password, created";
 
 /** Returns false if the email is taken: then nothing was written. */
 export async function insertUser(tx: Transaction, row: UserRow): Promise<boolean> {
@@ -74,11 +74,11 @@ export async function insertUser(tx: Transaction, row: UserRow): Promise<boolean
 }
 
 export function findUser(queries: Queries, id: string): Promise<UserRow | undefined> {
-  return queries.get(`SELECT ${COLUMNS} FROM users WHERE id = $1`, [id]);
+  return queries.get(`SELECT ${USER_COLUMNS} FROM users WHERE id = $1`, [id]);
 }
 
 export function findUserByEmail(queries: Queries, emailKey: string): Promise<UserRow | undefined> {
-  return queries.get(`SELECT ${COLUMNS} FROM users WHERE email_key = $1`, [emailKey]);
+  return queries.get(`SELECT ${USER_COLUMNS} FROM users WHERE email_key = $1`, [emailKey]);
 }
 
 /** A user with the end of the invitation that they have not accepted yet. */
@@ -88,7 +88,7 @@ interface ListedUserRow extends UserRow {
 
 export function usersOfAccount(queries: Queries, accountId: string): Promise<ListedUserRow[]> {
   return queries.all(
-    `SELECT ${COLUMNS}, (SELECT MAX(l.expires_at) FROM sign_in_links l
+    `SELECT ${USER_COLUMNS}, (SELECT MAX(l.expires_at) FROM sign_in_links l
        WHERE l.user_id = users.id AND l.invitation = 1 AND l.used_at IS NULL) AS invited_until
      FROM users WHERE account_id = $1 ORDER BY id`,
     [accountId],
@@ -97,7 +97,7 @@ export function usersOfAccount(queries: Queries, accountId: string): Promise<Lis
 
 /** Returns the oldest owner of the oldest account: the operator of the deployment. */
 export function firstOwner(queries: Queries): Promise<UserRow | undefined> {
-  return queries.get(`SELECT ${COLUMNS} FROM users WHERE role = 'owner' ORDER BY account_id, id LIMIT 1`);
+  return queries.get(`SELECT ${USER_COLUMNS} FROM users WHERE role = 'owner' ORDER BY account_id, id LIMIT 1`);
 }
 
 /** Returns true once the email is the user's; false if another user has it. */

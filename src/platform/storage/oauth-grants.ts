@@ -175,18 +175,18 @@ export async function insertAccessToken(tx: Transaction, row: Omit<AccessTokenRo
   await insertRow(tx, "access_tokens", row);
 }
 
-const OWNER_QUERY = `SELECT t.id, t.digest, t.grant_id, t.scopes, t.prefix, t.last4, t.revoked_at, t.created, t.expires_at,
+const TOKEN_OWNER = `SELECT t.id, t.digest, t.grant_id, t.scopes, t.prefix, t.last4, t.revoked_at, t.created, t.expires_at,
          g.app_id, g.revoked_at AS grant_revoked_at, g.environment, e.name AS environment_name, e.faults, a.id AS account_id,
          a.name AS account_name, a.version AS account_version, u.id AS user_id, u.email AS user_email
   FROM access_tokens t JOIN oauth_grants g ON g.id = t.grant_id JOIN users u ON u.id = g.user_id
     JOIN environments e ON e.id = g.environment JOIN accounts a ON a.id = e.account_id`;
 
 export function findTokenByDigest(queries: Queries, digest: Uint8Array): Promise<TokenOwner | undefined> {
-  return queries.get<TokenOwner>(`${OWNER_QUERY} WHERE t.digest = $1`, [digest]);
+  return queries.get<TokenOwner>(`${TOKEN_OWNER} WHERE t.digest = $1`, [digest]);
 }
 
 export function findTokenOwner(queries: Queries, id: string): Promise<TokenOwner | undefined> {
-  return queries.get<TokenOwner>(`${OWNER_QUERY} WHERE t.id = $1`, [id]);
+  return queries.get<TokenOwner>(`${TOKEN_OWNER} WHERE t.id = $1`, [id]);
 }
 
 export async function revokeAccessToken(tx: Transaction, id: string, at: number): Promise<void> {
@@ -233,19 +233,19 @@ export interface OAuthCodeRow {
   expires_at: number;
 }
 
-const COLUMNS =
+const CODE_COLUMNS =
   "digest, app_id, user_id, environment, scopes, redirect_uri, challenge, used_at, grant_id, created, expires_at";
 /** How long a used code is retained, in milliseconds: presenting it again reveals that it was stolen. */
-const RETENTION_MS = 3_600_000;
+const CODE_RETENTION_MS = 3_600_000;
 
 /** Adds a code, and removes old ones. */
 export async function insertCode(tx: Transaction, row: Omit<OAuthCodeRow, "used_at" | "grant_id">): Promise<void> {
-  await tx.run("DELETE FROM oauth_codes WHERE expires_at <= $1", [row.created - RETENTION_MS]);
+  await tx.run("DELETE FROM oauth_codes WHERE expires_at <= $1", [row.created - CODE_RETENTION_MS]);
   await insertRow(tx, "oauth_codes", row);
 }
 
 export function findCode(queries: Queries, digest: Uint8Array): Promise<OAuthCodeRow | undefined> {
-  return queries.get(`SELECT ${COLUMNS} FROM oauth_codes WHERE digest = $1`, [digest]);
+  return queries.get(`SELECT ${CODE_COLUMNS} FROM oauth_codes WHERE digest = $1`, [digest]);
 }
 
 /** Marks the code as used for a grant. Returns true for exactly one concurrent caller. */

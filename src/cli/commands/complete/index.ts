@@ -311,8 +311,8 @@ function isFile(placeholder: string): boolean {
 }
 
 /** Timeout for a user who waits after pressing Tab. */
-const TIMEOUT_MILLISECONDS = 2000;
-const COUNT = 30;
+const SUGGEST_TIMEOUT_MILLISECONDS = 2000;
+const MAX_SUGGESTED = 30;
 const DESCRIPTIVE_FIELDS = ["email", "url", "type", "name", "event_type", "status"];
 const MAX_DESCRIPTION_LENGTH = 60;
 
@@ -326,9 +326,9 @@ async function fetchIds(path: string, context: Context): Promise<Suggestion[]> {
   // Only commands renew a session, because they can wait for it.
   if (stored.type === "oauth" && !isAlive(stored, context.now())) return [];
   const key = stored.type === "oauth" ? stored.access_token : stored.api_key;
-  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(TIMEOUT_MILLISECONDS)]);
+  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(SUGGEST_TIMEOUT_MILLISECONDS)]);
   const client = await context.clientFor(connection.baseUrl.value, key, signal);
-  const { body } = await client.request<Page<Item>>({ method: "GET", path, query: { limit: COUNT } });
+  const { body } = await client.request<Page<Item>>({ method: "GET", path, query: { limit: MAX_SUGGESTED } });
   return body.data.map((item) => ({ value: String(item.id), description: descriptionOf(item) }));
 }
 

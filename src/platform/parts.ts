@@ -7,7 +7,7 @@ import { ClockTrust } from "./time/clock-trust.ts";
 import { createLookup } from "./delivery/dns.ts";
 import { createDeliveryEngine, type DeliveryEngine } from "./delivery/engine.ts";
 import type { DeliveryLimits } from "./delivery/endpoint-queues.ts";
-import { createTargetGuard, type TargetGuard } from "./delivery/target-guard.ts";
+import { createTargetGuard } from "./delivery/target-guard.ts";
 import type { Deployment } from "./deployment.ts";
 import { registerWellKnownPaths } from "./api/docs/well-known.ts";
 import { registerDocs } from "./api/docs/routes.ts";
@@ -21,7 +21,7 @@ import { type Authenticate, createAuthenticate } from "./http/authenticate.ts";
 import { createClientAddress, trustOf } from "./http/client-address.ts";
 import { registerHealth } from "./http/health.ts";
 import { limitSilentConnections } from "./http/silent-connections.ts";
-import { type CreateLimiter, localLimiters, RateLimit } from "./security/rate-limit.ts";
+import { localLimiters, RateLimit } from "./security/rate-limit.ts";
 import { KeyUsage } from "./security/key-usage.ts";
 import { leakReportRoute } from "./api/leak-reports.ts";
 import { SigningKeys } from "./security/signing-keys.ts";
@@ -32,7 +32,7 @@ import { createListenServer, registerLostUpgrade, type ListenServer } from "./li
 import { createCountFolder, createRetention } from "./maintenance/retention.ts";
 import { registerMcp } from "./api/mcp.ts";
 import { BackgroundWork } from "./observability/background-work.ts";
-import { createMetrics, type Metrics } from "./observability/metrics.ts";
+import { createMetrics } from "./observability/metrics.ts";
 import type { Periodic } from "./time/periodic.ts";
 import type { Log, Random } from "./ports.ts";
 import { RequestRecorder } from "./observability/request-recorder.ts";
@@ -91,19 +91,9 @@ export async function assembleParts(
 ): Promise<Parts> {
   const { database, clock } = deployment;
   const leakKeys = settings.leakKeys === undefined ? undefined : new SigningKeys(settings.leakKeys, clock.elapsed);
-  const limiters = database.dialect === "postgres" ? sharedLimiters(database, settings.log) : undefined;
-  const transactions = new TransactionWatch({ database, clock, log: settings.log });
-  const metrics = await createMetrics({ database, clock, version: settings.version }, transactions);
-  const allowPrivate = settings.allowPrivateTargets ?? false;
-  const guard = createTargetGuard({
-    allowPrivate,
-    // Names that only the system knows (mDNS, this machine's own) are private.
-    lookup: settings.lookup ?? createLookup({ system: allowPrivate ? systemLookup : undefined }),
-  });
-  const createLimiter = limiters?.create ?? localLimiters(clock.elapsed);
   const address = { baseUrl: "" };
-  const baseUrl = () => address.baseUrl;
-  const shared = createShared(deployment, settings, { random, versions, guard, metrics, createLimiter, baseUrl });
+  const shared = await createShared(deployment, settings, { random, versions, baseUrl: () => address.baseUrl });
+  const { guard, limiters, metrics, transactions } = shared;
   const usage = new KeyUsage(database, clock, settings.log);
   const authenticate = createAuthenticate({ ...shared, now: clock.now, usage });
   const descriptors = descriptorBudget(DELIVERY_LIMITS);
@@ -127,7 +117,7 @@ export async function assembleParts(
     };
     const document = serveApi(app, { ...shared, clockAdvancer, listeners, contact, requestSeconds }, authenticate);
     registerLostUpgrade(app);
-    registerRoutes(app, shared, { authenticate, document, settings, leakKeys, adminToken, contact });
+    registerRoutes(app, shared, settings, { authenticate, document, leakKeys, adminToken });
   }
   const listening = registry && createListenServer(app.server, shared, authenticate, registry);
   limitSilentConnections(app.server, shared, trustOf(settings.trustedProxies ?? []));
@@ -146,7 +136,7 @@ export async function assembleParts(
   };
 }
 
-type Shared = ReturnType<typeof createShared>;
+type Shared = Awaited<ReturnType<typeof createShared>>;
 
 /** Rejects connections that would leave no file descriptors for anything else. */
 function limitConnections(server: Server, max: number, log: Log): void {
@@ -160,37 +150,43 @@ function limitConnections(server: Server, max: number, log: Log): void {
 }
 
 /** What the parts share, created once. Each takes what it uses. */
-function createShared(
+async function createShared(
   { database, vault, clock, newId, lastTrusted }: Deployment,
   settings: PlatformSettings,
-  tools: {
-    random: Random;
-    versions: Versions;
-    guard: TargetGuard;
-    metrics: Metrics;
-    createLimiter: CreateLimiter;
-    baseUrl: () => string;
-  },
+  { random, versions, baseUrl }: { random: Random; versions: Versions; baseUrl: () => string },
 ) {
-  const { random, versions, guard, metrics, createLimiter, baseUrl } = tools;
+  const { log, allowPrivateTargets: allowPrivate = false } = settings;
+  const transactions = new TransactionWatch({ database, clock, log });
+  const metrics = await createMetrics({ database, clock, version: settings.version }, transactions);
+  const guard = createTargetGuard({
+    allowPrivate,
+    // Names that only the system knows (mDNS, this machine's own) are private.
+    lookup: settings.lookup ?? createLookup({ system: allowPrivate ? systemLookup : undefined }),
+  });
+  const limiters = database.dialect === "postgres" ? sharedLimiters(database, log) : undefined;
+  const createLimiter = limiters?.create ?? localLimiters(clock.elapsed);
   return {
     database,
     vault,
     clock,
     random,
     newId,
-    clockTrust: new ClockTrust(clock, settings.log, lastTrusted),
+    clockTrust: new ClockTrust(clock, log, lastTrusted),
     time: new EnvironmentTime(clock, random),
-    log: settings.log,
-    background: new BackgroundWork({ clock, log: settings.log }, (task) => metrics.countFailure(task)),
+    log,
+    background: new BackgroundWork({ clock, log }, (task) => metrics.countFailure(task)),
     report(activity: Activity) {
       metrics.observe(activity);
       settings.report(activity);
     },
     baseUrl,
-    urlRules: { allowHttp: settings.allowPrivateTargets ?? false, blockReason: guard.blockReason, baseUrl },
+    guard,
+    urlRules: { allowHttp: allowPrivate, blockReason: guard.blockReason, baseUrl },
     versions,
-    requests: new RequestRecorder({ database, clock, log: settings.log, vault }),
+    metrics,
+    transactions,
+    requests: new RequestRecorder({ database, clock, log, vault }),
+    limiters,
     createLimiter,
     clientAddress: createClientAddress(settings.trustedProxies ?? []),
     publicUrl: settings.publicUrl === undefined ? undefined : new URL(settings.publicUrl),
@@ -202,22 +198,15 @@ function createShared(
 function registerRoutes(
   app: FastifyInstance,
   shared: Shared,
-  {
-    authenticate,
-    document,
-    settings,
-    leakKeys,
-    adminToken,
-    contact,
-  }: {
+  settings: PlatformSettings,
+  tools: {
     authenticate: Authenticate;
     document: () => Promise<ServedDocument>;
-    settings: PlatformSettings;
     leakKeys: SigningKeys | undefined;
     adminToken: string;
-    contact: string | undefined;
   },
 ): void {
+  const { authenticate, document } = tools;
   const assets = settings.dashboard === undefined ? undefined : loadAssets(settings.dashboard);
   registerWeb(app, shared, { assets, passwordCost: settings.passwordCost });
   registerEventStream(app, shared, authenticate);
@@ -226,9 +215,9 @@ function registerRoutes(
   }
   const guides = settings.dashboard === undefined ? undefined : join(settings.dashboard, "guides");
   registerDocs(app, shared.baseUrl, { document, files: assets?.reference, guides });
-  registerWellKnownPaths(app, shared, contact);
-  app.register(async (scope) => leakReportRoute(scope, shared, leakKeys));
-  adminRoutes(app, shared, adminToken);
+  registerWellKnownPaths(app, shared, settings.contact);
+  app.register(async (scope) => leakReportRoute(scope, shared, tools.leakKeys));
+  adminRoutes(app, shared, tools.adminToken);
 }
 
 /** Accepts no more work, finishes what is in flight within its time limits, and closes the database. */

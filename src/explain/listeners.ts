@@ -74,7 +74,7 @@ function forwarding({ listener }: ListenerResult, { id, type }: Pick<Event, "id"
 
 function retrying(found: ListenerResult, id: string, { now }: Chain, time: TimeFormat): Answer {
   const { attempts, next_attempt: next } = found;
-  const { code, what, action, fix } = lastCause(found, "wait for the listener's next attempt");
+  const { code, what, action, fix } = lastCause(found, "check the listener's next attempt");
   const due = next !== null && Date.parse(next) > now ? `at ${time(next)}` : "now";
   return {
     code,

@@ -262,13 +262,26 @@ describe("service why", () => {
     expect(wide).toEqual([]);
   });
 
+  it("explains without an ID what a listener is still retrying, in a pipe too", async () => {
+    const receiver = await startScriptedReceiver({ status: 500, body: "out of stock" });
+    receivers.push(receiver);
+    const listener = await startListener(cli.platform.env, ["--forward-to", receiver.url, "--retries", "20"]);
+    const { id } = await json<Event>("trigger", "customer.created");
+    await listener.record(({ event, status }) => event === "forwarded" && status === 500);
+    await expect.poll(async () => (await service(["why"])).stdout).toContain(id);
+    const { stdout } = await service(["why"]);
+    expect(stdout).toMatch(/^Cause: your application responded with 500; the listener's next attempt is due /i);
+    expect(stdout).toContain("out of stock");
+    await listener.kill();
+  });
+
   it("explains the newest failed attempt without an ID, even of a delivery that is retried", async () => {
     const endpoint = await receiverThat({ status: 500, body: "older" }, { status: 503, body: "newest failure" });
     await attempted(endpoint);
     const { delivery } = await attempted(endpoint);
     const session = runInTerminal(["why"], { env: cli.platform.env, columns: 120 });
     expect(await session.ended).toBe(0);
-    expect(session.text()).toContain(`The newest failed attempt is of ${delivery.id}`);
+    expect(session.text()).toContain(`Newest failed attempt: ${delivery.id}`);
     expect(session.text()).toContain("newest failure");
     await json("deliveries", "cancel", delivery.id);
     await json("events", "replay", delivery.event, "--endpoint", endpoint);

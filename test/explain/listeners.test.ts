@@ -48,7 +48,7 @@ describe("service why for an event and a listener", () => {
         /^Connection refused: no server is listening at 127\.0\.0\.1:\d+; the listener's next attempt is due (at T|now)$/,
       ),
       evidence: expect.stringMatching(/^Attempt \d at T: connection refused/),
-      action: "Start your application there, then wait for the listener's next attempt",
+      action: "Start your application there, then check the listener's next attempt",
       fix: `service why ${event.id}`,
     });
     await listener.kill();
@@ -169,7 +169,7 @@ describe("service why for an event and a listener", () => {
         /^Your application responded with 500; the listener's next attempt is due (at T|now)$/,
       ),
       evidence: expect.stringMatching(/^Attempt \d at T: 500 in N ms, "the warehouse is closed"$/),
-      action: "Fix the error in your application, then wait for the listener's next attempt",
+      action: "Fix the error in your application, then check the listener's next attempt",
       fix: `service why ${event.id}`,
     });
     failing.clear();

@@ -1,8 +1,8 @@
 import { objectId } from "../../arguments/values.ts";
+import { ApiError } from "../../../client/errors.ts";
 import type { Explanation } from "../../explanation.ts";
 import type { CommandDefinition } from "../../command.ts";
 import type { Context } from "../../context.ts";
-import { UsageError } from "../../errors.ts";
 import { pathOf } from "../../../contract/resources.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { printable } from "../../terminal/printable.ts";
@@ -11,6 +11,7 @@ import type { Styles } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { colorStatus } from "../../terminal/traffic.ts";
 import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
+import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import type { Chain } from "../../../explain/chain.ts";
 import { isSameReceiver } from "../../../explain/receivers.ts";
 import { attemptsOf } from "../../../explain/attempts.ts";
@@ -31,8 +32,7 @@ export const command: CommandDefinition = {
   args: [
     {
       arg: "[id]",
-      about:
-        "ID of an event, delivery, request, object, endpoint or bulk operation (default in a terminal: the delivery with the newest failed attempt)",
+      about: "ID of an event, delivery, request, object, endpoint or bulk operation (default: what failed last)",
       parse: objectId,
     },
   ],
@@ -48,15 +48,15 @@ export const command: CommandDefinition = {
 /** Deliveries of each status whose last attempts are compared. */
 const MAX_CANDIDATES = 10;
 
+/** Events that a listener may still be retrying: it reports a delivery after the last attempt. */
+const MAX_RETRIED = 5;
+
 /**
- * Returns the delivery with the newest failed attempt that no later success has made up for, for `service why` without
- * an ID; undefined if there is none.
+ * Returns the delivery, or the event that a listener is retrying, with the newest failed attempt that no later
+ * success has made up for; undefined if there is none.
  */
 async function newestFailure(context: Context): Promise<string | undefined> {
-  const { output, interactive } = context;
-  if (!interactive) {
-    throw new UsageError("<id> is required", { hint: "Find an ID with: service deliveries list --status failed" });
-  }
+  const { output } = context;
   const client = await context.client();
   const get = async <Body>(path: string, query: Record<string, string | number> = {}) =>
     (await client.request<Body>({ method: "GET", path, query })).body;
@@ -66,16 +66,39 @@ async function newestFailure(context: Context): Promise<string | undefined> {
       return Promise.all(data.map(({ id }) => get<Delivery>(`${PATH}/${id}`)));
     }),
   );
+  const retried = await retriedEvent(get).catch((error: unknown) => {
+    // A restricted key may not read events.
+    if (error instanceof ApiError && error.status === 403) return undefined;
+    throw error;
+  });
   // The IDs of deliveries sort by time.
   const keyOf = (delivery: Delivery) => `${attemptsOf(delivery).at(-1)?.at ?? delivery.created} ${delivery.id}`;
   for (const failed of listed.flat().sort((a, b) => (keyOf(a) < keyOf(b) ? 1 : -1))) {
+    if (retried !== undefined && retried.at > keyOf(failed)) break;
     const { data } = await get<{ data: Delivery[] }>(PATH, { event: failed.event, status: "succeeded" });
     if (data.some((one) => isSameReceiver(one, failed))) continue;
-    output.note(`The newest failed attempt is of ${failed.id}`);
+    output.note(`Newest failed attempt: ${failed.id}`);
     return failed.id;
   }
-  output.note("Every failed delivery has succeeded since, or none has failed.");
-  return undefined;
+  if (retried === undefined) output.notice("No failed deliveries.");
+  else output.note(`Newest failed attempt: ${retried.id}`);
+  return retried?.id;
+}
+
+/** Returns the newest event of which an attempt of a listener has failed that is not over, with the attempt's time. */
+async function retriedEvent(
+  get: <Body>(path: string, query?: Record<string, string | number>) => Promise<Body>,
+): Promise<{ id: string; at: string } | undefined> {
+  const { data: events } = await get<{ data: { id: string }[] }>(pathOf("event"), { limit: MAX_RETRIED });
+  const found = await Promise.all(
+    events.map(async ({ id }) => {
+      const { listener_results: results } = await get<Statistics>(pathOf("statistics"), { event: id });
+      return (results ?? []).flatMap(({ result, attempts }) =>
+        result === "forwarding" ? attempts.map(({ at }) => ({ id, at })) : [],
+      );
+    }),
+  );
+  return found.flat().sort((a, b) => (a.at < b.at ? 1 : -1))[0];
 }
 
 async function runWhy(context: Context, named: string | undefined): Promise<void> {

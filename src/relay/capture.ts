@@ -94,8 +94,8 @@ export class Capture {
   }
 
   /** Forwards a delivery again. Returns the number in its report; undefined if there is no receiver. */
-  resend({ id, type, body, bytes }: RelayedEvent, headers: readonly string[]): number | undefined {
-    return this.#dispatcher.resend({ id, type, body, bytes, headers, response: undefined });
+  resend({ id, type, body, bytes }: RelayedEvent, headers: readonly string[], attempt: number): number | undefined {
+    return this.#dispatcher.resend({ id, type, body, bytes, headers, response: undefined }, attempt);
   }
 
   /** Closes all connections of senders, whose deliveries are not accepted then. */

@@ -136,14 +136,14 @@ export class Dispatcher<Event extends RelayedEvent> {
   }
 
   /**
-   * Forwards an event again, in addition to its own delivery. Returns the number in its report; undefined if no
-   * receiver is configured for it.
+   * Forwards an event again, in addition to its own delivery, as this attempt. Returns the number in its report;
+   * undefined if no receiver is configured for it.
    */
-  resend(event: Event): number | undefined {
+  resend(event: Event, attempt: number): number | undefined {
     const delivery = this.#deliveryOf(event);
     if (delivery === undefined) return undefined;
     const resend = (this.#resends += 1);
-    this.#enqueue({ ...delivery, attempt: 2, copy: "resent", resend });
+    this.#enqueue({ ...delivery, attempt, copy: "resent", resend });
     return resend;
   }
 

@@ -95,8 +95,8 @@ export class Run {
    * Forwards an event again, in addition to its own delivery. Returns the number in its report; undefined if no
    * receiver is configured for it, or the run is ending.
    */
-  resend(event: RelayedEvent): number | undefined {
-    return this.#stopping ? undefined : this.#dispatcher.resend({ ...event, entry: undefined });
+  resend(event: RelayedEvent, attempt: number): number | undefined {
+    return this.#stopping ? undefined : this.#dispatcher.resend({ ...event, entry: undefined }, attempt);
   }
 
   #observer(): ConnectionObserver {

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { verify } from "../../src/webhooks/index.ts";
 import { listen as listenOn } from "../client/support/scripted-server.ts";
 import type { Screen, ScreenOptions } from "../support/screen.ts";
-import { listenOnScreen, rowsOf, UP } from "./support/listen-screen.ts";
+import { listenOnScreen, rowsOf, selectedRow, UP } from "./support/listen-screen.ts";
 import { createFolder, listening } from "./support/listening.ts";
 
 const cli = listening();
@@ -39,6 +39,25 @@ describe("a key of service listen", () => {
     await until(() => receivedTimes(first) === 2);
     expect(rowsOf(screen)).toHaveLength(3);
     expect(screen.text()).toContain("2 received  2 forwarded  0 failed");
+  });
+
+  it("counts resends as further attempts of the event", async () => {
+    const attempts: (string | string[] | undefined)[] = [];
+    const receiver = await listenOn(
+      createServer((request, response) => {
+        attempts.push(request.headers["service-delivery-attempt"]);
+        response.writeHead(500).end();
+      }),
+    );
+    const args = ["--forward-to", receiver, "--retries", "1"];
+    const screen = await listenOnScreen(args, { env: cli.platform.env });
+    await cli.trigger("customer.created");
+    await screen.shows("0 forwarded  1 failed");
+    for (const rows of [2, 3]) {
+      screen.type("r");
+      await until(() => rowsOf(screen).length === rows && / 500 .*resent manually/.test(selectedRow(screen)!));
+    }
+    expect(attempts).toEqual(["1", "2", "3", "4"]);
   });
 
   it("opens an editor on a restored terminal, and sends the saved event with a new signature", async () => {
@@ -153,7 +172,7 @@ describe("a key of service listen", () => {
     await cli.service(["customers", "create", "--email", "curl@example.com", "--name", 'It\'s "quoted" $HOME 日本']);
     await screen.shows("1 forwarded");
     screen.type("y");
-    await screen.shows("Copied as cURL (needs a terminal with OSC 52)");
+    await screen.shows("Sent to the terminal's clipboard as cURL (OSC 52)");
     const [, encoded = ""] = /\u001b\]52;c;([A-Za-z0-9+/=]+)\u0007/.exec(screen.output()) ?? [];
     const command = Buffer.from(encoded, "base64").toString();
     const shell = spawnSync("sh", ["-c", `curl() { printf '%s\\0' "$@"; }\n${command}`], { encoding: "utf8" });

@@ -315,17 +315,17 @@ describe("an event that is resent manually", () => {
     await reports.wait("ready");
     const event = platform.append();
     await reports.wait("forwarded");
-    expect(run.resend(event)).toBe(1);
+    expect(run.resend(event, 2)).toBe(1);
     expect(await reports.wait("forwarded", 2)).toMatchObject({ id: event.id, copy: "resent", resend: 1, attempt: 2 });
     expect((await run.stop()).summary).toMatchObject({ received: 1, forwarded: 1 });
     expect(platform.acknowledged(event.id)).toHaveLength(1);
-    expect(run.resend(event)).toBeUndefined();
+    expect(run.resend(event, 2)).toBeUndefined();
   });
 
   it("is not sent without a receiver", async () => {
     const platform = await FakePlatform.start();
     const { reports, run } = startRun(platform);
     await reports.wait("ready");
-    expect(run.resend(platform.append())).toBeUndefined();
+    expect(run.resend(platform.append(), 2)).toBeUndefined();
   });
 });

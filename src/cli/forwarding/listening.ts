@@ -173,7 +173,7 @@ export class Listening {
       signs: true,
       pause: () => run.pause(),
       resume: () => run.resume(),
-      resend: (event) => run.resend(event),
+      resend: (event, attempt) => run.resend(event, attempt),
       keepsSignature: () => false,
       assertEditable() {},
       edited(event, body) {

@@ -216,7 +216,7 @@ function feedOf(
     pause: () => capture.pause(),
     resume: () => capture.resume(),
     keepsSignature,
-    resend: (event) => capture.resend(event, sign(event, event.headers ?? [])),
+    resend: (event, attempt) => capture.resend(event, sign(event, event.headers ?? []), attempt),
     assertEditable(event) {
       if (event.bytes !== undefined) throw new UserError("Cannot edit: the payload is not text in UTF-8");
       const name = schemeNameIn(event.headers);

@@ -82,7 +82,7 @@ export class Actions {
       return this.#say("Cannot copy: the payload is too large for a terminal's clipboard", "warn");
     }
     screen.send(`\u001b]52;c;${encoded}\u0007`);
-    this.#say("Copied as cURL (needs a terminal with OSC 52)", "good");
+    this.#say("Sent to the terminal's clipboard as cURL (OSC 52)", "good");
   }
 
   #saveAsFixture({ event }: Row): void {
@@ -105,7 +105,7 @@ export class Actions {
 
   #send(event: Row["event"], copy: "resent" | "edited"): void {
     const { model } = this.#options;
-    const number = model.feed.resend(event);
+    const number = model.feed.resend(event, model.history.attemptsOf(event.id) + 1);
     if (number === undefined) {
       const { target, routes } = model.feed.receivers;
       const isPrinting = target === undefined && routes.length === 0;
@@ -129,7 +129,7 @@ async function editBody(body: string, context: Context): Promise<string> {
   // One long line is hard to edit. What was formatted before is sent byte for byte.
   const isOneLine = isObject && !body.trim().includes("\n");
   const same = (value: unknown) => value;
-  const shown = isOneLine ? rewriteJson(body, same, 2) : body;
+  const shown = isOneLine ? `${rewriteJson(body, same, 2)}\n` : body;
   const saved = isObject ? await editJson(shown, "payload", context) : await editText(shown, "payload.txt", context);
   // Editors end the last line.
   const edited = shown.endsWith("\n") ? saved : saved.replace(/\r?\n$/, "");

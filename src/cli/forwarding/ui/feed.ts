@@ -26,7 +26,7 @@ export interface Feed {
    * Sends an event again. Returns the number in its report; undefined if no receiver is configured for it. Throws
    * UserError if it cannot be signed.
    */
-  resend(event: Row["event"]): number | undefined;
+  resend(event: Row["event"], attempt: number): number | undefined;
   /** Returns true for an event that is resent as it was received, although there is a secret. */
   keepsSignature(event: Row["event"]): boolean;
   /** Throws UserError if another body of the event could not be sent. */

@@ -51,7 +51,8 @@ function stateLine({ lost, paused, feed, clock, size, others }: Model, now: numb
   const shared = others === 0 ? "" : `  ${others} other ${others === 1 ? "session" : "sessions"}`;
   const ahead = `${shared}${clock.badge === undefined ? "" : `  ${clock.badge}`}`;
   const isTight = widthOf(`${state[0]}${ahead}  ${from}  ${to}`) > size.columns;
-  return [state, [ahead, "warn"], [`  ${isTight ? feed.shortOrigin : from}  `, "dim"], [to]];
+  const shownTo = isTight ? to.replace("http://", "") : to;
+  return [state, [ahead, "warn"], [`  ${isTight ? feed.shortOrigin : from}  `, "dim"], [shownTo]];
 }
 
 function totalsLine({ history, filter, rows, size }: Model): Line {
@@ -168,7 +169,7 @@ const HELP_KEYS = ["↑↓ scroll", "esc back"];
 function keysLine({ feed, view, paused, filter, size }: Model): Line {
   const keys = view === "list" ? LIST_KEYS : view === "details" ? DETAIL_KEYS : HELP_KEYS;
   const own = keys.filter((hint) => offers(feed, hint.charAt(0)));
-  const escape = view === "list" && filter !== "" ? ["esc all"] : [];
+  const escape = view === "list" && filter !== "" ? ["esc show all"] : [];
   const always = ["? help", "q quit"];
   const hints = [...escape, ...own, ...(view === "help" ? [] : [paused ? "p resume" : "p pause", "c clear"])];
   let room = size.columns - 2 - always.join("  ").length;

@@ -87,6 +87,12 @@ export class History {
     return row;
   }
 
+  /** Returns how often an event was sent, resends included. */
+  attemptsOf(id: string): number {
+    const own = this.rows.filter(({ event }) => event.id === id);
+    return Math.max(1, ...own.map(({ outcome }) => outcome?.attempt ?? 0));
+  }
+
   /** Records the result of an attempt. */
   ended(report: ForwardedReport, at: number): void {
     const isLast = report.retryInMs === undefined;

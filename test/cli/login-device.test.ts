@@ -110,6 +110,16 @@ describe.concurrent("service login --device", () => {
     expect(stderr).toContain(`forward the port first:\n  ssh -L ${port}:127.0.0.1:${port} USER@THIS_MACHINE\n`);
   });
 
+  it("is required with --no-input", async () => {
+    const env = loginEnv(on.platform, createConfigDir());
+    expect(await runCli(["login", "--no-input"], { env })).toEqual({
+      exitCode: 2,
+      stdout: "",
+      stderr:
+        "Error: Cannot sign in without input\nPass --api-key-stdin, or --device to print a code that you enter in a browser.\n",
+    });
+  });
+
   it("cannot be combined with flags of the browser flow", async () => {
     for (const flag of [["--no-browser"], ["--browser"], ["--callback-port", "8000"]]) {
       const { exitCode, stderr } = await runCli(["login", "--device", ...flag], {

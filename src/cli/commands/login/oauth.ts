@@ -49,7 +49,12 @@ export async function signInByBrowser(
     const arrival = loopback.callback(authorization.state);
     await showUrl(context, server, authorization.url, open);
     const waiting = context.output.spinner.during("Waiting for the browser", () =>
-      withinTime(context, seconds, arrival),
+      withinTime(
+        context,
+        seconds,
+        arrival,
+        "To wait longer, pass --timeout 15m; to sign in on another device, pass --device.",
+      ),
     );
     await finish(server, { authorization, callback: await waiting, keep });
   } finally {
@@ -111,11 +116,16 @@ async function finish(
 }
 
 /** Waits for the user, with a timeout. Rejects with UserError `timed_out`, or at once with the reason of Ctrl-C. */
-async function withinTime<Result>(context: Context, seconds: number, wait: Promise<Result>): Promise<Result> {
+async function withinTime<Result>(
+  context: Context,
+  seconds: number,
+  wait: Promise<Result>,
+  hint: string,
+): Promise<Result> {
   const { signal } = context;
   let end = (): void => {};
   const limit = new Promise<never>((_resolve, reject) => {
-    const timer = setTimeout(() => reject(timedOut(seconds)), seconds * 1000);
+    const timer = setTimeout(() => reject(timedOut(seconds, hint)), seconds * 1000);
     const abort = (): void => reject(signal.reason as Error);
     signal.addEventListener("abort", abort, { once: true });
     if (signal.aborted) abort();
@@ -131,9 +141,9 @@ async function withinTime<Result>(context: Context, seconds: number, wait: Promi
   }
 }
 
-function timedOut(seconds: number): UserError {
+function timedOut(seconds: number, hint: string): UserError {
   return new UserError(`Sign-in timed out after ${formatSpan(seconds)}`, {
-    hint: "Run the command again. To wait longer, pass --timeout 15m; to sign in on another device, pass --device.",
+    hint: `Run the command again. ${hint}`,
     code: "timed_out",
   });
 }
@@ -155,7 +165,8 @@ export async function signInByDevice(
   showCode(context, device, why);
   const seconds = Math.min(timeout ?? Infinity, device.expiresIn + GRACE_SECONDS);
   const polling = new AbortController();
-  const tokens = withinTime(context, seconds, pollDeviceAuthorization(server, device, polling.signal));
+  const codeLasts = `A code lasts ${formatSpan(device.expiresIn)}.`;
+  const tokens = withinTime(context, seconds, pollDeviceAuthorization(server, device, polling.signal), codeLasts);
   try {
     return await context.output.spinner.during("Waiting for authorization", () => tokens);
   } finally {

@@ -147,6 +147,11 @@ function chooseFlow({ device, browser, callbackPort }: LoginFlags, context: Cont
     return { kind: "device", why: undefined };
   }
   if (browser !== undefined) return { kind: "browser", open: browser };
+  if (!context.globals.input || context.env["SERVICE_NO_INPUT"]) {
+    throw new UsageError("Cannot sign in without input", {
+      hint: "Pass --api-key-stdin, or --device to print a code that you enter in a browser.",
+    });
+  }
   const why = callbackPort === undefined ? whyNoBrowser(context) : undefined;
   return why === undefined ? { kind: "browser", open: true } : { kind: "device", why };
 }

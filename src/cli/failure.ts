@@ -14,8 +14,8 @@ interface Failure {
   details: readonly string[];
   hint: string | undefined;
   exitCode: number;
-  /** True if a signal ended the command. */
-  isSignal?: true;
+  /** True if the user ended the command, which is not an error. */
+  isDecision?: true;
   /** The error as `--json` prints it. */
   problem: object;
 }
@@ -31,9 +31,12 @@ export function failureOf(error: unknown): Failure {
   }
   if (error instanceof InterruptedError) {
     const { message, exitCode } = error;
-    return { ...ownFailure(message, { hint: undefined, code: "interrupted", exitCode }), isSignal: true };
+    return { ...ownFailure(message, { hint: undefined, code: "interrupted", exitCode }), isDecision: true };
   }
-  if (error instanceof UserError) return ownFailure(error.message, error);
+  if (error instanceof UserError) {
+    const failure = ownFailure(error.message, error);
+    return error.code === "not_confirmed" ? { ...failure, isDecision: true } : failure;
+  }
   return ownFailure(`Unexpected error: ${(error as Error)?.message ?? String(error)}`, {
     hint: `Run the command again with --debug${__ISSUES_URL__ === "" ? "." : ` and report the output: ${__ISSUES_URL__}`}`,
     code: "defect",
@@ -124,7 +127,7 @@ const COMMAND = /\bservice [a-z]|^ |:\/\//;
 
 /** Returns the failure as lines for stderr. The last line is the most helpful one. */
 function renderFailure(
-  { message, details, hint, isSignal }: Failure,
+  { message, details, hint, isDecision }: Failure,
   columns: number | undefined,
   styles: Styles,
 ): string {
@@ -132,7 +135,9 @@ function renderFailure(
   // A line with a command to copy breaks only between sentences.
   const wrapped = (line: string) => (isTooLong(line) && !COMMAND.test(line) ? wrapWords(line, columns!) : [line]);
   const lines = [
-    isSignal ? message : wrapAfter("Error:", printable(message), { width: columns, style: (mark) => styles.bad(mark) }),
+    isDecision
+      ? message
+      : wrapAfter("Error:", printable(message), { width: columns, style: (mark) => styles.bad(mark) }),
     ...details.map((detail) => `  ${printable(detail)}`),
     ...(hint ?? "")
       .split("\n")

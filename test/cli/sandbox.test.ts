@@ -23,18 +23,25 @@ describe("service sandbox reset", () => {
   it("asks first on a terminal, and changes nothing unless confirmed", async () => {
     for (const answer of ["", "n", "no"]) {
       const session = inTerminal("reset");
-      await session.waitFor("Remove all data of the sandbox? (y/N)");
+      await session.waitFor("Remove all objects, events and deliveries of the sandbox? (y/N)");
       session.type(answer + ENTER);
       expect(await session.ended).toBe(1);
-      expect(session.text()).toContain("Nothing was changed");
+      expect(session.text()).toMatch(/\nCanceled. Nothing was changed.\n/);
     }
     expect(await emails()).toEqual(["ada@example.com"]);
     const session = inTerminal("reset", "--remove-endpoints");
-    await session.waitFor("Remove all data and endpoints of the sandbox? (y/N)");
+    await session.waitFor("Remove all objects, events, deliveries and endpoints of the sandbox? (y/N)");
     session.type(`y${ENTER}`);
     expect(await session.ended).toBe(0);
     expect(session.text()).toContain("✓ All objects, events and deliveries are removed");
     expect(await emails()).toEqual([]);
+  });
+
+  it("requires --yes on a terminal with --no-input", async () => {
+    const session = inTerminal("reset", "--no-input");
+    expect(await session.ended).toBe(2);
+    expect(session.text()).toBe("Error: --yes is required with --no-input\n");
+    expect(await emails()).toEqual(["ada@example.com"]);
   });
 
   it("keeps endpoints unless told otherwise, and returns to real time", async () => {

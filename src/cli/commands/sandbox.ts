@@ -121,8 +121,8 @@ export const command: CommandDefinition = {
 };
 
 async function runReset(context: Context, { removeEndpoints, yes, idempotencyKey }: ResetFlags): Promise<void> {
-  const what = removeEndpoints ? "all data and endpoints" : "all data";
-  await confirm(context, `Remove ${what} of the sandbox? (y/N)`, yes);
+  const what = removeEndpoints ? "objects, events, deliveries and endpoints" : "objects, events and deliveries";
+  await confirm(context, `Remove all ${what} of the sandbox? (y/N)`, yes);
   const body = await context.request<Sandbox>({
     method: "POST",
     path: "/v1/sandbox/reset",
@@ -131,7 +131,7 @@ async function runReset(context: Context, { removeEndpoints, yes, idempotencyKey
   });
   const kept = removeEndpoints ? "keys, apps and listeners" : "keys, apps, endpoints and listeners";
   context.output.success(
-    `All objects, events and deliveries are removed, and the sandbox is in real time; ${kept} stay`,
+    `All objects, events and deliveries are removed, and the sandbox clock is back to real time; ${kept} stay`,
   );
   await context.output.object(body, SANDBOX);
 }
@@ -162,13 +162,18 @@ async function runRestore(context: Context, name: string, { yes, idempotencyKey 
   await context.output.object(body, SANDBOX);
 }
 
-function asks({ interactive, globals }: Context, yes: true | undefined): boolean {
-  return !yes && interactive && !globals.dryRun;
+/** Throws UsageError on a terminal whose user wants no questions. A script is not asked. */
+function asks({ interactive, globals, env, stdin, stderr }: Context, yes: true | undefined): boolean {
+  if (yes || globals.dryRun) return false;
+  if (stdin.isTTY && stderr.isTTY && (!globals.input || env["SERVICE_NO_INPUT"])) {
+    throw new UsageError("--yes is required with --no-input", { code: "confirmation_required" });
+  }
+  return interactive;
 }
 
 /** Asks on a terminal. Throws UserError if the user declines. */
 async function confirm(context: Context, message: string, yes: true | undefined): Promise<void> {
   if (!asks(context, yes)) return;
   const typed = await context.prompts.text({ message, flag: "--yes" });
-  if (!/^y(es)?$/i.test(typed.trim())) throw new UserError("Nothing was changed", { code: "not_confirmed" });
+  if (!/^y(es)?$/i.test(typed.trim())) throw new UserError("Canceled. Nothing was changed.", { code: "not_confirmed" });
 }

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { parseBaseUrl } from "../client/base-url.ts";
 import type { ApiRequest, Client, CredentialSource } from "../client/http.ts";
 import { UserError } from "./errors.ts";
 import type { GlobalOptions } from "./global-options.ts";
@@ -14,6 +15,7 @@ import {
   rejectedCredentialHint,
   startHint,
   resolveConnection,
+  resolveTarget,
 } from "./settings/connection.ts";
 import { profileNamed, type Settings } from "./settings/profiles.ts";
 import { SettingsStore } from "./settings/store.ts";
@@ -242,6 +244,8 @@ export class Context {
     const { settings, globals, env } = this;
     const keyFromStdin = globals.apiKeyStdin ? await this.readApiKey() : undefined;
     const project = await this.project();
+    // Nothing is said about the credential for a URL that is none.
+    parseBaseUrl(resolveTarget({ flags: globals, env, settings, project }).baseUrl.value, globals);
     const connection = resolveConnection({ flags: globals, env, settings, project, keyFromStdin });
     const { profile } = connection;
     if (profile.source === "default" || profileNamed(settings, profile.value) !== undefined) return connection;

@@ -28,7 +28,7 @@ export function parseBaseUrl(text: string, { insecure }: { insecure: boolean }):
   }
   if (url.protocol !== "https:" && url.protocol !== "http:") {
     throw new UnsafeRequestError(
-      `"${text}" is neither http nor https`,
+      `"${text}" does not begin with http:// or https://`,
       "Use a full URL, such as http://127.0.0.1:4010",
     );
   }

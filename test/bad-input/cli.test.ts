@@ -59,7 +59,7 @@ describe("values", () => {
     [["api", "POST", "/v1/customers", "-f", "constructor.prototype.x=1"], "constructor"],
     [["customers", "list", "--fields", "__proto__"], "__proto__"],
     [["config", "set", "__proto__", "x"], "__proto__"],
-    [["config", "set", "base_url", "javascript:alert(1)"], "neither http nor https"],
+    [["config", "set", "base_url", "javascript:alert(1)"], "does not begin with http:// or https://"],
     [["config", "set", "base_url", "https://ada:hunter2@example.com"], "user name or password"],
     [["whoami", "--profile", "__proto__"], "Invalid profile name"],
     [["whoami", "--base-url", "http://example.com"], "clear text"],

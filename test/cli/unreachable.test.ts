@@ -91,6 +91,19 @@ describe("a proxy of the environment", () => {
   });
 });
 
+describe("a base URL that is none", () => {
+  it.each(["foo", "localhost:4010", "ftp://example.com"])(
+    "is a usage error without a credential, too: %s",
+    async (url) => {
+      for (const command of [["orders", "list"], ["status"]]) {
+        const { exitCode, stdout, stderr } = await runCli([...command, "--base-url", url]);
+        expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+        expect(stderr).toMatch(new RegExp(`^Error: "${url}" (is not a URL|does not begin with http:// or https://)\n`));
+      }
+    },
+  );
+});
+
 describe("a project's key that is rejected", () => {
   it("is explained by another platform at the port of service.yaml", async () => {
     const project = await makeProject({ "service.yaml": "platform: { port: PORT }" });

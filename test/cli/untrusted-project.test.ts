@@ -174,7 +174,7 @@ describe("a key and the port in service.yaml", () => {
     const stranger = await startStranger();
     const project = await makeProject({ "service.yaml": `platform: { url: '${stranger.url}' }` });
     const key = { SERVICE_API_KEY: on.platform.sandboxKey };
-    const message = `The key from SERVICE_API_KEY is not sent to ${stranger.url}, which only service.yaml names`;
+    const message = `The key from SERVICE_API_KEY was not sent: the URL ${stranger.url} comes only from service.yaml`;
     expect(await project.service(args, key)).toEqual(failsWith(message));
     expect(stranger.credentials).toEqual([]);
     expect((await project.service(["dev", "trust", "--yes"])).exitCode).toBe(0);
@@ -182,7 +182,9 @@ describe("a key and the port in service.yaml", () => {
     expect(stranger.credentials[0]).toBe(`Bearer ${on.platform.sandboxKey}`);
     const other = await startStranger();
     project.write("service.yaml", platformAt(other.url));
-    expect(await project.service(["customers", "list"], key)).toEqual(failsWith(`is not sent to ${other.url}`));
+    expect(await project.service(["customers", "list"], key)).toEqual(
+      failsWith(`was not sent: the URL ${other.url} comes only`),
+    );
     expect(other.credentials).toEqual([]);
   });
 
@@ -194,7 +196,7 @@ describe("a key and the port in service.yaml", () => {
       const env = { ...project.env, KEY: on.platform.sandboxKey };
       return execFileSync("/bin/sh", ["-c", `${script} 2>&1 || true`], { cwd: project.folder, env, encoding: "utf8" });
     };
-    expect(run()).toContain(`The key from --api-key-stdin is not sent to ${stranger.url}`);
+    expect(run()).toContain(`The key from --api-key-stdin was not sent: the URL ${stranger.url} comes only`);
     expect(stranger.credentials).toEqual([]);
   });
 });

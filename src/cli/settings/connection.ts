@@ -115,10 +115,13 @@ export function assertTrusted(
   const withoutProject = profileNamed(settings, profile.value)?.base_url ?? DEFAULT_BASE_URL;
   const allowed = [originOf(withoutProject), trustIn(settings, project.folder).platform];
   if (allowed.includes(originOf(baseUrl.value))) return;
-  throw new UserError(`The key from ${name} is not sent to ${baseUrl.value}, which only ${PROJECT_FILE} names`, {
-    hint: `If you trust that platform, run \`service dev trust\`, or set SERVICE_BASE_URL=${shellWord(baseUrl.value)} too.`,
-    code: "other_origin",
-  });
+  throw new UserError(
+    `The key from ${name} was not sent: the URL ${baseUrl.value} comes only from ${PROJECT_FILE}, which you have not trusted yet`,
+    {
+      hint: `If you trust that platform, run \`service dev trust\`, or set SERVICE_BASE_URL=${shellWord(baseUrl.value)} too.`,
+      code: "other_origin",
+    },
+  );
 }
 
 /** Returns the selected profile's name. It need not exist yet. */

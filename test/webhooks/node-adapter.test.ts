@@ -118,8 +118,12 @@ describe("node:http", () => {
     const response = await fetch(receiver.url, signed());
     expect([response.status, await response.text()]).toEqual([500, ""]);
     expect(reported).toEqual([failure]);
+    const printed = vi.spyOn(console, "error").mockReturnValue();
     const sealed = await listen(nodeWebhook({ secrets: async () => Promise.reject(failure) }, () => undefined));
     expect(await (await fetch(sealed.url, signed())).text()).toBe("");
+    // Without onError, the error would be nowhere.
+    expect(printed.mock.calls).toEqual([[failure]]);
+    printed.mockRestore();
   });
 
   it("responds to the next delivery after onError itself has failed", async () => {

@@ -58,7 +58,10 @@ export interface ExpressResponse extends NodeResponse {
 
 /** Options of `nodeWebhook`. */
 export interface NodeWebhookOptions extends WebhookOptions {
-  /** Called with errors of the handler and of the `secrets` function: the response is a plain 500 without details. */
+  /**
+   * Called with errors of the handler and of the `secrets` function, instead of printing them on stderr: the response is a
+   * plain 500 without details.
+   */
   onError?: ((error: unknown) => unknown) | undefined;
 }
 
@@ -76,6 +79,11 @@ export interface KoaContext {
   set(name: string, value: string): void;
 }
 
+function print(error: unknown): void {
+  // oxlint-disable-next-line no-console -- The log of the application. Express prints errors of handlers there, too.
+  console.error(error);
+}
+
 /**
  * Returns a listener for `node:http`: `http.createServer(nodeWebhook({ secrets }, (event, request, response) => {
  * response.writeHead(204).end() }))`. Calls the handler with verified events only, and responds to everything else with
@@ -84,7 +92,7 @@ export interface KoaContext {
  * options are invalid.
  */
 export function nodeWebhook<Request extends NodeRequest = NodeRequest, Response extends NodeResponse = NodeResponse>(
-  { onError, ...options }: NodeWebhookOptions,
+  { onError = print, ...options }: NodeWebhookOptions,
   handler: (event: WebhookEvent, request: Request, response: Response) => unknown,
 ): (request: Request, response: Response) => Promise<void> {
   const receive = createReceiver(options);
@@ -95,7 +103,7 @@ export function nodeWebhook<Request extends NodeRequest = NodeRequest, Response 
     } catch (error) {
       fail(response);
       try {
-        await onError?.(error);
+        await onError(error);
       } catch {
         // An unhandled rejection would end the server.
       }

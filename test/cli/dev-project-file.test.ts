@@ -10,7 +10,6 @@ import { makeProject, startDev } from "./support/dev-project.ts";
 const on = cliOnPlatform();
 
 const READY = /^dev {6}│ ✓ Ready after/m;
-const BACKSPACE = "\u007f";
 const CALL = '- method: POST\n  path: /v1/customers\n  body: { email: "ada.${unique}@example.com" }\n';
 
 describe("errors in service.yaml", () => {
@@ -101,7 +100,7 @@ describe("commands in the folder of service.yaml", () => {
     });
     expect(exitCode).toBe(1);
     expect(stderr).toContain(
-      "The key from SERVICE_API_KEY is not sent to https://evil.example, which only service.yaml names",
+      "The key from SERVICE_API_KEY was not sent: the URL https://evil.example comes only from service.yaml",
     );
   });
 
@@ -286,13 +285,15 @@ describe("service dev init", () => {
   it("asks in a terminal; Ctrl-C writes nothing", async () => {
     const project = await makeProject({});
     const stopped = runInTerminal(["dev", "init"], { cwd: project.folder, env: project.env });
-    await stopped.waitFor("Port for a platform");
+    await stopped.waitFor("Where your app receives");
     stopped.type(CTRL_C);
     expect(await stopped.ended).toBe(130);
     expect(existsSync(join(project.folder, "service.yaml"))).toBe(false);
-    const init = runInTerminal(["dev", "init"], { cwd: project.folder, env: project.env });
+    const init = runInTerminal(["dev", "init", "--url", "https://sandbox.example.com"], {
+      cwd: project.folder,
+      env: project.env,
+    });
     for (const [question, answer] of [
-      ["Port for a platform", "https://sandbox.example.com"],
       ["Where your app receives", "4000/hooks"],
       ["Command that starts", "make dev"],
       ["File for secret", "none"],
@@ -334,17 +335,13 @@ describe("service dev init", () => {
       cwd: project.folder,
       env: project.env,
     });
-    await init.waitFor("Port for a platform");
-    init.type(`70000${ENTER}`);
-    await init.waitFor("use a number from 1 to 65535");
-    init.type(`${BACKSPACE}${ENTER}`);
     await init.waitFor("Where your app receives");
     init.type(`abc${ENTER}`);
     await init.waitFor('"abc" has no port');
     init.type(`:3000${ENTER}`);
     expect(await init.ended).toBe(0);
     expect(parseProject(project.read("service.yaml"), project.folder)).toMatchObject({
-      platform: { port: 7000 },
+      platform: { port: "auto" },
       forward: { to: "abc:3000" },
     });
   });

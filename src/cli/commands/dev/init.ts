@@ -76,13 +76,7 @@ async function askProject(flags: InitFlags, context: Context): Promise<Project> 
     const question = { message, flag: `${flag} or --yes`, default: standard, problemOf: trimmed };
     return (await context.prompts.text(question)).trim();
   };
-  const platform = await ask(
-    flags.url ?? flags.port,
-    "Port for a platform on this machine (auto: a free one), or the URL of an existing one",
-    "--port, --url",
-    AUTO,
-    (text) => (isPortText(text) ? FORMATS.port(text) : FORMATS["base-url"](text)),
-  );
+  const platform = flags.url ?? flags.port ?? AUTO;
   const to = await ask(
     flags.forwardTo,
     "Where your app receives events",

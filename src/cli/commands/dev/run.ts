@@ -2,9 +2,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Context } from "../../context.ts";
 import { InterruptedError, isCtrlC, SilentExit, UsageError, UserError } from "../../errors.ts";
 import { PROJECT_FILE } from "../../project/file.ts";
+import { flagsOf } from "../../project/forwarding.ts";
 import { startPortOf } from "../../project/platform.ts";
 import { readProject } from "../../project/read.ts";
 import type { Project } from "../../project/schema.ts";
+import { parseTarget } from "../../../relay/targets.ts";
 import { assertReceiversTrusted } from "../../project/remote-receivers.ts";
 import type { Receivers } from "../../forwarding/options.ts";
 import { portOwner } from "../../process/port-owner.ts";
@@ -123,6 +125,8 @@ class Dev {
 
   async #start(): Promise<void> {
     const { cwd } = this.#context;
+    // Known at once, before anything is started and written.
+    if (this.#project.run !== undefined) await this.#step(assertPortFree(this.#project));
     prepareFolder(this.#project, this.#text, cwd);
     const baseUrl = await this.#startPlatform();
     await this.#seed(baseUrl);
@@ -202,7 +206,7 @@ class Dev {
   async #startApp(variables: Readonly<Record<string, string>>, target: URL | undefined): Promise<void> {
     const { run } = this.#project;
     if (run === undefined) return;
-    if (isLocal(target) && (await this.#step(isListening(target)))) throw portTaken(target);
+    await this.#step(assertPortFree(this.#project));
     this.#console.say("app", `$ ${run}`, { event: "state", state: "starting", command: run });
     await this.#step(
       new Promise<void>((resolve) => {
@@ -334,9 +338,14 @@ interface App {
   onReady: () => void;
 }
 
-function portTaken(target: URL): UserError {
+/** Throws UserError if another program listens where the app is to. */
+async function assertPortFree(project: Project): Promise<void> {
+  const { forwardTo, route: [route] = [] } = flagsOf(project);
+  const text = forwardTo ?? route?.slice(route.indexOf("=") + 1);
+  const target = text === undefined ? undefined : parseTarget(text).url;
+  if (!isLocal(target) || !(await isListening(target))) return;
   const owner = portOwner(Number(target.port || 80)) ?? "another program";
-  return new UserError(`${target.host} is already in use by ${owner}, which is not your app`, {
+  throw new UserError(`${target.host} is already in use by ${owner}, which is not your app`, {
     hint: `Stop that program, or change forward.to in ${PROJECT_FILE}. If it is your app, remove run: from ${PROJECT_FILE}.`,
     code: "port_taken",
   });

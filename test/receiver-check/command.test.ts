@@ -186,14 +186,14 @@ describe.concurrent("service webhooks check", () => {
       "CHECK skipped required unknown-event-type",
     ]);
     expect(rows[2]!.at(-1)).toBe("Skipped: the receiver did not accept a valid delivery");
-    expect(rows).toHaveLength(4);
+    expect(rows).toHaveLength(28);
     expect(rows.at(-1)!.slice(0, 3)).toEqual(["GRADE", "F", "0 passed, 1 failed, 26 skipped"]);
   });
 
   it("explains how to check a receiver with its own secret, and warns not to change a real endpoint's secret", async () => {
     const { stderr, stdout } = await runCli(["webhooks", "check", String(await freePort()), "--wait", "1s"], {});
     expect(stderr.replaceAll("\n", " ")).toMatch(
-      /To check the receiver with the secret that it has, .* --secret-file, or set SERVICE_WEBHOOK_SECRET.*Do not change the secret of a real endpoint/,
+      /If your receiver already has one, .* --secret-file or SERVICE_WEBHOOK_SECRET.*Do not change the secret of a real endpoint/,
     );
     expect(stderr).not.toContain("Set this signing secret");
     expect(stdout).toMatch(/^CHECK\tfailed/);
@@ -324,7 +324,7 @@ describe("the whole report of service webhooks check", () => {
       /^<\?xml version="1.0" encoding="UTF-8"\?>\n<testsuites tests="27" failures="1" errors="0" skipped="3"/,
     );
     expect(xml.match(/<testcase /g)).toHaveLength(27);
-    expect(xml).toMatch(/name="Accepts two v1, its own second"[^>]*>\s*<failure message="400 in /);
+    expect(xml).toMatch(/name="Accepts two signatures \(v1\), its own second"[^>]*>\s*<failure message="400 in /);
     expect(xml).toContain("Rule: docs/receiving-webhooks.md#signatures</failure>");
     expect(xml).not.toMatch(/&(?!amp;|lt;|gt;|quot;)/);
   });
@@ -352,7 +352,7 @@ describe("service webhooks check on a terminal", () => {
     const report = session.text().slice(session.text().lastIndexOf("Receiver  "));
     for (const line of report.split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
     await session.waitFor("/27 checks");
-    expect(report).toMatch(/✗ Accepts two v1, its own second\n {6}Sent {2}A delivery signed/);
+    expect(report).toMatch(/✗ Accepts two signatures \(v1\), its own second\n {6}Sent {2}A delivery signed/);
     expect(report).toMatch(/Grade C {2}23 passed, 1 failed, 3 skipped/);
   });
 

@@ -130,7 +130,7 @@ describe("service webhooks check --scheme", () => {
       grade: "F",
       failed: ["t-301-s-old", "t-301-s-ahead"],
     });
-    expect(report.checks.find(({ id }) => id === "t-301-s-old")!.fix).toContain("exceed 300");
+    expect(report.checks.find(({ id }) => id === "t-301-s-old")!.fix).toContain("more than 300 seconds old");
   });
 
   it.each<[Provider, Verifier]>([
@@ -154,7 +154,7 @@ describe("service webhooks check --scheme", () => {
     const { report } = await check(provider, verify);
     expect(report.grade).toBe("F");
     expect(idsWith(report, "failed")).toContain("t-301-s-old");
-    expect(report.checks.find(({ id }) => id === "t-301-s-old")!.fix).toContain("exceed 300");
+    expect(report.checks.find(({ id }) => id === "t-301-s-old")!.fix).toContain("more than 300 seconds old");
   });
 
   it("repeats a delivery without a response before it judges", async () => {

@@ -77,7 +77,7 @@ function adviceFor({ status, failure, excerpt, location }: Response, scheme: Sch
 const UNKNOWN_TYPE = "order.reviewed_by_a_later_version";
 const MINUTE_MILLISECONDS = 60_000;
 
-const ONLY_PLATFORM = "The payload is the only type of event that is known";
+const ONLY_PLATFORM = "Not checked: only the type of the payload is known";
 
 export const accepting = (provider: Provider): readonly Check[] => [
   {

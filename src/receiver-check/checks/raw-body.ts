@@ -79,7 +79,7 @@ const SPELLED: readonly SpelledCheck[] = [
     },
     { what: "that writes / as %2F and as %2f", spell: (body) => `${body}&page=https%3A%2F%2fexample.com%2forders` },
   ),
-  spelled("body-large-numbers", "Accepts a body with large and odd numbers", {
+  spelled("body-large-numbers", "Accepts a body with very large and unusual numbers", {
     what: "with 12345678901234567890, 1.0, 1E+2 and 0.30000000000000000001",
     spell: (body) => withMembers(body, `"numbers":[12345678901234567890,1.0,1E+2,0.30000000000000000001,-0]`),
   }),

@@ -98,7 +98,7 @@ export function rejecting({ scheme }: Provider): readonly Check[] {
         : `Respond with 400 unless ${header} contains a signature${timestampHeader ? `, and ${timestampHeader} the Unix time` : ""}.`,
       forgery: true,
       sent: isList
-        ? "Headers that read `hello`, only t, only v1, and `t:…;v1:…`"
+        ? "Four malformed headers: `hello`, a t without v1, a v1 without t, and `t:…;v1:…`"
         : `Headers that read \`hello\`${timestampHeader ? `, and no ${timestampHeader}` : ""}`,
       deviations: () => [
         ["hello", { header: () => "hello" }],
@@ -135,7 +135,7 @@ export function rejecting({ scheme }: Provider): readonly Check[] {
     }),
     rejectionCheck({
       id: "v1-other-length",
-      title: `Rejects a ${signature} of another length`,
+      title: `Rejects a ${signature} of the wrong length`,
       explanation: "A truncated or extended signature is not valid.",
       fix: `Check that the ${v1} has ${length} characters before it is compared: constant-time comparisons throw on unequal lengths.`,
       forgery: true,

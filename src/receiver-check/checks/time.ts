@@ -28,7 +28,7 @@ export function time({ scheme }: Provider): readonly Check[] {
       notApplicable,
       title: `Rejects a ${timestamp} that is ${seconds + 1} s old`,
       explanation: `The receiver accepts a signature that is older than ${seconds} s, so a captured delivery can be replayed for longer than the provider allows.`,
-      fix: `Reject the delivery if the clock's seconds minus ${t} exceed ${seconds}, after verifying the signature.`,
+      fix: `After verifying the signature, reject the delivery if the ${timestamp} is more than ${seconds} seconds old.`,
       forgery: true,
       run: (subject) => judgeAtEdge(subject, -(seconds + 1), seconds),
     },
@@ -36,7 +36,7 @@ export function time({ scheme }: Provider): readonly Check[] {
       ...COMMON,
       id: `t-${seconds + 1}-s-ahead`,
       notApplicable: scheme.timestamp?.future
-        ? `Verifiers of ${scheme.name} accept timestamps of the future`
+        ? `${scheme.name}'s own libraries accept timestamps in the future`
         : notApplicable,
       title: `Rejects a ${timestamp} that is ${seconds + 1} s ahead`,
       explanation: "The limit applies in both directions: a signature from the future would stay valid for too long.",

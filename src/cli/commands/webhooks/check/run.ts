@@ -44,7 +44,9 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
   const headers = parseHeaders(flags.header);
   const given = await secretsIfKnown(flags, context);
   if (given === undefined && flags.wait === undefined && !context.interactive && !context.output.json) {
-    throw new UsageError(NO_SECRET, { hint: "To start the receiver with a new secret, pass --wait 5m." });
+    throw new UsageError(NO_SECRET, {
+      hint: "To have the check print a new secret and wait for your receiver, pass --wait 5m.",
+    });
   }
   if (flags.type !== undefined && (scheme !== SCHEMES.service || flags.payload !== undefined)) {
     throw new UsageError("--type is for the events of this platform: the payload determines the type", {
@@ -66,8 +68,6 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
     if (given === undefined) announceSecret(secrets[0]!, waitSeconds, context);
     const bar = output.progress(CHECK_COUNT, "checks");
     const streams = !output.terminal && !output.json && !output.quiet;
-    /** Why the last check was skipped, so that the reason is not repeated for each of the following checks. */
-    let obstacle: string | undefined;
     let report: ReceiverReport;
     try {
       report = await performCheck(
@@ -86,9 +86,7 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
           rejectedFix: given === undefined ? NO_SECRET_FIX : undefined,
           onResult: (result: CheckResult) => {
             bar.advance();
-            const isRepeated = result.status === "skipped" && result.seen === obstacle;
-            if (streams && !isRepeated) output.line(checkLine(result));
-            obstacle = result.status === "skipped" ? result.seen : undefined;
+            if (streams) output.line(checkLine(result));
           },
         },
         context,
@@ -159,15 +157,15 @@ const NO_SECRET_FIX = `Pass the secret that the receiver has (--secret-file or $
 
 function announceSecret(secret: string, waitSeconds: number, { output }: Context): void {
   const lines = [
-    "No secret was given. To check the receiver with the secret that it has, press",
-    `Ctrl-C and pass --secret-file, or set ${SECRET_VARIABLE}.`,
+    "No secret given. If your receiver already has one, stop with Ctrl-C and pass it",
+    `with --secret-file or ${SECRET_VARIABLE}.`,
     "",
     "Or start the receiver with this secret, which is for this check only. Do not",
     "change the secret of a real endpoint.",
     "",
     `  ${output.noteStyles.accent(secret)}`,
     "",
-    `The check starts with the first delivery that the receiver accepts, within ${formatSpan(waitSeconds)}.`,
+    `Waiting up to ${formatSpan(waitSeconds)} for your receiver to accept a delivery.`,
   ];
   output.instruct(lines, { event: "secret", secret });
 }

@@ -35,7 +35,9 @@ export async function followList<Item extends { id: string }>(
   }
   try {
     for (;;) {
-      for (const item of await output.spinner.during(waiting, () => items.next())) await print(item);
+      // The reader of a pipe may print on the same terminal.
+      const next = () => items.next();
+      for (const item of await (output.terminal ? output.spinner.during(waiting, next) : next())) await print(item);
     }
   } catch (error) {
     endStream(error);

@@ -237,9 +237,12 @@ export class Output {
     this.#write(this.#options.stderr, this.noteStyles.dim(printable(text)));
   }
 
-  /** Shows a progress bar on stderr for countable work, on a terminal only. */
+  /**
+   * Shows a progress bar on stderr for countable work, on a terminal only: not if stdout is a pipe, whose reader may
+   * print on the same terminal.
+   */
   progress(total: number, label: string): ProgressBar {
-    const enabled = this.#options.animate && !this.quiet && total > 1;
+    const enabled = this.#options.animate && this.terminal && !this.quiet && total > 1;
     const bar = createProgressBar(this.#options.stderr, {
       enabled,
       styles: this.noteStyles,

@@ -14,14 +14,14 @@ export function wrapAfter(
   return [first.replace(mark, () => style(mark)), ...rest].join("\n");
 }
 
-/** Breaks a list only after its commas. */
+/** Breaks a list only after its commas and semicolons. */
 export function wrapList(text: string, width: number): string[] {
   return wrap(partsOfList(text), width);
 }
 
 /** A part of a list that is never broken. */
 export function partsOfList(text: string): string[] {
-  return text.split(/(?<=,) /);
+  return text.split(/(?<=[,;]) /);
 }
 
 function wrap(words: readonly string[], width: number): string[] {

@@ -21,7 +21,7 @@ async function wrongUsage(args: readonly string[]): Promise<string> {
 describe("flags", () => {
   it("reports unknown flags before missing ones", async () => {
     const stderr = await wrongUsage(["customers", "create", "--emial", "ada@example.com", "--name", "--x"]);
-    expect(stderr).toMatch(/Unknown option '--emial'\nDid you mean --email\?\nSee `service customers create --help`/);
+    expect(stderr).toMatch(/Unknown option "--emial"\nDid you mean --email\?\nSee `service customers create --help`/);
   });
 
   it("does not read a flag as the value of the previous one", async () => {

@@ -65,7 +65,7 @@ describe("service config", () => {
   it.each([
     [["set", "base_url", "http://example.com"], "clear text"],
     [["set", "base_url", "nonsense"], "is not a URL"],
-    [["set", "update_notices", "maybe"], "Must be true or false"],
+    [["set", "update_notices", "maybe"], "update_notices: must be true or false"],
     [["get", "base-ur"], "Did you mean base_url?"],
     [["get", "api_key"], 'Unknown setting "api_key"'],
     [["get", "constructor"], 'Unknown setting "constructor"'],

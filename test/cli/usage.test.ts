@@ -43,13 +43,13 @@ describe("single quotes that cmd.exe does not remove", () => {
 
 describe("a usage error exits with 2 and suggests the intended word", () => {
   it.each([
-    [["custmers"], "Error: Unknown command 'custmers'\nDid you mean customers?\nSee `service --help`.\n"],
-    [["customers", "lst"], "Error: Unknown command 'lst'\nDid you mean list?\nSee `service customers --help`.\n"],
+    [["custmers"], 'Error: Unknown command "custmers"\nDid you mean customers?\nSee `service --help`.\n'],
+    [["customers", "lst"], 'Error: Unknown command "lst"\nDid you mean list?\nSee `service customers --help`.\n'],
     [
       ["customers", "list", "--emial", "x"],
-      "Error: Unknown option '--emial'\nDid you mean --email?\nSee `service customers list --help`.\n",
+      'Error: Unknown option "--emial"\nDid you mean --email?\nSee `service customers list --help`.\n',
     ],
-    [["--jsn"], "Error: Unknown option '--jsn'\nDid you mean --json?\nSee `service --help`.\n"],
+    [["--jsn"], 'Error: Unknown option "--jsn"\nDid you mean --json?\nSee `service --help`.\n'],
     [["customers", "create"], "Error: --email is required\nSee `service customers create --help`.\n"],
     [["customers", "create", "--email"], "Error: --email needs a value\nSee `service customers create --help`.\n"],
     [["--profile"], "Error: --profile needs a value\nSee `service --help`.\n"],

@@ -17,9 +17,14 @@ export function rejectSwallowedFlags(command: Command): void {
   for (const child of command.commands) rejectSwallowedFlags(child);
 }
 
+/** What other commands call a flag. */
+const SYNONYMS: Readonly<Record<string, string>> = { timeout: "within", within: "timeout" };
+
 /** Dashes occur in every flag, so they are not compared. */
 function nearestFlags(flag: string, options: readonly Option[]): string[] {
   const names = options.flatMap(({ long }) => long?.slice(2) ?? []);
+  const synonym = SYNONYMS[flag.replace(/^--/, "")];
+  if (synonym !== undefined && names.includes(synonym)) return [`--${synonym}`];
   return nearest(flag.replace(/^--/, ""), names).map((name) => `--${name}`);
 }
 
@@ -45,9 +50,17 @@ export function usageErrorOf(error: CommanderError, program: Command, operands: 
         ? nearestFlags(name, optionsOf(command))
         : [];
   // What commander suggests may have nothing in common with what was typed.
-  const suggestion = meant.length === 0 ? "" : `Did you mean ${meant.join(" or ")}?\n`;
+  const suggestion = meant.length === 0 ? adviceOn(error, command) : `Did you mean ${meant.join(" or ")}?\n`;
   const hint = `${suggestion}See \`${pathOf(command)} --help\`.`;
   return new UsageError(inOwnWords(error, command), { hint, cause: error });
+}
+
+/** Returns what was meant by an argument that another program accepts, or by a negative value; an empty text if unknown. */
+function adviceOn(error: CommanderError, command: Command): string {
+  if (/^error: unknown option '-\d/.test(error.message)) return "No value may be negative.\n";
+  const field = command.args.slice(command.registeredArguments.length).find((arg) => arg.includes("="));
+  const isField = error.code === "commander.excessArguments" && command.options.some(({ long }) => long === "--field");
+  return isField && field !== undefined ? `To send a field of the body: -f ${field}\n` : "";
 }
 
 /** The messages of commander, and what users read instead. */
@@ -75,7 +88,8 @@ function inOwnWords(error: CommanderError, command: Command): string {
     const match = pattern.exec(message);
     if (match !== null) return words(...match.slice(1));
   }
-  return message.startsWith("-") ? message : message.charAt(0).toUpperCase() + message.slice(1);
+  const quoted = message.replaceAll(/'([^']*)'/g, '"$1"');
+  return quoted.startsWith("-") ? quoted : quoted.charAt(0).toUpperCase() + quoted.slice(1);
 }
 
 /** Characters of a wrong value. */

@@ -224,7 +224,7 @@ function address(text: string, { globals: { insecure } }: Context): string {
 
 function parseBoolean(text: string): boolean {
   if (text === "true" || text === "false") return text === "true";
-  throw new UsageError(`Must be true or false, not "${text}"`);
+  throw new UsageError(`update_notices: must be true or false, not "${text}"`);
 }
 
 /**

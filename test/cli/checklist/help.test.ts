@@ -82,7 +82,7 @@ describe("help", () => {
     });
     expect(await runCli(["help", "customers", "craete"])).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining("Did you mean create?"),
+      stderr: expect.stringContaining("Did you mean customers create?"),
     });
     expect(await runCli(["help", "opne"])).toMatchObject({ stderr: expect.stringContaining("Did you mean open?") });
     expect(await runCli(["help", "nope"])).toMatchObject({
@@ -169,7 +169,7 @@ describe("an unknown command or flag", () => {
     [["custmers"], "Did you mean customers?"],
     [["customers", "lst"], "Did you mean list?"],
     [["customers", "list", "--emial", "x"], "Did you mean --email?"],
-    [["nope"], "Error: Unknown command 'nope'\nSee `service --help`."],
+    [["nope"], 'Error: Unknown command "nope"\nSee `service --help`.'],
   ])("is rejected with a suggestion, in a pipe and on a terminal: service %j", async (args, message) => {
     const { exitCode, stdout, stderr } = await runCli(args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });

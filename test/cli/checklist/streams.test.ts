@@ -183,7 +183,7 @@ describe("output", () => {
     const command = [process.execPath, BIN, "custmers"];
     const screen = openScreen("sh", ["-c", 'stty columns 0 rows 0; exec "$0" "$@"', ...command]);
     expect(await screen.ended).toBe(2);
-    await screen.shows("Error: Unknown command 'custmers'");
+    await screen.shows('Error: Unknown command "custmers"');
   });
 
   it("passes unknown JSON fields through", async () => {

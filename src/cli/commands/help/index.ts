@@ -56,7 +56,8 @@ you. A stored key is sent only to the URL that it was stored for.
     guide: "errors.md",
     text: `
 0    Success
-1    Failure: the platform returned an error, or the command failed
+1    Failure: the platform rejected a value or returned another error, or the
+     command failed
 2    Usage error: invalid flag, argument or combination; nothing was sent
 3    Not found (404)
 4    Not signed in (401)
@@ -202,8 +203,12 @@ function runHelp(names: readonly string[], program: Command, context: Context): 
   if (unknown !== undefined) {
     const known = [...commandNames(command), ...(command === program ? Object.keys(TOPICS) : [])];
     const near = nearest(unknown, known);
+    const path = names.slice(0, names.indexOf(unknown));
     throw new UsageError(`Unknown command or topic "${names.join(" ")}"`, {
-      hint: near.length > 0 ? `Did you mean ${near.join(" or ")}?` : `To list them: ${pathOf(command)} --help`,
+      hint:
+        near.length > 0
+          ? `Did you mean ${near.map((one) => [...path, one].join(" ")).join(" or ")}?`
+          : `To list them: ${pathOf(command)} --help`,
     });
   }
   command.outputHelp();

@@ -21,10 +21,11 @@ const CLOCK_PATH = pathOf("test_clock");
 const NOW: Column<TestClock> = { label: "Now", text: ({ now }) => now };
 const AHEAD: Column<TestClock> = {
   label: "Offset seconds",
-  text: ({ offset_seconds: offset }, { terminal }) => {
-    if (!terminal) return String(offset);
-    return offset === 0 ? "0 (real time)" : `${offset} (${formatSpan(offset)} ahead of real time)`;
-  },
+  text: ({ offset_seconds: offset }) => String(offset),
+};
+const AHEAD_IN_WORDS: Column<TestClock> = {
+  label: "Offset",
+  text: ({ offset_seconds: offset }) => (offset === 0 ? "none: real time" : `${formatSpan(offset)} ahead of real time`),
 };
 
 const CLOCK: ResourceView<TestClock> = {
@@ -74,7 +75,7 @@ export const command: CommandDefinition = {
       examples: ["service clock show"],
       async run(context: Context) {
         const body = await context.request<TestClock>({ method: "GET", path: CLOCK_PATH });
-        await showClock(body, context, body.target === null ? CLOCK : CLOCK_ADVANCE);
+        await showClock(body, context, body.status === "advancing" ? CLOCK_ADVANCE : CLOCK);
       },
     },
     {
@@ -167,5 +168,6 @@ function formatAttempts({ attempts, succeeded, failed }: TestClock): string {
 /** A clock has no ID: `--quiet` prints its time. */
 async function showClock(clock: TestClock, { output }: Context, view = CLOCK): Promise<void> {
   if (output.quiet && !output.json) return output.line(clock.now);
-  await output.object(clock, view);
+  const details = view.details.map((column) => (column === AHEAD && output.terminal ? AHEAD_IN_WORDS : column));
+  await output.object(clock, { ...view, details });
 }

@@ -15,7 +15,10 @@ interface Asked {
 export async function askForFlag(flag: Asked, option: Option, { prompts }: Context): Promise<unknown> {
   const question = { message: flag.question ?? flag.about, flag: option.long! };
   if (flag.choices !== undefined) return await prompts.one({ ...question, choices: flag.choices });
-  if (option.long === "--events") return await prompts.many({ ...question, choices: SUBSCRIPTIONS });
+  if (option.long === "--events") {
+    const chosen = await prompts.many({ ...question, choices: SUBSCRIPTIONS });
+    return chosen.includes("*") ? ["*"] : chosen;
+  }
   const parse = flag.parse ?? ((text: string): unknown => text);
   const text = await prompts.text({
     ...question,

@@ -64,13 +64,13 @@ function notFound({ summary, evidence, action, fix }: Finding): UserError {
 
 function notExplained(id: string): UserError {
   const kind = kindOfId(id);
-  const kinds = EXPLAINED.map((known) => `${nounOfId(known)} (${ID_PREFIXES[known]})`);
+  const kinds = EXPLAINED.map((known) => `${withArticle(nounOfId(known))} (${ID_PREFIXES[known]}…)`);
   const problem =
     kind === undefined
       ? malformed(id)
       : `\`service why\` does not support ${nounOfId(kind)} IDs (${ID_PREFIXES[kind]})`;
   return new UserError(problem, {
-    hint: `Pass the ID of one of: ${kinds.join(", ")}.`,
+    hint: `Pass the ID of ${kinds.slice(0, -1).join(", ")} or ${kinds.at(-1)}.`,
     exitCode: EXIT_CODES.usage,
     code: "invalid_id",
   });

@@ -107,6 +107,11 @@ function matching(choices: readonly string[], typed: string): string[] {
 /** An answered question has the mark of all that succeeded. */
 const theme = () => ({ prefix: { done: process.getBuiltinModule("node:util").styleText("green", "✓") } });
 
+/** A long choice is not repeated. */
+function chosenInWords(chosen: readonly { short: string }[], all: readonly unknown[]): string {
+  return chosen.length === all.length ? `all ${all.length}` : chosen.map(({ short }) => short).join(", ");
+}
+
 export function createPrompts({ possible, stdin, stderr, signal }: PromptOptions): Prompts {
   async function ask<Answer>(
     { flag }: Question,
@@ -146,7 +151,13 @@ export function createPrompts({ possible, stdin, stderr, signal }: PromptOptions
     many: (question) =>
       ask(question, ({ checkbox }, context) =>
         checkbox(
-          { message: question.message, theme: theme(), choices: [...question.choices], required: true, pageSize: 10 },
+          {
+            message: question.message,
+            theme: { ...theme(), style: { renderSelectedChoices: chosenInWords } },
+            choices: [...question.choices],
+            required: true,
+            pageSize: 10,
+          },
           context,
         ),
       ),

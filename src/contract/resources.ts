@@ -162,7 +162,7 @@ export const RESOURCES = {
       url: {
         type: "url",
         label: "URL",
-        about: "URL to deliver to: https, public address",
+        about: "Public https URL to deliver to",
         question: "Endpoint URL (public https)",
         described: { request: "An https URL with a public address, without credentials or fragment" },
         required: true,

@@ -35,7 +35,9 @@ export function checkEndpointUrl(text: string, rules: EndpointUrlRules): FieldEr
   }
   if (url.protocol !== "https:" && !(url.protocol === "http:" && rules.allowHttp)) {
     const help =
-      url.protocol === "http:" ? "; http works in the sandbox of a platform started with --allow-private-targets" : "";
+      url.protocol === "http:"
+        ? "; http works in the sandbox of a platform started with --allow-private-targets, or by `service dev` with platform.private_targets: true"
+        : "";
     return wrong("not_https", `must begin with https://${help}`);
   }
   if (url.username !== "" || url.password !== "" || /^[a-z]+:\/\/[^/?#]*@/i.test(text)) {

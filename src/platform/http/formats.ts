@@ -28,7 +28,7 @@ const SNAPSHOT_NAME = `^[A-Za-z0-9][A-Za-z0-9._-]{0,${LIMITS.snapshotNameLength 
 const FORMATS: Record<string, FormatRule> = {
   email: {
     accepts: isEmail,
-    expected: "an email address such as ada@example.com, in ASCII (an international domain as xn--…)",
+    expected: "an email address such as ada@example.com, in ASCII (write an international domain as xn--…)",
     keywords: { format: "email", examples: ["ada@example.com"] },
   },
   phone: {

@@ -46,7 +46,7 @@ function checkPlatform({ baseUrl, authUrl, platform }: Examination): Finding {
   if (platform.problem !== undefined)
     return failed(
       `${baseUrl.value}: ${platform.problem}`,
-      `${platform.hint ?? `${startHint({ baseUrl })}.`} The URL is from ${baseUrl.name}; to use another, pass --base-url.`,
+      `${platform.hint ?? `${startHint({ baseUrl })}.`} ${baseUrl.source === "default" ? "This is the default URL" : `The URL is from ${baseUrl.name}`}; to use another, pass --base-url.`,
     );
   const signIn = authUrl.value === baseUrl.value ? "" : `; sign-in at ${authUrl.value} (from ${authUrl.name})`;
   return ok(`${baseUrl.value} responds in ${platform.latencyMs.toFixed(1)} ms (URL from ${baseUrl.name})${signIn}`);

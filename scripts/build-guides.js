@@ -11,7 +11,7 @@ const API = "/docs";
 const ASSETS = "/dashboard/assets/";
 /** A page with fewer sections has no list of them. */
 const MIN_SECTIONS = 3;
-const MAX_WORDS = 2000;
+const MAX_WORDS = 6000;
 
 /** Writes the pages, what they load, and the index of the search. */
 export async function buildGuides(root, folder) {

@@ -107,6 +107,10 @@ describe("the guides at /docs/guides", () => {
       ["grade", "testing-receivers.html#grades"],
       ["why", "commands-why.html#service-why"],
       ["exit code", "errors.html#exit-codes"],
+      ["rotation", "commands-endpoints.html#service-endpoints-rotate-secret"],
+      ["duplicate", "troubleshooting.html#an-event-was-processed-twice-duplicate-deliveries"],
+      ["fastfy", "receiving-webhooks.html#fastify"],
+      ["payload_not_raw", "errors.html#signature-errors"],
       ["--chaos", "commands-listen.html#service-listen"],
     ] as const) {
       await page.locator("#search input").fill(words);

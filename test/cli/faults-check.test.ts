@@ -30,6 +30,10 @@ const GOOD = clientOf(`
     if (status < 429 || attempt === 9) return json;
     await wait(after * 1000 + 20);
   }`);
+const SINGLE = GOOD.replace(
+  /for \(let amount = 1[^]*$/,
+  `await send("POST", "/v1/orders", { amount: 1, currency: "EUR" });`,
+);
 /** Three callers at once, who send the same: only their keys tell the requests apart. */
 const PARALLEL = GOOD.replace(
   /for \(let amount = 1[^]*$/,
@@ -65,6 +69,7 @@ const statuses = ({ checks }: Report) => Object.fromEntries(checks.map(({ id, st
 beforeAll(() => {
   for (const [name, text] of Object.entries({
     good: GOOD,
+    single: SINGLE,
     parallel: PARALLEL,
     eager: EAGER,
     "gives-up": GIVES_UP,
@@ -75,6 +80,20 @@ beforeAll(() => {
 });
 
 describe("service faults check", () => {
+  it.each(["1", "7"])("tests each rule with a client of one request, from seed %s", async (seed) => {
+    const { stdout } = await check("single", "--seed", seed, "--json");
+    const report = JSON.parse(stdout) as Report;
+    expect(report).toMatchObject({ grade: "A", counts: { passed: 6, failed: 0, skipped: 0, not_applicable: 1 } });
+    expect(statuses(report)["no-retry-of-400"]).toBe("not_applicable");
+  });
+
+  it("gives no A for checks that did not run", async () => {
+    const { stdout } = await check("single", "--seed", "3", "--runs", "1", "--json");
+    const report = JSON.parse(stdout) as Report;
+    expect(report).toMatchObject({ grade: "B", passed: true, counts: { failed: 0 } });
+    expect(report.checks.find(({ status }) => status === "skipped")!.seen).toMatch(/pass --runs 10$/);
+  });
+
   it("passes a client that retries correctly, without a sign-in, and repeats the faults of a seed", async () => {
     const { exitCode, stdout } = await check("good", "--seed", "7", "--runs", "2", "--json");
     const report = JSON.parse(stdout) as Report;

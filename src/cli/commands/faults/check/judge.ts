@@ -17,6 +17,8 @@ interface Rule {
   explanation: string;
   fix: string;
   judge: (run: Run) => Verdict;
+  /** Which requests the rule is about, and what is said of a command that sends none (default: all requests). */
+  about?: { isIncluded: (request: Request) => boolean; none: string };
 }
 
 /** The result of a rule in one run: how often it was tested, and each violation. */
@@ -31,7 +33,12 @@ const FAULTS = "docs/faults.md#check-a-client";
 const RETRY_AFTER_MS = 1000;
 /** Covers clock differences and network latency between the client and the platform. */
 const TOLERANCE_MS = 50;
+/** After so many retries a client may give up. */
+const PATIENCE = 3;
 const REJECTED = new Set([400, 422]);
+const POSTS = { isIncluded: ({ method }: Request) => method === "POST", none: "The command sent no POST" };
+// The client did not see a response that was dropped.
+const isRejected = ({ status, fault }: Request) => REJECTED.has(status) && !isCut(fault);
 
 const RULES: readonly Rule[] = [
   {
@@ -84,9 +91,9 @@ const RULES: readonly Rule[] = [
     rule: FAULTS,
     explanation: "The same request is rejected again, however often it is sent.",
     fix: "Retry 429 and 5xx only; report other errors to the caller.",
+    about: { isIncluded: isRejected, none: "The command sent no invalid request" },
     judge(run) {
-      // The client did not see a response that was dropped.
-      const rejected = run.requests.filter(({ status, fault }) => REJECTED.has(status) && !isCut(fault));
+      const rejected = run.requests.filter(isRejected);
       const broken = rejected.flatMap((request) =>
         attemptsAfter(run, request)
           .slice(0, 1)
@@ -102,8 +109,9 @@ const RULES: readonly Rule[] = [
     rule: FAULTS,
     explanation: "Without a key, a retry cannot be told from a second order.",
     fix: "Send a new Idempotency-Key (a UUID) with each POST, and the same one with its retries.",
+    about: POSTS,
     judge(run) {
-      const posts = run.requests.filter(({ method }) => method === "POST");
+      const posts = run.requests.filter(POSTS.isIncluded);
       const broken = posts
         .filter(({ idempotency_key: key }) => key === null)
         .map((request) => `${nameOf(request)} had no Idempotency-Key`);
@@ -117,6 +125,7 @@ const RULES: readonly Rule[] = [
     rule: FAULTS,
     explanation: "The first request took effect, although its response was lost. The retry took effect again.",
     fix: "Retry with the Idempotency-Key of the first request: the response is then that of the first one.",
+    about: POSTS,
     judge(run) {
       const lost = run.requests.filter(
         ({ method, status, fault }) => method === "POST" && status < 300 && fault?.effect === "lose_response",
@@ -150,11 +159,13 @@ export const GROUPS: readonly string[] = [...new Set(RULES.map(({ group }) => gr
 
 /** Returns the result of each rule over all runs. */
 export function judgeRuns(runs: readonly Run[]): Check[] {
-  return RULES.map(({ judge, explanation, fix, ...rule }) => {
+  return RULES.map(({ judge, explanation, fix, about, ...rule }) => {
     const verdicts = runs.map(judge);
     const tested = verdicts.reduce((sum, verdict) => sum + verdict.tested, 0);
     const broken = verdicts.flatMap((verdict) => verdict.broken);
-    const status: Status = tested === 0 ? "skipped" : broken.length === 0 ? "passed" : "failed";
+    const applies = about === undefined || runs.some(({ requests }) => requests.some(about.isIncluded));
+    const untested = applies ? "skipped" : "not_applicable";
+    const status: Status = tested === 0 ? untested : broken.length === 0 ? "passed" : "failed";
     const more = broken.length > 1 ? `, and ${broken.length - 1} more` : "";
     return {
       ...rule,
@@ -164,9 +175,11 @@ export function judgeRuns(runs: readonly Run[]): Check[] {
       seen:
         broken.length > 0
           ? broken[0]! + more
-          : tested === 0
-            ? "The command sent no such request"
-            : `${tested} of ${tested}`,
+          : tested > 0
+            ? `${tested} of ${tested}`
+            : applies
+              ? "No request met such a fault, or none was retried after it. For other faults, pass --runs 10"
+              : about.none,
       explanation: status === "failed" ? explanation : null,
       fix: status === "failed" ? fix : null,
       duration_ms: 0,
@@ -177,7 +190,7 @@ export function judgeRuns(runs: readonly Run[]): Check[] {
 function judgeRetries(run: Run, isFaulty: (request: Request) => boolean): Verdict {
   const faulty = run.requests.filter(isFaulty);
   const broken = faulty
-    .filter((request) => retryOf(run, request).length === 0)
+    .filter((request) => retryOf(run, request).length === 0 && attemptsBefore(run, request) < PATIENCE)
     .map((request) => `${nameOf(request)} got ${outcomeOf(request)}, and did not come again`);
   return { tested: faulty.length, broken };
 }
@@ -193,10 +206,17 @@ function attemptsAfter(run: Run, request: Request): Request[] {
   return sameAfter(run, request).filter(({ idempotency_key: key }) => key === request.idempotency_key);
 }
 
+function attemptsBefore({ requests }: Run, request: Request): number {
+  return requests.filter((other) => other.id < request.id && isAlike(other, request)).length;
+}
+
 /** Returns the later requests with the same method, path, query and body. */
 function sameAfter({ requests }: Run, request: Request): Request[] {
-  const content = contentOf(request);
-  return requests.filter((other) => other.id > request.id && contentOf(other) === content);
+  return requests.filter((other) => other.id > request.id && isAlike(other, request));
+}
+
+function isAlike(one: Request, other: Request): boolean {
+  return contentOf(one) === contentOf(other);
 }
 
 function contentOf({ method, path, query, request_body: body }: Request): string {

@@ -41,7 +41,8 @@ export interface CheckResult {
   duration_ms: number;
 }
 
-type Grade = "A" | "B" | "C" | "D" | "F";
+/** Null if nothing was there to grade. */
+type Grade = "A" | "B" | "C" | "D" | "F" | null;
 
 export interface ReceiverReport {
   object: "receiver_check";
@@ -125,7 +126,9 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
     object: "receiver_check",
     url: url.href,
     passed: !results.some(({ level, status }) => level === "required" && status === "failed"),
-    ...gradeOf(results, checks, broken),
+    ...(isDisconnection(response)
+      ? { grade: null, verdict: `No receiver was graded: ${response.failure!.message}.` }
+      : gradeOf(results, checks, broken)),
     counts: {
       passed: count("passed"),
       failed: count("failed"),

@@ -314,6 +314,13 @@ const SAYINGS: readonly Saying[] = [
 
 /** Returns the fix of the mistake that a library's message in a receiver's response describes. */
 export function saidMistake(response: string, { signature }: Scheme): string | undefined {
+  const lower = response.toLowerCase();
+  const names = (header: string): boolean => lower.includes(header.toLowerCase());
+  const other = Object.entries(SCHEMES).find(([, known]) => names(known.signature.header));
+  if (other !== undefined && !names(signature.header)) {
+    const [name, { signature: expected }] = other;
+    return `The receiver expects ${expected.header}, not ${signature.header}: pass --scheme ${name}.`;
+  }
   return SAYINGS.find(({ pattern }) => pattern.test(response))?.fix(signature.header);
 }
 

@@ -126,12 +126,12 @@ export function hintForOriginal({ headers, schemes, expected, keepsSignature, in
     return `The delivery has a signature of ${scheme.name}, so a receiver of ${expected.name} rejects it.`;
   }
   if (invalid !== undefined) {
-    return `The signature was not valid when the delivery was captured (${invalid}). To sign newly, pass --scheme and --secret-file.`;
+    return `The signature was not valid when the delivery was captured (${invalid}). To sign it again, pass --scheme and --secret-file.`;
   }
   const { tolerance = Infinity } = scheme.timestamp ?? {};
   const age = Math.floor(now / 1000) - (signedAt(headers, scheme) ?? Infinity);
   if (age <= tolerance) return OTHER_SECRET;
-  return `The signature is ${age} s old, and receivers of ${scheme.name} reject it after ${tolerance} s.${keepsSignature ? " To sign newly, pass --scheme and --secret-file." : ""}`;
+  return `The signature is ${age} s old, and receivers of ${scheme.name} reject it after ${tolerance} s.${keepsSignature ? " To sign it again, pass --scheme and --secret-file." : ""}`;
 }
 
 /** Returns when a delivery was signed, in Unix seconds, if its headers, a flat list of names and values, contain it. */

@@ -271,7 +271,10 @@ describe("service webhooks capture", () => {
   it("suggests the flag for another port if the port is in use", async () => {
     const url = await listen(createServer());
     const { exitCode, stderr } = await runCli(["webhooks", "capture", "--port", new URL(url).port]);
-    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(/another program[^]*--port/) });
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: expect.stringMatching(/the port is in use by node \(process \d+\)[^]*--port/),
+    });
   });
 });
 

@@ -46,7 +46,7 @@ describe("service webhooks replay", () => {
       /hint If the receiver verifies signatures, check that it uses the same secret/,
     );
     expect(await outputOf(signed(1200))).toMatch(
-      /hint The signature is 12\d\d s old, and receivers of Stripe reject it after 300 s\. To sign newly, pass --scheme and --secret-file/,
+      /hint The signature is 12\d\d s old, and receivers of Stripe reject it after 300 s\. To sign it again, pass --scheme and --secret-file/,
     );
     const github = sign({ scheme: "github", payload: BODY, secrets: SECRET, id: "d-1" });
     expect(await outputOf(github)).toMatch(/hint If the receiver verifies signatures/);

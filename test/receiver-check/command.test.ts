@@ -164,7 +164,8 @@ describe.concurrent("service webhooks check", () => {
     const port = await freePort();
     const { exitCode, stdout } = await runCli(["webhooks", "check", String(port), "--json"], { env: KNOWN });
     const report = JSON.parse(stdout) as ReceiverReport;
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(7);
+    expect(report).toMatchObject({ grade: null, passed: false });
     expect(report.checks[0]).toMatchObject({
       status: "failed",
       seen: `connection refused: nothing listens on localhost:${port}`,
@@ -175,7 +176,7 @@ describe.concurrent("service webhooks check", () => {
 
   it("does not wait for the secret if the receiver is unreachable", async () => {
     const { exitCode, stdout } = await runCli(["webhooks", "check", String(await freePort()), "--wait", "1s"], {});
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(7);
     const rows = stdout
       .trimEnd()
       .split("\n")
@@ -187,7 +188,7 @@ describe.concurrent("service webhooks check", () => {
     ]);
     expect(rows[2]!.at(-1)).toBe("Skipped: the receiver did not accept a valid delivery");
     expect(rows).toHaveLength(28);
-    expect(rows.at(-1)!.slice(0, 3)).toEqual(["GRADE", "F", "0 passed, 1 failed, 26 skipped"]);
+    expect(rows.at(-1)!.slice(0, 3)).toEqual(["GRADE", "none", "0 passed, 1 failed, 26 skipped"]);
   });
 
   it("explains how to check a receiver with its own secret, and warns not to change a real endpoint's secret", async () => {
@@ -368,7 +369,7 @@ describe("service webhooks check on a terminal", () => {
 
   it("prints an obstacle once instead of for each check", async () => {
     const session = runInTerminal(["webhooks", "check", String(await freePort())], { env: KNOWN });
-    expect(await session.ended).toBe(1);
+    expect(await session.ended).toBe(7);
     const report = session.text().slice(session.text().lastIndexOf("Receiver  "));
     expect(report).toMatch(/✗ Accepts a valid delivery\n {6}Sent {2}A valid delivery\n {6}Seen {2}connection refused/);
     expect(report).toContain("\n25 more: Skipped: the receiver did not accept a valid delivery\n");

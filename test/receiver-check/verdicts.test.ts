@@ -155,15 +155,24 @@ describe("the verdict of service webhooks check", () => {
     );
   });
 
-  it("prints a line for each check in a pipe, skipped ones included", async () => {
-    const args = ["webhooks", "check", String(await freePort()), "--secret", SECRET];
-    const { stdout } = await runCli(args);
-    const lines = stdout.trimEnd().split("\n");
-    expect(lines[0]).toMatch(/^CHECK\tfailed\trequired\tvalid-delivery\t/);
-    expect(lines.filter((line) => line.startsWith("CHECK\tskipped\t"))).toHaveLength(26);
-    expect(lines.slice(27)).toEqual([
-      "GRADE\tF\t0 passed, 1 failed, 26 skipped\tThe receiver does not accept valid deliveries.",
+  it("gives no grade if nothing listens, and prints a line for each check in a pipe", async () => {
+    const port = String(await freePort());
+    const { stdout, exitCode } = await runCli(["webhooks", "check", port, "--secret", SECRET]);
+    const rows = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split("\t"));
+    expect(rows[0]!.slice(0, 4)).toEqual(["CHECK", "failed", "required", "valid-delivery"]);
+    expect(rows.filter(([, status]) => status === "skipped")).toHaveLength(26);
+    expect(rows.at(-1)).toEqual([
+      "GRADE",
+      "none",
+      "0 passed, 1 failed, 26 skipped",
+      expect.stringMatching(
+        new RegExp(`^No receiver was graded: connection refused: nothing listens on localhost:${port}`),
+      ),
     ]);
+    expect(exitCode).toBe(7);
   });
 
   it("reports that the sink's port is in use", async () => {

@@ -11,6 +11,7 @@ import { SignatureError } from "../../webhooks/index.ts";
 import { type Scheme, SCHEMES, sign } from "../../webhooks/schemes.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
+import { signingError } from "./secrets.ts";
 
 interface CheckRequest {
   url: URL;
@@ -61,7 +62,7 @@ export async function performCheck(request: CheckRequest, context: Context): Pro
     });
   } catch (error) {
     if (error instanceof TemplateError) throw new UsageError(`The payload ${error.message}`, { cause: error });
-    if (error instanceof SignatureError) throw new UsageError(error.message, { code: error.code, cause: error });
+    if (error instanceof SignatureError) throw signingError(error);
     throw error;
   }
 }

@@ -7,6 +7,7 @@ import { collect } from "../arguments/repeated.ts";
 import { type Flag, flag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
+import type { SignatureError } from "../../webhooks/index.ts";
 import type { SchemeFlag } from "./scheme.ts";
 
 /** The variable that holds the signing secret of a receiver on this machine. */
@@ -38,6 +39,14 @@ export async function secretsOf(flags: SecretFlags & SchemeFlag, context: Contex
   const secrets = await secretsIfKnown(flags, context);
   if (secrets !== undefined) return secrets;
   throw new UsageError(NO_SECRET);
+}
+
+const INVALID_SECRET = `It is from --secret, --secret-file or ${SECRET_VARIABLE}. To create one: echo whsec_$(openssl rand -base64 24)`;
+
+/** Returns the error for a delivery that cannot be signed. */
+export function signingError(cause: SignatureError): UsageError {
+  const { code, message } = cause;
+  return new UsageError(message, { code, hint: code === "invalid_secret" ? INVALID_SECRET : undefined, cause });
 }
 
 export const NO_SECRET = `No signing secret: pass --secret or --secret-file, or set ${SECRET_VARIABLE}`;

@@ -27,7 +27,8 @@ export interface Check {
 /** What all reports have in common. */
 export interface CheckReport {
   passed: boolean;
-  grade: string;
+  /** Null if nothing was there to grade. */
+  grade: string | null;
   /** The grade in a sentence. */
   verdict: string;
   counts: Record<Status, number>;
@@ -57,7 +58,7 @@ export function checkLine({ status, level, id, seen, explanation, fix }: Check):
 
 /** The end of the report in a pipe. */
 export function gradeLine({ grade, verdict, counts }: CheckReport): string {
-  return ["GRADE", grade, formatCounts(counts), verdict].join("\t");
+  return ["GRADE", grade ?? "none", formatCounts(counts), verdict].join("\t");
 }
 
 /** Renders the report on something for a terminal: a line per check, and below a failure its cause and fix. */
@@ -87,7 +88,7 @@ export function reportLines(
     const text = `${left.length} more: ${left[0]!.seen}`;
     lines.push("", ...foldText(text, width, MAX_LINES).map((line) => styles.dim(line)));
   }
-  const grade = styles.strong(`Grade ${report.grade}`);
+  const grade = styles.strong(report.grade === null ? "No grade" : `Grade ${report.grade}`);
   lines.push("", `${report.passed ? styles.good(grade) : styles.bad(grade)}  ${formatCounts(report.counts)}`);
   return [...lines, ...foldText(report.verdict, width, MAX_LINES)];
 }

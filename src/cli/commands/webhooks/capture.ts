@@ -4,6 +4,7 @@ import type { ReceivedReport } from "../../../relay/report.ts";
 import { SignatureError } from "../../../webhooks/index.ts";
 import { type Scheme, SCHEMES, verify } from "../../../webhooks/schemes.ts";
 import type { Context } from "../../context.ts";
+import { portOwner } from "../../process/port-owner.ts";
 import { EnvironmentClock } from "../../environment-time.ts";
 import { endStream, UsageError, UserError } from "../../errors.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
@@ -132,7 +133,7 @@ async function start(capture: Capture, port: number): Promise<number> {
     return await capture.start();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === "EADDRINUSE" ? "the port is in use by another program" : message;
+    const reason = code === "EADDRINUSE" ? `the port is in use by ${portOwner(port) ?? "another program"}` : message;
     throw new UserError(`Cannot listen on 127.0.0.1:${port}: ${reason}`, {
       hint: "Choose another port with --port.",
       cause: error,

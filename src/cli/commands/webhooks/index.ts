@@ -9,7 +9,13 @@ import type { SendFlags } from "./send.ts";
 import { SCHEME_FLAG, type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
 import { parseFile, parseSpeed, parseTimeout } from "../../forwarding/flags.ts";
 import { verification } from "./verify.ts";
-import { OPTIONAL_SECRET_FLAGS, SECRET_FLAGS, type SecretFlags, secretsOf } from "../../receivers/secrets.ts";
+import {
+  OPTIONAL_SECRET_FLAGS,
+  SECRET_FLAGS,
+  type SecretFlags,
+  secretsOf,
+  signingError,
+} from "../../receivers/secrets.ts";
 import { type CommandDefinition, type Flag, flag, type Operand } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
@@ -74,7 +80,7 @@ export const command: CommandDefinition = {
     {
       name: "check",
       about:
-        "Grade a webhook receiver: send deliveries that it must accept and deliveries that it must reject. Requires neither a platform nor a login. Exits with 1 if a required check fails.",
+        "Grade a webhook receiver: send deliveries that it must accept and deliveries that it must reject. Requires neither a platform nor a login. Exits with 1 if a required check fails, and with 7 if the receiver cannot be reached.",
       summary: "Grade a webhook receiver",
       args: [RECEIVER],
       options: [
@@ -222,6 +228,10 @@ async function runSign(context: Context, flags: SignFlags): Promise<void> {
   const secrets = await secretsOf(flags, context);
   const payload = await context.readInput(flags.payload, "--payload");
   const timestamp = flags.timestamp ?? Math.floor(context.now() / 1000);
+  if (flags.id !== undefined && scheme.id?.header === undefined) {
+    const place = scheme.id === undefined ? "have no ID" : `have their ID in the payload: ${scheme.id.path}`;
+    throw new UsageError(`--id: deliveries of ${scheme.name} ${place}`);
+  }
   const id = flags.id ?? newId(scheme, createIdGenerator(randomBytes), context.now());
   const [{ sign }, { SignatureError }] = await Promise.all([
     import("../../../webhooks/schemes.ts"),
@@ -235,7 +245,7 @@ async function runSign(context: Context, flags: SignFlags): Promise<void> {
     if (flags.scheme === undefined) return output.line(header);
     for (const [name, value] of Object.entries(headers)) output.line(`${name}: ${value}`);
   } catch (error) {
-    if (error instanceof SignatureError) throw new UsageError(error.message, { code: error.code, cause: error });
+    if (error instanceof SignatureError) throw signingError(error);
     throw error;
   }
 }

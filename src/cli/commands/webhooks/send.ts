@@ -53,7 +53,7 @@ export async function runSend(address: string, flags: SendFlags, context: Contex
       ? (samplePayload(flags.scheme ?? "service", scheme, context) ?? eventOf(ids, context))
       : undefined;
   const bytes = sample?.bytes ?? (await context.readInput(flags.payload!, "--payload"));
-  warnUnlessJson(bytes, scheme, context);
+  const isJson = warnUnlessJson(bytes, scheme, context);
   // Receivers ignore a sample whose ID they have already processed. A given ID is sent unchanged, as a deliberate
   // duplicate.
   const isGiven = flags.set.some(([path]) => path === scheme.id?.path);
@@ -87,7 +87,11 @@ export async function runSend(address: string, flags: SendFlags, context: Contex
       const delivery = next();
       const result = await post(forwarder, delivery, signal);
       if (!isSuccess(result.status)) failed += 1;
-      await print(delivery, { ...result, url, hint: hintFor(result, address, flags, scheme) }, context);
+      await print(
+        delivery,
+        { ...result, url, hint: isJson ? hintFor(result, address, flags, scheme) : NOT_JSON },
+        context,
+      );
     }
   } catch (error) {
     if (signal.aborted) context.output.notice(`Sent ${sent} of ${flags.count} deliveries`);
@@ -98,14 +102,17 @@ export async function runSend(address: string, flags: SendFlags, context: Contex
   if (failed > 0) throw new SilentExit(EXIT_CODES.failed);
 }
 
-/** Bodies of GitHub and Slack may be forms. */
-function warnUnlessJson(bytes: Uint8Array, scheme: Scheme, { output }: Context): void {
+const NOT_JSON = "The payload is not JSON: the receiver may have rejected it for that, not for its signature.";
+
+/** Returns false for a payload that the provider would not send. Bodies of GitHub and Slack may be forms. */
+function warnUnlessJson(bytes: Uint8Array, scheme: Scheme, { output }: Context): boolean {
   const isKnown = Object.values<Scheme>(SCHEMES).includes(scheme);
   const type = mediaTypeOf(bytes);
   const isForm = type === "application/x-www-form-urlencoded";
   if (!isKnown || type === "application/json" || (isForm && (scheme === SCHEMES.github || scheme === SCHEMES.slack)))
-    return;
+    return true;
   output.warn(`The payload is not JSON, but those of ${scheme.name} are: a receiver may reject it for that.`);
+  return false;
 }
 
 const EVENT_TYPE = "order.completed";

@@ -3,7 +3,7 @@ import { ForwardHeaderError, parseForwardHeaders } from "../../../relay/forward-
 import { exampleHeaders, mediaTypeOf } from "../../../receiver-check/samples.ts";
 import { SignatureError } from "../../../webhooks/index.ts";
 import { type Scheme, sign } from "../../../webhooks/schemes.ts";
-import { UsageError } from "../../errors.ts";
+import { signingError } from "../../receivers/secrets.ts";
 import { usageOf } from "../../forwarding/options.ts";
 
 /** The names, in lower case, of the headers that a signature consists of. */
@@ -40,7 +40,7 @@ export function signatureHeaders({ scheme, secrets, payload, id, now }: NewDeliv
   try {
     return Object.entries(sign({ scheme, payload, secrets, id, timestamp: Math.floor(now / 1000) })).flat();
   } catch (error) {
-    if (error instanceof SignatureError) throw new UsageError(error.message, { code: error.code, cause: error });
+    if (error instanceof SignatureError) throw signingError(error);
     throw error;
   }
 }

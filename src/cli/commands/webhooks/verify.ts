@@ -171,14 +171,13 @@ function verificationFailed(error: SignatureError, other?: OtherMatch): UserErro
 /** The lines may be pasted together. One without a name is the value of the signature's header. */
 function headersOf(given: readonly string[], { signature }: Scheme, { scheme }: SchemeFlag): DeliveryHeaders {
   const lines = given.flatMap((text) => text.split(/\r?\n/)).filter((line) => !NO_HEADER.test(line));
+  const has = (header: string): boolean => lines.some((line) => isNamed(line, header));
+  const other = Object.entries(SCHEMES).find(([, known]) => has(known.signature.header));
+  if (other !== undefined && !has(signature.header)) {
+    const [name, known] = other;
+    throw new UsageError(`${known.signature.header} is the header of ${known.name}: pass --scheme ${name}`);
+  }
   if (scheme === undefined) {
-    const other = Object.entries(SCHEMES).find(
-      ([name, known]) => name !== "service" && lines.some((line) => isNamed(line, known.signature.header)),
-    );
-    if (other !== undefined && !lines.some((line) => HEADER_NAME.test(line))) {
-      const [name, known] = other;
-      throw new UsageError(`${known.signature.header} is the header of ${known.name}: pass --scheme ${name}`);
-    }
     const own = lines.length === 1 ? lines : lines.filter((line) => !line.includes(":") || HEADER_NAME.test(line));
     const values = own.map((line) => line.replace(HEADER_NAME, ""));
     return { [HEADERS.signature]: values.length === 1 ? values[0] : values };

@@ -33,7 +33,7 @@ const FAULTS = "docs/faults.md#check-a-client";
 const RETRY_AFTER_MS = 1000;
 /** Covers clock differences and network latency between the client and the platform. */
 const TOLERANCE_MS = 50;
-/** After so many retries a client may give up. */
+/** Number of retries after which a client may give up. */
 const PATIENCE = 3;
 const REJECTED = new Set([400, 422]);
 const POSTS = { isIncluded: ({ method }: Request) => method === "POST", none: "The command sent no POST" };

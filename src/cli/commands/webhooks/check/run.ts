@@ -100,6 +100,7 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
     }
     if (flags.junit !== undefined) await writeJunit(flags.junit, report, context);
     await print(report, context);
+    if (report.grade === null) throw new SilentExit(EXIT_CODES.unreachable);
     if (!report.passed) throw new SilentExit(EXIT_CODES.failed);
   } finally {
     sink?.close();

@@ -45,7 +45,7 @@ describe("the secret of service webhooks", () => {
     expect({ exitCode, stdout, stderr }).toEqual({
       exitCode: 2,
       stdout: "",
-      stderr: expect.stringMatching(/No signing secret.*--secret-file[^]*To print a new secret.*--wait/),
+      stderr: expect.stringMatching(/No signing secret.*--secret-file[^]*print a new secret.*--wait/),
     });
   });
 

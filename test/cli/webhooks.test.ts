@@ -198,7 +198,7 @@ describe("--scheme", () => {
 
   it("reports the missing header, and no platform", async () => {
     const { stderr } = await verifyGitHub("{}", ["X-GitHub-Event: push"]);
-    expect(stderr).toContain("the X-Hub-Signature-256 header is missing: is this request a delivery");
+    expect(stderr).toContain("GitHub also sends X-Hub-Signature-256");
     expect(stderr).not.toContain("platform");
   });
 
@@ -217,6 +217,15 @@ describe("--scheme", () => {
     const args = ["--scheme", "stripe", "--secret", "secret", "--payload", "-", "--header"];
     const { stdout } = await service(["verify", ...args, await headerOf("stripe", payload)], { input: payload });
     expect(stdout).toMatch(/^scheme\tStripe\nid\tevt_9\ntimestamp\t\d+\n$/);
+  });
+
+  it.each([
+    ["slack", `X-Slack-Signature: v0=${"0".repeat(64)}`, "Slack also sends X-Slack-Request-Timestamp"],
+    ["github", "X-Hub-Signature: sha1=00", "X-Hub-Signature is the older signature, with SHA-1"],
+    ["slack", "Stripe-Signature: t=1,v1=00", "Stripe-Signature is the header of Stripe: pass --scheme stripe"],
+  ])("names the header of %s that was not passed", async (scheme, header, text) => {
+    const args = ["verify", "--scheme", scheme, "--secret", "secret", "--header", header, "--payload", "-"];
+    expect(await service(args, { input: "{}" })).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(text) });
   });
 
   it("lists the fields of a delivery in the help of verify", async () => {

@@ -122,6 +122,7 @@ async function runVerify(context: Context, flags: VerifyFlags): Promise<void> {
     await output.object(delivery, { ...VERIFIED_DELIVERY, details });
   } catch (error) {
     if (!(error instanceof SignatureError)) throw error;
+    if (error.code === "header_missing") throw headerMissing(error, headers, scheme);
     if (error.code !== "signature_mismatch") throw verificationFailed(error);
     const { findMismatch } = await import("./mismatch.ts");
     throw verificationFailed(error, findMismatch(given));
@@ -158,6 +159,22 @@ async function askSecret(endpoint: string, { interactive, output, prompts }: Con
   if (!interactive) throw new UsageError("No signing secret to compare with", { hint: `${why}\n${how}` });
   output.note(`${why} It is compared on this machine and sent nowhere.\n${how}\n`);
   return await prompts.secret({ message: "Signing secret of the receiver (whsec_…)", flag: "--secret" });
+}
+
+/** The flag was forgotten, while the library suspects the request. */
+function headerMissing(cause: SignatureError, headers: DeliveryHeaders, { name, ...scheme }: Scheme): UsageError {
+  const { signature, timestamp, id, signed } = scheme;
+  const given = new Headers(headers as Record<string, string>);
+  const missing = [signature.header, timestamp?.header, signed.includes("{id}") ? id?.header : undefined].filter(
+    (header) => header !== undefined && !given.has(header),
+  );
+  const older = signature.header.replace(/-256$/, "");
+  const hint = given.has(older) ? `${older} is the older signature, with SHA-1.` : undefined;
+  return new UsageError(`--header: ${name} also sends ${missing.join(" and ")}: pass each header of the delivery`, {
+    code: cause.code,
+    hint,
+    cause,
+  });
 }
 
 function verificationFailed(error: SignatureError, other?: OtherMatch): UserError {

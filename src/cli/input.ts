@@ -101,7 +101,7 @@ interface PromptOptions {
 /** Returns the choices that contain every typed word. */
 function matching(choices: readonly string[], typed: string): string[] {
   const words = typed.toLowerCase().split(/\s+/);
-  return choices.filter((choice) => words.every((word) => choice.includes(word)));
+  return choices.filter((choice) => words.every((word) => choice.toLowerCase().includes(word)));
 }
 
 /** An answered question has the mark of all that succeeded. */

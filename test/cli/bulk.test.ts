@@ -65,6 +65,17 @@ describe("service deliveries retry --failed", () => {
     expect(await service(args)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(reason) });
   });
 
+  it("asks on a terminal which event to replay", async () => {
+    const [id = ""] = (await service(["trigger", "customer.created", "-q"])).stdout.trim().split("\n");
+    const session = runInTerminal(["events", "replay"], { env: cli.platform.env });
+    await session.waitFor("Event to replay");
+    session.type(id);
+    await session.waitFor(`❯ ${id}  customer.created`);
+    session.type(ENTER);
+    await session.ended;
+    expect(session.text()).toContain(`✓ Event to replay (type to search) ${id}  customer.created`);
+  });
+
   it("mentions the test clock if it explains why --since matches nothing", async () => {
     await json("clock", "advance", "1d");
     const session = runInTerminal(["events", "replay", "--since", "1s"], { env: cli.platform.env });

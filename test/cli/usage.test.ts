@@ -53,6 +53,14 @@ describe("a usage error exits with 2 and suggests the intended word", () => {
     [["customers", "create"], "Error: --email is required\nSee `service customers create --help`.\n"],
     [["customers", "create", "--email"], "Error: --email needs a value\nSee `service customers create --help`.\n"],
     [["--profile"], "Error: --profile needs a value\nSee `service --help`.\n"],
+    [
+      ["clock", "advance", "-1h"],
+      'Error: "-1h" is negative, which no value may be\nSee `service clock advance --help`.\n',
+    ],
+    [
+      ["expect", "order.completed", "--timeout", "2s"],
+      'Error: Unknown option "--timeout"\nDid you mean --within?\nSee `service expect --help`.\n',
+    ],
     [["customers", "get"], "Error: <id> is required\nSee `service customers get --help`.\n"],
     [
       ["customers", "list", "extra"],

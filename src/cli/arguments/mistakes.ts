@@ -55,9 +55,8 @@ export function usageErrorOf(error: CommanderError, program: Command, operands: 
   return new UsageError(inOwnWords(error, command), { hint, cause: error });
 }
 
-/** Returns what was meant by an argument that another program accepts, or by a negative value; an empty text if unknown. */
+/** Returns what was meant by an argument that another program accepts; an empty text if unknown. */
 function adviceOn(error: CommanderError, command: Command): string {
-  if (/^error: unknown option '-\d/.test(error.message)) return "No value may be negative.\n";
   const field = command.args.slice(command.registeredArguments.length).find((arg) => arg.includes("="));
   const isField = error.code === "commander.excessArguments" && command.options.some(({ long }) => long === "--field");
   return isField && field !== undefined ? `To send a field of the body: -f ${field}\n` : "";
@@ -73,6 +72,7 @@ const OWN_WORDS: readonly (readonly [RegExp, (...parts: string[]) => string])[] 
     /^command-argument value '(.*)' is invalid for argument '(.+)'\. (.*)$/s,
     (value = "", name = "", why = "") => wrongValue(`<${name}>`, value, why),
   ],
+  [/^unknown option '(-\d.*)'$/, (value) => `"${value}" is negative, which no value may be`],
   [/^option '(.+)' argument missing$/, (flags = "") => `${longOf(flags)} needs a value`],
   [/^missing required argument '(.+)'$/, (name) => `<${name}> is required`],
   [

@@ -75,8 +75,9 @@ export const command: CommandDefinition = {
         `service events replay ${EVENTS.exampleId} --forward-to localhost:3000/webhooks`,
         "service events replay --since 1h --type 'order.*' --failed",
       ],
-      run(context: Context, id: string | undefined, flags: ReplayFlags) {
+      async run(context: Context, given: string | undefined, flags: ReplayFlags) {
         const ofMany = flags.since !== undefined || flags.until !== undefined || flags.failed === true;
+        const id = given ?? (context.interactive && !ofMany ? await askForEvent(context) : undefined);
         assertOneOrMany(id, flags, {
           ofMany,
           missing: "Pass an event ID, or --since or --failed",
@@ -109,6 +110,20 @@ export const command: CommandDefinition = {
     },
   ],
 };
+
+/** Events that are listed to choose from. */
+const MAX_CHOICES = 20;
+
+/** Asks which of the newest events is meant; undefined if there is none. */
+async function askForEvent(context: Context): Promise<string | undefined> {
+  const query = { limit: MAX_CHOICES };
+  const { data } = await context.request<{ data: ListedEvent[] }>({ method: "GET", path: EVENTS.path, query });
+  if (data.length === 0) return undefined;
+  const choices = data.map(({ id, type }) => printable(`${id}  ${type}`));
+  const message = "Event to replay (type to search)";
+  const chosen = await context.prompts.one({ message, flag: "the event's ID", choices });
+  return chosen.split(" ", 1)[0];
+}
 
 async function runReplay(id: string, flags: ReplayFlags, context: Context): Promise<void> {
   const { output } = context;

@@ -50,7 +50,7 @@ export const LIMITS = {
   maxFaultTimes: 1_000_000,
   signatureToleranceSeconds: 300,
   statisticsMinutesDefault: 60,
-  maxStatisticsMinutes: 360,
+  maxStatisticsMinutes: 7 * 1440,
   listenersPerEnvironment: 100,
   eventStreamsPerEnvironment: 100,
   listenWindowDefault: 64,

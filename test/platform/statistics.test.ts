@@ -105,6 +105,23 @@ it("statistics stay the same after the minutes are over, and exclude other envir
   expect([sum(live.minutes, "events"), sum(live.minutes, "attempts"), live.queue.pending]).toEqual([0, 0, 0]);
 });
 
-it("statistics cover at most 6 hours", async () => {
-  expect((await api("GET", "/v1/statistics?minutes=361")).body.errors[0]).toMatchObject({ pointer: "?minutes" });
+it("statistics cover at most 7 days, and add up several minutes of a long range", async () => {
+  const hour = await read();
+  for (const [minutes, each] of [
+    [1440, 4],
+    [10_080, 28],
+  ] as const) {
+    const range = await read(`?minutes=${minutes}`);
+    expect(range.minutes).toHaveLength(360);
+    const [first, second] = range.minutes.map(({ at }: { at: string }) => Date.parse(at));
+    expect(second - first).toBe(each * MINUTE);
+    expect(Date.parse(range.minutes.at(-1).at) + each * MINUTE).toBeGreaterThan(Date.parse(range.now));
+    for (const of of ["events", "attempts", "failed"] as const) {
+      expect(sum(range.minutes, of)).toBe(sum(hour.minutes, of));
+      expect(range.totals[of]).toBe(sum(hour.minutes, of));
+    }
+  }
+  const partial = await read("?minutes=361");
+  expect(partial.minutes).toHaveLength(181);
+  expect((await api("GET", "/v1/statistics?minutes=10081")).body.errors[0]).toMatchObject({ pointer: "?minutes" });
 });

@@ -34,6 +34,8 @@ const ListenerConnection = Type.Object(
 );
 export type ListenerConnection = Static<typeof ListenerConnection>;
 
+/** Maximum number of entries of `minutes`. */
+export const MAX_STATISTICS_ENTRIES = 360;
 /** Number of intervals into which an endpoint's minutes are grouped. */
 export const STATISTICS_INTERVALS = 30;
 
@@ -57,7 +59,7 @@ const COUNTS = {
 
 const StatisticsMinute = Type.Object(
   { at: Timestamp, ...COUNTS },
-  { $id: "StatisticsMinute", description: "Counts of one minute" },
+  { $id: "StatisticsMinute", description: "Counts of one minute, or of several from `at` on" },
 );
 type StatisticsMinute = Static<typeof StatisticsMinute>;
 
@@ -101,7 +103,9 @@ export const Statistics = Type.Object(
     object: Type.Literal("statistics"),
     now: Timestamp,
     totals: Type.Object(COUNTS, { description: "All of the minutes together" }),
-    minutes: Type.Array(StatisticsMinute),
+    minutes: Type.Array(StatisticsMinute, {
+      description: `Each minute, oldest first; of more than ${MAX_STATISTICS_ENTRIES}, several together`,
+    }),
     failures: Type.Array(StatisticsFailure),
     endpoints: Type.Array(StatisticsEndpoint, { description: "Existing endpoints, newest first" }),
     event_types: Type.Array(Type.Object({ type: Type.Enum([...EVENT_TYPES]), last_at: Timestamp }), {

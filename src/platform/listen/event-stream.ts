@@ -247,7 +247,7 @@ async function readStamps(queries: Queries, environment: number, now: number): P
     countPending(queries, { environment }),
     newestRequestLog(queries, environment),
   ]);
-  const counts = attempts.map(({ minute, succeeded, count }) => `${minute}/${succeeded}/${count}`).toSorted();
+  const counts = attempts.map(({ part, succeeded, count }) => `${last - 1 + part}/${succeeded}/${count}`).toSorted();
   return {
     deliveries: [pending, ...counts].join(" "),
     clock: [offset, advance?.number, advance?.status, advance?.attempts].join(" "),

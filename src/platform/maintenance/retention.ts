@@ -42,8 +42,8 @@ const RETENTION_MILLISECONDS = 60_000;
 const PAUSE_MILLISECONDS = 5;
 /** Precision of the stored trusted time. */
 const TRUSTED_TIME_MILLISECONDS = 3_600_000;
-/** The statistics cover 6 hours; the rest is for clocks that are set back. */
-const COUNT_RETENTION_MINUTES = 1440;
+/** What the statistics cover, and a day for clocks that are set back. */
+const COUNT_RETENTION_MINUTES = LIMITS.maxStatisticsMinutes + 1440;
 /** A request that began before an environment was removed, or that copies one, may add rows for this long. */
 const STRAGGLER_MILLISECONDS = 300_000;
 /** Rows of a statement where a slice has several: even of the largest, these take few milliseconds. */

@@ -1,6 +1,11 @@
 import { LIMITS } from "../../contract/limits.ts";
 import { timeOfId } from "../../contract/ids.ts";
-import { type Statistics, STATISTICS_INTERVALS, type StatisticsEndpoint } from "../../contract/schemas/statistics.ts";
+import {
+  MAX_STATISTICS_ENTRIES,
+  type Statistics,
+  STATISTICS_INTERVALS,
+  type StatisticsEndpoint,
+} from "../../contract/schemas/statistics.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import {
   type AttemptCount,
@@ -30,11 +35,14 @@ export async function readStatistics(
 ): Promise<Omit<Statistics, `listener${string}`>> {
   const last = Math.floor(now / MINUTE);
   const range = { environment, first: last - minutes + 1, last };
-  const events = await countEvents(queries, range);
+  const length = Math.ceil(minutes / MAX_STATISTICS_ENTRIES);
+  const events = await countEvents(queries, range, { minutes: length });
   const attempts = new Map<number, AttemptCount[]>();
-  const counts = await countAttempts(queries, range, endpoint);
+  const counts = await countAttempts(queries, range, { endpoint, minutes: length });
   for (const count of counts) {
-    attempts.set(count.minute, [...(attempts.get(count.minute) ?? []), count]);
+    const others = attempts.get(count.part);
+    if (others === undefined) attempts.set(count.part, [count]);
+    else others.push(count);
   }
   const failures = await countFailures(queries, range, { endpoint, limit: FAILURES_SHOWN });
   const due = await oldestDueTime(queries, environment, endpoint);
@@ -45,13 +53,10 @@ export async function readStatistics(
       [...events.values()].reduce((total, count) => total + count, 0),
       counts,
     ),
-    minutes: Array.from({ length: minutes }, (_, index) => {
-      const minute = range.first + index;
-      return {
-        at: formatTimestamp(minute * MINUTE),
-        ...sumOf(events.get(minute) ?? 0, attempts.get(minute) ?? []),
-      };
-    }),
+    minutes: Array.from({ length: Math.ceil(minutes / length) }, (_, part) => ({
+      at: formatTimestamp((range.first + part * length) * MINUTE),
+      ...sumOf(events.get(part) ?? 0, attempts.get(part) ?? []),
+    })),
     failures: failures.map(({ endpoint_id, last_at, ...failure }) => ({
       ...failure,
       endpoint: endpoint_id,

@@ -17,9 +17,10 @@ export interface MinuteRange {
   last: number;
 }
 
-/** Attempts of one minute with the same success and latency bucket. */
+/** Attempts of one interval with the same success and latency bucket. */
 export interface AttemptCount {
-  minute: number;
+  /** 0 for the first interval. */
+  part: number;
   /** 1 for a status code from 200 to 299. */
   succeeded: number;
   /** Index into LATENCY_BOUNDS. */
@@ -63,25 +64,41 @@ function rowsOf({ dialect }: Queries, table: CountsTable): string {
 const SUM = "CAST(SUM(count) AS BIGINT) AS count";
 const SUCCEEDED = "CASE WHEN status_code BETWEEN 200 AND 299 THEN 1 ELSE 0 END";
 
-/** Returns the number of events of each minute with any. */
-export async function countEvents(
-  queries: Queries,
-  { environment, first, last }: MinuteRange,
-): Promise<Map<number, number>> {
-  const rows = await queries.all<{ minute: number; count: number }>(
-    `SELECT minute, ${SUM} FROM ${rowsOf(queries, "event_counts")}
-     WHERE environment = $1 AND minute >= $2 AND minute <= $3 GROUP BY minute`,
-    [environment, first, last],
-  );
-  return new Map(rows.map(({ minute, count }) => [minute, count]));
+/** Minutes of each interval, 1 by default, and the endpoint whose attempts are counted, unless all are. */
+interface Grouping {
+  endpoint?: string | undefined;
+  minutes?: number;
 }
 
-/** Returns attempts that began in these minutes, of all receivers or of one endpoint. */
-export function countAttempts(queries: Queries, range: MinuteRange, endpoint?: string): Promise<AttemptCount[]> {
+/** Returns SQL for the number of a minute's interval, 0 for the first one. */
+const partOf = ({ first }: MinuteRange, minutes: number) => `CAST((minute - ${first}) / ${minutes} AS INTEGER)`;
+
+/** Returns the number of events of each interval with any. */
+export async function countEvents(
+  queries: Queries,
+  range: MinuteRange,
+  { minutes = 1 }: Grouping = {},
+): Promise<Map<number, number>> {
+  const part = partOf(range, minutes);
+  const rows = await queries.all<{ part: number; count: number }>(
+    `SELECT ${part} AS part, ${SUM} FROM ${rowsOf(queries, "event_counts")}
+     WHERE environment = $1 AND minute >= $2 AND minute <= $3 GROUP BY ${part}`,
+    [range.environment, range.first, range.last],
+  );
+  return new Map(rows.map(({ part: number, count }) => [number, count]));
+}
+
+/** Returns attempts that began in these minutes, in intervals. */
+export function countAttempts(
+  queries: Queries,
+  range: MinuteRange,
+  { endpoint, minutes = 1 }: Grouping = {},
+): Promise<AttemptCount[]> {
   const { where, parameters } = attemptsOf(range, endpoint);
+  const part = partOf(range, minutes);
   return queries.all(
-    `SELECT minute, ${SUCCEEDED} AS succeeded, bucket, ${SUM} FROM ${rowsOf(queries, "attempt_counts")}
-     WHERE ${where} GROUP BY minute, ${SUCCEEDED}, bucket`,
+    `SELECT ${part} AS part, ${SUCCEEDED} AS succeeded, bucket, ${SUM} FROM ${rowsOf(queries, "attempt_counts")}
+     WHERE ${where} GROUP BY ${part}, ${SUCCEEDED}, bucket`,
     parameters,
   );
 }
@@ -100,12 +117,12 @@ export interface IntervalCount {
 export function countIntervals(
   queries: Queries,
   range: MinuteRange,
-  { endpoint, minutes }: { endpoint: string | undefined; minutes: number },
+  { endpoint, minutes = 1 }: Grouping,
 ): Promise<IntervalCount[]> {
   const { where, parameters } = attemptsOf(range, endpoint);
-  const part = `(minute - ${range.first}) / ${minutes}`;
+  const part = partOf(range, minutes);
   return queries.all(
-    `SELECT endpoint_id, CAST(${part} AS INTEGER) AS part, ${SUCCEEDED} AS succeeded, ${SUM},
+    `SELECT endpoint_id, ${part} AS part, ${SUCCEEDED} AS succeeded, ${SUM},
             MAX(last_at) AS last_at
      FROM ${rowsOf(queries, "attempt_counts")} WHERE ${where} AND endpoint_id <> ''
      GROUP BY endpoint_id, ${part}, ${SUCCEEDED}`,

@@ -38,6 +38,21 @@ it("/problems lists every error code", async () => {
   for (const code of CODES) expect(text).toContain(`href="/problems/${code}"`);
 });
 
+it("/problems finds errors by all words of a code, status, meaning, cause or fix", async () => {
+  const codesOf = async (query: string) => {
+    const text = await (await open(`/problems?q=${query}`)).text();
+    return [...text.matchAll(/href="\/problems\/([a-z_]+)"/g)].map(([, code]) => code);
+  };
+  expect(await codesOf("invalid_json")).toContain("invalid_json");
+  expect(await codesOf("Duplicate+KEYS")).toEqual(["invalid_json"]);
+  expect(await codesOf("429")).toEqual(CODES.filter((code) => ERRORS[code].status === 429));
+  expect(await codesOf("nothing+has+these+words")).toEqual([]);
+  expect(await codesOf("")).toHaveLength(CODES.length);
+  expect(await codesOf("%")).toHaveLength(CODES.filter((code) => /%/.test(code)).length);
+  const echoed = await (await open("/problems?q=%3Cscript%3E")).text();
+  expect(echoed).not.toContain("<script>");
+});
+
 it("the page of an unknown error code is a 404 that does not repeat the code", async () => {
   for (const name of ["nonsense", "toString", "__proto__", "%3Cscript%3E"]) {
     const response = await open(`/problems/${name}`);

@@ -29,7 +29,9 @@ export function registerDocs(
 ): void {
   if (guides !== undefined) registerGuides(app, guides);
   if (files !== undefined) referenceRoutes(app, baseUrl, { document, files });
-  app.get(PROBLEMS_PATH, async (_request, reply) => sendPage(reply, 200, problemIndexPage()));
+  app.get(PROBLEMS_PATH, async ({ url }, reply) =>
+    sendPage(reply, 200, problemIndexPage(new URL(url, baseUrl()).searchParams.get("q") ?? "")),
+  );
   app.get<{ Params: { code: string } }>(`${PROBLEMS_PATH}/:code`, async ({ params: { code } }, reply) =>
     Object.hasOwn(ERRORS, code)
       ? sendPage(reply, 200, problemPage(code as ErrorCode, baseUrl()))
@@ -77,34 +79,71 @@ function referenceRoutes(
 
 const CODES = Object.keys(ERRORS) as ErrorCode[];
 
-/** Every error code, by status. */
-function problemIndexPage(): Page {
-  const statuses = [...new Set(CODES.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
+const MAX_SEARCH = 100;
+
+/** The error codes with all words of a search, by status, each with its most likely cause. */
+function problemIndexPage(text: string): Page {
+  const search = text.trim().slice(0, MAX_SEARCH);
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = CODES.filter((code) => words.every((word) => searchedText(code).includes(word)));
+  const statuses = [...new Set(found.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
   return {
     title: "Errors",
     wide: true,
     body: html`<h1>Errors</h1>
-      <p>
-        Every error response has problem details (RFC 9457): <code>${PROBLEM_MEDIA_TYPE}</code> with a stable
-        <code>code</code>, a sentence in <code>detail</code> and the <code>request_id</code>. Its
-        <code>type</code> leads to one of these pages.
-      </p>
+      <form class="search" method="get" action="${PROBLEMS_PATH}" role="search">
+        <input
+          type="search"
+          name="q"
+          value="${search}"
+          maxlength="${MAX_SEARCH}"
+          placeholder="Search a code, status or cause"
+          aria-label="Search errors"
+        />
+        <button>Search</button>
+      </form>
+      ${
+        words.length > 0 &&
+        html`<p class="soft" role="status">
+          ${found.length === 0 ? "No error" : found.length === 1 ? "1 error" : `${found.length} errors`} with
+          “${search}”. <a href="${PROBLEMS_PATH}">Show all</a>
+        </p>`
+      }
       ${statuses.map(
         (status) =>
           html`<section>
             <h2>${statusLine(status)}</h2>
-            <ul class="rows">
-              ${CODES.filter((code) => ERRORS[code].status === status).map(
-                (code) =>
-                  html`<li>
-                    <a href="${PROBLEMS_PATH}/${code}"><code>${code}</code></a>
-                    <span class="soft">${ERRORS[code].title}</span>
-                  </li>`,
-              )}
+            <ul class="causes">
+              ${found
+                .filter((code) => ERRORS[code].status === status)
+                .map(
+                  (code) =>
+                    html`<li>
+                      <a href="${PROBLEMS_PATH}/${code}">${ERRORS[code].title}</a> <code class="soft">${code}</code>
+                      <p class="soft">${inline(firstSentence(ERROR_GUIDES[code].cause))}</p>
+                    </li>`,
+                )}
             </ul>
           </section>`,
-      )}`,
+      )}
+      <section>
+        <p class="soft">
+          Every error response has problem details (RFC 9457): <code>${PROBLEM_MEDIA_TYPE}</code> with a stable
+          <code>code</code>, a sentence in <code>detail</code> and the <code>request_id</code>. Its
+          <code>type</code> leads to one of these pages.
+        </p>
+      </section>`,
   };
+}
+
+function searchedText(code: ErrorCode): string {
+  const { status, title } = ERRORS[code];
+  const { meaning, cause, remedy } = ERROR_GUIDES[code];
+  return [code, statusLine(status), title, meaning, cause, remedy].join("\n").toLowerCase();
+}
+
+function firstSentence(text: string): string {
+  return text.split(/(?<=[.!?]) /, 1)[0]!;
 }
 
 /** Renders the page of one error code: its meaning, cause and fix. */

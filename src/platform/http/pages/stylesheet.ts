@@ -78,6 +78,10 @@ ul.scopes .warning { display: block; color: var(--bad); font-size: 13px; line-he
 ul.rows li { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: 8px 16px; padding: 10px 0; }
 ul.rows li + li { border-top: 1px solid var(--line); }
 ul.rows form { margin: 0; }
+ul.causes li { padding: 8px 0; }
+ul.causes p { margin: 2px 0 0; }
+form.search { display: flex; gap: 8px; align-items: stretch; margin-bottom: 16px; }
+form.search input:not([type=hidden]) { flex: 1; min-width: 0; margin: 0; }
 .top { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: 8px 16px; }
 .top form { margin: 0; }
 @media (max-width: 480px) {

@@ -1,4 +1,4 @@
-import { type KindWith, RESOURCES, kindsWith } from "./resources.ts";
+import { type KindWith, type Resource, RESOURCES, kindsWith, resourceOf } from "./resources.ts";
 
 type ScopedResource = (typeof RESOURCES)[KindWith<"scoped">]["plural"];
 
@@ -15,6 +15,48 @@ export const SCOPES: readonly Scope[] = [
 
 /** Accepted, but no operation requires it: only the platform writes request logs. */
 export const SCOPE_WITHOUT_EFFECT: Scope = "request_logs:write";
+
+const BY_PLURAL = new Map<string, Resource>(
+  kindsWith("scoped").map((kind) => [RESOURCES[kind].plural, resourceOf(kind)]),
+);
+
+/** What some scopes of a resource permit. */
+export interface Permission {
+  /** `see and change customers` */
+  words: string;
+  scopes: readonly Scope[];
+  /** What to consider before it is granted. */
+  warning: string | undefined;
+}
+
+/** Returns what scopes permit, by resource, in their order. */
+export function permissionsOf(scopes: readonly Scope[]): Permission[] {
+  const byResource = new Map<string, Scope[]>();
+  for (const scope of scopes) {
+    if (scope === SCOPE_WITHOUT_EFFECT) continue;
+    const [resource = ""] = scope.split(":");
+    byResource.set(resource, [...(byResource.get(resource) ?? []), scope]);
+  }
+  return [...byResource].map(([resource, own]) => {
+    const { label, labels, writeWarning } = BY_PLURAL.get(resource) ?? {};
+    if (labels === undefined) return { words: "receive events with a listener", scopes: own, warning: undefined };
+    const nouns = labels.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
+    const verbs = own.map((scope) => (scope.endsWith(":read") ? "see" : "change"));
+    return {
+      words: `${verbs.join(" and ")} ${label === labels ? `the ${nouns}` : nouns}`,
+      scopes: own,
+      warning: verbs.includes("change") ? writeWarning : undefined,
+    };
+  });
+}
+
+/** Returns what scopes permit in a line: `See and change customers, see orders`. */
+export function permissionsInWords(scopes: readonly string[]): string {
+  const known = SCOPES.filter((scope) => scopes.includes(scope));
+  if (known.length === SCOPES.length) return "Full access";
+  const words = permissionsOf(known).map((permission) => permission.words);
+  return words.join(", ").replace(/^./, (letter) => letter.toUpperCase());
+}
 
 /** Returns true if the text names a scope. */
 export function isScope(text: string): text is Scope {

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { DeletedUser, OAuthGrant, Session, User } from "../../contract/schemas/account.ts";
 import type { ApiKey } from "../../contract/schemas/api-key.ts";
-import { SCOPES } from "../../contract/scopes.ts";
+import { permissionsInWords } from "../../contract/scopes.ts";
 import { useCall } from "../api/call.ts";
 import { type Pages, usePages, WHOLE } from "../api/pages.ts";
 import { Action, ConfirmedAction, CreateButton } from "../components/action.tsx";
@@ -116,7 +116,7 @@ export function TeamPage() {
               label: "Permissions",
               from: "tablet",
               isLong: true,
-              cell: ({ scopes }) => <span title={scopes.join("\n")}>{permissionsOf(scopes)}</span>,
+              cell: ({ scopes }) => <span title={scopes.join("\n")}>{permissionsInWords(scopes)}</span>,
             },
             { label: "Authorized", from: "tablet", cell: ({ created }) => <Time at={created} isReal /> },
             {
@@ -142,11 +142,6 @@ export function TeamPage() {
       </Card>
     </Page>
   );
-}
-
-function permissionsOf(scopes: readonly string[]): string {
-  if (SCOPES.every((scope) => scopes.includes(scope))) return "Full access";
-  return scopes.every((scope) => scope.endsWith(":read")) ? `Read only: ${scopes.join(", ")}` : scopes.join(", ");
 }
 
 /** The users of the account; owners invite and remove members. */

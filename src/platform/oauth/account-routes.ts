@@ -1,3 +1,4 @@
+import { permissionsInWords } from "../../contract/scopes.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ApiKey } from "../../contract/schemas/api-key.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
@@ -298,7 +299,7 @@ function apps(browser: SignedIn, { grants }: AccountView): Html {
             <span>
               <bdi>${app_name}</bdi> ${environmentBadge(environment_name)}<br />
               <span class="soft">
-                ${(JSON.parse(scopes) as string[]).join(", ")} · since ${formatTimestamp(created).slice(0, 10)}
+                ${permissionsInWords(JSON.parse(scopes) as string[])} · since ${formatTimestamp(created).slice(0, 10)}
               </span>
             </span>
             ${buttonForm(browser, "/account/apps/revoke", "Revoke", { fields: { grant: id } })}

@@ -1,6 +1,5 @@
 import type { Environment } from "../../contract/environments.ts";
-import { kindsWith, type Resource, resourceOf, RESOURCES } from "../../contract/resources.ts";
-import { type Scope, SCOPE_WITHOUT_EFFECT } from "../../contract/scopes.ts";
+import { permissionsOf, type Scope } from "../../contract/scopes.ts";
 import { environmentBadge, type Page } from "../http/pages/page.ts";
 import { html, type Html } from "../http/pages/html.ts";
 import { buttonForm, csrfField } from "./views.ts";
@@ -22,9 +21,6 @@ interface ConsentView {
   /** The origin of the redirect. */
   formTargets?: readonly string[];
 }
-
-/** Labels of resources and warnings about changing them, by the resource's name in a scope. */
-const SCOPED = new Map<string, Resource>(kindsWith("scoped").map((kind) => [RESOURCES[kind].plural, resourceOf(kind)]));
 
 /** Renders which app requests which scopes of which environment, with the buttons to allow or deny them. */
 export function consentPage(browser: SignedIn, view: ConsentView): Page {
@@ -60,10 +56,10 @@ export function consentPage(browser: SignedIn, view: ConsentView): Page {
       </dl>
       <h2>It can</h2>
       <ul class="scopes">
-        ${permissions(scopes).map(
-          ({ sentence, warning }) =>
+        ${permissionsOf(scopes).map(
+          ({ words, warning }) =>
             html`<li class="${warning === undefined ? "" : "warned"}">
-              ${sentence}${warning !== undefined && html` <span class="warning">${warning}</span>`}
+              ${words}${warning !== undefined && html` <span class="warning">${warning}</span>`}
             </li>`,
         )}
       </ul>
@@ -83,21 +79,4 @@ export function consentPage(browser: SignedIn, view: ConsentView): Page {
         </div>
       </section>`,
   };
-}
-
-/** Returns `see and change customers` for each resource, in the order of the scopes, with what to consider. */
-function permissions(scopes: readonly Scope[]): { sentence: string; warning: string | undefined }[] {
-  const actions = new Map<string, string[]>();
-  for (const scope of scopes) {
-    if (scope === SCOPE_WITHOUT_EFFECT) continue;
-    const [resource, action] = scope.split(":") as [string, string];
-    actions.set(resource, [...(actions.get(resource) ?? []), action === "read" ? "see" : "change"]);
-  }
-  return [...actions].map(([resource, list]) => {
-    const { label, labels, writeWarning } = SCOPED.get(resource) ?? {};
-    if (labels === undefined) return { sentence: "receive events with a listener", warning: undefined };
-    const nouns = labels.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
-    const object = label === labels ? `the ${nouns}` : nouns;
-    return { sentence: `${list.join(" and ")} ${object}`, warning: list.includes("change") ? writeWarning : undefined };
-  });
 }

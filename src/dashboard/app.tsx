@@ -2,6 +2,7 @@ import type { ComponentType } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { type KindWith, OBJECT_KINDS, type ObjectKind, RESOURCES } from "../contract/resources.ts";
 import { HEADERS } from "../contract/headers.ts";
+import { nearest } from "../contract/nearest.ts";
 import { signedOut } from "./api/call.ts";
 import { follow, startLive } from "./api/live.ts";
 import { startStore } from "./api/store.ts";
@@ -11,17 +12,40 @@ import { wasResetHere } from "./reset.ts";
 import { Overview } from "./pages/overview/index.tsx";
 import { environment, hrefOf, Link, route, settle } from "./router.tsx";
 import { Shell } from "./shell.tsx";
-import { Empty, Page } from "./components/page.tsx";
+import { Page } from "./components/page.tsx";
+import { openCommands, SECTIONS } from "./menu.ts";
 import { lazy } from "./lazy.tsx";
 
 function NotFound() {
+  const { page, id } = route.value;
+  const labels = new Map<string, string>(SECTIONS.flatMap(({ links }) => links));
+  const near = nearest(page, [...labels.keys()].filter(Boolean));
   return (
-    <Page title="Page not found">
-      <Empty title="This page does not exist">
-        <p>
-          <Link href={hrefOf("")}>Go to the overview</Link>
-        </p>
-      </Empty>
+    <Page
+      title="Page not found"
+      headline={
+        <section class="answer" aria-label="Result">
+          <p>The dashboard has no page “{page}”.</p>
+          <p class="evidence">
+            {near.length > 0 ? "You may have meant:" : "Choose a page of the menu, or search for it."}
+          </p>
+          <div class="row-actions remedy">
+            {near.map((name) => (
+              <Link key={name} class="button" href={hrefOf(name, id)}>
+                {labels.get(name)}
+              </Link>
+            ))}
+            <Link class="button" href={hrefOf("")}>
+              Overview
+            </Link>
+            <button type="button" onClick={() => (openCommands.value = "palette")}>
+              Find anything <kbd>Ctrl K</kbd>
+            </button>
+          </div>
+        </section>
+      }
+    >
+      {null}
     </Page>
   );
 }
@@ -124,20 +148,24 @@ function SignedOut() {
         if (event.key === "Escape") event.preventDefault();
       }}
     >
+      <p class="brand">Service</p>
       <h1 id="signed-out">You are signed out</h1>
-      <p>Your session has expired, or you signed out in another tab.</p>
-      <p>To keep what you entered on this page, sign in in another tab, then continue here.</p>
-      <div class="row-actions">
-        <a class="button primary" href={location.pathname + location.search}>
-          Sign in again
-        </a>
-        <a class="button" href="/dashboard" target="_blank" rel="noreferrer">
-          Open another tab
-        </a>
-        <button type="button" onClick={() => void resume()}>
-          Continue
-        </button>
-      </div>
+      <p>Your session has expired, or you signed out in another tab. You return to this page after signing in.</p>
+      <a class="button primary" href={location.pathname + location.search}>
+        Sign in again
+      </a>
+      <section>
+        <h2>Something unsaved on this page?</h2>
+        <p class="soft">Sign in in another tab, then continue here: what you entered is kept.</p>
+        <div class="row-actions">
+          <a class="button" href="/dashboard" target="_blank" rel="noreferrer">
+            Open another tab
+          </a>
+          <button type="button" onClick={() => void resume()}>
+            Continue
+          </button>
+        </div>
+      </section>
     </dialog>
   );
 }

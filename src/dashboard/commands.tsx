@@ -1,16 +1,18 @@
 import { useEffect } from "preact/hooks";
 import { Dialog } from "./components/dialog.tsx";
+import { hrefOfId } from "./components/values.tsx";
 import { lazy } from "./lazy.tsx";
 import { advanceBy, openCommands, retryTo } from "./menu.ts";
-import { filter, hasMoved, peek, peekedId, route } from "./router.tsx";
+import { filter, go, hasMoved, hrefOf, peek, peekedId, route } from "./router.tsx";
 
 const KEYS = [
   ["Ctrl K", "Find anything, or run a command"],
   ["/", "Focus the search of this page"],
-  ["j / k", "Next or previous row"],
+  ["j / k", "Next or previous row, also on its page"],
   ["Enter", "Open the row"],
   ["e", "Explain what is shown"],
   ["r", "Retry or replay it"],
+  ["n", "Show new rows of the list"],
   ["Escape", "Close the row next to the list, the menu or dialog; leave an explanation"],
   ["?", "Show these shortcuts"],
 ] as const;
@@ -76,9 +78,10 @@ function onKey(event: KeyboardEvent): void {
     const field = document.querySelector<HTMLElement>("main input[type=search]");
     if (field === null) openCommands.value = "palette";
     else field.focus();
-  } else if (key === "j" || key === "k") moveToRow(key === "j" ? 1 : -1);
-  else if (key === "Escape" && peekedId.value !== "") filter({ peek: "" });
-  else if (key === "Escape" && route.value.page === "why" && hasMoved()) history.back();
+  } else if ((key === "j" || key === "k") && document.querySelector(".neighbors") === null) {
+    moveToRow(key === "j" ? 1 : -1);
+  } else if (key === "Escape" && peekedId.value !== "") filter({ peek: "" });
+  else if (key === "Escape" && route.value.page === "why") leaveExplanation();
   else if (!follow(key)) return;
   event.preventDefault();
 }
@@ -92,6 +95,12 @@ function follow(key: string): boolean {
   const target = found.find((element) => element !== null);
   target?.click();
   return target !== undefined;
+}
+
+/** Returns to the page from which the explanation was opened; of a link from elsewhere, to what it explains. */
+function leaveExplanation(): void {
+  if (hasMoved()) history.back();
+  else go(hrefOfId(route.value.id) ?? hrefOf(""));
 }
 
 function moveToRow(step: 1 | -1): void {

@@ -61,9 +61,14 @@ export function localTime(iso: string, now: number): string {
   return (date.toDateString() === new Date(now).toDateString() ? timeOfDay : fullDate).format(date);
 }
 
-/** Returns the hours and minutes of a time. Unix milliseconds. */
-export function shortTime(at: number): string {
-  return minuteOfDay.format(at);
+/** Returns the hours and minutes of a time, with its day unless it is that of `now`. Unix milliseconds. */
+export function shortTime(at: number, now: number): string {
+  return (new Date(at).toDateString() === new Date(now).toDateString() ? minuteOfDay : dayAndTime).format(at);
+}
+
+/** Returns the label of a time on an axis: of one longer than a day, the day. Unix milliseconds. */
+export function axisTime(at: number, isLong: boolean): string {
+  return (isLong ? shortDay : minuteOfDay).format(at);
 }
 
 /** Returns the local time of day, with seconds. */

@@ -6,6 +6,7 @@ import { nameOfEndpoint, useEndpoints } from "./api/endpoints.ts";
 import { useCall, withQuery } from "./api/call.ts";
 import type { Item } from "./api/objects.ts";
 import { Dialog } from "./components/dialog.tsx";
+import { Icon, type IconName, iconOf } from "./components/icon.tsx";
 import { hrefOfId } from "./components/values.tsx";
 import { advanceBy, openCommands, retryTo, SECTIONS } from "./menu.ts";
 import { deliveryTerms } from "./pages/deliveries.tsx";
@@ -20,7 +21,8 @@ interface Command {
   label: string;
   /** Other names for it. */
   aliases?: string;
-  note?: string;
+  note?: string | undefined;
+  icon?: IconName;
   run: () => void;
 }
 
@@ -36,6 +38,9 @@ const ALIASES: Readonly<Record<string, string>> = {
   people: "users members invite sessions",
   "": "home dashboard",
 };
+const PAGES = SECTIONS.flatMap(({ links }) => links);
+/** Recent pages before anything is typed: the rest is found by their names. */
+const RECENT_SHOWN = 5;
 const SEARCH_MILLISECONDS = 150;
 const FOUND_PER_KIND = 4;
 
@@ -65,6 +70,7 @@ function useFound(text: string): readonly Command[] {
           return {
             group: "Found",
             label: titleOf(kind, item),
+            icon: iconOf(RESOURCES[kind].page.name),
             note:
               [typeof name === "string" ? name : "", item["status"]].filter(Boolean).join(" · ") ||
               RESOURCES[kind].label,
@@ -118,10 +124,15 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const other = environment.value === "live" ? "sandbox" : "live";
   const all: Command[] = [
     ...actions,
-    ...visits().map(({ label, href }): Command => ({ group: "Recent", label, run: () => go(href) })),
-    ...SECTIONS.flatMap(({ links }) => links).map(([name, label]): Command => ({
+    ...visits().map(({ label, href }): Command => {
+      const [, , , page = ""] = href.split("/");
+      const note = PAGES.find(([name]) => name === page)?.[1];
+      return { group: "Recent", label, note, icon: iconOf(page), run: () => go(href) };
+    }),
+    ...PAGES.map(([name, label]): Command => ({
       group: "Pages",
       label: `Go to ${label}`,
+      icon: iconOf(name),
       ...(ALIASES[name] === undefined ? {} : { aliases: ALIASES[name] }),
       run: () => go(hrefOf(name)),
     })),
@@ -129,6 +140,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
       const name = nameOfEndpoint(endpoint);
       const about = {
         group: "Endpoints",
+        icon: "endpoints",
         aliases: `${endpoint.url} ${endpoint.id} webhook`,
         note: endpoint.health.failing_since !== null && endpoint.status === "enabled" ? "failing" : endpoint.status,
       } as const;
@@ -199,7 +211,10 @@ export function Palette({ onClose }: { onClose: () => void }) {
     const searched = `${label} ${aliases}`.toLowerCase();
     return words.every((word) => searched.includes(word));
   };
-  const matching = all.filter((command) => (wanted === "" ? command.group !== "Endpoints" : isMatch(command)));
+  const older = new Set(all.filter(({ group }) => group === "Recent").slice(RECENT_SHOWN));
+  const matching = all.filter((command) =>
+    wanted === "" ? command.group !== "Endpoints" && !older.has(command) : isMatch(command),
+  );
   const commands = [
     ...idCommands(wanted.replace(/^why\s+/i, "")),
     ...filterCommands(`${withTerms(wanted)} `, endpoints),
@@ -255,6 +270,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
               }}
               onClick={() => run(command)}
             >
+              <Icon name={command.icon ?? "run"} />
               <span class="one-line" dir="auto">
                 {command.label}
               </span>
@@ -264,6 +280,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
         ))}
       </ul>
       {commands.length === 0 && <p class="soft">Nothing found. A full ID opens its object.</p>}
+      <p class="palette-keys soft" aria-hidden="true">
+        <kbd>↑</kbd> <kbd>↓</kbd> move <kbd>Enter</kbd> open <kbd>Esc</kbd> close
+      </p>
     </Dialog>
   );
 }

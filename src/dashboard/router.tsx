@@ -67,6 +67,21 @@ export function hasGoneBack(): boolean {
   return isBack;
 }
 
+/** The rows of the list from which an object's page was opened. */
+let rows: readonly string[] = [];
+
+/** Returns the rows before and after an object in the list from which it was opened. */
+export function neighborsOf(id: string): { previous: string | undefined; next: string | undefined } {
+  const place = rows.indexOf(id);
+  return { previous: rows[place - 1], next: place === -1 ? undefined : rows[place + 1] };
+}
+
+function rememberRows(id: string): void {
+  const list = document.querySelector(`main [data-row-id="${CSS.escape(id)}"]`)?.closest(".table, .virtual");
+  if (list == null) return;
+  rows = [...list.querySelectorAll<HTMLElement>("[data-row-id]")].map(({ dataset }) => dataset["rowId"]!);
+}
+
 /** Navigates to a URL of the dashboard without a page load. */
 export function go(href: string, { replace = false } = {}): void {
   const before = route.value;
@@ -78,7 +93,9 @@ export function go(href: string, { replace = false } = {}): void {
   moves += 1;
   isBack = false;
   address.value = readAddress();
-  if (before.page !== route.value.page || before.id !== route.value.id) scrollTo(0, 0);
+  const { page, id } = route.value;
+  rememberRows(id);
+  if (before.page !== page || before.id !== id) scrollTo(0, 0);
 }
 
 /** A list at least this wide shows one of its rows next to it. */
@@ -176,13 +193,20 @@ export function Link(props: {
   row?: string;
   /** The key that follows it. */
   shortcut?: string;
+  /** True for a page that takes the place of the current one: Back returns to the page before it. */
+  isStep?: boolean;
+  title?: string;
 }) {
-  const isPeeking = useContext(Peeking);
-  const row = isPeeking && props.row !== undefined && isWide.value ? props.row : undefined;
-  const isPeeked = row !== undefined && row === peekedId.value;
+  const { row } = props;
+  const canPeek = useContext(Peeking) && isWide.value;
+  const isPeeked = canPeek && row !== undefined && row === peekedId.value;
   const follow = (event: MouseEvent) => {
-    const open = row !== undefined && !isPeeked && event.detail > 0 ? () => peek(row) : undefined;
-    followLink(event, props.href, open);
+    const open = () => go(props.href, { replace: props.isStep === true });
+    followLink(
+      event,
+      props.href,
+      canPeek && row !== undefined && !isPeeked && event.detail > 0 ? () => peek(row) : open,
+    );
   };
   return (
     <a
@@ -192,6 +216,7 @@ export function Link(props: {
       data-row-id={row}
       data-peeked={isPeeked || undefined}
       data-shortcut={props.shortcut}
+      title={props.title}
       aria-current={props.current === true ? "page" : undefined}
       aria-label={props.label}
     >

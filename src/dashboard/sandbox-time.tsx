@@ -1,10 +1,11 @@
 import type { Delivery } from "../contract/schemas/delivery.ts";
+import type { Statistics } from "../contract/schemas/statistics.ts";
 import type { TestClock } from "../contract/schemas/test-clock.ts";
 import { withQuery } from "./api/call.ts";
 import { useQuery } from "./api/store.ts";
 import { clockOffset, environmentNow } from "./clock.ts";
 import { Icon } from "./components/icon.tsx";
-import { clockTime, count, duration, localTime } from "./format.ts";
+import { clockTime, count, counted, duration, localTime } from "./format.ts";
 import { advanceBy } from "./menu.ts";
 import { hrefOf, Link } from "./router.tsx";
 
@@ -19,30 +20,75 @@ const NOW = 70;
 const MINUTE = 60_000;
 const SHOWN = 3 * 24 * 60 * MINUTE;
 
-/** The sandbox's time, how far it is ahead, the retries that are due, and buttons to get there. */
-export function SandboxTime() {
+/** Marks of the large line, in minutes after now. */
+const MARKS = [
+  [1, "+1 min"],
+  [60, "+1 h"],
+  [1440, "+1 d"],
+  [4320, "+3 d"],
+] as const;
+
+/** When waiting deliveries are due, drawn on a line with its times below. */
+export function DueLine() {
+  const { data } = useQuery<Statistics>("/v1/statistics");
+  const pending = data?.queue.pending ?? 0;
+  return (
+    <figure class="due-line sandbox-time">
+      <TimeLine />
+      <div class="due-marks" aria-hidden="true">
+        <span style={{ left: `${(100 * NOW) / WIDTH}%` }}>now</span>
+        {MARKS.map(([minutes, label]) => (
+          <span key={label} style={{ left: `${(100 * placeOf(minutes * MINUTE)) / WIDTH}%` }}>
+            {label}
+          </span>
+        ))}
+      </div>
+      <figcaption>
+        {pending === 0 ? (
+          "No delivery waits for its next attempt."
+        ) : (
+          <>
+            {counted(pending, "delivery waits", "deliveries wait")} for the next attempt, each a tick on the line.{" "}
+            <Link href={hrefOf("deliveries", "", { status: "pending" })}>Show them</Link>
+          </>
+        )}
+      </figcaption>
+    </figure>
+  );
+}
+
+function TimeLine() {
   const { data: clock } = useQuery<TestClock>("/v1/test_clock");
   const pending = useQuery<{ data: Delivery[] }>(withQuery("/v1/deliveries", { status: "pending", limit: 50 }));
   const now = environmentNow();
   const due = (pending.data?.data ?? []).flatMap(({ next_attempt: next }) => (next === null ? [] : [Date.parse(next)]));
+  const target = clock?.status === "advancing" && clock.target !== null ? Date.parse(clock.target) : undefined;
+  return (
+    <svg
+      viewBox={`0 0 ${WIDTH} 24`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={`${count(due.length)} retries are due`}
+    >
+      <path class="line" d={`M0 12H${WIDTH}`} />
+      {clockOffset.value > 0 && <path class="real" d="M8 5v14" />}
+      <path class="due" d={[...new Set(due.map((at) => placeOf(at - now)))].map((x) => `M${x} 8v8`).join("")} />
+      {target !== undefined && <path class="reached" d={`M${NOW} 12H${placeOf(target - now)}`} />}
+      <path class="now" d={`M${NOW} 3v18`} />
+    </svg>
+  );
+}
+
+/** The sandbox's time, how far it is ahead, the retries that are due, and buttons to get there. */
+export function SandboxTime() {
+  const { data: clock } = useQuery<TestClock>("/v1/test_clock");
+  const now = environmentNow();
   const isAdvancing = clock?.status === "advancing" && clock.target !== null;
-  const target = isAdvancing ? Date.parse(clock.target!) : now;
   const ahead = duration(clockOffset.value / 1000);
   return (
     <div class="sandbox-time" role="group" aria-label="Sandbox time">
       <strong title="Sandbox time">{clockTime(new Date(now).toISOString())}</strong>
-      <svg
-        viewBox={`0 0 ${WIDTH} 24`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`${count(due.length)} retries are due`}
-      >
-        <path class="line" d={`M0 12H${WIDTH}`} />
-        {clockOffset.value > 0 && <path class="real" d="M8 5v14" />}
-        <path class="due" d={[...new Set(due.map((at) => placeOf(at - now)))].map((x) => `M${x} 8v8`).join("")} />
-        {isAdvancing && <path class="reached" d={`M${NOW} 12H${placeOf(target - now)}`} />}
-        <path class="now" d={`M${NOW} 3v18`} />
-      </svg>
+      <TimeLine />
       {isAdvancing ? (
         <Link class="offset" href={hrefOf("clock")} label="The clock is advancing">
           <Icon name="clock" /> <span>{`to ${localTime(clock.target!, now)}, ${count(clock.remaining)} due`}</span>

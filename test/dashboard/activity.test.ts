@@ -271,7 +271,7 @@ describe("the dashboard", { shuffle: false }, () => {
       await board.show(`sandbox/endpoints/${endpoint.id}`);
       await page
         .locator(".facts")
-        .getByText(/% in the last 3 hours$/)
+        .getByText(/% in the last 6 hours$/)
         .waitFor();
     });
 

@@ -70,7 +70,7 @@ it("shows that the count failed until another range is chosen", async () => {
   const dialog = page.getByRole("dialog", { name: "Retry failed deliveries" });
   await dialog.getByRole("alert").getByText("cannot be reached").waitFor();
   await page.unroute("**/v1/deliveries/retry");
-  await dialog.getByLabel("Created").selectOption("In the last 3 days");
+  await dialog.getByLabel("Created").selectOption("In the last 7 days");
   await dialog.getByText(/deliveries found|No failed deliveries match/).waitFor();
   expect(await dialog.getByRole("alert").count()).toBe(0);
   await dialog.getByRole("button", { name: "Cancel" }).click();
@@ -157,7 +157,7 @@ it("shows the deliveries that are being retried, wherever they are counted", asy
   await row.getByRole("link").first().press("Enter");
   await page.locator(".facts").getByText("retrying").waitFor();
   await page.getByRole("link", { name: "Explain" }).click();
-  await page.locator(".chain").getByText("retrying").waitFor();
+  await page.getByRole("region", { name: "Deliveries" }).getByText("retrying").waitFor();
   await board.menu("Endpoints");
   await page.getByRole("row").filter({ hasText: url }).getByRole("link", { name: /^\d+$/ }).click();
   await row.getByText("retrying").waitFor();
@@ -213,4 +213,20 @@ it("shows the progress of a running operation, and stops it", async () => {
   expect((await api("GET", `/v1/bulk_operations/${id}`)).body.status).toBe("canceled");
   await idle.close();
   expect(idle.complaints).toEqual([]);
+});
+
+it("counts again if the clock is advanced while the dialog is open", async () => {
+  status = 500;
+  const { page, api } = board;
+  const { id } = (await api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/clock`, events: ["payment.*"] }))
+    .body;
+  await api("POST", "/v1/payments", { amount: 1, currency: "EUR" });
+  await board.show(`sandbox/deliveries?endpoint=${id}`);
+  await page.getByText(/^Retrying \d+ of/).waitFor();
+  await page.getByRole("button", { name: "Retry failed" }).click();
+  const dialog = page.getByRole("dialog", { name: "Retry failed deliveries" });
+  await dialog.getByText("1 delivery found: 0 failed, 1 waiting").waitFor();
+  await api("POST", "/v1/test_clock/advance", { seconds: 2 * 86_400 });
+  await dialog.getByText("No failed deliveries match.").waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
 });

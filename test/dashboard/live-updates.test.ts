@@ -49,10 +49,10 @@ describe("an open page", () => {
   it("shows the sandbox's new time in its bar and on its page, but not in live mode", async () => {
     const { page, api } = board;
     await board.menu("Sandbox");
-    await page.locator(".facts").getByText("none").waitFor();
+    await page.getByText("Same as real time").waitFor();
     await api("POST", "/v1/test_clock/advance", { seconds: 86_400 });
     await page.locator(".bar").getByText("1 d ahead").waitFor();
-    await page.locator(".facts").getByText("1 d").waitFor();
+    await page.getByText("1 d ahead of real time").waitFor();
 
     let respond = () => {};
     const pending = new Promise<void>((resolve) => (respond = resolve));

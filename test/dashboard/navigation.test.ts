@@ -297,3 +297,109 @@ it("the lists of orders and payments show the customers' emails with one request
   await board.menu("Orders");
   await page.getByText("Deleted customer").waitFor();
 });
+
+it("a list holds still under the pointer and while it has the focus, and n shows what is new", async () => {
+  const { page, api } = board;
+  await board.menu("Customers");
+  const rows = page.locator("tr[data-row]");
+  const newest = () => rows.first().getByRole("link").textContent();
+  await api("POST", "/v1/customers", { email: "first@example.com" });
+  await expect.poll(newest).toBe("first@example.com");
+  await page.keyboard.press("j");
+  await api("POST", "/v1/customers", { email: "second@example.com" });
+  const pill = page.getByRole("button", { name: "1 new" });
+  await pill.waitFor();
+  await page.getByRole("status").getByText("New rows. Press n to show them.").waitFor({ state: "attached" });
+  expect(await newest()).toBe("first@example.com");
+  await page.keyboard.press("n");
+  await pill.waitFor({ state: "detached" });
+  expect(await newest()).toBe("second@example.com");
+  await expect.poll(() => page.evaluate("document.activeElement.textContent")).toBe("second@example.com");
+
+  // A row that is gone keeps its place, too, until the list is left.
+  const [second] = (await api("GET", "/v1/customers?email=second@example.com")).body.data;
+  await api("DELETE", `/v1/customers/${second.id}`);
+  await api("POST", "/v1/customers", { email: "third@example.com" });
+  await pill.waitFor();
+  expect(await newest()).toBe("second@example.com");
+  await page.getByRole("searchbox").focus();
+  await expect.poll(newest).toBe("third@example.com");
+  expect(await page.getByText("second@example.com").count()).toBe(0);
+});
+
+it("j and k go on to the next and previous page of the list from which it was opened, and Back to the list", async () => {
+  const { page, api } = board;
+  await api("POST", "/v1/webhook_endpoints", { url: "http://127.0.0.1:9/", events: ["customer.*"] });
+  for (const name of ["one", "two", "three"]) await api("POST", "/v1/customers", { email: `${name}@example.com` });
+  await board.menu("Deliveries");
+  const rows = page.locator("tr[data-row]");
+  await expect.poll(() => rows.count()).toBeGreaterThan(2);
+  const ids = await page.evaluate<string[]>(
+    "[...document.querySelectorAll('main [data-row-id]')].map(({ dataset }) => dataset.rowId)",
+  );
+  const open = () => new URL(page.url()).pathname.split("/").at(-1);
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await expect.poll(open).toBe(ids[0]);
+  await page.getByRole("heading", { level: 1, name: "customer.created" }).waitFor();
+  await page.keyboard.press("j");
+  await expect.poll(open).toBe(ids[1]);
+  await page.keyboard.press("j");
+  await expect.poll(open).toBe(ids[2]);
+  await page.keyboard.press("k");
+  await expect.poll(open).toBe(ids[1]);
+  await page.getByRole("link", { name: "Previous in the list" }).click();
+  await expect.poll(open).toBe(ids[0]);
+  await page.keyboard.press("k");
+  expect(open()).toBe(ids[0]);
+  await page.goBack();
+  await expect.poll(open).toBe("deliveries");
+});
+
+it("Escape leaves an explanation for the page before it, or for what a link from elsewhere explains", async () => {
+  const { page, api, platform } = board;
+  const [delivery] = (await api("GET", "/v1/deliveries?limit=1")).body.data;
+  const path = () => new URL(page.url()).pathname;
+  await board.menu("Deliveries");
+  await page.locator("tr[data-row]").first().waitFor();
+  await board.show(`sandbox/deliveries/${delivery.id}`);
+  await page.getByRole("link", { name: "Explain" }).waitFor();
+  await page.keyboard.press("e");
+  await expect.poll(path).toBe(`/dashboard/sandbox/why/${delivery.id}`);
+  await page.keyboard.press("Escape");
+  await expect.poll(path).toBe(`/dashboard/sandbox/deliveries/${delivery.id}`);
+  await page.goto(`${platform.baseUrl}/dashboard/sandbox/why/${delivery.id}`);
+  await page.getByRole("button", { name: "Explain again" }).waitFor();
+  await page.keyboard.press("Escape");
+  await expect.poll(path).toBe(`/dashboard/sandbox/deliveries/${delivery.id}`);
+});
+
+it("rows of a list that is loaded take the place of the rows, whose headings do not move", async () => {
+  const { page } = board;
+  await board.api("POST", "/v1/orders", { amount: 1999, currency: "EUR" });
+  await board.menu("Overview");
+  for (const [name, request] of [
+    ["Deliveries", "**/v1/deliveries?*"],
+    ["Orders", "**/v1/orders?*"],
+    ["Events", "**/v1/events?*"],
+  ] as const) {
+    let respond = () => {};
+    const pending = new Promise<void>((resolve) => (respond = resolve));
+    await page.route(request, async (route) => {
+      await pending;
+      await route.continue().catch(() => {});
+    });
+    await board.menu(name);
+    const head = page.locator("main :is(thead th, .virtual-head [role=columnheader])").first();
+    await page.locator(".skeleton").first().waitFor();
+    const before = await head.boundingBox();
+    const row = await page.locator(".skeleton").first().boundingBox();
+    respond();
+    await page.locator("main [data-row]").first().waitFor();
+    const after = await head.boundingBox();
+    expect([after!.x, after!.y, after!.height], name).toEqual([before!.x, before!.y, before!.height]);
+    expect((await page.locator("main [data-row]").first().boundingBox())!.y, name).toBeCloseTo(row!.y, 0);
+    expect((await page.locator("main [data-row]").first().boundingBox())!.height, name).toBe(row!.height);
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+  }
+});

@@ -79,7 +79,7 @@ describe("during network failures", { shuffle: false }, () => {
       await route.continue();
     });
     await page.getByLabel("Type").selectOption("payment.*");
-    await page.getByRole("status").getByText("0 loaded, loading").waitFor();
+    await page.getByRole("heading", { name: "Events" }).getByText("loading…").waitFor();
     await expect.poll(() => list.getByText("ada@example.com").count()).toBe(0);
     respond();
     await page.getByText("No matching events").waitFor();

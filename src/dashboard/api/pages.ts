@@ -21,7 +21,7 @@ export interface Pages<Item> {
   pagesRead: number;
   loadMore: () => void;
   reload: () => void;
-  /** Hides new items, or shows them. */
+  /** While the list is held, its rows keep their places. */
   hold: (isHeld: boolean) => void;
   /** Shows the newest items, and drops other loaded pages. */
   startOver: () => void;
@@ -30,6 +30,8 @@ export interface Pages<Item> {
 /** The maximum limit, for lists that are always returned whole. */
 export const WHOLE = 0;
 
+/** A user who changes something sees the result within this time, also in a list that is held. */
+const RESULT_MILLISECONDS = 3000;
 /** Maximum number of lists whose pages are kept, so that Back shows them again. */
 const MAX_LISTINGS = 20;
 
@@ -43,6 +45,8 @@ interface Listing<Item> {
   /** After the last page; undefined before the first. */
   next: string | null | undefined;
   isHeld: boolean;
+  /** Until when the list is not held. */
+  freeUntil: number;
   isLoading: boolean;
   error: CallError | undefined;
 }
@@ -58,6 +62,7 @@ function listingOf<Item>(key: string): Listing<Item> {
     cursors: [],
     next: undefined,
     isHeld: false,
+    freeUntil: 0,
     isLoading: false,
     error: undefined,
   };
@@ -118,7 +123,10 @@ export function usePages<Item extends { id: string }>(
     isLoading: listing.isLoading,
     pagesRead: listing.cursors.length + 1,
     loadMore: () => void loadMore(),
-    reload: newest.reload,
+    reload: () => {
+      listing.freeUntil = Date.now() + RESULT_MILLISECONDS;
+      newest.reload();
+    },
     hold: (isHeld) => {
       listing.isHeld = isHeld;
       if (!isHeld && listing.waiting !== undefined && meets(listing, listing.waiting)) {
@@ -134,12 +142,29 @@ export function usePages<Item extends { id: string }>(
   };
 }
 
+/** Returns a list that is known as a whole. */
+export function wholeList<Item>(items: readonly Item[]): Pages<Item> {
+  const nothing = () => {};
+  return {
+    items: [...items],
+    pendingCount: 0,
+    error: undefined,
+    hasMore: false,
+    isLoading: false,
+    pagesRead: 1,
+    loadMore: nothing,
+    reload: nothing,
+    hold: nothing,
+    startOver: nothing,
+  };
+}
+
 /** Shows the newest page: at once, or once the user has left the list. */
 function take<Item extends { id: string }>(listing: Listing<Item>, page: ListResponse<Item>): void {
-  const fresh = freshIn(listing, page);
+  const isHeld = listing.isHeld && Date.now() > listing.freeUntil;
   if (listing.merged === undefined) beginWith(listing, page);
-  else if (fresh.length === 0 || (!listing.isHeld && meets(listing, page))) merge(listing, page);
-  else if (listing.isHeld || listing.cursors.length > 0) {
+  else if (!isHeld && (freshIn(listing, page).length === 0 || meets(listing, page))) merge(listing, page);
+  else if (isHeld || listing.cursors.length > 0) {
     // Changes to visible items are shown at once.
     update(listing, page);
     listing.merged = page;

@@ -125,13 +125,19 @@ async function refresh(entry: Entry): Promise<void> {
   if (entry.isOutdated) refreshSoon(entry);
 }
 
+/** Returns true for statistics of a day or more, which cost more to count and change less. */
+function isLongRange({ path }: Entry): boolean {
+  return /[?&]minutes=\d{4}/.test(path);
+}
+
 function refreshSoon(entry: Entry): void {
   if (entry.users.size === 0 || entry.timer !== undefined) return;
   if (entry.isReading) {
     entry.isOutdated = true;
     return;
   }
-  const wait = Math.max(0, entry.startedAt + MIN_PAUSE_MILLISECONDS - Date.now());
+  const pause = isLongRange(entry) ? STATISTICS_MILLISECONDS : MIN_PAUSE_MILLISECONDS;
+  const wait = Math.max(0, entry.startedAt + pause - Date.now());
   entry.timer = setTimeout(() => {
     entry.timer = undefined;
     void refresh(entry);

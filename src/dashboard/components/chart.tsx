@@ -1,17 +1,19 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Statistics, StatisticsEndpoint } from "../../contract/schemas/statistics.ts";
-import { clockOffset } from "../clock.ts";
-import { count, counted, milliseconds, shortTime } from "../format.ts";
+import { clockOffset, environmentNow } from "../clock.ts";
+import { axisTime, count, counted, milliseconds, shortTime } from "../format.ts";
 
 type Minutes = Statistics["minutes"];
 
 const WIDTH = 1000;
 const HEIGHT = 180;
-/** An even number: narrow charts leave out every second one. */
-const TICKS = 6;
+const MAX_TICKS = 8;
+/** Minutes between ticks. */
+const TICK_STEPS = [10, 30, 60, 240, 1440] as const;
 
-/** The attempts of each minute, failed ones below the line. */
-export function AttemptsChart({ minutes }: { minutes: Minutes }) {
+/** The attempts of each interval, failed ones below the line. */
+export function AttemptsChart({ minutes, actions }: { minutes: Minutes; actions?: ComponentChildren }) {
   const [pointed, setPointed] = useState<number>();
   const up = Math.max(0, ...minutes.map(({ succeeded }) => succeeded));
   const down = Math.max(0, ...minutes.map(({ failed }) => failed));
@@ -19,6 +21,9 @@ export function AttemptsChart({ minutes }: { minutes: Minutes }) {
   const line = up + down === 0 ? HEIGHT - 1 : up * unit;
   const slot = WIDTH / Math.max(1, minutes.length);
   const shown = minutes[pointed ?? -1];
+  const length = lengthOf(minutes);
+  const per = length > MINUTE ? `per ${length / MINUTE} minutes` : "per minute";
+  const isLong = length * minutes.length > DAY_MILLISECONDS;
   const realNow = placeOfRealTime(minutes);
   const sum = (of: "succeeded" | "failed") => minutes.reduce((total, minute) => total + minute[of], 0);
   const bars = (of: "succeeded" | "failed", sign: 1 | -1) =>
@@ -34,13 +39,14 @@ export function AttemptsChart({ minutes }: { minutes: Minutes }) {
       <figcaption>
         Attempts{" "}
         <small>
-          per minute{down > 0 ? ", failed below the line" : ""}
+          {per}
+          {down > 0 ? ", failed below the line" : ""}
           {realNow !== undefined && <span class="real-time">; the dashed line is real time</span>}
         </small>
         <span class="legend">
           {shown !== undefined && (
             <>
-              <span>{shortTime(Date.parse(shown.at))}</span>
+              <span>{shortTime(Date.parse(shown.at), environmentNow())}</span>
               <span>
                 Succeeded<span>{count(shown.succeeded)}</span>
               </span>
@@ -53,13 +59,14 @@ export function AttemptsChart({ minutes }: { minutes: Minutes }) {
             </>
           )}
         </span>
+        {actions}
       </figcaption>
       <div class="plot">
         <svg
           viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
           preserveAspectRatio="none"
           role="img"
-          aria-label={`Attempts per minute: ${count(sum("succeeded"))} succeeded, ${count(sum("failed"))} failed`}
+          aria-label={`Attempts ${per}: ${count(sum("succeeded"))} succeeded, ${count(sum("failed"))} failed`}
           onPointerMove={({ currentTarget, clientX }) => {
             const { left, width } = currentTarget.getBoundingClientRect();
             setPointed(
@@ -80,29 +87,45 @@ export function AttemptsChart({ minutes }: { minutes: Minutes }) {
         </span>
         {sum("succeeded") + sum("failed") === 0 && <span class="nothing">No attempts in this time</span>}
         <span class="times" aria-hidden="true">
-          {Array.from({ length: TICKS + 1 }, (_tick, index) => {
-            // The last one is the end, which is now.
-            const at = Math.min(minutes.length - 1, Math.round((index * minutes.length) / TICKS));
-            const minute = minutes[at];
-            return (
-              minute && (
-                <span key={index} style={{ left: `${(100 * index) / TICKS}%` }}>
-                  {shortTime(Date.parse(minute.at))}
-                </span>
-              )
-            );
-          })}
+          {ticksOf(minutes).map(([at, place]) => (
+            <span key={at} style={{ left: `${100 * place}%` }}>
+              {axisTime(at, isLong)}
+            </span>
+          ))}
         </span>
       </div>
     </figure>
   );
 }
 
+const MINUTE = 60_000;
+const DAY_MILLISECONDS = 1440 * MINUTE;
+
+/** Returns the length of an interval, in milliseconds. */
+function lengthOf([first, second]: Minutes): number {
+  return first === undefined || second === undefined ? MINUTE : Date.parse(second.at) - Date.parse(first.at);
+}
+
+/** Returns round local times on the axis, with their places from 0 to 1. */
+function ticksOf(minutes: Minutes): (readonly [at: number, place: number])[] {
+  const [first] = minutes;
+  if (first === undefined) return [];
+  const start = Date.parse(first.at);
+  const span = lengthOf(minutes) * minutes.length;
+  const step = MINUTE * (TICK_STEPS.find((step) => span / MINUTE / step <= MAX_TICKS) ?? TICK_STEPS.at(-1)!);
+  const zone = new Date(start).getTimezoneOffset() * MINUTE;
+  const ticks: (readonly [number, number])[] = [];
+  for (let at = Math.ceil((start - zone) / step) * step + zone; at <= start + span; at += step) {
+    ticks.push([at, (at - start) / span]);
+  }
+  return ticks;
+}
+
 /** Returns the position of real time on the axis, from 0 to 1: a sandbox's clock may be ahead of it. */
 function placeOfRealTime(minutes: Minutes): number | undefined {
-  const [first, second] = minutes.map(({ at }) => Date.parse(at));
-  if (clockOffset.value === 0 || first === undefined || second === undefined) return undefined;
-  const place = (Date.now() - first) / ((second - first) * minutes.length);
+  const [first] = minutes;
+  if (clockOffset.value === 0 || first === undefined) return undefined;
+  const place = (Date.now() - Date.parse(first.at)) / (lengthOf(minutes) * minutes.length);
   return place >= 0 && place <= 1 ? place : undefined;
 }
 
@@ -117,7 +140,7 @@ export function Strip({ counts, isWide = false }: { counts: StatisticsEndpoint; 
     >
       {intervals.map((interval) => {
         const all = interval.succeeded + interval.failed;
-        const title = `${shortTime(Date.parse(interval.at))}: ${counted(all, "attempt")}, ${count(interval.failed)} failed`;
+        const title = `${shortTime(Date.parse(interval.at), environmentNow())}: ${counted(all, "attempt")}, ${count(interval.failed)} failed`;
         return (
           <span
             key={interval.at}

@@ -2,7 +2,7 @@ import { type ComponentChildren, createContext } from "preact";
 import { useContext, useEffect, useRef } from "preact/hooks";
 import type { CallError } from "../api/call.ts";
 import type { Query } from "../api/store.ts";
-import { environment, hasGoneBack, hasMoved, Link } from "../router.tsx";
+import { environment, hasGoneBack, hasMoved, hrefOf, Link, neighborsOf, route } from "../router.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 import { recordVisit } from "../recent.ts";
 import { CopyLine, Id } from "./values.tsx";
@@ -13,6 +13,8 @@ interface PageProps {
   back?: { href: string; label: string };
   /** The ID of the object, to copy. */
   id?: string;
+  /** False until the title is that of the object. */
+  isLoaded?: boolean;
   subtitle?: ComponentChildren;
   /** Shown instead of the title, which then only a screen reader reads. */
   headline?: ComponentChildren;
@@ -26,7 +28,7 @@ interface PageProps {
 export const Peeked = createContext<{ href: string; close: () => void } | undefined>(undefined);
 
 /** The frame of a page. Its heading takes the focus, so that a screen reader announces the page. */
-export function Page({ title, back, id, subtitle, headline, count, actions, children }: PageProps) {
+export function Page({ title, back, id, isLoaded = true, subtitle, headline, count, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   const peeked = useContext(Peeked);
   useEffect(() => {
@@ -35,8 +37,8 @@ export function Page({ title, back, id, subtitle, headline, count, actions, chil
   useEffect(() => {
     if (peeked !== undefined) return;
     document.title = `${title} · ${environment.value === "live" ? "LIVE" : "Sandbox"} · Service`;
-    if (id !== undefined) recordVisit(title, location.pathname);
-  }, [title]);
+    if (id !== undefined && isLoaded) recordVisit(title, location.pathname);
+  }, [title, isLoaded]);
   const words = (
     <h1 ref={heading} tabIndex={-1} dir="auto" class={headline === undefined ? undefined : "sr-only"}>
       {title}
@@ -54,6 +56,7 @@ export function Page({ title, back, id, subtitle, headline, count, actions, chil
               <Link href={back.href}>{back.label}</Link>
               {peeked === undefined ? words : <h2 dir="auto">{title}</h2>}
               {id !== undefined && <Id id={id} />}
+              {id !== undefined && peeked === undefined && <Neighbors id={id} />}
             </div>
           )}
           {headline}
@@ -78,6 +81,36 @@ export function Page({ title, back, id, subtitle, headline, count, actions, chil
   );
 }
 
+/** Links to the rows before and after this one, in the list from which it was opened. */
+function Neighbors({ id }: { id: string }) {
+  const { page } = route.value;
+  const { previous, next } = neighborsOf(id);
+  if (previous === undefined && next === undefined) return null;
+  const link = (to: string | undefined, key: string, icon: IconName, words: string) =>
+    to === undefined ? (
+      <span class="bare">
+        <Icon name={icon} />
+      </span>
+    ) : (
+      <Link
+        href={hrefOf(page, to)}
+        class="bare"
+        shortcut={key}
+        label={`${words} in the list`}
+        title={`${words} (${key})`}
+        isStep
+      >
+        <Icon name={icon} />
+      </Link>
+    );
+  return (
+    <span class="neighbors">
+      {link(previous, "k", "up", "Previous")}
+      {link(next, "j", "down", "Next")}
+    </span>
+  );
+}
+
 /** A titled part of a page. */
 export function Card(props: {
   title: string;
@@ -99,6 +132,16 @@ export function Card(props: {
   );
 }
 
+/** What happened to an object, and next to it what it is. On a narrow screen that comes first. */
+export function WithAside({ aside, children }: { aside: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <div class="with-aside">
+      <aside aria-label="Details">{aside}</aside>
+      <div>{children}</div>
+    </div>
+  );
+}
+
 /** Names and values. Undefined values are omitted. */
 export function Facts({ rows }: { rows: readonly (readonly [label: string, value: ComponentChildren])[] }) {
   return (
@@ -117,6 +160,7 @@ export function Facts({ rows }: { rows: readonly (readonly [label: string, value
 
 /** Shows why something failed, with the details that support needs. */
 export function ErrorBox({ error, onRetry }: { error: CallError; onRetry?: () => void }) {
+  if (error.status === 0 && onRetry !== undefined) return <NoConnection message={error.message} onRetry={onRetry} />;
   return (
     <div class="notice bad" role="alert">
       <p>
@@ -136,10 +180,38 @@ export function ErrorBox({ error, onRetry }: { error: CallError; onRetry?: () =>
   );
 }
 
-export function Loading({ what = "Loading" }: { what?: string }) {
+/** What a screen reader reads while something is loaded. */
+export function LoadingStatus() {
   return (
-    <div class="loading" role="status" aria-live="polite">
-      <span class="sr-only">{what}…</span>
+    <span class="sr-only" role="status">
+      Loading…
+    </span>
+  );
+}
+
+/** In place of what could not be read. It is read again by itself. */
+function NoConnection({ message, onRetry }: { message: string; onRetry: () => void }) {
+  return (
+    <section class="answer bad" role="alert">
+      <p>{message}</p>
+      <p class="evidence">
+        The page tries again every two seconds, and continues as soon as there is a connection. On your own machine,
+        this starts the platform:
+      </p>
+      <CopyLine text="service serve" what="the command" />
+      <div class="row-actions remedy">
+        <button type="button" onClick={onRetry}>
+          Try again
+        </button>
+      </div>
+    </section>
+  );
+}
+
+export function Loading() {
+  return (
+    <div class="loading">
+      <LoadingStatus />
       {[1, 2, 3, 4, 5, 6, 7, 8].map((row) => (
         <div key={row} aria-hidden="true" />
       ))}

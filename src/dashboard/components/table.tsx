@@ -1,10 +1,10 @@
 import { type ComponentChildren, Fragment } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Pages } from "../api/pages.ts";
 import { clockOffset } from "../clock.ts";
 import { count, dayOf } from "../format.ts";
-import { ErrorBox, Loading } from "./page.tsx";
+import { ErrorBox, LoadingStatus } from "./page.tsx";
 import { peekedId, savedScroll } from "../router.tsx";
 
 export interface Column<Item> {
@@ -27,21 +27,31 @@ export interface Column<Item> {
 export function Table<Item>(props: {
   label: string;
   columns: readonly Column<Item>[];
-  items: readonly Item[];
+  /** Undefined while they are loaded: rows of the same height take their places. */
+  items: readonly Item[] | undefined;
   keyOf: (item: Item) => string;
   /** The time of a row: rows from earlier days follow a row with their date. */
   timeOf?: ((item: Item) => string) | undefined;
   isReal?: boolean | undefined;
+  /** True for rows in the order of states that change: they keep their places while the list is held. */
+  isRanked?: boolean | undefined;
+  /** Called when the pointer or the focus enters or leaves the rows. */
   onHold?: (isHeld: boolean) => void;
 }) {
-  const { timeOf, isReal = false } = props;
+  const { timeOf, keyOf, isReal = false, isRanked = false, onHold } = props;
+  const [order, setOrder] = useState<readonly string[]>();
+  const hold = useHold((isHeld) => {
+    onHold?.(isHeld);
+    if (isRanked) setOrder(isHeld ? items.map(keyOf) : undefined);
+  });
+  const { items: given = [] } = props;
+  const items = order === undefined ? given : inOrder(given, keyOf, order);
   const now = Date.now() + (isReal ? 0 : clockOffset.value);
-  const days = props.items.map((item) => (timeOf === undefined ? "" : dayOf(timeOf(item), now)));
-  const columns = props.columns.filter(({ isFor }) => isFor === undefined || props.items.some(isFor));
+  const days = items.map((item) => (timeOf === undefined ? "" : dayOf(timeOf(item), now)));
+  const columns = props.columns.filter(({ isFor }) => isFor === undefined || items.some(isFor));
   const classOf = ({ from, isNumber, isTime, isLong }: Column<Item>) =>
     [from && `from-${from}`, isNumber && "number", isTime && "time", isLong && "long"].filter(Boolean).join(" ") ||
     undefined;
-  const { onHold } = props;
   return (
     <div class="table" role="region" aria-label={props.label}>
       <table>
@@ -54,9 +64,21 @@ export function Table<Item>(props: {
             ))}
           </tr>
         </thead>
-        <tbody onPointerEnter={() => onHold?.(true)} onPointerLeave={() => onHold?.(false)} onClick={followRow}>
-          {props.items.map((item, index) => (
-            <Fragment key={props.keyOf(item)}>
+        <tbody {...hold} onClick={followRow}>
+          {props.items === undefined &&
+            SKELETON.map((row) => (
+              <tr key={row} class="skeleton" aria-hidden="true">
+                {columns.map((column) => (
+                  <td key={column.label} class={classOf(column)}>
+                    <div>
+                      <span />
+                    </div>
+                  </td>
+                ))}
+              </tr>
+            ))}
+          {items.map((item, index) => (
+            <Fragment key={keyOf(item)}>
               {days[index] !== (days[index - 1] ?? "") && (
                 <tr class="day">
                   <th colSpan={columns.length} scope="rowgroup">
@@ -76,6 +98,65 @@ export function Table<Item>(props: {
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** Rows of a list that is loaded. */
+export const SKELETON = Array.from({ length: 10 }, (_row, index) => index);
+
+/** Returns items in the order of their keys, and new ones after them. */
+function inOrder<Item>(items: readonly Item[], keyOf: (item: Item) => string, order: readonly string[]): Item[] {
+  const places = new Map(order.map((key, place) => [key, place]));
+  const placeOf = (item: Item) => places.get(keyOf(item)) ?? order.length;
+  return items.toSorted((a, b) => placeOf(a) - placeOf(b));
+}
+
+/** Returns the handlers of a box that is held while the pointer or the focus is in it. */
+export function useHold(onHold: (isHeld: boolean) => void) {
+  const isPointed = useRef(false);
+  const holds = ({ currentTarget }: Event, focused: EventTarget | null) =>
+    (currentTarget as Node).contains(focused as Node | null);
+  const point = (isNow: boolean) => (event: Event) => {
+    isPointed.current = isNow;
+    onHold(isNow || holds(event, document.activeElement));
+  };
+  return {
+    onPointerEnter: point(true),
+    onPointerLeave: point(false),
+    onFocusIn: () => onHold(true),
+    onFocusOut: (event: FocusEvent) => onHold(isPointed.current || holds(event, event.relatedTarget)),
+  };
+}
+
+/** Offers rows that arrived while the list was held. Its key works from any of the rows. */
+export function NewRows({ number, max, onShow }: { number: number; max?: number; onShow: () => void }) {
+  const words = max !== undefined && number >= max ? `${max}+ new` : `${count(number)} new`;
+  return (
+    <>
+      {/* The same text for any number: each change would be read out. */}
+      <span class="sr-only" role="status">
+        {number > 0 && "New rows. Press n to show them."}
+      </span>
+      {number > 0 && (
+        <p class="new-rows">
+          <button
+            type="button"
+            class="primary"
+            data-shortcut="n"
+            aria-keyshortcuts="n"
+            onClick={({ currentTarget, detail }) => {
+              const list = currentTarget.parentElement!.nextElementSibling;
+              onShow();
+              // The button disappears: from the keyboard, the focus moves to the first of the new rows.
+              if (detail > 0) return;
+              requestAnimationFrame(() => list?.querySelector<HTMLElement>("[data-row] a")?.focus());
+            }}
+          >
+            {words}
+          </button>
+        </p>
+      )}
+    </>
   );
 }
 
@@ -108,12 +189,11 @@ export function PagedTable<Item extends { id: string }>(props: {
   empty: ComponentChildren;
   /** The search text: pages with few matches are followed by more. */
   search?: string;
-  /** True for the list of a page: visible rows do not move. */
+  /** True for the list of a page, which is also held while it is scrolled. */
   keepsPosition?: boolean;
   timeOf?: (item: Item) => string;
   isReal?: boolean;
-  /** Called when the pointer enters or leaves the rows. */
-  onHold?: (isHeld: boolean) => void;
+  isRanked?: boolean;
 }) {
   const { items: shown, error, hasMore, isLoading, pendingCount, hold, startOver, loadMore, reload } = props.pages;
   const { keepsPosition = false, search = "" } = props;
@@ -140,23 +220,17 @@ export function PagedTable<Item extends { id: string }>(props: {
   return (
     <>
       {error !== undefined && <ErrorBox error={error} onRetry={reload} />}
-      {shown === undefined && error === undefined && <Loading />}
-      {pendingCount > 0 && (
-        <p class="new-rows">
-          <button
-            type="button"
-            class="primary"
-            onClick={() => {
-              scrollTo(0, 0);
-              startOver();
-            }}
-          >
-            {pendingCount < 50 ? `${count(pendingCount)} new` : "50+ new"}
-          </button>
-        </p>
-      )}
+      {shown === undefined && error === undefined && <LoadingStatus />}
+      <NewRows
+        number={pendingCount}
+        max={50}
+        onShow={() => {
+          if (keepsPosition) scrollTo(0, 0);
+          startOver();
+        }}
+      />
       {shown?.length === 0 && !hasMore && props.empty}
-      {shown !== undefined && shown.length > 0 && (
+      {(shown === undefined ? error === undefined : shown.length > 0) && (
         <Table
           label={props.label}
           columns={props.columns}
@@ -164,10 +238,8 @@ export function PagedTable<Item extends { id: string }>(props: {
           keyOf={({ id }) => id}
           timeOf={props.timeOf}
           isReal={props.isReal}
-          onHold={(isHeld) => {
-            if (keepsPosition) hold(isHeld || scrollY > TOP_PIXELS || peekedId.value !== "");
-            props.onHold?.(isHeld);
-          }}
+          isRanked={props.isRanked}
+          onHold={(isHeld) => hold(isHeld || (keepsPosition && (scrollY > TOP_PIXELS || peekedId.value !== "")))}
         />
       )}
       {foundFew && hasMore && (

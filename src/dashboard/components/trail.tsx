@@ -153,7 +153,7 @@ function laneOf(delivery: Delivery, { endpoints }: Chain): Lane {
     marks.push({
       at,
       kind: "planned",
-      tip: `${at !== planned[0] ? "Then, if needed" : since === null ? "Next attempt" : "In progress since"}: ${shortTime(at)}`,
+      tip: `${at !== planned[0] ? "Then, if needed" : since === null ? "Next attempt" : "In progress since"}: ${shortTime(at, environmentNow())}`,
     });
   }
   if (status === "canceled")

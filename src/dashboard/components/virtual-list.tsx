@@ -1,13 +1,14 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { followRow } from "./table.tsx";
+import { followRow, SKELETON, useHold } from "./table.tsx";
 
 /** Rows are added and removed in groups, so that most frames of a scroll render nothing. */
 const STEP_ROWS = 8;
 
 interface VirtualListProps<Item> {
   label: string;
-  items: readonly Item[];
+  /** Undefined while they are loaded. */
+  items: readonly Item[] | undefined;
   keyOf: (item: Item) => string;
   /** Height of a row in pixels, the same for all. */
   rowHeight: number;
@@ -19,15 +20,15 @@ interface VirtualListProps<Item> {
   onShown: (items: readonly Item[]) => void;
   /** Called when the end is near. */
   onNearEnd: () => void;
-  /** Called when the list is scrolled, or the pointer enters or leaves it. */
-  onRead: (scrollTop: number, isPointed: boolean) => void;
+  /** Called when the list is scrolled, or the pointer or focus enters or leaves it. */
+  onRead: (scrollTop: number, isHeld: boolean) => void;
 }
 
 /** A long list of which only the visible rows are in the DOM. */
 export function VirtualList<Item>(props: VirtualListProps<Item>) {
-  const { items, rowHeight, keyOf, onNearEnd, onRead } = props;
+  const { items = [], rowHeight, keyOf, onNearEnd, onRead } = props;
   const box = useRef<HTMLDivElement>(null);
-  const isPointed = useRef(false);
+  const isHeld = useRef(false);
   const [view, setView] = useState({ first: 0, rows: 30 });
   const measure = () => {
     const element = box.current;
@@ -38,11 +39,11 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
     setView((before) => (before.first === first && before.rows === rows ? before : { first, rows }));
     if (element.scrollTop + 3 * element.clientHeight > element.scrollHeight) onNearEnd();
   };
-  const report = () => onRead(box.current?.scrollTop ?? 0, isPointed.current);
-  const point = (isNow: boolean) => {
-    isPointed.current = isNow;
+  const report = () => onRead(box.current?.scrollTop ?? 0, isHeld.current);
+  const hold = useHold((isNow) => {
+    isHeld.current = isNow;
     report();
-  };
+  });
   useLayoutEffect(() => box.current?.scrollTo(0, props.scrollTop), []);
   useLayoutEffect(measure, [items.length]);
   useLayoutEffect(() => {
@@ -71,10 +72,19 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
           measure();
           report();
         }}
-        onPointerEnter={() => point(true)}
-        onPointerLeave={() => point(false)}
+        {...hold}
         onClick={followRow}
       >
+        {props.items === undefined &&
+          SKELETON.map((row) => (
+            <div key={row} class="virtual-row skeleton" aria-hidden="true" style={{ height: `${rowHeight}px` }}>
+              {props.headings.map((heading) => (
+                <div key={heading}>
+                  <span />
+                </div>
+              ))}
+            </div>
+          ))}
         <div class="virtual-space" role="presentation" style={{ height: `${items.length * rowHeight}px` }}>
           <div role="presentation" style={{ transform: `translateY(${view.first * rowHeight}px)` }}>
             {shown.map((item, index) => (

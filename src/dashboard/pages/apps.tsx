@@ -1,17 +1,18 @@
 import { useState } from "preact/hooks";
 import type { OAuthApp } from "../../contract/schemas/oauth-app.ts";
-import { oauthScopeName, SCOPES } from "../../contract/scopes.ts";
+import { oauthScopeName, permissionsOf, SCOPES } from "../../contract/scopes.ts";
 import { useCall } from "../api/call.ts";
 import { usePages } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
-import { ConfirmedAction, CreateButton, DialogButton } from "../components/action.tsx";
+import { ConfirmedAction } from "../components/action.tsx";
 import { ShownOnce } from "../components/dialog.tsx";
-import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
-import { PagedTable } from "../components/table.tsx";
-import { CopyLine, Id, Time } from "../components/values.tsx";
+import { Card, Empty, Facts, Loaded, Page, WithAside } from "../components/page.tsx";
+import { PagedTable, Table } from "../components/table.tsx";
+import { ClockTime, CopyLine, Id, Time, Url } from "../components/values.tsx";
+import { counted } from "../format.ts";
 import { showToast } from "../components/toasts.tsx";
 import { hrefOf, Link, route, useGo } from "../router.tsx";
-import { ResourceForm } from "./resource-form.tsx";
+import { CreateResource, EditResource } from "./resource-form.tsx";
 
 export function Apps() {
   const { id } = route.value;
@@ -30,22 +31,21 @@ function AppList() {
       title="OAuth apps"
       subtitle="Third-party apps that use the API on behalf of users, with their consent."
       actions={
-        <CreateButton
+        <CreateResource<OAuthApp>
+          kind="oauth_app"
           label="Register app"
-          dialog={(close) => (
-            <ResourceForm<OAuthApp>
-              kind="oauth_app"
-              title="Register an OAuth app"
-              submit="Register app"
-              onClose={close}
-              onSaved={(app) => {
-                close();
-                setFresh(app);
-                pages.reload();
-                if (app.public) showToast(`Registered ${app.client_id}`);
-              }}
-            />
-          )}
+          title="Register an OAuth app"
+          note={
+            <details>
+              <summary>Scopes that an app can request</summary>
+              <Scopes />
+            </details>
+          }
+          onSaved={(app) => {
+            setFresh(app);
+            pages.reload();
+            if (app.public) showToast(`Registered ${app.client_id}`);
+          }}
         />
       }
     >
@@ -61,22 +61,42 @@ function AppList() {
           {
             label: "Name",
             isLong: true,
-            cell: ({ id, name }) => (
-              <>
-                <Link href={hrefOf("apps", id)}>{name}</Link> <code class="soft">{id}</code>
-              </>
-            ),
+            cell: ({ id, name }) => <Link href={hrefOf("apps", id)}>{name}</Link>,
           },
-          { label: "Type", cell: typeOf },
+          { label: "Client", cell: typeOf },
+          { label: "Client ID", from: "desktop", cell: ({ client_id: client }) => <Id id={client} /> },
           {
-            label: "Redirect URIs",
+            label: "Sends users back to",
             from: "tablet",
             isLong: true,
-            cell: ({ redirect_uris: uris }) => <span title={uris.join("\n")}>{uris.join(", ")}</span>,
+            cell: ({ redirect_uris: [first = "", ...others] }) => (
+              <span title={[first, ...others].join("\n")}>
+                <Url text={first} />
+                {others.length > 0 && <span class="soft"> and {counted(others.length, "other")}</span>}
+              </span>
+            ),
           },
           { label: "Created", cell: ({ created }) => <Time at={created} /> },
         ]}
       />
+      <Card title="How an app gets access">
+        <ol class="steps">
+          <li>
+            <h3>Register it</h3>
+            <p class="soft">It gets a client ID; one that runs on a server gets a secret, too.</p>
+          </li>
+          <li>
+            <h3>Send a user to the consent page</h3>
+            <p class="soft">They see what the app can do, and allow or deny it.</p>
+            <CopyLine text={`${location.origin}/oauth/authorize`} what="the URL" />
+          </li>
+          <li>
+            <h3>Exchange the code for a token</h3>
+            <p class="soft">With PKCE. The token works until the user revokes it, under Team & access.</p>
+            <CopyLine text={`${location.origin}/oauth/token`} what="the URL" />
+          </li>
+        </ol>
+      </Card>
       <ClientSecret app={fresh} onClose={() => setFresh(undefined)} />
     </Page>
   );
@@ -94,24 +114,11 @@ function AppDetail({ id }: { id: string }) {
       title={data?.name ?? "OAuth app"}
       back={{ href: hrefOf("apps"), label: "OAuth apps" }}
       id={id}
+      isLoaded={data !== undefined}
       actions={
         data !== undefined && (
           <>
-            <DialogButton
-              label="Edit"
-              dialog={(close) => (
-                <ResourceForm
-                  kind="oauth_app"
-                  item={data}
-                  title="Edit app"
-                  onClose={close}
-                  onSaved={() => {
-                    close();
-                    query.reload();
-                  }}
-                />
-              )}
-            />
+            <EditResource kind="oauth_app" item={data} title="Edit app" onSaved={query.reload} />
             {!data.public && (
               <ConfirmedAction
                 title="Rotate the client secret?"
@@ -147,44 +154,85 @@ function AppDetail({ id }: { id: string }) {
       <Loaded of={query}>
         {(app) => (
           <>
-            <Facts
-              rows={[
-                ["Client ID", <Id id={app.client_id} />],
-                ["Type", typeOf(app)],
-                ["Created", <Time at={app.created} />],
-              ]}
-            />
-            <Card title="Redirect URIs">
-              <ul>
-                {app.redirect_uris.map((uri) => (
-                  <li key={uri}>
-                    <code>{uri}</code>
-                  </li>
-                ))}
-              </ul>
-            </Card>
-            <Card title="Connect">
-              <p class="soft">
-                Authorization code flow with PKCE (S256), for {app.public ? "a public" : "a confidential"} client. OAuth
-                libraries find the URLs through the metadata document.
+            <section class="answer" aria-label="Summary">
+              <p dir="auto">{app.name} can ask users for access.</p>
+              <p class="evidence">
+                {app.public
+                  ? "A public client, without a secret: for phones, browsers and command lines."
+                  : "A confidential client: it runs on a server, which keeps its secret."}
               </p>
-              <Facts
-                rows={[
-                  ...URLS.map(
-                    ([label, end]) => [label, <CopyLine text={location.origin + end} what={label} />] as const,
-                  ),
-                  ["Example", <CopyLine text={authorizationUrl(app)} what="the example" />],
-                ]}
-              />
-              <p class="soft">
-                Scopes have other names in OAuth than in API keys: {SCOPES.map(oauthScopeName).join(", ")}.
-              </p>
-            </Card>
+              <div class="row-actions remedy">
+                <a class="button" href={authorizationUrl(app)} target="_blank" rel="noreferrer">
+                  Open its consent page
+                </a>
+              </div>
+            </section>
+            <WithAside
+              aside={
+                <Card title="Details">
+                  <Facts
+                    rows={[
+                      ["Client ID", <Id id={app.client_id} />],
+                      ["Created", <ClockTime at={app.created} />],
+                      [
+                        "Redirect URIs",
+                        <ul>
+                          {app.redirect_uris.map((uri) => (
+                            <li key={uri}>{uri}</li>
+                          ))}
+                        </ul>,
+                      ],
+                    ]}
+                  />
+                </Card>
+              }
+            >
+              <Card title="Connect">
+                <p class="soft">
+                  Authorization code flow with PKCE (S256), for {app.public ? "a public" : "a confidential"} client.
+                  OAuth libraries find the URLs through the metadata document.
+                </p>
+                <Facts
+                  rows={[
+                    ...URLS.map(
+                      ([label, end]) => [label, <CopyLine text={location.origin + end} what={label} />] as const,
+                    ),
+                    ["Example", <CopyLine text={authorizationUrl(app)} what="the example" />],
+                  ]}
+                />
+              </Card>
+              <Card title="Scopes" note="what the app can request, and users allow">
+                <Scopes />
+              </Card>
+            </WithAside>
           </>
         )}
       </Loaded>
       <ClientSecret app={fresh} onClose={() => setFresh(undefined)} />
     </Page>
+  );
+}
+
+/** What each scope permits, by its name in OAuth, which is another one than in API keys. */
+function Scopes() {
+  return (
+    <Table
+      label="Scopes"
+      items={permissionsOf(SCOPES)}
+      keyOf={({ words }) => words}
+      columns={[
+        {
+          label: "Permission",
+          isLong: true,
+          cell: ({ words }) => words.replace(/^./, (letter) => letter.toUpperCase()),
+        },
+        {
+          label: "Scopes",
+          isLong: true,
+          cell: ({ scopes }) => <code>{scopes.map(oauthScopeName).join(" ")}</code>,
+        },
+      ]}
+    />
   );
 }
 
@@ -196,8 +244,11 @@ function authorizationUrl({ client_id: client, redirect_uris: [redirect = ""] }:
     redirect_uri: redirect,
     scope: oauthScopeName("customers:read"),
     code_challenge_method: "S256",
+    // The example of RFC 7636; an app creates a new one each time.
+    code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+    state: "example",
   });
-  return `${location.origin}/oauth/authorize?${query.toString()}&code_challenge=CHALLENGE&state=STATE`;
+  return `${location.origin}/oauth/authorize?${query.toString()}`;
 }
 
 const URLS = [

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { matchesSubscriptions } from "../../contract/event-types.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
@@ -5,7 +6,7 @@ import type { BulkOperation, DeliveryBulkRetry } from "../../contract/schemas/bu
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
 import { asCallError, type CallError, useCall } from "../api/call.ts";
 import { nameOfEndpoint } from "../api/endpoints.ts";
-import { environmentNow } from "../clock.ts";
+import { clockOffset, environmentNow } from "../clock.ts";
 import { useOnce } from "../components/action.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Field } from "../components/form.tsx";
@@ -20,7 +21,7 @@ const RANGES = [
   ["3600", "In the last hour"],
   ["21600", "In the last 6 hours"],
   ["86400", "In the last 24 hours"],
-  ["259200", "In the last 3 days"],
+  ["604800", "In the last 7 days"],
   ["0", "Any time"],
 ] as const;
 const SINCE_FAILING = ["failing", "Since the endpoint began to fail"] as const;
@@ -72,8 +73,6 @@ export function RetryDialog({ endpoint, filters, failingSince: since, onClose }:
   const { status: shown = "", query = "", created_after: after = "", created_before: before = "" } = filters ?? {};
   const statuses = retriedOf(shown);
   const isRangeSet = after !== "" || before !== "";
-  const [found, setFound] = useState<{ range: string; counts: number[] }>();
-  const [error, setError] = useState<CallError>();
   const request = (status: Retried): DeliveryBulkRetry => {
     const own = { status, ...(endpoint === undefined ? {} : { endpoint: endpoint.id }) };
     if (isRangeSet) {
@@ -90,41 +89,26 @@ export function RetryDialog({ endpoint, filters, failingSince: since, onClose }:
     return { ...own, ...(range === "0" ? {} : { created_after: formatTimestamp(from) }) };
   };
   const retry = (body: DeliveryBulkRetry) => call<BulkOperation>("POST", "/v1/deliveries/retry", body);
-  useEffect(() => {
-    let isCurrent = true;
-    setError(undefined);
-    const countMatches = async () => {
-      try {
-        const found = await Promise.all(statuses.map((status) => retry({ ...request(status), dry_run: true })));
-        if (isCurrent) setFound({ range, counts: found.map(({ total }) => total) });
-      } catch (problem) {
-        if (isCurrent) setError(asCallError(problem));
-      }
-    };
-    if (query === "") void countMatches();
-    return () => {
-      isCurrent = false;
-    };
-  }, [range]);
-  const counts = found?.range === range ? found.counts : undefined;
-  const total = counts?.reduce((sum, one) => sum + one, 0);
-  const { isBusy, act } = useOnce(async () => {
-    try {
-      for (const [index, status] of statuses.entries()) {
-        if ((counts?.[index] ?? 0) === 0) continue;
-        const body = request(status);
-        noteStarted({ environment: of, operation: await retry(body), left: body });
-      }
-      onClose();
-    } catch (problem) {
-      setError(asCallError(problem));
-    }
+  // Someone may advance the clock while the dialog is open: what is retried is what was counted last.
+  const { found, error } = useFound(`${range} ${clockOffset.value}`, async () => {
+    if (query !== "") return undefined;
+    const bodies = statuses.map(request);
+    const operations = await Promise.all(bodies.map((body) => retry({ ...body, dry_run: true })));
+    return bodies.map((body, index) => ({ body, total: operations[index]!.total }));
   });
+  const total = found?.reduce((sum, one) => sum + one.total, 0);
   return (
-    <Dialog
+    <BulkDialog
       title={`Retry ${shown === "canceled" ? "canceled" : "failed"} deliveries${endpoint === undefined ? "" : ` to ${endpoint.name}`}`}
+      verb={total === undefined || total === 0 ? "Retry" : `Retry ${count(total)}`}
+      isReady={total !== undefined && total > 0}
+      error={error}
+      run={async () => {
+        for (const { body, total: number } of found ?? []) {
+          if (number > 0) noteStarted({ environment: of, operation: await retry(body), left: body });
+        }
+      }}
       onClose={onClose}
-      isForm={false}
     >
       {isRangeSet ? (
         <p>
@@ -143,30 +127,69 @@ export function RetryDialog({ endpoint, filters, failingSince: since, onClose }:
       <p role="status">
         {query !== ""
           ? "Deliveries that a search finds can only be retried one by one. Clear the search to retry many."
-          : counts === undefined || total === undefined
+          : found === undefined || total === undefined
             ? "Counting…"
             : total === 0
               ? "No failed deliveries match."
-              : `${counted(total, "delivery", "deliveries")} found: ${statuses.map((status, index) => `${count(counts[index] ?? 0)} ${RETRIED[status]}`).join(", ")}. The retries run in the background.`}
+              : `${counted(total, "delivery", "deliveries")} found: ${found.map((one) => `${count(one.total)} ${RETRIED[one.body.status as Retried]}`).join(", ")}. The retries run in the background.`}
       </p>
-      {total !== undefined && (counts?.[statuses.indexOf("pending")] ?? 0) > 0 && (
+      {found?.some((one) => one.body.status === "pending" && one.total > 0) === true && (
         <p class="soft">
           A retry counts as an attempt. If it fails, the delivery waits twice as long for the next one as it would have.
         </p>
       )}
-      {error !== undefined && <ErrorBox error={error} />}
+    </BulkDialog>
+  );
+}
+
+/** Reads what a bulk operation would change, again whenever the key differs. */
+function useFound<Found>(key: string, read: () => Promise<Found>) {
+  const [state, setState] = useState<{ key: string; found?: Found; error?: CallError }>({ key });
+  useEffect(() => {
+    let isCurrent = true;
+    read().then(
+      (found) => isCurrent && setState({ key, found }),
+      (problem: unknown) => isCurrent && setState({ key, error: asCallError(problem) }),
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [key]);
+  return state.key === key ? state : { found: undefined, error: undefined };
+}
+
+/** Asks before a bulk operation, which it says in its children. */
+function BulkDialog(props: {
+  title: string;
+  verb: string;
+  isReady: boolean;
+  /** Why it cannot be counted. */
+  error: CallError | undefined;
+  run: () => Promise<void>;
+  onClose: () => void;
+  children: ComponentChildren;
+}) {
+  const { title, verb, isReady, run, onClose, children } = props;
+  const [error, setError] = useState<CallError>();
+  const { isBusy, act } = useOnce(async () => {
+    try {
+      await run();
+      onClose();
+    } catch (problem) {
+      setError(asCallError(problem));
+    }
+  });
+  const shown = error ?? props.error;
+  return (
+    <Dialog title={title} onClose={onClose} isForm={false}>
+      {children}
+      {shown !== undefined && <ErrorBox error={shown} />}
       <div class="buttons">
         <button type="button" onClick={onClose}>
           Cancel
         </button>
-        <button
-          type="button"
-          class="primary"
-          disabled={total === undefined || total === 0}
-          aria-disabled={isBusy}
-          onClick={act}
-        >
-          Retry {total === undefined || total === 0 ? "" : count(total)}
+        <button type="button" class="primary" disabled={!isReady} aria-disabled={isBusy} onClick={act}>
+          {verb}
         </button>
       </div>
     </Dialog>
@@ -187,8 +210,6 @@ export function EnableDialog(props: {
   const { value: of } = environment;
   const { endpoint, waiting, onChange, onClose } = props;
   const { id, events, disabled_at: disabledAt } = endpoint;
-  const [missed, setMissed] = useState<number>();
-  const [error, setError] = useState<CallError>();
   // The second in which it was disabled is included, and all that happens until the replay: an event is sent twice
   // rather than never.
   const since = disabledAt && { endpoint: id, created_after: formatTimestamp(Date.parse(disabledAt) - 1000) };
@@ -199,52 +220,31 @@ export function EnableDialog(props: {
       ),
     );
   const totalOf = (operations: readonly BulkOperation[]) => operations.reduce((sum, { total }) => sum + total, 0);
-  useEffect(() => {
-    let isCurrent = true;
-    replay({ dry_run: true }).then(
-      (operations) => isCurrent && setMissed(totalOf(operations)),
-      (problem: unknown) => isCurrent && setError(asCallError(problem)),
-    );
-    return () => {
-      isCurrent = false;
-    };
-  }, []);
-  const { isBusy, act } = useOnce(async () => {
-    try {
-      await call("PATCH", `/v1/webhook_endpoints/${encodeURIComponent(id)}`, { status: "enabled" });
-      onChange();
-      const operations = await replay({});
-      for (const operation of operations) if (operation.total > 0) noteStarted({ environment: of, operation });
-      showToast(`Enabled. Replaying ${counted(totalOf(operations), "missed event")}; waiting deliveries are sent now.`);
-      onClose();
-    } catch (problem) {
-      setError(asCallError(problem));
-    }
-  });
+  const { found: missed, error } = useFound(id, async () => totalOf(await replay({ dry_run: true })));
   return (
-    <Dialog title={`Enable ${nameOfEndpoint(endpoint)}?`} onClose={onClose} isForm={false}>
+    <BulkDialog
+      title={`Enable ${nameOfEndpoint(endpoint)}?`}
+      verb={missed === undefined || missed === 0 ? "Enable" : `Enable and replay ${count(missed)}`}
+      isReady={missed !== undefined || error !== undefined}
+      error={error}
+      run={async () => {
+        await call("PATCH", `/v1/webhook_endpoints/${encodeURIComponent(id)}`, { status: "enabled" });
+        onChange();
+        const operations = await replay({});
+        for (const operation of operations) if (operation.total > 0) noteStarted({ environment: of, operation });
+        showToast(
+          `Enabled. Replaying ${counted(totalOf(operations), "missed event")}; waiting deliveries are sent now.`,
+        );
+      }}
+      onClose={onClose}
+    >
       <p role="status">
         {missed === undefined
           ? "Counting the events that it missed…"
           : `It gets ${counted(missed, "event")} that it missed while it was disabled${waiting === 0 ? "" : `, and ${counted(waiting, "waiting delivery", "waiting deliveries")}`}.`}
       </p>
       <p class="soft">To start with new events only, choose “Enable without replay” in the menu of the endpoint.</p>
-      {error !== undefined && <ErrorBox error={error} />}
-      <div class="buttons">
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-        <button
-          type="button"
-          class="primary"
-          disabled={missed === undefined && error === undefined}
-          aria-disabled={isBusy}
-          onClick={act}
-        >
-          {missed === undefined ? "Enable" : missed === 0 ? "Enable" : `Enable and replay ${count(missed)}`}
-        </button>
-      </div>
-    </Dialog>
+    </BulkDialog>
   );
 }
 

@@ -9,8 +9,7 @@ import { nameOfEndpoint, subscriptionsOf, useEndpoints } from "../api/endpoints.
 import { type Pages, usePages } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
 import { Action } from "../components/action.tsx";
-import { Empty, Page } from "../components/page.tsx";
-import { Split } from "../components/split.tsx";
+import { Empty } from "../components/page.tsx";
 import { type Column, PagedTable } from "../components/table.tsx";
 import { showToast } from "../components/toasts.tsx";
 import {
@@ -29,18 +28,8 @@ import { hrefOf, Link, route } from "../router.tsx";
 import { RetryFailed } from "./bulk.tsx";
 import { RunningOperations } from "./operations.tsx";
 import { DeliveryDetail } from "./delivery.tsx";
-import {
-  Choice,
-  CopyCommand,
-  createdFilters,
-  CreatedRange,
-  filterOf,
-  Filters,
-  oneOf,
-  Search,
-  type Terms,
-  TIME_TERMS,
-} from "./filters.tsx";
+import { Choice, filterOf, listFilters, oneOf, type Terms, TIME_TERMS } from "./filters.tsx";
+import { ListPage } from "./list-page.tsx";
 
 /** States by the word of the API, which the URL filter and the CLI use, too. */
 const STATES: readonly (readonly [value: "" | (typeof DELIVERY_FILTERS)[number], label: string])[] = [
@@ -76,16 +65,10 @@ export function deliveryTerms(endpoints: readonly (readonly [id: string, name: s
 }
 
 function DeliveryList() {
-  const [status, endpoint, code, query] = ["status", "endpoint", "code", "query"].map(filterOf) as [
-    string,
-    string,
-    string,
-    string,
-  ];
-  const filters = { status, endpoint, code, query, ...createdFilters() };
+  const { filters, isFiltered } = listFilters("status", "endpoint", "code", "query");
+  const { status, endpoint, code, query } = filters;
   const pages = usePages<Delivery>("/v1/deliveries", filters);
   const endpoints = (useEndpoints().items ?? []).map((one) => [one.id, nameOfEndpoint(one)] as const);
-  const isFiltered = Object.values(filters).some((value) => value !== "");
   // A link may name an endpoint that was deleted.
   const name = endpoints.find(([id]) => id === endpoint)?.[1];
   const isDeleted = endpoint !== "" && name === undefined;
@@ -95,53 +78,52 @@ function DeliveryList() {
   const selected = (pages.items ?? []).filter((one) => chosen.has(one.id) && one.status !== "succeeded");
   const codes = RESPONSES.some(([value]) => value === code) ? RESPONSES : [...RESPONSES, [code, code] as const];
   return (
-    <Split detail={DeliveryDetail}>
-      <Page
-        title="Deliveries"
-        actions={
-          <>
-            <CopyCommand of="deliveries" filters={filters} />
-            {selected.length > 0 ? (
-              <RetrySelected deliveries={selected} onDone={() => setChosen(new Set())} />
-            ) : (
-              <RetryFailed
-                {...(endpoint === "" ? {} : { endpoint: { id: endpoint, name: name ?? endpoint } })}
-                filters={filters}
-              />
-            )}
-          </>
-        }
-      >
-        <RunningOperations />
-        <Filters>
-          <Search
-            hint="Search, or status:failed since:14:00"
-            terms={deliveryTerms(endpoints)}
-            takes={(id) => /^(evt|we)_/.test(id)}
-          />
+    <ListPage
+      title="Deliveries"
+      detail={DeliveryDetail}
+      command="deliveries"
+      filters={filters}
+      search={{
+        hint: "Search, or status:failed since:14:00",
+        terms: deliveryTerms(endpoints),
+        takes: (id) => /^(evt|we)_/.test(id),
+      }}
+      choices={
+        <>
           <Choice label="Status" name="status" options={STATES} />
           <Choice label="Endpoint" name="endpoint" options={[["", "All"], ...endpoints, ...known]} />
           <Choice label="Response" name="code" options={codes} />
-          <CreatedRange />
-        </Filters>
-        <DeliveryTable
-          label="Deliveries, newest first"
-          pages={pages}
-          search={status === "retrying" ? status : code || query}
-          keepsPosition
-          selection={{ chosen, onChoose: setChosen }}
-          empty={
-            <Empty icon="deliveries" title={isFiltered ? "No matching deliveries" : "No deliveries yet"}>
-              {endpoint === "" || name === undefined ? (
-                <p>Every event is sent to the endpoints that subscribe to its type, and to listeners.</p>
-              ) : (
-                <NothingSent endpoint={endpoint} name={name} />
-              )}
-            </Empty>
-          }
-        />
-      </Page>
-    </Split>
+        </>
+      }
+      actions={
+        selected.length > 0 ? (
+          <RetrySelected deliveries={selected} onDone={() => setChosen(new Set())} />
+        ) : (
+          <RetryFailed
+            {...(endpoint === "" ? {} : { endpoint: { id: endpoint, name: name ?? endpoint } })}
+            filters={filters}
+          />
+        )
+      }
+    >
+      <RunningOperations />
+      <DeliveryTable
+        label="Deliveries, newest first"
+        pages={pages}
+        search={status === "retrying" ? status : code || query}
+        keepsPosition
+        selection={{ chosen, onChoose: setChosen }}
+        empty={
+          <Empty icon="deliveries" title={isFiltered ? "No matching deliveries" : "No deliveries yet"}>
+            {endpoint === "" || name === undefined ? (
+              <p>Every event is sent to the endpoints that subscribe to its type, and to listeners.</p>
+            ) : (
+              <NothingSent endpoint={endpoint} name={name} />
+            )}
+          </Empty>
+        }
+      />
+    </ListPage>
   );
 }
 
@@ -149,7 +131,7 @@ function DeliveryList() {
 function NothingSent({ endpoint: id, name }: { endpoint: string; name: string }) {
   const endpoint = useEndpoints().items?.find((one) => one.id === id);
   const { data } = useQuery<Statistics>(withQuery("/v1/statistics", { endpoint: id }));
-  const { created_after: after } = createdFilters();
+  const after = filterOf("created_after");
   const last = data?.event_types.find(({ type }) => matchesSubscriptions(endpoint?.events ?? [], type));
   const subscribed = subscriptionsOf(endpoint?.events ?? []);
   const isLater = last !== undefined && after !== "" && last.last_at < after;

@@ -43,6 +43,7 @@ export function DeliveryDetail({ id }: { id: string }) {
       title={data === undefined ? "Delivery" : data.event_type}
       back={{ href: hrefOf("deliveries"), label: "Deliveries" }}
       id={id}
+      isLoaded={data !== undefined}
       actions={
         data !== undefined && (
           <>

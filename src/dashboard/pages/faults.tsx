@@ -4,7 +4,8 @@ import { useCall } from "../api/call.ts";
 import { useQuery } from "../api/store.ts";
 import { Action } from "../components/action.tsx";
 import { Field, Form } from "../components/form.tsx";
-import { Card, Facts, Loaded } from "../components/page.tsx";
+import { Card, Loaded } from "../components/page.tsx";
+import { Table } from "../components/table.tsx";
 import { count } from "../format.ts";
 
 const FAULTS = "/v1/faults";
@@ -49,27 +50,37 @@ export function Faults() {
         matches applies.
       </p>
       <Loaded of={query}>
-        {({ data }) => (
-          <Facts
-            rows={data.map((fault) => [
-              requestOf(fault),
-              <div class="row-actions">
-                <span>{describe(fault)}</span>
-                <Action
-                  class="small"
-                  label={`Remove the fault of ${requestOf(fault)}`}
-                  run={async () => {
-                    await call("DELETE", `${FAULTS}/${fault.id}`);
-                    query.reload();
-                    return `Removed ${fault.id}`;
-                  }}
-                >
-                  Remove
-                </Action>
-              </div>,
-            ])}
-          />
-        )}
+        {({ data }) =>
+          data.length > 0 && (
+            <Table
+              label="Faults, the first that matches applies"
+              items={data}
+              keyOf={({ id }) => id}
+              columns={[
+                { label: "Request", cell: (fault) => <code>{requestOf(fault)}</code> },
+                { label: "Effect", isLong: true, cell: describe },
+                {
+                  label: "Actions",
+                  cell: (fault) => (
+                    <span class="row-actions">
+                      <Action
+                        class="small"
+                        label={`Remove the fault of ${requestOf(fault)}`}
+                        run={async () => {
+                          await call("DELETE", `${FAULTS}/${fault.id}`);
+                          query.reload();
+                          return `Removed ${fault.id}`;
+                        }}
+                      >
+                        Remove
+                      </Action>
+                    </span>
+                  ),
+                },
+              ]}
+            />
+          )
+        }
       </Loaded>
       <FaultForm onAdded={query.reload} />
     </Card>

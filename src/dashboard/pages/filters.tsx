@@ -12,6 +12,16 @@ export function filterOf(name: string): string {
   return route.value.query.get(name) ?? "";
 }
 
+/** Returns the filters of a list, by name; empty ones are not set. All lists have those of the creation time. */
+export function listFilters<Name extends string>(...names: readonly Name[]) {
+  const all = [...names, "created_after", "created_before"] as const;
+  const filters = Object.fromEntries(all.map((name) => [name, filterOf(name)]));
+  return {
+    filters: filters as Record<(typeof all)[number], string>,
+    isFiltered: Object.values(filters).some((value) => value !== ""),
+  };
+}
+
 /** Words that a search takes as filters, such as `status:failed`. Each returns the filters of the URL, if it knows the text. */
 export type Terms = Readonly<Record<string, (text: string) => Record<string, string> | undefined>>;
 
@@ -55,6 +65,34 @@ export function readTerms(text: string, terms: Terms): { rest: string; filters: 
     return found === undefined ? term : "";
   });
   return { rest, filters };
+}
+
+/** Ranges of charts by their value in the URL. */
+const RANGES = {
+  "1h": [60, "hour"],
+  "6h": [360, "6 hours"],
+  "24h": [1440, "24 hours"],
+  "7d": [10_080, "7 days"],
+} as const;
+type Range = keyof typeof RANGES;
+
+/** Returns the chosen range of a page's figures and charts. */
+export function rangeOf(preset: Range): { minutes: number; period: string } {
+  const [minutes, words] = RANGES[filterOf("range") as Range] ?? RANGES[preset];
+  return { minutes, period: `last ${words}` };
+}
+
+export function RangeChoice({ preset }: { preset: Range }) {
+  const names = Object.keys(RANGES) as Range[];
+  return (
+    <div class="filters open">
+      <Choice
+        label="Range"
+        name="range"
+        options={names.map((name) => [name === preset ? "" : name, `Last ${RANGES[name][1]}`] as const)}
+      />
+    </div>
+  );
 }
 
 /** One bar: a search, which takes filters as words too, and a chip for each filter. */
@@ -113,8 +151,7 @@ function sentence(word: string): string {
 
 const TYPING_MILLISECONDS = 250;
 
-/** A search, stored in the URL. A full ID opens its object, unless the list takes it as a filter. */
-export function Search(props: {
+export interface SearchProps {
   hint: string;
   terms?: Terms;
   name?: string;
@@ -123,7 +160,10 @@ export function Search(props: {
   problemOf?: (text: string) => string | undefined;
   /** Returns true for IDs that the list can be filtered by. */
   takes?: (id: string) => boolean;
-}) {
+}
+
+/** A search, stored in the URL. A full ID opens its object, unless the list takes it as a filter. */
+export function Search(props: SearchProps) {
   const { name = "query", label = "Search", terms = {} } = props;
   const current = filterOf(name);
   const [text, setText] = useState(current);
@@ -172,14 +212,9 @@ const PERIODS = [
   ["604800", "Last 7 days"],
 ] as const;
 
-/** Filters of the creation time, as the API takes them; empty ones are omitted. */
-export function createdFilters(): { created_after: string; created_before: string } {
-  return { created_after: filterOf("created_after"), created_before: filterOf("created_before") };
-}
-
 /** A range of creation times. A period becomes a time, so that the URL names the same items later. */
 export function CreatedRange({ isReal = false }: { isReal?: boolean }) {
-  const { created_after: after, created_before: before } = createdFilters();
+  const [after, before] = [filterOf("created_after"), filterOf("created_before")];
   const isSet = after !== "" || before !== "";
   return (
     <>

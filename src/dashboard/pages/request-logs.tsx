@@ -9,24 +9,13 @@ import { useQuery } from "../api/store.ts";
 import { clockOffset } from "../clock.ts";
 import { Answer } from "../components/answer.tsx";
 import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
-import { Split } from "../components/split.tsx";
 import { PagedTable } from "../components/table.tsx";
 import { Trail } from "../components/trail.tsx";
 import { Copy, message, ObjectLink, Raw, RequestStatus, RowTime, Time, WhyLink } from "../components/values.tsx";
 import { milliseconds } from "../format.ts";
 import { filter, hrefOf, Link, route } from "../router.tsx";
-import {
-  Choice,
-  CopyCommand,
-  createdFilters,
-  CreatedRange,
-  filterOf,
-  Filters,
-  oneOf,
-  Search,
-  type Terms,
-  TIME_TERMS,
-} from "./filters.tsx";
+import { Choice, filterOf, listFilters, oneOf, Search, type Terms, TIME_TERMS } from "./filters.tsx";
+import { ListPage } from "./list-page.tsx";
 import { UserEmail, useUsers } from "./team.tsx";
 
 export function RequestLogs() {
@@ -48,23 +37,22 @@ const TERMS: Terms = {
 const REAL_TIME = "Request times are real times, which the test clock does not affect.";
 
 function RequestList() {
-  const { method, status, key, query } = Object.fromEntries(
-    (["method", "status", "key", "query"] as const).map((name) => [name, filterOf(name)]),
-  ) as Record<"method" | "status" | "key" | "query", string>;
+  const { filters: chosen, isFiltered } = listFilters("method", "status", "key", "query");
+  const { method, key } = chosen;
   // A selected method is shown completely.
   const areReadsHidden = method === "" && filterOf("reads") === "";
-  const chosen = { method, status, key, query, ...createdFilters() };
   const filters = { ...chosen, reads: areReadsHidden ? "failed" : "" };
-  const isFiltered = Object.values(chosen).some((value) => value !== "");
   return (
-    <Split detail={RequestDetail}>
-      <Page
-        title="Request log"
-        {...(clockOffset.value > 0 ? { subtitle: REAL_TIME } : {})}
-        actions={<CopyCommand of="logs" filters={filters} />}
-      >
-        <Filters>
-          <Search hint="Search a path, ID or error, or status:4xx method:post" terms={TERMS} />
+    <ListPage
+      title="Request log"
+      subtitle={clockOffset.value > 0 ? REAL_TIME : undefined}
+      detail={RequestDetail}
+      command="logs"
+      filters={filters}
+      search={{ hint: "Search a path, ID or error, or status:4xx method:post", terms: TERMS }}
+      isReal
+      choices={
+        <>
           <Choice label="Method" name="method" options={METHODS} />
           {method === "" && <Choice label="GET requests" name="reads" options={READS} />}
           <Search
@@ -73,33 +61,33 @@ function RequestList() {
             hint="409 or 4xx"
             problemOf={(text) => (/^([1-5](\d\d|xx))?$/.test(text) ? undefined : "Enter a status, such as 409 or 4xx")}
           />
-          <CreatedRange isReal />
           {key !== "" && (
             <p>
               By <ObjectLink id={key} /> <Link href={hrefOf("logs")}>Show all</Link>
             </p>
           )}
-        </Filters>
-        <RequestTable
-          label="Requests, newest first"
-          filters={filters}
-          keepsPosition
-          empty={
-            <Empty icon="logs" title={isFiltered ? "No matching requests" : "No requests yet"}>
-              {!isFiltered && <p>API requests appear here. They are retained for 7 days, without secrets.</p>}
-              {areReadsHidden && (
-                <p>
-                  GET requests that succeeded are hidden.{" "}
-                  <button type="button" class="small" onClick={() => filter({ reads: "all" })}>
-                    Show them
-                  </button>
-                </p>
-              )}
-            </Empty>
-          }
-        />
-      </Page>
-    </Split>
+        </>
+      }
+    >
+      <RequestTable
+        label="Requests, newest first"
+        filters={filters}
+        keepsPosition
+        empty={
+          <Empty icon="logs" title={isFiltered ? "No matching requests" : "No requests yet"}>
+            {!isFiltered && <p>API requests appear here. They are retained for 7 days, without secrets.</p>}
+            {areReadsHidden && (
+              <p>
+                GET requests that succeeded are hidden.{" "}
+                <button type="button" class="small" onClick={() => filter({ reads: "all" })}>
+                  Show them
+                </button>
+              </p>
+            )}
+          </Empty>
+        }
+      />
+    </ListPage>
   );
 }
 
@@ -168,6 +156,7 @@ function RequestDetail({ id }: { id: string }) {
       title={log === undefined ? "Request" : `${log.method} ${log.path}`}
       back={{ href: hrefOf("logs"), label: "Request log" }}
       id={id}
+      isLoaded={log !== undefined}
       actions={log !== undefined && <WhyLink id={id} />}
     >
       {query.error?.status === 404 ? (

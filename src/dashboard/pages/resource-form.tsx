@@ -1,18 +1,80 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { inputFieldsOf, type KindWith, pathOf, RESOURCES } from "../../contract/resources.ts";
 import { useCall } from "../api/call.ts";
+import { CreateButton, DialogButton } from "../components/action.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Form, useChanges } from "../components/form.tsx";
 import { MetadataField, metadataOf, metadataPatch, metadataRows } from "../components/metadata.tsx";
 import { Inputs, memberOf, valueOf, type Values } from "./inputs.tsx";
 
+/** What every form needs of its object. */
+type Saveable = {
+  id: string;
+  metadata?: Record<string, string>;
+};
+
+/** A button with the form of a new object. */
+export function CreateResource<Saved extends Saveable>(props: {
+  kind: KindWith<"fields">;
+  /** What the button says, and the one that creates it. */
+  label: string;
+  title: string;
+  note?: ComponentChildren;
+  onSaved: (saved: Saved) => void;
+}) {
+  const { label, onSaved, ...form } = props;
+  return (
+    <CreateButton
+      label={label}
+      dialog={(close) => (
+        <ResourceForm<Saved>
+          {...form}
+          submit={label}
+          onClose={close}
+          onSaved={(saved) => {
+            close();
+            onSaved(saved);
+          }}
+        />
+      )}
+    />
+  );
+}
+
+/** A button with the form of an existing object. */
+export function EditResource<Saved extends Saveable>(props: {
+  kind: KindWith<"fields">;
+  item: Saved;
+  title: string;
+  onSaved: () => void;
+}) {
+  return (
+    <DialogButton
+      label="Edit"
+      dialog={(close) => (
+        <ResourceForm
+          {...props}
+          onClose={close}
+          onSaved={() => {
+            close();
+            props.onSaved();
+          }}
+        />
+      )}
+    />
+  );
+}
+
 /** Creates an object, or changes one, with an input for each field of the table of resources. */
-export function ResourceForm<Saved extends { id: string; metadata?: Record<string, string> }>(props: {
+export function ResourceForm<Saved extends Saveable>(props: {
   kind: KindWith<"fields">;
   /** The object to change. */
   item?: Saved;
   title: string;
   submit?: string;
+  /** What else there is to know, below the inputs. */
+  note?: ComponentChildren;
   onClose: () => void;
   onSaved: (saved: Saved) => void;
 }) {
@@ -48,6 +110,7 @@ export function ResourceForm<Saved extends { id: string; metadata?: Record<strin
           <>
             <Inputs fields={fields} values={values} onValues={setValues} error={error} isEdit={item !== undefined} />
             {hasMetadata && <MetadataField rows={rows} onRows={setRows} error={error} />}
+            {props.note}
           </>
         )}
       </Form>

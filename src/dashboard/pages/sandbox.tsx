@@ -7,12 +7,14 @@ import { useQuery } from "../api/store.ts";
 import { environmentNow, tick } from "../clock.ts";
 import { Action, ConfirmedAction } from "../components/action.tsx";
 import { Field, Form } from "../components/form.tsx";
-import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
-import { ClockTime } from "../components/values.tsx";
+import { Card, Empty, Loaded, Page } from "../components/page.tsx";
+import { Table } from "../components/table.tsx";
+import { ClockTime, Time } from "../components/values.tsx";
 import { count, counted, dateAndTime, duration } from "../format.ts";
 import { advanceBy } from "../menu.ts";
 import { noteReset } from "../reset.ts";
 import { environment, hrefOf, Link } from "../router.tsx";
+import { DueLine } from "../sandbox-time.tsx";
 import { Faults } from "./faults.tsx";
 
 const STEPS = [
@@ -55,7 +57,8 @@ function SandboxClock() {
     <Loaded of={query}>
       {(clock) => (
         <>
-          <SandboxTime clock={clock} />
+          <Now clock={clock} />
+          <DueLine />
           {clock.target !== null && <LastAdvance clock={clock} target={clock.target} reload={query.reload} />}
           <Advance clock={clock} />
         </>
@@ -65,20 +68,19 @@ function SandboxClock() {
 }
 
 /** The sandbox's time, and its difference from real time. */
-function SandboxTime({ clock }: { clock: TestClock }) {
-  const isAhead = clock.offset_seconds > 0;
+function Now({ clock }: { clock: TestClock }) {
   return (
-    <section class="card clock-now" aria-label="Sandbox time">
-      <div>
-        <p class="soft">Sandbox time</p>
-        <p class="clock-time">{dateAndTime(environmentNow())}</p>
-        <Facts
-          rows={[
-            ["Offset", isAhead ? duration(clock.offset_seconds) : "none"],
-            ["Real time", <ClockTime at={tick.value} />],
-          ]}
-        />
-      </div>
+    <section class="answer clock-now" aria-label="Sandbox time">
+      <p class="clock-time">{dateAndTime(environmentNow())}</p>
+      <p class="evidence">
+        {clock.offset_seconds > 0 ? (
+          <>
+            {duration(clock.offset_seconds)} ahead of real time, which is <ClockTime at={tick.value} />
+          </>
+        ) : (
+          "Same as real time"
+        )}
+      </p>
     </section>
   );
 }
@@ -96,11 +98,8 @@ function Advance({ clock }: { clock: TestClock }) {
     advanceBy.value = seconds;
   };
   return (
-    <Card title="Advance the clock">
-      <p class="soft">
-        Deliveries that become due on the way are attempted in order, each at its own time. Up to {MAX_DAYS} days at
-        once.
-      </p>
+    <Card title="Advance the clock" note={`by up to ${MAX_DAYS} days; time goes back only with a reset`}>
+      <p class="soft">Deliveries that become due on the way are attempted in order, each at its own time.</p>
       <div class="row-actions durations" role="group" aria-label="Common durations">
         {STEPS.map(([label, seconds]) => (
           <button
@@ -149,47 +148,63 @@ function Snapshots() {
     <Card title="Snapshots">
       <p class="soft">A snapshot contains the objects, endpoints and time of the sandbox, but no events and logs.</p>
       <Loaded of={query}>
-        {({ data }) => (
-          <Facts
-            rows={data.map((snapshot) => [
-              snapshot.name,
-              <div class="row-actions">
-                <span>{counted(snapshot.objects, "object")}</span>
-                <ConfirmedAction
-                  class="small"
-                  title={`Restore ${snapshot.name}?`}
-                  explanation={
-                    <p>
-                      It replaces all objects and endpoints of the sandbox, and removes its events, deliveries and logs.
-                    </p>
-                  }
-                  verb="Restore"
-                  run={async () => {
-                    noteReset();
-                    await call("POST", `${SNAPSHOTS}/${snapshot.name}/restore`);
-                    return `The sandbox is restored to ${snapshot.name}`;
-                  }}
-                >
-                  Restore
-                </ConfirmedAction>
-                <Action
-                  class="small"
-                  label={`Delete ${snapshot.name}`}
-                  run={async () => {
-                    await call("DELETE", `${SNAPSHOTS}/${snapshot.name}`);
-                    query.reload();
-                    return `Deleted ${snapshot.name}`;
-                  }}
-                >
-                  Delete
-                </Action>
-              </div>,
-            ])}
-          />
-        )}
+        {({ data }) =>
+          data.length > 0 && (
+            <Table
+              label="Snapshots"
+              items={data}
+              keyOf={(snapshot) => snapshot.name}
+              columns={[
+                { label: "Name", isLong: true, cell: (snapshot) => <strong>{snapshot.name}</strong> },
+                { label: "Contains", cell: (snapshot) => counted(snapshot.objects, "object") },
+                { label: "Saved", from: "tablet", cell: ({ created }) => <Time at={created} isReal /> },
+                {
+                  label: "Actions",
+                  cell: (snapshot) => (
+                    <span class="row-actions">
+                      <ConfirmedAction
+                        class="small"
+                        title={`Restore ${snapshot.name}?`}
+                        explanation={
+                          <p>
+                            It replaces all objects and endpoints of the sandbox, and removes its events, deliveries and
+                            logs.
+                          </p>
+                        }
+                        verb="Restore"
+                        run={async () => {
+                          noteReset();
+                          await call("POST", `${SNAPSHOTS}/${snapshot.name}/restore`);
+                          return `The sandbox is restored to ${snapshot.name}`;
+                        }}
+                      >
+                        Restore
+                      </ConfirmedAction>
+                      <Action
+                        class="small"
+                        label={`Delete ${snapshot.name}`}
+                        run={async () => {
+                          await call("DELETE", `${SNAPSHOTS}/${snapshot.name}`);
+                          query.reload();
+                          return `Deleted ${snapshot.name}`;
+                        }}
+                      >
+                        Delete
+                      </Action>
+                    </span>
+                  ),
+                },
+              ]}
+            />
+          )
+        }
       </Loaded>
       <Form submit="Save" fields={["name"]} run={save}>
-        {(error) => <Field label="Save a snapshot as" name="name" value={name} onInput={setName} error={error} />}
+        {(error) => (
+          <div class="side-by-side one">
+            <Field label="Save a snapshot as" name="name" value={name} onInput={setName} error={error} />
+          </div>
+        )}
       </Form>
     </Card>
   );
@@ -202,34 +217,27 @@ function Reset() {
     await call("POST", "/v1/sandbox/reset", { endpoints });
     return "The sandbox is empty and in real time";
   };
-  const explanation = (
-    <p>All objects, events, deliveries and logs of the sandbox are removed. Keys, apps and snapshots stay.</p>
-  );
   return (
     <Card title="Reset">
       <p class="soft">
         This deletes all objects, events, deliveries and logs of the sandbox, and returns it to real time. It cannot be
-        undone; save a state first to keep the objects.
+        undone; save a snapshot first to keep the objects.
       </p>
       <div class="row-actions">
-        <ConfirmedAction
-          class="danger"
-          title="Reset the sandbox?"
-          explanation={explanation}
-          verb="Reset"
-          run={reset("keep")}
-        >
-          Reset and keep endpoints
-        </ConfirmedAction>
-        <ConfirmedAction
-          class="danger"
-          title="Reset the sandbox?"
-          explanation={explanation}
-          verb="Reset"
-          run={reset("remove")}
-        >
-          Reset and remove endpoints
-        </ConfirmedAction>
+        {(["keep", "remove"] as const).map((endpoints) => (
+          <ConfirmedAction
+            key={endpoints}
+            class="danger"
+            title="Reset the sandbox?"
+            explanation={
+              <p>All objects, events, deliveries and logs of the sandbox are removed. Keys, apps and snapshots stay.</p>
+            }
+            verb="Reset"
+            run={reset(endpoints)}
+          >
+            Reset and {endpoints} endpoints
+          </ConfirmedAction>
+        ))}
       </div>
     </Card>
   );
@@ -245,7 +253,7 @@ function LastAdvance({ clock, target, reload }: { clock: TestClock; target: stri
       : `${counted(attempts, "attempt")} during the advance: ${count(succeeded)} succeeded, ${count(failed)} failed.`;
   if (status !== "advancing") {
     return (
-      <p class={status === "canceled" || failed > 0 ? "notice" : "notice"} role="status">
+      <p class="notice" role="status">
         {status === "canceled" ? (
           <>
             Stopped before <ClockTime at={target} />. {outcome}

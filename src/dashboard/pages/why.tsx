@@ -1,28 +1,18 @@
-import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
-import { attemptsOf } from "../../explain/attempts.ts";
+import type { Statistics } from "../../contract/schemas/statistics.ts";
 import { type Chain, explainedKind } from "../../explain/chain.ts";
+import { withQuery } from "../api/call.ts";
 import { useExplanation } from "../api/explanation.ts";
+import { wholeList } from "../api/pages.ts";
+import { useQuery } from "../api/store.ts";
 import { Also, Answer } from "../components/answer.tsx";
+import { AttemptsChart } from "../components/chart.tsx";
 import { Card, Empty, ErrorBox, Facts, Page } from "../components/page.tsx";
 import { Trail } from "../components/trail.tsx";
-import {
-  ClockTime,
-  DeliveryState,
-  hrefOfId,
-  ObjectLink,
-  RequestStatus,
-  Status,
-  StatusCode,
-} from "../components/values.tsx";
+import { ClockTime, hrefOfId, ObjectLink, RequestStatus, Status } from "../components/values.tsx";
 import { nameOfEndpoint } from "../api/endpoints.ts";
 import { hrefOf, Link, route } from "../router.tsx";
+import { DeliveryTable } from "./deliveries.tsx";
 import { Remedy } from "./remedy.tsx";
-
-function isFailing({ subject, endpoints }: Chain): boolean {
-  const { status, health } =
-    endpoints.get(subject?.id ?? "") ?? (subject as Partial<WebhookEndpoint> | undefined) ?? {};
-  return status === "enabled" && typeof health?.failing_since === "string";
-}
 
 /** Returns the name of the explained object. */
 function nameIn(chain: Chain | undefined): string | undefined {
@@ -30,6 +20,12 @@ function nameIn(chain: Chain | undefined): string | undefined {
   if (endpoint !== undefined) return nameOfEndpoint(endpoint);
   if (chain?.kind === "request") return chain.request && `${chain.request.method} ${chain.request.path}`;
   return chain?.kind === "event" ? chain.event?.type : undefined;
+}
+
+/** The picture of an endpoint: its attempts. */
+function LastHour({ of }: { of: string }) {
+  const { data } = useQuery<Statistics>(withQuery("/v1/statistics", { endpoint: of }));
+  return <AttemptsChart minutes={data?.minutes ?? []} />;
 }
 
 /** Explains an ID as `service why` does: what happened, why, what to do, and everything that led to it. */
@@ -66,9 +62,9 @@ export function Why() {
       )}
       {chain !== undefined && (
         <>
-          {kind !== "webhook_endpoint" && <Trail chain={chain} />}
+          {kind === "webhook_endpoint" ? <LastHour of={id} /> : <Trail chain={chain} />}
           <Also explanation={explanation} />
-          {chain.missing === undefined && (
+          {chain.missing === undefined && kind !== "webhook_endpoint" && (
             <Card title="What led to it">
               <Facts
                 rows={[
@@ -87,9 +83,7 @@ export function Why() {
                     "Object",
                     chain.subject && (
                       <>
-                        {chain.subject.status !== undefined && (
-                          <Status status={isFailing(chain) ? "failing" : chain.subject.status} />
-                        )}{" "}
+                        {chain.subject.status !== undefined && <Status status={chain.subject.status} />}{" "}
                         <ObjectLink id={chain.subject.id} />
                       </>
                     ),
@@ -124,27 +118,11 @@ export function Why() {
                 )
               }
             >
-              <ul class="chain">
-                {chain.deliveries.map((delivery) => {
-                  const last = attemptsOf(delivery).at(-1);
-                  const endpoint = chain.endpoints.get(delivery.endpoint ?? "");
-                  return (
-                    <li key={delivery.id}>
-                      <DeliveryState delivery={delivery} />{" "}
-                      <Link href={hrefOf("deliveries", delivery.id)}>{delivery.event_type}</Link>{" "}
-                      <span class="soft">
-                        to{" "}
-                        {delivery.endpoint === null
-                          ? `listener ${delivery.listener}`
-                          : endpoint === undefined
-                            ? "an endpoint that was deleted"
-                            : nameOfEndpoint(endpoint)}
-                      </span>{" "}
-                      {last !== undefined && <StatusCode code={last.status_code} error={last.error} />}
-                    </li>
-                  );
-                })}
-              </ul>
+              <DeliveryTable
+                label="Deliveries"
+                pages={wholeList(chain.deliveries)}
+                {...(kind === "webhook_endpoint" ? { of: "endpoint" } : kind === "request" ? {} : { of: "event" })}
+              />
             </Card>
           )}
           {chain.otherEvents.length > 0 && (

@@ -5,14 +5,14 @@ import { useCall } from "../../api/call.ts";
 import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
 import { environmentNow } from "../../clock.ts";
-import { ConfirmedAction, CreateButton, DialogButton } from "../../components/action.tsx";
+import { ConfirmedAction } from "../../components/action.tsx";
 import { ShownOnce } from "../../components/dialog.tsx";
 import { Card, Empty, Facts, Loaded, Page } from "../../components/page.tsx";
 import { PagedTable } from "../../components/table.tsx";
 import { Status, Time, Until } from "../../components/values.tsx";
 import { hrefOf, Link, route } from "../../router.tsx";
 import { RequestTable } from "../request-logs.tsx";
-import { ResourceForm } from "../resource-form.tsx";
+import { CreateResource, EditResource } from "../resource-form.tsx";
 import { UserEmail, useUsers } from "../team.tsx";
 
 export function ApiKeys() {
@@ -43,23 +43,7 @@ function KeyList() {
     <Page
       title="API keys"
       subtitle="Give each service its own restricted key."
-      actions={
-        <CreateButton
-          label="Create key"
-          dialog={(close) => (
-            <ResourceForm<ApiKey>
-              kind="api_key"
-              title="Create an API key"
-              submit="Create key"
-              onClose={close}
-              onSaved={(key) => {
-                close();
-                keep(key);
-              }}
-            />
-          )}
-        />
-      }
+      actions={<CreateResource<ApiKey> kind="api_key" label="Create key" title="Create an API key" onSaved={keep} />}
     >
       <LeakReports keys={(pages.items ?? []).filter(isLeaked)} />
       <PagedTable
@@ -138,11 +122,14 @@ function KeyList() {
           },
         ]}
       />
-      {fresh?.key !== undefined && (
-        <ShownOnce title="The new API key" secret={fresh.key} what="the API key" onClose={() => setFresh(undefined)} />
-      )}
+      <NewKey of={fresh} onClose={() => setFresh(undefined)} />
     </Page>
   );
+}
+
+function NewKey({ of, onClose }: { of: ApiKey | undefined; onClose: () => void }) {
+  if (of?.key === undefined) return null;
+  return <ShownOnce title="The new API key" secret={of.key} what="the API key" onClose={onClose} />;
 }
 
 function KeyActions(props: { apiKey: ApiKey; class?: string; onRolled: (key: ApiKey) => void; onRevoked: () => void }) {
@@ -189,25 +176,12 @@ function KeyDetail({ id }: { id: string }) {
       title={data === undefined ? "API key" : (data.name ?? "Unnamed")}
       back={{ href: hrefOf("keys"), label: "API keys" }}
       id={id}
+      isLoaded={data !== undefined}
       actions={
         data !== undefined &&
         statusOf(data) === "active" && (
           <>
-            <DialogButton
-              label="Edit"
-              dialog={(close) => (
-                <ResourceForm
-                  kind="api_key"
-                  item={data}
-                  title="Edit this API key"
-                  onClose={close}
-                  onSaved={() => {
-                    close();
-                    query.reload();
-                  }}
-                />
-              )}
-            />
+            <EditResource kind="api_key" item={data} title="Edit this API key" onSaved={query.reload} />
             <KeyActions apiKey={data} onRolled={setFresh} onRevoked={query.reload} />
           </>
         )
@@ -244,9 +218,7 @@ function KeyDetail({ id }: { id: string }) {
           </>
         )}
       </Loaded>
-      {fresh?.key !== undefined && (
-        <ShownOnce title="The new API key" secret={fresh.key} what="the API key" onClose={() => setFresh(undefined)} />
-      )}
+      <NewKey of={fresh} onClose={() => setFresh(undefined)} />
     </Page>
   );
 }

@@ -26,12 +26,11 @@ import { counted, duration, percent } from "../../format.ts";
 import { hrefOf, Link, useGo } from "../../router.tsx";
 import { EnableDialog, RetryFailed } from "../bulk.tsx";
 import { RunningOperations } from "../operations.tsx";
+import { RangeChoice, rangeOf } from "../filters.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
 import { FailureTable, standingOf, StandingStatus } from "../overview/failures.tsx";
 import { ResourceForm } from "../resource-form.tsx";
 import { RotateSecret } from "./rotate.tsx";
-
-const MINUTES = 180;
 
 /** Returns true if the secret should be rotated. */
 export function isOldSecret({ secret_created: created }: WebhookEndpoint): boolean {
@@ -42,7 +41,8 @@ export function EndpointDetail({ id }: { id: string }) {
   const path = `/v1/webhook_endpoints/${encodeURIComponent(id)}`;
   const query = useQuery<WebhookEndpoint>(path);
   const deliveries = usePages<Delivery>("/v1/deliveries", { endpoint: id }, { limit: 20 });
-  const statistics = useQuery<Statistics>(withQuery("/v1/statistics", { endpoint: id, minutes: MINUTES }));
+  const { minutes, period } = rangeOf("6h");
+  const statistics = useQuery<Statistics>(withQuery("/v1/statistics", { endpoint: id, minutes }));
   const { data } = query;
   const { explanation } = useExplanation(data && id, `${data?.status} ${data?.health.failing_since} ${data?.url}`);
   const failures = statistics.data?.failures ?? [];
@@ -52,6 +52,7 @@ export function EndpointDetail({ id }: { id: string }) {
       title={data === undefined ? "Endpoint" : nameOfEndpoint(data)}
       back={{ href: hrefOf("endpoints"), label: "Endpoints" }}
       id={id}
+      isLoaded={data !== undefined}
       actions={
         data !== undefined &&
         !isGone(query) && (
@@ -87,7 +88,7 @@ export function EndpointDetail({ id }: { id: string }) {
                   "State",
                   counts === undefined ? "…" : <StandingStatus standing={standingOf(endpoint, counts, failures)} />,
                 ],
-                ["Failed attempts", counts && rateOf(counts)],
+                ["Failed attempts", counts && rateOf(counts, period)],
                 ["Waiting", counts && <Waiting {...counts} />],
                 ["Last attempt", counts && <Time at={lastAttemptOf(counts, failures)} />],
                 ["Last success", counts && <Time at={counts.last_success_at} />],
@@ -97,9 +98,9 @@ export function EndpointDetail({ id }: { id: string }) {
               ]}
             />
             {statistics.error !== undefined && <ErrorBox error={statistics.error} onRetry={statistics.reload} />}
-            <AttemptsChart minutes={fitting(statistics.data?.minutes ?? [])} />
+            <AttemptsChart minutes={fitting(statistics.data?.minutes ?? [])} actions={<RangeChoice preset="6h" />} />
             {failures.length > 1 && (
-              <Card title="Failures" note="last 3 hours">
+              <Card title="Failures" note={period}>
                 <FailureTable failures={failures} />
               </Card>
             )}
@@ -269,20 +270,23 @@ function TestEvent({ path, isLive, onClose }: { path: string; isLive: boolean; o
   );
 }
 
-/** Returns the minutes from the first attempt on, an hour of them at least. */
+/** Bars of a chart at least. */
+const MIN_BARS = 60;
+
+/** Returns the intervals from the first attempt on. */
 function fitting(minutes: Statistics["minutes"]): Statistics["minutes"] {
   const first = minutes.findIndex(({ attempts }) => attempts > 0);
-  const hour = Math.max(0, minutes.length - 60);
-  return minutes.slice(first === -1 ? hour : Math.min(first, hour));
+  const last = Math.max(0, minutes.length - MIN_BARS);
+  return minutes.slice(first === -1 ? last : Math.min(first, last));
 }
 
-/** Returns when the last attempt in the last 3 hours was. */
+/** Returns when the last attempt of the range was. */
 function lastAttemptOf({ last_success_at: success }: StatisticsEndpoint, failures: readonly StatisticsFailure[]) {
   return [success ?? "", newestOf(failures)].toSorted().at(-1) || null;
 }
 
-function rateOf({ attempts, failed }: StatisticsEndpoint): string {
-  return attempts === 0 ? "No attempts in the last 3 hours" : `${percent(failed, attempts)} in the last 3 hours`;
+function rateOf({ attempts, failed }: StatisticsEndpoint, period: string): string {
+  return attempts === 0 ? `No attempts in the ${period}` : `${percent(failed, attempts)} in the ${period}`;
 }
 
 function Waiting({ endpoint, pending }: StatisticsEndpoint) {

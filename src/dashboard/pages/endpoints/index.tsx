@@ -1,10 +1,9 @@
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import { subscriptionsOf, useEndpoints } from "../../api/endpoints.ts";
 import { useQuery } from "../../api/store.ts";
-import { CreateButton } from "../../components/action.tsx";
 import { Strip } from "../../components/chart.tsx";
 import { ShownOnce } from "../../components/dialog.tsx";
 import { Empty, Page } from "../../components/page.tsx";
@@ -14,7 +13,7 @@ import { Url } from "../../components/values.tsx";
 import { count, counted } from "../../format.ts";
 import { go, hrefOf, Link, route } from "../../router.tsx";
 import { standingsOf, StandingStatus } from "../overview/failures.tsx";
-import { ResourceForm } from "../resource-form.tsx";
+import { CreateResource } from "../resource-form.tsx";
 import { EndpointDetail, isOldSecret } from "./detail.tsx";
 
 export function Endpoints() {
@@ -29,9 +28,10 @@ function EndpointList() {
     (statistics.data && standingsOf(statistics.data, pages.items))?.map((one) => [one.endpoint?.id, one]),
   );
   const countsOf = (id: string) => standings.get(id)?.counts;
+  const order = [...standings.keys()];
   // In the order in which they stay, once their states are known.
   const isKnown = statistics.data !== undefined || statistics.error !== undefined;
-  const { items, hold } = useWorstFirst(isKnown ? pages.items : undefined, [...standings.keys()]);
+  const items = isKnown ? pages.items?.toSorted((a, b) => order.indexOf(a.id) - order.indexOf(b.id)) : undefined;
   const [created, setCreated] = useState<WebhookEndpoint>();
   const old = pages.items?.filter(isOldSecret).length ?? 0;
   return (
@@ -39,20 +39,11 @@ function EndpointList() {
       <Page
         title="Endpoints"
         actions={
-          <CreateButton
+          <CreateResource<WebhookEndpoint>
+            kind="webhook_endpoint"
             label="Create endpoint"
-            dialog={(close) => (
-              <ResourceForm<WebhookEndpoint>
-                kind="webhook_endpoint"
-                title="Create an endpoint"
-                submit="Create endpoint"
-                onClose={close}
-                onSaved={(endpoint) => {
-                  close();
-                  setCreated(endpoint);
-                }}
-              />
-            )}
+            title="Create an endpoint"
+            onSaved={setCreated}
           />
         }
       >
@@ -67,7 +58,7 @@ function EndpointList() {
         <PagedTable
           label="Endpoints, worst first"
           pages={{ ...pages, items }}
-          onHold={hold}
+          isRanked
           empty={
             <Empty
               icon="endpoints"
@@ -154,17 +145,4 @@ function EndpointList() {
       </Page>
     </Split>
   );
-}
-
-/** Orders endpoints as the IDs are. Under the pointer they keep their places: the state of each may change at any time. */
-function useWorstFirst(endpoints: readonly WebhookEndpoint[] | undefined, ids: readonly (string | undefined)[]) {
-  const held = useRef<readonly (string | undefined)[] | undefined>(undefined);
-  const order = held.current ?? ids;
-  const placeOf = ({ id }: WebhookEndpoint) => (order.includes(id) ? order.indexOf(id) : order.length);
-  return {
-    items: endpoints?.toSorted((a, b) => placeOf(a) - placeOf(b)),
-    hold: (isHeld: boolean) => {
-      held.current = isHeld ? order : undefined;
-    },
-  };
 }

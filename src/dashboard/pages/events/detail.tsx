@@ -43,6 +43,7 @@ export function EventDetail({ id }: { id: string }) {
       title={event?.type ?? "Event"}
       back={{ href: hrefOf("events"), label: "Events" }}
       id={id}
+      isLoaded={event !== undefined}
       actions={
         event !== undefined && (
           <>

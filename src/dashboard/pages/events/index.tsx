@@ -4,25 +4,14 @@ import { LIMITS } from "../../../contract/limits.ts";
 import type { ListedEvent } from "../../../contract/schemas/event.ts";
 import { usePages } from "../../api/pages.ts";
 import { clockOffset } from "../../clock.ts";
-import { Card, Empty, ErrorBox, Loading, Page } from "../../components/page.tsx";
-import { Split } from "../../components/split.tsx";
-import { isUnfinished, PagedTable } from "../../components/table.tsx";
+import { Card, Empty, ErrorBox, LoadingStatus } from "../../components/page.tsx";
+import { isUnfinished, NewRows, PagedTable } from "../../components/table.tsx";
 import { EventType, RowTime } from "../../components/values.tsx";
 import { VirtualList } from "../../components/virtual-list.tsx";
 import { count, searchable, shortDayOf } from "../../format.ts";
 import { environment, hrefOf, Link, peekedId, route } from "../../router.tsx";
-import {
-  Choice,
-  CopyCommand,
-  createdFilters,
-  CreatedRange,
-  filterOf,
-  Filters,
-  oneOf,
-  Search,
-  type Terms,
-  TIME_TERMS,
-} from "../filters.tsx";
+import { Choice, listFilters, oneOf, type Terms, TIME_TERMS } from "../filters.tsx";
+import { ListPage } from "../list-page.tsx";
 import { changeInWords, changesOf } from "./changes.ts";
 import { EventDetail, nameOf } from "./detail.tsx";
 import { OutcomeOf, useOutcomes } from "./outcomes.tsx";
@@ -45,13 +34,12 @@ const TRIGGER = "service trigger order.completed";
 const CREATE = "service customers create --email ada@example.com";
 
 function EventList() {
-  const [type, query] = ["type", "query"].map(filterOf) as [string, string];
-  const filters = { type, query, ...createdFilters() };
+  const { filters, isFiltered } = listFilters("type", "query");
+  const { query } = filters;
   const text = searchable(query);
   const list = useEvents(filters, (event) => text === "" || textOf(event).includes(text));
   const readOutcomes = useOutcomes();
   const { events: shown, pendingCount, isLoading, isComplete, error, loadMore, pagesRead } = list;
-  const isFiltered = Object.values(filters).some((value) => value !== "");
   const isDated = [shown[0], shown.at(-1)].some(
     (event) => event !== undefined && shortDayOf(event.created, Date.now() + clockOffset.value) !== "",
   );
@@ -64,75 +52,71 @@ function EventList() {
     if (searchesOn) readOn();
   });
   return (
-    <Split detail={EventDetail}>
-      <Page
-        title="Events"
-        count={
-          <span role="status">
-            {count(shown.length)} {query === "" ? "loaded" : "found"}
-            {isLoading ? (query === "" ? ", loading…" : ", searching…") : ""}
-          </span>
-        }
-        actions={<CopyCommand of="events" filters={filters} />}
-      >
-        <Filters>
-          <Search hint="Search any value, or type:order.* since:14:00" terms={TERMS} />
-          <Choice label="Type" name="type" options={TYPES} />
-          <CreatedRange />
-        </Filters>
-        {error !== undefined && <ErrorBox error={error} onRetry={loadMore} />}
-        {shown.length === 0 && isLoading && <Loading />}
-        {shown.length === 0 && !isLoading && error === undefined && (
-          <Empty
-            icon="events"
-            title={isFiltered ? "No matching events" : "No events yet"}
-            {...(isFiltered ? {} : { command: environment.value === "live" ? CREATE : TRIGGER })}
-          >
-            {!isFiltered && <p>Create a customer or an order, and its event appears here. The CLI can create one:</p>}
-            {isFiltered && !isComplete && (
-              <p>
-                Searched the newest {count(pagesRead * LIMITS.searchedRows)}.{" "}
-                <button type="button" onClick={readOn}>
-                  Search older
-                </button>
-              </p>
-            )}
-          </Empty>
-        )}
-        {shown.length > 0 && (
-          <div class={isDated ? "virtual-frame dated" : "virtual-frame"}>
-            {pendingCount > 0 && (
-              <p class="new-rows">
-                <button
-                  type="button"
-                  class="primary"
-                  onClick={() => {
-                    document.querySelector(".virtual-body")?.scrollTo(0, 0);
-                    list.show();
-                  }}
-                >
-                  {count(pendingCount)} new
-                </button>
-              </p>
-            )}
-            <VirtualList
-              label="Events, newest first"
-              headings={["Time", "Event", "Object", "Deliveries"]}
-              items={shown}
-              keyOf={({ id }) => id}
-              rowHeight={ROW_HEIGHT}
-              row={eventRow}
-              scrollTop={list.scrollTop}
-              onShown={(events) => readOutcomes(events.map(({ id }) => id))}
-              onNearEnd={readOn}
-              onRead={(scrollTop, isPointed) =>
-                list.read(scrollTop, scrollTop >= ROW_HEIGHT || isPointed || peekedId.value !== "")
-              }
-            />
-          </div>
-        )}
-      </Page>
-    </Split>
+    <ListPage
+      title="Events"
+      count={
+        <span role="status">
+          {[
+            ...(shown.length === 0 && isLoading
+              ? []
+              : [
+                  `${query === "" && !isComplete ? "newest " : ""}${count(shown.length)}${query === "" ? "" : " found"}`,
+                ]),
+            ...(isLoading ? [query === "" ? "loading…" : "searching…"] : []),
+          ].join(", ")}
+        </span>
+      }
+      detail={EventDetail}
+      command="events"
+      filters={filters}
+      search={{ hint: "Search any value, or type:order.* since:14:00", terms: TERMS }}
+      choices={<Choice label="Type" name="type" options={TYPES} />}
+    >
+      {error !== undefined && <ErrorBox error={error} onRetry={loadMore} />}
+      {shown.length === 0 && isLoading && <LoadingStatus />}
+      {shown.length === 0 && !isLoading && error === undefined && (
+        <Empty
+          icon="events"
+          title={isFiltered ? "No matching events" : "No events yet"}
+          {...(isFiltered ? {} : { command: environment.value === "live" ? CREATE : TRIGGER })}
+        >
+          {!isFiltered && <p>Create a customer or an order, and its event appears here. The CLI can create one:</p>}
+          {isFiltered && !isComplete && (
+            <p>
+              Searched the newest {count(pagesRead * LIMITS.searchedRows)}.{" "}
+              <button type="button" onClick={readOn}>
+                Search older
+              </button>
+            </p>
+          )}
+        </Empty>
+      )}
+      {(shown.length > 0 || isLoading) && (
+        <div class={isDated ? "virtual-frame dated" : "virtual-frame"}>
+          <NewRows
+            number={pendingCount}
+            onShow={() => {
+              document.querySelector(".virtual-body")?.scrollTo(0, 0);
+              list.show();
+            }}
+          />
+          <VirtualList
+            label="Events, newest first"
+            headings={["Time", "Event", "Object", "Deliveries"]}
+            items={shown.length === 0 ? undefined : shown}
+            keyOf={({ id }) => id}
+            rowHeight={ROW_HEIGHT}
+            row={eventRow}
+            scrollTop={list.scrollTop}
+            onShown={(events) => readOutcomes(events.map(({ id }) => id))}
+            onNearEnd={readOn}
+            onRead={(scrollTop, isHeld) =>
+              list.read(scrollTop, scrollTop >= ROW_HEIGHT || isHeld || peekedId.value !== "")
+            }
+          />
+        </div>
+      )}
+    </ListPage>
   );
 }
 
@@ -179,6 +163,8 @@ function valuesOf(value: unknown): string[] {
 /** The events of an object. */
 export function RelatedEvents({ id }: { id: string }) {
   const events = usePages<ListedEvent>("/v1/events", { related: id });
+  const readOutcomes = useOutcomes();
+  useEffect(() => readOutcomes((events.items ?? []).map((event) => event.id)), [events.items]);
   return (
     <Card title="Events">
       <PagedTable
@@ -203,7 +189,7 @@ export function RelatedEvents({ id }: { id: string }) {
             isFor: (event) => changesOf(event).length > 0,
             cell: (event) => changesOf(event).map(changeInWords).join(", "),
           },
-          { label: "ID", from: "desktop", cell: ({ id: event }) => <code class="soft">{event}</code> },
+          { label: "Deliveries", cell: ({ id: event }) => <OutcomeOf event={event} /> },
         ]}
       />
     </Card>

@@ -18,9 +18,9 @@ import { useQuery } from "../../api/store.ts";
 import { Action, ConfirmedAction } from "../../components/action.tsx";
 import { Answer } from "../../components/answer.tsx";
 import { LoadedObject } from "../../components/loaded-object.tsx";
-import { Card, Empty, Facts, isGone, Page } from "../../components/page.tsx";
+import { Card, Empty, Facts, isGone, Page, WithAside } from "../../components/page.tsx";
 import { Trail } from "../../components/trail.tsx";
-import { Copy, ObjectLink, Raw, Status, Time } from "../../components/values.tsx";
+import { ClockTime, Copy, ObjectLink, Raw, Status } from "../../components/values.tsx";
 import { hrefOf, Link, useGo } from "../../router.tsx";
 import { RelatedEvents } from "../events/index.tsx";
 import { ActOnObject, EditObject } from "./form.tsx";
@@ -37,31 +37,41 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
       title={titleOf(kind, data)}
       back={{ href: hrefOf(page.name), label: labels }}
       id={id}
+      isLoaded={data !== undefined}
       actions={data !== undefined && !isGone(query) && <Actions kind={kind} item={data} onDone={query.reload} />}
     >
       <LoadedObject of={query} id={id}>
         {(item) => (
           <>
             <Headline kind={kind} item={item} />
-            <Facts rows={factsOf(kind, item)} />
-            <Card
-              title="Webhooks"
-              note={explanation?.chain.event && `of the last event, ${explanation.chain.event.type}`}
-              actions={<Link href={hrefOf("why", id)}>Explain</Link>}
+            <WithAside
+              aside={
+                <>
+                  <Card title="Details">
+                    <Facts rows={factsOf(kind, item)} />
+                  </Card>
+                  {Object.keys(item.metadata).length > 0 && (
+                    <Card title="Metadata">
+                      <Facts rows={Object.entries(item.metadata)} />
+                    </Card>
+                  )}
+                </>
+              }
             >
-              <Answer explanation={explanation} />
-              {explanation !== undefined && <Trail chain={explanation.chain} />}
-            </Card>
-            {Object.keys(item.metadata).length > 0 && (
-              <Card title="Metadata">
-                <Facts rows={Object.entries(item.metadata)} />
+              <Card
+                title="Webhooks"
+                note={explanation?.chain.event && `of the last event, ${explanation.chain.event.type}`}
+                actions={<Link href={hrefOf("why", id)}>Explain</Link>}
+              >
+                <Answer explanation={explanation} />
+                {explanation !== undefined && <Trail chain={explanation.chain} />}
               </Card>
-            )}
-            {OBJECT_KINDS.map((other) => (
-              <ReferringObjects key={other} kind={other} to={kind} id={id} />
-            ))}
-            <RelatedEvents id={item.id} />
-            <Json item={item} />
+              {OBJECT_KINDS.map((other) => (
+                <ReferringObjects key={other} kind={other} to={kind} id={id} />
+              ))}
+              <RelatedEvents id={item.id} />
+              <Json item={item} />
+            </WithAside>
           </>
         )}
       </LoadedObject>
@@ -116,7 +126,7 @@ function factsOf(kind: ObjectKind, item: Item) {
     ...fields
       .filter(([name, { output }]) => !(output && item[name] === null))
       .map(([name, field]) => [field.label, factOf(item, name, field) ?? null] as const),
-    ["Created", <Time at={item.created} />] as const,
+    ["Created", <ClockTime at={item.created} />] as const,
   ];
 }
 

@@ -14,24 +14,13 @@ import type { Item } from "../../api/objects.ts";
 import { usePages } from "../../api/pages.ts";
 import { CreateButton } from "../../components/action.tsx";
 import { iconOf } from "../../components/icon.tsx";
-import { Empty, Page } from "../../components/page.tsx";
-import { Split } from "../../components/split.tsx";
+import { Empty } from "../../components/page.tsx";
 import { route } from "../../router.tsx";
-import {
-  Choice,
-  CopyCommand,
-  createdFilters,
-  CreatedRange,
-  filterOf,
-  Filters,
-  oneOf,
-  Search,
-  statusOptions,
-  TIME_TERMS,
-} from "../filters.tsx";
+import { Choice, listFilters, oneOf, statusOptions, TIME_TERMS } from "../filters.tsx";
 import { ObjectDetail } from "./detail.tsx";
 import { CreateObject } from "./form.tsx";
 import { placeholderOf } from "../inputs.tsx";
+import { ListPage } from "../list-page.tsx";
 import { ObjectTable } from "./item.tsx";
 
 /** The list of a resource that is described by its fields in the table of resources, or one of its objects. */
@@ -46,58 +35,50 @@ function ObjectList({ kind }: { kind: ObjectKind }) {
   const owner = Object.entries<Field>(fields).find(([, { filter, type }]) => filter && type === "id");
   const ownerKind = kindsWith("prefix").find((known) => known === owner?.[1].of);
   const ownerPrefix = ownerKind === undefined ? undefined : RESOURCES[ownerKind].prefix;
-  const [query, status] = ["query", "status"].map(filterOf) as [string, string];
+  const { filters, isFiltered } = listFilters("query", "status");
   const statuses = statusOptions(Object.keys(resourceOf(kind).statuses ?? {}));
-  const filters = { query, status, ...createdFilters() };
   const pages = usePages<Item>(pathOf(kind), filters);
-  const isFiltered = Object.values(filters).some((value) => value !== "");
   const Detail = useMemo(
     () =>
       ({ id }: { id: string }) => <ObjectDetail kind={kind} id={id} />,
     [kind],
   );
   return (
-    <Split detail={Detail}>
-      <Page
-        title={labels}
-        actions={
-          <>
-            <CopyCommand of={RESOURCES[kind].command.name} filters={filters} />
-            <CreateButton label={`Create ${noun}`} dialog={(close) => <CreateObject kind={kind} onClose={close} />} />
-          </>
+    <ListPage
+      title={labels}
+      detail={Detail}
+      command={RESOURCES[kind].command.name}
+      filters={filters}
+      search={{
+        hint:
+          owner === undefined
+            ? `ID or any text of a ${noun}`
+            : `ID, ID of the ${owner[1].label.toLowerCase()}, or amount`,
+        terms: { ...TIME_TERMS, status: oneOf("status", statuses) },
+        takes: (id) => ownerPrefix !== undefined && id.startsWith(ownerPrefix),
+      }}
+      choices={statuses.length > 1 && <Choice label="Status" name="status" options={statuses} />}
+      actions={
+        <CreateButton label={`Create ${noun}`} dialog={(close) => <CreateObject kind={kind} onClose={close} />} />
+      }
+    >
+      <ObjectTable
+        kind={kind}
+        label={`${labels}, newest first`}
+        pages={pages}
+        keepsPosition
+        search={filters.query}
+        empty={
+          <Empty
+            title={isFiltered ? `No matching ${nouns}` : `No ${nouns} yet`}
+            icon={iconOf(page.name)}
+            {...(isFiltered ? {} : { command: createCommand(kind) })}
+          >
+            {!isFiltered && <p>Create one here, with POST {pathOf(kind)}, or with the CLI:</p>}
+          </Empty>
         }
-      >
-        <Filters>
-          <Search
-            hint={
-              owner === undefined
-                ? `ID or any text of a ${noun}`
-                : `ID, ID of the ${owner[1].label.toLowerCase()}, or amount`
-            }
-            terms={{ ...TIME_TERMS, status: oneOf("status", statuses) }}
-            takes={(id) => ownerPrefix !== undefined && id.startsWith(ownerPrefix)}
-          />
-          {statuses.length > 1 && <Choice label="Status" name="status" options={statuses} />}
-          <CreatedRange />
-        </Filters>
-        <ObjectTable
-          kind={kind}
-          label={`${labels}, newest first`}
-          pages={pages}
-          keepsPosition
-          search={query}
-          empty={
-            <Empty
-              title={isFiltered ? `No matching ${nouns}` : `No ${nouns} yet`}
-              icon={iconOf(page.name)}
-              {...(isFiltered ? {} : { command: createCommand(kind) })}
-            >
-              {!isFiltered && <p>Create one here, with POST {pathOf(kind)}, or with the CLI:</p>}
-            </Empty>
-          }
-        />
-      </Page>
-    </Split>
+      />
+    </ListPage>
   );
 }
 

@@ -130,6 +130,7 @@ export function ObjectTable(props: {
     label: field.label,
     ...(field.type === "code" ? { from: "desktop" } : {}),
     isNumber: typeOf(field.type).stored === "integer",
+    ...(field.type === "code" ? { isFor: (item: Item) => item[name] !== null } : {}),
     isLong: field.type === "email" || field.type === "text",
     cell: (item) =>
       name === title ? (

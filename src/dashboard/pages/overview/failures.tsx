@@ -86,7 +86,7 @@ export function standingOf(
       ? standing("disabled", "Disabled, 410 Gone", 4)
       : standing("disabled", "Disabled", 0);
   }
-  if (since !== null) return standing("failing", `Failing since ${shortTime(Date.parse(since))}`, 5);
+  if (since !== null) return standing("failing", `Failing since ${shortTime(Date.parse(since), environmentNow())}`, 5);
   if (counts === undefined || counts.attempts === 0) return standing("quiet", "Nothing sent", 2);
   const { attempts, failed } = counts;
   if (failed === 0) return standing("healthy", "Healthy", 1);
@@ -99,7 +99,7 @@ export function standingOf(
   }
   const newest = Date.parse(newestOf(failures));
   if (hasRecovered(endpoint, counts, failures) && !(environmentNow() - newest < RECENT_MILLISECONDS)) {
-    return standing("recovered", `Recovered after ${shortTime(newest)}`, 2);
+    return standing("recovered", `Recovered after ${shortTime(newest, environmentNow())}`, 2);
   }
   const areTimeouts = failures.length > 0 && failures.every(({ error }) => isTimeout(error));
   return standing("slow", `${percent(failed, attempts)} ${areTimeouts ? "time out" : "fail"}`, 3);
@@ -126,6 +126,7 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
         label="Endpoints, worst first"
         items={standings}
         keyOf={({ endpoint }) => endpoint?.id ?? "listeners"}
+        isRanked
         columns={[
           {
             label: "Endpoint",

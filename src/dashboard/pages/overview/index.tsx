@@ -10,20 +10,18 @@ import { lazy } from "../../lazy.tsx";
 import { environment, hrefOf, Link } from "../../router.tsx";
 import { RetryFailed } from "../bulk.tsx";
 import { RunningOperations } from "../operations.tsx";
-import { Choice, filterOf } from "../filters.tsx";
+import { RangeChoice, rangeOf } from "../filters.tsx";
 import { EndpointTable, type Standing, standingsOf, TROUBLE } from "./failures.tsx";
 import { useProgress } from "./progress.ts";
 
 const QuickStart = lazy("QuickStart");
-const RANGES = { "": [60, "last hour"], "6h": [360, "last 6 hours"] } as const;
 /** An attempt that is due may take this long to begin. */
 const OVERDUE_SECONDS = 15;
 /** The list of endpoints has the others. */
 const MAX_ROWS = 10;
 
 export function Overview() {
-  const range = filterOf("range") === "6h" ? "6h" : "";
-  const [minutes, period] = RANGES[range];
+  const { minutes, period } = rangeOf("1h");
   const statistics = useQuery<Statistics>(withQuery("/v1/statistics", { minutes }));
   const endpoints = useEndpoints();
   const { data: known } = statistics;
@@ -45,16 +43,7 @@ export function Overview() {
       }
       actions={
         <>
-          <div class="filters open">
-            <Choice
-              label="Range"
-              name="range"
-              options={[
-                ["", "Last hour"],
-                ["6h", "Last 6 hours"],
-              ]}
-            />
-          </div>
+          <RangeChoice preset="1h" />
           {failing.length > 0 && waiting > 0 && (
             <RetryFailed
               class="primary"
@@ -106,34 +95,42 @@ export function Overview() {
 /** The state of everything in a sentence. */
 function Summary(props: { standings: readonly Standing[]; statistics: Statistics; period: string }) {
   const { standings, statistics, period } = props;
-  const { totals, minutes, queue } = statistics;
-  const number = (state: Standing["state"]) => standings.filter((standing) => standing.state === state).length;
-  const [failing, slow] = [number("failing"), number("slow")];
-  const [first, last] = [minutes[0], minutes.at(-1)].map((minute) => minute && shortTime(Date.parse(minute.at)));
+  const { totals, minutes, queue, now } = statistics;
+  const namesOf = (state: Standing["state"]) =>
+    standings.flatMap((one) =>
+      one.state === state ? [one.endpoint ? nameOfEndpoint(one.endpoint) : "A listener"] : [],
+    );
+  const [failing, slow] = [namesOf("failing"), namesOf("slow")];
+  const [first, last] = [minutes[0]?.at ?? now, now].map((at) => shortTime(Date.parse(at), Date.parse(now)));
   const rest =
     totals.attempts === 0
       ? `Nothing was sent in the ${period}.`
       : totals.failed === 0
         ? `No attempts failed in the ${period}.`
-        : slow === 0
+        : slow.length === 0
           ? "All endpoints work again."
           : "";
   return (
     <section class="answer" aria-label="Summary">
       <p>
-        {failing > 0 ? (
+        {failing.length > 0 ? (
           <>
-            <em>{failing === 1 ? "1 endpoint is failing." : `${failing} endpoints are failing.`}</em>{" "}
-            {queue.pending > 0 && `${waits(queue.pending)}.`}
+            <em>{inWords(failing, "is failing.", "are failing.")}</em> {queue.pending > 0 && `${waits(queue.pending)}.`}
           </>
         ) : (
           rest
         )}{" "}
-        {slow > 0 && (slow === 1 ? "1 endpoint fails in part." : `${slow} endpoints fail in part.`)}
+        {slow.length > 0 && inWords(slow, "fails in part.", "fail in part.")}
       </p>
       <p class="evidence">{`${period.charAt(0).toUpperCase()}${period.slice(1)}, ${first} to ${last}`}</p>
     </section>
   );
+}
+
+/** Returns a sentence about one or two endpoints by name, or about how many there are. */
+function inWords(names: readonly string[], one: string, several: string): string {
+  if (names.length > 2) return `${names.length} endpoints ${several}`;
+  return `${names.join(" and ")} ${names.length === 1 ? one : several}`;
 }
 
 function Figures({ totals, queue, minutes }: Statistics) {

@@ -1,0 +1,46 @@
+import type { ComponentChildren, ComponentType } from "preact";
+import { Page } from "../components/page.tsx";
+import { Split } from "../components/split.tsx";
+import { CopyCommand, CreatedRange, Filters, Search, type SearchProps } from "./filters.tsx";
+
+/** A list below its search and filters, and one of its rows next to it. */
+export function ListPage(props: {
+  title: string;
+  subtitle?: string | undefined;
+  count?: ComponentChildren;
+  /** The page of a row. */
+  detail: ComponentType<{ id: string }>;
+  /** The resource in the command that lists the same. */
+  command: string;
+  filters: Readonly<Record<string, string>>;
+  search: SearchProps;
+  /** Filters between the search and that of the creation time. */
+  choices: ComponentChildren;
+  isReal?: boolean;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}) {
+  const { title, subtitle, count, command, filters } = props;
+  return (
+    <Split detail={props.detail}>
+      <Page
+        title={title}
+        {...(subtitle !== undefined && { subtitle })}
+        count={count}
+        actions={
+          <>
+            <CopyCommand of={command} filters={filters} />
+            {props.actions}
+          </>
+        }
+      >
+        <Filters>
+          <Search {...props.search} />
+          {props.choices}
+          <CreatedRange isReal={props.isReal === true} />
+        </Filters>
+        {props.children}
+      </Page>
+    </Split>
+  );
+}

@@ -156,7 +156,7 @@ function SignedOut() {
       </a>
       <section>
         <h2>Something unsaved on this page?</h2>
-        <p class="soft">Sign in in another tab, then continue here: what you entered is kept.</p>
+        <p class="soft">Your input is still here: sign in using another tab, then come back and choose Continue.</p>
         <div class="row-actions">
           <a class="button" href="/dashboard" target="_blank" rel="noreferrer">
             Open another tab

@@ -9,11 +9,11 @@ const KEYS = [
   ["Ctrl K", "Find anything, or run a command"],
   ["/", "Focus the search of this page"],
   ["j / k", "Next or previous row, also on its page"],
-  ["Enter", "Open the row"],
+  ["Enter", "Show the row next to the list, then its page"],
   ["e", "Explain what is shown"],
   ["r", "Retry or replay it"],
   ["n", "Show new rows of the list"],
-  ["Escape", "Close the row next to the list, the menu or dialog; leave an explanation"],
+  ["Escape", "Close the row, menu or dialog; go back to the list, or from an explanation"],
   ["?", "Show these shortcuts"],
 ] as const;
 
@@ -80,7 +80,8 @@ function onKey(event: KeyboardEvent): void {
     else field.focus();
   } else if ((key === "j" || key === "k") && document.querySelector(".neighbors") === null) {
     moveToRow(key === "j" ? 1 : -1);
-  } else if (key === "Escape" && peekedId.value !== "") filter({ peek: "" });
+  } else if (key === "Escape" && peekedId.value !== "") closePeek();
+  else if (key === "Escape" && hasMoved() && document.querySelector(".neighbors") !== null) history.back();
   else if (key === "Escape" && route.value.page === "why") leaveExplanation();
   else if (!follow(key)) return;
   event.preventDefault();
@@ -95,6 +96,13 @@ function follow(key: string): boolean {
   const target = found.find((element) => element !== null);
   target?.click();
   return target !== undefined;
+}
+
+/** Closes the row next to the list, which has the focus again. */
+function closePeek(): void {
+  const { value: id } = peekedId;
+  filter({ peek: "" });
+  document.querySelector<HTMLElement>(`main [data-row-id="${CSS.escape(id)}"]`)?.focus({ preventScroll: true });
 }
 
 /** Returns to the page from which the explanation was opened; of a link from elsewhere, to what it explains. */

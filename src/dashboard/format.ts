@@ -82,13 +82,6 @@ export function dayOf(iso: string, now: number): string {
   return date.toDateString() === new Date(now).toDateString() ? "" : shortDay.format(date);
 }
 
-const dayOfMonth = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
-
-/** Returns the local day of a time for a row; empty for the day of `now`. */
-export function shortDayOf(iso: string, now: number): string {
-  return dayOf(iso, now) === "" ? "" : dayOfMonth.format(new Date(iso));
-}
-
 const weekdayAndTime = new Intl.DateTimeFormat(undefined, {
   weekday: "short",
   day: "numeric",

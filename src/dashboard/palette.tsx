@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { kindsWith, nounOf, OBJECT_KINDS, pathOf, RESOURCES } from "../contract/resources.ts";
+import { kindsWith, nounOf, OBJECT_KINDS, pathOf, type Resource, RESOURCES } from "../contract/resources.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { explainedKind } from "../explain/chain.ts";
 import { nameOfEndpoint, useEndpoints } from "./api/endpoints.ts";
@@ -7,6 +7,7 @@ import { useCall, withQuery } from "./api/call.ts";
 import type { Item } from "./api/objects.ts";
 import { Dialog } from "./components/dialog.tsx";
 import { Icon, type IconName, iconOf } from "./components/icon.tsx";
+import { showToast } from "./components/toasts.tsx";
 import { hrefOfId } from "./components/values.tsx";
 import { advanceBy, openCommands, retryTo, SECTIONS } from "./menu.ts";
 import { deliveryTerms } from "./pages/deliveries.tsx";
@@ -142,14 +143,15 @@ export function Palette({ onClose }: { onClose: () => void }) {
         group: "Endpoints",
         icon: "endpoints",
         aliases: `${endpoint.url} ${endpoint.id} webhook`,
-        note: endpoint.health.failing_since !== null && endpoint.status === "enabled" ? "failing" : endpoint.status,
+        note:
+          endpoint.status === "disabled" ? "Disabled" : endpoint.health.failing_since === null ? undefined : "Failing",
       } as const;
       return [
         { ...about, label: name, run: () => go(hrefOf("endpoints", endpoint.id)) },
         {
           ...about,
-          aliases: `${about.aliases} endpoint failing failed broken`,
-          label: `Why ${name} gets nothing, or fails`,
+          aliases: `${about.aliases} endpoint why nothing failing fails failed broken`,
+          label: `Explain ${name}`,
           run: () => go(hrefOf("why", endpoint.id)),
         },
         {
@@ -162,7 +164,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
     ...[
       { label: "Retry failed deliveries", to: null },
       ...endpoints
-        .filter(({ status }) => status === "enabled")
+        .filter(({ status, health }) => status === "enabled" && health.failing_since !== null)
         .map((endpoint) => {
           const [name, { failing_since: failingSince }] = [nameOfEndpoint(endpoint), endpoint.health];
           return { label: `Retry failed deliveries to ${name}`, to: { id: endpoint.id, name, failingSince } };
@@ -202,6 +204,25 @@ export function Palette({ onClose }: { onClose: () => void }) {
           aliases: "time skip",
           run: () => (advanceBy.value = seconds),
         }))),
+    ...(
+      [
+        ["Guides", "/docs/guides", "docs help documentation"],
+        ["API reference", "/docs", "docs openapi documentation"],
+        ["Password & sign-in", "/account", "account sign out log out password"],
+      ] as const
+    ).map(([label, href, aliases]): Command => ({
+      group: "Pages",
+      label: `Go to ${label}`,
+      aliases,
+      icon: "docs",
+      run: () => location.assign(href),
+    })),
+    ...endpoints.map((endpoint): Command => ({
+      group: "Commands",
+      label: `Test or ${endpoint.status === "enabled" ? "disable" : "enable"} ${nameOfEndpoint(endpoint)}`,
+      aliases: "send event ping endpoint",
+      run: () => go(hrefOf("endpoints", endpoint.id)),
+    })),
     { group: "Commands", label: `Switch to ${other}`, run: () => go(hrefOf(route.value.page, "", {}, other)) },
     ...THEMES.map((name): Command => ({ group: "Commands", label: `Theme: ${name}`, run: () => showTheme(name) })),
     { group: "Commands", label: "Keyboard shortcuts", run: () => (openCommands.value = "keys") },
@@ -217,6 +238,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   );
   const commands = [
     ...idCommands(wanted.replace(/^why\s+/i, "")),
+    ...cliCommands(wanted),
     ...filterCommands(`${withTerms(wanted)} `, endpoints),
     ...matching,
     ...found,
@@ -294,6 +316,37 @@ function idCommands(id: string): Command[] {
   const open: Command = { group: "Found", label: `Open ${id}`, run: () => go(href) };
   if (explainedKind(id) === undefined) return [open];
   return [open, { group: "Found", label: `Explain ${id}`, run: () => go(hrefOf("why", id)) }];
+}
+
+/** A command line of the CLI leads to the page of what it lists or creates; any can be copied. */
+function cliCommands(text: string): Command[] {
+  const [, line = ""] =
+    /^(?:service )?((?:trigger|listen|why|service) .+|[a-z]+ (?:list|create|get)\b.*)$/.exec(text) ?? [];
+  if (line === "") return [];
+  const [name = "", verb = "", ...rest] = line.split(/\s+/);
+  const kind = kindsWith("page").find((known) => (RESOURCES[known] as Resource).command?.name === name);
+  const filters = Object.fromEntries(
+    rest.flatMap((word, index) =>
+      word.startsWith("--") ? [[word.slice(2).replace("-", "_"), rest[index + 1] ?? ""]] : [],
+    ),
+  );
+  const open: Command[] =
+    kind === undefined
+      ? []
+      : [
+          {
+            group: "Found",
+            label: `Open ${RESOURCES[kind].labels}: ${line}`,
+            run: () => go(hrefOf(RESOURCES[kind].page.name, "", verb === "create" ? { create: "1" } : filters)),
+          },
+        ];
+  const command = `service ${line}${environment.value === "live" ? " --live" : ""}`;
+  const copy = () =>
+    navigator.clipboard.writeText(command).then(
+      () => showToast(`Copied ${command}`),
+      () => showToast("The browser does not allow to copy here.", false),
+    );
+  return [...open, { group: "Found", label: `Copy ${command}`, icon: "copy", run: () => void copy() }];
 }
 
 /** Filters such as `status:failed endpoint:billing` lead to the deliveries that match. */

@@ -189,7 +189,7 @@ export function Link(props: {
   children: ComponentChildren;
   current?: boolean;
   label?: string;
-  /** The object of a row: a first click shows it next to the list, Enter or a second one opens its page. */
+  /** The object of a row: a first click or Enter shows it next to the list, a second one opens its page. */
   row?: string;
   /** The key that follows it. */
   shortcut?: string;
@@ -202,11 +202,7 @@ export function Link(props: {
   const isPeeked = canPeek && row !== undefined && row === peekedId.value;
   const follow = (event: MouseEvent) => {
     const open = () => go(props.href, { replace: props.isStep === true });
-    followLink(
-      event,
-      props.href,
-      canPeek && row !== undefined && !isPeeked && event.detail > 0 ? () => peek(row) : open,
-    );
+    followLink(event, props.href, canPeek && row !== undefined && !isPeeked ? () => peek(row) : open);
   };
   return (
     <a

@@ -105,6 +105,8 @@ export function SandboxTime() {
           key={unit}
           type="button"
           disabled={isAdvancing}
+          // Before the content of each page, they would be stops of Tab; the line of commands has them, too.
+          tabIndex={-1}
           aria-label={`+1 ${unit}: advance the clock ${words}`}
           onClick={() => (advanceBy.value = seconds)}
         >

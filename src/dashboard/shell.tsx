@@ -129,6 +129,9 @@ function Menu() {
       <div class="nav-end">
         <ul>
           <li>
+            <a href="/docs/guides">Guides</a>
+          </li>
+          <li>
             <a href="/docs">API reference</a>
           </li>
           <li>

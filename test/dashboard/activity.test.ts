@@ -251,7 +251,7 @@ describe("the dashboard", { shuffle: false }, () => {
       await cause.getByText(withTimes(evidence!)).waitFor();
       await cause.getByText(`${action}.`).waitFor();
       await cause.getByText(fix!).waitFor();
-      await page.locator(".chain").getByText("503", { exact: true }).waitFor();
+      await page.getByRole("region", { name: "Deliveries" }).getByText("503", { exact: true }).first().waitFor();
       await page.getByRole("link", { name: id }).click();
       await page.getByRole("heading", { name: "order.completed" }).waitFor();
       // The page of the delivery says the same.

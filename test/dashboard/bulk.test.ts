@@ -40,7 +40,7 @@ it("retries the failed deliveries of an endpoint after showing their number", as
   // The dialog counts from the sandbox's time.
   await page.locator(".bar").getByText("4 d ahead").waitFor();
   await page.getByRole("button", { name: "Retry failed" }).click();
-  const dialog = page.getByRole("dialog", { name: "Retry failed deliveries" });
+  const dialog = page.getByRole("dialog", { name: /^Retry (failed )?deliveries/ });
   // All since the endpoint began to fail.
   await dialog.getByText(`${FAILED} deliveries found: ${FAILED} failed, 0 waiting`).waitFor();
   await dialog.getByLabel("Created").selectOption("In the last 24 hours");
@@ -67,7 +67,7 @@ it("shows that the count failed until another range is chosen", async () => {
   await board.menu("Deliveries");
   await page.route("**/v1/deliveries/retry", (route) => route.abort());
   await page.getByRole("button", { name: "Retry failed" }).click();
-  const dialog = page.getByRole("dialog", { name: "Retry failed deliveries" });
+  const dialog = page.getByRole("dialog", { name: /^Retry (failed )?deliveries/ });
   await dialog.getByRole("alert").getByText("cannot be reached").waitFor();
   await page.unroute("**/v1/deliveries/retry");
   await dialog.getByLabel("Created").selectOption("In the last 7 days");
@@ -89,9 +89,9 @@ it("resends everything that an endpoint missed since it began to fail, including
   const row = page.getByRole("row").filter({ hasText: `${receiver.url}/since`.replace("http://", "") });
   await row.getByRole("button", { name: /^More for/ }).click();
   await page.getByRole("menuitem", { name: "Retry failed" }).click();
-  const dialog = page.getByRole("dialog", { name: "Retry failed deliveries" });
+  const dialog = page.getByRole("dialog", { name: /^Retry (failed )?deliveries/ });
   await dialog.getByText(/^20 deliveries found: 0 failed, 20 waiting/).waitFor();
-  await dialog.getByText("A retry counts as an attempt.").waitFor();
+  await dialog.getByText("Retrying now uses up one attempt.").waitFor();
   await dialog.getByRole("button", { name: "Retry 20" }).click();
   const succeeded = async () =>
     (await api("GET", `/v1/deliveries?endpoint=${id}&status=succeeded&limit=100`)).body.data;
@@ -156,7 +156,7 @@ it("shows the deliveries that are being retried, wherever they are counted", asy
   await expect.poll(() => page.getByLabel("Endpoint").locator("option:checked").textContent()).toBe("CRM");
   await row.getByRole("link").first().press("Enter");
   await page.locator(".facts").getByText("retrying").waitFor();
-  await page.getByRole("link", { name: "Explain" }).click();
+  await page.getByRole("complementary").getByRole("link", { name: "Explain" }).click();
   await page.getByRole("region", { name: "Deliveries" }).getByText("retrying").waitFor();
   await board.menu("Endpoints");
   await page.getByRole("row").filter({ hasText: url }).getByRole("link", { name: /^\d+$/ }).click();
@@ -184,7 +184,7 @@ it("enables an endpoint, and replays the events that it missed while it was disa
   await page.getByText("Disabled, 410 Gone").waitFor();
   await page.getByRole("button", { name: "Enable and replay" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByText("It gets 6 events that it missed while it was disabled.").waitFor();
+  await dialog.getByText("It will receive the 6 events that it missed while disabled.").waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
   expect((await endpoint()).status).toBe("disabled");
   await page.getByRole("button", { name: "Enable and replay" }).click();
@@ -224,7 +224,7 @@ it("counts again if the clock is advanced while the dialog is open", async () =>
   await board.show(`sandbox/deliveries?endpoint=${id}`);
   await page.getByText(/^Retrying \d+ of/).waitFor();
   await page.getByRole("button", { name: "Retry failed" }).click();
-  const dialog = page.getByRole("dialog", { name: "Retry failed deliveries" });
+  const dialog = page.getByRole("dialog", { name: /^Retry (failed )?deliveries/ });
   await dialog.getByText("1 delivery found: 0 failed, 1 waiting").waitFor();
   await api("POST", "/v1/test_clock/advance", { seconds: 2 * 86_400 });
   await dialog.getByText("No failed deliveries match.").waitFor();

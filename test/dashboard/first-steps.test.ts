@@ -49,7 +49,7 @@ it("the page guides a new user from an empty database to a verified delivery and
   await page.getByRole("link", { name: "Open the event and choose Replay" }).click();
   await page.getByRole("button", { name: "Replay" }).click();
   await page.getByRole("button", { name: "Replay now" }).click();
-  await page.getByText("Replayed: 1 delivery").waitFor();
+  await page.getByText("Replayed to 1 receiver").waitFor();
   await receiver.until(() => receiver.events.length === 2);
   expect(receiver.ids().size).toBe(1);
   expect(receiver.rejections).toEqual([]);

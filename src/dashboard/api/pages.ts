@@ -15,6 +15,8 @@ export interface Pages<Item> {
   /** New items that are not shown yet, so that the rows on screen do not move. */
   pendingCount: number;
   error: CallError | undefined;
+  /** Returns true for an item that has left the list, and keeps its place while the list is held. */
+  isGone: (item: Item) => boolean;
   hasMore: boolean;
   isLoading: boolean;
   /** Number of pages that were read. */
@@ -119,6 +121,11 @@ export function usePages<Item extends { id: string }>(
     items: listing.merged && listing.items,
     pendingCount: listing.waiting === undefined ? 0 : freshIn(listing, listing.waiting).length,
     error: newest.error ?? listing.error,
+    isGone: ({ id }) => {
+      const { waiting } = listing;
+      if (waiting === undefined || (waiting.has_more && id < (waiting.data.at(-1)?.id ?? ""))) return false;
+      return !waiting.data.some((item) => item.id === id);
+    },
     hasMore: listing.next !== null && listing.next !== undefined,
     isLoading: listing.isLoading,
     pagesRead: listing.cursors.length + 1,
@@ -149,6 +156,7 @@ export function wholeList<Item>(items: readonly Item[]): Pages<Item> {
     items: [...items],
     pendingCount: 0,
     error: undefined,
+    isGone: () => false,
     hasMore: false,
     isLoading: false,
     pagesRead: 1,

@@ -40,7 +40,7 @@ export function AttemptsChart({ minutes, actions }: { minutes: Minutes; actions?
         Attempts{" "}
         <small>
           {per}
-          {down > 0 ? ", failed below the line" : ""}
+          {down > 0 ? " (failures below the line)" : ""}
           {realNow !== undefined && <span class="real-time">; the dashed line is real time</span>}
         </small>
         <span class="legend">

@@ -2,7 +2,8 @@ import type { ComponentChildren } from "preact";
 import { explainedKind } from "../../explain/chain.ts";
 import { useExplanation } from "../api/explanation.ts";
 import type { Query } from "../api/store.ts";
-import { hrefOf, Link } from "../router.tsx";
+import { SECTIONS } from "../menu.ts";
+import { hrefOf, Link, route } from "../router.tsx";
 import { Answer } from "./answer.tsx";
 import { isGone, Loaded } from "./page.tsx";
 import { ClockTime } from "./values.tsx";
@@ -47,5 +48,19 @@ function Missing({ id, otherwise }: { id: string; otherwise: ComponentChildren }
       </section>
     );
   }
-  return error === undefined ? <Answer explanation={explanation} /> : <>{otherwise}</>;
+  if (error !== undefined) return <>{otherwise}</>;
+  const { page } = route.value;
+  const label = SECTIONS.flatMap(({ links }) => links).find(([name]) => name === page)?.[1];
+  return (
+    <Answer
+      explanation={explanation}
+      remedy={
+        label !== undefined && (
+          <Link class="button" href={hrefOf(page)}>
+            All {label.charAt(0).toLowerCase() + label.slice(1)}
+          </Link>
+        )
+      }
+    />
+  );
 }

@@ -33,6 +33,7 @@ export function Table<Item>(props: {
   /** The time of a row: rows from earlier days follow a row with their date. */
   timeOf?: ((item: Item) => string) | undefined;
   isReal?: boolean | undefined;
+  isGone?: (item: Item) => boolean;
   /** True for rows in the order of states that change: they keep their places while the list is held. */
   isRanked?: boolean | undefined;
   /** Called when the pointer or the focus enters or leaves the rows. */
@@ -86,7 +87,7 @@ export function Table<Item>(props: {
                   </th>
                 </tr>
               )}
-              <tr data-row>
+              <tr data-row class={props.isGone?.(item) === true ? "gone" : undefined}>
                 {columns.map((column) => (
                   <td key={column.label} class={classOf(column)}>
                     {column.isFor?.(item) !== false && <div dir="auto">{column.cell(item)}</div>}
@@ -238,6 +239,7 @@ export function PagedTable<Item extends { id: string }>(props: {
           keyOf={({ id }) => id}
           timeOf={props.timeOf}
           isReal={props.isReal}
+          isGone={props.pages.isGone}
           isRanked={props.isRanked}
           onHold={(isHeld) => hold(isHeld || (keepsPosition && (scrollY > TOP_PIXELS || peekedId.value !== "")))}
         />

@@ -27,12 +27,18 @@ interface Lane {
 
 const MAX_LANES = 8;
 const PLANNED_SHOWN = 3;
+/** The width of a mark, in percent of the axis. */
+const MARK_PERCENT = 2.4;
 
 /** What happened, on an axis of time: request, event, and a lane of attempts for each receiver. */
 export function Trail({ chain, only }: { chain: Chain; only?: string }) {
   const { event, deliveries } = chain;
   const lanes = deliveries
-    .filter(({ id }) => only === undefined || id === only)
+    .filter(({ id, endpoint, listener }, index) =>
+      only === undefined
+        ? deliveries.findIndex((one) => one.endpoint === endpoint && one.listener === listener) === index
+        : id === only,
+    )
     .map((delivery) => laneOf(delivery, chain));
   const all = lanes.flatMap(({ marks }) => marks);
   if (event === undefined || all.length === 0) return null;
@@ -102,10 +108,7 @@ function LaneRow(props: { lane: Lane; place: (at: number) => number; nowAt: numb
   const { delivery, name, marks, text } = lane;
   const state = stateOf(delivery);
   const isBad = state === "failed" || state === "retrying";
-  const last = marks.findLast(({ kind }) => kind !== "planned") ?? marks[0]!;
-  const next = marks.find(({ kind }) => kind === "planned");
   const href = hrefOf("deliveries", delivery.id);
-  const label = next === undefined ? last : next;
   return (
     <li class={`lane ${isBad ? "bad" : ""}`}>
       <Link href={href} label={`${name}: ${text}`}>
@@ -113,26 +116,39 @@ function LaneRow(props: { lane: Lane; place: (at: number) => number; nowAt: numb
       </Link>
       <div class="lane-line">
         {nowAt !== undefined && <span class="trail-now" style={{ left: `${nowAt}%` }} />}
-        {marks.map(({ at, kind, tip }) => (
+        {together(marks, place).map(({ at, kind, tip, count: number }) => (
           <a
             key={`${kind} ${at}`}
             href={href}
             class={`mark ${kind}`}
             data-tip={tip}
+            data-count={number > 1 ? `×${number}` : undefined}
             aria-label={tip}
             style={{ left: `${place(at)}%`, "--tip-shift": `${-place(at)}%` }}
             onClick={(event) => followLink(event, href)}
           />
         ))}
-        <span
-          class={`mark-text ${next === undefined && place(label.at) > 70 ? "before" : ""}`}
-          style={{ left: `${place(marks.at(-1)!.at)}%` }}
-        >
+        <span class="mark-text" title={text}>
           {text}
         </span>
       </div>
     </li>
   );
+}
+
+/** Marks of a kind that would overlap are one, in the place of the last. */
+function together(marks: readonly Mark[], place: (at: number) => number): (Mark & { count: number })[] {
+  const shown: (Mark & { count: number })[] = [];
+  for (const mark of marks) {
+    const last = shown.at(-1);
+    if (last !== undefined && last.kind === mark.kind && place(mark.at) - place(last.at) < MARK_PERCENT) {
+      Object.assign(last, mark, {
+        count: last.count + 1,
+        tip: `${last.count + 1} attempts, the last one: ${mark.tip}`,
+      });
+    } else shown.push({ ...mark, count: 1 });
+  }
+  return shown;
 }
 
 function laneOf(delivery: Delivery, { endpoints }: Chain): Lane {
@@ -207,7 +223,7 @@ const GAP = 11;
 
 function ticksOf(start: number, end: number, place: (at: number) => number, nowAt: number | undefined) {
   const ticks = [{ label: clockTime(new Date(start).toISOString()), at: 0, isNow: false }];
-  if (nowAt !== undefined) ticks.push({ label: "now", at: nowAt, isNow: true });
+  if (nowAt !== undefined && nowAt >= GAP) ticks.push({ label: "now", at: nowAt, isNow: true });
   for (const seconds of TICKS) {
     const at = place(start + seconds * 1000);
     if (start + seconds * 1000 > end || ticks.some((tick) => Math.abs(tick.at - at) < GAP)) continue;

@@ -51,11 +51,11 @@ export function AdvanceDialog({ seconds, onClose }: { seconds: number; onClose: 
     });
   };
   return (
-    <Dialog title={`Advance the clock ${duration(seconds)}?`} onClose={onClose} isForm={false}>
+    <Dialog title={`Advance the clock by ${duration(seconds)}?`} onClose={onClose} isForm={false}>
       <p>
         The sandbox’s time becomes <strong>{dateAndTime(target)}</strong>. It goes back only when the sandbox is reset.
       </p>
-      <p role="status">{due ?? "Counting the deliveries that are due until then…"}</p>
+      <p role="status">{due ?? "Counting the deliveries that come due by then…"}</p>
       <div class="buttons">
         <button type="button" onClick={onClose}>
           Cancel
@@ -69,7 +69,7 @@ export function AdvanceDialog({ seconds, onClose }: { seconds: number; onClose: 
 }
 
 function wordsOf(total: number, areAll: boolean): string {
-  if (total === 0) return "No delivery is due until then.";
-  const words = `${count(total)}${areAll ? "" : " or more"} ${total === 1 && areAll ? "delivery is" : "deliveries are"}`;
-  return `${words} due until then. Each is attempted at its time, and again after each failure.`;
+  if (total === 0) return "No delivery comes due by then.";
+  const words = `${count(total)}${areAll ? "" : " or more"} ${total === 1 && areAll ? "delivery comes due" : "deliveries come due"}`;
+  return `${words} by then. Each is attempted when it is due, and retried if it fails.`;
 }

@@ -8,7 +8,7 @@ import { ConfirmedAction } from "../components/action.tsx";
 import { ShownOnce } from "../components/dialog.tsx";
 import { Card, Empty, Facts, Loaded, Page, WithAside } from "../components/page.tsx";
 import { PagedTable, Table } from "../components/table.tsx";
-import { ClockTime, CopyLine, Id, Time, Url } from "../components/values.tsx";
+import { ClockTime, CopyLine, Id, Time } from "../components/values.tsx";
 import { counted } from "../format.ts";
 import { showToast } from "../components/toasts.tsx";
 import { hrefOf, Link, route, useGo } from "../router.tsx";
@@ -71,7 +71,7 @@ function AppList() {
             isLong: true,
             cell: ({ redirect_uris: [first = "", ...others] }) => (
               <span title={[first, ...others].join("\n")}>
-                <Url text={first} />
+                {first}
                 {others.length > 0 && <span class="soft"> and {counted(others.length, "other")}</span>}
               </span>
             ),
@@ -80,7 +80,7 @@ function AppList() {
         ]}
       />
       <Card title="How an app gets access">
-        <ol class="steps">
+        <ol class="steps three">
           <li>
             <h3>Register it</h3>
             <p class="soft">It gets a client ID; one that runs on a server gets a secret, too.</p>

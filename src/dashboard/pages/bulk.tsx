@@ -25,6 +25,8 @@ const RANGES = [
   ["0", "Any time"],
 ] as const;
 const SINCE_FAILING = ["failing", "Since the endpoint began to fail"] as const;
+/** How often it is counted while a dialog is open. */
+const COUNT_MILLISECONDS = 5000;
 /** The first failed attempt may be of a delivery created before it. */
 const BEFORE_FAILING_MILLISECONDS = 60_000;
 
@@ -65,9 +67,11 @@ export function RetryFailed({
   );
 }
 
-export function RetryDialog({ endpoint, filters, failingSince: since, onClose }: RetryProps & { onClose: () => void }) {
+export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryProps & { onClose: () => void }) {
   const call = useCall();
   const { value: of } = environment;
+  // Kept while the dialog is open: the endpoint may recover meanwhile.
+  const [since] = useState(failingSince);
   const isFailing = typeof since === "string";
   const [range, setRange] = useState<string>(isFailing ? SINCE_FAILING[0] : "86400");
   const { status: shown = "", query = "", created_after: after = "", created_before: before = "" } = filters ?? {};
@@ -99,7 +103,7 @@ export function RetryDialog({ endpoint, filters, failingSince: since, onClose }:
   const total = found?.reduce((sum, one) => sum + one.total, 0);
   return (
     <BulkDialog
-      title={`Retry ${shown === "canceled" ? "canceled" : "failed"} deliveries${endpoint === undefined ? "" : ` to ${endpoint.name}`}`}
+      title={`Retry ${shown === "canceled" || shown === "failed" ? `${shown} ` : ""}deliveries${endpoint === undefined ? "" : ` to ${endpoint.name}`}`}
       verb={total === undefined || total === 0 ? "Retry" : `Retry ${count(total)}`}
       isReady={total !== undefined && total > 0}
       error={error}
@@ -134,9 +138,7 @@ export function RetryDialog({ endpoint, filters, failingSince: since, onClose }:
               : `${counted(total, "delivery", "deliveries")} found: ${found.map((one) => `${count(one.total)} ${RETRIED[one.body.status as Retried]}`).join(", ")}. The retries run in the background.`}
       </p>
       {found?.some((one) => one.body.status === "pending" && one.total > 0) === true && (
-        <p class="soft">
-          A retry counts as an attempt. If it fails, the delivery waits twice as long for the next one as it would have.
-        </p>
+        <p class="soft">Retrying now uses up one attempt. If it fails, the wait until the next attempt doubles.</p>
       )}
     </BulkDialog>
   );
@@ -144,6 +146,11 @@ export function RetryDialog({ endpoint, filters, failingSince: since, onClose }:
 
 /** Reads what a bulk operation would change, again whenever the key differs. */
 function useFound<Found>(key: string, read: () => Promise<Found>) {
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => setRound((before) => before + 1), COUNT_MILLISECONDS);
+    return () => clearInterval(timer);
+  }, []);
   const [state, setState] = useState<{ key: string; found?: Found; error?: CallError }>({ key });
   useEffect(() => {
     let isCurrent = true;
@@ -154,7 +161,7 @@ function useFound<Found>(key: string, read: () => Promise<Found>) {
     return () => {
       isCurrent = false;
     };
-  }, [key]);
+  }, [key, round]);
   return state.key === key ? state : { found: undefined, error: undefined };
 }
 
@@ -241,7 +248,7 @@ export function EnableDialog(props: {
       <p role="status">
         {missed === undefined
           ? "Counting the events that it missed…"
-          : `It gets ${counted(missed, "event")} that it missed while it was disabled${waiting === 0 ? "" : `, and ${counted(waiting, "waiting delivery", "waiting deliveries")}`}.`}
+          : `It will receive the ${counted(missed, "event")} that it missed while disabled${waiting === 0 ? "" : `, and ${counted(waiting, "waiting delivery", "waiting deliveries")}`}.`}
       </p>
       <p class="soft">To start with new events only, choose “Enable without replay” in the menu of the endpoint.</p>
     </BulkDialog>

@@ -23,7 +23,7 @@ import {
   Url,
 } from "../components/values.tsx";
 import { clockTime, count, counted } from "../format.ts";
-import { isNotSent } from "../responses.ts";
+import { errorInShort, isNotSent } from "../responses.ts";
 import { hrefOf, Link, route } from "../router.tsx";
 import { RetryFailed } from "./bulk.tsx";
 import { RunningOperations } from "./operations.tsx";
@@ -115,7 +115,16 @@ function DeliveryList() {
         selection={{ chosen, onChoose: setChosen }}
         empty={
           <Empty icon="deliveries" title={isFiltered ? "No matching deliveries" : "No deliveries yet"}>
-            {endpoint === "" || name === undefined ? (
+            {query !== "" ? (
+              <>
+                <p>Deliveries are found by their event type, endpoint or ID. Events are found by any value in them:</p>
+                <p>
+                  <Link class="button" href={hrefOf("events", "", { query })}>
+                    Search the events for “{query.slice(0, 40)}”
+                  </Link>
+                </p>
+              </>
+            ) : endpoint === "" || name === undefined ? (
               <p>Every event is sent to the endpoints that subscribe to its type, and to listeners.</p>
             ) : (
               <NothingSent endpoint={endpoint} name={name} />
@@ -140,10 +149,10 @@ function NothingSent({ endpoint: id, name }: { endpoint: string; name: string })
       {endpoint !== undefined && data !== undefined && (
         <p>
           {last === undefined ? (
-            `No event that ${name} subscribes to (${subscribed}) has happened.`
+            `No event that ${name} subscribes to (${subscribed}) has occurred.`
           ) : isLater ? (
             <>
-              No event that {name} subscribes to ({subscribed}) has happened since <ClockTime at={after} />. The last
+              No event that {name} subscribes to ({subscribed}) has occurred since <ClockTime at={after} />. The last
               one was {last.type} at <ClockTime at={last.last_at} />.
             </>
           ) : endpoint.status === "disabled" ? (
@@ -267,7 +276,12 @@ export function DeliveryTable(props: {
         return (
           <Link class="main-link" href={hrefOf("deliveries", id)} row={id} {...(name !== undefined && { label: name })}>
             {isOfEvent ? receiver(delivery) : <EventType type={type} />}
-            {props.of === undefined && <span class="narrow-only soft">{receiver(delivery)}</span>}
+            {props.of === undefined && (
+              <span class="narrow-only soft">
+                {receiver(delivery)}
+                {delivery.attempt_count > 0 && ` · ${delivery.last_status_code ?? errorInShort(delivery.last_error)}`}
+              </span>
+            )}
           </Link>
         );
       },

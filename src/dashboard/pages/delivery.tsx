@@ -3,6 +3,7 @@ import type { Attempt, Delivery } from "../../contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
 import { useCall } from "../api/call.ts";
 import { nameOfEndpoint } from "../api/endpoints.ts";
+import { environmentNow } from "../clock.ts";
 import { useExplanation } from "../api/explanation.ts";
 import { useQuery, useText } from "../api/store.ts";
 import { Action } from "../components/action.tsx";
@@ -23,7 +24,7 @@ import {
   retryWait,
   WhyLink,
 } from "../components/values.tsx";
-import { count, duration, milliseconds } from "../format.ts";
+import { count, dueTime, duration, milliseconds } from "../format.ts";
 import { isNotSent, outcomeInWords } from "../responses.ts";
 import { hrefOf, Link } from "../router.tsx";
 
@@ -56,7 +57,7 @@ export function DeliveryDetail({ id }: { id: string }) {
                 run={async () => {
                   await call("POST", `${path}/retry`);
                   query.reload();
-                  return retryNote(data);
+                  return await outcomeOfRetry(() => call<Delivery>("GET", path), data);
                 }}
               >
                 Retry now
@@ -96,9 +97,28 @@ function stampOf(delivery: Delivery | undefined): string {
   return JSON.stringify([status, attempts, next, since]);
 }
 
-/** Returns what a retry changes: it counts as an attempt, after which the wait doubles. */
-function retryNote({ status, attempt_count: made }: Delivery): string {
-  if (status !== "pending") return "Retrying now, for another 3 days";
+/** How long the outcome of a retry is waited for: most receivers respond within a second. */
+const OUTCOME_MILLISECONDS = 3000;
+const READ_MILLISECONDS = 300;
+
+/** Returns how an attempt went that was just asked for, or when the next one is due if it is still in progress. */
+async function outcomeOfRetry(
+  read: () => Promise<Delivery>,
+  { status, attempt_count: made }: Delivery,
+): Promise<string> {
+  for (const end = Date.now() + OUTCOME_MILLISECONDS; Date.now() < end;) {
+    const now = await read();
+    if (now.attempt_count > made) {
+      const words = `Attempt ${now.attempt_count}: ${outcomeInWords(now.last_status_code, now.last_error)}.`;
+      return now.next_attempt === null
+        ? words
+        : `${words} Next attempt ${dueTime(Date.parse(now.next_attempt), environmentNow())}.`;
+    }
+    await new Promise((resolve) => {
+      setTimeout(resolve, READ_MILLISECONDS);
+    });
+  }
+  if (status !== "pending") return "Retrying now; if it fails, retries continue for 3 days";
   return `Retrying now. If attempt ${made + 1} fails, the next one is due about ${duration(retryWait(made + 1))} later.`;
 }
 

@@ -46,8 +46,8 @@ export function Faults() {
       }
     >
       <p class="soft">
-        Requests with API keys and access tokens fail on purpose, to test how a client handles it. The first fault that
-        matches applies.
+        Make requests with API keys and access tokens fail on purpose, to test how your client copes. The first fault
+        that matches applies.
       </p>
       <Loaded of={query}>
         {({ data }) =>
@@ -94,7 +94,7 @@ function FaultForm({ onAdded }: { onAdded: () => void }) {
   const [effect, setEffect] = useState<FaultEffect>("status");
   const [status, setStatus] = useState("503");
   const [delay, setDelay] = useState("2000");
-  const [rate, setRate] = useState("1");
+  const [share, setShare] = useState("100");
   const [times, setTimes] = useState("");
   const add = async () => {
     const body = {
@@ -102,7 +102,7 @@ function FaultForm({ onAdded }: { onAdded: () => void }) {
       effect,
       ...(effect === "status" ? { status: Number(status) as 503 } : {}),
       ...(effect === "delay" ? { delay_ms: Number(delay) } : {}),
-      rate: Number(rate),
+      rate: Number(share) / 100,
       times: times === "" ? null : Number(times),
     };
     await call<Fault>("POST", FAULTS, body);
@@ -146,7 +146,7 @@ function FaultForm({ onAdded }: { onAdded: () => void }) {
             )}
           </div>
           <div class="side-by-side">
-            <Field label="Rate, from 0 to 1" name="rate" value={rate} onInput={setRate} error={error} />
+            <Field label="Share of requests, in %" name="rate" value={share} onInput={setShare} error={error} />
             <Field label="Times" name="times" value={times} onInput={setTimes} error={error} hint="Empty: no limit" />
           </div>
         </>
@@ -161,6 +161,6 @@ function requestOf({ match: { method, path } }: Fault): string {
 
 function describe({ effect, status, delay_ms: delay, rate, times, injected }: Fault): string {
   const what = effect === "status" ? `Status ${status}` : effect === "delay" ? `Delay ${delay} ms` : EFFECTS[effect];
-  const part = rate === 1 ? "" : `, rate ${rate}`;
+  const part = rate === 1 ? "" : `, ${Math.round(rate * 1000) / 10}% of requests`;
   return `${what}${part}, ${times === null ? count(injected) : `${count(injected)} of ${count(times)}`} so far`;
 }

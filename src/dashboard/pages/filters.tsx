@@ -12,6 +12,16 @@ export function filterOf(name: string): string {
   return route.value.query.get(name) ?? "";
 }
 
+/** Returns why a word with a colon is not a filter. It counts once it has ended; a URL is text. */
+function unknownTerm(text: string, terms: Terms): string | undefined {
+  const names = Object.keys(terms);
+  const [, word = "", value = ""] = /(?:^|\s)([a-z_]+):(?!\/\/)(\S+)\s/i.exec(text) ?? [];
+  if (word === "" || names.length === 0) return undefined;
+  return names.includes(word.toLowerCase())
+    ? `There is no ${word} “${value}”.`
+    : `There is no filter “${word}”. Try ${names.join(", ")}.`;
+}
+
 /** Returns the filters of a list, by name; empty ones are not set. All lists have those of the creation time. */
 export function listFilters<Name extends string>(...names: readonly Name[]) {
   const all = [...names, "created_after", "created_before"] as const;
@@ -171,7 +181,7 @@ export function Search(props: SearchProps) {
   useEffect(() => () => clearTimeout(timer.current), []);
   // A link to the unfiltered list leaves this field as it is.
   useEffect(() => setText((before) => (before.trim() === current ? before : current)), [current]);
-  const problem = props.problemOf?.(text.trim());
+  const problem = props.problemOf?.(text.trim()) ?? unknownTerm(text, terms);
   const take = (value: string) => {
     clearTimeout(timer.current);
     const { rest, filters } = readTerms(value, terms);
@@ -181,7 +191,7 @@ export function Search(props: SearchProps) {
     if (href !== undefined && props.takes?.(trimmed) !== true) return go(href);
     if (props.problemOf?.(trimmed) !== undefined) return;
     const search = () => filter({ ...filters, [name]: trimmed });
-    if (rest !== value) return search();
+    if (rest !== value || unknownTerm(rest, terms) !== undefined) return search();
     // The page that the search is for may have been left meanwhile.
     timer.current = setTimeout(search, TYPING_MILLISECONDS);
   };

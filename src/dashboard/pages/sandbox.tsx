@@ -227,7 +227,7 @@ function Reset() {
         {(["keep", "remove"] as const).map((endpoints) => (
           <ConfirmedAction
             key={endpoints}
-            class="danger"
+            class={endpoints === "remove" ? "danger" : ""}
             title="Reset the sandbox?"
             explanation={
               <p>All objects, events, deliveries and logs of the sandbox are removed. Keys, apps and snapshots stay.</p>

@@ -12,6 +12,7 @@ import { ClockTime, hrefOfId, ObjectLink, RequestStatus, Status } from "../compo
 import { nameOfEndpoint } from "../api/endpoints.ts";
 import { hrefOf, Link, route } from "../router.tsx";
 import { DeliveryTable } from "./deliveries.tsx";
+import { RunningOperations } from "./operations.tsx";
 import { Remedy } from "./remedy.tsx";
 
 /** Returns the name of the explained object. */
@@ -53,6 +54,7 @@ export function Why() {
         </button>
       }
     >
+      <RunningOperations {...(kind === "webhook_endpoint" ? { endpoint: id } : {})} />
       {error !== undefined && <ErrorBox error={error} onRetry={again} />}
       {(chain !== undefined || error === undefined) && (
         <Answer

@@ -101,9 +101,7 @@ export function createApp(tools: AppTools): FastifyInstance {
   return app;
 }
 
-const MISSING_PAGE = errorPage(
-  new PageError(404, "This page does not exist", "Check the address, or open /dashboard or /docs."),
-);
+const MISSING_PAGE = errorPage(new PageError(404, "This page does not exist", "Check the address."));
 
 /** Returns true for a browser that asks for a page at an unknown address outside the API. */
 function isPageMissing({ is404, method, url, headers }: FastifyRequest): boolean {

@@ -36,7 +36,7 @@ export function recordRequests(app: FastifyInstance, requests: RequestRecorder, 
   app.decorateRequest("responseText", null);
   app.addHook("onResponse", (request, reply, done) => {
     const { identified } = request;
-    if (identified !== null && !isPoll(request, identified.path, reply.statusCode)) {
+    if (identified !== null && !isPoll(request, identified.path, reply.statusCode) && !isPreview(request)) {
       requests.record(identified.caller, {
         id: request.id,
         method: request.method as RequestMethod,
@@ -66,6 +66,12 @@ export function clientOf({ headers }: FastifyRequest): "service-cli" | undefined
 function isPoll(request: FastifyRequest, path: string, status: number): boolean {
   const isOfClock = request.method === "GET" && path === pathOf("test_clock") && clientOf(request) !== undefined;
   return status === 200 && (isOfClock || path.startsWith(pathOf("request_log")));
+}
+
+/** A page asks what an operation would change before its user decides: like its other reads, this is not recorded. */
+function isPreview({ identified, body }: FastifyRequest): boolean {
+  const { dry_run: isDryRun } = (body ?? {}) as { dry_run?: unknown };
+  return isDryRun === true && identified?.caller.credential.kind === "session";
 }
 
 /** What clients send in place of an ID by mistake: no value, a placeholder, a number, or a part of an ID. */

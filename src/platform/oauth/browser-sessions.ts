@@ -7,6 +7,7 @@ import type { Parameters } from "../http/pages/parameters.ts";
 import type { Clock, Random } from "../ports.ts";
 import type { Vault } from "../security/vault.ts";
 import type { Database, Transaction } from "../storage/database.ts";
+import { hasAnyPassword } from "../storage/accounts.ts";
 import { deleteSession, findSession, insertSession, type SessionOwner } from "../storage/sessions.ts";
 
 const SESSION_SECONDS = 7 * 86_400;
@@ -20,6 +21,8 @@ export interface BrowserSession {
   csrf: string;
   userAgent: string | undefined;
   user: SessionOwner | undefined;
+  /** True if nobody can sign in with a password yet. */
+  isPasswordless: boolean;
 }
 
 export type SignedIn = BrowserSession & { user: SessionOwner };
@@ -46,16 +49,15 @@ export class BrowserSessions {
 
   /** Returns the browser of a request. A browser without a cookie gets one, for its forms. */
   async of(request: FastifyRequest, reply: FastifyReply): Promise<BrowserSession> {
+    const { database, vault, clock } = this.#tools;
     const known = request.cookies[this.#cookie];
     const userAgent = request.headers["user-agent"];
-    if (known === undefined || !/^[\w-]{43}$/.test(known)) {
-      const token = this.#newToken();
-      this.#setCookie(reply, token);
-      return { token, csrf: this.#csrfOf(token), userAgent, user: undefined };
-    }
-    const { database, vault, clock } = this.#tools;
-    const user = await findSession(database, vault.digest(known), clock.now());
-    return { token: known, csrf: this.#csrfOf(known), userAgent, user };
+    const isOurs = known !== undefined && /^[\w-]{43}$/.test(known);
+    const token = isOurs ? known : this.#newToken();
+    if (!isOurs) this.#setCookie(reply, token);
+    const user = isOurs ? await findSession(database, vault.digest(token), clock.now()) : undefined;
+    const isPasswordless = user === undefined && !(await hasAnyPassword(database));
+    return { token, csrf: this.#csrfOf(token), userAgent, user, isPasswordless };
   }
 
   /** Throws PageError if the form was not rendered for this browser and session. */

@@ -29,7 +29,7 @@ export function consentPage(browser: SignedIn, view: ConsentView): Page {
   return {
     title: `Allow ${client.name}?`,
     ...(view.formTargets === undefined ? {} : { formTargets: view.formTargets }),
-    body: html`<h1><bdi>${client.name}</bdi> wants to use ${user.account_name}</h1>
+    body: html`<h1><bdi>${client.name}</bdi> wants access to the account “${user.account_name}”</h1>
       <dl>
         ${
           view.userCode !== undefined &&

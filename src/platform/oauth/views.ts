@@ -37,27 +37,39 @@ export function buttonForm(
   </form>`;
 }
 
+/** Email and password, and the one-time link; that comes first while nobody has a password. */
 export function signInPage(
   browser: BrowserSession,
-  form: { next: string; email?: string; problem?: string | undefined },
+  { next, email = "", problem }: { next: string; email?: string; problem?: string | undefined },
 ): Page {
+  const form = html`<form method="post" action="/sign-in">
+    ${csrfField(browser)}<input type="hidden" name="next" value="${next}" />
+    <label>Email ${emailInput(email)} </label>
+    <label>Password <input name="password" type="password" autocomplete="current-password" required /></label>
+    <button class="primary whole">Sign in</button>
+  </form>`;
+  const link = html`<p class="soft">
+    Run <code>service serve link</code> on the machine that runs this platform: it prints a link that signs you in once.
+    Signed in with it in another tab? <a href="${next}">Continue here</a>.
+  </p>`;
   return {
     title: "Sign in",
     body: html`<h1>Sign in</h1>
-      ${form.problem !== undefined && html`<p class="notice bad" role="alert">${form.problem}</p>`}
-      <form method="post" action="/sign-in">
-        ${csrfField(browser)}<input type="hidden" name="next" value="${form.next}" />
-        <label>Email ${emailInput(form.email ?? "")} </label>
-        <label>Password <input name="password" type="password" autocomplete="current-password" required /></label>
-        <button class="primary whole">Sign in</button>
-      </form>
-      <section>
-        <h2>No password yet?</h2>
-        <p class="soft">
-          Run <code>service serve link</code> on the machine that runs this platform: it prints a link that signs you in
-          once. Opened it in another tab? <a href="${form.next}">Continue</a>.
-        </p>
-      </section>`,
+      ${problem !== undefined && html`<p class="notice bad" role="alert">${problem}</p>`}
+      ${
+        browser.isPasswordless
+          ? html`${link}
+              <section>
+                <h2>With a password</h2>
+                <p class="soft">Nobody has one yet. Set yours in the dashboard after signing in.</p>
+                ${form}
+              </section>`
+          : html`${form}
+              <section>
+                <h2>No password yet?</h2>
+                ${link}
+              </section>`
+      }`,
   };
 }
 

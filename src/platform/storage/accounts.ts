@@ -95,6 +95,10 @@ export function usersOfAccount(queries: Queries, accountId: string): Promise<Lis
   );
 }
 
+export async function hasAnyPassword(queries: Queries): Promise<boolean> {
+  return (await queries.get("SELECT 1 AS one FROM users WHERE password IS NOT NULL LIMIT 1")) !== undefined;
+}
+
 /** Returns the oldest owner of the oldest account: the operator of the deployment. */
 export function firstOwner(queries: Queries): Promise<UserRow | undefined> {
   return queries.get(`SELECT ${USER_COLUMNS} FROM users WHERE role = 'owner' ORDER BY account_id, id LIMIT 1`);

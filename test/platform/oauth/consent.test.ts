@@ -22,7 +22,7 @@ const ask = (overrides: Record<string, string | undefined> = {}, app: "public" |
 describe("the consent page", () => {
   it("shows which app requests which scopes, in which environment, and where it redirects", async () => {
     const { text } = await server.browser.get(ask({}, "confidential"));
-    expect(text).toContain("<bdi>Reports</bdi> wants to use Default account");
+    expect(text).toContain("<bdi>Reports</bdi> wants access to the account “Default account”");
     expect(text).toContain("Sandbox");
     expect(text).toContain("see and change customers");
     expect(text).toContain("https://app.example.com");
@@ -125,7 +125,7 @@ describe("the user's choice", () => {
     const page = await browser.get(authorizationUrl(own, "public", newProof(), { state: "from before" }).href);
     expect(page.text).toContain("<h1>Sign in</h1>");
     const question = await browser.submit(page, { email: "ada@example.com", password: PASSWORD });
-    expect(question.text).toContain("wants to use");
+    expect(question.text).toContain("wants access to");
     const { left, status } = await browser.submit(question, { decision: "approve" });
     expect(status).toBe(303);
     expect(left?.searchParams.get("state")).toBe("from before");

@@ -60,7 +60,7 @@ it.each([
   ["spaces", (code: string) => ` ${code.slice(0, 2)} ${code.slice(2)} `],
   ["no dash", (code: string) => code.replace("-", "")],
 ])("the device page accepts a code with %s", async (_how, spell) => {
-  expect((await type(spell((await begin()).user_code))).text).toContain("wants to use");
+  expect((await type(spell((await begin()).user_code))).text).toContain("wants access to");
 });
 
 it("the device page delays even a valid code after 5 wrong codes within a minute", async () => {

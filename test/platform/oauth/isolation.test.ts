@@ -186,7 +186,7 @@ describe("an app of one account", () => {
         code_challenge_method: "S256",
       }).toString()}`,
     );
-    expect(text).toContain("wants to use Other account");
+    expect(text).toContain("wants access to the account “Other account”");
     expect(text).toContain("<bdi>Default account</bdi>");
     const tokens = await obtainTokens(foreign, "confidential");
     expect((await me(tokens.access_token)).account.id).toBe(accounts[1].id);

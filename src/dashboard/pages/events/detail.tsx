@@ -1,4 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
+import { matchesSubscriptions } from "../../../contract/event-types.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event, Replay } from "../../../contract/schemas/event.ts";
 import { useCall } from "../../api/call.ts";
@@ -13,7 +14,7 @@ import { LoadedObject } from "../../components/loaded-object.tsx";
 import { Card, Empty, Facts, Page } from "../../components/page.tsx";
 import { showToast } from "../../components/toasts.tsx";
 import { Trail } from "../../components/trail.tsx";
-import { ClockTime, Copy, hrefOfId, JsonTree, Raw, WhyLink } from "../../components/values.tsx";
+import { ClockTime, Copy, hrefOfId, JsonTree, Raw, stateOf, WhyLink } from "../../components/values.tsx";
 import { count, counted, money } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
@@ -34,6 +35,7 @@ type View = "tree" | "raw" | "changed";
 export function EventDetail({ id }: { id: string }) {
   const bytes = useText(`/v1/events/${encodeURIComponent(id)}`);
   const [isReplaying, setReplaying] = useState(false);
+  const [replayed, setReplayed] = useState<readonly string[]>([]);
   const deliveries = usePages<Delivery>("/v1/deliveries", { event: id });
   const event = useMemo(() => (bytes.data === undefined ? undefined : (JSON.parse(bytes.data) as Event)), [bytes.data]);
   const { explanation } = useExplanation(event?.id);
@@ -59,6 +61,7 @@ export function EventDetail({ id }: { id: string }) {
         {(raw) =>
           event !== undefined && (
             <>
+              {replayed.length > 0 && <ReplayOutcome ids={replayed} deliveries={deliveries.items ?? []} />}
               <Answer explanation={explanation} />
               <div class="dotted">
                 <span>
@@ -94,7 +97,9 @@ export function EventDetail({ id }: { id: string }) {
               <Payload event={event} raw={raw} />
               {isReplaying && (
                 <ReplayDialog
-                  id={id}
+                  event={event}
+                  deliveries={deliveries.items ?? []}
+                  onReplayed={setReplayed}
                   onClose={() => {
                     setReplaying(false);
                     deliveries.reload();
@@ -121,7 +126,7 @@ function Payload({ event, raw }: { event: Event; raw: string }) {
   return (
     <Card
       title="Payload"
-      note={`${count(new TextEncoder().encode(raw).length)} bytes, which every attempt signs and sends`}
+      note={`${count(new TextEncoder().encode(raw).length)} bytes, sent and signed unchanged in every attempt`}
       actions={
         <>
           <span class="tabs" role="group" aria-label="View of the payload">
@@ -154,11 +159,50 @@ function Payload({ event, raw }: { event: Event; raw: string }) {
 }
 
 const NOBODY = "Not replayed: no enabled endpoint subscribes to this type, and no listener is running.";
+/** The endpoints to which the newest delivery has not arrived. */
+const MISSED = "missed";
 
-function ReplayDialog({ id, onClose }: { id: string; onClose: () => void }) {
+/** Returns the newest of an event's deliveries to each receiver; the list begins with the newest. */
+function newestPerReceiver(deliveries: readonly Delivery[]): Delivery[] {
+  const byReceiver = new Map<string, Delivery>();
+  for (const delivery of deliveries) {
+    const receiver = delivery.endpoint ?? delivery.listener ?? "";
+    if (!byReceiver.has(receiver)) byReceiver.set(receiver, delivery);
+  }
+  return [...byReceiver.values()];
+}
+
+/** What became of a replay. */
+function ReplayOutcome({ ids, deliveries }: { ids: readonly string[]; deliveries: readonly Delivery[] }) {
+  const states = deliveries.filter(({ id }) => ids.includes(id)).map(stateOf);
+  const number = (...of: string[]) => states.filter((state) => of.includes(state)).length;
+  const parts = [
+    [number("delivered"), "delivered"],
+    [number("failed", "retrying", "canceled"), "not delivered"],
+    [ids.length - number("delivered", "failed", "retrying", "canceled"), "in progress"],
+  ] as const;
+  return (
+    <p class="notice" role="status">
+      <strong>Replayed to {counted(ids.length, "receiver")}:</strong>{" "}
+      {parts.flatMap(([total, words]) => (total === 0 ? [] : [`${count(total)} ${words}`])).join(", ")}.
+    </p>
+  );
+}
+
+function ReplayDialog(props: {
+  event: Event;
+  deliveries: readonly Delivery[];
+  onReplayed: (ids: readonly string[]) => void;
+  onClose: () => void;
+}) {
   const call = useCall();
-  const endpoints = useEndpoints();
-  const [endpoint, setEndpoint] = useState("");
+  const { event, deliveries, onReplayed, onClose } = props;
+  const endpoints = (useEndpoints().items ?? []).filter(({ status }) => status === "enabled");
+  const missed = newestPerReceiver(deliveries).flatMap(({ endpoint: of, status }) =>
+    of !== null && status !== "succeeded" && endpoints.some(({ id }) => id === of) ? [of] : [],
+  );
+  const [chosen, setChosen] = useState<string>();
+  const endpoint = chosen ?? (missed.length > 0 ? MISSED : "");
   return (
     <Dialog title="Replay this event" onClose={onClose}>
       <p>The event is sent again with the same bytes and a new signature, also to listeners.</p>
@@ -167,11 +211,15 @@ function ReplayDialog({ id, onClose }: { id: string; onClose: () => void }) {
         fields={["endpoint"]}
         onCancel={onClose}
         run={async () => {
-          const body = endpoint === "" ? {} : { endpoint };
-          const { deliveries } = await call<Replay>("POST", `/v1/events/${id}/replay`, body);
-          const isSent = deliveries.length > 0;
-          const words = isSent ? `Replayed: ${counted(deliveries.length, "delivery", "deliveries")}` : NOBODY;
-          showToast(words, isSent);
+          const targets = endpoint === MISSED ? missed : [endpoint];
+          const replays = await Promise.all(
+            targets.map((target) =>
+              call<Replay>("POST", `/v1/events/${event.id}/replay`, target === "" ? {} : { endpoint: target }),
+            ),
+          );
+          const ids = replays.flatMap((replay) => replay.deliveries);
+          if (ids.length === 0) showToast(NOBODY, false);
+          onReplayed(ids);
           onClose();
         }}
       >
@@ -180,11 +228,17 @@ function ReplayDialog({ id, onClose }: { id: string; onClose: () => void }) {
             label="To"
             name="endpoint"
             value={endpoint}
-            onInput={setEndpoint}
+            onInput={setChosen}
             error={error}
             options={[
+              ...(missed.length > 0
+                ? [[MISSED, `Only where it did not arrive: ${counted(missed.length, "endpoint")}`] as const]
+                : []),
               ["", "All subscribed endpoints"],
-              ...(endpoints.items ?? []).map((one) => [one.id, nameOfEndpoint(one)] as const),
+              ...endpoints.map((one) => {
+                const isSubscribed = matchesSubscriptions(one.events, event.type);
+                return [one.id, `${nameOfEndpoint(one)}${isSubscribed ? "" : " (not subscribed)"}`] as const;
+              }),
             ]}
           />
         )}

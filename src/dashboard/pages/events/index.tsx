@@ -1,4 +1,4 @@
-import { useEffect } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS } from "../../../contract/event-types.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { ListedEvent } from "../../../contract/schemas/event.ts";
@@ -8,7 +8,7 @@ import { Card, Empty, ErrorBox, LoadingStatus } from "../../components/page.tsx"
 import { isUnfinished, NewRows, PagedTable } from "../../components/table.tsx";
 import { EventType, RowTime } from "../../components/values.tsx";
 import { VirtualList } from "../../components/virtual-list.tsx";
-import { count, searchable, shortDayOf } from "../../format.ts";
+import { count, dayOf, searchable } from "../../format.ts";
 import { environment, hrefOf, Link, peekedId, route } from "../../router.tsx";
 import { Choice, listFilters, oneOf, type Terms, TIME_TERMS } from "../filters.tsx";
 import { ListPage } from "../list-page.tsx";
@@ -40,9 +40,8 @@ function EventList() {
   const list = useEvents(filters, (event) => text === "" || textOf(event).includes(text));
   const readOutcomes = useOutcomes();
   const { events: shown, pendingCount, isLoading, isComplete, error, loadMore, pagesRead } = list;
-  const isDated = [shown[0], shown.at(-1)].some(
-    (event) => event !== undefined && shortDayOf(event.created, Date.now() + clockOffset.value) !== "",
-  );
+  const today = new Date(Date.now() + clockOffset.value).toDateString();
+  const rows = useMemo(() => withDays(shown, today), [shown, today]);
   const readOn = () => {
     if (!isLoading && !isComplete && error === undefined) loadMore();
   };
@@ -92,7 +91,7 @@ function EventList() {
         </Empty>
       )}
       {(shown.length > 0 || isLoading) && (
-        <div class={isDated ? "virtual-frame dated" : "virtual-frame"}>
+        <div class="virtual-frame">
           <NewRows
             number={pendingCount}
             onShow={() => {
@@ -103,12 +102,12 @@ function EventList() {
           <VirtualList
             label="Events, newest first"
             headings={["Time", "Event", "Object", "Deliveries"]}
-            items={shown.length === 0 ? undefined : shown}
-            keyOf={({ id }) => id}
+            items={rows.length === 0 ? undefined : rows}
+            keyOf={(row) => (typeof row === "string" ? row : row.id)}
             rowHeight={ROW_HEIGHT}
             row={eventRow}
             scrollTop={list.scrollTop}
-            onShown={(events) => readOutcomes(events.map(({ id }) => id))}
+            onShown={(some) => readOutcomes(some.flatMap((row) => (typeof row === "string" ? [] : [row.id])))}
             onNearEnd={readOn}
             onRead={(scrollTop, isHeld) =>
               list.read(scrollTop, scrollTop >= ROW_HEIGHT || isHeld || peekedId.value !== "")
@@ -120,12 +119,43 @@ function EventList() {
   );
 }
 
-function eventRow({ id, type, created, data }: ListedEvent) {
-  const day = shortDayOf(created, Date.now() + clockOffset.value);
+const days = new WeakMap<ListedEvent, number>();
+
+/** Returns the local day of an event, as a number. */
+function dayIn(event: ListedEvent): number {
+  let day = days.get(event);
+  if (day === undefined) {
+    day = new Date(event.created).setHours(0, 0, 0, 0);
+    days.set(event, day);
+  }
+  return day;
+}
+
+/** Returns the rows of a list: before the events of another day than today, that day. */
+function withDays(events: readonly ListedEvent[], today: string): (ListedEvent | string)[] {
+  const rows: (ListedEvent | string)[] = [];
+  let last = Date.parse(today);
+  for (const event of events) {
+    const day = dayIn(event);
+    if (day !== last) rows.push(dayOf(event.created, Date.parse(today)) || "Today");
+    last = day;
+    rows.push(event);
+  }
+  return rows;
+}
+
+function eventRow(row: ListedEvent | string) {
+  if (typeof row === "string") {
+    return (
+      <span role="cell" class="day">
+        {row}
+      </span>
+    );
+  }
+  const { id, type, created, data } = row;
   return (
     <>
       <span role="cell">
-        {day !== "" && <span class="soft day">{day} </span>}
         <RowTime at={created} />
       </span>
       <span role="cell">

@@ -6,7 +6,7 @@ import { follow } from "../../api/live.ts";
 import { stateOf } from "../../components/values.tsx";
 import { environment } from "../../router.tsx";
 
-/** The number of an event's deliveries by their state. */
+/** The number of an event's receivers by the state of the newest delivery to each of them. */
 type Outcome = ReadonlyMap<string, number>;
 
 /** While deliveries change, outcomes are read at most this often. */
@@ -22,12 +22,17 @@ environment.subscribe(() => outcomes.clear());
 async function readOutcomes(call: ReturnType<typeof useCall>, events: readonly string[]): Promise<void> {
   const found = new Map(events.map((id) => [id, new Map<string, number>()]));
   const query = { query: events.join(","), limit: LIMITS.maxPageSize };
+  const seen = new Set<string>();
   let cursor: string | null | undefined;
   for (let page = 0; cursor !== null; page++) {
     if (page === MAX_PAGES) return;
     const path = withQuery("/v1/deliveries", { ...query, cursor });
     const read = await call<{ data: Delivery[]; next_cursor: string | null }>("GET", path);
     for (const delivery of read.data) {
+      const receiver = `${delivery.event} ${delivery.endpoint ?? delivery.listener}`;
+      // The list begins with the newest one: earlier ones were replayed.
+      if (seen.has(receiver)) continue;
+      seen.add(receiver);
       const counts = found.get(delivery.event);
       const state = stateOf(delivery);
       counts?.set(state, (counts.get(state) ?? 0) + 1);
@@ -85,11 +90,22 @@ export function useOutcomes(): (events: readonly string[]) => void {
 
 /** States in the order in which they need attention, and their shapes. */
 const SHAPES = { failed: "bad", retrying: "retry", queued: "wait", canceled: "off", delivered: "good" } as const;
-const MAX_DOTS = 8;
+const MAX_DOTS = 5;
 
-/** Shows a shape for each delivery, and how many of several were delivered. */
-export function OutcomeOf({ event }: { event: string }) {
-  const outcome = outcomes.get(event);
+/** Returns the outcomes of some events together; undefined until those of all are known. */
+export function outcomeOf(events: readonly string[]): Outcome | undefined {
+  const sum = new Map<string, number>();
+  for (const event of events) {
+    const outcome = outcomes.get(event);
+    if (outcome === undefined) return undefined;
+    for (const [state, number] of outcome) sum.set(state, (sum.get(state) ?? 0) + number);
+  }
+  return sum;
+}
+
+/** Shows a shape for each delivery of an event, or of several, and how many of them were delivered. */
+export function OutcomeOf({ event }: { event: string | readonly string[] }) {
+  const outcome = outcomeOf([event].flat());
   if (outcome === undefined) return <span class="soft">…</span>;
   const states = Object.keys(SHAPES) as (keyof typeof SHAPES)[];
   const all = states.flatMap((state) => Array.from({ length: outcome.get(state) ?? 0 }, () => state));

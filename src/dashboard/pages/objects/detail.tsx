@@ -20,9 +20,11 @@ import { Answer } from "../../components/answer.tsx";
 import { LoadedObject } from "../../components/loaded-object.tsx";
 import { Card, Empty, Facts, isGone, Page, WithAside } from "../../components/page.tsx";
 import { Trail } from "../../components/trail.tsx";
-import { ClockTime, Copy, ObjectLink, Raw, Status } from "../../components/values.tsx";
+import { Copy, ObjectLink, Raw, Status, Time } from "../../components/values.tsx";
 import { hrefOf, Link, useGo } from "../../router.tsx";
 import { RelatedEvents } from "../events/index.tsx";
+import { OutcomeOf } from "../events/outcomes.tsx";
+import { type AboutObject, Arrivals, referringKinds, useEventsAbout } from "./arrivals.tsx";
 import { ActOnObject, EditObject } from "./form.tsx";
 import { ObjectTable, shownFields, titleField, titleOf, valueOf } from "./item.tsx";
 
@@ -31,7 +33,10 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
   const query = useQuery<Item>(path);
   const { data } = query;
   const { labels, page } = RESOURCES[kind];
-  const { explanation } = useExplanation(data && id);
+  // Of an object that others refer to, its own last event says little.
+  const isRoot = referringKinds(kind).length > 0 && !Object.values<Field>(RESOURCES[kind].fields).some(({ of }) => of);
+  const { explanation } = useExplanation(isRoot ? undefined : data && id);
+  const about = useEventsAbout(kind, isRoot ? data && id : undefined);
   return (
     <Page
       title={titleOf(kind, data)}
@@ -63,11 +68,11 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
                 note={explanation?.chain.event && `of the last event, ${explanation.chain.event.type}`}
                 actions={<Link href={hrefOf("why", id)}>Explain</Link>}
               >
-                <Answer explanation={explanation} />
+                {isRoot ? <Arrivals kind={kind} about={about} /> : <Answer explanation={explanation} />}
                 {explanation !== undefined && <Trail chain={explanation.chain} />}
               </Card>
-              {OBJECT_KINDS.map((other) => (
-                <ReferringObjects key={other} kind={other} to={kind} id={id} />
+              {referringKinds(kind).map(([other, field]) => (
+                <ReferringTable key={other} kind={other} field={field} to={kind} id={id} {...(isRoot && { about })} />
               ))}
               <RelatedEvents id={item.id} />
               <Json item={item} />
@@ -126,7 +131,7 @@ function factsOf(kind: ObjectKind, item: Item) {
     ...fields
       .filter(([name, { output }]) => !(output && item[name] === null))
       .map(([name, field]) => [field.label, factOf(item, name, field) ?? null] as const),
-    ["Created", <ClockTime at={item.created} />] as const,
+    ["Created", <Time at={item.created} />] as const,
   ];
 }
 
@@ -227,13 +232,9 @@ function Actions({ kind, item, onDone }: { kind: ObjectKind; item: Item; onDone:
   );
 }
 
-/** The objects of another kind that refer to this one, if that kind has a field for it. */
-function ReferringObjects({ kind, to, id }: { kind: ObjectKind; to: ObjectKind; id: string }) {
-  const field = Object.entries<Field>(RESOURCES[kind].fields).find(([, { of, filter }]) => of === to && filter)?.[0];
-  return field === undefined ? null : <ReferringTable kind={kind} field={field} to={to} id={id} />;
-}
-
-function ReferringTable({ kind, field, to, id }: { kind: ObjectKind; field: string; to: ObjectKind; id: string }) {
+/** The objects of another kind that refer to this one. */
+function ReferringTable(props: { kind: ObjectKind; field: string; to: ObjectKind; id: string; about?: AboutObject }) {
+  const { kind, field, to, id, about } = props;
   const pages = usePages<Item>(pathOf(kind), { [field]: id });
   const { labels } = RESOURCES[kind];
   return (
@@ -241,6 +242,9 @@ function ReferringTable({ kind, field, to, id }: { kind: ObjectKind; field: stri
       <ObjectTable
         kind={kind}
         without={field}
+        {...(about !== undefined && {
+          webhooks: (item: Item) => <OutcomeOf event={about.eventsOf(item.id)} />,
+        })}
         label={`${labels} of this ${nounOf(to)}`}
         pages={pages}
         empty={<Empty title={`No ${nounsOf(kind)} yet`} />}

@@ -121,8 +121,10 @@ export function ObjectTable(props: {
   empty: ComponentChildren;
   keepsPosition?: boolean;
   search?: string;
+  /** How the webhooks about an object went. */
+  webhooks?: (item: Item) => ComponentChildren;
 }) {
-  const { kind, without, ...table } = props;
+  const { kind, without, webhooks, ...table } = props;
   const title = titleField(kind);
   const fields = shownFields(kind).filter(([name, { inList, type }]) => inList && type !== "id" && name !== without);
   const ordered = [...fields.filter(([name]) => name === title), ...fields.filter(([name]) => name !== title)];
@@ -151,7 +153,9 @@ export function ObjectTable(props: {
         ...columns.filter(({ from }) => from === undefined),
         ...references,
         ...codes,
-        { label: "ID", from: "desktop", cell: ({ id }) => <code class="soft">{id}</code> },
+        webhooks === undefined
+          ? { label: "ID", from: "desktop", cell: ({ id }) => <code class="soft">{id}</code> }
+          : { label: "Webhooks", isLong: true, cell: webhooks },
         { label: "Created", cell: ({ created }) => <RowTime at={created} /> },
       ]}
     />

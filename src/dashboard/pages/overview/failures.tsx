@@ -174,7 +174,6 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
           },
           {
             label: "Actions",
-            from: "tablet",
             isFor: ({ endpoint }) => endpoint !== undefined,
             cell: ({ endpoint, counts }) =>
               endpoint && <RowActions endpoint={endpoint} waiting={counts?.pending ?? 0} onChange={onChange} />,

@@ -147,7 +147,11 @@ function Figures({ totals, queue, minutes }: Statistics) {
         href={hrefOf("deliveries", "", { status: "retrying" })}
       />
       <Figure
-        label={`median, p95 ${milliseconds(totals.latency_p95_ms)}`}
+        label={
+          totals.latency_p95_ms === null
+            ? "median response"
+            : `median response, ${milliseconds(totals.latency_p95_ms).replace(" ", "\u00a0")} p95`
+        }
         value={milliseconds(totals.latency_p50_ms)}
         href={hrefOf("deliveries", "", { status: "succeeded", ...created })}
       />

@@ -62,7 +62,7 @@ export function errorPage({ title, message }: PageError): Page {
     title,
     body: html`<h1>${title}</h1>
       <p>${message}</p>
-      <p><a href="/dashboard">Go to the dashboard</a></p>`,
+      <p><a href="/dashboard">Go to the dashboard</a> · <a href="/docs">API reference</a></p>`,
   };
 }
 

@@ -51,7 +51,7 @@ function pageOf(title: string, content: Html, menu: Html, files: ReferenceFiles)
       <body data-language="curl">
         <a class="skip" href="#content">Skip to content</a>
         <header>
-          <a class="brand" href="/docs">service <span>API reference</span></a>
+          <a class="brand" href="/docs">Service <span>API reference</span></a>
           <nav aria-label="Site">
             <a href="/docs/guides">Guides</a> <a href="/dashboard">Dashboard</a> <a href="/problems">Errors</a>
             <a href="/openapi.json">OpenAPI</a>
@@ -165,7 +165,7 @@ function introduction({ info }: OpenApiDocument, baseUrl: string): Html {
   return html`<section id="introduction" class="row">
     <div class="text">
       <h1>API reference</h1>
-      <p class="lead">${info.summary}. Version ${info.version}.</p>
+      <p class="lead">${info.summary}. <span class="version">Version ${info.version}.</span></p>
       ${prose(info.description)}
     </div>
     <div class="code">

@@ -92,4 +92,6 @@ it("the commands on the page work with this server", async () => {
   await page.reload();
   await page.locator(".figures").waitFor();
   expect(await page.getByText("Quick start").count()).toBe(0);
+  await page.getByRole("button", { name: "Show the first steps" }).click();
+  await page.getByRole("heading", { name: /^Quick start/ }).waitFor();
 });

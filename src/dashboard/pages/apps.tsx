@@ -11,13 +11,11 @@ import { PagedTable, Table } from "../components/table.tsx";
 import { ClockTime, CopyLine, Id, Time } from "../components/values.tsx";
 import { counted } from "../format.ts";
 import { showToast } from "../components/toasts.tsx";
-import { hrefOf, Link, route, useGo } from "../router.tsx";
+import { hrefOf, Link, useGo } from "../router.tsx";
 import { CreateResource, EditResource } from "./resource-form.tsx";
+import { listAndPage } from "./list-page.tsx";
 
-export function Apps() {
-  const { id } = route.value;
-  return id === "" ? <AppList /> : <AppDetail id={id} />;
-}
+export const Apps = listAndPage(AppList, AppDetail);
 
 function typeOf({ public: isPublic }: OAuthApp): string {
   return isPublic ? "Public" : "Confidential";

@@ -24,12 +24,12 @@ import {
 } from "../components/values.tsx";
 import { clockTime, count, counted } from "../format.ts";
 import { errorInShort, isNotSent } from "../responses.ts";
-import { hrefOf, Link, route } from "../router.tsx";
+import { hrefOf, Link } from "../router.tsx";
 import { RetryFailed } from "./bulk.tsx";
 import { RunningOperations } from "./operations.tsx";
 import { DeliveryDetail } from "./delivery.tsx";
 import { Choice, filterOf, listFilters, oneOf, type Terms, TIME_TERMS } from "./filters.tsx";
-import { ListPage } from "./list-page.tsx";
+import { listAndPage, ListPage } from "./list-page.tsx";
 
 /** States by the word of the API, which the URL filter and the CLI use, too. */
 const STATES: readonly (readonly [value: "" | (typeof DELIVERY_FILTERS)[number], label: string])[] = [
@@ -49,10 +49,7 @@ const RESPONSES = [
   ["none", "No response"],
 ] as const;
 
-export function Deliveries() {
-  const { id } = route.value;
-  return id === "" ? <DeliveryList /> : <DeliveryDetail id={id} />;
-}
+export const Deliveries = listAndPage(DeliveryList, DeliveryDetail);
 
 /** Returns the words of a search for deliveries. */
 export function deliveryTerms(endpoints: readonly (readonly [id: string, name: string])[]): Terms {

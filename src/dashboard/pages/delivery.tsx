@@ -77,7 +77,7 @@ export function DeliveryDetail({ id }: { id: string }) {
                 rows={[
                   ["State", <DeliveryState delivery={delivery} />],
                   ["Endpoint", <Destination delivery={delivery} endpoint={endpoint.data} isDeleted={isDeleted} />],
-                  ["Event", <ObjectLink id={delivery.event} />],
+                  ["Event", <Link href={hrefOf("events", delivery.event)}>{delivery.event_type}</Link>],
                   ["Created", <ClockTime at={delivery.created} />],
                   ["Next attempt", delivery.next_attempt === null ? undefined : <NextAttempt delivery={delivery} />],
                 ]}

@@ -1,7 +1,16 @@
 import type { ComponentChildren, ComponentType } from "preact";
 import { Page } from "../components/page.tsx";
 import { Split } from "../components/split.tsx";
+import { route } from "../router.tsx";
 import { CopyCommand, CreatedRange, Filters, Search, type SearchProps } from "./filters.tsx";
+
+/** Returns a page that is a list, or the page of one of its rows if the URL has its ID. */
+export function listAndPage(List: ComponentType, Detail: ComponentType<{ id: string }>): ComponentType {
+  return () => {
+    const { id } = route.value;
+    return id === "" ? <List /> : <Detail id={id} />;
+  };
+}
 
 /** A list below its search and filters, and one of its rows next to it. */
 export function ListPage(props: {

@@ -13,15 +13,12 @@ import { PagedTable } from "../components/table.tsx";
 import { Trail } from "../components/trail.tsx";
 import { Copy, message, ObjectLink, Raw, RequestStatus, RowTime, Time, WhyLink } from "../components/values.tsx";
 import { milliseconds } from "../format.ts";
-import { filter, hrefOf, Link, route } from "../router.tsx";
+import { filter, hrefOf, Link } from "../router.tsx";
 import { Choice, filterOf, listFilters, oneOf, Search, type Terms, TIME_TERMS } from "./filters.tsx";
-import { ListPage } from "./list-page.tsx";
+import { listAndPage, ListPage } from "./list-page.tsx";
 import { UserEmail, useUsers } from "./team.tsx";
 
-export function RequestLogs() {
-  const { id } = route.value;
-  return id === "" ? <RequestList /> : <RequestDetail id={id} />;
-}
+export const RequestLogs = listAndPage(RequestList, RequestDetail);
 
 const METHODS = [["", "All"] as const, ...["GET", "POST", "PATCH", "DELETE"].map((name) => [name, name] as const)];
 /** There are many reads, and they change nothing: by default, the log shows those that failed. */

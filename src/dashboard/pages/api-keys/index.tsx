@@ -10,15 +10,13 @@ import { ShownOnce } from "../../components/dialog.tsx";
 import { Card, Empty, Facts, Loaded, Page } from "../../components/page.tsx";
 import { PagedTable } from "../../components/table.tsx";
 import { Status, Time, Until } from "../../components/values.tsx";
-import { hrefOf, Link, route } from "../../router.tsx";
+import { hrefOf, Link } from "../../router.tsx";
 import { RequestTable } from "../request-logs.tsx";
 import { CreateResource, EditResource } from "../resource-form.tsx";
 import { UserEmail, useUsers } from "../team.tsx";
+import { listAndPage } from "../list-page.tsx";
 
-export function ApiKeys() {
-  const { id } = route.value;
-  return id === "" ? <KeyList /> : <KeyDetail id={id} />;
-}
+export const ApiKeys = listAndPage(KeyList, KeyDetail);
 
 /** Returns true if the key was revoked because it was found in public. */
 function isLeaked({ revoked_reason: reason }: ApiKey): boolean {

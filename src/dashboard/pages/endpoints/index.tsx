@@ -11,15 +11,13 @@ import { Split } from "../../components/split.tsx";
 import { PagedTable } from "../../components/table.tsx";
 import { Url } from "../../components/values.tsx";
 import { count, counted } from "../../format.ts";
-import { go, hrefOf, Link, route } from "../../router.tsx";
+import { go, hrefOf, Link } from "../../router.tsx";
 import { standingsOf, StandingStatus } from "../overview/failures.tsx";
 import { CreateResource } from "../resource-form.tsx";
 import { EndpointDetail, isOldSecret } from "./detail.tsx";
+import { listAndPage } from "../list-page.tsx";
 
-export function Endpoints() {
-  const { id } = route.value;
-  return id === "" ? <EndpointList /> : <EndpointDetail id={id} />;
-}
+export const Endpoints = listAndPage(EndpointList, EndpointDetail);
 
 function EndpointList() {
   const pages = useEndpoints();

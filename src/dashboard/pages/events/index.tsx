@@ -9,18 +9,15 @@ import { isUnfinished, NewRows, PagedTable } from "../../components/table.tsx";
 import { EventType, RowTime } from "../../components/values.tsx";
 import { VirtualList } from "../../components/virtual-list.tsx";
 import { count, dayOf, searchable } from "../../format.ts";
-import { environment, hrefOf, Link, peekedId, route } from "../../router.tsx";
+import { environment, hrefOf, Link, peekedId } from "../../router.tsx";
 import { Choice, listFilters, oneOf, type Terms, TIME_TERMS } from "../filters.tsx";
-import { ListPage } from "../list-page.tsx";
+import { listAndPage, ListPage } from "../list-page.tsx";
 import { changeInWords, changesOf } from "./changes.ts";
 import { EventDetail, nameOf } from "./detail.tsx";
 import { OutcomeOf, useOutcomes } from "./outcomes.tsx";
 import { useEvents } from "./use-events.ts";
 
-export function Events() {
-  const { id } = route.value;
-  return id === "" ? <EventList /> : <EventDetail id={id} />;
-}
+export const Events = listAndPage(EventList, EventDetail);
 
 const TYPES = [
   ["", "All"] as const,

@@ -24,20 +24,25 @@ export function QuickStart({ progress }: { progress: Progress }) {
   const { hasEndpoint, hasEvent, delivered: newest } = progress;
   const [isHidden, setHidden] = useState(remembered(HIDDEN_AS) === "hidden");
   const [isCreating, setCreating] = useState(false);
-  if (isHidden) return null;
+  const hide = (isNow: boolean) => {
+    remember(HIDDEN_AS, isNow ? "hidden" : "");
+    setHidden(isNow);
+  };
+  if (isHidden) {
+    return (
+      <p>
+        <button type="button" class="small" onClick={() => hide(false)}>
+          Show the first steps
+        </button>
+      </p>
+    );
+  }
   const origin = location.origin;
   return (
     <Card
       title="Quick start: your first verified delivery"
       actions={
-        <button
-          type="button"
-          class="small"
-          onClick={() => {
-            remember(HIDDEN_AS, "hidden");
-            setHidden(true);
-          }}
-        >
+        <button type="button" class="small" onClick={() => hide(true)}>
           Hide
         </button>
       }

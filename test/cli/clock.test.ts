@@ -52,7 +52,7 @@ describe("service clock", () => {
     }
   });
 
-  it("is the time from which lists and objects show ages on a terminal", async () => {
+  it("determines the ages that lists and objects show on a terminal", async () => {
     const { id } = await json<{ id: string }>("customers", "create", "--email", "aged@example.com");
     await json("clock", "advance", "2d");
     for (const args of [

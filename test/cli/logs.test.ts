@@ -49,7 +49,7 @@ describe("service logs list", () => {
     expect(session.text()).toMatch(/POST {4}\/v1\/orders\/\S{4,}…/);
   });
 
-  it("has no reads of the clock by commands", async () => {
+  it("omits the requests with which commands read the clock", async () => {
     expect((await service("clock", "show")).exitCode).toBe(0);
     const last = await provoke();
     const { stdout } = await service("logs", "list", "--all", "--json");
@@ -118,7 +118,7 @@ describe("service logs tail", () => {
     expect(tail.stderr()).toBe("");
   });
 
-  it("hides what commands read, unless --all is passed", async () => {
+  it("hides successful GET requests of commands unless --all is passed", async () => {
     const [tail, whole] = [tailLogs("--json"), tailLogs("--json", "--all")];
     await Promise.all([tail.begun(() => provoke()), whole.begun(() => provoke())]);
     expect((await service("customers", "list")).exitCode).toBe(0);

@@ -49,7 +49,7 @@ describe("a table", () => {
     for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
   });
 
-  it("takes several aligned lines for each row if its columns do not fit", async () => {
+  it("puts each row on several aligned lines if the columns do not fit", async () => {
     const lines = await linesOf(inTerminal(["orders", "list"], { columns: 40 }));
     expect(lines).toHaveLength(6);
     expect(lines.filter((_, at) => at % 2 === 0)).toEqual([

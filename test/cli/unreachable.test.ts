@@ -105,7 +105,7 @@ describe("a base URL that is none", () => {
 });
 
 describe("a project's key that is rejected", () => {
-  it("is explained by another platform at the port of service.yaml", async () => {
+  it("has a hint that another platform uses the port of service.yaml", async () => {
     const project = await makeProject({ "service.yaml": "platform: { port: PORT }" });
     const first = startDev(project);
     await first.waitFor("✓ Ready");

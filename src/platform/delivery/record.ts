@@ -131,7 +131,7 @@ function outcomesByEndpoint(finished: readonly Finished[]): ReportedOutcomes[] {
 
 const MAX_TAKE_OVER = 500;
 
-/** Takes over from dead processes whatever their leases have expired on. Returns the attempts that they had begun. */
+/** Takes over the deliveries of dead processes once their leases have expired. Returns the attempts that had begun. */
 export async function takeOverLapsed(
   tx: Transaction,
   { owner, clock, clockTrust, random }: { owner: string; clock: Clock; clockTrust: ClockTrust; random: Random },

@@ -263,7 +263,7 @@ async function noteMissingReceiver(event: string, client: Client, { output }: Co
   }
 }
 
-/** Polls, for the last time at the deadline, in Unix milliseconds. */
+/** Polls until the deadline (Unix milliseconds), and once more then. */
 async function awaitDeliveries(
   events: readonly TriggeredEvent[],
   client: Client,

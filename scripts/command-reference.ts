@@ -21,6 +21,8 @@ process.stdout.write(
     listed.map(({ name, summary }) => `- [\`${name}\`](#service-${name}): ${summary}`).join("\n"),
     "## Global flags",
     flagTable(program.options.filter(({ hidden }) => !hidden)),
+    "## Output and exit codes",
+    "Results go to stdout; notes, questions and errors go to stderr. [Formatting](#topic-formatting) describes what a terminal, a pipe\nand `--json` get. A command exits with 0 if it succeeded, 2 if a flag or argument is wrong, and otherwise with one of these\n[exit codes](errors.md#exit-codes).",
     ...sections,
     ...Object.entries(TOPICS).map(([topic, { text }]) => `## Topic: ${topic}\n\n\`\`\`text\n${text.trim()}\n\`\`\``),
   ].join("\n\n")}\n`,

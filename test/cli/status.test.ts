@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { startServer } from "../client/support/scripted-server.ts";
 import { createConfigDir, runCli } from "../support/run-cli.ts";
+import { makeProject } from "./support/dev-project.ts";
 import { loginEnv, signIn } from "./support/running-login.ts";
 import { ownedPlatform } from "./support/owned-platform.ts";
 
@@ -29,6 +30,15 @@ describe("service status", () => {
         /^ok: Browser sign-in from profile default is valid, with \d+ scopes; renewed automatically$/,
       ),
     });
+  });
+
+  it("checks the platform of an untrusted service.yaml, and says why no credential is sent", async () => {
+    const { baseUrl, sandboxKey } = on.platform;
+    const project = await makeProject({ "service.yaml": `platform: { url: "${baseUrl}" }` });
+    const { exitCode, stdout } = await project.service(["status"], { SERVICE_API_KEY: sandboxKey });
+    expect(exitCode).toBe(4);
+    expect(stdout).toMatch(/^ok\tplatform\t/);
+    expect(stdout).toMatch(/^failed\tcredential\tThe key from SERVICE_API_KEY was not sent: .*\tIf you trust that/m);
   });
 
   it("exits with 4 without a credential, and with a rejected key", async () => {

@@ -5,8 +5,8 @@ import type { TestClock } from "../../../contract/schemas/test-clock.ts";
 import type { Identity } from "../../../contract/schemas/account.ts";
 import type { Scope } from "../../../contract/scopes.ts";
 import type { Context } from "../../context.ts";
-import { NotSignedInError } from "../../errors.ts";
-import type { Connection, ConnectionTarget } from "../../settings/connection.ts";
+import { NotSignedInError, UserError } from "../../errors.ts";
+import { type Connection, type ConnectionTarget, resolveTarget } from "../../settings/connection.ts";
 
 /** The state of everything that a command needs. */
 export interface Examination extends ConnectionTarget {
@@ -47,7 +47,7 @@ const PROBES = 3;
 
 /** Checks everything that a command needs. Failures become part of the result. */
 export async function examine(context: Context): Promise<Examination> {
-  const { baseUrl, authUrl, profile, environment, credential: stored } = await context.connection();
+  const { baseUrl, authUrl, profile, environment, credential: stored } = await connectionOf(context);
   const platform = await reach(context, await context.clientFor(baseUrl.value, undefined));
   const credential = await tryCredential(context, stored, platform.problem === undefined);
   const works = credential.state === "works";
@@ -61,6 +61,19 @@ export async function examine(context: Context): Promise<Examination> {
     testClock: works && environment === "sandbox" ? await read(pathOf("test_clock"), context) : undefined,
     credential,
   };
+}
+
+/** Returns the connection. A credential that is for another URL is an error in its place. */
+export async function connectionOf(
+  context: Context,
+): Promise<ConnectionTarget & { credential: Connection["credential"] | UserError }> {
+  try {
+    return await context.connection();
+  } catch (error) {
+    if (!(error instanceof UserError) || error.code !== "other_origin") throw error;
+    const { globals: flags, env, settings } = context;
+    return { ...resolveTarget({ flags, env, settings, project: await context.project() }), credential: error };
+  }
 }
 
 async function reach(context: Context, client: Client): Promise<Reachability> {
@@ -92,10 +105,11 @@ function clockAheadOf(date: unknown, now: number): number | undefined {
 
 async function tryCredential(
   context: Context,
-  stored: Connection["credential"],
+  stored: Connection["credential"] | UserError,
   reachable: boolean,
 ): Promise<CredentialState> {
   if (stored === undefined) return { state: "missing" };
+  if (stored instanceof UserError) return { state: "refused", problem: stored.message, hint: stored.hint };
   const named = { type: stored.value.type, source: stored.name };
   if (!reachable) return { state: "unknown", ...named };
   try {

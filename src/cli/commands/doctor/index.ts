@@ -7,7 +7,7 @@ import { printable } from "../../terminal/printable.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
-import { examine } from "./examine.ts";
+import { connectionOf, examine } from "./examine.ts";
 import { type Check, failed, type Finding, type Verdict } from "./finding.ts";
 import { machineChecks } from "./machine.ts";
 import { connectionChecks, webhookChecks } from "./platform.ts";
@@ -80,7 +80,7 @@ async function runDoctor(context: Context): Promise<void> {
 
 async function runStatus(context: Context): Promise<void> {
   // Wrong flags and settings are errors of the command, not of the platform.
-  await context.connection();
+  await connectionOf(context);
   const limit = AbortSignal.timeout(TIMEOUT_MILLISECONDS);
   const bounded = context.withSignal(AbortSignal.any([context.signal, limit]));
   const examination = examine(bounded);

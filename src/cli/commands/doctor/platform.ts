@@ -91,7 +91,7 @@ async function checkCredential({ credential, environment, profile }: Examination
     return warning(`none for the ${environment} environment`, `Sign in: ${login}, or set SERVICE_API_KEY.`);
   }
   const name = `${type === "oauth" ? "Browser sign-in" : "API key"} from ${source}`;
-  if (state === "refused") return failed(`${name} was rejected: ${problem}`, hint);
+  if (state === "refused") return failed(source === undefined ? problem! : `${name} was rejected: ${problem}`, hint);
   if (state === "unknown") return skipped(problem ?? NOT_REACHED);
   const expiry = type === "oauth" ? null : await expiryOf(credential, context);
   const may = `${name} is valid, with ${scopes?.length} ${scopes?.length === 1 ? "scope" : "scopes"}`;

@@ -48,6 +48,16 @@ export class UsageError extends UserError {
   }
 }
 
+/** Turns an error in a flag's value into a usage error that names the flag. */
+export function asUsage<Value>(make: () => Value, expected: new (...args: never[]) => Error, flag: string): Value {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof expected) throw new UsageError(`${flag}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
 /** There is no credential: exit 4, as for a 401. */
 export class NotSignedInError extends UserError {
   override name = "NotSignedInError";

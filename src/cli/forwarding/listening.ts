@@ -8,14 +8,14 @@ import { sign, SignatureError } from "../../webhooks/index.ts";
 import { type Condition, meets } from "../arguments/assignments.ts";
 import type { Context } from "../context.ts";
 import type { EnvironmentClock } from "../environment-time.ts";
-import { endStream, SilentExit, UserError } from "../errors.ts";
+import { asUsage, endStream, SilentExit, UserError } from "../errors.ts";
 import { SECRET_VARIABLE } from "../receivers/secrets.ts";
 import type { ChildCommand, ChildEnd } from "../process/foreground.ts";
 import { factsOf } from "./lines.ts";
 import type { Display } from "./printer.ts";
 import type { Feed } from "./ui/feed.ts";
 import { type EnvTarget, RunFiles } from "./files.ts";
-import { type ForwardingFlags, type Setup, targetsOf, usageOf } from "./options.ts";
+import { type ForwardingFlags, type Setup, targetsOf } from "./options.ts";
 import { explainListenError, type PlatformAccess } from "./platform-access.ts";
 import { openStartPosition, type StartPosition } from "./start-position.ts";
 
@@ -114,7 +114,7 @@ export class Listening {
       },
       report: (report: Report) => this.#report(report),
     };
-    this.#run = usageOf(() => new Run(settings), SignatureError, setup.secretSource ?? "--secret");
+    this.#run = asUsage(() => new Run(settings), SignatureError, setup.secretSource ?? "--secret");
   }
 
   /**

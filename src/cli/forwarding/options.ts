@@ -12,7 +12,7 @@ import type { HostKind } from "../../relay/forward-failure.ts";
 import { ForwardHeaderError, parseForwardHeaders } from "../../relay/forward-headers.ts";
 import { parseTarget, type Route, type Target, TargetError } from "../../relay/targets.ts";
 import type { Context } from "../context.ts";
-import { UsageError } from "../errors.ts";
+import { asUsage, UsageError } from "../errors.ts";
 import { SECRET_VARIABLE, secretsIfGiven } from "../receivers/secrets.ts";
 
 /** Flags that `listen` and `listen replay` share. */
@@ -44,7 +44,7 @@ export function readForwardingOptions(
   const chaos = readChaos(flags, context);
   const options: ForwardingOptions = {
     ...receivers,
-    headers: usageOf(() => parseForwardHeaders(flags.header), ForwardHeaderError, "--header"),
+    headers: asUsage(() => parseForwardHeaders(flags.header), ForwardHeaderError, "--header"),
     skipVerify,
     timeoutMs: timeout,
     concurrency,
@@ -59,7 +59,7 @@ export function readForwardingOptions(
 function readChaos({ chaos, ordered }: ForwardingFlags, context: Context): ChaosSettings | undefined {
   if (chaos === undefined) return undefined;
   const newSeed = () => Math.floor(context.random() * SEEDS);
-  const settings = usageOf(() => parseChaosSettings(chaos, newSeed), ChaosSettingsError, "--chaos");
+  const settings = asUsage(() => parseChaosSettings(chaos, newSeed), ChaosSettingsError, "--chaos");
   if (ordered && settings.reorder > 0) throw new UsageError("--chaos reorder cannot be combined with --ordered");
   return settings;
 }
@@ -111,7 +111,7 @@ export interface Setup extends Receivers {
 function readReceivers(forwardTo: string | undefined, routes: readonly string[]): Receivers & { warnings: string[] } {
   const targets: Target[] = [];
   const read = (text: string, flag: string): URL => {
-    const target = usageOf(() => parseTarget(text), TargetError, flag);
+    const target = asUsage(() => parseTarget(text), TargetError, flag);
     targets.push(target);
     return target.url;
   };
@@ -168,14 +168,4 @@ export function hostKind(platform: NodeJS.Platform, files: SystemFiles = realFil
   if (CONTAINER_MARKS.some((mark) => files.exists(mark))) return "container";
   if (/docker|containerd|kubepods/.test(files.read("/proc/1/cgroup") ?? "")) return "container";
   return /microsoft/i.test(files.read("/proc/sys/kernel/osrelease") ?? "") ? "wsl" : "plain";
-}
-
-/** Turns an error in a flag's value into a usage error that names the flag. */
-export function usageOf<Value>(make: () => Value, expected: new (...args: never[]) => Error, flag: string): Value {
-  try {
-    return make();
-  } catch (error) {
-    if (error instanceof expected) throw new UsageError(`${flag}: ${error.message}`, { cause: error });
-    throw error;
-  }
 }

@@ -10,7 +10,7 @@ import { parseTarget, TargetError } from "../../relay/targets.ts";
 import { SignatureError } from "../../webhooks/index.ts";
 import { type Scheme, SCHEMES, sign } from "../../webhooks/schemes.ts";
 import type { Context } from "../context.ts";
-import { UsageError } from "../errors.ts";
+import { asUsage, UsageError } from "../errors.ts";
 import { signingError } from "./secrets.ts";
 
 interface CheckRequest {
@@ -85,12 +85,7 @@ export function newSecret(scheme: Scheme): string {
 
 /** Parses an address as typed: `localhost:3000/webhooks`, a port, a URL. Throws UsageError. */
 export function parseAddress(text: string, name: string): URL {
-  try {
-    return parseTarget(text).url;
-  } catch (error) {
-    if (error instanceof TargetError) throw new UsageError(`${name}: ${error.message}`, { cause: error });
-    throw error;
-  }
+  return asUsage(() => parseTarget(text).url, TargetError, name);
 }
 
 export interface SamplePayload {

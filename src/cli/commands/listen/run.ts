@@ -3,10 +3,10 @@ import { assertSigningSecret } from "../../../relay/dispatcher.ts";
 import { SignatureError } from "../../../webhooks/index.ts";
 import type { Context } from "../../context.ts";
 import { EnvironmentClock } from "../../environment-time.ts";
-import { UsageError } from "../../errors.ts";
+import { asUsage, UsageError } from "../../errors.ts";
 import { openDisplay } from "../../forwarding/display.ts";
 import { type ListenFlags, Listening } from "../../forwarding/listening.ts";
-import { type ForwardingFlags, ownSecretOf, readForwardingOptions, usageOf } from "../../forwarding/options.ts";
+import { type ForwardingFlags, ownSecretOf, readForwardingOptions } from "../../forwarding/options.ts";
 import { accessPlatform, fetchListenSecret } from "../../forwarding/platform-access.ts";
 import { replayFile } from "../../forwarding/replay-file.ts";
 
@@ -53,7 +53,7 @@ export async function runReplay(file: string, flags: ReplayFlags, context: Conte
   }
   const own = await ownSecretOf(flags, context);
   const secret = own.secret ?? (await fetchListenSecret(await accessPlatform(context), signal));
-  usageOf(() => assertSigningSecret(secret), SignatureError, own.secretSource ?? "--secret");
+  asUsage(() => assertSigningSecret(secret), SignatureError, own.secretSource ?? "--secret");
   const signing = { secret: () => secret };
   await replayFile(file, { ...options, speed: flags.speed, signing }, { ...receivers, chaos }, context);
 }

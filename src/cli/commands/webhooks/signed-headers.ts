@@ -3,8 +3,8 @@ import { ForwardHeaderError, parseForwardHeaders } from "../../../relay/forward-
 import { exampleHeaders, mediaTypeOf } from "../../../receiver-check/samples.ts";
 import { SignatureError } from "../../../webhooks/index.ts";
 import { type Scheme, sign } from "../../../webhooks/schemes.ts";
+import { asUsage } from "../../errors.ts";
 import { signingError } from "../../receivers/secrets.ts";
-import { usageOf } from "../../forwarding/options.ts";
 
 /** The names, in lower case, of the headers that a signature consists of. */
 export function signedHeaderNames({ signature, timestamp, id }: Scheme): ReadonlySet<string> {
@@ -14,7 +14,7 @@ export function signedHeaderNames({ signature, timestamp, id }: Scheme): Readonl
 
 /** Parses `--header`. Throws UsageError, also for a header that the signature sets. */
 export function readHeaders(lines: readonly string[], scheme: Scheme): string[] {
-  return usageOf(() => parseForwardHeaders(lines, signedHeaderNames(scheme)), ForwardHeaderError, "--header");
+  return asUsage(() => parseForwardHeaders(lines, signedHeaderNames(scheme)), ForwardHeaderError, "--header");
 }
 
 /** Returns a flat list of headers in which those of later lists replace earlier ones of the same name. */

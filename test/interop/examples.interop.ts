@@ -68,7 +68,7 @@ const NEEDS: Record<string, Needs[]> = {
   "../src/webhooks/README.md example-2.js": [
     { given: "declare const payload: string, header: string | undefined, secrets: string;" },
   ],
-  "../src/cli/commands/help/topics.ts example-1.js": [
+  "../src/cli/commands/help/index.ts example-1.js": [
     { given: 'declare const request: import("node:http").IncomingMessage, rawBody: Buffer, secrets: string;' },
   ],
   "testing.md receiver.js": [{ packages: [EXPRESS] }],
@@ -127,7 +127,7 @@ const CHECKS: Record<string, string> = {
 /** Where sources have an example. */
 const SOURCES: Record<string, RegExp> = {
   "../src/dashboard/pages/overview/quick-start.tsx": /^const RECEIVER = `([^`]+)`;$/m,
-  "../src/cli/commands/help/topics.ts": /^ {2}(import .*?)^$/ms,
+  "../src/cli/commands/help/index.ts": /^ {2}(import .*?)^$/ms,
 };
 
 /** Returns the examples of a page or a source, each with the name of its file. */

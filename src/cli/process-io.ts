@@ -1,6 +1,7 @@
-import { realpathSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { shellWord } from "../contract/shell-command.ts";
 import { BrokenPipeError, LostOutputError } from "./errors.ts";
-import { commandName, withCommandName } from "./command-name.ts";
 import { openTextStream, type TextStream } from "./terminal/text-stream.ts";
 
 /** The process as the program sees it. Tests replace it. */
@@ -53,4 +54,64 @@ export function currentProcessIo(
     signal: controller.signal,
     interrupt,
   };
+}
+
+const NAMES = ["service", "service-cli"] as const;
+const PACKAGE = "service-cli";
+/** A package manager's shell shim contains the path of the program that it starts. */
+const MAX_SHIM_BYTES = 8192;
+
+/** Returns text in which each of these commands, such as `service trigger`, begins with `name`. */
+export function withCommandName(text: string, name: string, commands: readonly string[]): string {
+  if (name === "service") return text;
+  // Not `/etc/service status`; but after the code of a color, which ends with a letter.
+  const inText = new RegExp(
+    `(?<=\\u001B\\[[\\d;]*m|(?<![\\w./@-]))service(?= (?:${commands.join("|")})\\b| --help\\b)`,
+    "g",
+  );
+  return text.replace(inText, () => name);
+}
+
+interface Shell {
+  env: Readonly<Record<string, string | undefined>>;
+  cwd: string;
+  platform: NodeJS.Platform;
+}
+
+/**
+ * Returns the words that start this program in the user's shell: `service`, unless that is another program, as on most
+ * Linux systems. Aliases cannot be seen.
+ */
+function commandName({ env, cwd, platform }: Shell, program: string): string {
+  if (env["npm_command"] === "exec") return `npx ${PACKAGE}`;
+  // npm runs scripts with folders in their PATH that the user's shell does not have.
+  const isInPath = (folder: string): boolean => env["npm_lifecycle_event"] === undefined || !folder.endsWith(".bin");
+  const folders = (env["PATH"] ?? env["Path"] ?? "").split(delimiter).filter(isInPath);
+  const suffix = platform === "win32" ? ".cmd" : "";
+  for (const name of NAMES) {
+    const found = folders.map((folder) => join(folder, name + suffix)).find(existsSync);
+    if (found !== undefined && startsProgram(found, program)) return name;
+  }
+  return isInstalledIn(cwd, program) ? `npx ${PACKAGE}` : `node ${shellWord(program)}`;
+}
+
+/** Returns true if a file is the program, a link to it, or a shim that starts it. */
+function startsProgram(file: string, program: string): boolean {
+  if (!existsSync(file)) return false;
+  try {
+    if (realpathSync(file) === program) return true;
+    return readFileSync(file).subarray(0, MAX_SHIM_BYTES).includes(`${PACKAGE}/bin/service.js`);
+  } catch {
+    return false;
+  }
+}
+
+/** Returns true if npx finds the program in this folder or one above: in its dependencies, or as the package itself. */
+function isInstalledIn(folder: string, program: string): boolean {
+  const isHere =
+    startsProgram(join(folder, "node_modules", PACKAGE, "bin/service.js"), program) ||
+    startsProgram(join(folder, "bin/service.js"), program);
+  if (isHere) return true;
+  const above = dirname(folder);
+  return above !== folder && isInstalledIn(above, program);
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { BIN, type CliOptions, runCli } from "../support/run-cli.ts";
-import { withCommandName } from "../../src/cli/command-name.ts";
+import { withCommandName } from "../../src/cli/process-io.ts";
 import { startAnyReceiver } from "./support/any-receiver.ts";
 
 const usage = async (...args: string[]): Promise<string> => {

@@ -70,7 +70,7 @@ interface Entry {
   sandboxOnly?: true;
   query?: TObject;
   body?: TObject;
-  /** The body of the successful response, and its status (default: 200). */
+  /** The body of the successful response, and its status (default: 201 if it adds to a list, else 200). */
   response: TObject;
   status?: 200 | 201;
   /** The meaning of a 202, if the response may come before the work is done. */
@@ -114,7 +114,6 @@ const ENTRIES = {
     sandboxOnly: true,
     body: EventCreate,
     response: Event,
-    status: 201,
     command: null,
   },
   replayEvent: {
@@ -131,7 +130,6 @@ const ENTRIES = {
     summary: "Create a webhook endpoint; only this response shows its secret",
     body: WebhookEndpointCreate,
     response: WebhookEndpoint,
-    status: 201,
     errors: ["endpoint_limit"],
     tool: "Create a webhook endpoint: a URL that gets a signed POST for each event of its types. The result has the signing secret, which is not shown again.",
   },
@@ -316,7 +314,6 @@ const ENTRIES = {
     summary: "Make requests to the sandbox fail",
     body: FaultCreate,
     response: Fault,
-    status: 201,
     errors: ["fault_limit"],
     tool: "Make requests to the sandbox fail, to test how a client handles it: error responses, delays, connections that are closed before or after a request takes effect. Requests of the dashboard, to /v1/faults and to /v1/sandbox never fail.",
     command: "service faults add 'POST /v1/orders*' --status 503 --times 5",
@@ -354,7 +351,6 @@ const ENTRIES = {
     summary: "Create an API key; it is shown once",
     body: ApiKeyCreate,
     response: ApiKey,
-    status: 201,
     errors: ["insufficient_scope", "exceeds_creator"],
     command: "service keys create --name reporting --scope customers:read --expires-in 90d",
   },
@@ -396,7 +392,6 @@ const ENTRIES = {
     summary: "Register an OAuth app; its secret is shown once",
     body: OAuthAppCreate,
     response: OAuthApp,
-    status: 201,
     command: "service apps create --name Reports --redirect-uri https://app.example.com/callback",
   },
   listOAuthApps: {
@@ -472,7 +467,6 @@ const ENTRIES = {
     session: "owner",
     body: UserInvite,
     response: User,
-    status: 201,
     errors: ["email_taken"],
   },
   removeUser: {
@@ -517,9 +511,11 @@ export const OPERATIONS: readonly Operation[] = [
   ...Object.entries<Entry>(ENTRIES),
 ].map(([name, entry]) => {
   const [method, path] = entry.route.split(" ") as [Method, string];
-  const { plural, scoped, scopedBy = scoped && plural, sandboxOnly } = resourceOf(kindOfPath(path));
+  const kind = kindOfPath(path);
+  const { plural, scoped, scopedBy = scoped && plural, sandboxOnly } = resourceOf(kind);
   const scope = scopedBy === undefined ? null : (`${scopedBy}:${method === "GET" ? "read" : "write"}` as Scope);
-  return { name, method, path, scope, status: 200, ...(sandboxOnly && { sandboxOnly }), ...entry };
+  const status = method === "POST" && path === pathOf(kind) ? 201 : 200;
+  return { name, method, path, scope, status, ...(sandboxOnly && { sandboxOnly }), ...entry };
 });
 
 /** Returns the operations of a resource that is described by its fields in the table of resources. */
@@ -541,7 +537,6 @@ function objectEntries(kind: ObjectKind): Record<string, Entry> {
       ...described(`Create ${one}`, "created"),
       body: schemas.create,
       response: schemas.object,
-      status: 201,
       ...conflicts,
     },
     [`list${labels}`]: {

@@ -118,7 +118,7 @@ describe("service trigger --fixture", () => {
 
   it.each([
     ['[{"method": "POST", ', /is neither JSON nor YAML: .*\nLine 2, column 1\.|Line 1, column \d+\./],
-    ["- a: 1\n  a: 2\n", /neither JSON nor YAML: Map keys must be unique\nLine 2, column 3\./],
+    ["- a: 1\n  a: 2\n", /neither JSON nor YAML: this key is already set above\nLine 2, column 3\./],
     ["{}", /must be a list of calls/],
     ["[]", /must contain at least one call/],
     ["", /must be a list of calls/],

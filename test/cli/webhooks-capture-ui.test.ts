@@ -46,7 +46,7 @@ async function capture(args: readonly string[], options: ScreenOptions = {}): Pr
 /** An editor that replaces one text by another. */
 function editorOf(text: string, replacement: string): Record<string, string> {
   const file = join(createConfigDir(), "editor.mjs");
-  const change = `readFileSync(file, "utf8").replace(${JSON.stringify(text)}, ${JSON.stringify(replacement)}) + "\\n"`;
+  const change = `readFileSync(file, "utf8").replace(${JSON.stringify(text)}, ${JSON.stringify(replacement)}).replace(/\\n?$/, "\\n")`;
   writeFileSync(
     file,
     `import { readFileSync, writeFileSync } from "node:fs"; const file = process.argv[2]; writeFileSync(file, ${change});`,

@@ -133,7 +133,9 @@ async function editBody(body: string, context: Context): Promise<string> {
   const saved = isObject ? await editJson(shown, "payload", context) : await editText(shown, "payload.txt", context);
   // Editors end the last line.
   const edited = shown.endsWith("\n") ? saved : saved.replace(/\r?\n$/, "");
-  if (edited === shown) throw new UserError("Nothing was sent: the payload is unchanged");
+  // Whether the last line of one-line JSON ends does not change what is sent.
+  const isSame = isOneLine ? edited.trimEnd() === shown.trimEnd() : edited === shown;
+  if (isSame) throw new UserError("Nothing was sent: the payload is unchanged");
   return isOneLine ? rewriteJson(edited, same) : edited;
 }
 

@@ -1,3 +1,5 @@
+import { shortError } from "../explain/attempts.ts";
+
 /** Names of the statuses that receivers return, as in HTTP (RFC 9110). */
 const PHRASES: Readonly<Partial<Record<number, string>>> = {
   301: "Moved Permanently",
@@ -25,19 +27,10 @@ const PHRASES: Readonly<Partial<Record<number, string>>> = {
   504: "Gateway Timeout",
 };
 
-/**
- * What happened instead of a response, by error code: a short text for the column of responses, and a full text if the
- * error's own description is not for readers.
- */
-const ERRORS: Readonly<Partial<Record<string, readonly [short: string, full?: string]>>> = {
-  connection_refused: ["refused", "Connection refused"],
-  connection_closed: ["closed", "Connection closed before the response was complete"],
-  timeout: ["timeout"],
-  dns: ["no such host"],
-  tls: ["TLS error"],
-  unreachable: ["unreachable"],
-  blocked_target: ["blocked"],
-  invalid_reply: ["not HTTP"],
+/** What happened instead of a response, by error code, if the error's own description is not for readers. */
+const ERRORS: Readonly<Partial<Record<string, string>>> = {
+  connection_refused: "Connection refused",
+  connection_closed: "Connection closed before the response was complete",
 };
 
 /** Codes of attempts that were recorded without a request, because nothing could be sent any more. */
@@ -63,12 +56,11 @@ export function isTimeout(error: string | null): boolean {
 export function outcomeInWords(status: number | null, error: string | null): string {
   if (status !== null) return [status, PHRASES[status]].filter(Boolean).join(" ");
   const { code, description } = partsOf(error ?? "no response");
-  const words = ERRORS[code]?.[1] ?? description.replace(/^no complete response/, "no response");
+  const words = ERRORS[code] ?? description.replace(/^no complete response/, "no response");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** Returns what happened instead of a response in two or three words. */
 export function errorInShort(error: string | null): string {
-  if (isNotSent(error)) return "not sent";
-  return ERRORS[partsOf(error ?? "").code]?.[0] ?? (isTimeout(error) ? "timeout" : "no response");
+  return isNotSent(error) ? "not sent" : shortError(error);
 }

@@ -21,11 +21,30 @@ export function attemptEvidence(attempts: readonly Attempt[], time: TimeFormat):
   const { at, status_code: status, error, duration_ms: duration, response_excerpt: body } = last;
   const location = last.response_headers?.["location"];
   const result =
-    status === null ? (error ?? "no response").replace(/^[a-z_]+: /, "") : `${status} in ${span(duration)}`;
+    status === null
+      ? (error ?? "no response").replace(/^connection_refused: .*/s, "connection refused").replace(/^[a-z_]+: /, "")
+      : `${status} in ${span(duration)}`;
   const quotes = [location && `Location: ${location}`, quoted(body)];
   const line = [`Attempt ${attempts.length} at ${time(at)}: ${result}`, ...quotes].filter(Boolean).join(", ");
   const results = countsByResult(attempts.map((attempt) => ({ ...attempt, count: 1 })));
   return results.length < 2 ? line : `${line}. All attempts: ${results.join(", ")}`;
+}
+
+const SHORT_ERRORS: Readonly<Partial<Record<string, string>>> = {
+  connection_refused: "refused",
+  connection_closed: "closed",
+  dns: "no such host",
+  tls: "TLS error",
+  blocked_target: "blocked",
+  invalid_response: "not HTTP",
+};
+
+/** Returns what happened instead of a response in two or three words. Errors of a listener have no code. */
+export function shortError(error: string | null): string {
+  const [, code] = /^([a-z_]+)(?::|$)/.exec(error ?? "") ?? [];
+  if (code !== undefined) return SHORT_ERRORS[code] ?? code.replaceAll("_", " ");
+  if (error?.startsWith("connection refused") === true) return "refused";
+  return /timed out| within /.test(error ?? "") ? "timeout" : "no response";
 }
 
 type Result = Pick<Attempt, "status_code" | "error">;
@@ -34,7 +53,7 @@ type Result = Pick<Attempt, "status_code" | "error">;
 export function countsByResult(outcomes: readonly (Result & { count: number })[]): string[] {
   const counts = new Map<string, number>();
   for (const { count, ...outcome } of outcomes) {
-    const result = String(outcome.status_code ?? outcome.error?.split(":", 1)[0] ?? "no response");
+    const result = String(outcome.status_code ?? shortError(outcome.error));
     counts.set(result, (counts.get(result) ?? 0) + count);
   }
   return [...counts].map(([result, count]) => `${count} × ${result}`);

@@ -1,7 +1,7 @@
 import { LIMITS } from "../contract/limits.ts";
 import type { Attempt } from "../contract/schemas/delivery.ts";
 import { shellCommand } from "../contract/shell-command.ts";
-import { capitalized, type FindingCode } from "./finding.ts";
+import { capitalized, type FindingCode, isPage } from "./finding.ts";
 import type { Receiver } from "./receivers.ts";
 
 /** The result of an attempt, or of many that had the same one. */
@@ -160,7 +160,9 @@ const SIGNATURE = /signature|hmac|whsec|webhook.?secret/i;
 const STALE = /timestamp.*(toleran|too old|expired|outside|future)|toleran/is;
 const CSRF = /csrf/i;
 const SIGN_IN = /\b(log|sign)[_-]?in\b|\bauth\b/i;
-const PAGE = /^\s*<(!doctype html|html)/i;
+/** Pages of nginx, Cloudflare and others: the application behind them did not respond. */
+const PROXY_PAGE = /<title>[^<]*(bad gateway|service (temporarily )?unavailable|gateway time-?out)/i;
+const PROXY_TEXT = /^(upstream connect error|no healthy upstream)/i;
 
 function causeOfStatus(outcome: Outcome & { status_code: number }, to: Receiver): Cause {
   const { status_code: status, response_excerpt: body, response_headers: headers } = outcome;
@@ -201,6 +203,13 @@ function causeOfStatus(outcome: Outcome & { status_code: number }, to: Receiver)
     return { code, what: what + after, action: againNow, isToWait: true };
   }
   if (status >= 300 && status < 400) return redirect(what, headers?.["location"], to, again);
+  if (status >= 502 && status <= 504 && (PROXY_TEXT.test(text) || (isPage(text) && PROXY_PAGE.test(text)))) {
+    return {
+      code: "receiver_error",
+      what: `The proxy in front of ${name} responded with ${status}`,
+      action: `Start the application behind it, then ${again}`,
+    };
+  }
   if (status >= 500) return { code: "receiver_error", what, action: `Fix the error in ${receiver}, then ${again}` };
   return {
     code: "receiver_rejected",
@@ -212,10 +221,15 @@ function causeOfStatus(outcome: Outcome & { status_code: number }, to: Receiver)
 /** Returns what shows whether the secret is wrong, or the receiver's code. */
 function secretCheck({ delivery }: Outcome, { endpoint }: Receiver): Pick<Cause, "action" | "fix"> {
   if (endpoint === null) {
-    return { action: "Set the listener's secret in your application", fix: "service listen --print-secret" };
+    return {
+      action:
+        "Your application may use another secret, or parse the body before it verifies the signature. Compare its secret with the listener's",
+      fix: "service listen --print-secret",
+    };
   }
   return {
-    action: "Compare the receiver's secret with the endpoint's, which the command asks for",
+    action:
+      "The receiver may use another secret, or parse the body before it verifies the signature. To find out, paste the secret that it uses",
     fix: delivery === undefined ? getOf(endpoint) : shellCommand`service webhooks verify --delivery ${delivery}`,
   };
 }
@@ -227,7 +241,7 @@ function unauthorized(
   again: string,
 ) {
   if (CSRF.test(body ?? "")) return { what, action: `Exempt the path from CSRF protection, then ${again}` };
-  if (PAGE.test(body ?? "") || headers?.["cf-ray"] !== undefined) {
+  if (isPage(body ?? null) || headers?.["cf-ray"] !== undefined) {
     return {
       what: `A firewall or proxy in front of ${name} rejected the request with ${status}`,
       action: `Allow the platform's requests there, then ${again}`,

@@ -221,8 +221,8 @@ class ChainReader {
     const isReplayed = deliveries.some(
       ({ status, endpoint }) => status !== "succeeded" && own.get(endpoint ?? "") === undefined,
     );
-    // A listener may retry an event beside its deliveries.
-    const isOfEvent = event !== undefined && requested === undefined;
+    // A listener may retry an event beside its deliveries, or have several sessions.
+    const isOfEvent = event !== undefined && (requested === undefined || requested.endpoint === null);
     const [all, statistics] = await Promise.all([
       isNobodys || isReplayed ? this.#allEndpoints() : [],
       unattempted !== undefined || isReplayed || isOfEvent

@@ -1,5 +1,5 @@
 import { matchesSubscriptions } from "../contract/event-types.ts";
-import { timeOfId } from "../contract/ids.ts";
+import { kindOfId, timeOfId } from "../contract/ids.ts";
 import { LIMITS } from "../contract/limits.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
@@ -9,8 +9,8 @@ import { backlog, isBacklog, isSameReceiver, type Receiver, receiverOf, receiver
 import { causeOf } from "./causes.ts";
 import { currentCause, lastAttemptTime } from "./changes.ts";
 import type { Chain } from "./chain.ts";
-import { counted, everyAttempt, type Finding, span, type TimeFormat, waits } from "./finding.ts";
-import { forwardOf, isListened, replayOf, retries } from "./listeners.ts";
+import { capitalized, counted, everyAttempt, type Finding, span, type TimeFormat, waits } from "./finding.ts";
+import { forwardOf, isListened, replayOf, sessionsOf, undelivered } from "./listeners.ts";
 
 /** A delivery is late if it arrives more than this after its event. */
 const LATE_MILLISECONDS = 5000;
@@ -20,35 +20,69 @@ const DAY = 86_400;
 type Answer = Pick<Finding, "code" | "summary" | "action" | "fix">;
 
 /**
- * Returns what happened to the deliveries of an event: the receivers without a successful one first, then the others.
+ * Returns what happened to the deliveries of an event: how many receivers it reached, then those without a successful
+ * one, then the others.
  */
 export function ofDeliveries(chain: Chain, time: TimeFormat): Finding[] {
   const { deliveries, listed, event } = chain;
   const receivers = groupByReceiver(listed.length === 0 ? deliveries : listed);
   const got = receivers.flatMap((own) => own.findLast(isSucceeded) ?? []);
   const findings: Finding[] = [];
-  // A deleted endpoint needs no action, so endpoints that still fail come first.
-  for (const own of receivers.toSorted(
-    (a, b) => Number(isOfDeleted(a[0]!, chain)) - Number(isOfDeleted(b[0]!, chain)),
-  )) {
+  const ofDeletedEndpoints: Finding[] = [];
+  for (const own of receivers) {
     if (own.some(isSucceeded)) continue;
     const newest = deliveries.find(({ id }) => id === own[0]!.id);
-    if (newest !== undefined) findings.push(ofDelivery(newest, chain, time));
+    if (newest === undefined) continue;
+    (isOfDeleted(newest, chain) ? ofDeletedEndpoints : findings).push(ofDelivery(newest, chain, time));
   }
-  findings.push(...retries(chain, time));
+  findings.push(...undelivered(chain, time));
+  const areEndpoints = receivers.every(([one]) => one!.endpoint !== null) && findings.every(isOfDelivery);
+  const noun = areEndpoints ? "endpoints" : "receivers";
+  const number = got.length + findings.length;
+  if (findings.length > 0 && number > 1) {
+    const reached = `${event?.type ?? "The event"} reached ${got.length} of ${number} ${noun}`;
+    const [first, ...others] = findings;
+    if (others.length === 0) first!.summary = `${reached}. ${first!.summary}`;
+    else findings.unshift(severalFailed(reached, findings, chain));
+  }
+  // A deleted endpoint needs no action, so endpoints that still fail come first.
+  findings.push(...ofDeletedEndpoints);
   if (got.length === 1) findings.push(delivered(got[0]!, chain, time));
-  else if (got.length > 1) {
-    const noun = receivers.every(([one]) => one!.endpoint !== null) ? "endpoints" : "receivers";
+  else if (got.length > 1 && findings.length === 0) {
     findings.push({
       code: "delivered",
       subject: event?.id ?? chain.id,
-      summary: `Delivered to ${findings.length > 0 ? `${got.length} of ${receivers.length}` : got.length === 2 ? "both" : `all ${got.length}`} ${noun}`,
+      summary: `Delivered to ${got.length === 2 ? "both" : `all ${got.length}`} ${noun}`,
       evidence: attemptEvidence(attemptsOf(wholeOf(got[0]!, chain)), time),
       action: null,
       fix: null,
     });
   }
   return findings;
+}
+
+/** A listener that still has the event has no delivery of it. */
+function isOfDelivery({ subject }: Finding): boolean {
+  return kindOfId(subject) === "delivery" || kindOfId(subject) === "webhook_endpoint";
+}
+
+/** Returns that several receivers did not get an event, whose findings begin with their names from now on. */
+function severalFailed(
+  summary: string,
+  failed: readonly Finding[],
+  { id, event, deliveries, endpoints }: Chain,
+): Finding {
+  const names: string[] = [];
+  for (const finding of failed) {
+    const delivery = deliveries.find((one) => one.id === finding.subject);
+    const name =
+      delivery === undefined ? "your application" : receiverOf(delivery, endpoints.get(delivery.endpoint ?? "")).name;
+    names.push(name);
+    if (!finding.summary.toLowerCase().includes(name.toLowerCase()))
+      finding.summary = `${capitalized(name)}: ${finding.summary}`;
+  }
+  const evidence = `Not delivered to ${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+  return { code: "undelivered", subject: event?.id ?? id, summary, evidence, action: null, fix: null };
 }
 
 function isOfDeleted({ endpoint }: Delivery, { endpoints, missingScopes }: Chain): boolean {
@@ -95,7 +129,9 @@ function delivered(listed: Delivery, chain: Chain, time: TimeFormat): Finding {
   const { endpoint } = delivery;
   const attempts = attemptsOf(delivery);
   const { name } = receiverOf(delivery, endpoint === null ? undefined : chain.endpoints.get(endpoint));
-  const to = endpoint === null ? "Delivered by a listener" : `Delivered to ${name}`;
+  const sessions = sessionsOf(delivery, chain);
+  const by = sessions < 2 ? "a listener" : `${sessions} sessions of a listener`;
+  const to = endpoint === null ? `Delivered by ${by}` : `Delivered to ${name}`;
   const last = attempts.at(-1);
   const own = sameReceiver(delivery, chain);
   const index = own.findIndex(({ id }) => id === delivery.id);
@@ -106,7 +142,7 @@ function delivered(listed: Delivery, chain: Chain, time: TimeFormat): Finding {
   let how = last === undefined ? "" : ` in ${span(last.duration_ms)}`;
   if (earlier !== undefined && !isSucceeded(earlier)) {
     how = ` by a replay at ${time(delivery.created)}, after the earlier delivery ${earlier.status === "pending" ? "did not succeed" : PAST[earlier.status]}`;
-  } else if (wait > LATE_MILLISECONDS || attempts.length > 1) {
+  } else if (wait > LATE_MILLISECONDS || (attempts.length > 1 && sessions < 2)) {
     how = ` ${span(wait)} after the event, with ${attempts.length === 1 ? "the first attempt" : `attempt ${attempts.length}`}`;
   }
   return {
@@ -134,7 +170,10 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
   const endpoint = delivery.endpoint === null ? undefined : chain.endpoints.get(delivery.endpoint);
   const attempts = attemptsOf(delivery);
   const receiver = receiverOf(delivery, endpoint);
-  const evidence = attemptEvidence(attempts, time);
+  const sessions = sessionsOf(delivery, chain);
+  const shown = attemptEvidence(attempts, time);
+  // Attempts of several sessions at the same time are recorded once, so they have no true number.
+  const evidence = sessions < 2 ? shown : (shown?.replace(/^Attempt \d+/, "Last attempt") ?? null);
   if (isOfDeleted(delivery, chain)) {
     return { subject: id, evidence, ...ofDeletedEndpoint(delivery, receiver, chain) };
   }
@@ -166,8 +205,9 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
       ? `in progress since ${time(since)}`
       : `due ${next !== null && Date.parse(next) > chain.now ? `at ${time(next)}` : "now"}`;
   const isOver = status === "failed" && attempts.length > 1;
+  const all = sessions < 2 ? everyAttempt(attempts.length) : `all attempts of ${sessions} sessions`;
   const summary = isOver
-    ? `${what}; ${everyAttempt(attempts.length)} failed, and no retries are left`
+    ? `${what}; ${all} failed, and no retries are left`
     : next === null
       ? what
       : `${what}; attempt ${attempts.length + 1} is ${upcoming}`;
@@ -228,7 +268,7 @@ export function disabled(endpoint: WebhookEndpoint, { changes }: Chain, time: Ti
     code: "endpoint_disabled",
     subject: id,
     summary: `${name} was disabled${how}${wait}`,
-    evidence: change === undefined ? `It subscribes to ${events.join(", ")}` : `Request ${change.request} disabled it`,
+    evidence: change === undefined ? `It subscribes to ${events.join(", ")}` : `Disabled by request ${change.request}`,
     ...enabling(endpoint),
   };
 }

@@ -49,7 +49,9 @@ export function isDisabling({ request_body: body }: RequestLogDetail): boolean {
 }
 
 function nameOfKey(key: ApiKey | undefined): string {
-  return key === undefined ? "an API key" : `the API key ${key.name ?? `${key.prefix}…${key.last4}`}`;
+  return key === undefined
+    ? "an API key"
+    : `the API key ${key.name === null ? `${key.prefix}…${key.last4}` : `"${key.name}"`}`;
 }
 
 /** Returns the fields of a request's JSON: none if it was not stored whole. */

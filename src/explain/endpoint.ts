@@ -10,7 +10,7 @@ import type { Cause } from "./causes.ts";
 import { currentCause, lastAttemptTime, obstacleAt } from "./changes.ts";
 import { type Chain, exampleOf } from "./chain.ts";
 import { disabled, ofDelivery } from "./deliveries.ts";
-import { capitalized, counted, everyAttempt, type Finding, span, type TimeFormat, waits } from "./finding.ts";
+import { capitalized, counted, everyAttempt, type Finding, givenUp, span, type TimeFormat, waits } from "./finding.ts";
 import { hasRecovered, newestOf } from "./recovery.ts";
 
 /** A cause is over if it did not occur within this time before the newest failure. */
@@ -51,7 +51,7 @@ function isReal({ event_type: type }: Delivery): boolean {
 }
 
 function hasFailures(state: State): Finding {
-  const { endpoint, statistics, deliveries, receiver, time, chain } = state;
+  const { endpoint, statistics, receiver, time, chain } = state;
   const { totals, queue, failures } = statistics;
   const counts = countsOf(state);
   const newest = newestOf(failures);
@@ -59,18 +59,26 @@ function hasFailures(state: State): Finding {
   const { recovery } = chain;
   const isReported = recovery !== undefined && recovery.created >= newest && success >= newest;
   if (!isReported && (counts === undefined || !hasRecovered(endpoint, counts, failures))) return failing(state);
-  const rest = queue.pending > 0 || deliveries.some(({ status }) => status === "failed");
+  const lost = counts?.failed_deliveries ?? 0;
+  const rest = queue.pending > 0 || lost > 0;
   const share = `${totals.failed} of ${counted(totals.attempts, "attempt")} in the last hour failed`;
   if (!isReported && !rest && totals.failed < totals.succeeded) {
     return { ...healthy(state), summary: `All deliveries to ${receiver.name} have succeeded, although ${share}` };
   }
-  const wait = queue.pending === 0 ? "" : `; ${waits(queue.pending)}`;
+  const verb = queue.pending === 0 ? "has recovered" : "works again";
+  const undelivered = [queue.pending > 0 && waits(queue.pending), lost > 0 && givenUp(lost)].filter(Boolean);
   return {
     code: "endpoint_recovered",
     subject: endpoint.id,
-    summary: `${receiver.name} has recovered: its last attempt succeeded at ${time(success)}, after ${share}${wait}`,
-    evidence: exampleEvidence(failures[0]!, state),
-    action: rest ? "Retry what has not arrived" : null,
+    summary: [
+      `${receiver.name} ${verb}: its last attempt succeeded at ${time(success)}, after ${share}`,
+      ...undelivered,
+    ].join("; "),
+    evidence: lastFailure(
+      failures.find(({ last_at: at }) => at === newest)!,
+      state,
+    ),
+    action: rest ? "Retry the deliveries that did not arrive" : null,
     fix: rest ? resend(state) : null,
   };
 }
@@ -102,7 +110,7 @@ function failing(state: State): Finding {
   return {
     code: cause.code,
     subject: endpoint.id,
-    summary: summary + andWaits(statistics),
+    summary: summary + andRest(state),
     evidence: exampleEvidence(failure, state),
     ...adviceOf(cause, state),
   };
@@ -119,11 +127,13 @@ function adviceOf({ action, fix, isToWait = false }: Cause, state: State): Pick<
   return { action, fix: fix === undefined ? resend(state) : fix };
 }
 
-/** Returns how many deliveries wait, and the oldest for how long if it should not. */
-function andWaits(statistics: Statistics): string {
+/** Returns how many deliveries wait, the oldest for how long if it should not, and how many failed for good. */
+function andRest(state: State): string {
+  const { statistics } = state;
   const { pending, oldest_due_seconds: seconds } = statistics.queue;
+  const lost = countsOf(state)?.failed_deliveries ?? 0;
   const oldest = isBacklog(statistics) ? `, the oldest for ${span(seconds * 1000)}` : "";
-  return pending === 0 ? "" : `, and ${waits(pending)}${oldest}`;
+  return [pending > 0 && `, and ${waits(pending)}${oldest}`, lost > 0 && `; ${givenUp(lost)}`].filter(Boolean).join("");
 }
 
 function exampleEvidence(failure: StatisticsFailure, state: State): string {
@@ -132,11 +142,22 @@ function exampleEvidence(failure: StatisticsFailure, state: State): string {
   return attemptEvidence(example, state.time) ?? `Last failed attempt at ${state.time(at)}: ${status ?? error}`;
 }
 
+/** Returns the newest failed attempt as evidence, which is labeled: the endpoint works. */
+function lastFailure(failure: StatisticsFailure, { deliveries, time }: State): string {
+  const { last_at: at, status_code: status, error } = failure;
+  const attempts = retriedExample(failure, deliveries, (attempt) => attempt.at === at);
+  return `Last failure: ${attemptEvidence(attempts, time)?.replace("Attempt", "attempt") ?? `${time(at)}: ${status ?? error}`}`;
+}
+
 /** Returns the attempts up to one with a result that a later attempt made up for. */
-function retriedExample({ status_code: status, error }: StatisticsFailure, deliveries: readonly Delivery[]): Attempt[] {
+function retriedExample(
+  { status_code: status, error }: StatisticsFailure,
+  deliveries: readonly Delivery[],
+  fits: (attempt: Attempt) => boolean = () => true,
+): Attempt[] {
   for (const { attempts = [] } of deliveries) {
     const index = attempts.findLastIndex(
-      (attempt) => attempt.status_code === status && (attempt.error ?? "").startsWith(error ?? ""),
+      (attempt) => attempt.status_code === status && (attempt.error ?? "").startsWith(error ?? "") && fits(attempt),
     );
     if (index !== -1) return attempts.slice(0, index + 1);
   }
@@ -168,7 +189,7 @@ function healthy(state: State): Finding {
 
 /** Nothing was attempted in the last hour: the newest delivery explains it. */
 function quiet(state: State): Finding {
-  const { endpoint, statistics, deliveries, receiver, time, chain } = state;
+  const { endpoint, deliveries, receiver, time, chain } = state;
   const [newest] = deliveries;
   if (newest === undefined) return nothingHappened(endpoint, time);
   const { failing_since: since } = endpoint.health;
@@ -179,7 +200,7 @@ function quiet(state: State): Finding {
     return {
       code: cause.code,
       subject: endpoint.id,
-      summary: `${cause.what}; every attempt since ${time(since)} has failed${andWaits(statistics)}`,
+      summary: `${cause.what}; every attempt since ${time(since)} has failed${andRest(state)}`,
       evidence: attemptEvidence(attemptsOf(newest), time),
       ...adviceOf(cause, state),
     };
@@ -192,7 +213,7 @@ function quiet(state: State): Finding {
   return {
     code: "delivered",
     subject: endpoint.id,
-    summary: `The last delivery to ${receiver.name} succeeded at ${time(last)}; no event that it subscribes to has happened since`,
+    summary: `The last delivery to ${receiver.name} succeeded at ${time(last)}; no matching event has happened since`,
     evidence: `It subscribes to ${endpoint.events.join(", ")}${later.length === 0 ? "" : `; since then: ${listOf(later, time)}`}`,
     action: null,
     fix: null,

@@ -36,6 +36,7 @@ export type FindingCode =
   | "target_blocked"
   | "timeout"
   | "tls"
+  | "undelivered"
   | "unreachable"
   | "url_damaged";
 
@@ -74,7 +75,7 @@ const LIKELY: ReadonlySet<FindingCode> = new Set(["backlog", "receiver_unauthori
 
 /** Returns the label of a finding. */
 export function labelOf(finding: Finding): string {
-  if (!isTrouble(finding)) return "Result";
+  if (!isTrouble(finding) || finding.code === "undelivered") return "Result";
   return LIKELY.has(finding.code) ? "Likely cause" : "Cause";
 }
 
@@ -132,11 +133,28 @@ export function span(milliseconds: number): string {
     .join(" ");
 }
 
+/** Returns `2 deliveries failed and are not retried any more`. */
+export function givenUp(count: number): string {
+  return `${counted(count, "delivery", "deliveries")} failed and ${count === 1 ? "is" : "are"} not retried any more`;
+}
+
 const MAX_QUOTE = 200;
+const PAGE = /^\s*<(!doctype html|html)/i;
+
+export function isPage(body: string | null): boolean {
+  return PAGE.test(body ?? "");
+}
+
+/** Returns the title of a page, or its text. */
+function textOfPage(html: string): string {
+  const title = /<title[^<>]*>([^<]*)/i.exec(html)?.[1] ?? "";
+  return title.trim() === "" ? html.replaceAll(/<[^<>]*>/g, " ") : title;
+}
 
 /** Returns the beginning of a body in one line, quoted unless it contains quotes itself; empty without one. */
 export function quoted(body: string | null): string {
-  const line = (body ?? "").replaceAll(/\s+/g, " ").trim();
+  const text = isPage(body) ? textOfPage(body!) : (body ?? "");
+  const line = text.replaceAll(/\s+/g, " ").trim();
   if (line === "") return "";
   const start = line.length > MAX_QUOTE ? `${line.slice(0, MAX_QUOTE)}…` : line;
   return line.includes('"') ? start : `"${start}"`;

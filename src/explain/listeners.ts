@@ -1,5 +1,6 @@
 import { matchesSubscriptions } from "../contract/event-types.ts";
 import { timeOfId } from "../contract/ids.ts";
+import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { Event } from "../contract/schemas/event.ts";
 import type { ListenerConnection, ListenerResult } from "../contract/schemas/statistics.ts";
 import { shellCommand } from "../contract/shell-command.ts";
@@ -12,12 +13,12 @@ type Answer = Pick<Finding, "code" | "summary" | "evidence" | "action" | "fix">;
 
 const NAME = "your application";
 
-/** Returns why attempts of listeners failed that retry an event, beside its deliveries. */
-export function retries(chain: Chain, time: TimeFormat): Finding[] {
+/** Returns which listeners retry an event, or disconnected before they delivered it, beside its deliveries. */
+export function undelivered(chain: Chain, time: TimeFormat): Finding[] {
   const { event, statistics } = chain;
   if (event === undefined) return [];
   return (statistics?.listener_results ?? [])
-    .filter(({ result, attempts }) => result === "forwarding" && attempts.length > 0)
+    .filter(({ result, attempts }) => result === "disconnected" || (result === "forwarding" && attempts.length > 0))
     .map((result) => ({ subject: event.id, ...ofResult(result, event, chain, time) }));
 }
 
@@ -46,12 +47,14 @@ export function ofResult(found: ListenerResult, { id, type }: Event, chain: Chai
       };
     case "disconnected": {
       const what = found.attempts.length === 0 ? undefined : lastCause(found, "replay the event").what;
+      const end = chain.statistics?.listener_connections.find((one) => one.listener === listener)?.disconnected_at;
+      const at = typeof end === "string" ? ` at ${time(end)}` : "";
       return {
         code: "listener_disconnected",
         summary:
           what === undefined
-            ? "The listener disconnected before it reported a result for the event"
-            : `${what}, and the listener disconnected before the next attempt`,
+            ? `The listener disconnected${at} before it reported a result for the event`
+            : `${what}, and the listener disconnected${at}, before the next attempt`,
         evidence: attemptEvidence(found.attempts, time) ?? `${listener} had the event and did not acknowledge it`,
         ...(isListened(chain, type)
           ? { action: "Replay the event to the connected listener", fix: replayOf(id) }
@@ -163,4 +166,13 @@ export function isListened(chain: Chain, type: string): boolean {
 /** Returns the open connections that the platform's process knows. */
 export function openConnections({ statistics }: Chain): ListenerConnection[] {
   return (statistics?.listener_connections ?? []).filter(({ disconnected_at: end }) => end === null);
+}
+
+/**
+ * Returns how many sessions of a listener may have made the attempts of a delivery: their attempts are recorded together.
+ */
+export function sessionsOf({ listener, target }: Delivery, chain: Chain): number {
+  return openConnections(chain).filter(
+    ({ listener: id, targets }) => id === listener && targets.some(({ url }) => url === target),
+  ).length;
 }

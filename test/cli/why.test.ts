@@ -300,12 +300,11 @@ describe("service why", () => {
     const session = runInTerminal(["why", event.id], { env: cli.platform.env, columns: 120 });
     expect(await session.ended).toBe(0);
     const text = session.text();
-    expect(text).toContain("Cause: ");
+    expect(text).toContain("Result: order.created reached 2 of 7 endpoints.");
     expect(text.match(/out of stock/g)).toHaveLength(4);
     expect(text.match(/service deliveries retry/g)).toHaveLength(4);
     expect(text).toContain("1 more:");
-    expect(text).toContain(`service why ${findings[4]!.subject}`);
-    expect(text).toContain("Also: Delivered to 2 of 7 endpoints.");
+    expect(text).toContain(`service why ${findings[5]!.subject}`);
     expect(text).not.toContain(`service why ${event.id}`);
   });
 });

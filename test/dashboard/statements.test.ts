@@ -134,7 +134,7 @@ it("the button of an explanation does the same as its command", async () => {
   await api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
   await api("POST", "/v1/customers", { email: "missed@example.com" });
   await board.show(`sandbox/why/${id}`);
-  await page.getByText(/^Old staging was disabled with the API key First key at /).waitFor();
+  await page.getByText(/^Old staging was disabled with the API key "First key" at /).waitFor();
   await page.getByRole("link", { name: "Old staging" }).waitFor();
   await page.locator(".answer").getByRole("button", { name: "Enable", exact: true }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Enable and replay 1" }).click();

@@ -81,8 +81,8 @@ describe("service why for an endpoint", () => {
     await world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status: "disabled" });
     expect(plain(await world.why(endpoint))).toEqual({
       code: "endpoint_disabled",
-      summary: "Billing was disabled with the API key First key at T; 1 delivery is waiting until it is enabled",
-      evidence: expect.stringMatching(/^Request req_\w+ disabled it$/),
+      summary: 'Billing was disabled with the API key "First key" at T; 1 delivery is waiting until it is enabled',
+      evidence: expect.stringMatching(/^Disabled by request req_\w+$/),
       action: "Enable the endpoint",
       fix: `service endpoints enable ${endpoint}`,
     });
@@ -110,7 +110,7 @@ describe("service why for an endpoint", () => {
     await advanceClock(world.api, 2 * 3600);
     expect(plain(await world.why(endpoint))).toEqual({
       ...DELIVERED,
-      summary: "The last delivery to Billing succeeded at T; no event that it subscribes to has happened since",
+      summary: "The last delivery to Billing succeeded at T; no matching event has happened since",
       evidence: "It subscribes to order.*",
     });
   });
@@ -129,6 +129,39 @@ describe("service why for an endpoint", () => {
       action: "Fix the error in the receiver, then retry",
       fix: `service deliveries retry --pending --endpoint ${endpoint}`,
     });
+  });
+
+  it("reports how many deliveries failed for good, also once the endpoint has recovered", async () => {
+    const endpoint = await world.endpoint("/a", undefined, "Billing");
+    statuses.push(...Array.from({ length: 100 }, () => 500));
+    await world.order();
+    await world.order();
+    await advanceClock(world.api, 4 * 86_400);
+    await expect.poll(async () => (await world.deliveries(`endpoint=${endpoint}&status=failed`)).length).toBe(2);
+    const lost = "; 2 deliveries failed and are not retried any more";
+    const fix = `service deliveries retry --failed --endpoint ${endpoint}`;
+    expect(plain(await world.why(endpoint))).toMatchObject({
+      summary: `Billing responded with 500; every attempt since T has failed${lost}`,
+      fix,
+    });
+    statuses.push(500);
+    await world.order();
+    statuses.length = 0;
+    await advanceClock(world.api, 60);
+    await expect.poll(async () => (await world.deliveries(`endpoint=${endpoint}&status=succeeded`)).length).toBe(1);
+    const recovered = await world.why(endpoint);
+    expect(plain(recovered)).toMatchObject({
+      code: "endpoint_recovered",
+      summary: expect.stringMatching(
+        /^Billing has recovered: its last attempt succeeded at T, after .+ failed; 2 deliveries /,
+      ),
+      evidence: 'Last failure: attempt 1 at T: 500 in N ms, "the warehouse is closed"',
+      action: "Retry the deliveries that did not arrive",
+      fix,
+    });
+    await world.run(`${fix} --yes`);
+    await expect.poll(async () => (await world.deliveries(`endpoint=${endpoint}&status=succeeded`)).length).toBe(3);
+    expect(plain(await world.why(endpoint))).toMatchObject({ action: null, fix: null });
   });
 
   it("reports partial failure, with each kind of failure, until the waiting deliveries have arrived", async () => {

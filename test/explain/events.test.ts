@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Explanation } from "../../src/cli/explanation.ts";
 import { advanceClock } from "../support/advance-clock.ts";
 import { apiOf } from "../support/api.ts";
+import { freePort } from "../support/free-port.ts";
 import { explained, plain } from "./support/explained.ts";
 
 /** The statuses of the next responses. Afterwards the receiver responds with 200. */
@@ -70,7 +71,35 @@ describe("service why for an event", () => {
     const { stdout } = await world.service(["why", event.id, "--json"]);
     const { findings } = JSON.parse(stdout) as Explanation;
     expect(findings.slice(0, 2).map(({ code }) => code)).toEqual(["receiver_error", "delivered"]);
+    expect(findings[0]!.summary).toMatch(
+      /^order\.created reached 1 of 2 endpoints\. (Billing|Warehouse) responded with 500; /,
+    );
     expect(findings[0]!.evidence).toContain('"the warehouse is closed"');
+  });
+
+  it("leads with how many endpoints an event reached, and names those that it did not", async () => {
+    const url = `http://127.0.0.1:${await freePort()}/hooks`;
+    await world.endpoint("/a", undefined, "Billing");
+    await world.endpoint(url, undefined, "Warehouse");
+    await world.endpoint("/c", undefined, "Mailer");
+    statuses.push(500);
+    const { event } = await world.order();
+    await expect.poll(async () => (await world.deliveries(`event=${event.id}&status=succeeded`)).length).toBe(1);
+    const { stdout } = await world.service(["why", event.id, "--json"]);
+    const { findings } = JSON.parse(stdout) as Explanation;
+    expect(findings[0]).toMatchObject({
+      code: "undelivered",
+      summary: "order.created reached 1 of 3 endpoints",
+      evidence: expect.stringMatching(/^Not delivered to \w+ and \w+$/),
+      action: null,
+    });
+    const summaries = findings
+      .slice(1, 3)
+      .map(({ summary }) => summary)
+      .sort();
+    expect(summaries[0]).toMatch(/^(Billing|Mailer) responded with 500; attempt 2 is due at /);
+    expect(summaries[1]).toMatch(/^Warehouse: Connection refused: no server is listening at /);
+    expect(findings[3]).toMatchObject({ code: "delivered" });
   });
 
   it("reports after how many attempts the delivery was canceled", async () => {
@@ -169,7 +198,7 @@ describe("service why for an event", () => {
     const { event } = await world.order(0);
     expect(plain(await world.why(event.id))).toMatchObject({
       code: "no_receiver",
-      summary: "No endpoint got the event: Billing was disabled with the API key First key at T",
+      summary: 'No endpoint got the event: Billing was disabled with the API key "First key" at T',
       evidence: "Billing subscribes to order.*",
       action: "Enable the endpoint, then replay the event",
       fix: `service endpoints enable ${endpoint} && service events replay ${event.id}`,

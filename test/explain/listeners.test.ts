@@ -56,7 +56,9 @@ describe("service why for an event and a listener", () => {
     const answer = await world.why(event.id);
     expect(answer).toMatchObject({
       code: "listener_disconnected",
-      summary: expect.stringMatching(/^Connection refused: .+, and the listener disconnected before the next attempt$/),
+      summary: expect.stringMatching(
+        /^Connection refused: .+, and the listener disconnected at .+, before the next attempt$/,
+      ),
       evidence: expect.stringMatching(/^Attempt \d at .+: connection refused/),
       action: "Forward the event again",
       fix: `service events replay ${event.id} --forward-to ${url.replace("http://", "")}`,
@@ -152,6 +154,53 @@ describe("service why for an event and a listener", () => {
     expect(world.receiver.received.at(-1)).toMatchObject({ path: "/hooks", event: event.id });
   });
 
+  it("does not count the attempts of two sessions of a listener as those of one", async () => {
+    failing.add("/local");
+    const url = `${world.receiver.url}/local`;
+    const args = ["--forward-to", url, "--retries", "1"];
+    const sessions = [await startListener(world.env, args), await startListener(world.env, args)];
+    const { event } = await world.order(0);
+    for (const one of sessions) await one.record(({ event: name, attempt }) => name === "forwarded" && attempt === 2);
+    await expect
+      .poll(async () => plain(await world.why(event.id)).summary)
+      .toBe("Your application responded with 500; all attempts of 2 sessions failed, and no retries are left");
+    expect(plain(await world.why(event.id)).evidence).toMatch(/^Last attempt at T: 500 in N ms/);
+    expect((await world.service(["why", event.id])).stdout).toContain(`${url} by 2 sessions of listener lsn_`);
+    failing.clear();
+    for (const one of sessions) await one.interrupt();
+  });
+
+  it("lists what listeners retry or have not delivered, until they have", async () => {
+    await world.endpoint("/a", undefined, "Billing");
+    failing.add("/local");
+    const url = `${world.receiver.url}/local`;
+    const listener = await startListener(world.env, ["--forward-to", url, "--events", "order.*", "--retries", "10"]);
+    const { event } = await world.order();
+    await succeeded(event.id);
+    const listed = async () => (await world.api("GET", "/v1/statistics")).body.listener_results;
+    await expect.poll(listed).toMatchObject([{ event: event.id, result: "forwarding" }]);
+    for (let count = 0; count < 6; count++) await world.api("POST", "/v1/customers", { email: `${count}@example.com` });
+    const newest = async () => (await world.service(["why"])).stdout;
+    expect(await newest()).toMatch(
+      /^Cause: order\.created reached 1 of 2 receivers\. Your application responded with 500; /,
+    );
+    await listener.kill();
+    await expect.poll(listed).toMatchObject([{ event: event.id, result: "disconnected" }]);
+    expect(await newest()).toContain(", and the listener disconnected at ");
+    expect(plain(await world.why(event.id))).toMatchObject({
+      code: "listener_disconnected",
+      summary:
+        "order.created reached 1 of 2 receivers. Your application responded with 500, and the listener disconnected at T, before the next attempt",
+    });
+    failing.clear();
+    const next = await startListener(world.env, ["--forward-to", url]);
+    await world.service(["events", "replay", event.id]);
+    await succeeded(event.id, 3);
+    expect(await listed()).toEqual([]);
+    expect(await newest()).not.toContain(event.id);
+    await next.interrupt();
+  });
+
   it("reports what failed while a listener retries, although an endpoint received the event", async () => {
     await world.endpoint("/a", undefined, "Billing");
     const url = `${world.receiver.url}/local`;
@@ -166,7 +215,7 @@ describe("service why for an event and a listener", () => {
     expect(plain(answer)).toMatchObject({
       code: "receiver_error",
       summary: expect.stringMatching(
-        /^Your application responded with 500; the listener's next attempt is due (at T|now)$/,
+        /^order\.created reached 1 of 2 receivers\. Your application responded with 500; the listener's next attempt is due (at T|now)$/,
       ),
       evidence: expect.stringMatching(/^Attempt \d at T: 500 in N ms, "the warehouse is closed"$/),
       action: "Fix the error in your application, then check the listener's next attempt",

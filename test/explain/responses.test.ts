@@ -14,6 +14,7 @@ const RESPONSES: Record<string, [status: number, body: string, headers?: Record<
   "/signature": [400, "Webhook signature verification failed"],
   "/stale": [400, "Timestamp outside the tolerance zone"],
   "/firewall": [403, "<!DOCTYPE html><title>Attention Required!</title>", { Server: "cloudflare" }],
+  "/proxy": [502, "<html><head><title>502 Bad Gateway</title></head><body><hr>nginx/1.24</body></html>"],
   "/503": [503, "restarting", { "Retry-After": "120" }],
   "/401": [401, "Sign in"],
   "/404": [404, "No such route"],
@@ -50,7 +51,7 @@ describe("service why for a delivery and its event", () => {
       "signature_rejected",
       "Billing rejected the signature with 400; attempt 2 is due at T",
       '400 in N ms, "Webhook signature verification failed"',
-      "Compare the receiver's secret with the endpoint's, which the command asks for",
+      "The receiver may use another secret, or parse the body before it verifies the signature. To find out, paste the secret that it uses",
       "service webhooks verify --delivery DELIVERY",
     ],
     [
@@ -62,10 +63,18 @@ describe("service why for a delivery and its event", () => {
       "service deliveries retry DELIVERY",
     ],
     [
+      "/proxy",
+      "receiver_error",
+      "The proxy in front of Billing responded with 502; attempt 2 is due at T",
+      '502 in N ms, "502 Bad Gateway"',
+      "Start the application behind it, then retry",
+      "service deliveries retry DELIVERY",
+    ],
+    [
       "/firewall",
       "receiver_unauthorized",
       "A firewall or proxy in front of Billing rejected the request with 403; attempt 2 is due at T",
-      '403 in N ms, "<!DOCTYPE html><title>Attention Required!</title>"',
+      '403 in N ms, "Attention Required!"',
       "Allow the platform's requests there, then retry",
       "service deliveries retry DELIVERY",
     ],
@@ -181,7 +190,9 @@ describe("service why for a delivery and its event", () => {
     const deleted = await world.endpoint("/401", undefined, "Billing");
     const { event } = await world.order();
     await world.api("DELETE", `/v1/webhook_endpoints/${deleted}`);
-    expect((await world.why(event.id)).summary).toMatch(/^Warehouse responded with 500; /);
+    expect((await world.why(event.id)).summary).toMatch(
+      /^order\.created reached 1 of 2 endpoints\. Warehouse responded with 500; /,
+    );
     const { stdout } = await world.service(["why", event.id, "--json"]);
     const { findings } = JSON.parse(stdout) as { findings: unknown[] };
     expect(findings[1]).toMatchObject({
@@ -259,7 +270,7 @@ describe("service why for a delivery and its event", () => {
     expect(plain(await world.why(deliveries[0]!.id))).toEqual({
       code: "connection_refused",
       summary: `Connection refused: no server is listening at ${url}; attempt 2 is due at T`,
-      evidence: "Attempt 1 at T: no server listens on this address and port",
+      evidence: "Attempt 1 at T: connection refused",
       action: "Start the receiver, or correct the endpoint's URL, then retry",
       fix: `service deliveries retry ${deliveries[0]!.id}`,
     });

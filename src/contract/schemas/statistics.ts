@@ -9,6 +9,7 @@ const LISTENER_RESULTS = ["forwarding", "filtered", "not_forwarded", "disconnect
 
 const ListenerResult = Type.Object(
   {
+    event: idOf("event"),
     listener: idOf("listener"),
     result: Type.Enum([...LISTENER_RESULTS]),
     attempts: Type.Array(Attempt, {
@@ -83,6 +84,11 @@ export const StatisticsEndpoint = Type.Object(
     attempts: Count,
     failed: Count,
     pending: Count,
+    failed_deliveries: Type.Integer({
+      minimum: 0,
+      maximum: LIMITS.maxCountedFailed,
+      description: `Deliveries that failed and are not retried any more; at most ${LIMITS.maxCountedFailed} are counted`,
+    }),
     last_delivery_at: nullable(
       Type.String({ format: "timestamp", description: "When the newest delivery was created" }),
     ),
@@ -115,12 +121,10 @@ export const Statistics = Type.Object(
     listener_connections: Type.Array(ListenerConnection, {
       description: "Connections of this process: open ones, then the last one of each listener that forwarded",
     }),
-    listener_results: nullable(
-      Type.Array(ListenerResult, {
-        description:
-          "What listeners of this process did with the event in the query, the newest result first; null without an event",
-      }),
-    ),
+    listener_results: Type.Array(ListenerResult, {
+      description:
+        "What listeners of this process did with the event in the query, the newest result first. Without an event: the newest events whose attempts have failed so far, that with the newest attempt first",
+    }),
     queue: Type.Object({
       pending: Count,
       oldest_due_seconds: Type.Number({ description: "Time since the oldest pending delivery became due, in seconds" }),

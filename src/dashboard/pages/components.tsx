@@ -260,6 +260,7 @@ function Charts() {
             attempts: 100,
             failed: 20,
             pending: 0,
+            failed_deliveries: 0,
             last_delivery_at: null,
             last_success_at: null,
             intervals: minutes.slice(30),

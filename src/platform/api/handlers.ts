@@ -63,7 +63,7 @@ export interface Listeners {
   /** Returns the connections of this process in an environment: open ones, then the last of each listener. */
   connectionsOf(tenant: Tenant): ListenerConnection[];
   /** Returns what listeners did with an event that they left without a delivery. `now` is the environment's time. */
-  resultsOf(environment: number, eventId: string, now: number): ListenerResult[];
+  resultsOf(environment: number, eventId: string | undefined, now: number): ListenerResult[];
 }
 
 /** How long a request waits for its advance before the response reports the progress. */
@@ -254,7 +254,7 @@ function customHandlers(tools: OperationTools): Handlers {
         ...(await readStatistics(queries, environment, now, query)),
         listeners: await listeners.count(queries, environment),
         listener_connections: listeners.connectionsOf(caller.tenant),
-        listener_results: query.event === undefined ? null : listeners.resultsOf(environment, query.event, now),
+        listener_results: listeners.resultsOf(environment, query.event, now),
       };
     },
 

@@ -71,6 +71,7 @@ export class AckRecorder {
     if (status === undefined && error === undefined) {
       return this.#addUndelivered(outcome.eventId, filtered ? "filtered" : "not_forwarded");
     }
+    this.#undelivered.remove(outcome.eventId, this.#listener.id);
     this.#waiting.push(outcome);
     if (this.#waiting.length >= MAX_GATHER) this.#endPause();
     this.#recording ??= this.#record();
@@ -88,7 +89,7 @@ export class AckRecorder {
 
   #addUndelivered(eventId: string, result: Undelivered["result"], failed?: FailedAttempts): void {
     const { id, tenant } = this.#listener;
-    this.#undelivered.add(tenant.environment, eventId, { listener: id, result, failed });
+    this.#undelivered.add(tenant.environment, { event: eventId, listener: id, result, failed });
   }
 
   /** Drops what is not recorded yet: the sandbox of these events was reset. */

@@ -105,10 +105,12 @@ export class ListenerConnection implements LogClient, Watched, Reader {
     this.#socket.close(code, reason.code);
   }
 
-  /** Returns what the client does with an event that it has not acknowledged; undefined if it has no such event. */
-  forwardingOf(eventId: string): Undelivered | undefined {
-    const event = [...this.#unacknowledged.values()].find(({ id, isGone }) => id === eventId && !isGone);
-    return event && { listener: this.#recorder.listenerId, result: "forwarding", failed: event.failed };
+  /** Returns what the client does with the events that it has not acknowledged. */
+  forwarding(): Undelivered[] {
+    const { listenerId: listener } = this.#recorder;
+    return [...this.#unacknowledged.values()].flatMap(({ id, isGone, failed }) =>
+      isGone ? [] : [{ event: id, listener, result: "forwarding", failed }],
+    );
   }
 
   /** Sends the current number of other listeners in the environment. */

@@ -31,7 +31,7 @@ import {
 } from "./listeners.ts";
 import { cursorOf, findStart, type LogTools, type Start } from "./log-reader.ts";
 import { ListenerConnection } from "./connection.ts";
-import { toListenerResult, type Undelivered, UndeliveredEvents } from "./undelivered.ts";
+import { newestFailed, toListenerResult, type Undelivered, UndeliveredEvents } from "./undelivered.ts";
 import type { Activity } from "../observability/activity.ts";
 
 /** An acknowledgement with an excerpt of 16 KiB, escaped at worst. */
@@ -39,10 +39,10 @@ const MAX_FRAME_BYTES = 256 * 1024;
 
 export interface ListenServer {
   /**
-   * Returns what listeners do or did with an event that they left without a delivery, the newest result first. `now` is
-   * the environment's time.
+   * Returns what listeners do or did with an event that they left without a delivery, the newest result first; without
+   * an ID, with the newest events that they failed to forward so far. `now` is the environment's time.
    */
-  resultsOf(environment: number, eventId: string, now: number): ListenerResult[];
+  resultsOf(environment: number, eventId: string | undefined, now: number): ListenerResult[];
   /** Rejects new connections and closes open ones, within a few seconds. Resolves when nothing of them is left. */
   close(): Promise<void>;
 }
@@ -165,10 +165,11 @@ export function createListenServer(
   });
 
   return {
-    resultsOf: (environment, eventId, now) =>
-      [...connected.forwarding(environment, eventId), ...undelivered.resultsOf(environment, eventId)].map((result) =>
-        toListenerResult(result, now - tools.clock.now()),
-      ),
+    resultsOf(environment, eventId, now) {
+      const found = [...connected.forwarding(environment), ...undelivered.resultsIn(environment)];
+      const results = eventId === undefined ? newestFailed(found) : found.filter(({ event }) => event === eventId);
+      return results.map((result) => toListenerResult(result, now - tools.clock.now()));
+    },
     async close() {
       watch.stop();
       await connected.close();
@@ -255,11 +256,9 @@ class ConnectedListeners {
     );
   }
 
-  /** Returns the listeners of an environment that have an event and have not acknowledged it. */
-  forwarding(environment: number, eventId: string): Undelivered[] {
-    return [...this.callers].flatMap(([connection, { tenant }]) =>
-      tenant.environment === environment ? (connection.forwardingOf(eventId) ?? []) : [],
-    );
+  /** Returns the events that the listeners of an environment have and have not acknowledged. */
+  forwarding(environment: number): Undelivered[] {
+    return this.of(environment).flatMap((connection) => connection.forwarding());
   }
 
   /**

@@ -5,6 +5,8 @@ import type { ListenerResult } from "../../contract/schemas/statistics.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 
 const MAX_EVENTS = 10_000;
+/** The newest events whose failed attempts are listed. */
+const MAX_FAILED = 20;
 
 /** The failed attempts of an event that a listener retries. Real times, in Unix milliseconds. */
 export interface FailedAttempts {
@@ -17,7 +19,7 @@ interface FailedAttempt extends Pick<Attempt, "status_code" | "error" | "duratio
 }
 
 /** What a listener does or did with an event that it left without a delivery. */
-export interface Undelivered extends Pick<ListenerResult, "listener" | "result"> {
+export interface Undelivered extends Pick<ListenerResult, "event" | "listener" | "result"> {
   failed?: FailedAttempts | undefined;
 }
 
@@ -38,7 +40,7 @@ export function withRetry(earlier: FailedAttempts | undefined, retry: Retry, now
 }
 
 /** `offset`: how far the environment's time is ahead of real time, in milliseconds. */
-export function toListenerResult({ listener, result, failed }: Undelivered, offset: number): ListenerResult {
+export function toListenerResult({ event, listener, result, failed }: Undelivered, offset: number): ListenerResult {
   const attempts = (failed?.attempts ?? []).map(({ at, ...attempt }) => ({
     ...attempt,
     at: formatTimestamp(at + offset),
@@ -46,7 +48,16 @@ export function toListenerResult({ listener, result, failed }: Undelivered, offs
     response_headers: null,
   }));
   const next = result === "forwarding" && failed !== undefined ? formatTimestamp(failed.nextAt + offset) : null;
-  return { listener, result, attempts, next_attempt: next };
+  return { event, listener, result, attempts, next_attempt: next };
+}
+
+/** Returns those with failed attempts, the newest attempt first. */
+export function newestFailed(results: readonly Undelivered[]): Undelivered[] {
+  const newest = ({ failed }: Undelivered) => failed?.attempts.at(-1)?.at ?? -Infinity;
+  return results
+    .filter(({ failed }) => failed !== undefined)
+    .sort((a, b) => newest(b) - newest(a))
+    .slice(0, MAX_FAILED);
 }
 
 /** What listeners did with the last events that they left without a delivery. Only explanations need it: in memory. */
@@ -54,15 +65,25 @@ export class UndeliveredEvents {
   /** Newest event last, with its newest result first. */
   readonly #results = new Map<string, { environment: number; results: Undelivered[] }>();
 
-  add(environment: number, event: string, result: Undelivered): void {
-    const others = (this.#results.get(event)?.results ?? []).filter(({ listener }) => listener !== result.listener);
+  add(environment: number, result: Undelivered): void {
+    const { event, listener } = result;
+    const others = this.#othersOf(event, listener);
     this.#results.delete(event);
     this.#results.set(event, { environment, results: [result, ...others] });
     if (this.#results.size > MAX_EVENTS) this.#results.delete(this.#results.keys().next().value!);
   }
 
-  resultsOf(environment: number, event: string): readonly Undelivered[] {
+  /** Forgets what a listener did with an event of which it has a delivery now. */
+  remove(event: string, listener: string): void {
     const found = this.#results.get(event);
-    return found?.environment === environment ? found.results : [];
+    if (found !== undefined) found.results = this.#othersOf(event, listener);
+  }
+
+  #othersOf(event: string, listener: string): Undelivered[] {
+    return (this.#results.get(event)?.results ?? []).filter((result) => result.listener !== listener);
+  }
+
+  resultsIn(environment: number): Undelivered[] {
+    return [...this.#results.values()].flatMap((found) => (found.environment === environment ? found.results : []));
   }
 }

@@ -86,7 +86,7 @@ async function readEndpoints(
     countPendingByEndpoint(queries, environment),
     countIntervals(queries, range, { endpoint, minutes: length }),
   ]);
-  return newest.map(({ id, delivery }) => {
+  return newest.map(({ id, delivery, failed }) => {
     const own = counts.filter(({ endpoint_id: of }) => of === id);
     const sum = (succeeded: number, part?: number) =>
       own
@@ -98,6 +98,7 @@ async function readEndpoints(
       attempts: sum(0) + sum(1),
       failed: sum(0),
       pending: pending.get(id) ?? 0,
+      failed_deliveries: failed,
       last_delivery_at: delivery === null ? null : formatTimestamp(timeOfId(delivery)),
       last_success_at: successes.length === 0 ? null : formatTimestamp(Math.max(...successes)),
       intervals: Array.from({ length: STATISTICS_INTERVALS }, (_, part) => ({

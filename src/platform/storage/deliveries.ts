@@ -1,3 +1,4 @@
+import { LIMITS } from "../../contract/limits.ts";
 import { statusesOf } from "../../contract/resources.ts";
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
 import { inBatches, insertRows } from "./batches.ts";
@@ -98,15 +99,22 @@ export function listDeliveries(queries: Queries, page: PageRequest, filters: Del
   return readMergedPage<ShownDelivery>(queries, "deliveries", SHOWN, page, { endpoint_id: endpointId }, alternatives);
 }
 
-/** Returns the endpoints that exist, or one, newest first, each with its newest delivery: one index lookup per status. */
+/**
+ * Returns the endpoints that exist, or one, newest first, each with its newest delivery, which is one index lookup per
+ * status, and the number of its failed deliveries.
+ */
 export function newestDeliveries(queries: Queries, environment: number, endpoint: string | undefined) {
   const newest = statusesOf("delivery").map(
     (status) =>
       `SELECT MAX(d.id) AS id FROM deliveries d
        WHERE d.environment = w.environment AND d.endpoint_id = w.id AND d.status = '${status}'`,
   );
-  return queries.all<{ id: string; delivery: string | null }>(
-    `SELECT w.id, (SELECT MAX(id) FROM (${newest.join(" UNION ALL ")}) AS newest) AS delivery
+  return queries.all<{ id: string; delivery: string | null; failed: number }>(
+    `SELECT w.id, (SELECT MAX(id) FROM (${newest.join(" UNION ALL ")}) AS newest) AS delivery,
+       (SELECT COUNT(*) FROM (
+          SELECT 1 FROM deliveries d
+          WHERE d.environment = w.environment AND d.endpoint_id = w.id AND d.status = 'failed'
+          LIMIT ${LIMITS.maxCountedFailed}) AS failures) AS failed
      FROM webhook_endpoints w WHERE w.environment = $1 ${endpoint === undefined ? "" : "AND w.id = $2"}
      ORDER BY w.id DESC`,
     endpoint === undefined ? [environment] : [environment, endpoint],

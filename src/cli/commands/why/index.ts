@@ -1,5 +1,4 @@
 import { objectId } from "../../arguments/values.ts";
-import { ApiError } from "../../../client/errors.ts";
 import type { Explanation } from "../../explanation.ts";
 import type { CommandDefinition } from "../../command.ts";
 import type { Context } from "../../context.ts";
@@ -13,8 +12,9 @@ import { colorStatus } from "../../terminal/traffic.ts";
 import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import type { Chain } from "../../../explain/chain.ts";
+import { sessionsOf } from "../../../explain/listeners.ts";
 import { isSameReceiver } from "../../../explain/receivers.ts";
-import { attemptsOf } from "../../../explain/attempts.ts";
+import { attemptsOf, shortError } from "../../../explain/attempts.ts";
 import { counted, type Finding, isTrouble, labelOf, sentence } from "../../../explain/finding.ts";
 
 const PATH = pathOf("delivery");
@@ -48,11 +48,8 @@ export const command: CommandDefinition = {
 /** Deliveries of each status whose last attempts are compared. */
 const MAX_CANDIDATES = 10;
 
-/** Events that a listener may still be retrying: it reports a delivery after the last attempt. */
-const MAX_RETRIED = 5;
-
 /**
- * Returns the delivery, or the event that a listener is retrying, with the newest failed attempt that no later
+ * Returns the delivery, or the event that a listener has not delivered, with the newest failed attempt that no later
  * success has made up for; undefined if there is none.
  */
 async function newestFailure(context: Context): Promise<string | undefined> {
@@ -66,15 +63,13 @@ async function newestFailure(context: Context): Promise<string | undefined> {
       return Promise.all(data.map(({ id }) => get<Delivery>(`${PATH}/${id}`)));
     }),
   );
-  const retried = await retriedEvent(get).catch((error: unknown) => {
-    // A restricted key may not read events.
-    if (error instanceof ApiError && error.status === 403) return undefined;
-    throw error;
-  });
+  // The newest first: a listener reports a delivery only after its last attempt.
+  const { listener_results: results } = await get<Statistics>(pathOf("statistics"));
+  const [retried] = results.map(({ event, attempts }) => ({ id: event, key: `${attempts.at(-1)?.at} ${event}` }));
   // The IDs of deliveries sort by time.
   const keyOf = (delivery: Delivery) => `${attemptsOf(delivery).at(-1)?.at ?? delivery.created} ${delivery.id}`;
   for (const failed of listed.flat().sort((a, b) => (keyOf(a) < keyOf(b) ? 1 : -1))) {
-    if (retried !== undefined && retried.at > keyOf(failed)) break;
+    if (retried !== undefined && retried.key > keyOf(failed)) break;
     const { data } = await get<{ data: Delivery[] }>(PATH, { event: failed.event, status: "succeeded" });
     if (data.some((one) => isSameReceiver(one, failed))) continue;
     output.note(`Newest failed attempt: ${failed.id}`);
@@ -83,22 +78,6 @@ async function newestFailure(context: Context): Promise<string | undefined> {
   if (retried === undefined) output.notice("No failed deliveries.");
   else output.note(`Newest failed attempt: ${retried.id}`);
   return retried?.id;
-}
-
-/** Returns the newest event of which an attempt of a listener has failed that is not over, with the attempt's time. */
-async function retriedEvent(
-  get: <Body>(path: string, query?: Record<string, string | number>) => Promise<Body>,
-): Promise<{ id: string; at: string } | undefined> {
-  const { data: events } = await get<{ data: { id: string }[] }>(pathOf("event"), { limit: MAX_RETRIED });
-  const found = await Promise.all(
-    events.map(async ({ id }) => {
-      const { listener_results: results } = await get<Statistics>(pathOf("statistics"), { event: id });
-      return (results ?? []).flatMap(({ result, attempts }) =>
-        result === "forwarding" ? attempts.map(({ at }) => ({ id, at })) : [],
-      );
-    }),
-  );
-  return found.flat().sort((a, b) => (a.at < b.at ? 1 : -1))[0];
 }
 
 async function runWhy(context: Context, named: string | undefined): Promise<void> {
@@ -116,7 +95,7 @@ async function runWhy(context: Context, named: string | undefined): Promise<void
 
 const MAX_ATTEMPTS = 5;
 /** Findings after the first one that are shown whole. */
-const MAX_OTHERS = 3;
+const MAX_OTHERS = 4;
 const LABEL_WIDTH = 10;
 
 /** Renders the answer, then what else is known, then the chain from the request to the responses. */
@@ -205,9 +184,12 @@ function deliveryLines(delivery: Delivery, chain: Chain, styles: Styles): string
     pending: styles.warn("…"),
   }[status];
   const url = endpoint === null ? undefined : chain.endpoints.get(endpoint)?.url;
+  const sessions = sessionsOf(delivery, chain);
   const to =
     endpoint === null
-      ? [target, `listener ${listener ?? ""}`].filter(Boolean).join(" by ")
+      ? [target, `${sessions < 2 ? "" : `${sessions} sessions of `}listener ${listener ?? ""}`]
+          .filter(Boolean)
+          .join(" by ")
       : (url ?? "an endpoint that was deleted");
   const planned = next === null ? "" : `, next attempt ${Date.parse(next) > chain.now ? next : "due now"}`;
   const lines = [
@@ -228,7 +210,6 @@ function attemptLine(
   number: number,
   styles: Styles,
 ): string {
-  const code = /^[a-z_]+(?=: )/.exec(error ?? "")?.[0] ?? "no response";
-  const outcome = status === null ? styles.bad(printable(code)) : colorStatus(status, styles);
+  const outcome = status === null ? styles.bad(shortError(error)) : colorStatus(status, styles);
   return `  ${String(number).padStart(2)} ${styles.dim(at)}  ${outcome}  ${styles.dim(formatDuration(duration))}`;
 }
